@@ -1,0 +1,124 @@
+// Little-endian and big-endian integers, varints, and a reader that checks the
+// remaining length before each read.
+#ifndef CISTERN_BASE_CODING_H_
+#define CISTERN_BASE_CODING_H_
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+#include "cistern/status.h"
+
+namespace cistern {
+
+template <typename T>
+inline void PutLittle(std::string* out, T value) {
+  for (size_t i = 0; i < sizeof(T); ++i) {
+    out->push_back(static_cast<char>(static_cast<uint64_t>(value) >> (8 * i)));
+  }
+}
+template <typename T>
+inline void PutBig(std::string* out, T value) {
+  for (size_t i = sizeof(T); i-- > 0;) {
+    out->push_back(static_cast<char>(static_cast<uint64_t>(value) >> (8 * i)));
+  }
+}
+template <typename T>
+inline T GetBig(const char* p) {
+  uint64_t v = 0;
+  for (size_t i = 0; i < sizeof(T); ++i) v = v << 8 | static_cast<uint8_t>(p[i]);
+  return static_cast<T>(v);
+}
+template <typename T>
+inline T GetLittle(const char* p) {
+  uint64_t v = 0;
+  for (size_t i = sizeof(T); i-- > 0;) v = v << 8 | static_cast<uint8_t>(p[i]);
+  return static_cast<T>(v);
+}
+
+// LEB128, seven bits a byte, lowest first; at most 10 bytes.
+inline void PutVarint(std::string* out, uint64_t value) {
+  while (value >= 0x80) {
+    out->push_back(static_cast<char>(value | 0x80));
+    value >>= 7;
+  }
+  out->push_back(static_cast<char>(value));
+}
+inline uint64_t ZigZag(int64_t v) {
+  return (static_cast<uint64_t>(v) << 1) ^ static_cast<uint64_t>(v >> 63);
+}
+inline int64_t UnZigZag(uint64_t v) {
+  return static_cast<int64_t>(v >> 1) ^ -static_cast<int64_t>(v & 1);
+}
+inline void PutSigned(std::string* out, int64_t value) { PutVarint(out, ZigZag(value)); }
+
+// Reads fields from untrusted bytes. After the first failure every read gives 0 or
+// an empty view, and status() names the field that failed and where.
+class ByteReader {
+ public:
+  // `what` names the structure in errors ("page header"); must outlive the reader.
+  ByteReader(std::string_view bytes, const char* what) : bytes_(bytes), what_(what) {}
+
+  uint8_t ReadU8(const char* field) { return ReadLittle<uint8_t>(field); }
+  uint16_t ReadU16(const char* field) { return ReadLittle<uint16_t>(field); }
+  uint32_t ReadU32(const char* field) { return ReadLittle<uint32_t>(field); }
+  uint64_t ReadU64(const char* field) { return ReadLittle<uint64_t>(field); }
+  template <typename T>
+  T ReadLittle(const char* field) {
+    if (!Need(sizeof(T), field)) return 0;
+    const T v = GetLittle<T>(bytes_.data() + position_);
+    position_ += sizeof(T);
+    return v;
+  }
+  uint64_t ReadVarint(const char* field) {
+    uint64_t v = 0;
+    for (int shift = 0; shift < 64; shift += 7) {
+      if (!Need(1, field)) return 0;
+      const auto byte = static_cast<uint8_t>(bytes_[position_++]);
+      if (shift == 63 && byte > 1) break;
+      v |= static_cast<uint64_t>(byte & 0x7f) << shift;
+      if (byte < 0x80) return v;
+    }
+    Fail(field, "is not a varint of at most 64 bits");
+    return 0;
+  }
+  int64_t ReadSigned(const char* field) { return UnZigZag(ReadVarint(field)); }
+  // A varint that must be at most `max`.
+  uint64_t ReadCount(const char* field, uint64_t max) {
+    const uint64_t v = ReadVarint(field);
+    if (ok() && v > max) {
+      Fail(field, "is beyond its limit");
+      return 0;
+    }
+    return v;
+  }
+  std::string_view ReadBytes(const char* field, size_t count) {
+    if (!Need(count, field)) return {};
+    const std::string_view v = bytes_.substr(position_, count);
+    position_ += count;
+    return v;
+  }
+
+  void Fail(const char* field, const char* why);
+  [[nodiscard]] bool ok() const { return status_.ok(); }
+  [[nodiscard]] const Status& status() const { return status_; }
+  [[nodiscard]] size_t remaining() const { return bytes_.size() - position_; }
+  [[nodiscard]] size_t position() const { return position_; }
+
+ private:
+  bool Need(size_t count, const char* field) {
+    if (!ok()) return false;
+    if (count <= remaining()) return true;
+    Fail(field, "runs past the end");
+    return false;
+  }
+  std::string_view bytes_;
+  const char* what_;
+  size_t position_ = 0;
+  Status status_;
+};
+
+}  // namespace cistern
+
+#endif  // CISTERN_BASE_CODING_H_

@@ -1,0 +1,44 @@
+// Cursor: the rows of a scan, in batches.
+#ifndef CISTERN_CURSOR_H_
+#define CISTERN_CURSOR_H_
+
+#include <string>
+#include <vector>
+
+#include "cistern/column_data.h"
+#include "cistern/export.h"
+#include "cistern/status.h"
+
+namespace cistern {
+
+// Rows by column. columns[i] holds the scan's i-th projected column; all have
+// row_count rows. Null cells, absent cells and expired cells all read as kNull,
+// as in CQL.
+struct ResultBatch {
+  size_t row_count = 0;
+  std::vector<ColumnData> columns;
+};
+
+class CISTERN_EXPORT Cursor {
+ public:
+  virtual ~Cursor() = default;
+
+  // Replaces *batch by the next rows in scan order. Returns false at the end of
+  // the range or limit, and on error: look at status() after every scan. A
+  // damaged page ends the scan with kCorruption, naming the bucket and the page.
+  // One thread at a time.
+  [[nodiscard]] virtual bool Next(ResultBatch* batch) = 0;
+  [[nodiscard]] virtual const Status& status() const = 0;
+
+  // Schema columns that the batches carry, as indices into TableSchema::columns.
+  [[nodiscard]] virtual const std::vector<size_t>& columns() const = 0;
+
+  // Where the scan stands, to continue later with ScanRequest::token, also after
+  // a restart, after rotations and after new buckets. Opaque, checked when used.
+  // Covers every row handed out so far; empty once the range is exhausted.
+  [[nodiscard]] virtual std::string Token() const = 0;
+};
+
+}  // namespace cistern
+
+#endif  // CISTERN_CURSOR_H_

@@ -1,0 +1,180 @@
+// Engine: opens a store, takes rows, answers scans, does its own maintenance.
+#ifndef CISTERN_ENGINE_H_
+#define CISTERN_ENGINE_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cistern/cursor.h"
+#include "cistern/metrics.h"
+#include "cistern/options.h"
+#include "cistern/result.h"
+#include "cistern/row_batch.h"
+#include "cistern/schema.h"
+
+namespace cistern {
+
+// The answer to a write.
+struct WriteResult {
+  Durability durability = Durability::kSynced;  // reached; never less than asked
+  uint64_t sequence = 0;                        // of the commit group; grows over the store's life
+};
+
+// Names a submitted write until its outcome was asked for.
+struct Ticket {
+  uint64_t id = 0;
+};
+
+// A place to append from. Each has its own bounded queue; use one per sensor
+// thread. One thread at a time. Must not outlive its engine.
+class CISTERN_EXPORT Producer {
+ public:
+  virtual ~Producer() = default;
+
+  // Appends every row of `batch`, or none, and answers when the asked durability is
+  // reached. What was answered is visible to every scan begun later.
+  //
+  //   kInvalidArgument  a row does not fit the table
+  //   kOutOfRange       an event time is beyond what the clock allows, or absurd
+  //   kTooLarge         a limit of limits.h
+  //   kBusy             a queue or the memory budget is full, and the policy is kBusy
+  //   kNoSpace          the disk budget or the disk is full
+  //   kIoError          outcome unknown: the rows may or may not be stored. Append the
+  //                     same rows again once the engine works again; it is harmless
+  //
+  // The engine copies what it keeps: `batch` may be reused on return.
+  [[nodiscard]] virtual Result<WriteResult> Append(const RowBatch& batch,
+                                                   const WriteOptions& options = {}) = 0;
+
+  // Queues the batch and returns at once; Wait() tells the outcome. A full queue is
+  // kBusy whatever the policy: a sensor thread is never stalled here.
+  [[nodiscard]] virtual Result<Ticket> Submit(RowBatch batch, const WriteOptions& options = {}) = 0;
+  // The outcome of a submitted batch; waits for it. Each ticket can be asked once;
+  // the oldest outcomes are forgotten when more than limits::kProducerQueueSlots are unasked.
+  [[nodiscard]] virtual Result<WriteResult> Wait(Ticket ticket) = 0;
+};
+
+// What Engine::Tick may spend and what it did.
+struct TickBudget {
+  size_t steps_max = 16;
+};
+struct TickReport {
+  size_t steps_done = 0;
+  bool more_due = false;  // call again soon
+};
+
+// A line of the bucket inventory.
+struct BucketInfo {
+  std::string table;
+  std::string entity;        // EntityToText
+  std::string bucket;        // the bucket column's value, as CQL literal
+  uint32_t split = 0;
+  std::string state;         // "open"
+  uint64_t versions = 0;     // row versions
+  uint64_t segments = 0;     // spilled segments, without the head
+  uint64_t bytes = 0;        // encoded bytes in segments
+  int64_t first_time = 0;    // event times in the table's ticks
+  int64_t last_time = 0;
+  int64_t bucket_start = 0;  // in the table's ticks
+};
+
+struct VerifyReport {
+  uint64_t buckets = 0;
+  uint64_t segments = 0;
+  uint64_t pages = 0;
+  uint64_t versions = 0;
+  std::vector<std::string> problems;  // each says what, where; at most 1000
+};
+
+// How the last open went.
+struct RecoveryReport {
+  bool created = false;
+  bool clean = true;                 // nothing unusual was met
+  bool recovered_with_loss = false;  // acknowledged journal records are missing
+  uint64_t lost_sequence_first = 0;  // valid with recovered_with_loss
+  uint64_t lost_sequence_last = 0;
+  uint64_t records_replayed = 0;
+  std::vector<std::string> notes;    // what was done, for people
+};
+
+// Half-open range of event times to delete, in the table's ticks.
+struct TimeRange {
+  int64_t from = 0;
+  int64_t to = 0;
+};
+
+// An open store. Thread-safe except where said. Closed by the destructor; Close()
+// tells how that went.
+class CISTERN_EXPORT Engine {
+ public:
+  // Opens the store in `directory`, creating it if allowed.
+  //   kNotFound   no store there and create_if_missing is false
+  //   kLocked     another process has it open
+  //   kTooNew     written by a newer version; nothing was touched
+  //   kReadOnly   the directory cannot be written
+  //   kCorruption not openable; the message says what to do
+  [[nodiscard]] static Result<std::unique_ptr<Engine>> Open(const std::string& directory,
+                                                            const EngineOptions& options = {});
+  virtual ~Engine() = default;
+
+  // Declares a table by CQL text. OK if an equal one exists; kAlreadyExists otherwise.
+  [[nodiscard]] virtual Status CreateTable(std::string_view cql) = 0;
+  // By name, or keyspace.name. kNotFound lists the tables there are.
+  [[nodiscard]] virtual Result<std::shared_ptr<const TableSchema>> FindTable(
+      std::string_view name) const = 0;
+  [[nodiscard]] virtual std::vector<std::shared_ptr<const TableSchema>> ListTables() const = 0;
+
+  [[nodiscard]] virtual Result<std::unique_ptr<Producer>> NewProducer() = 0;
+  // As Producer::Append, over a producer that all callers share under a lock.
+  [[nodiscard]] virtual Result<WriteResult> Append(const RowBatch& batch,
+                                                   const WriteOptions& options = {}) = 0;
+
+  // Deletes every row of the entity in the range, now and in older data upstream:
+  // one range tombstone for each bucket that the range touches, at most
+  // limits::kDeleteBucketsMax. Rows written later are not affected.
+  [[nodiscard]] virtual Result<WriteResult> DeleteRange(const std::string& table,
+                                                        const EntityKey& entity, TimeRange range,
+                                                        const WriteOptions& options = {}) = 0;
+  // Deletes a whole bucket (a Cassandra partition): the one that holds event time
+  // `time`, every split of it.
+  [[nodiscard]] virtual Result<WriteResult> DeleteBucket(const std::string& table,
+                                                         const EntityKey& entity, int64_t time,
+                                                         const WriteOptions& options = {}) = 0;
+
+  [[nodiscard]] virtual Result<std::unique_ptr<Cursor>> Scan(const ScanRequest& request) = 0;
+
+  // Calls `visit` for every bucket that holds rows, in (table, entity, bucket, split)
+  // order, until it returns false. Bounded memory.
+  [[nodiscard]] virtual Status ListBuckets(const std::function<bool(const BucketInfo&)>& visit) = 0;
+  // Calls `visit` with each entity of the table once, in key order.
+  [[nodiscard]] virtual Status ListEntities(
+      const std::string& table, const std::function<bool(const EntityKey&)>& visit) = 0;
+
+  // Does due background work in bounded steps, in the caller's thread. With
+  // background_threads it is called for you, and harmless to call.
+  [[nodiscard]] virtual Result<TickReport> Tick(TickBudget budget = {}) = 0;
+  // Makes everything committed so far durable, as kSynced would.
+  [[nodiscard]] virtual Status Sync() = 0;
+  // Rotates now, whatever the head's size: every row committed so far is in segments
+  // when it returns.
+  [[nodiscard]] virtual Status Rotate() = 0;
+
+  // Reads and checks every page, header, journal record and cross-invariant.
+  [[nodiscard]] virtual Result<VerifyReport> Verify() = 0;
+  [[nodiscard]] virtual Metrics GetMetrics() const = 0;
+  [[nodiscard]] virtual RecoveryReport Recovery() const = 0;
+  // OK while the engine accepts writes; otherwise why not.
+  [[nodiscard]] virtual Status Health() const = 0;
+
+  // Syncs, stops the threads and closes the store. Later calls on this engine give kClosed.
+  virtual Status Close() = 0;
+};
+
+}  // namespace cistern
+
+#endif  // CISTERN_ENGINE_H_

@@ -1,0 +1,62 @@
+// Every limit of Cistern, in one place. A request beyond one gets kTooLarge or
+// kInvalidArgument with the limit's value, before anything of that size is allocated.
+#ifndef CISTERN_LIMITS_H_
+#define CISTERN_LIMITS_H_
+
+#include <cstddef>
+#include <cstdint>
+
+namespace cistern::limits {
+
+// --- tables
+inline constexpr size_t kTableCountMax = 1024;
+inline constexpr size_t kColumnCountMax = 256;           // all columns of a table, keys included
+inline constexpr size_t kNameBytesMax = 48;              // keyspace, table, column: Cassandra's own limit
+inline constexpr size_t kDdlBytesMax = 64 * 1024;        // CREATE TABLE text
+inline constexpr size_t kTypeDepthMax = 8;               // frozen<list<frozen<...>>>
+inline constexpr uint32_t kSplitCountMax = 1024;
+
+// --- rows
+inline constexpr size_t kEntityKeyBytesMax = 1024;       // all entity columns, encoded
+inline constexpr size_t kClusteringKeyBytesMax = 1024;   // all clustering columns, encoded
+inline constexpr size_t kCellBytesMax = 1024 * 1024;     // one text or blob value
+inline constexpr size_t kRowBytesMax = 1024 * 1024;
+inline constexpr size_t kBatchBytesMax = 8 * 1024 * 1024;
+inline constexpr size_t kBatchRowsMax = 65536;
+inline constexpr uint32_t kTtlSecondsMax = 630'720'000;  // 20 years of 365 days, as Cassandra
+inline constexpr int64_t kExpirySecondsMax = 4'294'967'294;  // 2106-02-07, Cassandra 5 storage limit
+inline constexpr size_t kDeleteBucketsMax = 4096;        // buckets that one range delete may cover
+inline constexpr size_t kBucketRangeDeletesMax = 65536;  // range deletes kept for one bucket
+
+// --- event time
+// 0001-01-01 .. 9999-12-31 in seconds: beyond it a timestamp is taken for a wrong unit.
+inline constexpr int64_t kEventSecondsMin = -62'135'596'800;
+inline constexpr int64_t kEventSecondsMax = 253'402'300'799;
+inline constexpr int64_t kFutureSecondsDefault = 24 * 3600;  // event times may run ahead of a trusted clock
+
+// --- queues and commit groups
+inline constexpr size_t kProducerCountMax = 1024;
+inline constexpr size_t kProducerQueueSlots = 1024;      // write units per producer
+inline constexpr size_t kCommitGroupBytesMax = 1024 * 1024;
+
+// --- segments
+inline constexpr uint32_t kPageRowsMax = 4096;
+inline constexpr size_t kPageBytesMax = 16 * 1024 * 1024;  // a decoder refuses more before allocating
+inline constexpr uint32_t kSegmentPagesMax = 65536;
+
+// --- scans
+inline constexpr size_t kScanBatchRowsDefault = 1024;
+inline constexpr size_t kScanBucketsAheadMax = 16;
+inline constexpr size_t kScanTokenBytesMax = 4096;
+inline constexpr size_t kCursorCountMax = 256;
+
+// --- memory and disk
+inline constexpr size_t kMemoryBudgetBytesMin = 8 * 1024 * 1024;
+inline constexpr size_t kMemoryBudgetBytesDefault = 64 * 1024 * 1024;
+inline constexpr uint64_t kDiskBudgetBytesMin = 32ull * 1024 * 1024;
+inline constexpr uint64_t kInfoLogBytesMax = 2 * 1024 * 1024;  // two files of half this size each
+inline constexpr size_t kSpillFamilyCountMax = 12;
+
+}  // namespace cistern::limits
+
+#endif  // CISTERN_LIMITS_H_

@@ -1,0 +1,50 @@
+// Metrics: counters of one engine. Row versions reconcile at every moment:
+//   versions_written = versions_open + versions_superseded   (sealing adds its states)
+#ifndef CISTERN_METRICS_H_
+#define CISTERN_METRICS_H_
+
+#include <cstdint>
+
+namespace cistern {
+
+struct Metrics {
+  // --- row versions, exact across restarts and crashes. Deletes count as versions.
+  uint64_t versions_written = 0;     // committed to the journal since the store was created
+  uint64_t versions_open = 0;        // in the head or in spill segments
+  uint64_t versions_superseded = 0;  // dropped by a merge because every cell was shadowed
+  uint64_t versions_head = 0;        // part of versions_open
+
+  // --- the write path, since open
+  uint64_t commit_groups = 0;
+  uint64_t journal_bytes = 0;      // records, before RocksDB's framing
+  uint64_t journal_syncs = 0;
+  uint64_t rotations = 0;
+  uint64_t spill_bytes = 0;        // pages and headers written by rotations
+  uint64_t respill_bytes = 0;      // the same, rewritten when spill families roll
+  uint64_t busy_rejections = 0;
+  uint64_t rows_provisional = 0;   // taken on an untrusted clock
+
+  // --- what the kernel was handed, since open, by the store's own files
+  uint64_t wal_bytes_written = 0;
+  uint64_t sst_bytes_written = 0;
+  uint64_t manifest_bytes_written = 0;
+  uint64_t other_bytes_written = 0;
+
+  // --- state
+  uint64_t memory_bytes_charged = 0;
+  uint64_t memory_bytes_peak = 0;
+  uint64_t memory_budget_bytes = 0;
+  uint64_t disk_bytes_used = 0;
+  uint64_t disk_budget_bytes = 0;
+  uint64_t wal_bytes_on_disk = 0;
+  uint64_t spill_families = 0;
+  uint64_t journal_families = 0;
+  uint64_t rows_replayed_at_open = 0;
+  uint64_t open_micros = 0;
+  bool clock_trusted = false;
+  bool recovered_with_loss = false;  // acknowledged rows are missing: see Engine::Recovery()
+};
+
+}  // namespace cistern
+
+#endif  // CISTERN_METRICS_H_

@@ -1,0 +1,94 @@
+// Options: every knob with its meaning, default and consequence.
+#ifndef CISTERN_OPTIONS_H_
+#define CISTERN_OPTIONS_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cistern/clock.h"
+#include "cistern/entity.h"
+#include "cistern/limits.h"
+
+namespace cistern {
+
+// What a write has survived when it is answered. Ordered: later is stronger.
+enum class Durability : uint8_t {
+  kMemory = 0,  // in the head: a crash of the process may lose the newest rows
+  kLog = 1,     // in the operating system: survives the process; a power cut may lose
+                // the newest rows back to the last sync, never older ones, never a gap
+  kSynced = 2,  // on the device (fdatasync): survives power loss if the device honours flush
+};
+
+// What append does when a queue or the memory budget is full.
+enum class BackPressure : uint8_t { kWait, kBusy };
+
+// Severity, then one line without a newline. Called from any thread; must not
+// call back into the engine and must not throw.
+enum class LogLevel : uint8_t { kDebug, kInfo, kWarning, kError };
+using LogSink = std::function<void(LogLevel, std::string_view)>;
+
+struct EngineOptions {
+  // --- behaviour
+  bool create_if_missing = true;   // false: kNotFound when the directory holds no store
+  bool read_only = false;          // open for reading alone; nothing is written, not even repairs
+  std::shared_ptr<Clock> clock;    // null: SystemClock()
+  // Wall times before this are lies: the clock is untrusted. Seconds since 1970;
+  // 0 takes Cistern's own build date.
+  int64_t clock_floor_s = 0;
+  // A wall clock that runs ahead of the last trusted reading plus the time passed since
+  // then by more than this is not believed. Default ten years.
+  int64_t clock_ceiling_ahead_s = 10ll * 365 * 86400;
+  // Event times further ahead of a trusted clock are refused with kOutOfRange.
+  int64_t event_future_s_max = limits::kFutureSecondsDefault;
+
+  // --- durability
+  // With kLog and kMemory the journal is synced at least this often, by Tick or the
+  // background thread. Smaller: less to lose at a power cut, more wear.
+  int64_t sync_interval_us = 1'000'000;
+  // With kSynced, how long a commit group may wait for company. 0: sync at once.
+  int64_t commit_interval_us = 0;
+
+  // --- memory and disk: budgets, not hopes
+  size_t memory_budget_bytes = limits::kMemoryBudgetBytesDefault;
+  uint64_t disk_budget_bytes = 0;  // 0: what the file system has
+  // The head rotates at this age even when it is small, so that the journal stays short.
+  int64_t head_age_us_max = 3600ll * 1'000'000;
+
+  // --- threads
+  // true: one maintenance thread and `scan_threads` read-ahead threads. false: the
+  // host drives everything by Tick, and scans read in the caller's thread.
+  bool background_threads = true;
+  uint32_t scan_threads = 2;
+
+  LogSink log_sink;  // null: messages go only to the store's own bounded LOG file
+};
+
+struct WriteOptions {
+  Durability durability = Durability::kSynced;
+  BackPressure back_pressure = BackPressure::kWait;
+};
+
+// A scan of one entity. The bounds are event times in ticks of the table's
+// time_unit; rows with min(from,to) <= time < max(from,to) are returned, ascending
+// when from < to, descending when from > to. INT64_MIN and INT64_MAX mean unbounded;
+// a range that is unbounded on either side needs a limit.
+struct ScanRequest {
+  std::string table;  // name, or keyspace.name
+  EntityKey entity;
+  int64_t from = INT64_MIN;
+  int64_t to = INT64_MAX;
+  uint64_t limit = 0;                   // rows over the whole scan, tokens included; 0: none
+  std::vector<std::string> columns;     // projection; empty: all, in declared order
+  std::string token;                    // continue where an earlier cursor's Token() stood
+  size_t batch_rows_max = limits::kScanBatchRowsDefault;
+  size_t buckets_ahead = 4;             // buckets opened before their turn, at most kScanBucketsAheadMax
+};
+
+}  // namespace cistern
+
+#endif  // CISTERN_OPTIONS_H_

@@ -1,0 +1,107 @@
+// RowBatch: rows on their way into one table, checked as they are built.
+#ifndef CISTERN_ROW_BATCH_H_
+#define CISTERN_ROW_BATCH_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cistern/column_data.h"
+#include "cistern/export.h"
+#include "cistern/schema.h"
+#include "cistern/status.h"
+
+namespace cistern {
+
+// What a row of a batch does, with CQL's meaning. The values are persistent.
+enum class RowKind : uint8_t {
+  kInsert = 0,     // sets cells and the row's liveness marker
+  kUpdate = 1,     // sets cells; the row lives only as long as one of its cells does
+  kDeleteRow = 2,  // deletes the row; only key columns are set
+};
+
+// Rows of one table in declared column order, row-major. Build a row with
+// BeginRow, Set..., EndRow; each setter checks the value against its column and
+// refuses with the column's name and the reason. A row that failed is dropped by
+// the next BeginRow or by DropRow; the rows before it stay.
+//
+// The bucket and split columns are derived and may not be set. All entity and
+// clustering columns must be. Unset regular columns are absent (CQL's UNSET).
+//
+// Owns copies of everything. Movable; one thread at a time.
+class CISTERN_EXPORT RowBatch {
+ public:
+  explicit RowBatch(std::shared_ptr<const TableSchema> schema);
+
+  void BeginRow(RowKind kind = RowKind::kInsert);
+  // Integers of every width, boolean (0/1), timestamp (ms), date (days since
+  // 1970-01-01), time (ns of day). kOutOfRange beyond the column's type.
+  [[nodiscard]] Status SetInt(size_t column, int64_t value);
+  // double columns as they are, bit for bit; float columns rounded to nearest.
+  [[nodiscard]] Status SetDouble(size_t column, double value);
+  [[nodiscard]] Status SetFloat(size_t column, float value);
+  // Columns of the bytes lane: the value as the native protocol serialises it,
+  // checked (UTF-8, ASCII, 16 bytes of a uuid, version 1 of a timeuuid, ...).
+  [[nodiscard]] Status SetBytes(size_t column, std::string_view value);
+  // Deletes the cell. Not for key columns.
+  [[nodiscard]] Status SetNull(size_t column);
+  // Life of this row's cells from its write: overrides the table's default; 0 for ever.
+  [[nodiscard]] Status SetTtl(uint32_t seconds);
+  [[nodiscard]] Status EndRow();
+  void DropRow();
+
+  // Appends many rows at once: one ColumnData per column of `columns`, all of
+  // equal size; columns not named are absent. All rows or none.
+  [[nodiscard]] Status AppendColumns(std::span<const size_t> columns,
+                                     std::span<const ColumnData* const> data,
+                                     RowKind kind = RowKind::kInsert);
+
+  void Clear();  // keeps the schema and the capacity
+  [[nodiscard]] bool empty() const { return row_count_ == 0; }
+  [[nodiscard]] size_t row_count() const { return row_count_; }
+  [[nodiscard]] size_t byte_count() const;  // payload held, for limits and budgets
+  [[nodiscard]] const std::shared_ptr<const TableSchema>& schema() const { return schema_; }
+
+  // --- reading, for the engine: `row` < row_count(), `column` in declared order
+  [[nodiscard]] RowKind kind(size_t row) const { return kinds_[row]; }
+  // The TTL set for the row; nullopt: the table's default applies.
+  [[nodiscard]] std::optional<uint32_t> ttl(size_t row) const {
+    if (ttls_.empty() || ttls_[row] == kTtlDefault) return std::nullopt;
+    return ttls_[row];
+  }
+  [[nodiscard]] CellState state(size_t row, size_t column) const {
+    return states_[row * width_ + column];
+  }
+  [[nodiscard]] int64_t fixed(size_t row, size_t column) const { return slots_[row * width_ + column]; }
+  [[nodiscard]] std::string_view bytes(size_t row, size_t column) const {
+    const auto slot = static_cast<uint64_t>(slots_[row * width_ + column]);
+    return std::string_view(heap_).substr(slot >> 32, slot & 0xffffffffu);
+  }
+  // Whole rows, for hot loops: `width` cells each.
+  [[nodiscard]] const int64_t* slots(size_t row) const { return slots_.data() + row * width_; }
+  [[nodiscard]] const CellState* states(size_t row) const { return states_.data() + row * width_; }
+
+ private:
+  static constexpr uint32_t kTtlDefault = UINT32_MAX;
+  [[nodiscard]] Status CheckTarget(size_t column, Lane lane) const;
+  void Place(size_t column, int64_t slot, CellState state);
+
+  std::shared_ptr<const TableSchema> schema_;
+  size_t width_ = 0;
+  size_t row_count_ = 0;
+  bool open_ = false;           // between BeginRow and EndRow
+  Status row_status_;           // first error of the open row
+  std::vector<int64_t> slots_;  // fixed value, or heap offset << 32 | length
+  std::vector<CellState> states_;
+  std::vector<RowKind> kinds_;
+  std::vector<uint32_t> ttls_;  // empty: every row has the default
+  std::string heap_;
+};
+
+}  // namespace cistern
+
+#endif  // CISTERN_ROW_BATCH_H_

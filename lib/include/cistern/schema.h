@@ -1,0 +1,110 @@
+// TableSchema: what a CREATE TABLE text declares, and how its rows find their bucket.
+#ifndef CISTERN_SCHEMA_H_
+#define CISTERN_SCHEMA_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cistern/export.h"
+#include "cistern/result.h"
+
+namespace cistern {
+
+// CQL types. The values are persistent: append, never renumber.
+enum class CqlType : uint8_t {
+  kBoolean = 1, kTinyint = 2, kSmallint = 3, kInt = 4, kBigint = 5, kFloat = 6, kDouble = 7,
+  kText = 8, kAscii = 9, kBlob = 10, kTimestamp = 11, kDate = 12, kTime = 13, kUuid = 14,
+  kTimeuuid = 15, kInet = 16, kDecimal = 17, kVarint = 18, kList = 19, kSet = 20, kMap = 21,
+};
+
+// How a column's values travel through Cistern.
+//   kFixed  an int64: booleans 0/1, integers, timestamp (ms), date (days since
+//           1970-01-01, signed), time (ns of day), double (its bit pattern),
+//           float (its 32-bit pattern, zero-extended)
+//   kBytes  the value's bytes as CQL's native protocol serialises them
+enum class Lane : uint8_t { kFixed, kBytes };
+
+struct ColumnType {
+  CqlType kind = CqlType::kInt;
+  std::vector<ColumnType> arguments;  // of frozen list, set, map
+  [[nodiscard]] Lane lane() const;
+  [[nodiscard]] std::string ToCql() const;  // "frozen<map<text, int>>"
+  friend bool operator==(const ColumnType&, const ColumnType&) = default;
+};
+
+enum class ColumnRole : uint8_t { kEntity, kBucket, kSplit, kClustering, kRegular };
+
+struct ColumnSpec {
+  std::string name;  // as CQL holds it: lower case unless it was quoted
+  ColumnType type;
+  ColumnRole role = ColumnRole::kRegular;
+  bool descending = false;  // clustering columns only
+  friend bool operator==(const ColumnSpec&, const ColumnSpec&) = default;
+};
+
+// Unit of the event time column. timeuuid counts 100 ns ticks.
+enum class TimeUnit : uint8_t { kSeconds = 0, kMillis = 1, kMicros = 2, kTicks100ns = 3, kNanos = 4 };
+[[nodiscard]] CISTERN_EXPORT int64_t TicksPerSecond(TimeUnit unit);
+
+enum class BucketUnit : uint8_t { kSecond, kMinute, kHour, kDay, kIsoWeek, kMonth, kYear };
+
+// Which value the bucket column holds; see docs/schema.md for the valid pairs.
+enum class BucketEncoding : uint8_t { kDate, kTimestamp, kText, kCalendarNumber, kSinceEpoch };
+
+struct BucketRule {
+  BucketUnit unit = BucketUnit::kDay;
+  uint32_t count = 1;  // n of n seconds, minutes, hours
+  BucketEncoding encoding = BucketEncoding::kDate;
+  friend bool operator==(const BucketRule&, const BucketRule&) = default;
+};
+
+enum class SplitKind : uint8_t { kNone, kHash, kRoundRobin };
+struct SplitRule {
+  SplitKind kind = SplitKind::kNone;
+  uint32_t count = 1;
+  friend bool operator==(const SplitRule&, const SplitRule&) = default;
+};
+
+// One table. Immutable once made by ParseCreateTable; shared between threads.
+struct CISTERN_EXPORT TableSchema {
+  std::string keyspace;  // empty if the text named none
+  std::string name;
+  std::vector<ColumnSpec> columns;  // in declared order; an index into it names a column everywhere
+
+  std::vector<size_t> entity_columns;      // partition key without bucket and split, in key order
+  size_t bucket_column = 0;
+  std::optional<size_t> split_column;
+  std::vector<size_t> clustering_columns;  // in key order; the first is the event time
+  std::vector<size_t> regular_columns;
+
+  BucketRule bucket;
+  SplitRule split;
+  TimeUnit time_unit = TimeUnit::kMillis;
+
+  uint32_t default_ttl_s = 0;  // 0: rows live until their window is dropped
+  uint32_t gc_grace_s = 864000;
+  std::map<std::string, std::string> compaction;
+  std::string comment;
+  // Other WITH options as they were written, so that the printed text keeps them.
+  std::map<std::string, std::string> other_options;
+
+  [[nodiscard]] size_t time_column() const { return clustering_columns.front(); }
+  [[nodiscard]] std::optional<size_t> FindColumn(std::string_view name) const;
+  [[nodiscard]] std::string ToCql() const;  // canonical CREATE TABLE text; parses back to an equal schema
+};
+
+// Parses one CREATE TABLE statement. Errors carry line and column and say what was
+// expected. Reads at most limits::kDdlBytesMax; never trips an assertion.
+//   kInvalidArgument  not CQL, or CQL that cannot be a bucketed table, with the reason
+//   kNotSupported     a feature that Cistern does not have (counter, static, ...)
+[[nodiscard]] CISTERN_EXPORT Result<std::shared_ptr<const TableSchema>> ParseCreateTable(
+    std::string_view cql);
+
+}  // namespace cistern
+
+#endif  // CISTERN_SCHEMA_H_

@@ -1,0 +1,86 @@
+// Status: the outcome of a call that can fail. Never thrown, never ignored.
+#ifndef CISTERN_STATUS_H_
+#define CISTERN_STATUS_H_
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "cistern/export.h"
+
+namespace cistern {
+
+// What kind of failure it was. The values are part of the C interface: append,
+// never renumber.
+enum class StatusCode : int {
+  kOk = 0,
+  kInvalidArgument = 1,  // the caller's data or request is wrong; the same again fails again
+  kNotFound = 2,         // no such table, bucket, store
+  kAlreadyExists = 3,    // it exists and differs from what was asked
+  kBusy = 4,             // a queue or a budget is full; try again after a pause
+  kNoSpace = 5,          // the disk or the disk budget is full; nothing acknowledged is touched
+  kIoError = 6,          // the device failed; the outcome of the write is unknown, repeat it
+  kCorruption = 7,       // stored bytes are damaged; the message names them
+  kTooNew = 8,           // the store was written by a newer version; nothing was changed
+  kLocked = 9,           // another process holds the store
+  kOutOfRange = 10,      // a time or number outside what the column or the clock allows
+  kTooLarge = 11,        // a limit of limits.h was exceeded, before anything was allocated
+  kClosed = 12,          // the engine was closed
+  kReadOnly = 13,        // the directory or the file system does not let us write
+  kNotSupported = 14,    // a CQL feature that Cistern does not have, named
+  kOutOfMemory = 15,     // the memory budget does not suffice for this request
+  kInternal = 16,        // our own mistake, reported instead of hidden
+};
+
+// The code's name as the tool and the logs print it, for example "InvalidArgument".
+[[nodiscard]] CISTERN_EXPORT std::string_view StatusCodeName(StatusCode code);
+
+// A code and, unless OK, a sentence that says what, where and what to do.
+// Cheap to move; thread-compatible.
+class [[nodiscard]] CISTERN_EXPORT Status {
+ public:
+  Status() = default;
+  Status(StatusCode code, std::string message) : code_(code), message_(std::move(message)) {}
+
+  static Status Ok() { return {}; }
+  static Status InvalidArgument(std::string m) { return {StatusCode::kInvalidArgument, std::move(m)}; }
+  static Status NotFound(std::string m) { return {StatusCode::kNotFound, std::move(m)}; }
+  static Status AlreadyExists(std::string m) { return {StatusCode::kAlreadyExists, std::move(m)}; }
+  static Status Busy(std::string m) { return {StatusCode::kBusy, std::move(m)}; }
+  static Status NoSpace(std::string m) { return {StatusCode::kNoSpace, std::move(m)}; }
+  static Status IoError(std::string m) { return {StatusCode::kIoError, std::move(m)}; }
+  static Status Corruption(std::string m) { return {StatusCode::kCorruption, std::move(m)}; }
+  static Status TooNew(std::string m) { return {StatusCode::kTooNew, std::move(m)}; }
+  static Status Locked(std::string m) { return {StatusCode::kLocked, std::move(m)}; }
+  static Status OutOfRange(std::string m) { return {StatusCode::kOutOfRange, std::move(m)}; }
+  static Status TooLarge(std::string m) { return {StatusCode::kTooLarge, std::move(m)}; }
+  static Status Closed(std::string m) { return {StatusCode::kClosed, std::move(m)}; }
+  static Status ReadOnly(std::string m) { return {StatusCode::kReadOnly, std::move(m)}; }
+  static Status NotSupported(std::string m) { return {StatusCode::kNotSupported, std::move(m)}; }
+  static Status OutOfMemory(std::string m) { return {StatusCode::kOutOfMemory, std::move(m)}; }
+  static Status Internal(std::string m) { return {StatusCode::kInternal, std::move(m)}; }
+
+  [[nodiscard]] bool ok() const { return code_ == StatusCode::kOk; }
+  [[nodiscard]] StatusCode code() const { return code_; }
+  [[nodiscard]] const std::string& message() const { return message_; }
+  // "OK", or "<CodeName>: <message>".
+  [[nodiscard]] std::string ToString() const;
+
+  // For a status whose failure changes nothing for the caller. Say why beside it.
+  void IgnoreError() const {}
+
+ private:
+  StatusCode code_ = StatusCode::kOk;
+  std::string message_;
+};
+
+}  // namespace cistern
+
+// Returns from the enclosing function when `expr` is not OK.
+#define CISTERN_RETURN_IF_ERROR(expr)              \
+  do {                                             \
+    ::cistern::Status cistern_status_ = (expr);    \
+    if (!cistern_status_.ok()) return cistern_status_; \
+  } while (false)
+
+#endif  // CISTERN_STATUS_H_
