@@ -20,6 +20,7 @@ inline constexpr uint32_t kSplitCountMax = 1024;
 inline constexpr size_t kEntityKeyBytesMax = 1024;       // all entity columns, encoded
 inline constexpr size_t kClusteringKeyBytesMax = 1024;   // all clustering columns, encoded
 inline constexpr size_t kCellBytesMax = 1024 * 1024;     // one text or blob value
+inline constexpr size_t kVarintBytesMax = 1024;          // digits of a varint or decimal: about 2,460
 inline constexpr size_t kRowBytesMax = 1024 * 1024;
 inline constexpr size_t kBatchBytesMax = 8 * 1024 * 1024;
 inline constexpr size_t kBatchRowsMax = 65536;

@@ -76,6 +76,7 @@ struct CISTERN_EXPORT TableSchema {
   std::string name;
   std::vector<ColumnSpec> columns;  // in declared order; an index into it names a column everywhere
 
+  std::vector<size_t> partition_key;       // entity, bucket and split columns in Cassandra's key order
   std::vector<size_t> entity_columns;      // partition key without bucket and split, in key order
   size_t bucket_column = 0;
   std::optional<size_t> split_column;
@@ -102,6 +103,7 @@ struct CISTERN_EXPORT TableSchema {
 // expected. Reads at most limits::kDdlBytesMax; never trips an assertion.
 //   kInvalidArgument  not CQL, or CQL that cannot be a bucketed table, with the reason
 //   kNotSupported     a feature that Cistern does not have (counter, static, ...)
+//   kTooLarge         beyond a limit of limits.h
 [[nodiscard]] CISTERN_EXPORT Result<std::shared_ptr<const TableSchema>> ParseCreateTable(
     std::string_view cql);
 

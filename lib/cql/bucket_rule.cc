@@ -1,0 +1,176 @@
+#include "lib/cql/bucket_rule.h"
+
+#include <array>
+
+#include "lib/cql/comment_rule.h"
+#include "lib/cql/cql_type.h"
+#include "lib/cql/ddl_print.h"
+
+namespace cistern {
+namespace {
+
+constexpr int64_t kDaySeconds = 86'400;
+constexpr int64_t kWidthSecondsMax = 366 * kDaySeconds;
+// An int counting n seconds since 1970 reaches the year 2200 from this n on.
+constexpr uint32_t kIntEpochSecondsMin = 4;
+
+bool IsBelowDay(BucketUnit unit) {
+  return unit == BucketUnit::kSecond || unit == BucketUnit::kMinute || unit == BucketUnit::kHour;
+}
+
+std::string WidthText(BucketUnit unit, uint32_t count) {
+  return std::to_string(count) + " " + std::string(BucketUnitWord(unit)) + (count == 1 ? "" : "s");
+}
+
+std::string_view FormWord(BucketEncoding form) {
+  switch (form) {
+    case BucketEncoding::kDate: return "date";
+    case BucketEncoding::kTimestamp: return "timestamp";
+    case BucketEncoding::kText: return "text";
+    case BucketEncoding::kCalendarNumber: return "calendar";
+    case BucketEncoding::kSinceEpoch: return "epoch";
+  }
+  return "";
+}
+
+Status CheckWidth(BucketUnit unit, uint32_t count) {
+  if (!IsBelowDay(unit)) {
+    if (count == 1) return Status::Ok();
+    return Status::InvalidArgument("a bucket is one " + std::string(BucketUnitWord(unit)) + ", not " +
+                                   std::to_string(count) +
+                                   "; only seconds, minutes and hours are counted");
+  }
+  if (count > kWidthSecondsMax / FixedUnitSeconds(unit)) {
+    return Status::InvalidArgument("a bucket of " + WidthText(unit, count) +
+                                   " is wider than 366 days");
+  }
+  return Status::Ok();
+}
+
+// Forms that write a date and a time of day number their buckets within the day.
+Status CheckDividesDay(BucketUnit unit, uint32_t count, std::string_view form) {
+  if (!IsBelowDay(unit) || kDaySeconds % (FixedUnitSeconds(unit) * count) == 0) return Status::Ok();
+  return Status::InvalidArgument(WidthText(unit, count) + " do not divide a day, so a bucket written " +
+                                 "as " + std::string(form) + " has no fixed start in it; use a width " +
+                                 "that does, or a timestamp or 'as epoch'");
+}
+
+Result<BucketEncoding> NumberForm(CqlType type, BucketUnit unit, uint32_t count,
+                                  std::optional<BucketEncoding> form) {
+  const bool below_day = IsBelowDay(unit);
+  if (!form.has_value()) {
+    if (unit == BucketUnit::kYear) return BucketEncoding::kCalendarNumber;
+    const bool calendar_fits = !below_day || (type == CqlType::kBigint &&
+                                              CheckDividesDay(unit, count, "calendar").ok());
+    if (!calendar_fits) {
+      form = BucketEncoding::kSinceEpoch;
+    } else {
+      return Status::InvalidArgument(
+          "a number can hold the " + std::string(BucketUnitWord(unit)) +
+          " in two ways; add 'as calendar' (digits of the date, such as 20240115) or 'as epoch' "
+          "(count since 1970)");
+    }
+  }
+  if (form == BucketEncoding::kCalendarNumber) {
+    if (below_day && type == CqlType::kInt) {
+      return Status::InvalidArgument("a " + std::string(BucketUnitWord(unit)) +
+                                     " written as calendar (such as 2024011514) does not fit an int; "
+                                     "use a bigint or 'as epoch'");
+    }
+    CISTERN_RETURN_IF_ERROR(CheckDividesDay(unit, count, "calendar"));
+  } else if (type == CqlType::kInt && unit == BucketUnit::kSecond && count < kIntEpochSecondsMin) {
+    return Status::InvalidArgument("an int cannot count " + WidthText(unit, count) +
+                                   " since 1970 up to the year 2200; use a bigint");
+  }
+  return *form;
+}
+
+}  // namespace
+
+bool IsBucketType(CqlType type) {
+  return type == CqlType::kDate || type == CqlType::kTimestamp || type == CqlType::kText ||
+         type == CqlType::kAscii || type == CqlType::kInt || type == CqlType::kBigint;
+}
+
+int64_t FixedUnitSeconds(BucketUnit unit) {
+  switch (unit) {
+    case BucketUnit::kSecond: return 1;
+    case BucketUnit::kMinute: return 60;
+    case BucketUnit::kHour: return 3'600;
+    case BucketUnit::kDay: return kDaySeconds;
+    case BucketUnit::kIsoWeek: return 7 * kDaySeconds;
+    case BucketUnit::kMonth:
+    case BucketUnit::kYear: return 0;
+  }
+  return 0;
+}
+
+Result<BucketRule> MakeBucketRule(CqlType type, BucketUnit unit, uint32_t count,
+                                  std::optional<BucketEncoding> form) {
+  const std::string type_name(CqlTypeName(type));
+  if (!IsBucketType(type)) {
+    return Status::InvalidArgument("a bucket column is a date, timestamp, text, int or bigint, not a " +
+                                   type_name);
+  }
+  CISTERN_RETURN_IF_ERROR(CheckWidth(unit, count));
+  if (type == CqlType::kInt || type == CqlType::kBigint) {
+    if (form.has_value() && form != BucketEncoding::kCalendarNumber &&
+        form != BucketEncoding::kSinceEpoch) {
+      return Status::InvalidArgument("'as " + std::string(FormWord(*form)) + "' does not suit a " +
+                                     type_name + "; write 'as calendar' or 'as epoch'");
+    }
+    CISTERN_ASSIGN_OR_RETURN(const BucketEncoding chosen, NumberForm(type, unit, count, form));
+    return BucketRule{unit, count, chosen};
+  }
+  BucketEncoding own = BucketEncoding::kText;
+  if (type == CqlType::kDate) own = BucketEncoding::kDate;
+  if (type == CqlType::kTimestamp) own = BucketEncoding::kTimestamp;
+  if (form.has_value() && *form != own) {
+    return Status::InvalidArgument("'as " + std::string(FormWord(*form)) + "' does not suit a " +
+                                   type_name);
+  }
+  if (own == BucketEncoding::kDate && IsBelowDay(unit)) {
+    return Status::InvalidArgument("a date cannot hold the start of a bucket of " +
+                                   WidthText(unit, count) + "; use a timestamp");
+  }
+  if (own == BucketEncoding::kText) CISTERN_RETURN_IF_ERROR(CheckDividesDay(unit, count, "text"));
+  return BucketRule{unit, count, own};
+}
+
+std::optional<BucketRule> InferBucketRule(CqlType type, std::string_view column_name) {
+  const size_t cut = column_name.rfind('_');
+  const std::string_view word =
+      cut == std::string_view::npos ? column_name : column_name.substr(cut + 1);
+  struct Known {
+    CqlType type;
+    std::string_view word;
+    BucketRule rule;
+  };
+  // No week: weeks that begin on a Sunday are kept in dates too. No text: it has many spellings.
+  constexpr std::array<Known, 11> kKnown = {{
+      {CqlType::kDate, "day", {BucketUnit::kDay, 1, BucketEncoding::kDate}},
+      {CqlType::kDate, "date", {BucketUnit::kDay, 1, BucketEncoding::kDate}},
+      {CqlType::kDate, "month", {BucketUnit::kMonth, 1, BucketEncoding::kDate}},
+      {CqlType::kDate, "year", {BucketUnit::kYear, 1, BucketEncoding::kDate}},
+      {CqlType::kTimestamp, "minute", {BucketUnit::kMinute, 1, BucketEncoding::kTimestamp}},
+      {CqlType::kTimestamp, "hour", {BucketUnit::kHour, 1, BucketEncoding::kTimestamp}},
+      {CqlType::kTimestamp, "day", {BucketUnit::kDay, 1, BucketEncoding::kTimestamp}},
+      {CqlType::kTimestamp, "month", {BucketUnit::kMonth, 1, BucketEncoding::kTimestamp}},
+      {CqlType::kTimestamp, "year", {BucketUnit::kYear, 1, BucketEncoding::kTimestamp}},
+      {CqlType::kInt, "year", {BucketUnit::kYear, 1, BucketEncoding::kCalendarNumber}},
+      {CqlType::kBigint, "year", {BucketUnit::kYear, 1, BucketEncoding::kCalendarNumber}},
+  }};
+  for (const Known& known : kKnown) {
+    if (known.type == type && known.word == word) return known.rule;
+  }
+  return std::nullopt;
+}
+
+std::string ExampleClause(CqlType type, std::string_view column_name) {
+  std::string width = "1 day";
+  if (type == CqlType::kTimestamp) width = "1 hour";
+  if (type == CqlType::kInt || type == CqlType::kBigint) width = "1 day as calendar";
+  return "bucket " + QuoteName(column_name) + " = " + width;
+}
+
+}  // namespace cistern

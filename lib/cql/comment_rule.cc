@@ -1,0 +1,223 @@
+#include "lib/cql/comment_rule.h"
+
+#include <array>
+#include <utility>
+
+#include "cistern/limits.h"
+
+namespace cistern {
+namespace {
+
+constexpr std::string_view kMarker = "cistern:";
+
+constexpr std::array<std::pair<std::string_view, BucketUnit>, 7> kUnits = {{
+    {"second", BucketUnit::kSecond},
+    {"minute", BucketUnit::kMinute},
+    {"hour", BucketUnit::kHour},
+    {"day", BucketUnit::kDay},
+    {"week", BucketUnit::kIsoWeek},
+    {"month", BucketUnit::kMonth},
+    {"year", BucketUnit::kYear},
+}};
+
+constexpr std::array<std::pair<std::string_view, BucketEncoding>, 5> kForms = {{
+    {"date", BucketEncoding::kDate},
+    {"timestamp", BucketEncoding::kTimestamp},
+    {"text", BucketEncoding::kText},
+    {"calendar", BucketEncoding::kCalendarNumber},
+    {"epoch", BucketEncoding::kSinceEpoch},
+}};
+
+constexpr std::array<std::pair<std::string_view, TimeUnit>, 4> kTimeUnits = {{
+    {"s", TimeUnit::kSeconds},
+    {"ms", TimeUnit::kMillis},
+    {"us", TimeUnit::kMicros},
+    {"ns", TimeUnit::kNanos},
+}};
+
+template <typename Table, typename Value>
+bool Lookup(const Table& table, std::string_view word, Value* out) {
+  for (const auto& [name, value] : table) {
+    if (name != word) continue;
+    *out = value;
+    return true;
+  }
+  return false;
+}
+
+bool IsNamePart(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+// Byte after the first `cistern:` that begins a word, in any case of letters.
+std::optional<size_t> FindRule(std::string_view text) {
+  for (size_t i = 0; i + kMarker.size() <= text.size(); ++i) {
+    if (i > 0 && IsNamePart(text[i - 1])) continue;
+    size_t matched = 0;
+    while (matched < kMarker.size() && (text[i + matched] | 0x20) == (kMarker[matched] | 0x20)) {
+      ++matched;
+    }
+    if (matched == kMarker.size()) return i + kMarker.size();
+  }
+  return std::nullopt;
+}
+
+class RuleParser {
+ public:
+  RuleParser(std::string_view source, const Token& comment, size_t begin)
+      : source_(source),
+        comment_(comment),
+        begin_(begin),
+        lexer_(std::string_view(comment.text).substr(begin)) {}
+
+  Result<CommentRule> Parse() {
+    CISTERN_RETURN_IF_ERROR(Advance());
+    while (true) {
+      CISTERN_RETURN_IF_ERROR(ParseClause());
+      if (token_.kind == TokenKind::kEnd) break;
+      if (!token_.IsSymbol(';')) return Expected("';' or the end of the comment");
+      CISTERN_RETURN_IF_ERROR(Advance());
+      if (token_.kind == TokenKind::kEnd) break;
+    }
+    return std::move(rule_);
+  }
+
+ private:
+  [[nodiscard]] size_t SourceOffset(size_t rule_offset) const {
+    return SourceOffsetInString(source_, comment_, begin_ + rule_offset);
+  }
+  Status Advance() {
+    const size_t last_end = token_.end;
+    if (lexer_.Next(&token_).ok()) return Status::Ok();
+    return ErrorAt(StatusCode::kInvalidArgument, source_, SourceOffset(last_end),
+                   "the rule after 'cistern:' cannot be read from here on; a quote has no end, or "
+                   "a character does not belong there");
+  }
+  Status Expected(const std::string& what) const {
+    const std::string got = token_.kind == TokenKind::kEnd ? "the end of the comment" : Describe(token_);
+    return ErrorAt(StatusCode::kInvalidArgument, source_, SourceOffset(token_.begin),
+                   "expected " + what + ", got " + got);
+  }
+  Status Twice(std::string_view word) const {
+    return ErrorAt(StatusCode::kInvalidArgument, source_, SourceOffset(token_.begin),
+                   "the comment has two '" + std::string(word) + "' clauses");
+  }
+  // `column =` after a clause's first word.
+  Status ColumnAndEquals(DdlName* column) {
+    CISTERN_RETURN_IF_ERROR(Advance());
+    if (token_.kind != TokenKind::kName && token_.kind != TokenKind::kQuotedName) {
+      return Expected("a column's name");
+    }
+    *column = {token_.text, SourceOffset(token_.begin)};
+    CISTERN_RETURN_IF_ERROR(Advance());
+    if (!token_.IsSymbol('=')) return Expected("'='");
+    return Advance();
+  }
+
+  Status ParseClause() {
+    if (token_.IsName("bucket")) return rule_.bucket ? Twice("bucket") : ParseBucket();
+    if (token_.IsName("split")) return rule_.split ? Twice("split") : ParseSplit();
+    if (token_.IsName("time")) return rule_.time ? Twice("time") : ParseTime();
+    return Expected("'bucket', 'split' or 'time' after 'cistern:'");
+  }
+
+  // bucket day = 15 minutes as text
+  Status ParseBucket() {
+    CommentRule::Bucket bucket;
+    CISTERN_RETURN_IF_ERROR(ColumnAndEquals(&bucket.column));
+    bucket.width_offset = SourceOffset(token_.begin);
+    if (token_.kind == TokenKind::kNumber) {
+      const auto count = ParseCount(token_.text, UINT32_MAX);
+      if (!count.has_value() || *count == 0) return Expected("a whole number above 0");
+      bucket.count = *count;
+      CISTERN_RETURN_IF_ERROR(Advance());
+    }
+    std::string_view word = token_.text;
+    if (word.size() > 1 && word.back() == 's') word.remove_suffix(1);  // "minutes"
+    if (token_.kind != TokenKind::kName || !Lookup(kUnits, word, &bucket.unit)) {
+      return Expected("second, minute, hour, day, week, month or year");
+    }
+    CISTERN_RETURN_IF_ERROR(Advance());
+    if (token_.IsName("as")) {
+      CISTERN_RETURN_IF_ERROR(Advance());
+      BucketEncoding form{};
+      if (token_.kind != TokenKind::kName || !Lookup(kForms, token_.text, &form)) {
+        return Expected("date, timestamp, text, calendar or epoch after 'as'");
+      }
+      bucket.form = form;
+      CISTERN_RETURN_IF_ERROR(Advance());
+    }
+    rule_.bucket = std::move(bucket);
+    return Status::Ok();
+  }
+
+  // split shard = hash 8
+  Status ParseSplit() {
+    CommentRule::Split split;
+    CISTERN_RETURN_IF_ERROR(ColumnAndEquals(&split.column));
+    if (token_.IsName("hash")) {
+      split.rule.kind = SplitKind::kHash;
+    } else if (token_.IsName("round_robin")) {
+      split.rule.kind = SplitKind::kRoundRobin;
+    } else {
+      return Expected("hash or round_robin");
+    }
+    CISTERN_RETURN_IF_ERROR(Advance());
+    const auto count = token_.kind == TokenKind::kNumber
+                           ? ParseCount(token_.text, limits::kSplitCountMax)
+                           : std::nullopt;
+    if (!count.has_value() || *count < 2) {
+      return Expected("a number of splits from 2 to " + std::to_string(limits::kSplitCountMax));
+    }
+    split.rule.count = *count;
+    rule_.split = std::move(split);
+    return Advance();
+  }
+
+  // time ts = us
+  Status ParseTime() {
+    CommentRule::Time time;
+    CISTERN_RETURN_IF_ERROR(ColumnAndEquals(&time.column));
+    time.unit_offset = SourceOffset(token_.begin);
+    if (token_.kind != TokenKind::kName || !Lookup(kTimeUnits, token_.text, &time.unit)) {
+      return Expected("s, ms, us or ns");
+    }
+    rule_.time = std::move(time);
+    return Advance();
+  }
+
+  std::string_view source_;
+  const Token& comment_;
+  size_t begin_;  // of the rule in the comment's text
+  DdlLexer lexer_;
+  Token token_;
+  CommentRule rule_;
+};
+
+}  // namespace
+
+std::string_view BucketUnitWord(BucketUnit unit) {
+  for (const auto& [name, value] : kUnits) {
+    if (value == unit) return name;
+  }
+  return "";
+}
+
+std::optional<uint32_t> ParseCount(std::string_view digits, uint32_t max) {
+  if (digits.empty()) return std::nullopt;
+  uint64_t value = 0;
+  for (const char c : digits) {
+    if (c < '0' || c > '9') return std::nullopt;
+    value = value * 10 + static_cast<uint64_t>(c - '0');
+    if (value > max) return std::nullopt;
+  }
+  return static_cast<uint32_t>(value);
+}
+
+Result<CommentRule> ParseCommentRule(std::string_view source, const Token& comment) {
+  const std::optional<size_t> begin = FindRule(comment.text);
+  if (!begin.has_value()) return CommentRule{};
+  return RuleParser(source, comment, *begin).Parse();
+}
+
+}  // namespace cistern

@@ -1,0 +1,111 @@
+#include "lib/cql/cql_type.h"
+
+#include <array>
+#include <limits>
+
+#include "lib/base/check.h"
+
+namespace cistern {
+namespace {
+
+struct TypeFacts {
+  CqlType kind;
+  std::string_view name;
+  Lane lane;
+  size_t wire_width;  // 0: varies
+};
+
+constexpr std::array<TypeFacts, 21> kTypes = {{
+    {CqlType::kBoolean, "boolean", Lane::kFixed, 1},
+    {CqlType::kTinyint, "tinyint", Lane::kFixed, 1},
+    {CqlType::kSmallint, "smallint", Lane::kFixed, 2},
+    {CqlType::kInt, "int", Lane::kFixed, 4},
+    {CqlType::kBigint, "bigint", Lane::kFixed, 8},
+    {CqlType::kFloat, "float", Lane::kFixed, 4},
+    {CqlType::kDouble, "double", Lane::kFixed, 8},
+    {CqlType::kText, "text", Lane::kBytes, 0},
+    {CqlType::kAscii, "ascii", Lane::kBytes, 0},
+    {CqlType::kBlob, "blob", Lane::kBytes, 0},
+    {CqlType::kTimestamp, "timestamp", Lane::kFixed, 8},
+    {CqlType::kDate, "date", Lane::kFixed, 4},
+    {CqlType::kTime, "time", Lane::kFixed, 8},
+    {CqlType::kUuid, "uuid", Lane::kBytes, 16},
+    {CqlType::kTimeuuid, "timeuuid", Lane::kBytes, 16},
+    {CqlType::kInet, "inet", Lane::kBytes, 0},
+    {CqlType::kDecimal, "decimal", Lane::kBytes, 0},
+    {CqlType::kVarint, "varint", Lane::kBytes, 0},
+    {CqlType::kList, "list", Lane::kBytes, 0},
+    {CqlType::kSet, "set", Lane::kBytes, 0},
+    {CqlType::kMap, "map", Lane::kBytes, 0},
+}};
+
+const TypeFacts& FactsOf(CqlType kind) {
+  const auto index = static_cast<size_t>(kind) - 1;
+  CISTERN_CHECK(index < kTypes.size());
+  return kTypes[index];
+}
+
+}  // namespace
+
+std::string_view CqlTypeName(CqlType kind) { return FactsOf(kind).name; }
+
+std::optional<CqlType> CqlTypeFromName(std::string_view name) {
+  if (name == "varchar") return CqlType::kText;
+  for (const TypeFacts& facts : kTypes) {
+    if (facts.name == name) return facts.kind;
+  }
+  return std::nullopt;
+}
+
+bool IsCollection(CqlType kind) {
+  return kind == CqlType::kList || kind == CqlType::kSet || kind == CqlType::kMap;
+}
+
+bool IsOpaque(CqlType kind) {
+  return kind == CqlType::kDecimal || kind == CqlType::kVarint || IsCollection(kind);
+}
+
+bool IsInteger(CqlType kind) {
+  return kind == CqlType::kTinyint || kind == CqlType::kSmallint || kind == CqlType::kInt ||
+         kind == CqlType::kBigint;
+}
+
+FixedRange FixedRangeOf(CqlType kind) {
+  switch (kind) {
+    case CqlType::kBoolean: return {0, 1};
+    case CqlType::kTinyint: return {-128, 127};
+    case CqlType::kSmallint: return {-32768, 32767};
+    case CqlType::kInt:
+    case CqlType::kDate:
+      return {std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max()};
+    case CqlType::kTime: return {0, 86'399'999'999'999};
+    default: return {std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max()};
+  }
+}
+
+size_t WireWidth(CqlType kind) { return FactsOf(kind).wire_width; }
+
+Lane ColumnType::lane() const { return FactsOf(kind).lane; }
+
+std::string ColumnType::ToCql() const {
+  if (!IsCollection(kind)) return std::string(CqlTypeName(kind));
+  std::string text = "frozen<" + std::string(CqlTypeName(kind)) + "<";
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    if (i > 0) text += ", ";
+    text += arguments[i].ToCql();
+  }
+  return text + ">>";
+}
+
+int64_t TicksPerSecond(TimeUnit unit) {
+  switch (unit) {
+    case TimeUnit::kSeconds: return 1;
+    case TimeUnit::kMillis: return 1'000;
+    case TimeUnit::kMicros: return 1'000'000;
+    case TimeUnit::kTicks100ns: return 10'000'000;
+    case TimeUnit::kNanos: return 1'000'000'000;
+  }
+  return 1;
+}
+
+}  // namespace cistern

@@ -1,0 +1,40 @@
+// CQL types: their names, their lanes, and where a table may use them.
+#ifndef CISTERN_CQL_CQL_TYPE_H_
+#define CISTERN_CQL_CQL_TYPE_H_
+
+#include <optional>
+#include <string_view>
+
+#include "cistern/schema.h"
+
+namespace cistern {
+
+// The kind's CQL name: "int", "list".
+[[nodiscard]] std::string_view CqlTypeName(CqlType kind);
+
+// From a lower-case CQL name; "varchar" is text. nullopt for names Cistern does not know.
+[[nodiscard]] std::optional<CqlType> CqlTypeFromName(std::string_view name);
+
+// list, set, map.
+[[nodiscard]] bool IsCollection(CqlType kind);
+
+// Types whose values Cistern stores and passes on but never orders: decimal, varint and
+// the collections. Regular columns only.
+[[nodiscard]] bool IsOpaque(CqlType kind);
+
+// Integers whose values travel as they are: tinyint, smallint, int, bigint.
+[[nodiscard]] bool IsInteger(CqlType kind);
+
+// Smallest and largest value of a fixed-lane type that is not double or float.
+struct FixedRange {
+  int64_t min;
+  int64_t max;
+};
+[[nodiscard]] FixedRange FixedRangeOf(CqlType kind);
+
+// Bytes of the type on the wire if they are always the same, otherwise 0.
+[[nodiscard]] size_t WireWidth(CqlType kind);
+
+}  // namespace cistern
+
+#endif  // CISTERN_CQL_CQL_TYPE_H_

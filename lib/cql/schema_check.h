@@ -1,0 +1,20 @@
+// What makes a CREATE TABLE statement a bucketed table.
+#ifndef CISTERN_CQL_SCHEMA_CHECK_H_
+#define CISTERN_CQL_SCHEMA_CHECK_H_
+
+#include <memory>
+#include <string_view>
+
+#include "cistern/result.h"
+#include "cistern/schema.h"
+#include "lib/cql/ddl_parser.h"
+
+namespace cistern {
+
+// Judges a parsed statement; `source` is its text, for positions.
+[[nodiscard]] Result<std::shared_ptr<const TableSchema>> CheckSchema(std::string_view source,
+                                                                     const DdlTable& ddl);
+
+}  // namespace cistern
+
+#endif  // CISTERN_CQL_SCHEMA_CHECK_H_

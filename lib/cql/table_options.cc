@@ -1,0 +1,108 @@
+#include "lib/cql/table_options.h"
+
+#include <limits>
+#include <optional>
+
+#include "cistern/limits.h"
+#include "lib/cql/comment_rule.h"
+#include "lib/cql/wire_value.h"
+
+namespace cistern {
+namespace {
+
+class OptionTaker {
+ public:
+  OptionTaker(std::string_view source, TableSchema* schema) : source_(source), schema_(schema) {}
+
+  Status Take(const DdlOption& option, Token* comment) {
+    const std::string& name = option.name.text;
+    if (name == "comment") return TakeComment(option, comment);
+    if (name == "compaction") return TakeCompaction(option);
+    if (name == "default_time_to_live") {
+      return TakeSeconds(option, limits::kTtlSecondsMax, &schema_->default_ttl_s);
+    }
+    if (name == "gc_grace_seconds") {
+      return TakeSeconds(option, std::numeric_limits<int32_t>::max(), &schema_->gc_grace_s);
+    }
+    if (!IsUtf8(option.raw)) return Invalid(option.value_offset, name + " is not UTF-8");
+    schema_->other_options.emplace(name, option.raw);
+    return Status::Ok();
+  }
+
+ private:
+  [[nodiscard]] Status Invalid(size_t offset, const std::string& what) const {
+    return ErrorAt(StatusCode::kInvalidArgument, source_, offset, what);
+  }
+
+  Status TakeComment(const DdlOption& option, Token* comment) {
+    if (option.kind != DdlOption::Kind::kConstant || option.value.kind != TokenKind::kString) {
+      return Invalid(option.value_offset, "expected the comment in single quotes, got " + option.raw);
+    }
+    if (!IsUtf8(option.value.text)) return Invalid(option.value_offset, "the comment is not UTF-8");
+    schema_->comment = option.value.text;
+    *comment = option.value;
+    return Status::Ok();
+  }
+
+  Status TakeSeconds(const DdlOption& option, uint32_t max, uint32_t* out) {
+    const bool number =
+        option.kind == DdlOption::Kind::kConstant && option.value.kind == TokenKind::kNumber;
+    const auto value = number ? ParseCount(option.value.text, max) : std::nullopt;
+    if (!value.has_value()) {
+      return Invalid(option.value_offset, "expected " + option.name.text + " in seconds from 0 to " +
+                                              std::to_string(max) + ", got " + option.raw);
+    }
+    *out = *value;
+    return Status::Ok();
+  }
+
+  Status TakeCompaction(const DdlOption& option) {
+    if (option.kind != DdlOption::Kind::kMap) {
+      return Invalid(option.value_offset, "expected compaction = {'class': '...'}, got " + option.raw);
+    }
+    for (const auto& [key, value] : option.entries) {
+      if (!IsUtf8(key) || !IsUtf8(value)) return Invalid(option.value_offset, "compaction is not UTF-8");
+      schema_->compaction.emplace(key, value);
+    }
+    const auto found = schema_->compaction.find("class");
+    if (found == schema_->compaction.end()) {
+      return Invalid(option.value_offset, "compaction lacks its 'class'");
+    }
+    const bool windows = std::string_view(found->second).ends_with("TimeWindowCompactionStrategy");
+    return windows ? CheckWindows(option) : Status::Ok();
+  }
+
+  // The options that Cassandra would refuse too, so that the mistake is seen here first.
+  Status CheckWindows(const DdlOption& option) const {
+    const auto unit = schema_->compaction.find("compaction_window_unit");
+    if (unit != schema_->compaction.end() && unit->second != "MINUTES" && unit->second != "HOURS" &&
+        unit->second != "DAYS") {
+      return Invalid(option.value_offset, "expected compaction_window_unit MINUTES, HOURS or DAYS, got '" +
+                                              unit->second + "'");
+    }
+    const auto size = schema_->compaction.find("compaction_window_size");
+    if (size != schema_->compaction.end()) {
+      const auto count = ParseCount(size->second, std::numeric_limits<int32_t>::max());
+      if (!count.has_value() || *count == 0) {
+        return Invalid(option.value_offset,
+                       "expected compaction_window_size as a whole number above 0, got '" +
+                           size->second + "'");
+      }
+    }
+    return Status::Ok();
+  }
+
+  std::string_view source_;
+  TableSchema* schema_;
+};
+
+}  // namespace
+
+Status TakeTableOptions(std::string_view source, const std::vector<DdlOption>& options,
+                        TableSchema* schema, Token* comment) {
+  OptionTaker taker(source, schema);
+  for (const DdlOption& option : options) CISTERN_RETURN_IF_ERROR(taker.Take(option, comment));
+  return Status::Ok();
+}
+
+}  // namespace cistern

@@ -1,0 +1,201 @@
+#include "lib/cql/wire_value.h"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "cistern/limits.h"
+#include "lib/base/coding.h"
+#include "lib/cql/cql_type.h"
+
+namespace cistern {
+namespace {
+
+constexpr int64_t kDateBias = int64_t{1} << 31;  // the protocol's dates are unsigned around 1970
+
+Status Expected(const ColumnType& type, const std::string& what, std::string_view bytes) {
+  return Status::InvalidArgument("a " + std::string(CqlTypeName(type.kind)) + " is " + what +
+                                 ", got " + std::to_string(bytes.size()) + " bytes");
+}
+
+bool IsAscii(std::string_view bytes) {
+  return std::all_of(bytes.begin(), bytes.end(),
+                     [](char c) { return static_cast<uint8_t>(c) < 0x80; });
+}
+
+Status CheckInteger(const ColumnType& type, std::string_view bytes) {
+  if (bytes.empty()) return Expected(type, "at least one byte of two's complement", bytes);
+  if (bytes.size() > limits::kVarintBytesMax) {
+    return Status::TooLarge("a " + std::string(CqlTypeName(type.kind)) + " has at most " +
+                            std::to_string(limits::kVarintBytesMax) + " bytes of digits, got " +
+                            std::to_string(bytes.size()));
+  }
+  return Status::Ok();
+}
+
+// A big-endian int32 length and that many bytes, from the front of *rest.
+Status TakeElement(const ColumnType& collection, std::string_view* rest, std::string_view* element) {
+  const std::string name(CqlTypeName(collection.kind));
+  if (rest->size() < 4) return Status::InvalidArgument("the " + name + " ends inside an element's length");
+  const auto length = GetBig<int32_t>(rest->data());
+  rest->remove_prefix(4);
+  if (length < 0) return Status::InvalidArgument("a " + name + " may not hold null");
+  if (static_cast<size_t>(length) > rest->size()) {
+    return Status::InvalidArgument("the " + name + " ends inside an element: its length says " +
+                                   std::to_string(length) + ", left are " +
+                                   std::to_string(rest->size()) + " bytes");
+  }
+  *element = rest->substr(0, static_cast<size_t>(length));
+  rest->remove_prefix(static_cast<size_t>(length));
+  return Status::Ok();
+}
+
+// Depth is that of the type, which the parser bounds by limits::kTypeDepthMax.
+Status CheckCollection(const ColumnType& type, std::string_view bytes) {
+  if (bytes.size() < 4) return Expected(type, "a count of 4 bytes and its elements", bytes);
+  const auto count = GetBig<int32_t>(bytes.data());
+  if (count < 0) return Status::InvalidArgument("the count of a collection is negative");
+  std::string_view rest = bytes.substr(4);
+  // Each element takes bytes of `rest`, so a false count ends the loop early.
+  for (int32_t i = 0; i < count; ++i) {
+    for (const ColumnType& argument : type.arguments) {
+      std::string_view element;
+      CISTERN_RETURN_IF_ERROR(TakeElement(type, &rest, &element));
+      const Status s = CheckWireBytes(argument, element);
+      if (!s.ok()) return {s.code(), "element " + std::to_string(i) + ": " + s.message()};
+    }
+  }
+  if (!rest.empty()) {
+    return Status::InvalidArgument(std::to_string(rest.size()) + " bytes follow the last element of a " +
+                                   std::string(CqlTypeName(type.kind)));
+  }
+  return Status::Ok();
+}
+
+Status CheckFixedRange(const ColumnType& type, std::string_view bytes) {
+  if (type.kind == CqlType::kBoolean && static_cast<uint8_t>(bytes[0]) > 1) {
+    return Status::InvalidArgument("a boolean is the byte 0 or 1, got " +
+                                   std::to_string(static_cast<uint8_t>(bytes[0])));
+  }
+  if (type.kind == CqlType::kTime) {
+    const auto nanos = GetBig<int64_t>(bytes.data());
+    const FixedRange range = FixedRangeOf(CqlType::kTime);
+    if (nanos < range.min || nanos > range.max) {
+      return Status::InvalidArgument("a time is 0 to 86399999999999 ns of the day, got " +
+                                     std::to_string(nanos));
+    }
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
+bool IsUtf8(std::string_view bytes) {
+  const auto* p = reinterpret_cast<const uint8_t*>(bytes.data());
+  const uint8_t* const end = p + bytes.size();
+  while (p < end) {
+    const uint8_t lead = *p++;
+    if (lead < 0x80) continue;
+    int more = 0;
+    uint8_t low = 0x80;   // bounds of the second byte, narrower after some leads
+    uint8_t high = 0xbf;
+    if (lead >= 0xc2 && lead <= 0xdf) {
+      more = 1;
+    } else if (lead >= 0xe0 && lead <= 0xef) {
+      more = 2;
+      if (lead == 0xe0) low = 0xa0;
+      if (lead == 0xed) high = 0x9f;
+    } else if (lead >= 0xf0 && lead <= 0xf4) {
+      more = 3;
+      if (lead == 0xf0) low = 0x90;
+      if (lead == 0xf4) high = 0x8f;
+    } else {
+      return false;
+    }
+    for (; more > 0; --more) {
+      if (p == end || *p < low || *p > high) return false;
+      low = 0x80;
+      high = 0xbf;
+      ++p;
+    }
+  }
+  return true;
+}
+
+void AppendWireValue(const ColumnType& type, int64_t fixed, std::string_view bytes,
+                     std::string* out) {
+  if (type.lane() == Lane::kBytes) {
+    out->append(bytes);
+    return;
+  }
+  if (type.kind == CqlType::kDate) {
+    PutBig<uint32_t>(out, static_cast<uint32_t>(fixed + kDateBias));
+    return;
+  }
+  switch (WireWidth(type.kind)) {
+    case 1: PutBig<uint8_t>(out, static_cast<uint8_t>(fixed)); break;
+    case 2: PutBig<uint16_t>(out, static_cast<uint16_t>(fixed)); break;
+    case 4: PutBig<uint32_t>(out, static_cast<uint32_t>(fixed)); break;
+    default: PutBig<uint64_t>(out, static_cast<uint64_t>(fixed)); break;
+  }
+}
+
+Status CheckWireBytes(const ColumnType& type, std::string_view bytes) {
+  if (bytes.size() > limits::kCellBytesMax) {
+    return Status::TooLarge("a value has at most " + std::to_string(limits::kCellBytesMax) +
+                            " bytes, got " + std::to_string(bytes.size()));
+  }
+  const size_t width = WireWidth(type.kind);
+  if (width != 0 && bytes.size() != width) {
+    return Expected(type, std::to_string(width) + (width == 1 ? " byte" : " bytes"), bytes);
+  }
+  switch (type.kind) {
+    case CqlType::kText:
+      if (!IsUtf8(bytes)) return Status::InvalidArgument("the text is not UTF-8");
+      return Status::Ok();
+    case CqlType::kAscii:
+      if (!IsAscii(bytes)) return Status::InvalidArgument("the ascii text has a byte above 127");
+      return Status::Ok();
+    case CqlType::kTimeuuid:
+      if (static_cast<uint8_t>(bytes[6]) >> 4 != 1) {
+        return Status::InvalidArgument("a timeuuid is a uuid of version 1, got version " +
+                                       std::to_string(static_cast<uint8_t>(bytes[6]) >> 4));
+      }
+      return Status::Ok();
+    case CqlType::kInet:
+      if (bytes.size() != 4 && bytes.size() != 16) {
+        return Expected(type, "4 bytes (IPv4) or 16 bytes (IPv6)", bytes);
+      }
+      return Status::Ok();
+    case CqlType::kVarint: return CheckInteger(type, bytes);
+    case CqlType::kDecimal:
+      if (bytes.size() < 5) return Expected(type, "a scale of 4 bytes and at least one digit byte", bytes);
+      return CheckInteger(type, bytes.substr(4));
+    case CqlType::kList:
+    case CqlType::kSet:
+    case CqlType::kMap: return CheckCollection(type, bytes);
+    default: break;
+  }
+  return type.lane() == Lane::kFixed ? CheckFixedRange(type, bytes) : Status::Ok();
+}
+
+Status ParseWireValue(const ColumnType& type, std::string_view bytes, CellValue* out) {
+  CISTERN_RETURN_IF_ERROR(CheckWireBytes(type, bytes));
+  out->fixed = 0;
+  out->bytes.clear();
+  if (type.lane() == Lane::kBytes) {
+    out->bytes.assign(bytes);
+    return Status::Ok();
+  }
+  switch (type.kind) {
+    case CqlType::kBoolean:
+    case CqlType::kTinyint: out->fixed = static_cast<int8_t>(bytes[0]); break;
+    case CqlType::kSmallint: out->fixed = GetBig<int16_t>(bytes.data()); break;
+    case CqlType::kInt: out->fixed = GetBig<int32_t>(bytes.data()); break;
+    case CqlType::kFloat: out->fixed = GetBig<uint32_t>(bytes.data()); break;
+    case CqlType::kDate: out->fixed = int64_t{GetBig<uint32_t>(bytes.data())} - kDateBias; break;
+    default: out->fixed = GetBig<int64_t>(bytes.data()); break;
+  }
+  return Status::Ok();
+}
+
+}  // namespace cistern
