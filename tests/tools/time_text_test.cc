@@ -1,0 +1,140 @@
+#include "tools/time_text.h"
+
+#include <gtest/gtest.h>
+
+namespace cistern::tool {
+namespace {
+
+int64_t Ticks(std::string_view text, TimeUnit unit, const TimeFormat& format = {}) {
+  const Result<Instant> instant = ParseTime(text, format, unit);
+  EXPECT_TRUE(instant.ok()) << text << ": " << instant.status().ToString();
+  if (!instant.ok()) return INT64_MIN;
+  const Result<int64_t> ticks = ToTicks(*instant, unit);
+  EXPECT_TRUE(ticks.ok()) << text << ": " << ticks.status().ToString();
+  return ticks.ok() ? *ticks : INT64_MIN;
+}
+
+StatusCode Failure(std::string_view text, TimeUnit unit, const TimeFormat& format = {}) {
+  const Result<Instant> instant = ParseTime(text, format, unit);
+  if (!instant.ok()) return instant.status().code();
+  return ToTicks(*instant, unit).status().code();
+}
+
+TEST(TimeText, Iso8601) {
+  const TimeUnit ms = TimeUnit::kMillis;
+  EXPECT_EQ(Ticks("1970-01-01", ms), 0);
+  EXPECT_EQ(Ticks("2013-03-01T00:00:00Z", ms), 1362096000000);
+  EXPECT_EQ(Ticks("2013-3-1T0", ms), 1362096000000);
+  EXPECT_EQ(Ticks("2013-03-01 00:00", ms), 1362096000000);
+  EXPECT_EQ(Ticks("2015-03-08T01:40:54-06:00", ms), 1425800454000);
+  EXPECT_EQ(Ticks("2015-03-08T01:40:54-0600", ms), 1425800454000);
+  EXPECT_EQ(Ticks("2015-03-08T01:40:54-06", ms), 1425800454000);
+  EXPECT_EQ(Ticks("2024-05-24T07:03:50.25", ms), 1716534230250);
+  EXPECT_EQ(Ticks("1969-12-31T23:59:59.999Z", ms), -1);
+  EXPECT_EQ(Ticks("0001-01-01", ms), -62135596800000);
+  EXPECT_EQ(Ticks("9999-12-31T23:59:59", ms), 253402300799000);
+  EXPECT_EQ(Ticks("2024-02-29", ms), 1709164800000);
+}
+
+TEST(TimeText, OffsetAppliesOnlyToTimesWithoutOne) {
+  const TimeFormat beijing{.number_unit = {}, .base = {}, .utc_offset_s = 8 * 3600, .pattern = {}};
+  EXPECT_EQ(Ticks("2013-03-01T08", TimeUnit::kSeconds, beijing), 1362096000);
+  EXPECT_EQ(Ticks("2013-03-01T00:00:00Z", TimeUnit::kSeconds, beijing), 1362096000);
+}
+
+TEST(TimeText, NotATime) {
+  for (const char* text : {"", "x", "2024", "2024-13-01", "2023-02-29", "2024-01-01T", "2024-01-01T24",
+                           "2024-01-01T10:60", "2024-01-01T10:00:00.", "2024-01-01x", "2024-01-01T1Q",
+                           "2024-01-01T10:00+19", "24-01-01", "2024-01-01T10:00:00+1:2"}) {
+    EXPECT_FALSE(ParseIsoTime(text, 0).ok()) << text;
+  }
+}
+
+TEST(TimeText, DecimalSecondsAreExactNanoseconds) {
+  const TimeFormat seconds{.number_unit = TimeUnit::kSeconds, .base = {}, .utc_offset_s = 0,
+                           .pattern = {}};
+  const TimeUnit ns = TimeUnit::kNanos;
+  EXPECT_EQ(Ticks("0", ns, seconds), 0);
+  EXPECT_EQ(Ticks("0.010078907", ns, seconds), 10078907);
+  EXPECT_EQ(Ticks("135.3165627", ns, seconds), 135316562700);
+  EXPECT_EQ(Ticks("1700000000.123456789", ns, seconds), 1700000000123456789);
+  EXPECT_EQ(Ticks("1.7000000001e9", ns, seconds), 1700000000100000000);
+  EXPECT_EQ(Ticks("-0.000000001", ns, seconds), -1);
+  EXPECT_EQ(Ticks("-1.5", ns, seconds), -1500000000);
+  EXPECT_EQ(Ticks("5.40E-05", ns, seconds), 54000);
+  EXPECT_EQ(Failure("0.0000000001", ns, seconds), StatusCode::kOutOfRange);
+}
+
+TEST(TimeText, FinerThanTheColumnIsRefused) {
+  EXPECT_EQ(Failure("2024-01-01T00:00:00.0005", TimeUnit::kMillis), StatusCode::kOutOfRange);
+  EXPECT_EQ(Failure("1.5", TimeUnit::kMillis), StatusCode::kOutOfRange);
+  EXPECT_EQ(Ticks("1.0", TimeUnit::kMillis), 1);
+  EXPECT_EQ(ToTicks({0, 500'000}, TimeUnit::kMillis).status().message(),
+            "a time with the decimals .000500000 is finer than a millisecond, the unit of its "
+            "column; nothing is rounded");
+}
+
+TEST(TimeText, AbsurdTimes) {
+  EXPECT_EQ(Failure("1e30", TimeUnit::kSeconds), StatusCode::kOutOfRange);
+  EXPECT_EQ(Failure("1700000000000", TimeUnit::kSeconds), StatusCode::kOutOfRange);
+  EXPECT_EQ(Failure("99999999999999999999999999999999", TimeUnit::kMillis),
+            StatusCode::kOutOfRange);
+  EXPECT_EQ(Failure("9999-12-31", TimeUnit::kNanos), StatusCode::kOutOfRange);
+  EXPECT_EQ(Failure("1e-1000000", TimeUnit::kSeconds), StatusCode::kInvalidArgument);
+}
+
+TEST(TimeText, LimitsOf64BitNanoseconds) {
+  const TimeUnit ns = TimeUnit::kNanos;
+  EXPECT_EQ(Ticks("9223372036854775807", ns), INT64_MAX);
+  EXPECT_EQ(Ticks("-9223372036854775808", ns), INT64_MIN);
+  EXPECT_EQ(Failure("9223372036854775808", ns), StatusCode::kOutOfRange);
+}
+
+TEST(TimeText, BaseIsAdded) {
+  TimeFormat format;
+  format.base = Instant{1262304000, 999'999'999};
+  format.number_unit = TimeUnit::kNanos;
+  EXPECT_EQ(Ticks("1", TimeUnit::kNanos, format), 1262304001000000000);
+}
+
+TEST(TimeText, Pattern) {
+  TimeFormat format;
+  format.pattern = "%d/%m/%Y %H:%M:%S";
+  EXPECT_EQ(Ticks("24/05/2024 07:03:50", TimeUnit::kSeconds, format), 1716534230);
+  EXPECT_EQ(Ticks("24/05/2024 07:03:50.125", TimeUnit::kMillis, format), 1716534230125);
+  EXPECT_EQ(Failure("2024-05-24 07:03:50", TimeUnit::kSeconds, format),
+            StatusCode::kInvalidArgument);
+  EXPECT_EQ(Failure("24/05/2024 07:03:50 PM", TimeUnit::kSeconds, format),
+            StatusCode::kInvalidArgument);
+  format.utc_offset_s = 3600;
+  EXPECT_EQ(Ticks("24/05/2024 07:03:50", TimeUnit::kSeconds, format), 1716530630);
+  format.pattern = "%Y%m%d %H%M%S %z";
+  EXPECT_EQ(Ticks("20240524 070350 +0200", TimeUnit::kSeconds, format), 1716527030);
+}
+
+TEST(TimeText, Bounds) {
+  EXPECT_EQ(*ParseTicks("-5", TimeUnit::kMillis), -5);
+  EXPECT_EQ(*ParseTicks("2013-03-01", TimeUnit::kSeconds), 1362096000);
+  EXPECT_FALSE(ParseTicks("5.5", TimeUnit::kMillis).ok());
+  EXPECT_FALSE(ParseTicks("99999999999999999999", TimeUnit::kMillis).ok());
+  EXPECT_FALSE(ParseTicks("", TimeUnit::kMillis).ok());
+}
+
+TEST(TimeText, Format) {
+  EXPECT_EQ(FormatTicks(1362096000000, TimeUnit::kMillis), "2013-03-01T00:00:00.000Z");
+  EXPECT_EQ(FormatTicks(-1, TimeUnit::kNanos), "1969-12-31T23:59:59.999999999Z");
+  EXPECT_EQ(FormatTicks(1362096000, TimeUnit::kSeconds), "2013-03-01T00:00:00Z");
+  EXPECT_EQ(FormatTicks(INT64_MAX, TimeUnit::kMillis), "9223372036854775807");
+}
+
+TEST(TimeText, UnitsAndOffsets) {
+  EXPECT_EQ(*ParseTimeUnit("us"), TimeUnit::kMicros);
+  EXPECT_FALSE(ParseTimeUnit("m").ok());
+  EXPECT_EQ(*ParseUtcOffset("+08:00"), 28800);
+  EXPECT_EQ(*ParseUtcOffset("-0530"), -19800);
+  EXPECT_EQ(*ParseUtcOffset("Z"), 0);
+  EXPECT_FALSE(ParseUtcOffset("Asia/Shanghai").ok());
+}
+
+}  // namespace
+}  // namespace cistern::tool

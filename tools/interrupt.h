@@ -1,0 +1,19 @@
+// SIGINT and SIGTERM as a flag and a file descriptor that polls readable.
+#ifndef CISTERN_TOOLS_INTERRUPT_H_
+#define CISTERN_TOOLS_INTERRUPT_H_
+
+namespace cistern::tool {
+
+// Catches SIGINT and SIGTERM from here on. A second signal of the same kind ends the process
+// at once, as by default. Call once, before threads start.
+void CatchInterrupts();
+
+// The signal that came, or 0.
+[[nodiscard]] int InterruptSignal();
+
+// Readable once a signal came; -1 before CatchInterrupts().
+[[nodiscard]] int InterruptFd();
+
+}  // namespace cistern::tool
+
+#endif  // CISTERN_TOOLS_INTERRUPT_H_

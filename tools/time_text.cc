@@ -1,0 +1,358 @@
+#include "tools/time_text.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+
+#include "cistern/limits.h"
+#include "tools/time_pattern.h"
+
+namespace cistern::tool {
+namespace {
+
+constexpr int32_t kNanosPerSecond = 1'000'000'000;
+
+bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+
+std::string Quoted(std::string_view text) {
+  return fmt::format("'{}'", text.size() > 80 ? text.substr(0, 80) : text);
+}
+
+Status NotATime(std::string_view text) {
+  return Status::InvalidArgument(
+      fmt::format("{} is neither an ISO 8601 time nor a number", Quoted(text)));
+}
+
+Result<Instant> CheckRange(Instant t, std::string_view text) {
+  if (t.seconds < limits::kEventSecondsMin || t.seconds > limits::kEventSecondsMax) {
+    return Status::OutOfRange(fmt::format(
+        "time {} lies outside the years 0001 to 9999: wrong time unit?", Quoted(text)));
+  }
+  return t;
+}
+
+// Decimal exponent of a tick: 0 for seconds, -9 for nanoseconds.
+int UnitExponent(TimeUnit unit) {
+  switch (unit) {
+    case TimeUnit::kSeconds: return 0;
+    case TimeUnit::kMillis: return -3;
+    case TimeUnit::kMicros: return -6;
+    case TimeUnit::kTicks100ns: return -7;
+    case TimeUnit::kNanos: return -9;
+  }
+  return 0;
+}
+
+int64_t PerSecond(TimeUnit unit) {
+  int64_t ticks = 1;
+  for (int i = UnitExponent(unit); i < 0; ++i) ticks *= 10;
+  return ticks;
+}
+
+std::string_view UnitName(TimeUnit unit) {
+  switch (unit) {
+    case TimeUnit::kSeconds: return "a second";
+    case TimeUnit::kMillis: return "a millisecond";
+    case TimeUnit::kMicros: return "a microsecond";
+    case TimeUnit::kTicks100ns: return "100 nanoseconds";
+    case TimeUnit::kNanos: return "a nanosecond";
+  }
+  return "a tick";
+}
+
+// A decimal number taken apart: value = (-1)^negative * 0.digits * 10^point.
+struct Decimal {
+  bool negative = false;
+  std::string digits;  // without leading zeros
+  int point = 0;       // how many of the digits stand before the decimal point; may exceed them
+};
+
+// False if `text` is not a decimal number.
+bool TakeApart(std::string_view text, Decimal* out) {
+  size_t i = 0;
+  if (i < text.size() && (text[i] == '-' || text[i] == '+')) out->negative = text[i++] == '-';
+  size_t digit_count = 0;
+  int point = 0;
+  bool fraction = false;
+  for (; i < text.size(); ++i) {
+    if (text[i] == '.' && !fraction) {
+      fraction = true;
+    } else if (IsDigit(text[i])) {
+      if (++digit_count > 64) return false;
+      if (!fraction) ++point;
+      out->digits.push_back(text[i]);
+    } else {
+      break;
+    }
+  }
+  if (digit_count == 0) return false;
+  if (i < text.size() && (text[i] == 'e' || text[i] == 'E')) {
+    ++i;
+    bool exponent_negative = false;
+    if (i < text.size() && (text[i] == '-' || text[i] == '+')) exponent_negative = text[i++] == '-';
+    int exponent = 0;
+    const size_t first = i;
+    for (; i < text.size() && IsDigit(text[i]) && exponent < 1000; ++i) {
+      exponent = exponent * 10 + (text[i] - '0');
+    }
+    if (i == first) return false;
+    point += exponent_negative ? -exponent : exponent;
+  }
+  if (i != text.size()) return false;
+  size_t zeros = 0;
+  while (zeros < out->digits.size() && out->digits[zeros] == '0') ++zeros;
+  out->digits.erase(0, zeros);
+  out->point = point - static_cast<int>(zeros);
+  return true;
+}
+
+// The digit that stands `place` places after the decimal point (0 is the first after it).
+int DigitAt(const Decimal& d, int place) {
+  const int index = d.point + place;
+  if (index < 0 || index >= static_cast<int>(d.digits.size())) return 0;
+  return d.digits[static_cast<size_t>(index)] - '0';
+}
+
+// Reads `max` digits at most, `min` at least, from *i on; false if there are fewer.
+bool ReadNumber(std::string_view s, size_t* i, int min, int max, int* value) {
+  int count = 0;
+  *value = 0;
+  while (*i < s.size() && count < max && IsDigit(s[*i])) {
+    *value = *value * 10 + (s[*i] - '0');
+    ++*i;
+    ++count;
+  }
+  return count >= min;
+}
+
+bool ReadChar(std::string_view s, size_t* i, char c) {
+  if (*i >= s.size() || s[*i] != c) return false;
+  ++*i;
+  return true;
+}
+
+// "Z", "+08:00", "-0530", "+8" from *i on. False if it is none of these.
+bool ReadOffset(std::string_view s, size_t* i, int32_t* offset_s) {
+  if (ReadChar(s, i, 'Z') || ReadChar(s, i, 'z')) {
+    *offset_s = 0;
+    return true;
+  }
+  if (*i >= s.size() || (s[*i] != '+' && s[*i] != '-')) return false;
+  const int sign = s[(*i)++] == '-' ? -1 : 1;
+  int hours = 0;
+  int minutes = 0;
+  if (!ReadNumber(s, i, 1, 2, &hours)) return false;
+  const bool colon = ReadChar(s, i, ':');
+  if (colon || (*i < s.size() && IsDigit(s[*i]))) {
+    if (!ReadNumber(s, i, 2, 2, &minutes)) return false;
+  }
+  if (hours > 18 || minutes > 59) return false;
+  *offset_s = sign * (hours * 3600 + minutes * 60);
+  return true;
+}
+
+struct ClockTime {
+  int hour = 0, minute = 0, second = 0;
+  int32_t nanos = 0;
+};
+
+// "7", "07:03", "07:03:50", "07:03:50.123456789" from *i on.
+Status ReadClock(std::string_view s, size_t* i, ClockTime* t) {
+  if (!ReadNumber(s, i, 1, 2, &t->hour)) return NotATime(s);
+  if (ReadChar(s, i, ':')) {
+    if (!ReadNumber(s, i, 1, 2, &t->minute)) return NotATime(s);
+    if (ReadChar(s, i, ':')) {
+      if (!ReadNumber(s, i, 1, 2, &t->second)) return NotATime(s);
+      if (ReadChar(s, i, '.') || ReadChar(s, i, ',')) {
+        int scale = kNanosPerSecond;
+        bool any = false;
+        for (; *i < s.size() && IsDigit(s[*i]); ++*i) {
+          any = true;
+          scale /= 10;
+          if (scale == 0 && s[*i] != '0') {
+            return Status::OutOfRange(
+                fmt::format("time {} is finer than a nanosecond", Quoted(s)));
+          }
+          t->nanos += (s[*i] - '0') * scale;
+        }
+        if (!any) return NotATime(s);
+      }
+    }
+  }
+  if (t->hour > 23 || t->minute > 59 || t->second > 59) {
+    return Status::OutOfRange(fmt::format("{} is not a time of day", Quoted(s)));
+  }
+  return Status::Ok();
+}
+
+bool LooksNumeric(std::string_view text) {
+  Decimal ignored;
+  return TakeApart(text, &ignored);
+}
+
+}  // namespace
+
+Result<Instant> ParseNumericTime(std::string_view text, TimeUnit unit) {
+  Decimal d;
+  if (!TakeApart(text, &d)) {
+    return Status::InvalidArgument(fmt::format("{} is not a number", Quoted(text)));
+  }
+  d.point += UnitExponent(unit);
+  if (d.digits.empty()) return Instant{};
+  if (d.point > 13) return CheckRange({INT64_MAX, 0}, text);
+  Instant t;
+  for (int place = -13; place < 0; ++place) t.seconds = t.seconds * 10 + DigitAt(d, place);
+  for (int place = 0; place < 9; ++place) t.nanos = t.nanos * 10 + DigitAt(d, place);
+  const int last = static_cast<int>(d.digits.size()) - d.point;  // places after the point
+  for (int place = 9; place < last; ++place) {
+    if (DigitAt(d, place) != 0) {
+      return Status::OutOfRange(fmt::format("time {} is finer than a nanosecond", Quoted(text)));
+    }
+  }
+  if (d.negative) {
+    t.seconds = -t.seconds;
+    if (t.nanos != 0) {
+      --t.seconds;
+      t.nanos = kNanosPerSecond - t.nanos;
+    }
+  }
+  return CheckRange(t, text);
+}
+
+Result<Instant> ParseIsoTime(std::string_view text, int32_t utc_offset_s) {
+  size_t i = 0;
+  int year = 0;
+  int month = 0;
+  int day = 0;
+  if (!ReadNumber(text, &i, 4, 4, &year) || !ReadChar(text, &i, '-') ||
+      !ReadNumber(text, &i, 1, 2, &month) || !ReadChar(text, &i, '-') ||
+      !ReadNumber(text, &i, 1, 2, &day)) {
+    return NotATime(text);
+  }
+  const std::chrono::year_month_day date{std::chrono::year(year),
+                                         std::chrono::month(static_cast<unsigned>(month)),
+                                         std::chrono::day(static_cast<unsigned>(day))};
+  if (!date.ok() || year == 0) {
+    return Status::OutOfRange(fmt::format("{} is not a date of the calendar", Quoted(text)));
+  }
+  ClockTime clock;
+  int32_t offset_s = utc_offset_s;
+  if (ReadChar(text, &i, 'T') || ReadChar(text, &i, 't') || ReadChar(text, &i, ' ')) {
+    CISTERN_RETURN_IF_ERROR(ReadClock(text, &i, &clock));
+    if (i < text.size() && !ReadOffset(text, &i, &offset_s)) return NotATime(text);
+  }
+  if (i != text.size()) return NotATime(text);
+  const int64_t days = std::chrono::sys_days(date).time_since_epoch().count();
+  Instant t;
+  t.seconds = days * 86400 + clock.hour * 3600 + clock.minute * 60 + clock.second - offset_s;
+  t.nanos = clock.nanos;
+  return CheckRange(t, text);
+}
+
+Result<Instant> ParseTime(std::string_view text, const TimeFormat& format, TimeUnit column_unit) {
+  Instant t;
+  if (!format.pattern.empty()) {
+    CISTERN_ASSIGN_OR_RETURN(t, ParseTimeByPattern(text, format.pattern, format.utc_offset_s));
+    CISTERN_ASSIGN_OR_RETURN(t, CheckRange(t, text));
+  } else if (LooksNumeric(text)) {
+    CISTERN_ASSIGN_OR_RETURN(t, ParseNumericTime(text, format.number_unit.value_or(column_unit)));
+  } else {
+    CISTERN_ASSIGN_OR_RETURN(t, ParseIsoTime(text, format.utc_offset_s));
+  }
+  if (!format.base) return t;
+  t.seconds += format.base->seconds;
+  t.nanos += format.base->nanos;
+  if (t.nanos >= kNanosPerSecond) {
+    t.nanos -= kNanosPerSecond;
+    ++t.seconds;
+  }
+  return CheckRange(t, text);
+}
+
+Result<int64_t> ToTicks(const Instant& instant, TimeUnit unit) {
+  const int64_t per_second = PerSecond(unit);
+  const int64_t nanos_per_tick = kNanosPerSecond / per_second;
+  if (instant.nanos % nanos_per_tick != 0) {
+    return Status::OutOfRange(fmt::format(
+        "a time with the decimals .{:09} is finer than {}, the unit of its column; nothing is "
+        "rounded", instant.nanos, UnitName(unit)));
+  }
+  int64_t ticks = 0;
+  const int64_t part = instant.nanos / nanos_per_tick;
+  // A negative second and its positive part may fit although the product alone does not.
+  const bool shift = instant.seconds < 0 && part > 0;
+  const int64_t whole = shift ? instant.seconds + 1 : instant.seconds;
+  if (__builtin_mul_overflow(whole, per_second, &ticks) ||
+      __builtin_add_overflow(ticks, shift ? part - per_second : part, &ticks)) {
+    return Status::OutOfRange(
+        fmt::format("a time in the second {} does not fit in a 64-bit count of {}s",
+                    instant.seconds, UnitName(unit).substr(UnitName(unit).find(' ') + 1)));
+  }
+  return ticks;
+}
+
+Result<int64_t> ParseTicks(std::string_view text, TimeUnit unit) {
+  const bool sign = !text.empty() && text[0] == '-';
+  const std::string_view digits = text.substr(sign ? 1 : 0);
+  if (!digits.empty() && digits.size() <= 19 &&
+      digits.find_first_not_of("0123456789") == std::string_view::npos) {
+    uint64_t value = 0;
+    for (const char c : digits) value = value * 10 + static_cast<uint64_t>(c - '0');
+    if (value > static_cast<uint64_t>(INT64_MAX)) {
+      return Status::OutOfRange(fmt::format("{} does not fit in 64 bits", Quoted(text)));
+    }
+    return sign ? -static_cast<int64_t>(value) : static_cast<int64_t>(value);
+  }
+  CISTERN_ASSIGN_OR_RETURN(const Instant t, ParseIsoTime(text, 0));
+  return ToTicks(t, unit);
+}
+
+std::string FormatTicks(int64_t ticks, TimeUnit unit) {
+  const int64_t per_second = PerSecond(unit);
+  int64_t seconds = ticks / per_second;
+  int64_t part = ticks % per_second;
+  if (part < 0) {
+    part += per_second;
+    --seconds;
+  }
+  if (seconds < limits::kEventSecondsMin || seconds > limits::kEventSecondsMax) {
+    return fmt::format("{}", ticks);
+  }
+  int64_t day_count = seconds / 86400;
+  int64_t second_of_day = seconds % 86400;
+  if (second_of_day < 0) {
+    second_of_day += 86400;
+    --day_count;
+  }
+  const std::chrono::year_month_day date{
+      std::chrono::sys_days(std::chrono::days(static_cast<int32_t>(day_count)))};
+  std::string text = fmt::format(
+      "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}", static_cast<int>(date.year()),
+      static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()), second_of_day / 3600,
+      second_of_day / 60 % 60, second_of_day % 60);
+  const int decimals = -UnitExponent(unit);
+  if (decimals > 0) text += fmt::format(".{:0{}}", part, decimals);
+  text += 'Z';
+  return text;
+}
+
+Result<TimeUnit> ParseTimeUnit(std::string_view text) {
+  if (text == "s") return TimeUnit::kSeconds;
+  if (text == "ms") return TimeUnit::kMillis;
+  if (text == "us") return TimeUnit::kMicros;
+  if (text == "ns") return TimeUnit::kNanos;
+  return Status::InvalidArgument(
+      fmt::format("{} is not a time unit; expected s, ms, us or ns", Quoted(text)));
+}
+
+Result<int32_t> ParseUtcOffset(std::string_view text) {
+  size_t i = 0;
+  int32_t offset_s = 0;
+  if (!ReadOffset(text, &i, &offset_s) || i != text.size()) {
+    return Status::InvalidArgument(
+        fmt::format("{} is not an offset from UTC; expected for example +08:00", Quoted(text)));
+  }
+  return offset_s;
+}
+
+}  // namespace cistern::tool

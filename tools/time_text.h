@@ -1,0 +1,62 @@
+// Times as people and files write them, to exact ticks. No floating point anywhere:
+// what is finer than the asked unit is an error, never rounded.
+#ifndef CISTERN_TOOLS_TIME_TEXT_H_
+#define CISTERN_TOOLS_TIME_TEXT_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "cistern/result.h"
+#include "cistern/schema.h"
+
+namespace cistern::tool {
+
+// A point in time with nanoseconds: seconds since 1970-01-01 UTC (floor) and 0..999,999,999.
+struct Instant {
+  int64_t seconds = 0;
+  int32_t nanos = 0;
+  friend bool operator==(const Instant&, const Instant&) = default;
+};
+
+// How the times of one input are written.
+struct TimeFormat {
+  std::optional<TimeUnit> number_unit;  // of numeric times; nullopt: the column's own unit
+  std::optional<Instant> base;          // added to every time: the input's times are relative
+  int32_t utc_offset_s = 0;             // east of UTC; for times that name no offset themselves
+  std::string pattern;                  // strptime-like; empty: ISO 8601 or a number
+};
+
+// A decimal number of `unit`, for example "135.326642" seconds: sign, digits, fraction and
+// exponent are accepted. kOutOfRange when finer than a nanosecond or beyond the year 9999.
+[[nodiscard]] Result<Instant> ParseNumericTime(std::string_view text, TimeUnit unit);
+
+// ISO 8601 date or date and time: "2024-05-24", "2013-3-1T0", "2024-05-24 07:03:50.123456789",
+// with "Z", "+08:00", "+0800" or "+08" or without offset, then `utc_offset_s` applies. The parts
+// of a date may have one digit less than ISO wants, since files keep them in columns of numbers.
+[[nodiscard]] Result<Instant> ParseIsoTime(std::string_view text, int32_t utc_offset_s);
+
+// By `format`: the pattern if there is one, else a number, else ISO 8601. `column_unit` is the
+// unit of a number when the format names none.
+[[nodiscard]] Result<Instant> ParseTime(std::string_view text, const TimeFormat& format,
+                                        TimeUnit column_unit);
+
+// Ticks of `unit`. kOutOfRange when the instant is finer than the unit or does not fit.
+[[nodiscard]] Result<int64_t> ToTicks(const Instant& instant, TimeUnit unit);
+
+// For bounds on the command line: an integer is ticks of `unit`, all else is ISO 8601 in UTC.
+[[nodiscard]] Result<int64_t> ParseTicks(std::string_view text, TimeUnit unit);
+
+// "2024-05-24T07:03:50.123Z" with as many decimals as the unit has; plain ticks when the
+// time lies outside the years 0001 to 9999.
+[[nodiscard]] std::string FormatTicks(int64_t ticks, TimeUnit unit);
+
+// "s", "ms", "us", "ns".
+[[nodiscard]] Result<TimeUnit> ParseTimeUnit(std::string_view text);
+// "+08:00", "-0530", "+8", "Z": seconds east of UTC.
+[[nodiscard]] Result<int32_t> ParseUtcOffset(std::string_view text);
+
+}  // namespace cistern::tool
+
+#endif  // CISTERN_TOOLS_TIME_TEXT_H_
