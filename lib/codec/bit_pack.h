@@ -1,0 +1,96 @@
+// Bit packing: values of 1..64 bits, lowest bit first, no gaps; the last byte is
+// filled up with zero bits.
+#ifndef CISTERN_CODEC_BIT_PACK_H_
+#define CISTERN_CODEC_BIT_PACK_H_
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+#include "lib/base/coding.h"
+
+namespace cistern {
+
+[[nodiscard]] inline size_t PackedBytes(size_t count, unsigned width) {
+  return (count * width + 7) / 8;
+}
+
+// Appends packed values to a string. Finish() writes the last bytes.
+class BitWriter {
+ public:
+  // `width` is 1..64.
+  BitWriter(std::string* out, unsigned width) : out_(out), width_(width) {}
+
+  // `value` must fit the width.
+  void Put(uint64_t value) {
+    pending_ |= value << filled_;
+    if (filled_ + width_ < 64) {
+      filled_ += width_;
+      return;
+    }
+    Flush(8);
+    pending_ = filled_ == 0 ? 0 : value >> (64 - filled_);
+    filled_ = filled_ + width_ - 64;
+  }
+  void Finish() {
+    Flush((filled_ + 7) / 8);
+    pending_ = 0;
+    filled_ = 0;
+  }
+
+ private:
+  void Flush(size_t count) {
+    char bytes[8];
+    for (size_t i = 0; i < 8; ++i) bytes[i] = static_cast<char>(pending_ >> (8 * i));
+    out_->append(bytes, count);
+  }
+  std::string* out_;
+  unsigned width_;
+  unsigned filled_ = 0;  // bits of pending_ in use, below 64
+  uint64_t pending_ = 0;
+};
+
+// Reads 8 bytes at `position`; bytes past the end read as 0.
+[[nodiscard]] inline uint64_t LoadTail(std::string_view bytes, size_t position) {
+  if (position + 8 <= bytes.size()) {
+    if constexpr (std::endian::native == std::endian::little) {
+      uint64_t v;
+      std::memcpy(&v, bytes.data() + position, 8);
+      return v;
+    } else {
+      return GetLittle<uint64_t>(bytes.data() + position);
+    }
+  }
+  uint64_t v = 0;
+  for (size_t i = bytes.size(); i-- > position;) v = v << 8 | static_cast<uint8_t>(bytes[i]);
+  return v;
+}
+
+// Unpacks `count` values of `width` 1..64 bits. `packed` must have PackedBytes(count,
+// width) bytes; nothing is read beyond them.
+inline void UnpackBits(std::string_view packed, size_t count, unsigned width, uint64_t* out) {
+  const uint64_t mask = ~uint64_t{0} >> (64 - width);
+  size_t bit = 0;
+  for (size_t i = 0; i < count; ++i, bit += width) {
+    const size_t byte = bit / 8;
+    const unsigned shift = static_cast<unsigned>(bit % 8);
+    uint64_t v = LoadTail(packed, byte) >> shift;
+    if (shift + width > 64) {
+      v |= static_cast<uint64_t>(static_cast<uint8_t>(packed[byte + 8])) << (64 - shift);
+    }
+    out[i] = v & mask;
+  }
+}
+
+// Whether the bits after the last packed value are zero, as they are written.
+[[nodiscard]] inline bool PaddingIsZero(std::string_view packed, size_t count, unsigned width) {
+  const size_t used = count * width % 8;
+  return used == 0 || (static_cast<uint8_t>(packed.back()) >> used) == 0;
+}
+
+}  // namespace cistern
+
+#endif  // CISTERN_CODEC_BIT_PACK_H_

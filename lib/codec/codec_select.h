@@ -1,0 +1,63 @@
+// Picks the cheapest codec for each run of the fixed lane, and reads any of them.
+#ifndef CISTERN_CODEC_CODEC_SELECT_H_
+#define CISTERN_CODEC_CODEC_SELECT_H_
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cistern/column_data.h"
+#include "lib/codec/codec.h"
+#include "lib/codec/decimal_codec.h"
+#include "lib/codec/integer_codec.h"
+#include "lib/codec/zstd_codec.h"
+
+namespace cistern {
+
+// What is remembered per column of one table, from page to page. Empty at first; a page
+// written with a used cache may differ from one written with a new one, and reads the
+// same. Small (a few dozen bytes a column). One thread at a time.
+class CodecCache {
+ public:
+  // The memory of schema column `column`.
+  [[nodiscard]] ColumnMemory* Column(size_t column) {
+    if (column >= columns_.size()) columns_.resize(column + 1);
+    return &columns_[column];
+  }
+
+ private:
+  std::vector<ColumnMemory> columns_;
+};
+
+// Encodes runs of the fixed lane. Holds scratch space of a few pages' columns; make one
+// for a page or more. One thread at a time.
+class FixedEncoder {
+ public:
+  // Appends the run in the encoding with the best score and returns which one it is.
+  // Tries what *memory names first, and searches when that went worse than before.
+  [[nodiscard]] EncodingId Encode(const FixedRun& run, ColumnMemory* memory, std::string* out);
+
+ private:
+  [[nodiscard]] FixedCodec* Remembered(const FixedRun& run, ColumnMemory* memory);
+  [[nodiscard]] FixedCodec* Search(const FixedRun& run, ColumnMemory* memory);
+
+  IntegerCodec integer_;
+  DecimalCodec decimal64_{EncodingId::kDecimal64};
+  DecimalCodec decimal32_{EncodingId::kDecimal32};
+  DecimalCodec bits32_{EncodingId::kBits32};
+  DecimalCodec bits64_{EncodingId::kBits64};
+  RawZstdCodec raw_zstd_;
+};
+
+// Reads out.size() values, at least 1. Damage is in in->status(), naming the field; so is
+// a value that the shape does not allow.
+void DecodeFixed(EncodingId encoding, const NumberShape& shape, ByteReader* in,
+                 std::span<int64_t> out);
+
+// Cell states as an integer stream: a bitmap, runs, or positions. `states` is not empty.
+void EncodeStates(std::span<const CellState> states, std::string* out);
+void DecodeStates(ByteReader* in, std::span<CellState> out);
+
+}  // namespace cistern
+
+#endif  // CISTERN_CODEC_CODEC_SELECT_H_

@@ -1,0 +1,413 @@
+#include "lib/codec/integer_codec.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+#include "lib/codec/bit_pack.h"
+
+namespace cistern {
+namespace {
+
+// Bits of the descriptor byte.
+constexpr uint8_t kOrderMask = 3;  // 3: runs
+constexpr uint8_t kRuns = 3;
+constexpr uint8_t kHasDivisor = 4;
+constexpr uint8_t kHasPatches = 8;
+constexpr uint8_t kHasWidth = 16;
+
+uint64_t U(int64_t v) { return static_cast<uint64_t>(v); }
+int64_t S(uint64_t v) { return static_cast<int64_t>(v); }
+unsigned BitWidth(uint64_t v) { return static_cast<unsigned>(std::bit_width(v)); }
+size_t VarintBytes(uint64_t v) { return (BitWidth(v | 1) + 6) / 7; }
+size_t SignedBytes(int64_t v) { return VarintBytes(ZigZag(v)); }
+
+template <int kOrder>
+int64_t Residual(std::span<const int64_t> v, size_t i) {
+  if constexpr (kOrder == 0) return v[i];
+  if constexpr (kOrder == 1) return S(U(v[i + 1]) - U(v[i]));
+  return S(U(v[i + 2]) - 2 * U(v[i + 1]) + U(v[i]));
+}
+
+struct Range {
+  int64_t min = std::numeric_limits<int64_t>::max();
+  int64_t max = std::numeric_limits<int64_t>::min();
+  void Add(int64_t v) {
+    min = std::min(min, v);
+    max = std::max(max, v);
+  }
+  [[nodiscard]] uint64_t width() const { return U(max) - U(min); }
+};
+
+// Range of the residuals of every order, and the number of runs, in one pass.
+struct Survey {
+  std::array<Range, 3> ranges;
+  size_t run_count = 1;
+};
+
+Survey SurveyRun(std::span<const int64_t> v) {
+  Survey s;
+  s.ranges[0].Add(v[0]);
+  int64_t previous_step = 0;
+  for (size_t i = 1; i < v.size(); ++i) {
+    const int64_t step = S(U(v[i]) - U(v[i - 1]));
+    s.ranges[0].Add(v[i]);
+    s.ranges[1].Add(step);
+    if (i > 1) s.ranges[2].Add(S(U(step) - U(previous_step)));
+    if (step != 0) ++s.run_count;
+    previous_step = step;
+  }
+  return s;
+}
+
+// Bytes of the descriptor and of the leading values of an order.
+template <int kOrder>
+size_t LeadBytes(std::span<const int64_t> v) {
+  size_t bytes = 1;
+  if (kOrder >= 1) bytes += SignedBytes(v[0]);
+  if (kOrder == 2) bytes += SignedBytes(Residual<1>(v, 0));
+  return bytes;
+}
+
+// Greatest common divisor of the residuals' distances from the base that are at most
+// `range`; 0 if all are zero.
+template <int kOrder>
+uint64_t CommonDivisor(std::span<const int64_t> v, int64_t base, uint64_t range) {
+  uint64_t divisor = 0;
+  for (size_t i = 0; i + kOrder < v.size(); ++i) {
+    const uint64_t distance = U(Residual<kOrder>(v, i)) - U(base);
+    if (distance > range || distance == 0) continue;
+    if (divisor != 0 && distance % divisor == 0) continue;
+    divisor = std::gcd(divisor, distance);
+    if (divisor == 1) break;
+  }
+  return divisor;
+}
+
+IntegerPlan PlanFlat(std::span<const int64_t> v);
+
+// Fills divisor, width and byte_count of a plan whose order, base, range and patches
+// are known.
+template <int kOrder>
+void Finish(std::span<const int64_t> v, IntegerPlan* plan) {
+  const uint64_t divisor = CommonDivisor<kOrder>(v, plan->base, plan->range);
+  plan->divisor = divisor > 1 ? divisor : 1;
+  plan->width = static_cast<uint8_t>(BitWidth(plan->range / plan->divisor));
+  if (plan->width == 0) plan->divisor = 1;
+  if (plan->width == 64) plan->base = 0;  // any base will do: the shortest
+  plan->byte_count = LeadBytes<kOrder>(v) + SignedBytes(plan->base) +
+                     (plan->divisor > 1 ? VarintBytes(plan->divisor) : 0);
+  if (plan->width > 0) plan->byte_count += 1 + PackedBytes(v.size() - kOrder, plan->width);
+  if (!plan->side_a.empty()) {
+    plan->byte_count += VarintBytes(plan->side_a.size());
+    plan->byte_count += PlanFlat(plan->side_a).byte_count;
+    plan->byte_count += PlanFlat(plan->side_b).byte_count;
+  }
+}
+
+template <int kOrder>
+IntegerPlan PlanWhole(std::span<const int64_t> v, const Range& range) {
+  IntegerPlan plan;
+  plan.order = kOrder;
+  plan.base = range.min;
+  plan.range = range.width();
+  Finish<kOrder>(v, &plan);
+  return plan;
+}
+
+// Where most residuals lie, by a small sample: the base for a patched plan. False if
+// the sample shows that patches cannot pay.
+template <int kOrder>
+bool RobustBase(std::span<const int64_t> v, const Range& range, int64_t* base) {
+  const size_t count = v.size() - kOrder;
+  if (count < 16) return false;
+  std::array<int64_t, 32> sample;
+  const size_t sample_count = std::min(sample.size(), count);
+  for (size_t i = 0; i < sample_count; ++i) {
+    sample[i] = Residual<kOrder>(v, i * count / sample_count);
+  }
+  std::sort(sample.begin(), sample.begin() + sample_count);
+  const size_t cut = sample_count / 16 + 1;
+  const int64_t low = sample[cut];
+  const uint64_t spread = U(sample[sample_count - 1 - cut]) - U(low);
+  if (BitWidth(spread) + 2 > BitWidth(range.width())) return false;
+  // The lowest residual not much below the bulk.
+  const uint64_t reach = spread + 1;
+  int64_t lowest = low;
+  for (size_t i = 0; i < count; ++i) {
+    const int64_t r = Residual<kOrder>(v, i);
+    if (r < lowest && U(low) - U(r) <= reach) lowest = r;
+  }
+  *base = lowest;
+  return true;
+}
+
+// The packed width that gives the smallest estimate, patches counted; the full width if
+// none is smaller.
+unsigned BestPatchedWidth(const std::array<uint32_t, 65>& by_width, size_t count,
+                          unsigned patch_bits) {
+  size_t patches = 0;
+  size_t best_cost = ~size_t{0};
+  unsigned best_width = 64;
+  for (unsigned width = 64;; --width) {
+    const size_t cost = count * width + patches * patch_bits;
+    if (cost < best_cost) {
+      best_cost = cost;
+      best_width = width;
+    }
+    patches += by_width[width];
+    if (width == 0 || patches > count / 4) break;
+  }
+  return best_width;
+}
+
+template <int kOrder>
+bool PlanPatched(std::span<const int64_t> v, const Range& range, IntegerPlan* plan) {
+  int64_t base;
+  if (!RobustBase<kOrder>(v, range, &base)) return false;
+  const size_t count = v.size() - kOrder;
+  std::array<uint32_t, 65> by_width{};
+  for (size_t i = 0; i < count; ++i) ++by_width[BitWidth(U(Residual<kOrder>(v, i)) - U(base))];
+  const unsigned patch_bits = BitWidth(count) + BitWidth(range.width());
+  const unsigned width = BestPatchedWidth(by_width, count, patch_bits);
+  if (width == 64) return false;
+  const uint64_t bound = (uint64_t{1} << width) - 1;
+  plan->order = kOrder;
+  plan->base = base;
+  for (size_t i = 0; i < count; ++i) {
+    const int64_t r = Residual<kOrder>(v, i);
+    const uint64_t distance = U(r) - U(base);
+    if (distance <= bound) {
+      plan->range = std::max(plan->range, distance);
+    } else {
+      plan->side_a.push_back(S(i));
+      plan->side_b.push_back(r);
+    }
+  }
+  if (plan->side_a.empty()) return false;
+  Finish<kOrder>(v, plan);
+  return true;
+}
+
+void PlanRuns(std::span<const int64_t> v, IntegerPlan* plan) {
+  plan->runs = true;
+  for (size_t i = 0; i < v.size(); ++i) {
+    if (i > 0 && v[i] == v[i - 1]) {
+      ++plan->side_a.back();
+    } else {
+      plan->side_a.push_back(1);
+      plan->side_b.push_back(v[i]);
+    }
+  }
+  plan->byte_count = 1 + VarintBytes(plan->side_a.size()) + PlanFlat(plan->side_a).byte_count +
+                     PlanFlat(plan->side_b).byte_count;
+}
+
+// The best plan that needs no other streams: the only kind inside another stream, too.
+IntegerPlan PlanFlat(std::span<const int64_t> v, const Survey& survey) {
+  IntegerPlan best = PlanWhole<0>(v, survey.ranges[0]);
+  if (v.size() >= 2) {
+    IntegerPlan plan = PlanWhole<1>(v, survey.ranges[1]);
+    if (plan.byte_count < best.byte_count) best = std::move(plan);
+  }
+  if (v.size() >= 3 && survey.ranges[2].width() < survey.ranges[1].width()) {
+    IntegerPlan plan = PlanWhole<2>(v, survey.ranges[2]);
+    if (plan.byte_count < best.byte_count) best = std::move(plan);
+  }
+  return best;
+}
+
+IntegerPlan PlanFlat(std::span<const int64_t> v) { return PlanFlat(v, SurveyRun(v)); }
+
+void EncodeFlat(std::span<const int64_t> values, const IntegerPlan& plan, std::string* out);
+
+// The two streams of patches or runs: flat, so that decoding never nests deeper.
+void WriteSides(const IntegerPlan& plan, std::string* out) {
+  PutVarint(out, plan.side_a.size());
+  EncodeFlat(plan.side_a, PlanFlat(plan.side_a), out);
+  EncodeFlat(plan.side_b, PlanFlat(plan.side_b), out);
+}
+
+template <int kOrder>
+void WriteFlat(std::span<const int64_t> v, const IntegerPlan& plan, std::string* out) {
+  const bool patched = !plan.side_a.empty();
+  out->push_back(static_cast<char>(kOrder | (plan.divisor > 1 ? kHasDivisor : 0) |
+                                   (patched ? kHasPatches : 0) | (plan.width > 0 ? kHasWidth : 0)));
+  if (kOrder >= 1) PutSigned(out, v[0]);
+  if (kOrder == 2) PutSigned(out, Residual<1>(v, 0));
+  PutSigned(out, plan.base);
+  if (plan.divisor > 1) PutVarint(out, plan.divisor);
+  if (plan.width > 0) {
+    out->push_back(static_cast<char>(plan.width));
+    BitWriter bits(out, plan.width);
+    for (size_t i = 0; i + kOrder < v.size(); ++i) {
+      uint64_t distance = U(Residual<kOrder>(v, i)) - U(plan.base);
+      if (patched && distance > plan.range) distance = 0;
+      bits.Put(plan.divisor > 1 ? distance / plan.divisor : distance);
+    }
+    bits.Finish();
+  }
+  if (patched) WriteSides(plan, out);
+}
+
+void EncodeFlat(std::span<const int64_t> values, const IntegerPlan& plan, std::string* out) {
+  switch (plan.order) {
+    case 0: return WriteFlat<0>(values, plan, out);
+    case 1: return WriteFlat<1>(values, plan, out);
+    default: return WriteFlat<2>(values, plan, out);
+  }
+}
+
+// --- reading
+
+void DecodeStream(ByteReader* in, std::span<int64_t> out, bool nested);
+
+void ReadRuns(ByteReader* in, std::span<int64_t> out) {
+  const size_t run_count = in->ReadCount("run count", out.size());
+  if (in->ok() && run_count == 0) in->Fail("run count", "is zero");
+  if (!in->ok()) return;
+  std::vector<int64_t> lengths(run_count);
+  std::vector<int64_t> values(run_count);
+  DecodeStream(in, lengths, /*nested=*/true);
+  DecodeStream(in, values, /*nested=*/true);
+  if (!in->ok()) return;
+  size_t position = 0;
+  for (size_t i = 0; i < run_count; ++i) {
+    if (lengths[i] < 1 || U(lengths[i]) > out.size() - position) {
+      return in->Fail("run length", "does not fit the rows");
+    }
+    std::fill_n(out.begin() + position, lengths[i], values[i]);
+    position += U(lengths[i]);
+  }
+  if (position != out.size()) in->Fail("run length", "leaves rows without a value");
+}
+
+void ReadPatches(ByteReader* in, std::span<int64_t> residuals) {
+  const size_t count = in->ReadCount("patch count", residuals.size());
+  if (in->ok() && count == 0) in->Fail("patch count", "is zero");
+  if (!in->ok()) return;
+  std::vector<int64_t> positions(count);
+  std::vector<int64_t> values(count);
+  DecodeStream(in, positions, /*nested=*/true);
+  DecodeStream(in, values, /*nested=*/true);
+  if (!in->ok()) return;
+  int64_t previous = -1;
+  for (size_t i = 0; i < count; ++i) {
+    if (positions[i] <= previous || U(positions[i]) >= residuals.size()) {
+      return in->Fail("patch position", "is out of order or out of range");
+    }
+    residuals[U(positions[i])] = values[i];
+    previous = positions[i];
+  }
+}
+
+// Reads base, divisor, width and packed residuals, patches them.
+void ReadResiduals(ByteReader* in, uint8_t descriptor, std::span<int64_t> residuals) {
+  const int64_t base = in->ReadSigned("base");
+  uint64_t divisor = 1;
+  if (descriptor & kHasDivisor) {
+    divisor = in->ReadVarint("divisor");
+    if (in->ok() && divisor < 2) in->Fail("divisor", "is below 2");
+  }
+  if (descriptor & kHasWidth) {
+    const unsigned width = in->ReadU8("width");
+    if (in->ok() && (width < 1 || width > 64)) in->Fail("width", "is not 1..64");
+    if (!in->ok()) return;
+    const std::string_view packed =
+        in->ReadBytes("packed", PackedBytes(residuals.size(), width));
+    if (!in->ok()) return;
+    if (!PaddingIsZero(packed, residuals.size(), width)) {
+      return in->Fail("packed", "does not end in zero bits");
+    }
+    // int64_t and uint64_t may alias each other.
+    UnpackBits(packed, residuals.size(), width, reinterpret_cast<uint64_t*>(residuals.data()));
+    for (int64_t& r : residuals) r = S(U(base) + divisor * U(r));
+  } else {
+    std::fill(residuals.begin(), residuals.end(), base);
+  }
+  if (in->ok() && (descriptor & kHasPatches)) ReadPatches(in, residuals);
+}
+
+void DecodeStream(ByteReader* in, std::span<int64_t> out, bool nested) {
+  const uint8_t descriptor = in->ReadU8("descriptor");
+  if (!in->ok()) return;
+  const uint8_t order = descriptor & kOrderMask;
+  if (descriptor >> 5 != 0) return in->Fail("descriptor", "has unknown bits");
+  if (nested && (order == kRuns || (descriptor & kHasPatches))) {
+    return in->Fail("descriptor", "nests too deep");
+  }
+  if (order == kRuns) {
+    if (descriptor != kRuns) return in->Fail("descriptor", "mixes runs with other bits");
+    return ReadRuns(in, out);
+  }
+  if ((descriptor & kHasDivisor) && !(descriptor & kHasWidth)) {
+    return in->Fail("descriptor", "has a divisor without a width");
+  }
+  if (out.size() <= order) return in->Fail("descriptor", "has an order beyond the rows");
+  int64_t first = 0;
+  int64_t step = 0;
+  if (order >= 1) first = in->ReadSigned("first value");
+  if (order == 2) step = in->ReadSigned("first step");
+  if (!in->ok()) return;
+  ReadResiduals(in, descriptor, out.subspan(order));
+  if (!in->ok() || order == 0) return;
+  out[0] = first;
+  size_t i = 1;
+  if (order == 2) {
+    out[1] = S(U(first) + U(step));
+    for (i = 2; i < out.size(); ++i) {
+      step = S(U(step) + U(out[i]));
+      out[i] = S(U(out[i - 1]) + U(step));
+    }
+    return;
+  }
+  for (; i < out.size(); ++i) out[i] = S(U(out[i - 1]) + U(out[i]));
+}
+
+}  // namespace
+
+IntegerPlan PlanIntegers(std::span<const int64_t> values) {
+  const Survey survey = SurveyRun(values);
+  IntegerPlan best = PlanFlat(values, survey);
+  const auto take = [&best](IntegerPlan plan) {
+    if (plan.byte_count < best.byte_count) best = std::move(plan);
+  };
+  if (best.width == 0) return best;  // nothing left to gain but a few bytes
+  IntegerPlan plan;
+  if (PlanPatched<0>(values, survey.ranges[0], &plan)) take(std::move(plan));
+  plan = IntegerPlan();
+  if (values.size() >= 2 && PlanPatched<1>(values, survey.ranges[1], &plan)) take(std::move(plan));
+  if (survey.run_count <= values.size() / 2) {
+    plan = IntegerPlan();
+    PlanRuns(values, &plan);
+    take(std::move(plan));
+  }
+  return best;
+}
+
+void EncodeIntegers(std::span<const int64_t> values, const IntegerPlan& plan, std::string* out) {
+  if (plan.runs) {
+    out->push_back(static_cast<char>(kRuns));
+    return WriteSides(plan, out);
+  }
+  EncodeFlat(values, plan, out);
+}
+
+void EncodeIntegers(std::span<const int64_t> values, std::string* out) {
+  EncodeIntegers(values, PlanIntegers(values), out);
+}
+
+void DecodeIntegers(ByteReader* in, std::span<int64_t> out) {
+  DecodeStream(in, out, /*nested=*/false);
+}
+
+bool IntegerCodec::Analyze(const FixedRun& run, const ColumnMemory& /*memory*/) {
+  values_ = run.values;
+  plan_ = PlanIntegers(values_);
+  return true;
+}
+
+}  // namespace cistern

@@ -1,0 +1,235 @@
+#include "lib/codec/text_codec.h"
+
+#include <algorithm>
+#include <bit>
+#include <vector>
+
+#include "cistern/limits.h"
+#include "lib/base/checksum.h"
+#include "lib/codec/integer_codec.h"
+#include "lib/codec/zstd_codec.h"
+
+namespace cistern {
+namespace {
+
+constexpr size_t kUuidBytes = 16;
+constexpr size_t kZstdBytesMin = 64;  // a frame has 9 or more bytes of its own
+
+// How the bytes of a blob follow its lengths.
+constexpr uint8_t kBlobRaw = 0;
+constexpr uint8_t kBlobZstd = 1;
+
+// --- blob: lengths, then all bytes in one piece
+
+void EncodeBlob(std::span<const std::string_view> cells, std::string* out) {
+  std::vector<int64_t> lengths;
+  lengths.reserve(cells.size());
+  std::string heap;
+  for (const std::string_view cell : cells) {
+    lengths.push_back(static_cast<int64_t>(cell.size()));
+    heap.append(cell);
+  }
+  EncodeIntegers(lengths, out);
+  std::string frame;
+  if (heap.size() >= kZstdBytesMin) frame = ZstdCompress(heap, heap.size() - heap.size() / 32);
+  out->push_back(static_cast<char>(frame.empty() ? kBlobRaw : kBlobZstd));
+  if (frame.empty()) {
+    out->append(heap);
+  } else {
+    PutVarint(out, frame.size());
+    out->append(frame);
+  }
+}
+
+void DecodeBlob(size_t count, size_t heap_bytes_max, ByteReader* in, TextRun* out) {
+  std::vector<int64_t> lengths(count);
+  DecodeIntegers(in, lengths);
+  if (!in->ok()) return;
+  uint64_t total = 0;
+  out->offsets.resize(count + 1);
+  out->offsets[0] = 0;
+  for (size_t i = 0; i < count; ++i) {
+    if (lengths[i] < 0 || static_cast<uint64_t>(lengths[i]) > limits::kCellBytesMax) {
+      return in->Fail("cell length", "is beyond the limit of a cell");
+    }
+    total += static_cast<uint64_t>(lengths[i]);
+    if (total > heap_bytes_max) return in->Fail("cell length", "is beyond the limit of a page");
+    out->offsets[i + 1] = static_cast<uint32_t>(total);
+  }
+  const uint8_t form = in->ReadU8("blob form");
+  if (form == kBlobRaw) {
+    out->heap = in->ReadBytes("blob bytes", total);
+  } else if (form == kBlobZstd) {
+    const size_t frame_size = in->ReadCount("blob frame size", limits::kPageBytesMax);
+    const std::string_view frame = in->ReadBytes("blob frame", frame_size);
+    ZstdDecompress(frame, total, "blob frame", in, &out->heap);
+  } else {
+    in->Fail("blob form", "is neither raw nor zstd");
+  }
+}
+
+// --- dictionary
+
+// Numbers the distinct cells in order of first appearance. Gives up beyond half as many
+// distinct values as cells.
+class Dictionary {
+ public:
+  explicit Dictionary(std::span<const std::string_view> cells) {
+    slots_.assign(std::bit_ceil(cells.size() * 2), 0);
+    codes_.reserve(cells.size());
+    const size_t entries_max = cells.size() / 2 + 1;
+    for (size_t i = 0; i < cells.size(); ++i) {
+      if (i > 0 && cells[i] == cells[i - 1]) {
+        codes_.push_back(codes_.back());
+        continue;
+      }
+      codes_.push_back(CodeOf(cells[i]));
+      if (entries_.size() > entries_max) return;
+    }
+    complete_ = true;
+  }
+
+  [[nodiscard]] bool complete() const { return complete_; }
+  void Encode(std::string* out) const {
+    PutVarint(out, entries_.size());
+    EncodeBlob(entries_, out);
+    EncodeIntegers(codes_, out);
+  }
+
+ private:
+  int64_t CodeOf(std::string_view cell) {
+    const size_t mask = slots_.size() - 1;
+    for (size_t slot = Checksum(cell) & mask;; slot = (slot + 1) & mask) {
+      if (slots_[slot] == 0) {
+        entries_.push_back(cell);
+        slots_[slot] = static_cast<uint32_t>(entries_.size());
+        return static_cast<int64_t>(entries_.size() - 1);
+      }
+      if (entries_[slots_[slot] - 1] == cell) return slots_[slot] - 1;
+    }
+  }
+  std::vector<uint32_t> slots_;  // entry + 1, 0: empty
+  std::vector<std::string_view> entries_;
+  std::vector<int64_t> codes_;
+  bool complete_ = false;
+};
+
+void DecodeDictionary(size_t count, size_t heap_bytes_max, ByteReader* in, TextRun* out) {
+  const size_t entry_count = in->ReadCount("entry count", count);
+  if (in->ok() && entry_count == 0) in->Fail("entry count", "is zero");
+  if (!in->ok()) return;
+  TextRun entries;
+  DecodeBlob(entry_count, heap_bytes_max, in, &entries);
+  if (!in->ok()) return;
+  std::vector<int64_t> codes(count);
+  DecodeIntegers(in, codes);
+  if (!in->ok()) return;
+  uint64_t total = 0;
+  out->offsets.resize(count + 1);
+  out->offsets[0] = 0;
+  for (size_t i = 0; i < count; ++i) {
+    if (codes[i] < 0 || static_cast<uint64_t>(codes[i]) >= entry_count) {
+      return in->Fail("code", "names no entry of the dictionary");
+    }
+    const size_t code = static_cast<size_t>(codes[i]);
+    total += entries.offsets[code + 1] - entries.offsets[code];
+    if (total > heap_bytes_max) return in->Fail("code", "makes the cells larger than a page");
+    out->offsets[i + 1] = static_cast<uint32_t>(total);
+  }
+  out->heap.reserve(total);
+  for (const int64_t code : codes) {
+    const uint32_t from = entries.offsets[static_cast<size_t>(code)];
+    out->heap.append(entries.heap, from, entries.offsets[static_cast<size_t>(code) + 1] - from);
+  }
+}
+
+// --- uuids
+
+// The high half with the fields of a time-based uuid in order of significance: time_hi
+// with the version (16 bits), time_mid (16), time_low (32). One to one for every uuid.
+uint64_t TimeOrdered(uint64_t high) {
+  return high << 48 | (high << 16 & 0xffff'0000'0000) | high >> 32;
+}
+uint64_t TimeUnordered(uint64_t time) {
+  return time << 32 | (time >> 16 & 0xffff'0000) | time >> 48;
+}
+
+void EncodeUuids(std::span<const std::string_view> cells, std::string* out) {
+  std::vector<int64_t> high;
+  std::vector<int64_t> low;
+  high.reserve(cells.size());
+  low.reserve(cells.size());
+  for (const std::string_view cell : cells) {
+    high.push_back(static_cast<int64_t>(TimeOrdered(GetBig<uint64_t>(cell.data()))));
+    low.push_back(GetBig<int64_t>(cell.data() + 8));
+  }
+  EncodeIntegers(high, out);
+  EncodeIntegers(low, out);
+}
+
+void DecodeUuids(size_t count, size_t heap_bytes_max, ByteReader* in, TextRun* out) {
+  if (count * kUuidBytes > heap_bytes_max) {
+    return in->Fail("uuids", "are larger than a page");
+  }
+  std::vector<int64_t> high(count);
+  std::vector<int64_t> low(count);
+  DecodeIntegers(in, high);
+  if (in->ok()) DecodeIntegers(in, low);
+  if (!in->ok()) return;
+  out->offsets.resize(count + 1);
+  out->heap.reserve(count * kUuidBytes);
+  for (size_t i = 0; i < count; ++i) {
+    out->offsets[i] = static_cast<uint32_t>(i * kUuidBytes);
+    PutBig(&out->heap, TimeUnordered(static_cast<uint64_t>(high[i])));
+    PutBig(&out->heap, low[i]);
+  }
+  out->offsets[count] = static_cast<uint32_t>(count * kUuidBytes);
+}
+
+}  // namespace
+
+EncodingId EncodeText(std::span<const std::string_view> cells, std::string* out) {
+  size_t raw_bytes = 0;
+  bool uuids = true;
+  for (const std::string_view cell : cells) {
+    raw_bytes += cell.size();
+    uuids = uuids && cell.size() == kUuidBytes;
+  }
+  std::string best;
+  EncodingId best_id = EncodingId::kNone;
+  const auto take = [&](EncodingId id, std::string bytes) {
+    if (best_id != EncodingId::kNone && bytes.size() >= best.size()) return;
+    best = std::move(bytes);
+    best_id = id;
+  };
+  std::string bytes;
+  if (const Dictionary dictionary(cells); dictionary.complete()) {
+    dictionary.Encode(&bytes);
+    take(EncodingId::kDictionary, std::move(bytes));
+  }
+  if (uuids) {
+    bytes.clear();
+    EncodeUuids(cells, &bytes);
+    take(EncodingId::kUuid, std::move(bytes));
+  }
+  // A dictionary that is a small part of the raw bytes is not worth zstd's time.
+  if (best_id == EncodingId::kNone || best.size() > raw_bytes / 8) {
+    bytes.clear();
+    EncodeBlob(cells, &bytes);
+    take(EncodingId::kText, std::move(bytes));
+  }
+  out->append(best);
+  return best_id;
+}
+
+void DecodeText(EncodingId encoding, size_t count, size_t heap_bytes_max, ByteReader* in,
+                TextRun* out) {
+  switch (encoding) {
+    case EncodingId::kText: return DecodeBlob(count, heap_bytes_max, in, out);
+    case EncodingId::kDictionary: return DecodeDictionary(count, heap_bytes_max, in, out);
+    case EncodingId::kUuid: return DecodeUuids(count, heap_bytes_max, in, out);
+    default: in->Fail("encoding", "is not one of the bytes lane");
+  }
+}
+
+}  // namespace cistern

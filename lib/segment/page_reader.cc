@@ -1,0 +1,229 @@
+#include "lib/segment/page_reader.h"
+
+#include <algorithm>
+#include <iterator>
+#include <limits>
+#include <span>
+#include <utility>
+
+#include "lib/base/check.h"
+#include "lib/base/coding.h"
+#include "lib/codec/codec_select.h"
+#include "lib/codec/text_codec.h"
+#include "lib/segment/page_time.h"
+#include "lib/segment/segment_format.h"
+
+namespace cistern {
+namespace {
+
+using segment_format::PageStates;
+
+constexpr uint8_t kVersionFlagsKnown = kVersionLiveness | kVersionDeleteRow;
+
+// One page on its way to rows.
+class PageDecoder {
+ public:
+  PageDecoder(const TableSchema& schema, std::string_view body, const std::vector<bool>* wanted)
+      : schema_(schema), wanted_(wanted), in_(body, "page") {}
+
+  Result<VersionColumns> Decode() {
+    rows_ = VersionColumns::For(schema_);
+    ReadHeader();
+    if (in_.ok()) ReadVersions();
+    for (size_t c = 0; c < schema_.columns.size() && in_.ok(); ++c) {
+      const ColumnRole role = schema_.columns[c].role;
+      if (role != ColumnRole::kClustering && role != ColumnRole::kRegular) continue;
+      Status status = ReadColumn(c);
+      if (!status.ok()) return status;
+    }
+    if (in_.ok() && in_.remaining() != 0) in_.Fail("end", "is not where the fields end");
+    if (in_.ok()) AddEventTimes();
+    if (!in_.ok()) return in_.status();
+    return std::move(rows_);
+  }
+
+ private:
+  void ReadHeader() {
+    flags_ = in_.ReadU8("flags");
+    if ((flags_ & ~segment_format::kPageFlagsKnown) != 0) in_.Fail("flags", "has unknown bits");
+    if ((flags_ & segment_format::kPageExpiryFromWrite) &&
+        !(flags_ & segment_format::kPageHasExpiry)) {
+      in_.Fail("flags", "describes an expiry that is not there");
+    }
+    if ((flags_ & segment_format::kPageWriteFromEvent) && !PredictsWriteTime(schema_)) {
+      in_.Fail("flags", "tells write times from an event time that is not a number");
+    }
+    rows_.row_count = in_.ReadCount("row count", limits::kPageRowsMax);
+    if (in_.ok() && rows_.row_count == 0) in_.Fail("row count", "is zero");
+    const uint64_t columns = in_.ReadCount("column count", limits::kColumnCountMax);
+    if (in_.ok() && columns != schema_.clustering_columns.size() + schema_.regular_columns.size()) {
+      in_.Fail("column count", "is not the schema's");
+    }
+  }
+
+  void ReadVersions() {
+    rows_.write_us.resize(rows_.row_count);
+    DecodeIntegers(&in_, rows_.write_us);
+    if (flags_ & segment_format::kPageHasBoot) {
+      rows_.boot = ReadNarrow<uint32_t>("boot", std::numeric_limits<uint32_t>::max());
+    }
+    // Expiries told from write times wait until those are known.
+    if (flags_ & segment_format::kPageHasExpiry) {
+      expiries_.resize(rows_.row_count);
+      if (in_.ok()) DecodeIntegers(&in_, expiries_);
+    }
+    if (flags_ & segment_format::kPageVersionFlagsVary) {
+      rows_.flags = ReadNarrow<uint8_t>("version flags", kVersionFlagsKnown);
+    } else {
+      const uint8_t all = in_.ReadU8("version flags");
+      if ((all & ~kVersionFlagsKnown) != 0) in_.Fail("version flags", "has unknown bits");
+      rows_.flags.assign(rows_.row_count, all);
+    }
+  }
+
+  template <typename T>
+  std::vector<T> ReadNarrow(const char* field, int64_t max) {
+    std::vector<int64_t> wide(rows_.row_count);
+    if (in_.ok()) DecodeIntegers(&in_, wide);
+    if (!in_.ok()) return {};
+    const auto [low, high] = std::minmax_element(wide.begin(), wide.end());
+    if (*low < 0 || *high > max) {
+      in_.Fail(field, "is out of range");
+      return {};
+    }
+    return std::vector<T>(wide.begin(), wide.end());
+  }
+
+  // Write times and expiries, once the event times are there.
+  void AddEventTimes() {
+    if (flags_ & segment_format::kPageWriteFromEvent) {
+      const std::vector<int64_t>& events = rows_.columns[schema_.time_column()].fixed;
+      for (size_t i = 0; i < rows_.row_count; ++i) {
+        rows_.write_us[i] = static_cast<int64_t>(static_cast<uint64_t>(rows_.write_us[i]) +
+                                                 PredictedWriteUs(schema_.time_unit, events[i]));
+      }
+    }
+    if (expiries_.empty()) return;
+    rows_.expiry_s.resize(rows_.row_count);
+    for (size_t i = 0; i < rows_.row_count; ++i) {
+      uint64_t expiry = static_cast<uint64_t>(expiries_[i]);
+      if (flags_ & segment_format::kPageExpiryFromWrite) {
+        expiry += static_cast<uint64_t>(PredictedExpiryS(rows_.write_us[i]));
+      }
+      if (expiry > std::numeric_limits<uint32_t>::max()) {
+        return in_.Fail("expiry", "is out of range");
+      }
+      rows_.expiry_s[i] = static_cast<uint32_t>(expiry);
+    }
+  }
+
+  Status ReadColumn(size_t c) {
+    const ColumnSpec& spec = schema_.columns[c];
+    const bool clustering = spec.role == ColumnRole::kClustering;
+    const uint8_t descriptor = in_.ReadU8("column descriptor");
+    if (descriptor >> 7 != 0) in_.Fail("column descriptor", "has unknown bits");
+    const auto states =
+        static_cast<PageStates>(descriptor >> segment_format::kStatesShift & 3);
+    if (clustering && states != PageStates::kAllValues) {
+      in_.Fail("column descriptor", "has missing cells in a clustering column");
+    }
+    const size_t value_count = in_.ok() ? ReadStates(states, &rows_.columns[c]) : 0;
+    const size_t byte_count = in_.ReadCount("column bytes", limits::kPageBytesMax);
+    const std::string_view bytes = in_.ReadBytes("column bytes", byte_count);
+    if (!in_.ok()) return InColumn(spec, in_.status());
+    if (!clustering && wanted_ != nullptr && !(*wanted_)[c]) return Status::Ok();
+
+    ByteReader values(bytes, "page");
+    const auto encoding = static_cast<EncodingId>(descriptor & segment_format::kEncodingMask);
+    if (value_count == 0) {
+      if (encoding != EncodingId::kNone) values.Fail("encoding", "is given for no values");
+      FillMissing(&rows_.columns[c]);
+    } else if (spec.type.lane() == Lane::kFixed) {
+      ReadNumbers(encoding, ShapeOf(spec.type.kind), value_count, &values, &rows_.columns[c]);
+    } else {
+      ReadBytes(encoding, value_count, &values, &rows_.columns[c]);
+    }
+    if (values.ok() && values.remaining() != 0) {
+      values.Fail("end of values", "is not where the fields end");
+    }
+    return InColumn(spec, values.status());
+  }
+
+  static Status InColumn(const ColumnSpec& spec, const Status& status) {
+    if (status.ok()) return status;
+    return {status.code(), "column '" + spec.name + "': " + status.message()};
+  }
+
+  // Fills the column's states; returns how many cells are values.
+  size_t ReadStates(PageStates states, ColumnData* column) {
+    if (states == PageStates::kAllValues) return rows_.row_count;
+    column->states.assign(rows_.row_count, states == PageStates::kAllNull ? CellState::kNull
+                                                                          : CellState::kAbsent);
+    if (states != PageStates::kMixed) return 0;
+    DecodeStates(&in_, column->states);
+    if (in_.ok() && std::count(column->states.begin(), column->states.end(),
+                               column->states.front()) == std::ssize(column->states)) {
+      in_.Fail("cell state", "is the same in all rows of a mixed column");
+    }
+    return static_cast<size_t>(
+        std::count(column->states.begin(), column->states.end(), CellState::kValue));
+  }
+
+  void FillMissing(ColumnData* column) const {
+    if (column->lane == Lane::kFixed) {
+      column->fixed.assign(rows_.row_count, 0);
+    } else {
+      column->offsets.assign(rows_.row_count + 1, 0);
+    }
+  }
+
+  // Moves dense values to the rows that have one, from the back.
+  void ReadNumbers(EncodingId encoding, const NumberShape& shape, size_t value_count,
+                   ByteReader* in, ColumnData* column) const {
+    column->fixed.resize(rows_.row_count);
+    DecodeFixed(encoding, shape, in, std::span(column->fixed).first(value_count));
+    if (!in->ok() || value_count == rows_.row_count) return;
+    size_t next = value_count;
+    for (size_t i = rows_.row_count; i-- > 0;) {
+      column->fixed[i] = column->states[i] == CellState::kValue ? column->fixed[--next] : 0;
+    }
+  }
+
+  void ReadBytes(EncodingId encoding, size_t value_count, ByteReader* in, ColumnData* column) {
+    TextRun run;
+    DecodeText(encoding, value_count, segment_format::kPageRawBytesMax - heap_bytes_, in, &run);
+    if (!in->ok()) return;
+    heap_bytes_ += run.heap.size();
+    column->heap = std::move(run.heap);
+    column->offsets = std::move(run.offsets);
+    if (value_count == rows_.row_count) return;
+    column->offsets.resize(rows_.row_count + 1);
+    size_t next = value_count;  // cells not yet moved
+    for (size_t i = rows_.row_count; i-- > 0;) {
+      // Row i ends where the cell before it in dense order, or its own, ends.
+      column->offsets[i + 1] = column->offsets[next];
+      if (column->states[i] == CellState::kValue) --next;
+    }
+  }
+
+  const TableSchema& schema_;
+  const std::vector<bool>* const wanted_;
+  ByteReader in_;
+  uint8_t flags_ = 0;
+  VersionColumns rows_;
+  std::vector<int64_t> expiries_;
+  size_t heap_bytes_ = 0;  // decoded so far
+};
+
+}  // namespace
+
+Result<VersionColumns> DecodePage(const TableSchema& schema, std::string_view page,
+                                  const std::vector<bool>* wanted) {
+  CISTERN_CHECK(wanted == nullptr || wanted->size() == schema.columns.size());
+  CISTERN_ASSIGN_OR_RETURN(
+      const std::string_view body,
+      segment_format::CheckEnvelope(page, segment_format::kPageTag, "page"));
+  return PageDecoder(schema, body, wanted).Decode();
+}
+
+}  // namespace cistern

@@ -1,0 +1,29 @@
+// Decodes pages. Trusts nothing: every field is checked before it is used and named in
+// the error; nothing is allocated beyond the limits of a page.
+#ifndef CISTERN_SEGMENT_PAGE_READER_H_
+#define CISTERN_SEGMENT_PAGE_READER_H_
+
+#include <string_view>
+#include <vector>
+
+#include "cistern/result.h"
+#include "cistern/schema.h"
+#include "lib/row/version_columns.h"
+
+namespace cistern {
+
+// The rows of a page. `schema` is the one that the page was written under.
+//
+// `wanted` has an entry for each schema column; null wants all. A regular column that is
+// not wanted has only its `states` (empty if all are values): a projection still needs
+// them to judge whether a row exists. Clustering columns are always decoded. `boot` and
+// `expiry_s` are empty where all are 0.
+//
+//   kCorruption  the bytes are damaged, or not a page of this schema; names the field
+//   kTooNew      a later format
+[[nodiscard]] Result<VersionColumns> DecodePage(const TableSchema& schema, std::string_view page,
+                                                const std::vector<bool>* wanted);
+
+}  // namespace cistern
+
+#endif  // CISTERN_SEGMENT_PAGE_READER_H_

@@ -1,0 +1,39 @@
+#include "lib/segment/segment_format.h"
+
+#include "lib/base/checksum.h"
+#include "lib/base/coding.h"
+
+namespace cistern::segment_format {
+
+void AppendChecksum(std::string* bytes) { PutLittle<uint64_t>(bytes, Checksum(*bytes)); }
+
+Result<std::string_view> CheckEnvelope(std::string_view bytes, uint8_t tag, const char* what) {
+  const std::string name = what;
+  if (bytes.size() > limits::kPageBytesMax) {
+    return Status::Corruption(name + ": size of " + std::to_string(bytes.size()) +
+                              " bytes is beyond the limit of " +
+                              std::to_string(limits::kPageBytesMax));
+  }
+  if (bytes.size() < 1 + kChecksumBytes) {
+    return Status::Corruption(name + ": size of " + std::to_string(bytes.size()) +
+                              " bytes is too small for a checksum");
+  }
+  const size_t body_size = bytes.size() - kChecksumBytes;
+  const uint64_t stored = GetLittle<uint64_t>(bytes.data() + body_size);
+  if (stored != Checksum(bytes.substr(0, body_size))) {
+    return Status::Corruption(name + ": field 'checksum' does not match the " +
+                              std::to_string(body_size) + " bytes before it");
+  }
+  const auto first = static_cast<uint8_t>(bytes[0]);
+  if ((first & 0xF0) != tag) {
+    return Status::Corruption(name + ": field 'tag' says that this is something else");
+  }
+  if ((first & 0x0F) != kFormat) {
+    return Status::TooNew(name + ": format " + std::to_string(first & 0x0F) +
+                          " is newer than this build, which reads format " +
+                          std::to_string(kFormat));
+  }
+  return bytes.substr(1, body_size - 1);
+}
+
+}  // namespace cistern::segment_format
