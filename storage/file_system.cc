@@ -1,0 +1,354 @@
+#include "storage/file_system.h"
+
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <utility>
+#include <vector>
+
+#include "storage/rocksdb_status.h"
+
+namespace cistern {
+
+using rocksdb::FileOptions;
+using rocksdb::IODebugContext;
+using rocksdb::IOOptions;
+using rocksdb::IOStatus;
+using rocksdb::Slice;
+
+namespace {
+
+constexpr mode_t kFileMode = 0600;
+constexpr mode_t kDirectoryMode = 0700;
+
+// RocksDB has no say in the mode of its files but the umask, which belongs to the
+// whole process. A file system below that keeps its files elsewhere (a test's) has
+// none at this path: not an error.
+IOStatus KeepToOwner(const std::string& path, mode_t mode) {
+  if (::chmod(path.c_str(), mode) == 0 || errno == ENOENT) return IOStatus::OK();
+  // File systems without modes (FAT) answer so; the mount options decide there.
+  if (errno == EPERM || errno == ENOTSUP || errno == ENOSYS) return IOStatus::OK();
+  return IOStatus::IOError("While setting the mode of " + path, "errno " + std::to_string(errno));
+}
+
+// A link planted in the directory must not lead our writes elsewhere.
+IOStatus RefuseSymlink(const std::string& path) {
+  struct stat info {};
+  if (::lstat(path.c_str(), &info) == 0 && S_ISLNK(info.st_mode)) {
+    return IOStatus::IOError("While opening for writing", path + ": is a symbolic link");
+  }
+  return IOStatus::OK();
+}
+
+}  // namespace
+
+// Counts what is appended and stops at the disk limit.
+class CountingWritableFile : public rocksdb::FSWritableFileOwnerWrapper {
+ public:
+  CountingWritableFile(std::unique_ptr<rocksdb::FSWritableFile> file, StoreFileSystem* fs,
+                       StoreFileSystem::TrackedFilePtr tracked)
+      : FSWritableFileOwnerWrapper(std::move(file)), fs_(fs), tracked_(std::move(tracked)) {}
+
+  IOStatus Append(const Slice& data, const IOOptions& options, IODebugContext* dbg) override {
+    IOStatus status = fs_->CheckRoom(tracked_->kind, data.size());
+    if (!status.ok()) return status;
+    status = FSWritableFileOwnerWrapper::Append(data, options, dbg);
+    if (status.ok()) fs_->CountWrite(tracked_.get(), data.size());
+    return status;
+  }
+  IOStatus Append(const Slice& data, const IOOptions& options,
+                  const rocksdb::DataVerificationInfo& /*info*/, IODebugContext* dbg) override {
+    return Append(data, options, dbg);
+  }
+  IOStatus Truncate(uint64_t size, const IOOptions& options, IODebugContext* dbg) override {
+    IOStatus status = FSWritableFileOwnerWrapper::Truncate(size, options, dbg);
+    if (status.ok()) fs_->SetSize(tracked_.get(), size);
+    return status;
+  }
+  IOStatus Allocate(uint64_t offset, uint64_t length, const IOOptions& options,
+                    IODebugContext* dbg) override {
+    IOStatus status = FSWritableFileOwnerWrapper::Allocate(offset, length, options, dbg);
+    if (status.ok()) fs_->SetSize(tracked_.get(), offset + length);
+    return status;
+  }
+
+ private:
+  StoreFileSystem* const fs_;  // RocksDB closes its files before its file system goes
+  const StoreFileSystem::TrackedFilePtr tracked_;
+};
+
+// Counts what is written in place; such a file never grows.
+class CountingRandomRwFile : public rocksdb::FSRandomRWFileOwnerWrapper {
+ public:
+  CountingRandomRwFile(std::unique_ptr<rocksdb::FSRandomRWFile> file, StoreFileSystem* fs,
+                       FileKind kind)
+      : FSRandomRWFileOwnerWrapper(std::move(file)), fs_(fs), kind_(kind) {}
+
+  IOStatus Write(uint64_t offset, const Slice& data, const IOOptions& options,
+                 IODebugContext* dbg) override {
+    IOStatus status = FSRandomRWFileOwnerWrapper::Write(offset, data, options, dbg);
+    if (status.ok()) {
+      fs_->bytes_written_[static_cast<size_t>(kind_)].fetch_add(data.size(),
+                                                                std::memory_order_relaxed);
+    }
+    return status;
+  }
+
+ private:
+  StoreFileSystem* const fs_;
+  const FileKind kind_;
+};
+
+StoreFileSystem::StoreFileSystem(std::shared_ptr<rocksdb::FileSystem> base, std::string directory)
+    : FileSystemWrapper(base != nullptr ? std::move(base) : rocksdb::FileSystem::Default()),
+      directory_(std::move(directory)) {}
+
+StoreFileSystem::~StoreFileSystem() = default;
+
+Status StoreFileSystem::ScanDirectory() {
+  std::vector<std::string> directories = {directory_};
+  while (!directories.empty()) {
+    const std::string directory = std::move(directories.back());
+    directories.pop_back();
+    std::vector<std::string> names;
+    IOStatus status = target_->GetChildren(directory, IOOptions(), &names, nullptr);
+    if (!status.ok()) return ToStatus(status, "listing " + directory);
+    for (const std::string& name : names) {
+      if (name == "." || name == "..") continue;
+      const std::string path = directory + "/" + name;
+      bool is_directory = false;
+      uint64_t size_bytes = 0;
+      if (!target_->IsDirectory(path, IOOptions(), &is_directory, nullptr).ok()) continue;
+      if (is_directory) {
+        // One level is all that a store has; a link to a parent must not keep us here.
+        if (directory == directory_) directories.push_back(path);
+      } else if (target_->GetFileSize(path, IOOptions(), &size_bytes, nullptr).ok()) {
+        Track(path, size_bytes);
+      }
+    }
+  }
+  return Status::Ok();
+}
+
+FileBytes StoreFileSystem::bytes_written() const {
+  const auto of = [this](FileKind kind) {
+    return bytes_written_[static_cast<size_t>(kind)].load(std::memory_order_relaxed);
+  };
+  return {.wal = of(FileKind::kWal),
+          .sst = of(FileKind::kSst),
+          .manifest = of(FileKind::kManifest),
+          .other = of(FileKind::kOther)};
+}
+
+uint64_t StoreFileSystem::disk_bytes_used() const {
+  uint64_t sum = 0;
+  for (const auto& bytes : bytes_on_disk_) sum += bytes.load(std::memory_order_relaxed);
+  return sum;
+}
+
+uint64_t StoreFileSystem::wal_bytes_on_disk() const {
+  return bytes_on_disk_[static_cast<size_t>(FileKind::kWal)].load(std::memory_order_relaxed);
+}
+
+uint64_t StoreFileSystem::file_count(FileKind kind) const {
+  return files_on_disk_[static_cast<size_t>(kind)].load(std::memory_order_relaxed);
+}
+
+bool StoreFileSystem::HasRoomFor(uint64_t bytes) const {
+  const uint64_t limit = disk_limit();
+  return limit == 0 || disk_bytes_used() + bytes + kDiskReserveBytes <= limit;
+}
+
+bool StoreFileSystem::IsOurs(const std::string& path) const {
+  return path.size() > directory_.size() && path.starts_with(directory_) &&
+         path[directory_.size()] == '/';
+}
+
+IOStatus StoreFileSystem::CheckWritable(const std::string& path) const {
+  if (read_only_.load(std::memory_order_relaxed)) {
+    return IOStatus::IOError("While opening for writing", path + ": the store is open read-only");
+  }
+  return IOStatus::OK();
+}
+
+IOStatus StoreFileSystem::CheckRoom(FileKind kind, uint64_t bytes) const {
+  if (kind != FileKind::kWal && kind != FileKind::kSst) return IOStatus::OK();
+  if (HasRoomFor(bytes)) return IOStatus::OK();
+  return IOStatus::NoSpace("the disk budget of " + std::to_string(disk_limit()) +
+                           " bytes is used up");
+}
+
+StoreFileSystem::TrackedFilePtr StoreFileSystem::Track(const std::string& path,
+                                                       uint64_t size_bytes) {
+  Untrack(path);
+  auto file = std::make_shared<TrackedFile>(FileKindOf(path));
+  if (!IsOurs(path)) {
+    file->deleted = true;  // counted as written, not as ours on disk
+    return file;
+  }
+  const std::lock_guard lock(mutex_);
+  files_[path] = file;
+  files_on_disk_[static_cast<size_t>(file->kind)].fetch_add(1, std::memory_order_relaxed);
+  Resize(file.get(), size_bytes);
+  return file;
+}
+
+void StoreFileSystem::Untrack(const std::string& path) {
+  const std::lock_guard lock(mutex_);
+  const auto it = files_.find(path);
+  if (it == files_.end()) return;
+  Resize(it->second.get(), 0);
+  it->second->deleted = true;
+  files_on_disk_[static_cast<size_t>(it->second->kind)].fetch_sub(1, std::memory_order_relaxed);
+  files_.erase(it);
+}
+
+void StoreFileSystem::Resize(TrackedFile* file, uint64_t size_bytes) {
+  if (file->deleted) return;
+  // Unsigned wrap-around makes one addition of growth and shrinkage.
+  bytes_on_disk_[static_cast<size_t>(file->kind)].fetch_add(size_bytes - file->size_bytes,
+                                                            std::memory_order_relaxed);
+  file->size_bytes = size_bytes;
+}
+
+void StoreFileSystem::SetSize(TrackedFile* file, uint64_t size_bytes) {
+  const std::lock_guard lock(mutex_);
+  Resize(file, size_bytes);
+}
+
+void StoreFileSystem::CountWrite(TrackedFile* file, uint64_t bytes) {
+  bytes_written_[static_cast<size_t>(file->kind)].fetch_add(bytes, std::memory_order_relaxed);
+  const std::lock_guard lock(mutex_);
+  Resize(file, file->size_bytes + bytes);
+}
+
+IOStatus StoreFileSystem::NewWritableFile(const std::string& path, const FileOptions& options,
+                                          std::unique_ptr<rocksdb::FSWritableFile>* result,
+                                          IODebugContext* dbg) {
+  // RocksDB logs this and goes on, as fail_if_options_file_error is not set.
+  if (FileKindOf(path) == FileKind::kOptions) return IOStatus::NotSupported("OPTIONS file refused");
+  IOStatus status = CheckWritable(path);
+  if (status.ok()) status = CheckRoom(FileKindOf(path), 0);
+  if (status.ok()) status = RefuseSymlink(path);
+  std::unique_ptr<rocksdb::FSWritableFile> file;
+  if (status.ok()) status = target_->NewWritableFile(path, options, &file, dbg);
+  if (!status.ok()) return status;
+  auto tracked = Track(path, 0);
+  *result = std::make_unique<CountingWritableFile>(std::move(file), this, std::move(tracked));
+  return KeepToOwner(path, kFileMode);
+}
+
+IOStatus StoreFileSystem::ReopenWritableFile(const std::string& path, const FileOptions& options,
+                                             std::unique_ptr<rocksdb::FSWritableFile>* result,
+                                             IODebugContext* dbg) {
+  IOStatus status = CheckWritable(path);
+  if (status.ok()) status = RefuseSymlink(path);
+  std::unique_ptr<rocksdb::FSWritableFile> file;
+  if (status.ok()) status = target_->ReopenWritableFile(path, options, &file, dbg);
+  if (!status.ok()) return status;
+  uint64_t size_bytes = 0;
+  target_->GetFileSize(path, IOOptions(), &size_bytes, nullptr).PermitUncheckedError();
+  auto tracked = Track(path, size_bytes);
+  *result = std::make_unique<CountingWritableFile>(std::move(file), this, std::move(tracked));
+  return KeepToOwner(path, kFileMode);
+}
+
+IOStatus StoreFileSystem::ReuseWritableFile(const std::string& /*path*/,
+                                            const std::string& /*old_path*/,
+                                            const FileOptions& /*options*/,
+                                            std::unique_ptr<rocksdb::FSWritableFile>* /*result*/,
+                                            IODebugContext* /*dbg*/) {
+  // Recycled WALs show stale records in this version of RocksDB; the option is off.
+  return IOStatus::NotSupported("files are never reused");
+}
+
+IOStatus StoreFileSystem::NewRandomRWFile(const std::string& path, const FileOptions& options,
+                                          std::unique_ptr<rocksdb::FSRandomRWFile>* result,
+                                          IODebugContext* dbg) {
+  IOStatus status = CheckWritable(path);
+  if (status.ok()) status = RefuseSymlink(path);
+  std::unique_ptr<rocksdb::FSRandomRWFile> file;
+  if (status.ok()) status = target_->NewRandomRWFile(path, options, &file, dbg);
+  if (!status.ok()) return status;
+  *result = std::make_unique<CountingRandomRwFile>(std::move(file), this, FileKindOf(path));
+  return IOStatus::OK();
+}
+
+IOStatus StoreFileSystem::DeleteFile(const std::string& path, const IOOptions& options,
+                                     IODebugContext* dbg) {
+  IOStatus status = CheckWritable(path);
+  if (status.ok()) status = target_->DeleteFile(path, options, dbg);
+  if (status.ok()) Untrack(path);
+  return status;
+}
+
+IOStatus StoreFileSystem::Truncate(const std::string& path, size_t size, const IOOptions& options,
+                                   IODebugContext* dbg) {
+  IOStatus status = CheckWritable(path);
+  if (status.ok()) status = target_->Truncate(path, size, options, dbg);
+  if (!status.ok()) return status;
+  const std::lock_guard lock(mutex_);
+  if (const auto it = files_.find(path); it != files_.end()) Resize(it->second.get(), size);
+  return status;
+}
+
+IOStatus StoreFileSystem::RenameFile(const std::string& from, const std::string& to,
+                                     const IOOptions& options, IODebugContext* dbg) {
+  IOStatus status = CheckWritable(to);
+  if (status.ok()) status = target_->RenameFile(from, to, options, dbg);
+  if (!status.ok()) return status;
+  uint64_t size_bytes = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto it = files_.find(from); it != files_.end()) size_bytes = it->second->size_bytes;
+  }
+  Untrack(from);
+  Track(to, size_bytes);  // RocksDB renames only files that it has closed
+  return status;
+}
+
+IOStatus StoreFileSystem::LinkFile(const std::string& from, const std::string& to,
+                                   const IOOptions& options, IODebugContext* dbg) {
+  IOStatus status = CheckWritable(to);
+  if (status.ok()) status = target_->LinkFile(from, to, options, dbg);
+  if (!status.ok()) return status;
+  uint64_t size_bytes = 0;
+  target_->GetFileSize(to, IOOptions(), &size_bytes, nullptr).PermitUncheckedError();
+  Track(to, size_bytes);
+  return status;
+}
+
+IOStatus StoreFileSystem::CreateDir(const std::string& path, const IOOptions& options,
+                                    IODebugContext* dbg) {
+  IOStatus status = CheckWritable(path);
+  if (status.ok()) status = target_->CreateDir(path, options, dbg);
+  if (!status.ok()) return status;
+  return KeepToOwner(path, kDirectoryMode);
+}
+
+IOStatus StoreFileSystem::CreateDirIfMissing(const std::string& path, const IOOptions& options,
+                                             IODebugContext* dbg) {
+  bool is_directory = false;
+  if (target_->IsDirectory(path, options, &is_directory, dbg).ok() && is_directory) {
+    return IOStatus::OK();  // whoever made it decided its mode
+  }
+  return CreateDir(path, options, dbg);
+}
+
+IOStatus StoreFileSystem::DeleteDir(const std::string& path, const IOOptions& options,
+                                    IODebugContext* dbg) {
+  IOStatus status = CheckWritable(path);
+  if (status.ok()) status = target_->DeleteDir(path, options, dbg);
+  return status;
+}
+
+IOStatus StoreFileSystem::LockFile(const std::string& path, const IOOptions& options,
+                                   rocksdb::FileLock** lock, IODebugContext* dbg) {
+  IOStatus status = CheckWritable(path);
+  if (status.ok()) status = RefuseSymlink(path);
+  if (status.ok()) status = target_->LockFile(path, options, lock, dbg);
+  if (!status.ok()) return status;
+  return KeepToOwner(path, kFileMode);
+}
+
+}  // namespace cistern

@@ -1,0 +1,136 @@
+// StoreFileSystem: the layer that every file of a store passes.
+#ifndef CISTERN_STORAGE_FILE_SYSTEM_H_
+#define CISTERN_STORAGE_FILE_SYSTEM_H_
+
+#include <rocksdb/file_system.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+
+#include "cistern/status.h"
+#include "storage/file_kind.h"
+
+namespace cistern {
+
+// Bytes handed to the kernel since the StoreFileSystem was made.
+struct FileBytes {
+  uint64_t wal = 0;
+  uint64_t sst = 0;
+  uint64_t manifest = 0;
+  uint64_t other = 0;
+};
+
+// Wraps the file system that RocksDB and storage's own small files use, and
+//   - refuses OPTIONS files. RocksDB writes one at every family created or dropped,
+//     with the options of all families (220 KB and 8 ms a rotation at 24 families),
+//     and does without: the options are set in code;
+//   - counts the bytes written by kind, and the sizes of the files that are there;
+//   - keeps the files to their owner (0600, directories 0700) whatever the umask,
+//     and writes through no symbolic link;
+//   - stops the growth of WAL and SST files at a disk limit.
+//
+// Thread-safe. Counts only files below the store's directory.
+class StoreFileSystem : public rocksdb::FileSystemWrapper {
+ public:
+  // `base` null: the machine's file system.
+  StoreFileSystem(std::shared_ptr<rocksdb::FileSystem> base, std::string directory);
+  ~StoreFileSystem() override;
+
+  // Takes stock of the files that are already in the directory. Once, before use.
+  [[nodiscard]] Status ScanDirectory();
+
+  [[nodiscard]] FileBytes bytes_written() const;
+  // Sum of the sizes of the store's files, LOG and ballast included.
+  [[nodiscard]] uint64_t disk_bytes_used() const;
+  [[nodiscard]] uint64_t wal_bytes_on_disk() const;
+  [[nodiscard]] uint64_t file_count(FileKind kind) const;
+
+  // A hard stop, above which WAL and SST writes fail with NoSpace; 0: none. The engine
+  // refuses rows before it comes to that. kDiskReserveBytes below the limit are
+  // left to MANIFEST and small files, so that space can be made.
+  void SetDiskLimit(uint64_t bytes) { disk_limit_.store(bytes, std::memory_order_relaxed); }
+  [[nodiscard]] uint64_t disk_limit() const { return disk_limit_.load(std::memory_order_relaxed); }
+  static constexpr uint64_t kDiskReserveBytes = 1024 * 1024;
+  // Whether `bytes` more of WAL and SST fit under the limit.
+  [[nodiscard]] bool HasRoomFor(uint64_t bytes) const;
+
+  // From here on every attempt to change a file fails.
+  void SetReadOnly() { read_only_.store(true, std::memory_order_relaxed); }
+
+  [[nodiscard]] const std::string& directory() const { return directory_; }
+
+  // --- rocksdb::FileSystem
+  const char* Name() const override { return "CisternStoreFileSystem"; }
+  rocksdb::IOStatus NewWritableFile(const std::string& path, const rocksdb::FileOptions& options,
+                                    std::unique_ptr<rocksdb::FSWritableFile>* result,
+                                    rocksdb::IODebugContext* dbg) override;
+  rocksdb::IOStatus ReopenWritableFile(const std::string& path, const rocksdb::FileOptions& options,
+                                       std::unique_ptr<rocksdb::FSWritableFile>* result,
+                                       rocksdb::IODebugContext* dbg) override;
+  rocksdb::IOStatus ReuseWritableFile(const std::string& path, const std::string& old_path,
+                                      const rocksdb::FileOptions& options,
+                                      std::unique_ptr<rocksdb::FSWritableFile>* result,
+                                      rocksdb::IODebugContext* dbg) override;
+  rocksdb::IOStatus NewRandomRWFile(const std::string& path, const rocksdb::FileOptions& options,
+                                    std::unique_ptr<rocksdb::FSRandomRWFile>* result,
+                                    rocksdb::IODebugContext* dbg) override;
+  rocksdb::IOStatus DeleteFile(const std::string& path, const rocksdb::IOOptions& options,
+                               rocksdb::IODebugContext* dbg) override;
+  rocksdb::IOStatus Truncate(const std::string& path, size_t size,
+                             const rocksdb::IOOptions& options,
+                             rocksdb::IODebugContext* dbg) override;
+  rocksdb::IOStatus RenameFile(const std::string& from, const std::string& to,
+                               const rocksdb::IOOptions& options,
+                               rocksdb::IODebugContext* dbg) override;
+  rocksdb::IOStatus LinkFile(const std::string& from, const std::string& to,
+                             const rocksdb::IOOptions& options,
+                             rocksdb::IODebugContext* dbg) override;
+  rocksdb::IOStatus CreateDir(const std::string& path, const rocksdb::IOOptions& options,
+                              rocksdb::IODebugContext* dbg) override;
+  rocksdb::IOStatus CreateDirIfMissing(const std::string& path, const rocksdb::IOOptions& options,
+                                       rocksdb::IODebugContext* dbg) override;
+  rocksdb::IOStatus DeleteDir(const std::string& path, const rocksdb::IOOptions& options,
+                              rocksdb::IODebugContext* dbg) override;
+  rocksdb::IOStatus LockFile(const std::string& path, const rocksdb::IOOptions& options,
+                             rocksdb::FileLock** lock, rocksdb::IODebugContext* dbg) override;
+
+ private:
+  friend class CountingWritableFile;
+  friend class CountingRandomRwFile;
+
+  // One file on disk, shared by its directory entry and its open handles.
+  struct TrackedFile {
+    explicit TrackedFile(FileKind file_kind) : kind(file_kind) {}
+    const FileKind kind;
+    uint64_t size_bytes = 0;  // guarded by mutex_
+    bool deleted = false;     // guarded by mutex_
+  };
+  using TrackedFilePtr = std::shared_ptr<TrackedFile>;
+
+  [[nodiscard]] rocksdb::IOStatus CheckWritable(const std::string& path) const;
+  [[nodiscard]] rocksdb::IOStatus CheckRoom(FileKind kind, uint64_t bytes) const;
+  [[nodiscard]] bool IsOurs(const std::string& path) const;
+  TrackedFilePtr Track(const std::string& path, uint64_t size_bytes);
+  void Untrack(const std::string& path);
+  void SetSize(TrackedFile* file, uint64_t size_bytes);
+  void CountWrite(TrackedFile* file, uint64_t bytes);
+  void Resize(TrackedFile* file, uint64_t size_bytes);  // REQUIRES: mutex_ held
+
+  const std::string directory_;
+  std::atomic<uint64_t> disk_limit_{0};
+  std::atomic<bool> read_only_{false};
+  std::array<std::atomic<uint64_t>, kFileKindCount> bytes_written_{};
+  std::array<std::atomic<uint64_t>, kFileKindCount> bytes_on_disk_{};
+  std::array<std::atomic<uint64_t>, kFileKindCount> files_on_disk_{};
+  mutable std::mutex mutex_;
+  std::unordered_map<std::string, TrackedFilePtr> files_;  // guarded by mutex_
+};
+
+}  // namespace cistern
+
+#endif  // CISTERN_STORAGE_FILE_SYSTEM_H_

@@ -1,0 +1,128 @@
+#include "storage/quarantine.h"
+
+#include <algorithm>
+#include <charconv>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "storage/file_kind.h"
+#include "storage/rocksdb_status.h"
+#include "storage/small_file.h"
+
+namespace cistern {
+namespace {
+
+using rocksdb::FileOptions;
+using rocksdb::IOOptions;
+using rocksdb::IOStatus;
+
+struct LogFile {
+  std::string name;
+  uint64_t size_bytes = 0;
+  friend bool operator==(const LogFile&, const LogFile&) = default;
+};
+
+// CURRENT, MANIFEST and WAL files with their sizes, small ones first.
+Result<std::vector<LogFile>> ListLogs(rocksdb::FileSystem* fs, const std::string& directory) {
+  std::vector<std::string> names;
+  IOStatus status = fs->GetChildren(directory, IOOptions(), &names, nullptr);
+  if (!status.ok()) return ToStatus(status, "listing " + directory);
+  std::vector<LogFile> files;
+  for (const std::string& name : names) {
+    const FileKind kind = FileKindOf(name);
+    if (kind != FileKind::kWal && kind != FileKind::kManifest && name != "CURRENT") continue;
+    LogFile file{.name = name};
+    status = fs->GetFileSize(directory + "/" + name, IOOptions(), &file.size_bytes, nullptr);
+    if (!status.ok()) return ToStatus(status, "looking at " + directory + "/" + name);
+    files.push_back(std::move(file));
+  }
+  std::sort(files.begin(), files.end(), [](const LogFile& a, const LogFile& b) {
+    return std::pair(a.size_bytes, a.name) < std::pair(b.size_bytes, b.name);
+  });
+  return files;
+}
+
+// The numbers of the copies that are there, ascending.
+std::vector<uint64_t> ListCopies(rocksdb::FileSystem* fs, const std::string& root) {
+  std::vector<std::string> names;
+  std::vector<uint64_t> numbers;
+  if (!fs->GetChildren(root, IOOptions(), &names, nullptr).ok()) return numbers;
+  for (const std::string& name : names) {
+    uint64_t number = 0;
+    const char* end = name.data() + name.size();
+    const auto parsed = std::from_chars(name.data(), end, number);
+    if (parsed.ec == std::errc() && parsed.ptr == end) numbers.push_back(number);
+  }
+  std::sort(numbers.begin(), numbers.end());
+  return numbers;
+}
+
+Status RemoveCopy(rocksdb::FileSystem* fs, const std::string& copy) {
+  std::vector<std::string> names;
+  IOStatus status = fs->GetChildren(copy, IOOptions(), &names, nullptr);
+  for (const std::string& name : names) {
+    if (!status.ok()) break;
+    if (name != "." && name != "..") {
+      status = fs->DeleteFile(copy + "/" + name, IOOptions(), nullptr);
+    }
+  }
+  if (status.ok()) status = fs->DeleteDir(copy, IOOptions(), nullptr);
+  return ToStatus(status, "removing " + copy);
+}
+
+IOStatus CopyBytes(rocksdb::FileSystem* fs, const std::string& from, const std::string& to) {
+  constexpr size_t kPieceBytes = 64 * 1024;
+  FileOptions options;
+  options.allow_fallocate = false;
+  std::unique_ptr<rocksdb::FSSequentialFile> source;
+  std::unique_ptr<rocksdb::FSWritableFile> target;
+  IOStatus status = fs->NewSequentialFile(from, options, &source, nullptr);
+  if (status.ok()) status = fs->NewWritableFile(to, options, &target, nullptr);
+  if (!status.ok()) return status;
+  std::vector<char> scratch(kPieceBytes);
+  rocksdb::Slice piece;
+  do {
+    status = source->Read(kPieceBytes, IOOptions(), &piece, scratch.data(), nullptr);
+    if (status.ok()) status = target->Append(piece, IOOptions(), nullptr);
+  } while (status.ok() && !piece.empty());
+  if (status.ok()) status = target->Fsync(IOOptions(), nullptr);
+  const IOStatus closed = target->Close(IOOptions(), nullptr);
+  return status.ok() ? closed : status;
+}
+
+Status KeepFile(rocksdb::FileSystem* fs, const std::string& from, const std::string& to) {
+  // RocksDB never changes these files again, only deletes them: a link keeps the bytes.
+  if (fs->LinkFile(from, to, IOOptions(), nullptr).ok()) return Status::Ok();
+  return ToStatus(CopyBytes(fs, from, to), "copying " + from + " to " + to);
+}
+
+}  // namespace
+
+Result<std::string> QuarantineLogs(rocksdb::FileSystem* fs, const std::string& directory) {
+  const std::string root = directory + "/" + kQuarantineName;
+  CISTERN_ASSIGN_OR_RETURN(const std::vector<LogFile> logs, ListLogs(fs, directory));
+  CISTERN_RETURN_IF_ERROR(CreateDirectoryDurably(fs, root));
+  std::vector<uint64_t> copies = ListCopies(fs, root);
+  if (!copies.empty()) {
+    const std::string newest = root + "/" + std::to_string(copies.back());
+    const auto kept = ListLogs(fs, newest);
+    if (kept.ok() && *kept == logs) return newest;
+  }
+  const uint64_t next = copies.empty() ? 1 : copies.back() + 1;
+  for (size_t i = 0; copies.size() - i >= kQuarantineCopiesMax; ++i) {
+    CISTERN_RETURN_IF_ERROR(RemoveCopy(fs, root + "/" + std::to_string(copies[i])));
+  }
+  std::string copy = root + "/" + std::to_string(next);
+  CISTERN_RETURN_IF_ERROR(CreateDirectoryDurably(fs, copy));
+  uint64_t total_bytes = 0;
+  for (const LogFile& file : logs) {
+    total_bytes += file.size_bytes;
+    if (total_bytes > kQuarantineBytesMax) break;
+    CISTERN_RETURN_IF_ERROR(KeepFile(fs, directory + "/" + file.name, copy + "/" + file.name));
+  }
+  CISTERN_RETURN_IF_ERROR(SyncDirectory(fs, copy));
+  return copy;
+}
+
+}  // namespace cistern

@@ -1,0 +1,27 @@
+// Copies of damaged logs, kept for people before recovery gives records up.
+#ifndef CISTERN_STORAGE_QUARANTINE_H_
+#define CISTERN_STORAGE_QUARANTINE_H_
+
+#include <rocksdb/file_system.h>
+
+#include <cstdint>
+#include <string>
+
+#include "cistern/result.h"
+
+namespace cistern {
+
+inline constexpr char kQuarantineName[] = "quarantine";
+inline constexpr size_t kQuarantineCopiesMax = 2;
+inline constexpr uint64_t kQuarantineBytesMax = 64 * 1024 * 1024;
+
+// Links (or copies) CURRENT, every MANIFEST and every WAL of the store into
+// quarantine/<number>/ and returns that directory. Keeps the newest
+// kQuarantineCopiesMax; if the newest holds the same files already, as in a crash
+// loop, nothing is copied. At most kQuarantineBytesMax a copy, smaller files first.
+[[nodiscard]] Result<std::string> QuarantineLogs(rocksdb::FileSystem* fs,
+                                                 const std::string& directory);
+
+}  // namespace cistern
+
+#endif  // CISTERN_STORAGE_QUARANTINE_H_

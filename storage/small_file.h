@@ -1,0 +1,35 @@
+// The few files of a store that RocksDB does not write: each through here.
+#ifndef CISTERN_STORAGE_SMALL_FILE_H_
+#define CISTERN_STORAGE_SMALL_FILE_H_
+
+#include <rocksdb/file_system.h>
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "cistern/result.h"
+#include "cistern/status.h"
+
+namespace cistern {
+
+inline constexpr std::string_view kTemporarySuffix = ".tmp";
+
+// Replaces `directory`/`name`: temporary file, fsync, rename, fsync of the directory.
+// After a power cut the old content or the new one is there, never a mixture.
+[[nodiscard]] Status WriteFileDurably(rocksdb::FileSystem* fs, const std::string& directory,
+                                      const std::string& name, std::string_view content);
+// kNotFound if there is none; kCorruption if it is larger than `bytes_max`.
+[[nodiscard]] Result<std::string> ReadSmallFile(rocksdb::FileSystem* fs, const std::string& path,
+                                                size_t bytes_max);
+// OK also if there was none.
+[[nodiscard]] Status RemoveFileDurably(rocksdb::FileSystem* fs, const std::string& directory,
+                                       const std::string& name);
+[[nodiscard]] Status SyncDirectory(rocksdb::FileSystem* fs, const std::string& directory);
+// Makes the directory and its missing ancestors, each synced in its parent, up to
+// the first that was there before (that one included).
+[[nodiscard]] Status CreateDirectoryDurably(rocksdb::FileSystem* fs, const std::string& directory);
+
+}  // namespace cistern
+
+#endif  // CISTERN_STORAGE_SMALL_FILE_H_
