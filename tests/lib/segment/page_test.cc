@@ -1,6 +1,7 @@
 // Pages come back bit for bit, whatever is in them.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdlib>
@@ -84,6 +85,182 @@ TEST(Page, OneRowAndTheMost) {
   RoundTrip(schema, rows, 4095, 4096);
   RoundTrip(schema, rows, 0, limits::kPageRowsMax);
   RoundTrip(schema, rows, 17, 23);
+}
+
+const std::vector<CqlType> kEveryType = {
+    CqlType::kBoolean, CqlType::kTinyint, CqlType::kSmallint, CqlType::kInt,  CqlType::kBigint,
+    CqlType::kFloat,   CqlType::kDouble,  CqlType::kText,     CqlType::kBlob, CqlType::kTimestamp,
+    CqlType::kDate,    CqlType::kTime,    CqlType::kUuid,     CqlType::kInet, CqlType::kVarint};
+
+// A value of the type, from a few bits to all of them.
+void AppendRandom(CqlType type, unsigned width, std::mt19937_64* random, ColumnData* column) {
+  const uint64_t bits = (*random)() >> (64 - width);
+  if (column->lane == Lane::kBytes) {
+    const size_t size = type == CqlType::kUuid ? 16 : bits % 20;
+    std::string bytes;
+    for (size_t i = 0; i < size; ++i) {
+      bytes.push_back(static_cast<char>('a' + (*random)() % (1 + width / 4)));
+    }
+    return column->AppendBytes(bytes);
+  }
+  const NumberShape shape = ShapeOf(type);
+  int64_t value = static_cast<int64_t>(bits);
+  if (shape.kind == NumberKind::kDouble && width < 50) {
+    value = DoubleBits(static_cast<double>(value) / 100);
+  } else if (shape.kind == NumberKind::kFloat) {
+    const float f = static_cast<float>(bits % 100'000) / 100.0f;
+    value = static_cast<int64_t>(width < 50 ? std::bit_cast<uint32_t>(f) : bits & 0xffffffff);
+  } else if (shape.kind == NumberKind::kInteger && shape.byte_width < 8) {
+    value = type == CqlType::kBoolean
+                ? static_cast<int64_t>(bits & 1)
+                : static_cast<int64_t>(bits << (64 - 8 * shape.byte_width)) >>
+                      (64 - 8 * shape.byte_width);
+  }
+  column->AppendFixed(value);
+}
+
+VersionColumns RandomRows(const TableSchema& schema, size_t count, std::mt19937_64* random) {
+  VersionColumns rows = VersionColumns::For(schema);
+  rows.row_count = count;
+  const bool has_boot = (*random)() % 4 == 0;
+  const uint64_t expiry = (*random)() % 4;  // none, by TTL, mixed, any
+  const bool wild_times = (*random)() % 8 == 0;
+  for (size_t i = 0; i < count; ++i) {
+    const auto s = static_cast<int64_t>(i);
+    rows.write_us.push_back(wild_times ? static_cast<int64_t>((*random)())
+                                       : kStartMs * 1000 + s * 1'000'000 +
+                                             static_cast<int64_t>((*random)() % 5000));
+    rows.flags.push_back(static_cast<uint8_t>((*random)() % 8 == 0 ? (*random)() % 4 : 1));
+    if (has_boot) rows.boot.push_back(static_cast<uint32_t>((*random)() % 3 == 0 ? 7 : 0));
+    if (expiry == 1) {
+      rows.expiry_s.push_back(static_cast<uint32_t>(rows.write_us.back() / 1'000'000 + 86'400));
+    } else if (expiry > 1) {
+      rows.expiry_s.push_back(
+          static_cast<uint32_t>((*random)() % 2 == 0 ? 0 : (*random)() >> (expiry * 16)));
+    }
+  }
+  for (size_t c = 0; c < schema.columns.size(); ++c) {
+    const ColumnSpec& spec = schema.columns[c];
+    if (spec.role != ColumnRole::kClustering && spec.role != ColumnRole::kRegular) continue;
+    const auto width = static_cast<unsigned>(1 + (*random)() % 64);
+    // All values; mixed in three ways; all absent; all null.
+    const uint64_t mix = spec.role == ColumnRole::kClustering ? 0 : (*random)() % 7;
+    for (size_t i = 0; i < count; ++i) {
+      const uint64_t draw = (*random)() % 4;
+      if (mix == 5 || (mix == 3 && draw == 0) || (mix == 4 && draw < 2)) {
+        rows.columns[c].AppendMissing(CellState::kAbsent);
+      } else if (mix == 6 || (mix == 2 && draw == 0) || (mix == 4 && draw == 3)) {
+        rows.columns[c].AppendMissing(CellState::kNull);
+      } else {
+        AppendRandom(spec.type.kind, width, random, &rows.columns[c]);
+      }
+    }
+  }
+  return rows;
+}
+
+TEST(Page, RandomRowsOfEveryTypeComeBack) {
+  const uint32_t seed = 4711;
+  std::mt19937_64 random(seed);
+  const std::vector<std::vector<CqlType>> clusterings = {
+      {CqlType::kTimestamp},
+      {CqlType::kTimeuuid, CqlType::kInt},
+      {CqlType::kBigint, CqlType::kText, CqlType::kDouble}};
+  const TimeUnit units[] = {TimeUnit::kSeconds, TimeUnit::kMillis, TimeUnit::kMicros,
+                            TimeUnit::kTicks100ns, TimeUnit::kNanos};
+  for (int round = 0; round < 250; ++round) {
+    TableSchema schema = MakeSchema(clusterings[random() % 3], kEveryType);
+    schema.time_unit = units[random() % 5];
+    const size_t count = 2 + random() % 150;
+    const VersionColumns rows = RandomRows(schema, count, &random);
+    CodecCache cache;
+    RoundTrip(schema, rows, 0, count, &cache);
+    const size_t middle = 1 + random() % (count - 1);
+    RoundTrip(schema, rows, 0, middle, &cache);
+    RoundTrip(schema, rows, middle, count, &cache);
+    if (HasFailure()) FAIL() << "seed " << seed << " round " << round;
+  }
+}
+
+TEST(Page, UnwantedColumnsHaveOnlyTheirStates) {
+  std::mt19937_64 random(21);
+  const TableSchema schema = MakeSchema({CqlType::kTimestamp, CqlType::kText}, kEveryType);
+  for (int round = 0; round < 20; ++round) {
+    const VersionColumns rows = RandomRows(schema, 80, &random);
+    const std::string page = EncodePage(schema, rows, 0, 80, nullptr);
+    std::vector<bool> wanted(schema.columns.size());
+    for (size_t c = 0; c < wanted.size(); ++c) wanted[c] = random() % 2 == 0;
+    const Result<VersionColumns> got = DecodePage(schema, page, &wanted);
+    ASSERT_TRUE(got.ok()) << got.status().ToString();
+    for (size_t c = 2; c < schema.columns.size(); ++c) {
+      const ColumnData& column = got->columns[c];
+      if (wanted[c] || schema.columns[c].role == ColumnRole::kClustering) {
+        ExpectSameColumn(column, rows.columns[c], 0, 80, schema.columns[c].name);
+        continue;
+      }
+      EXPECT_EQ(column.size(), 0u);
+      EXPECT_TRUE(column.heap.empty() && column.offsets.empty());
+      for (size_t i = 0; i < 80; ++i) ASSERT_EQ(column.state(i), rows.columns[c].state(i));
+    }
+  }
+}
+
+TEST(Page, EndsBeforeTheLimits) {
+  const TableSchema schema = MakeSchema({CqlType::kTimestamp}, {CqlType::kBlob});
+  std::mt19937_64 random(33);
+  std::string noise(limits::kCellBytesMax - 64, '\0');
+  for (char& c : noise) c = static_cast<char>(random());
+  VersionColumns rows = VersionColumns::For(schema);
+  rows.row_count = 40;
+  for (int64_t i = 0; i < 40; ++i) {
+    rows.write_us.push_back(i);
+    rows.flags.push_back(kVersionLiveness);
+    rows.columns[2].AppendFixed(kStartMs + i);
+    noise[static_cast<size_t>(i)] ^= 1;
+    rows.columns[3].AppendBytes(noise);
+  }
+  size_t begin = 0;
+  int pages = 0;
+  while (begin < rows.row_count) {
+    const size_t end = PageEnd(schema, rows, begin, limits::kPageRowsMax);
+    ASSERT_GT(end, begin);
+    const std::string page = RoundTrip(schema, rows, begin, end);
+    EXPECT_LE(page.size(), limits::kPageBytesMax);
+    begin = end;
+    ++pages;
+  }
+  EXPECT_EQ(pages, 3);
+  EXPECT_EQ(PageEnd(schema, rows, 3, 5), 8u);
+}
+
+TEST(Page, RawBoundHolds) {
+  // The worst that can come: every bit random. Raw plus 2 %, or 16 bytes a column.
+  std::mt19937_64 random(55);
+  const TableSchema schema =
+      MakeSchema({CqlType::kBigint}, {CqlType::kDouble, CqlType::kFloat, CqlType::kInt,
+                                      CqlType::kBoolean, CqlType::kUuid, CqlType::kText});
+  for (const size_t count : {1u, 2u, 3u, 10u, 100u, 1000u}) {
+    VersionColumns rows = VersionColumns::For(schema);
+    rows.row_count = count;
+    double raw = 13;
+    for (size_t i = 0; i < count; ++i) {
+      rows.write_us.push_back(static_cast<int64_t>(random()));
+      rows.flags.push_back(static_cast<uint8_t>(random() % 4));
+      raw += 9;
+    }
+    raw += 2 * 16;
+    for (size_t c = 2; c < schema.columns.size(); ++c) {
+      double column = 0;
+      for (size_t i = 0; i < count; ++i) {
+        AppendRandom(schema.columns[c].type.kind, 64, &random, &rows.columns[c]);
+        column += rows.columns[c].lane == Lane::kFixed
+                      ? ShapeOf(schema.columns[c].type.kind).byte_width
+                      : 1.0 + static_cast<double>(rows.columns[c].bytes(i).size());
+      }
+      raw += std::max(column * 1.02, column + 16);
+    }
+    EXPECT_LE(static_cast<double>(RoundTrip(schema, rows, 0, count).size()), raw) << count;
+  }
 }
 
 }  // namespace

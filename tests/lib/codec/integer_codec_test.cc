@@ -1,0 +1,175 @@
+#include "lib/codec/integer_codec.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <random>
+
+#include "tests/lib/codec/codec_test_util.h"
+
+namespace cistern {
+namespace {
+
+constexpr int64_t kMin = std::numeric_limits<int64_t>::min();
+constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
+using Values = std::vector<int64_t>;
+
+// Encodes, checks the promised size, decodes, compares; gives the stream.
+std::string RoundTrip(const Values& values) {
+  const IntegerPlan plan = PlanIntegers(values);
+  std::string stream;
+  EncodeIntegers(values, plan, &stream);
+  EXPECT_EQ(stream.size(), plan.byte_count);
+  EXPECT_LE(stream.size(), values.size() * 8 + 12) << "never much larger than raw";
+  ByteReader in(stream, "test");
+  Values got(values.size());
+  DecodeIntegers(&in, got);
+  EXPECT_TRUE(in.ok()) << in.status().ToString();
+  EXPECT_EQ(in.remaining(), 0u);
+  EXPECT_EQ(got, values);
+  return stream;
+}
+
+TEST(IntegerCodec, EachFormIsFound) {
+  EXPECT_EQ(RoundTrip(Values(1000, 42)), Bytes({0x00, 84}));  // constant
+  Values regular(360);
+  for (size_t i = 0; i < 360; ++i) regular[i] = 1'721'900'000'000 + 1000 * static_cast<int64_t>(i);
+  EXPECT_EQ(RoundTrip(regular).size(), 9u);  // order 1, all steps equal
+  Values quadratic(360);
+  for (size_t i = 0; i < 360; ++i) quadratic[i] = static_cast<int64_t>(i * i);
+  EXPECT_EQ(PlanIntegers(quadratic).order, 2);
+  EXPECT_LE(RoundTrip(quadratic).size(), 4u);
+  Values scaled(100);
+  for (size_t i = 0; i < 100; ++i) scaled[i] = 7 + 625 * static_cast<int64_t>(i * i * 37 % 101 % 16);
+  EXPECT_EQ(PlanIntegers(scaled).divisor, 625u);
+  EXPECT_LE(RoundTrip(scaled).size(), 1u + 1 + 2 + 1 + 50);
+  Values steps(500);
+  for (size_t i = 0; i < 500; ++i) steps[i] = static_cast<int64_t>((i / 9) * (i / 9) * 7919 % 1009);
+  EXPECT_TRUE(PlanIntegers(steps).runs);
+  EXPECT_LE(RoundTrip(steps).size(), 90u);
+}
+
+TEST(IntegerCodec, OutliersArePatched) {
+  std::mt19937_64 random(3);
+  for (const bool below : {false, true}) {
+    Values values(512);
+    for (int64_t& v : values) v = 1000 + static_cast<int64_t>(random() % 16);
+    values[100] = below ? -5'000'000'000 : 5'000'000'000;
+    values[411] = below ? -5'000'000'777 : 4'000'000'000;
+    const IntegerPlan plan = PlanIntegers(values);
+    EXPECT_EQ(plan.side_a.size(), 2u);
+    EXPECT_LE(RoundTrip(values).size(), 512u / 2 + 32);
+  }
+}
+
+TEST(IntegerCodec, ExtremesDoNotOverflow) {
+  RoundTrip({kMin});
+  RoundTrip({kMax});
+  RoundTrip({kMin, kMax});
+  RoundTrip({kMax, kMin, kMax, kMin, 0, -1, 1});
+  RoundTrip({0, kMin, 0, kMax, kMin, kMin, kMax});
+  Values alternating(4096);
+  for (size_t i = 0; i < alternating.size(); ++i) alternating[i] = i % 2 ? kMin : kMax;
+  RoundTrip(alternating);
+  Values with_outliers(4096, 5);
+  with_outliers[17] = kMin;
+  with_outliers[18] = kMax;
+  with_outliers[4095] = kMin;
+  RoundTrip(with_outliers);
+}
+
+TEST(IntegerCodec, RandomRunsOfEveryKindComeBack) {
+  const uint32_t seed = 20240725;
+  std::mt19937_64 random(seed);
+  SCOPED_TRACE(seed);
+  for (int round = 0; round < 3000; ++round) {
+    const size_t count = 1 + random() % (round % 50 == 0 ? 4096 : 200);
+    const auto width = static_cast<unsigned>(random() % 64);
+    const uint64_t kind = random() % 6;
+    const uint64_t scale = random() % 3 == 0 ? 1 + random() % 1000 : 1;
+    Values values(count);
+    uint64_t walk = random() >> (random() % 64);
+    for (size_t i = 0; i < count; ++i) {
+      const uint64_t noise = (random() >> width >> 1) * scale;
+      if (kind == 0) walk = noise;                       // noise around zero
+      if (kind == 1) walk += noise;                      // a walk, wrapping
+      if (kind == 2) walk += 1000 + noise % 3;           // nearly regular
+      if (kind == 3 && random() % 16 == 0) walk = noise; // steps
+      if (kind == 4) walk = random() % 40 == 0 ? random() : noise % 9;  // outliers
+      if (kind == 5) walk = i * i * scale + noise % 5;
+      values[i] = static_cast<int64_t>(walk);
+    }
+    RoundTrip(values);
+    if (HasFailure()) FAIL() << "round " << round << " kind " << kind;
+  }
+}
+
+// --- one fixture for each check of the decoder
+
+struct Fixture {
+  const char* name;
+  std::string bytes;
+  size_t count;
+  const char* field;
+  const char* why;
+};
+
+TEST(IntegerCodec, EveryCheckHasItsFixture) {
+  const std::string huge_varint = Bytes({0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2});
+  const std::string constant3 = Bytes({0x00, 6});
+  const Fixture fixtures[] = {
+      {"nothing", "", 4, "descriptor", "past the end"},
+      {"unknown bits", Bytes({0x20, 0}), 4, "descriptor", "unknown bits"},
+      {"runs and more", Bytes({0x07}), 4, "descriptor", "mixes runs"},
+      {"divisor without width", Bytes({0x04, 0, 5}), 4, "descriptor", "without a width"},
+      {"order 1 of one row", Bytes({0x01, 0, 0}), 1, "descriptor", "order beyond"},
+      {"order 2 of two rows", Bytes({0x02, 0, 0, 0}), 2, "descriptor", "order beyond"},
+      {"no first value", Bytes({0x01}), 4, "first value", "past the end"},
+      {"no first step", Bytes({0x02, 0}), 4, "first step", "past the end"},
+      {"no base", Bytes({0x00}), 4, "base", "past the end"},
+      {"base of 70 bits", Bytes({0x00}) + huge_varint, 4, "base", "at most 64 bits"},
+      {"divisor 1", Bytes({0x14, 0, 1, 1, 0}), 4, "divisor", "below 2"},
+      {"width 0", Bytes({0x10, 0, 0}), 4, "width", "1..64"},
+      {"width 65", Bytes({0x10, 0, 65}), 4, "width", "1..64"},
+      {"packed cut short", Bytes({0x10, 0, 9, 1, 2, 3, 4}), 4, "packed", "past the end"},
+      {"padding", Bytes({0x10, 0, 1, 0xF0}), 4, "packed", "zero bits"},
+      {"no patches", Bytes({0x08, 0, 0}), 4, "patch count", "zero"},
+      {"patches beyond rows", Bytes({0x08, 0, 5}), 4, "patch count", "limit"},
+      {"patches in patches", Bytes({0x08, 0, 1, 0x08, 0}), 4, "descriptor", "nests"},
+      {"runs in patches", Bytes({0x08, 0, 1, 0x03, 1}), 4, "descriptor", "nests"},
+      {"patch position beyond", Bytes({0x08, 0, 1, 0, 8, 0, 0}), 4, "patch position", "range"},
+      {"patch position below", Bytes({0x08, 0, 1, 0, 1, 0, 0}), 4, "patch position", "range"},
+      {"patch positions equal", Bytes({0x08, 0, 2, 0, 2, 0, 0}), 4, "patch position", "order"},
+      {"no runs", Bytes({0x03, 0}), 4, "run count", "zero"},
+      {"runs beyond rows", Bytes({0x03, 5}), 4, "run count", "limit"},
+      {"runs in runs", Bytes({0x03, 1, 0x03, 1}), 4, "descriptor", "nests"},
+      {"run of nothing", Bytes({0x03, 1, 0, 0, 0, 0}), 4, "run length", "fit"},
+      {"run below nothing", Bytes({0x03, 1, 0, 1, 0, 0}), 4, "run length", "fit"},
+      {"run too long", Bytes({0x03, 1, 0, 10, 0, 0}), 4, "run length", "fit"},
+      {"run too short", Bytes({0x03, 1}) + constant3 + constant3, 4, "run length", "without"},
+  };
+  for (const Fixture& f : fixtures) {
+    SCOPED_TRACE(f.name);
+    ByteReader in(f.bytes, "test");
+    Values out(f.count);
+    DecodeIntegers(&in, out);
+    ExpectDamage(in.status(), f.field, f.why);
+  }
+}
+
+TEST(IntegerCodec, EveryTruncationIsDamage) {
+  Values values(300, 7);
+  for (size_t i = 0; i < values.size(); ++i) values[i] += static_cast<int64_t>(i * i % 91);
+  values[50] = kMax;
+  const std::string stream = RoundTrip(values);
+  for (size_t size = 0; size < stream.size(); ++size) {
+    const std::vector<char> exact(stream.begin(), stream.begin() + static_cast<ptrdiff_t>(size));
+    ByteReader in({exact.data(), exact.size()}, "test");
+    Values out(values.size());
+    DecodeIntegers(&in, out);
+    ASSERT_EQ(in.status().code(), StatusCode::kCorruption) << size;
+  }
+}
+
+}  // namespace
+}  // namespace cistern
