@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "lib/cql/ddl_print.h"
+
 namespace cistern {
 namespace {
 
@@ -35,19 +37,9 @@ bool IsReservedWord(std::string_view lower_case) {
 }
 
 std::string Describe(const Token& token) {
-  constexpr size_t kShownBytesMax = 40;
   if (token.kind == TokenKind::kEnd) return "the end of the text";
-  std::string text = token.text.substr(0, kShownBytesMax);
-  // A cut in the middle of a character would make the message itself invalid UTF-8.
-  if (token.text.size() > kShownBytesMax) {
-    while (!text.empty() && (static_cast<unsigned char>(token.text[text.size()]) & 0xc0) == 0x80) {
-      text.pop_back();
-    }
-    text += "...";
-  }
-  if (token.kind == TokenKind::kString) return "the string '" + text + "'";
-  if (token.kind == TokenKind::kQuotedName) return "the name \"" + text + "\"";
-  return "'" + text + "'";
+  if (token.kind == TokenKind::kString) return "the string " + ShowText(token.text);
+  return ShowText(token.text);
 }
 
 std::string PositionText(std::string_view source, size_t offset) {

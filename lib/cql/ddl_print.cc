@@ -62,6 +62,19 @@ std::string QuoteName(std::string_view name) {
 
 std::string QuoteString(std::string_view text) { return Quote(text, '\''); }
 
+std::string ShowText(std::string_view text) {
+  constexpr size_t kShownBytesMax = 64;
+  size_t shown = std::min(text.size(), kShownBytesMax);
+  while (shown > 0 && shown < text.size() &&
+         (static_cast<unsigned char>(text[shown]) & 0xc0) == 0x80) {
+    --shown;
+  }
+  std::string out(1, '\'');
+  out.append(text.substr(0, shown));
+  out.append(shown < text.size() ? "...'" : "'");
+  return out;
+}
+
 std::string TableSchema::ToCql() const {
   std::string out = "CREATE TABLE ";
   if (!keyspace.empty()) out += QuoteName(keyspace) + ".";

@@ -1,4 +1,4 @@
-// Pieces of CQL text.
+// Pieces of CQL text and of messages about it.
 #ifndef CISTERN_CQL_DDL_PRINT_H_
 #define CISTERN_CQL_DDL_PRINT_H_
 
@@ -12,6 +12,9 @@ namespace cistern {
 
 // 'text' with its quotes doubled.
 [[nodiscard]] std::string QuoteString(std::string_view text);
+
+// 'text' for an error message, cut after 64 bytes at the end of a character.
+[[nodiscard]] std::string ShowText(std::string_view text);
 
 }  // namespace cistern
 
