@@ -19,6 +19,9 @@ constexpr uint8_t kHasDivisor = 4;
 constexpr uint8_t kHasPatches = 8;
 constexpr uint8_t kHasWidth = 16;
 
+// Narrower residuals cannot gain more by patches than patches cost.
+constexpr unsigned kPatchWidthMin = 4;
+
 uint64_t U(int64_t v) { return static_cast<uint64_t>(v); }
 int64_t S(uint64_t v) { return static_cast<int64_t>(v); }
 unsigned BitWidth(uint64_t v) { return static_cast<unsigned>(std::bit_width(v)); }
@@ -123,9 +126,9 @@ IntegerPlan PlanWhole(std::span<const int64_t> v, const Range& range) {
 template <int kOrder>
 bool RobustBase(std::span<const int64_t> v, const Range& range, int64_t* base) {
   const size_t count = v.size() - kOrder;
-  if (count < 16) return false;
+  if (count < 16 || BitWidth(range.width()) < kPatchWidthMin) return false;
   std::array<int64_t, 32> sample;
-  const size_t sample_count = std::min(sample.size(), count);
+  const size_t sample_count = count < 512 ? sample.size() / 2 : sample.size();
   for (size_t i = 0; i < sample_count; ++i) {
     sample[i] = Residual<kOrder>(v, i * count / sample_count);
   }

@@ -14,6 +14,7 @@ namespace {
 
 constexpr size_t kUuidBytes = 16;
 constexpr size_t kZstdBytesMin = 64;  // a frame has 9 or more bytes of its own
+constexpr size_t kGoodBytes = 64;
 
 // How the bytes of a blob follow its lengths.
 constexpr uint8_t kBlobRaw = 0;
@@ -212,8 +213,8 @@ EncodingId EncodeText(std::span<const std::string_view> cells, std::string* out)
     EncodeUuids(cells, &bytes);
     take(EncodingId::kUuid, std::move(bytes));
   }
-  // A dictionary that is a small part of the raw bytes is not worth zstd's time.
-  if (best_id == EncodingId::kNone || best.size() > raw_bytes / 8) {
+  // What is small already is not worth zstd's time (a context costs 10 us).
+  if (best_id == EncodingId::kNone || best.size() > std::max(kGoodBytes, raw_bytes / 6)) {
     bytes.clear();
     EncodeBlob(cells, &bytes);
     take(EncodingId::kText, std::move(bytes));

@@ -29,6 +29,7 @@ class PageEncoder {
       : schema_(schema), rows_(rows), begin_(begin), end_(end), cache_(cache) {}
 
   std::string Encode() {
+    out_.reserve(256 + 8 * row_count());
     out_.push_back(static_cast<char>(segment_format::kPageTag | segment_format::kFormat));
     const size_t flags_position = out_.size();
     out_.push_back(0);

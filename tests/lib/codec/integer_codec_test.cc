@@ -43,10 +43,13 @@ TEST(IntegerCodec, EachFormIsFound) {
   for (size_t i = 0; i < 100; ++i) scaled[i] = 7 + 625 * static_cast<int64_t>(i * i * 37 % 101 % 16);
   EXPECT_EQ(PlanIntegers(scaled).divisor, 625u);
   EXPECT_LE(RoundTrip(scaled).size(), 1u + 1 + 2 + 1 + 50);
-  Values steps(500);
-  for (size_t i = 0; i < 500; ++i) steps[i] = static_cast<int64_t>((i / 9) * (i / 9) * 7919 % 1009);
+  std::mt19937_64 random(2);
+  Values steps;
+  while (steps.size() < 500) {
+    steps.insert(steps.end(), 1 + random() % 16, static_cast<int64_t>(random() % 1024));
+  }
   EXPECT_TRUE(PlanIntegers(steps).runs);
-  EXPECT_LE(RoundTrip(steps).size(), 90u);
+  EXPECT_LE(RoundTrip(steps).size(), 130u);
 }
 
 TEST(IntegerCodec, OutliersArePatched) {
