@@ -1,0 +1,54 @@
+// The workload that is killed, and the check of what it left behind.
+//
+// Every writer appends rows numbered 0, 1, 2, ...; all that a row holds follows from
+// (writer, number), so the checker knows each row without having stored it.
+#ifndef CISTERN_TESTS_CRASH_CRASH_WORKLOAD_H_
+#define CISTERN_TESTS_CRASH_CRASH_WORKLOAD_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "cistern/cistern.h"
+#include "tests/support/expected_state.h"
+
+namespace cistern::testing {
+
+// Opens the store of a life: plainly, or over a faulty file system.
+using OpenStore = std::function<Result<std::unique_ptr<Engine>>(const EngineOptions& options)>;
+
+struct CrashWorkload {
+  uint64_t seed = 1;
+  size_t writer_count = 1;
+  uint64_t batches_max = 200;  // of each writer, then the life ends by itself
+  Durability durability = Durability::kSynced;
+  bool background_threads = false;
+  bool close_at_end = true;        // else the engine is destroyed without Close
+  uint64_t rotate_one_in = 40;     // batches between rotations, on average; 0: never
+  uint64_t sync_one_in = 10;       // batches between syncs in kLog; 0: never
+  bool acknowledge_early = false;  // the planted bug: promise before the write
+};
+
+// Rows of the batch of `writer` that begins at row `first` end before this row.
+[[nodiscard]] uint64_t BatchEnd(size_t writer, uint64_t first);
+
+// One life: opens, continues each writer where `state` says, notes what it does there.
+// Returns an error text if a call failed that must not fail.
+[[nodiscard]] std::string RunLife(const OpenStore& open, const CrashWorkload& workload,
+                                  ExpectedState* state);
+
+struct SurvivalCheck {
+  size_t writer_count = 1;
+  Promise promise = Promise::kAcknowledged;
+  bool verify = false;  // also Engine::Verify
+};
+
+// Opens the store, compares it with `state` and closes it. Empty, or what is wrong. When
+// nothing is wrong, `state` continues from what was found.
+[[nodiscard]] std::string CheckSurvivors(const OpenStore& open, const SurvivalCheck& check,
+                                         ExpectedState* state);
+
+}  // namespace cistern::testing
+
+#endif  // CISTERN_TESTS_CRASH_CRASH_WORKLOAD_H_

@@ -1,0 +1,61 @@
+// Random operations against the model. CISTERN_SEED replays one run's seed,
+// CISTERN_MODEL_OPS says how many operations in all.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "tests/model/model_run.h"
+#include "tests/support/rng.h"
+#include "tests/support/temp_dir.h"
+
+namespace cistern::testing {
+namespace {
+
+constexpr size_t kOperationsOfRun = 5'000;
+constexpr size_t kShrinkTries = 120;
+
+TEST(EngineModel, RandomOperationsAnswerAsTheModel) {
+  size_t left = EnvNumber("CISTERN_MODEL_OPS", 100'000);
+  uint64_t seed = SeedFromEnv();
+  std::printf("CISTERN_SEED=%llu, %zu operations\n", static_cast<unsigned long long>(seed), left);
+  std::fflush(stdout);
+  const TempDir root("cistern-model");
+  uint64_t compared = 0;
+  for (; left > 0; ++seed) {
+    const size_t count = std::min(left, kOperationsOfRun);
+    left -= count;
+    const std::string directory = root.path() + "/store";
+    std::filesystem::remove_all(directory);
+    size_t failed = 0;
+    std::string problem;
+    {
+      ModelRun run(seed, directory);
+      problem = run.Run(count, {}, &failed);
+      compared += run.rows_compared();
+    }
+    if (problem.empty()) continue;
+    std::string report = "CISTERN_SEED=" + std::to_string(seed) + " operation " +
+                         std::to_string(failed) + " (" +
+                         ModelRunConfig::FromSeed(seed).ToString() + ")\n" + problem;
+    std::vector<bool> skip;
+    const size_t needed = std::min(failed + 1, count);
+    Shrink(seed, directory, needed, kShrinkTries, &skip);
+    std::filesystem::remove_all(directory);
+    ModelRun again(seed, directory);
+    const std::string smaller = again.Run(needed, skip, &failed);
+    report += "\nshrunk to operations:";
+    for (size_t op = 0; op < skip.size(); ++op) {
+      if (!skip[op]) report += " " + std::to_string(op);
+    }
+    FAIL() << report << "\nwhere operation " << failed << " finds: " << smaller;
+  }
+  EXPECT_GT(compared, 0u);
+  std::printf("%llu rows compared\n", static_cast<unsigned long long>(compared));
+}
+
+}  // namespace
+}  // namespace cistern::testing

@@ -1,0 +1,519 @@
+#include "tests/model/model_run.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <tuple>
+#include <utility>
+
+namespace cistern::testing {
+
+namespace {
+
+constexpr int64_t kSecond = 1'000'000;
+constexpr int64_t kStart_us = 1'748'736'000 * kSecond;  // 2025-06-01
+constexpr size_t kBatchRowsMax = 60;
+constexpr size_t kDeleteTimestampsMax = 20'000;
+
+Durability RandomDurability(Rng* rng) {
+  switch (rng->Below(12)) {
+    case 0: return Durability::kSynced;
+    case 1: case 2: case 3: return Durability::kMemory;
+    default: return Durability::kLog;
+  }
+}
+
+VisibleRow RowOfBatch(const TableSchema& schema, const std::vector<size_t>& columns,
+                      const ResultBatch& batch, size_t i) {
+  VisibleRow row(schema.columns.size(), Cell::Null());
+  for (size_t k = 0; k < columns.size(); ++k) {
+    const ColumnData& data = batch.columns[k];
+    if (data.state(i) != CellState::kValue) {
+      row[columns[k]] = {data.state(i), 0, {}};
+    } else if (data.lane == Lane::kFixed) {
+      row[columns[k]] = Cell::Fixed(data.fixed[i]);
+    } else {
+      row[columns[k]] = Cell::Bytes(std::string(data.bytes(i)));
+    }
+  }
+  return row;
+}
+
+std::string CheckShape(const TableSchema& schema, const std::vector<size_t>& columns,
+                       const ResultBatch& batch, size_t rows_max) {
+  if (batch.row_count == 0) return "Next gave a batch without rows";
+  if (batch.row_count > rows_max) return "a batch has more rows than batch_rows_max";
+  if (batch.columns.size() != columns.size()) return "a batch has another number of columns";
+  for (size_t k = 0; k < columns.size(); ++k) {
+    if (batch.columns[k].lane != schema.columns[columns[k]].type.lane() ||
+        batch.columns[k].size() != batch.row_count) {
+      return "column " + schema.columns[columns[k]].name + " of a batch has another lane or size";
+    }
+    if (columns[k] == schema.split_column.value_or(SIZE_MAX)) {
+      for (size_t i = 0; i < batch.row_count; ++i) {
+        const int64_t split = batch.columns[k].fixed[i];
+        if (split < 0 || split >= int64_t{schema.split.count}) return "a split is out of range";
+      }
+    }
+  }
+  return "";
+}
+
+}  // namespace
+
+ModelRunConfig ModelRunConfig::FromSeed(uint64_t seed) {
+  Rng rng(Mix(seed ^ 0xc0ffee));
+  ModelRunConfig c;
+  for (bool* option : {&c.mix.updates, &c.mix.nulls, &c.mix.absent, &c.mix.ttls,
+                       &c.mix.row_deletes, &c.mix.late, &c.mix.duplicates, &c.mix.ancient,
+                       &c.range_deletes, &c.bucket_deletes, &c.rotations, &c.reopens, &c.batches,
+                       &c.columnar, &c.clock_steps}) {
+    *option = !rng.OneIn(4);
+  }
+  c.memory_budget_bytes = rng.OneIn(2) ? limits::kMemoryBudgetBytesMin
+                                       : limits::kMemoryBudgetBytesDefault;
+  c.table_count = 1 + rng.Below(TableProfiles().size());
+  return c;
+}
+
+std::string ModelRunConfig::ToString() const {
+  std::string out = "tables=" + std::to_string(table_count) +
+                    " budget=" + std::to_string(memory_budget_bytes) + " without:";
+  const std::pair<const char*, bool> options[] = {
+      {"updates", mix.updates}, {"nulls", mix.nulls}, {"absent", mix.absent}, {"ttls", mix.ttls},
+      {"row_deletes", mix.row_deletes}, {"late", mix.late}, {"duplicates", mix.duplicates},
+      {"ancient", mix.ancient}, {"range_deletes", range_deletes},
+      {"bucket_deletes", bucket_deletes}, {"rotations", rotations}, {"reopens", reopens},
+      {"batches", batches}, {"columnar", columnar}, {"clock_steps", clock_steps}};
+  for (const auto& [name, on] : options) {
+    if (!on) out += std::string(" ") + name;
+  }
+  return out;
+}
+
+ModelRun::ModelRun(uint64_t seed, std::string directory)
+    : seed_(seed),
+      directory_(std::move(directory)),
+      config_(ModelRunConfig::FromSeed(seed)),
+      clock_(std::make_shared<FakeClock>(kStart_us)) {}
+
+ModelRun::~ModelRun() = default;
+
+int64_t ModelRun::NowSeconds() const { return clock_->WallMicros() / kSecond; }
+
+void ModelRun::MakeRoom(size_t writes) {
+  const int64_t used = clock_->WallMicros() % kSecond;
+  if (used + static_cast<int64_t>(writes) >= kSecond) clock_->AdvanceMicros(kSecond - used);
+}
+
+std::string ModelRun::Open() {
+  EngineOptions options;
+  options.clock = clock_;
+  options.clock_floor_s = kStart_us / kSecond - 86400;
+  options.background_threads = false;
+  options.memory_budget_bytes = config_.memory_budget_bytes;
+  auto opened = Engine::Open(directory_, options);
+  if (!opened.ok()) return "Open: " + opened.status().ToString();
+  engine_ = std::move(opened).value();
+  if (engine_->Recovery().recovered_with_loss) return "Open reports a loss";
+  auto producer = engine_->NewProducer();
+  if (!producer.ok()) return "NewProducer: " + producer.status().ToString();
+  producer_ = std::move(producer).value();
+  return "";
+}
+
+std::string ModelRun::Reopen() {
+  producer_.reset();
+  if (engine_ != nullptr) {
+    const Status s = engine_->Close();
+    if (!s.ok()) return "Close: " + s.ToString();
+    engine_.reset();
+  }
+  return Open();
+}
+
+std::string ModelRun::Run(size_t count, const std::vector<bool>& skip, size_t* failed) {
+  *failed = 0;
+  if (std::string problem = Open(); !problem.empty()) return problem;
+  Rng rng(Mix(seed_));
+  for (size_t t = 0; t < config_.table_count; ++t) {
+    const TableProfile& profile = TableProfiles()[(seed_ + t) % TableProfiles().size()];
+    if (const Status s = engine_->CreateTable(profile.cql); !s.ok()) {
+      return "CreateTable: " + s.ToString();
+    }
+    const std::string_view text = profile.cql;
+    const size_t name_at = text.find("m.");
+    const std::string name(text.substr(name_at, text.find(' ', name_at) - name_at));
+    const auto schema = engine_->FindTable(name);
+    if (!schema.ok()) return "FindTable: " + schema.status().ToString();
+    tables_.push_back({name, std::make_unique<RandomTable>(*schema, profile, rng.Next()),
+                       std::make_unique<ModelTable>(*schema)});
+  }
+  for (size_t op = 0; op < count; ++op) {
+    if (!skip.empty() && skip[op]) continue;
+    *failed = op;
+    Rng own(Mix(seed_) + Mix(op));
+    clock_->AdvanceMicros(own.Between(1, 2000));
+    if (std::string problem = Step(&own); !problem.empty()) return problem;
+  }
+  *failed = count;
+  if (std::string problem = CheckInventory(); !problem.empty()) return problem;
+  if (std::string problem = CheckVerify(); !problem.empty()) return problem;
+  if (std::string problem = Reopen(); !problem.empty()) return problem;
+  if (std::string problem = CheckInventory(); !problem.empty()) return problem;
+  return CheckVerify();
+}
+
+std::string ModelRun::Step(Rng* rng) {
+  const uint64_t dice = rng->Below(1000);
+  if (dice < 560) return Write(rng);
+  if (dice < 570) return config_.range_deletes ? DeleteRange(rng) : "";
+  if (dice < 576) return config_.bucket_deletes ? DeleteBucket(rng) : "";
+  if (dice < 620) {
+    if (config_.clock_steps) clock_->AdvanceMicros(rng->Between(1, rng->OneIn(5) ? 400 : 8) * kSecond);
+    return "";
+  }
+  if (dice < 660) {
+    const auto report = engine_->Tick();
+    return report.ok() ? "" : "Tick: " + report.status().ToString();
+  }
+  if (dice < 663) {
+    const Status s = config_.rotations ? engine_->Rotate() : Status::Ok();
+    return s.ok() ? "" : "Rotate: " + s.ToString();
+  }
+  if (dice < 668) {
+    const Status s = engine_->Sync();
+    return s.ok() ? "" : "Sync: " + s.ToString();
+  }
+  if (dice < 669) return config_.reopens ? Reopen() : "";
+  if (dice < 675) return CheckInventory();
+  if (dice < 685) return CheckEntities(rng);
+  if (dice < 686) return CheckVerify();
+  return Scan(rng);
+}
+
+std::string ModelRun::Answered(const Result<WriteResult>& answer, Durability asked) {
+  if (!answer.ok()) return "write: " + answer.status().ToString();
+  if (answer->durability < asked) return "a write was answered with less durability than asked";
+  if (answer->sequence < last_sequence_) {
+    return "sequence " + std::to_string(answer->sequence) + " after " +
+           std::to_string(last_sequence_);
+  }
+  last_sequence_ = answer->sequence;
+  return "";
+}
+
+std::string ModelRun::Write(Rng* rng) {
+  Table& table = PickTable(rng);
+  if (config_.columnar && rng->OneIn(10)) return WriteColumns(&table, rng);
+  const size_t rows = config_.batches && rng->OneIn(4) ? 1 + rng->Below(kBatchRowsMax) : 1;
+  MakeRoom(rows);
+  RowBatch batch(table.model->shared_schema());
+  std::vector<WriteRow> written;
+  for (size_t i = 0; i < rows; ++i) {
+    written.push_back(table.random->NextRow(config_.mix, NowSeconds(), rng));
+    if (const Status s = AddRow(written.back(), &batch); !s.ok()) return "AddRow: " + s.ToString();
+  }
+  const int64_t now_s = NowSeconds();
+  if (std::string problem = Submit(batch, rng); !problem.empty()) return problem;
+  for (const WriteRow& row : written) table.model->Write(row, now_s);
+  versions_written_ += rows;
+  clock_->AdvanceMicros(static_cast<int64_t>(rows));
+  return "";
+}
+
+std::string ModelRun::Submit(const RowBatch& batch, Rng* rng) {
+  const WriteOptions options{RandomDurability(rng), BackPressure::kWait};
+  switch (rng->Below(4)) {
+    case 0: return Answered(engine_->Append(batch, options), options.durability);
+    case 1: {
+      const auto ticket = producer_->Submit(batch, options);
+      if (!ticket.ok()) return "Submit: " + ticket.status().ToString();
+      return Answered(producer_->Wait(*ticket), options.durability);
+    }
+    default: return Answered(producer_->Append(batch, options), options.durability);
+  }
+}
+
+std::string ModelRun::WriteColumns(Table* table, Rng* rng) {
+  const TableSchema& schema = table->random->schema();
+  const size_t rows = 1 + rng->Below(kBatchRowsMax);
+  const RowKind kind = config_.mix.updates && rng->OneIn(4) ? RowKind::kUpdate : RowKind::kInsert;
+  MakeRoom(rows);
+  std::vector<size_t> columns;
+  for (size_t c = 0; c < schema.columns.size(); ++c) {
+    const ColumnRole role = schema.columns[c].role;
+    const bool key = role == ColumnRole::kEntity || role == ColumnRole::kClustering;
+    if (key || (role == ColumnRole::kRegular &&
+                (c == schema.regular_columns.front() || !config_.mix.absent || rng->OneIn(2)))) {
+      columns.push_back(c);
+    }
+  }
+  std::vector<ColumnData> data(columns.size());
+  for (size_t k = 0; k < columns.size(); ++k) data[k].lane = schema.columns[columns[k]].type.lane();
+  RowMix mix = config_.mix;
+  mix.row_deletes = false;
+  std::vector<WriteRow> written;
+  while (written.size() < rows) {
+    WriteRow row = table->random->NextRow(mix, NowSeconds(), rng);
+    row.kind = kind;
+    row.ttl_s.reset();
+    std::vector<Cell> cells(row.cells.size());
+    for (size_t k = 0; k < columns.size(); ++k) {
+      const Cell& cell = cells[columns[k]] = row.cells[columns[k]];
+      if (cell.state != CellState::kValue) data[k].AppendMissing(cell.state);
+      else if (data[k].lane == Lane::kFixed) data[k].AppendFixed(cell.fixed);
+      else data[k].AppendBytes(cell.bytes);
+    }
+    row.cells = std::move(cells);
+    written.push_back(std::move(row));
+  }
+  std::vector<const ColumnData*> pointers;
+  for (const ColumnData& d : data) pointers.push_back(&d);
+  RowBatch batch(table->model->shared_schema());
+  if (const Status s = batch.AppendColumns(columns, pointers, kind); !s.ok()) {
+    return "AppendColumns: " + s.ToString();
+  }
+  const int64_t now_s = NowSeconds();
+  if (std::string problem = Submit(batch, rng); !problem.empty()) return problem;
+  for (const WriteRow& row : written) table->model->Write(row, now_s);
+  versions_written_ += rows;
+  clock_->AdvanceMicros(static_cast<int64_t>(rows));
+  return "";
+}
+
+std::string ModelRun::DeleteRange(Rng* rng) {
+  Table& table = PickTable(rng);
+  const TableSchema& schema = table.random->schema();
+  const std::string entity = EntityBytes(schema, table.random->RandomEntity(rng));
+  int64_t from = table.random->RandomTime(NowSeconds(), rng);
+  int64_t to = table.random->RandomTime(NowSeconds(), rng);
+  if (from == to) ++to;
+  if (from > to) std::swap(from, to);
+  MakeRoom(kDeleteTimestampsMax);
+  const WriteOptions options{RandomDurability(rng), BackPressure::kWait};
+  const std::string problem = Answered(
+      engine_->DeleteRange(table.name, EntityKey{entity}, {from, to}, options), options.durability);
+  clock_->AdvanceMicros(kDeleteTimestampsMax);
+  if (!problem.empty()) {
+    return "DeleteRange " + std::to_string(from) + ".." + std::to_string(to) + ": " + problem;
+  }
+  table.model->DeleteRange(entity, from, to);
+  const uint64_t counted = engine_->GetMetrics().versions_written;
+  if (counted <= versions_written_) return "DeleteRange counted no row version";
+  versions_written_ = counted;
+  return "";
+}
+
+std::string ModelRun::DeleteBucket(Rng* rng) {
+  Table& table = PickTable(rng);
+  const TableSchema& schema = table.random->schema();
+  const std::string entity = EntityBytes(schema, table.random->RandomEntity(rng));
+  const int64_t time = table.random->RandomTime(NowSeconds(), rng);
+  MakeRoom(kDeleteTimestampsMax);
+  const WriteOptions options{RandomDurability(rng), BackPressure::kWait};
+  const std::string problem = Answered(
+      engine_->DeleteBucket(table.name, EntityKey{entity}, time, options), options.durability);
+  clock_->AdvanceMicros(kDeleteTimestampsMax);
+  if (!problem.empty()) return "DeleteBucket " + std::to_string(time) + ": " + problem;
+  table.model->DeleteBucket(entity, time);
+  const uint64_t counted = engine_->GetMetrics().versions_written;
+  if (counted <= versions_written_) return "DeleteBucket counted no row version";
+  versions_written_ = counted;
+  return "";
+}
+
+std::string ModelRun::Scan(Rng* rng) {
+  const Table& table = PickTable(rng);
+  const TableSchema& schema = table.random->schema();
+  ScanRequest request;
+  request.table = table.name;
+  request.entity.bytes = EntityBytes(schema, table.random->RandomEntity(rng));
+  request.from = table.random->RandomTime(NowSeconds(), rng);
+  request.to = table.random->RandomTime(NowSeconds(), rng);
+  if (request.from == request.to) ++request.to;
+  if (rng->OneIn(3)) request.limit = 1 + rng->Below(rng->OneIn(2) ? 5 : 200);
+  if (rng->OneIn(4)) {
+    // Everything there is, either way; unbounded needs a limit.
+    if (request.limit == 0) request.limit = 1'000'000;
+    request.from = INT64_MIN;
+    request.to = INT64_MAX;
+    if (rng->OneIn(2)) std::swap(request.from, request.to);
+  }
+  request.batch_rows_max = rng->OneIn(2) ? 1 + rng->Below(40) : limits::kScanBatchRowsDefault;
+  request.buckets_ahead = 1 + rng->Below(limits::kScanBucketsAheadMax);
+  const bool legs = rng->OneIn(3);
+  if (!legs && rng->OneIn(2)) {
+    std::vector<std::string> names;
+    for (const ColumnSpec& column : schema.columns) names.push_back(column.name);
+    for (size_t i = names.size(); i-- > 1;) std::swap(names[i], names[rng->Below(i + 1)]);
+    names.resize(1 + rng->Below(names.size()));
+    request.columns = names;
+  }
+  ClusteringKey after;
+  uint64_t returned = 0;
+  bool done = false;
+  Rng leg_rng(legs ? rng->Next() : 0);
+  while (!done) {
+    std::string problem =
+        ScanLeg(table, &request, &after, &returned, legs ? &leg_rng : nullptr, &done);
+    if (!problem.empty()) {
+      return "scan of " + table.name + " from " + std::to_string(request.from) + " to " +
+             std::to_string(request.to) + " limit " + std::to_string(request.limit) + " batch " +
+             std::to_string(request.batch_rows_max) + (request.token.empty() ? "" : " by token") +
+             ": " + problem;
+    }
+    if (done) break;
+    // Between two legs the world changes.
+    if (config_.rotations && leg_rng.OneIn(12)) {
+      if (const Status s = engine_->Rotate(); !s.ok()) return "Rotate: " + s.ToString();
+    }
+    if (config_.reopens && leg_rng.OneIn(30)) problem = Reopen();
+    if (problem.empty() && leg_rng.OneIn(4)) problem = Write(&leg_rng);
+    if (!problem.empty()) return problem;
+  }
+  return "";
+}
+
+std::string ModelRun::ScanLeg(const Table& table, ScanRequest* request, ClusteringKey* after,
+                              uint64_t* returned, Rng* rng, bool* done) {
+  const TableSchema& schema = table.random->schema();
+  std::vector<VisibleRow> expected =
+      table.model->Scan(request->entity.bytes, request->from, request->to, NowSeconds(),
+                        after->empty() ? nullptr : after);
+  const uint64_t left = request->limit == 0 ? UINT64_MAX : request->limit - *returned;
+  if (expected.size() > left) expected.resize(left);
+
+  auto cursor = engine_->Scan(*request);
+  if (!cursor.ok()) return "Scan: " + cursor.status().ToString();
+  std::vector<size_t> wanted;
+  for (const std::string& name : request->columns) wanted.push_back(*schema.FindColumn(name));
+  for (size_t c = 0; request->columns.empty() && c < schema.columns.size(); ++c) {
+    wanted.push_back(c);
+  }
+  if ((*cursor)->columns() != wanted) return "the cursor's columns are not those asked for";
+  std::vector<VisibleRow> actual;
+  ResultBatch batch;
+  bool more = true;
+  while (more && !(rng != nullptr && rng->OneIn(3))) {
+    // A rotation under an open cursor must not show.
+    if (rng != nullptr && config_.rotations && rng->OneIn(40)) {
+      if (const Status s = engine_->Rotate(); !s.ok()) return "Rotate: " + s.ToString();
+    }
+    more = (*cursor)->Next(&batch);
+    if (!more) break;
+    std::string problem = CheckShape(schema, wanted, batch, request->batch_rows_max);
+    if (!problem.empty()) return problem;
+    for (size_t i = 0; i < batch.row_count; ++i) {
+      actual.push_back(RowOfBatch(schema, wanted, batch, i));
+    }
+  }
+  if (!(*cursor)->status().ok()) return "cursor: " + (*cursor)->status().ToString();
+  rows_compared_ += actual.size();
+  if (more && actual.size() < expected.size()) expected.resize(actual.size());
+  std::string diff = DiffRows(schema, wanted, expected, actual);
+  if (!diff.empty()) return diff;
+  *returned += actual.size();
+  const std::string token = (*cursor)->Token();
+  if (!more || (request->limit != 0 && *returned == request->limit)) {
+    *done = true;
+    return "";
+  }
+  if (actual.empty() && token != request->token) return "the token moved without rows";
+  if (!actual.empty()) {
+    *after = table.model->KeyOf(actual.back());
+    // The range may be exhausted with the rows that came; then nothing may be left.
+    if (token.empty()) {
+      *done = true;
+      const bool left_over = !table.model
+                                  ->Scan(request->entity.bytes, request->from, request->to,
+                                         NowSeconds(), after)
+                                  .empty();
+      return left_over ? "the token is empty although rows are left" : "";
+    }
+  }
+  request->token = token;
+  return "";
+}
+
+std::string ModelRun::CheckInventory() {
+  const Metrics metrics = engine_->GetMetrics();
+  if (metrics.versions_written != versions_written_ ||
+      metrics.versions_written != metrics.versions_open + metrics.versions_superseded ||
+      metrics.versions_head > metrics.versions_open) {
+    return "counters: wrote " + std::to_string(versions_written_) +
+           ", the engine says written=" + std::to_string(metrics.versions_written) +
+           " open=" + std::to_string(metrics.versions_open) +
+           " superseded=" + std::to_string(metrics.versions_superseded) +
+           " head=" + std::to_string(metrics.versions_head);
+  }
+  uint64_t listed = 0;
+  std::string problem;
+  std::set<std::tuple<std::string, std::string, std::string, uint32_t>> seen;
+  const Status s = engine_->ListBuckets([&](const BucketInfo& bucket) {
+    listed += bucket.versions;
+    if (!seen.emplace(bucket.table, bucket.entity, bucket.bucket, bucket.split).second) {
+      problem = "a bucket is listed twice: " + bucket.entity + " " + bucket.bucket;
+    }
+    if (bucket.state != "open") problem = "a bucket is " + bucket.state;
+    return problem.empty();
+  });
+  if (!s.ok()) return "ListBuckets: " + s.ToString();
+  if (!problem.empty()) return problem;
+  if (listed != metrics.versions_open) {
+    return "the buckets list " + std::to_string(listed) + " versions, the counters say " +
+           std::to_string(metrics.versions_open);
+  }
+  return "";
+}
+
+std::string ModelRun::CheckEntities(Rng* rng) {
+  const Table& table = PickTable(rng);
+  std::map<std::string, bool> expected = table.model->Entities(NowSeconds());
+  std::string last;
+  std::string problem;
+  const Status s = engine_->ListEntities(table.name, [&](const EntityKey& entity) {
+    if (!last.empty() && entity.bytes <= last) problem = "entities are not in order";
+    last = entity.bytes;
+    if (expected.erase(entity.bytes) == 0) problem = "an entity that was never written";
+    return true;
+  });
+  if (!s.ok()) return "ListEntities: " + s.ToString();
+  for (const auto& [bytes, visible] : expected) {
+    if (visible) problem = "an entity with rows is not listed";
+  }
+  return problem;
+}
+
+std::string ModelRun::CheckVerify() {
+  const auto report = engine_->Verify();
+  if (!report.ok()) return "Verify: " + report.status().ToString();
+  return report->problems.empty() ? "" : "Verify: " + report->problems.front();
+}
+
+void Shrink(uint64_t seed, const std::string& directory, size_t count, size_t tries,
+            std::vector<bool>* skip) {
+  const auto fails = [&](const std::vector<bool>& candidate) {
+    std::filesystem::remove_all(directory);
+    size_t failed = 0;
+    ModelRun run(seed, directory);
+    return !run.Run(count, candidate, &failed).empty();
+  };
+  skip->assign(count, false);
+  for (size_t chunk = count / 2; chunk > 0 && tries > 0; chunk /= 2) {
+    for (size_t first = 0; first < count && tries > 0; first += chunk) {
+      std::vector<bool> candidate = *skip;
+      const size_t end = std::min(count, first + chunk);
+      if (std::all_of(candidate.begin() + static_cast<ptrdiff_t>(first),
+                      candidate.begin() + static_cast<ptrdiff_t>(end), [](bool b) { return b; })) {
+        continue;
+      }
+      std::fill(candidate.begin() + static_cast<ptrdiff_t>(first),
+                candidate.begin() + static_cast<ptrdiff_t>(end), true);
+      --tries;
+      if (fails(candidate)) *skip = std::move(candidate);
+    }
+  }
+}
+
+}  // namespace cistern::testing

@@ -1,0 +1,96 @@
+// ModelRun: random operations on an engine and on the model, compared all along.
+#ifndef CISTERN_TESTS_MODEL_MODEL_RUN_H_
+#define CISTERN_TESTS_MODEL_MODEL_RUN_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cistern/cistern.h"
+#include "tests/model/random_tables.h"
+#include "tests/support/fake_clock.h"
+#include "tests/support/model.h"
+#include "tests/support/rng.h"
+
+namespace cistern::testing {
+
+// What a run may do; derived from its seed, so that runs differ in kind (swarm).
+struct ModelRunConfig {
+  RowMix mix;
+  bool range_deletes = true;
+  bool bucket_deletes = true;
+  bool rotations = true;
+  bool reopens = true;
+  bool batches = true;
+  bool columnar = true;
+  bool clock_steps = true;  // seconds and minutes, so that rows expire
+  size_t memory_budget_bytes = 0;
+  size_t table_count = 0;
+  [[nodiscard]] static ModelRunConfig FromSeed(uint64_t seed);
+  [[nodiscard]] std::string ToString() const;
+};
+
+// One store, from creation to the end. Every operation's randomness comes from (seed,
+// operation number), so that leaving one out leaves the others much as they were.
+class ModelRun {
+ public:
+  ModelRun(uint64_t seed, std::string directory);
+  ~ModelRun();
+
+  // Does operations 0..count-1 except those in `skip` (empty: none). Empty text, or what is
+  // wrong, and then the number of the operation.
+  [[nodiscard]] std::string Run(size_t count, const std::vector<bool>& skip, size_t* failed);
+  [[nodiscard]] uint64_t rows_compared() const { return rows_compared_; }
+
+ private:
+  struct Table {
+    std::string name;
+    std::unique_ptr<RandomTable> random;
+    std::unique_ptr<ModelTable> model;
+  };
+
+  std::string Open();
+  std::string Reopen();
+  std::string Step(Rng* rng);
+  std::string Write(Rng* rng);
+  std::string WriteColumns(Table* table, Rng* rng);
+  std::string Submit(const RowBatch& batch, Rng* rng);
+  std::string DeleteRange(Rng* rng);
+  std::string DeleteBucket(Rng* rng);
+  std::string Scan(Rng* rng);
+  // One cursor of a scan in legs. Sets *done when the range or the limit is exhausted.
+  std::string ScanLeg(const Table& table, ScanRequest* request, ClusteringKey* after,
+                      uint64_t* returned, Rng* rng, bool* done);
+  std::string CheckInventory();
+  std::string CheckEntities(Rng* rng);
+  std::string CheckVerify();
+  // Applies a write's answer: an error text if it was refused.
+  std::string Answered(const Result<WriteResult>& answer, Durability asked);
+
+  Table& PickTable(Rng* rng) { return tables_[rng->Below(tables_.size())]; }
+  [[nodiscard]] int64_t NowSeconds() const;
+  // Takes care that the next `writes` write timestamps lie in one second.
+  void MakeRoom(size_t writes);
+
+  const uint64_t seed_;
+  const std::string directory_;
+  const ModelRunConfig config_;
+  std::shared_ptr<FakeClock> clock_;
+  std::vector<Table> tables_;
+  std::unique_ptr<Engine> engine_;
+  std::unique_ptr<Producer> producer_;
+  uint64_t versions_written_ = 0;  // by the engine's count, known exactly but for range deletes
+  uint64_t last_sequence_ = 0;
+  uint64_t rows_compared_ = 0;
+};
+
+// A smaller set of operations that still fails: marks the others in *skip. Tries at most
+// `tries` runs in fresh directories below `directory`.
+void Shrink(uint64_t seed, const std::string& directory, size_t count, size_t tries,
+            std::vector<bool>* skip);
+
+}  // namespace cistern::testing
+
+#endif  // CISTERN_TESTS_MODEL_MODEL_RUN_H_
