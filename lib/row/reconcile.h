@@ -50,7 +50,8 @@ class RowMerger {
   // Merges resolved versions of one clustering key in any order; `deleted_up_to` from
   // range deletes. Returns whether the row exists at `now_s`; if so winner(k) tells
   // which version supplies columns[k], nullopt: null.
-  [[nodiscard]] bool Merge(std::span<const VersionRef> versions, int64_t deleted_up_to, int64_t now_s);
+  [[nodiscard]] bool Merge(std::span<const VersionRef> versions, int64_t deleted_up_to,
+                           int64_t now_s);
   [[nodiscard]] std::optional<VersionRef> winner(size_t k) const { return winners_[k]; }
 
  private:

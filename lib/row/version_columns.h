@@ -44,7 +44,8 @@ struct VersionColumns {
     return v;
   }
   [[nodiscard]] size_t MemoryBytes() const {
-    size_t n = write_us.capacity() * 8 + boot.capacity() * 4 + expiry_s.capacity() * 4 + flags.capacity();
+    size_t n = write_us.capacity() * 8 + boot.capacity() * 4 + expiry_s.capacity() * 4 +
+               flags.capacity();
     for (const ColumnData& c : columns) n += c.MemoryBytes() + sizeof(ColumnData);
     return n;
   }

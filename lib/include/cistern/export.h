@@ -1,6 +1,6 @@
 // Marks what the shared library exports. Everything else is hidden.
 #ifndef CISTERN_EXPORT_H_
-#define CISTERN_EXPORT [[gnu::visibility("default")]]
+#define CISTERN_EXPORT_H_
 
 #define CISTERN_EXPORT [[gnu::visibility("default")]]
 

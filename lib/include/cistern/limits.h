@@ -11,7 +11,7 @@ namespace cistern::limits {
 // --- tables
 inline constexpr size_t kTableCountMax = 1024;
 inline constexpr size_t kColumnCountMax = 256;           // all columns of a table, keys included
-inline constexpr size_t kNameBytesMax = 48;              // keyspace, table, column: Cassandra's own limit
+inline constexpr size_t kNameBytesMax = 48;  // keyspace, table, column: Cassandra's own limit
 inline constexpr size_t kDdlBytesMax = 64 * 1024;        // CREATE TABLE text
 inline constexpr size_t kTypeDepthMax = 8;               // frozen<list<frozen<...>>>
 inline constexpr uint32_t kSplitCountMax = 1024;
@@ -25,7 +25,7 @@ inline constexpr size_t kRowBytesMax = 1024 * 1024;
 inline constexpr size_t kBatchBytesMax = 8 * 1024 * 1024;
 inline constexpr size_t kBatchRowsMax = 65536;
 inline constexpr uint32_t kTtlSecondsMax = 630'720'000;  // 20 years of 365 days, as Cassandra
-inline constexpr int64_t kExpirySecondsMax = 4'294'967'294;  // 2106-02-07, Cassandra 5 storage limit
+inline constexpr int64_t kExpirySecondsMax = 4'294'967'294;  // 2106-02-07: Cassandra 5's limit
 inline constexpr size_t kDeleteBucketsMax = 4096;        // buckets that one range delete may cover
 inline constexpr size_t kBucketRangeDeletesMax = 65536;  // range deletes kept for one bucket
 
@@ -33,7 +33,7 @@ inline constexpr size_t kBucketRangeDeletesMax = 65536;  // range deletes kept f
 // 0001-01-01 .. 9999-12-31 in seconds: beyond it a timestamp is taken for a wrong unit.
 inline constexpr int64_t kEventSecondsMin = -62'135'596'800;
 inline constexpr int64_t kEventSecondsMax = 253'402'300'799;
-inline constexpr int64_t kFutureSecondsDefault = 24 * 3600;  // event times may run ahead of a trusted clock
+inline constexpr int64_t kFutureSecondsDefault = 24 * 3600;  // event times ahead of a trusted clock
 
 // --- queues and commit groups
 inline constexpr size_t kProducerCountMax = 1024;
@@ -42,7 +42,7 @@ inline constexpr size_t kCommitGroupBytesMax = 1024 * 1024;
 
 // --- segments
 inline constexpr uint32_t kPageRowsMax = 4096;
-inline constexpr size_t kPageBytesMax = 16 * 1024 * 1024;  // a decoder refuses more before allocating
+inline constexpr size_t kPageBytesMax = 16 * 1024 * 1024;  // more is refused before allocating
 inline constexpr uint32_t kSegmentPagesMax = 65536;
 
 // --- scans

@@ -86,7 +86,7 @@ struct ScanRequest {
   std::vector<std::string> columns;     // projection; empty: all, in declared order
   std::string token;                    // continue where an earlier cursor's Token() stood
   size_t batch_rows_max = limits::kScanBatchRowsDefault;
-  size_t buckets_ahead = 4;             // buckets opened before their turn, at most kScanBucketsAheadMax
+  size_t buckets_ahead = 4;  // buckets opened before their turn, at most kScanBucketsAheadMax
 };
 
 }  // namespace cistern

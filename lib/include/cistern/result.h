@@ -18,7 +18,9 @@ class [[nodiscard]] Result {
  public:
   Result(T value) : value_(std::move(value)) {}  // NOLINT(google-explicit-constructor)
   Result(Status status) : status_(std::move(status)) {  // NOLINT(google-explicit-constructor)
-    if (status_.ok()) status_ = Status::Internal("a Result was made of an OK status without a value");
+    if (status_.ok()) {
+      status_ = Status::Internal("a Result was made of an OK status without a value");
+    }
   }
 
   [[nodiscard]] bool ok() const { return value_.has_value(); }

@@ -76,7 +76,9 @@ class CISTERN_EXPORT RowBatch {
   [[nodiscard]] CellState state(size_t row, size_t column) const {
     return states_[row * width_ + column];
   }
-  [[nodiscard]] int64_t fixed(size_t row, size_t column) const { return slots_[row * width_ + column]; }
+  [[nodiscard]] int64_t fixed(size_t row, size_t column) const {
+    return slots_[row * width_ + column];
+  }
   [[nodiscard]] std::string_view bytes(size_t row, size_t column) const {
     const auto slot = static_cast<uint64_t>(slots_[row * width_ + column]);
     return std::string_view(heap_).substr(slot >> 32, slot & 0xffffffffu);

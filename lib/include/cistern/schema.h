@@ -48,7 +48,13 @@ struct ColumnSpec {
 };
 
 // Unit of the event time column. timeuuid counts 100 ns ticks.
-enum class TimeUnit : uint8_t { kSeconds = 0, kMillis = 1, kMicros = 2, kTicks100ns = 3, kNanos = 4 };
+enum class TimeUnit : uint8_t {
+  kSeconds = 0,
+  kMillis = 1,
+  kMicros = 2,
+  kTicks100ns = 3,
+  kNanos = 4,
+};
 [[nodiscard]] CISTERN_EXPORT int64_t TicksPerSecond(TimeUnit unit);
 
 enum class BucketUnit : uint8_t { kSecond, kMinute, kHour, kDay, kIsoWeek, kMonth, kYear };
@@ -96,7 +102,8 @@ struct CISTERN_EXPORT TableSchema {
 
   [[nodiscard]] size_t time_column() const { return clustering_columns.front(); }
   [[nodiscard]] std::optional<size_t> FindColumn(std::string_view name) const;
-  [[nodiscard]] std::string ToCql() const;  // canonical CREATE TABLE text; parses back to an equal schema
+  // Canonical CREATE TABLE text; parses back to an equal schema.
+  [[nodiscard]] std::string ToCql() const;
 };
 
 // Parses one CREATE TABLE statement. Errors carry line and column and say what was
