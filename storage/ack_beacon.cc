@@ -118,7 +118,8 @@ Status AckBeacon::Write(uint64_t sequence) {
   }
   const uint64_t generation = generation_ + 1;
   const std::string slot = EncodeSlot(generation, sequence);
-  IOStatus status = file_->Write((generation % kSlotCount) * kSlotBytes, slot, IOOptions(), nullptr);
+  IOStatus status =
+      file_->Write((generation % kSlotCount) * kSlotBytes, slot, IOOptions(), nullptr);
   if (status.ok()) status = file_->Sync(IOOptions(), nullptr);
   if (!status.ok()) return ToStatus(status, "writing " + path);
   // Only now: a failed write is repeated in the same slot, and the other stays whole.

@@ -31,7 +31,8 @@ size_t SegmentPrefixLength(std::string_view key) {
   if (key[0] == 'H') {
     constexpr size_t kEntityAt = 1 + kTableBytes + kLengthBytes;
     if (key.size() < kEntityAt) return 0;
-    length = kEntityAt + GetBig<uint16_t>(key.data() + 1 + kTableBytes) + kBucketBytes + kSplitBytes;
+    length =
+        kEntityAt + GetBig<uint16_t>(key.data() + 1 + kTableBytes) + kBucketBytes + kSplitBytes;
   } else if (key[0] == 'P') {
     length = 1 + kSegmentIdBytes;
   }

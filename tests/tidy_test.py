@@ -277,11 +277,13 @@ def rule_guard(source):
     if not source.is_header:
         return
     guard = re.search(r'^#ifndef (\w+)\n#define (\w+)\n', source.text, re.M)
-    name = re.sub(r'^lib/include/cistern/|^lib/', '', source.path)
-    name = re.sub(r'\W', '_', name).upper() + '_'
-    wanted = f'CISTERN_{name}'
-    if not guard or guard.group(1) != guard.group(2) or guard.group(1) != wanted:
-        yield 1, f'the include guard is not {wanted}'
+    path = re.sub(r'^lib/include/cistern/|^lib/', '', source.path)
+    path = re.sub(r'\W', '_', path).upper() + '_'
+    name = re.sub(r'\W', '_', source.path.split('/')[-1]).upper() + '_'
+    ok = (guard and guard.group(1) == guard.group(2) and guard.group(1).startswith('CISTERN_')
+          and guard.group(1).endswith('_' + name) and path.endswith(guard.group(1)[8:]))
+    if not ok:
+        yield 1, f'the include guard is not CISTERN_{path}'
 
 
 def rule_using_namespace(source):

@@ -19,7 +19,8 @@ namespace cistern {
 //   kInvalidArgument  the value is not a bucket of the table: not of the form, not a date of
 //                     the calendar, not the start of a bucket
 //   kOutOfRange       a bucket outside the event times that the table takes
-[[nodiscard]] Result<int64_t> BucketStartFromValue(const TableSchema& schema, const CellValue& value);
+[[nodiscard]] Result<int64_t> BucketStartFromValue(const TableSchema& schema,
+                                                   const CellValue& value);
 
 // The same from a CQL literal without quotes: "2024-01-15", "202403", "2024-W03".
 [[nodiscard]] Result<int64_t> BucketStartFromText(const TableSchema& schema, std::string_view text);

@@ -52,7 +52,8 @@ Bucketer::Bucketer(const TableSchema& schema)
     return FloorDiv(s - anchor_s_, step_s_) * step_s_ + anchor_s_;
   };
   base_s_ = floor_step(min_s_);
-  if (base_s_ < kInt64Min / ticks_per_s) {  // the unit's first bucket is not whole: begin with the next
+  if (base_s_ <
+      kInt64Min / ticks_per_s) {  // the unit's first bucket is not whole: begin with the next
     base_s_ += step_s_;
     min_s_ = base_s_;
   }

@@ -30,7 +30,9 @@ class Bucketer {
   // int bucket column ends before.
   [[nodiscard]] int64_t min_ticks() const { return min_ticks_; }
   [[nodiscard]] int64_t max_ticks() const { return max_ticks_; }
-  [[nodiscard]] bool InRange(int64_t ticks) const { return ticks >= min_ticks_ && ticks <= max_ticks_; }
+  [[nodiscard]] bool InRange(int64_t ticks) const {
+    return ticks >= min_ticks_ && ticks <= max_ticks_;
+  }
 
   // Start of the bucket that holds `ticks`, in seconds since 1970: the hot path, without a
   // division for buckets of one width. REQUIRES: InRange(ticks).

@@ -28,7 +28,8 @@ class RoundRobin {
 
 // Appends one clustering column to the bytes that are hashed: u16 big-endian length and the
 // value as the native protocol serialises it. Call it for each column in key order.
-void AppendSplitKey(const ColumnType& type, int64_t fixed, std::string_view bytes, std::string* key);
+void AppendSplitKey(const ColumnType& type, int64_t fixed, std::string_view bytes,
+                    std::string* key);
 
 // XXH3-64 of the key, modulo count. REQUIRES: count > 0.
 [[nodiscard]] uint32_t HashSplit(std::string_view key, uint32_t count);

@@ -22,7 +22,9 @@ constexpr int64_t DaysBeforeYear(int64_t year) {
 }
 static_assert(DaysBeforeYear(1970) == kDaysTo1970);
 
-uint32_t LeapDayBefore(int64_t year, uint32_t month) { return month > 2 && IsLeapYear(year) ? 1 : 0; }
+uint32_t LeapDayBefore(int64_t year, uint32_t month) {
+  return month > 2 && IsLeapYear(year) ? 1 : 0;
+}
 
 }  // namespace
 
@@ -60,7 +62,8 @@ CivilDate CivilFromDays(int64_t days) {
   const auto day_of_year = static_cast<uint32_t>(rest);
   uint32_t month = day_of_year / 29 + 1;  // never too early, as no month but one is shorter than 29
   if (month > 12) month = 12;
-  while (month > 1 && kDaysBefore[month - 1] + LeapDayBefore(date.year, month) > day_of_year) --month;
+  while (month > 1 && kDaysBefore[month - 1] + LeapDayBefore(date.year, month) > day_of_year)
+    --month;
   date.month = month;
   date.day = day_of_year - kDaysBefore[month - 1] - LeapDayBefore(date.year, month) + 1;
   return date;

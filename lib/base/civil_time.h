@@ -16,7 +16,9 @@ inline constexpr int64_t kDaysMin = std::numeric_limits<int32_t>::min();
 inline constexpr int64_t kDaysMax = std::numeric_limits<int32_t>::max();
 
 // Quotient rounded towards minus infinity, and the remainder in [0, b). REQUIRES: b > 0.
-[[nodiscard]] constexpr int64_t FloorDiv(int64_t a, int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
+[[nodiscard]] constexpr int64_t FloorDiv(int64_t a, int64_t b) {
+  return a / b - (a % b < 0 ? 1 : 0);
+}
 [[nodiscard]] constexpr int64_t FloorMod(int64_t a, int64_t b) {
   const int64_t r = a % b;
   return r < 0 ? r + b : r;

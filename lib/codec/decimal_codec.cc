@@ -16,8 +16,12 @@ constexpr std::array<double, kExponentMax + 1> kPowers = {
 constexpr double kDecimalMax = 9007199254740992.0;  // 2^53: every integer below is a double
 
 // Bits of a float or double as an integer of the same order, and back.
-int64_t Ordered64(int64_t bits) { return bits ^ ((bits >> 63) & std::numeric_limits<int64_t>::max()); }
-int32_t Ordered32(int32_t bits) { return bits ^ ((bits >> 31) & std::numeric_limits<int32_t>::max()); }
+int64_t Ordered64(int64_t bits) {
+  return bits ^ ((bits >> 63) & std::numeric_limits<int64_t>::max());
+}
+int32_t Ordered32(int32_t bits) {
+  return bits ^ ((bits >> 31) & std::numeric_limits<int32_t>::max());
+}
 
 int64_t FloatBits(NumberKind kind, float f) {
   return kind == NumberKind::kFloat ? static_cast<int64_t>(std::bit_cast<uint32_t>(f))
@@ -123,7 +127,8 @@ bool DecimalCodec::SearchExponent(const FixedRun& run) {
       }
     }
     const uint64_t range = min > max ? 0 : static_cast<uint64_t>(max) - static_cast<uint64_t>(min);
-    const size_t cost = count * static_cast<size_t>(std::bit_width(range)) + exceptions * kExceptionBits;
+    const size_t cost =
+        count * static_cast<size_t>(std::bit_width(range)) + exceptions * kExceptionBits;
     if (cost < best_cost) {
       best_cost = cost;
       best_exceptions = exceptions;
@@ -152,7 +157,8 @@ bool DecimalCodec::Analyze(const FixedRun& run, const ColumnMemory& memory) {
   }
   if (positions_.size() == run.values.size()) return false;
   integers_plan_ = PlanIntegers(integers_);
-  byte_count_ = (HasExponent(id_) ? 1 : 0) + VarintBytes(positions_.size()) + integers_plan_.byte_count;
+  byte_count_ =
+      (HasExponent(id_) ? 1 : 0) + VarintBytes(positions_.size()) + integers_plan_.byte_count;
   if (!positions_.empty()) {
     byte_count_ += PlanIntegers(positions_).byte_count + PlanIntegers(raws_).byte_count;
   }

@@ -48,7 +48,8 @@ uint32_t DivideBy(uint32_t divisor, Limbs* limbs) {
 Limbs LimbsFromDigits(std::string_view digits) {
   Limbs limbs;
   while (!digits.empty()) {
-    const size_t take = digits.size() % kChunkDigits == 0 ? kChunkDigits : digits.size() % kChunkDigits;
+    const size_t take =
+        digits.size() % kChunkDigits == 0 ? kChunkDigits : digits.size() % kChunkDigits;
     uint32_t chunk = 0;
     uint32_t factor = 1;
     for (size_t i = 0; i < take; ++i) {
@@ -139,7 +140,8 @@ bool TakeSign(std::string_view* text) {
 Status ParseVarintText(std::string_view text, std::string* out) {
   std::string_view digits = text;
   const bool negative = TakeSign(&digits);
-  if (!AllDigits(digits)) return Status::InvalidArgument("expected a whole number, got " + ShowText(text));
+  if (!AllDigits(digits))
+    return Status::InvalidArgument("expected a whole number, got " + ShowText(text));
   return NumberFromDigits(digits, negative, out);
 }
 
@@ -167,13 +169,16 @@ Status ParseDecimalText(std::string_view text, std::string* out) {
     const bool down = TakeSign(&exponent_text);
     constexpr size_t kExponentDigitsMax = 10;
     good = AllDigits(exponent_text) && exponent_text.size() <= kExponentDigitsMax;
-    if (good) std::from_chars(exponent_text.data(), exponent_text.data() + exponent_text.size(), exponent);
+    if (good)
+      std::from_chars(exponent_text.data(), exponent_text.data() + exponent_text.size(), exponent);
     if (down) exponent = -exponent;
   }
-  if (!good) return Status::InvalidArgument("expected a decimal such as -1.25, got " + ShowText(text));
+  if (!good)
+    return Status::InvalidArgument("expected a decimal such as -1.25, got " + ShowText(text));
   const int64_t scale = static_cast<int64_t>(fraction.size()) - exponent;
   if (scale < std::numeric_limits<int32_t>::min() || scale > std::numeric_limits<int32_t>::max()) {
-    return Status::OutOfRange("the exponent of " + ShowText(text) + " is beyond the decimals of CQL");
+    return Status::OutOfRange("the exponent of " + ShowText(text) +
+                              " is beyond the decimals of CQL");
   }
   std::string unscaled;
   CISTERN_RETURN_IF_ERROR(NumberFromDigits(digits, negative, &unscaled));

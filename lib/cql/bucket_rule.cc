@@ -36,8 +36,8 @@ std::string_view FormWord(BucketEncoding form) {
 Status CheckWidth(BucketUnit unit, uint32_t count) {
   if (!IsBelowDay(unit)) {
     if (count == 1) return Status::Ok();
-    return Status::InvalidArgument("a bucket is one " + std::string(BucketUnitWord(unit)) + ", not " +
-                                   std::to_string(count) +
+    return Status::InvalidArgument("a bucket is one " + std::string(BucketUnitWord(unit)) +
+                                   ", not " + std::to_string(count) +
                                    "; only seconds, minutes and hours are counted");
   }
   if (count > kWidthSecondsMax / FixedUnitSeconds(unit)) {
@@ -50,8 +50,9 @@ Status CheckWidth(BucketUnit unit, uint32_t count) {
 // Forms that write a date and a time of day number their buckets within the day.
 Status CheckDividesDay(BucketUnit unit, uint32_t count, std::string_view form) {
   if (!IsBelowDay(unit) || kDaySeconds % (FixedUnitSeconds(unit) * count) == 0) return Status::Ok();
-  return Status::InvalidArgument(WidthText(unit, count) + " do not divide a day, so a bucket written " +
-                                 "as " + std::string(form) + " has no fixed start in it; use a width " +
+  return Status::InvalidArgument(WidthText(unit, count) +
+                                 " do not divide a day, so a bucket written " + "as " +
+                                 std::string(form) + " has no fixed start in it; use a width " +
                                  "that does, or a timestamp or 'as epoch'");
 }
 
@@ -73,9 +74,10 @@ Result<BucketEncoding> NumberForm(CqlType type, BucketUnit unit, uint32_t count,
   }
   if (form == BucketEncoding::kCalendarNumber) {
     if (below_day && type == CqlType::kInt) {
-      return Status::InvalidArgument("a " + std::string(BucketUnitWord(unit)) +
-                                     " written as calendar (such as 2024011514) does not fit an int; "
-                                     "use a bigint or 'as epoch'");
+      return Status::InvalidArgument(
+          "a " + std::string(BucketUnitWord(unit)) +
+          " written as calendar (such as 2024011514) does not fit an int; "
+          "use a bigint or 'as epoch'");
     }
     CISTERN_RETURN_IF_ERROR(CheckDividesDay(unit, count, "calendar"));
   } else if (type == CqlType::kInt && unit == BucketUnit::kSecond && count < kIntEpochSecondsMin) {
@@ -109,8 +111,8 @@ Result<BucketRule> MakeBucketRule(CqlType type, BucketUnit unit, uint32_t count,
                                   std::optional<BucketEncoding> form) {
   const std::string type_name(CqlTypeName(type));
   if (!IsBucketType(type)) {
-    return Status::InvalidArgument("a bucket column is a date, timestamp, text, int or bigint, not a " +
-                                   type_name);
+    return Status::InvalidArgument(
+        "a bucket column is a date, timestamp, text, int or bigint, not a " + type_name);
   }
   CISTERN_RETURN_IF_ERROR(CheckWidth(unit, count));
   if (type == CqlType::kInt || type == CqlType::kBigint) {

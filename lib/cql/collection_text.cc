@@ -32,7 +32,8 @@ class CollectionReader {
 
  private:
   void SkipSpace() {
-    while (position_ < text_.size() && (text_[position_] == ' ' || text_[position_] == '\t')) ++position_;
+    while (position_ < text_.size() && (text_[position_] == ' ' || text_[position_] == '\t'))
+      ++position_;
   }
   bool Take(char c) {
     SkipSpace();

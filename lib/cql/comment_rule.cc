@@ -94,7 +94,8 @@ class RuleParser {
                    "a character does not belong there");
   }
   Status Expected(const std::string& what) const {
-    const std::string got = token_.kind == TokenKind::kEnd ? "the end of the comment" : Describe(token_);
+    const std::string got =
+        token_.kind == TokenKind::kEnd ? "the end of the comment" : Describe(token_);
     return ErrorAt(StatusCode::kInvalidArgument, source_, SourceOffset(token_.begin),
                    "expected " + what + ", got " + got);
   }

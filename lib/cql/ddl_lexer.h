@@ -43,7 +43,8 @@ struct Token {
                              const std::string& what);
 
 // Byte of the source that holds byte `index` of the string token's text.
-[[nodiscard]] size_t SourceOffsetInString(std::string_view source, const Token& token, size_t index);
+[[nodiscard]] size_t SourceOffsetInString(std::string_view source, const Token& token,
+                                          size_t index);
 
 // Reads tokens one by one; skips white space and the comments --, // and /* */.
 class DdlLexer {

@@ -106,7 +106,8 @@ class DdlParser {
     column.type_offset = token_.begin;
     CISTERN_RETURN_IF_ERROR(ParseType(0, false, &column.type));
     if (token_.IsName("static")) {
-      return NotSupportedHere("static columns are not supported: a bucket's rows stand for themselves");
+      return NotSupportedHere(
+          "static columns are not supported: a bucket's rows stand for themselves");
     }
     if (token_.IsName("masked")) return NotSupportedHere("masked columns are not supported");
     if (token_.IsName("primary")) {
@@ -216,7 +217,8 @@ class DdlParser {
         name == "empty") {
       return NotSupportedHere("the type " + name + " is not supported");
     }
-    return NotSupportedHere("'" + name + "' is not a type of Cistern; user-defined types are not supported");
+    return NotSupportedHere("'" + name +
+                            "' is not a type of Cistern; user-defined types are not supported");
   }
 
   // --- WITH option AND option

@@ -49,7 +49,8 @@ std::optional<std::string> Decode(const TableSchema& schema, std::string_view by
 
 }  // namespace
 
-Result<EntityKey> EntityFromText(const TableSchema& schema, std::span<const std::string_view> parts) {
+Result<EntityKey> EntityFromText(const TableSchema& schema,
+                                 std::span<const std::string_view> parts) {
   if (parts.size() != schema.entity_columns.size()) {
     return Status::InvalidArgument("the entity of table '" + schema.name + "' has " +
                                    std::to_string(schema.entity_columns.size()) + " columns (" +
@@ -61,12 +62,14 @@ Result<EntityKey> EntityFromText(const TableSchema& schema, std::span<const std:
     const ColumnSpec& spec = schema.columns[schema.entity_columns[i]];
     CellValue value;
     const Status parsed = ParseValueText(spec.type, parts[i], &value);
-    if (!parsed.ok()) return Status(parsed.code(), "column '" + spec.name + "': " + parsed.message());
+    if (!parsed.ok())
+      return Status(parsed.code(), "column '" + spec.name + "': " + parsed.message());
     std::string wire;
     AppendWireValue(spec.type, value.fixed, value.bytes, &wire);
     if (key.bytes.size() + 2 + wire.size() > limits::kEntityKeyBytesMax) {
       return Status::TooLarge("column '" + spec.name + "': an entity has at most " +
-                              std::to_string(limits::kEntityKeyBytesMax) + " bytes, all columns together");
+                              std::to_string(limits::kEntityKeyBytesMax) +
+                              " bytes, all columns together");
     }
     PutBig<uint16_t>(&key.bytes, static_cast<uint16_t>(wire.size()));
     key.bytes += wire;

@@ -35,12 +35,14 @@ bool ParseGroups(std::string_view text, bool v4_allowed, std::string* out) {
   while (!text.empty()) {
     const size_t colon = text.find(':');
     const std::string_view group = text.substr(0, colon);
-    if (colon == std::string_view::npos && v4_allowed && group.find('.') != std::string_view::npos) {
+    if (colon == std::string_view::npos && v4_allowed &&
+        group.find('.') != std::string_view::npos) {
       return ParseV4(group, out);
     }
     unsigned value = 0;
     const auto [end, error] = std::from_chars(group.data(), group.data() + group.size(), value, 16);
-    if (error != std::errc() || end != group.data() + group.size() || group.size() > 4) return false;
+    if (error != std::errc() || end != group.data() + group.size() || group.size() > 4)
+      return false;
     PutBig<uint16_t>(out, static_cast<uint16_t>(value));
     if (colon == std::string_view::npos) return true;
     text.remove_prefix(colon + 1);
@@ -51,7 +53,8 @@ bool ParseGroups(std::string_view text, bool v4_allowed, std::string* out) {
 
 bool ParseV6(std::string_view text, std::string* out) {
   const size_t gap = text.find("::");
-  if (gap == std::string_view::npos) return ParseGroups(text, true, out) && out->size() == 2 * kGroups;
+  if (gap == std::string_view::npos)
+    return ParseGroups(text, true, out) && out->size() == 2 * kGroups;
   std::string head;
   std::string tail;
   if (!ParseGroups(text.substr(0, gap), false, &head)) return false;
@@ -62,7 +65,8 @@ bool ParseV6(std::string_view text, std::string* out) {
 }
 
 // First and length of the longest run of two or more zero groups.
-std::optional<std::pair<size_t, size_t>> LongestZeroRun(const std::array<uint16_t, kGroups>& groups) {
+std::optional<std::pair<size_t, size_t>> LongestZeroRun(
+    const std::array<uint16_t, kGroups>& groups) {
   size_t best_begin = 0;
   size_t best_count = 0;
   for (size_t begin = 0; begin < kGroups; ++begin) {

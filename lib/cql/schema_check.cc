@@ -54,12 +54,14 @@ class SchemaChecker {
     if (name.text.size() > limits::kNameBytesMax) {
       return ErrorAt(StatusCode::kTooLarge, source_, name.offset,
                      "the name of " + of + " has " + std::to_string(name.text.size()) +
-                         " bytes, at most " + std::to_string(limits::kNameBytesMax) + " are allowed");
+                         " bytes, at most " + std::to_string(limits::kNameBytesMax) +
+                         " are allowed");
     }
     const bool control = std::any_of(name.text.begin(), name.text.end(),
                                      [](char c) { return c >= 0 && (c < ' ' || c == 0x7f); });
     if (control || !IsUtf8(name.text)) {
-      return Invalid(name.offset, "the name of " + of + " must be UTF-8 without control characters");
+      return Invalid(name.offset,
+                     "the name of " + of + " must be UTF-8 without control characters");
     }
     return Status::Ok();
   }
@@ -70,7 +72,8 @@ class SchemaChecker {
       if (name == &ddl_.keyspace && name->text.empty() && name->offset == 0) continue;  // not given
       CISTERN_RETURN_IF_ERROR(CheckName(*name, of));
       if (!IsWord(name->text)) {
-        return Invalid(name->offset, "the name of " + of + " may have letters, digits and '_' only");
+        return Invalid(name->offset,
+                       "the name of " + of + " may have letters, digits and '_' only");
       }
     }
     schema_->keyspace = ddl_.keyspace.text;
@@ -82,7 +85,8 @@ class SchemaChecker {
     for (const DdlColumn& column : ddl_.columns) {
       CISTERN_RETURN_IF_ERROR(CheckName(column.name, "a column"));
       if (schema_->FindColumn(column.name.text).has_value()) {
-        return Invalid(column.name.offset, "the column '" + column.name.text + "' is declared twice");
+        return Invalid(column.name.offset,
+                       "the column '" + column.name.text + "' is declared twice");
       }
       ColumnSpec spec;
       spec.name = column.name.text;
@@ -96,7 +100,8 @@ class SchemaChecker {
   Status TakeKeyColumn(const DdlName& name, ColumnRole role, std::vector<size_t>* key) {
     const std::optional<size_t> column = schema_->FindColumn(name.text);
     if (!column.has_value()) {
-      return Invalid(name.offset, "the primary key names '" + name.text + "', which is not a column");
+      return Invalid(name.offset,
+                     "the primary key names '" + name.text + "', which is not a column");
     }
     ColumnSpec& spec = schema_->columns[*column];
     if (spec.role != ColumnRole::kRegular) {
@@ -158,7 +163,8 @@ class SchemaChecker {
   Status FindKeyColumn(const DdlName& name, size_t* out) const {
     const std::optional<size_t> column = schema_->FindColumn(name.text);
     if (!column.has_value() || schema_->columns[*column].role != ColumnRole::kEntity) {
-      return Invalid(name.offset, "expected a column of the partition key, got '" + name.text + "'");
+      return Invalid(name.offset,
+                     "expected a column of the partition key, got '" + name.text + "'");
     }
     *out = *column;
     return Status::Ok();
@@ -169,14 +175,14 @@ class SchemaChecker {
     size_t column = 0;
     CISTERN_RETURN_IF_ERROR(FindKeyColumn(rule.split->column, &column));
     if (!IsInteger(TypeOf(column))) {
-      return Invalid(rule.split->column.offset, "a split column is a tinyint, smallint, int or bigint, but " +
-                                                    NameOf(column) + " is a " +
-                                                    schema_->columns[column].type.ToCql());
+      return Invalid(rule.split->column.offset,
+                     "a split column is a tinyint, smallint, int or bigint, but " + NameOf(column) +
+                         " is a " + schema_->columns[column].type.ToCql());
     }
     if (int64_t{rule.split->rule.count} - 1 > FixedRangeOf(TypeOf(column)).max) {
-      return Invalid(rule.split->column.offset,
-                     std::to_string(rule.split->rule.count) + " splits do not fit " + NameOf(column) +
-                         ", a " + schema_->columns[column].type.ToCql());
+      return Invalid(rule.split->column.offset, std::to_string(rule.split->rule.count) +
+                                                    " splits do not fit " + NameOf(column) +
+                                                    ", a " + schema_->columns[column].type.ToCql());
     }
     schema_->columns[column].role = ColumnRole::kSplit;
     schema_->split_column = column;
@@ -215,14 +221,15 @@ class SchemaChecker {
     }
     const size_t offset = ddl_.partition_key.back().offset;
     if (!IsBucketType(spec.type.kind)) {
-      return Invalid(offset, "no bucket column: the last column of the partition key, '" + spec.name +
-                                 "', is a " + spec.type.ToCql() +
+      return Invalid(offset, "no bucket column: the last column of the partition key, '" +
+                                 spec.name + "', is a " + spec.type.ToCql() +
                                  ", but a bucket is a date, timestamp, text, int or bigint");
     }
-    return Invalid(offset, "which column is the bucket, and how wide? It does not follow from " +
-                               NameOf(last) + " of type " + spec.type.ToCql() +
-                               "; say it in the table's comment, for example: comment = 'cistern: " +
-                               ExampleClause(spec.type.kind, spec.name) + "'");
+    return Invalid(offset,
+                   "which column is the bucket, and how wide? It does not follow from " +
+                       NameOf(last) + " of type " + spec.type.ToCql() +
+                       "; say it in the table's comment, for example: comment = 'cistern: " +
+                       ExampleClause(spec.type.kind, spec.name) + "'");
   }
 
   Status TakeTime(const CommentRule& rule) {
@@ -248,7 +255,8 @@ class SchemaChecker {
                                                    rule.time->column.text + "'");
     }
     if (type == CqlType::kTimeuuid) {
-      return Invalid(rule.time->unit_offset, "a timeuuid has its own unit; leave the time clause out");
+      return Invalid(rule.time->unit_offset,
+                     "a timeuuid has its own unit; leave the time clause out");
     }
     if (type == CqlType::kTimestamp && rule.time->unit != TimeUnit::kMillis) {
       return Invalid(rule.time->unit_offset,
@@ -282,14 +290,16 @@ class SchemaChecker {
 
 }  // namespace
 
-Result<std::shared_ptr<const TableSchema>> CheckSchema(std::string_view source, const DdlTable& ddl) {
+Result<std::shared_ptr<const TableSchema>> CheckSchema(std::string_view source,
+                                                       const DdlTable& ddl) {
   return SchemaChecker(source, ddl).Check();
 }
 
 Result<std::shared_ptr<const TableSchema>> ParseCreateTable(std::string_view cql) {
   if (cql.size() > limits::kDdlBytesMax) {
-    return Status::TooLarge("a CREATE TABLE text has at most " + std::to_string(limits::kDdlBytesMax) +
-                            " bytes, got " + std::to_string(cql.size()));
+    return Status::TooLarge("a CREATE TABLE text has at most " +
+                            std::to_string(limits::kDdlBytesMax) + " bytes, got " +
+                            std::to_string(cql.size()));
   }
   CISTERN_ASSIGN_OR_RETURN(const DdlTable ddl, ParseDdl(cql));
   return CheckSchema(cql, ddl);

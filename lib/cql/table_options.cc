@@ -36,7 +36,8 @@ class OptionTaker {
 
   Status TakeComment(const DdlOption& option, Token* comment) {
     if (option.kind != DdlOption::Kind::kConstant || option.value.kind != TokenKind::kString) {
-      return Invalid(option.value_offset, "expected the comment in single quotes, got " + option.raw);
+      return Invalid(option.value_offset,
+                     "expected the comment in single quotes, got " + option.raw);
     }
     if (!IsUtf8(option.value.text)) return Invalid(option.value_offset, "the comment is not UTF-8");
     schema_->comment = option.value.text;
@@ -49,8 +50,9 @@ class OptionTaker {
         option.kind == DdlOption::Kind::kConstant && option.value.kind == TokenKind::kNumber;
     const auto value = number ? ParseCount(option.value.text, max) : std::nullopt;
     if (!value.has_value()) {
-      return Invalid(option.value_offset, "expected " + option.name.text + " in seconds from 0 to " +
-                                              std::to_string(max) + ", got " + option.raw);
+      return Invalid(option.value_offset, "expected " + option.name.text +
+                                              " in seconds from 0 to " + std::to_string(max) +
+                                              ", got " + option.raw);
     }
     *out = *value;
     return Status::Ok();
@@ -58,10 +60,12 @@ class OptionTaker {
 
   Status TakeCompaction(const DdlOption& option) {
     if (option.kind != DdlOption::Kind::kMap) {
-      return Invalid(option.value_offset, "expected compaction = {'class': '...'}, got " + option.raw);
+      return Invalid(option.value_offset,
+                     "expected compaction = {'class': '...'}, got " + option.raw);
     }
     for (const auto& [key, value] : option.entries) {
-      if (!IsUtf8(key) || !IsUtf8(value)) return Invalid(option.value_offset, "compaction is not UTF-8");
+      if (!IsUtf8(key) || !IsUtf8(value))
+        return Invalid(option.value_offset, "compaction is not UTF-8");
       schema_->compaction.emplace(key, value);
     }
     const auto found = schema_->compaction.find("class");
@@ -77,8 +81,9 @@ class OptionTaker {
     const auto unit = schema_->compaction.find("compaction_window_unit");
     if (unit != schema_->compaction.end() && unit->second != "MINUTES" && unit->second != "HOURS" &&
         unit->second != "DAYS") {
-      return Invalid(option.value_offset, "expected compaction_window_unit MINUTES, HOURS or DAYS, got '" +
-                                              unit->second + "'");
+      return Invalid(
+          option.value_offset,
+          "expected compaction_window_unit MINUTES, HOURS or DAYS, got '" + unit->second + "'");
     }
     const auto size = schema_->compaction.find("compaction_window_size");
     if (size != schema_->compaction.end()) {

@@ -11,8 +11,9 @@
 namespace cistern {
 
 // Fills the schema's options and gives the comment's token (kEnd, empty, if there is none).
-[[nodiscard]] Status TakeTableOptions(std::string_view source, const std::vector<DdlOption>& options,
-                                      TableSchema* schema, Token* comment);
+[[nodiscard]] Status TakeTableOptions(std::string_view source,
+                                      const std::vector<DdlOption>& options, TableSchema* schema,
+                                      Token* comment);
 
 }  // namespace cistern
 

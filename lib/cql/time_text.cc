@@ -167,9 +167,10 @@ Status ParseTimeText(std::string_view text, TimeUnit unit, int64_t* ticks) {
            TakeOffset(&in, &offset) && in.AtEnd();
   }
   if (!good) {
-    return Status::InvalidArgument("expected a time such as 2024-01-15 14:05:30.123, with Z or +01:00 "
-                                   "if wanted, or a whole number of " +
-                                   std::string(UnitWord(unit)) + " since 1970, got " + ShowText(text));
+    return Status::InvalidArgument(
+        "expected a time such as 2024-01-15 14:05:30.123, with Z or +01:00 "
+        "if wanted, or a whole number of " +
+        std::string(UnitWord(unit)) + " since 1970, got " + ShowText(text));
   }
   int64_t fraction_ticks = 0;
   if (!FractionTicks(fraction, FractionDigits(unit), &fraction_ticks)) {
@@ -220,7 +221,8 @@ Status ParseDateText(std::string_view text, int64_t* days) {
     if (negative) year = -year;
     good = good && IsValidDate(year, month, day);
   }
-  if (!good) return Status::InvalidArgument("expected a date such as 2024-01-15, got " + ShowText(text));
+  if (!good)
+    return Status::InvalidArgument("expected a date such as 2024-01-15, got " + ShowText(text));
   const int64_t value =
       DaysFromCivil(year, static_cast<uint32_t>(month), static_cast<uint32_t>(day));
   if (value < kDaysMin || value > kDaysMax) {

@@ -56,7 +56,8 @@ std::optional<double> SpecialNumber(std::string_view text) {
   const bool negative = text.starts_with('-');
   if (negative || text.starts_with('+')) text.remove_prefix(1);
   if (EqualsIgnoringCase(text, "nan")) return std::numeric_limits<double>::quiet_NaN();
-  if (!EqualsIgnoringCase(text, "infinity") && !EqualsIgnoringCase(text, "inf")) return std::nullopt;
+  if (!EqualsIgnoringCase(text, "infinity") && !EqualsIgnoringCase(text, "inf"))
+    return std::nullopt;
   const double infinity = std::numeric_limits<double>::infinity();
   return negative ? -infinity : infinity;
 }
@@ -70,7 +71,8 @@ Status ParseReal(const ColumnType& type, std::string_view text, Real* out) {
   std::string_view digits = text;
   if (digits.starts_with('+')) digits.remove_prefix(1);
   // from_chars knows names of its own, and a second sign may not follow the first.
-  const bool plain = !digits.empty() && digits.find_first_not_of("0123456789+-.eE") == std::string_view::npos &&
+  const bool plain = !digits.empty() &&
+                     digits.find_first_not_of("0123456789+-.eE") == std::string_view::npos &&
                      (digits.data() == text.data() || digits[0] != '-');
   if (!plain) return Expected(type, "3.25", text);
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), *out);
@@ -116,7 +118,8 @@ Status ParseBlob(const ColumnType& type, std::string_view text, std::string* out
   const bool prefixed = text.starts_with("0x") || text.starts_with("0X");
   if (!prefixed || text.size() % 2 != 0) return Expected(type, "0x00ff (two digits a byte)", text);
   if (text.size() / 2 - 1 > limits::kCellBytesMax) {
-    return Status::TooLarge("a value has at most " + std::to_string(limits::kCellBytesMax) + " bytes");
+    return Status::TooLarge("a value has at most " + std::to_string(limits::kCellBytesMax) +
+                            " bytes");
   }
   for (size_t i = 2; i < text.size(); i += 2) {
     if (!AppendHexByte(text[i], text[i + 1], out)) return Expected(type, "0x00ff", text);
@@ -150,7 +153,8 @@ void FormatUuid(std::string_view bytes, std::string* out) {
 
 Status ParseBoolean(const ColumnType& type, std::string_view text, int64_t* out) {
   const bool yes = EqualsIgnoringCase(text, "true") || text == "1";
-  if (!yes && !EqualsIgnoringCase(text, "false") && text != "0") return Expected(type, "true", text);
+  if (!yes && !EqualsIgnoringCase(text, "false") && text != "0")
+    return Expected(type, "true", text);
   *out = yes ? 1 : 0;
   return Status::Ok();
 }
@@ -161,7 +165,8 @@ Status ParseBytesLane(const ColumnType& type, std::string_view text, std::string
     case CqlType::kUuid:
     case CqlType::kTimeuuid: return ParseUuid(type, text, out);
     case CqlType::kInet:
-      return ParseInetText(text, out) ? Status::Ok() : Expected(type, "192.168.0.1 or 2001:db8::1", text);
+      return ParseInetText(text, out) ? Status::Ok()
+                                      : Expected(type, "192.168.0.1 or 2001:db8::1", text);
     case CqlType::kDecimal: return ParseDecimalText(text, out);
     case CqlType::kVarint: return ParseVarintText(text, out);
     case CqlType::kList:
@@ -224,7 +229,9 @@ void FormatValueText(const ColumnType& type, int64_t fixed, std::string_view byt
     case CqlType::kSmallint:
     case CqlType::kInt:
     case CqlType::kBigint: out->append(std::to_string(fixed)); break;
-    case CqlType::kFloat: FormatReal(std::bit_cast<float>(static_cast<uint32_t>(fixed)), out); break;
+    case CqlType::kFloat:
+      FormatReal(std::bit_cast<float>(static_cast<uint32_t>(fixed)), out);
+      break;
     case CqlType::kDouble: FormatReal(std::bit_cast<double>(fixed), out); break;
     case CqlType::kTimestamp: FormatTimeText(fixed, TimeUnit::kMillis, out); break;
     case CqlType::kDate: FormatDateText(fixed, out); break;

@@ -33,9 +33,11 @@ Status CheckInteger(const ColumnType& type, std::string_view bytes) {
 }
 
 // A big-endian int32 length and that many bytes, from the front of *rest.
-Status TakeElement(const ColumnType& collection, std::string_view* rest, std::string_view* element) {
+Status TakeElement(const ColumnType& collection, std::string_view* rest,
+                   std::string_view* element) {
   const std::string name(CqlTypeName(collection.kind));
-  if (rest->size() < 4) return Status::InvalidArgument("the " + name + " ends inside an element's length");
+  if (rest->size() < 4)
+    return Status::InvalidArgument("the " + name + " ends inside an element's length");
   const auto length = GetBig<int32_t>(rest->data());
   rest->remove_prefix(4);
   if (length < 0) return Status::InvalidArgument("a " + name + " may not hold null");
@@ -65,7 +67,8 @@ Status CheckCollection(const ColumnType& type, std::string_view bytes) {
     }
   }
   if (!rest.empty()) {
-    return Status::InvalidArgument(std::to_string(rest.size()) + " bytes follow the last element of a " +
+    return Status::InvalidArgument(std::to_string(rest.size()) +
+                                   " bytes follow the last element of a " +
                                    std::string(CqlTypeName(type.kind)));
   }
   return Status::Ok();
@@ -168,7 +171,8 @@ Status CheckWireBytes(const ColumnType& type, std::string_view bytes) {
       return Status::Ok();
     case CqlType::kVarint: return CheckInteger(type, bytes);
     case CqlType::kDecimal:
-      if (bytes.size() < 5) return Expected(type, "a scale of 4 bytes and at least one digit byte", bytes);
+      if (bytes.size() < 5)
+        return Expected(type, "a scale of 4 bytes and at least one digit byte", bytes);
       return CheckInteger(type, bytes.substr(4));
     case CqlType::kList:
     case CqlType::kSet:

@@ -84,7 +84,8 @@ class PageEncoder {
     numbers_.assign(rows_.expiry_s.begin() + begin_, rows_.expiry_s.begin() + end_);
     if (std::all_of(numbers_.begin(), numbers_.end(), [](int64_t s) { return s == 0; })) return 0;
     std::vector<int64_t> lives(numbers_);
-    for (size_t i = 0; i < lives.size(); ++i) lives[i] -= PredictedExpiryS(rows_.write_us[begin_ + i]);
+    for (size_t i = 0; i < lives.size(); ++i)
+      lives[i] -= PredictedExpiryS(rows_.write_us[begin_ + i]);
     const IntegerPlan plan = PlanIntegers(numbers_);
     const IntegerPlan predicted = PlanIntegers(lives);
     if (predicted.byte_count < plan.byte_count) {
@@ -142,7 +143,8 @@ class PageEncoder {
 
   EncodingId EncodeNumbers(size_t c, PageStates states) {
     const ColumnData& column = rows_.columns[c];
-    FixedRun run{{column.fixed.data() + begin_, row_count()}, ShapeOf(schema_.columns[c].type.kind)};
+    FixedRun run{{column.fixed.data() + begin_, row_count()},
+                 ShapeOf(schema_.columns[c].type.kind)};
     if (states == PageStates::kMixed) {
       numbers_.clear();
       for (size_t i = begin_; i < end_; ++i) {

@@ -21,7 +21,9 @@ constexpr uint8_t kHasBoot = 4;
 constexpr uint8_t kDeleteFlagsKnown = 7;
 
 // a - b and a + b modulo 2^64.
-uint64_t Distance(int64_t a, int64_t b) { return static_cast<uint64_t>(a) - static_cast<uint64_t>(b); }
+uint64_t Distance(int64_t a, int64_t b) {
+  return static_cast<uint64_t>(a) - static_cast<uint64_t>(b);
+}
 int64_t Plus(int64_t a, uint64_t b) { return static_cast<int64_t>(static_cast<uint64_t>(a) + b); }
 void PutStep(std::string* out, int64_t value, int64_t from) {
   PutSigned(out, static_cast<int64_t>(Distance(value, from)));

@@ -38,7 +38,8 @@ TEST(JsonReader, NestedValuesBecomeCqlLiterals) {
 }
 
 TEST(JsonReader, BadLinesSayWhyAndTheRestGoesOn) {
-  const auto records = ReadJson("{\"a\":}\n[1]\n42\n{\"a\":1} {\"b\":2}\n\n{\"a\":1}\n{\"a\":\"\\u0000\"}\n");
+  const auto records =
+      ReadJson("{\"a\":}\n[1]\n42\n{\"a\":1} {\"b\":2}\n\n{\"a\":1}\n{\"a\":\"\\u0000\"}\n");
   ASSERT_EQ(records.size(), 6u);
   EXPECT_THAT(records[0].reason, HasSubstr("not JSON at byte 6"));
   EXPECT_THAT(records[1].reason, HasSubstr("this is an array"));

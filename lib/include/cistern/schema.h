@@ -82,7 +82,7 @@ struct CISTERN_EXPORT TableSchema {
   std::string name;
   std::vector<ColumnSpec> columns;  // in declared order; an index into it names a column everywhere
 
-  std::vector<size_t> partition_key;       // entity, bucket and split columns in Cassandra's key order
+  std::vector<size_t> partition_key;  // entity, bucket and split columns in Cassandra's key order
   std::vector<size_t> entity_columns;      // partition key without bucket and split, in key order
   size_t bucket_column = 0;
   std::optional<size_t> split_column;

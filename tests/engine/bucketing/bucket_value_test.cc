@@ -72,7 +72,8 @@ TEST(BucketValue, HasTheFormOfTheRule) {
     const struct {
       int64_t event;
       const char* text;
-    } kMoments[] = {{kMoment, c.at_moment}, {kBefore1970, c.before_1970}, {kIsoYearEnd, c.at_iso_year_end}};
+    } kMoments[] = {
+        {kMoment, c.at_moment}, {kBefore1970, c.before_1970}, {kIsoYearEnd, c.at_iso_year_end}};
     for (const auto& m : kMoments) {
       const int64_t start_s = BucketOf(*table, m.event)->start_s;
       EXPECT_EQ(TextOf(*table, start_s), m.text) << c.type << ", " << c.width;
@@ -117,23 +118,32 @@ TEST(BucketValue, RefusesWhatIsNoBucket) {
   } kRefused[] = {
       {"date", "week", {"2024-01-16", "x"}},
       {"date", "month", {"2024-01-02"}},
-      {"timestamp", "1 hour", {"2024-01-15T14:00:01Z", "2024-01-15T14:00:00.001Z", "9223372036854775807"}},
-      {"text", "day", {"", "2024-1-15", "2024-02-30", "2024-01-15 ", "2024-01-15-14", "20240115", "0000-01-01"}},
+      {"timestamp",
+       "1 hour",
+       {"2024-01-15T14:00:01Z", "2024-01-15T14:00:00.001Z", "9223372036854775807"}},
+      {"text",
+       "day",
+       {"", "2024-1-15", "2024-02-30", "2024-01-15 ", "2024-01-15-14", "20240115", "0000-01-01"}},
       {"text", "6 hours", {"2024-01-15-14", "2024-01-15-24"}},
       {"text", "week", {"2024-W53", "2024-W00", "2024-03", "2024-w03"}},
       {"int", "day as calendar", {"20240230", "-20240115", "0", "2024"}},
-      {"bigint", "1 hour as calendar", {"2024011524", "9223372036854775807", "-9223372036854775808"}},
+      {"bigint",
+       "1 hour as calendar",
+       {"2024011524", "9223372036854775807", "-9223372036854775808"}},
       {"int", "week as calendar", {"202453", "202400"}},
   };
   for (const auto& r : kRefused) {
     const auto table = Table(r.type, r.width);
     for (const char* text : r.texts) {
-      EXPECT_FALSE(BucketStartFromText(*table, text).ok()) << r.type << ", " << r.width << ", " << text;
+      EXPECT_FALSE(BucketStartFromText(*table, text).ok())
+          << r.type << ", " << r.width << ", " << text;
     }
   }
   const auto epoch = Table("bigint", "1 hour as epoch");
-  EXPECT_EQ(BucketStartFromText(*epoch, "9223372036854775807").status().code(), StatusCode::kOutOfRange);
-  EXPECT_EQ(BucketStartFromText(*epoch, "-9223372036854775808").status().code(), StatusCode::kOutOfRange);
+  EXPECT_EQ(BucketStartFromText(*epoch, "9223372036854775807").status().code(),
+            StatusCode::kOutOfRange);
+  EXPECT_EQ(BucketStartFromText(*epoch, "-9223372036854775808").status().code(),
+            StatusCode::kOutOfRange);
 }
 
 TEST(BucketValue, SaysWhatABucketLooksLike) {

@@ -33,7 +33,8 @@ BucketSpan Reference(const BucketRule& rule, int64_t s) {
               Count(date::sys_days{(ymd.year() + date::years{1}) / 1 / 1})};
     case BucketUnit::kMonth: {
       const date::year_month month = ymd.year() / ymd.month();
-      return {Count(date::sys_days{month / 1}), Count(date::sys_days{(month + date::months{1}) / 1})};
+      return {Count(date::sys_days{month / 1}),
+              Count(date::sys_days{(month + date::months{1}) / 1})};
     }
     case BucketUnit::kIsoWeek: {
       const iso_week::year_weeknum_weekday iso{day};
@@ -140,7 +141,8 @@ TEST(Bucketer, TheRangeEndsExactlyWhereItSays) {
   EXPECT_EQ(BucketOf(*table, last + 1).status().code(), StatusCode::kOutOfRange);
   for (const char* unit : {"s", "ms", "us", "ns"}) {
     const auto any = Table("date", "week", unit);
-    for (const int64_t extreme : {std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max()}) {
+    for (const int64_t extreme :
+         {std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max()}) {
       EXPECT_EQ(BucketOf(*any, extreme).status().code(), StatusCode::kOutOfRange) << unit;
     }
   }
@@ -160,8 +162,10 @@ TEST(Bucketer, AnIntBucketColumnBoundsTheEventTimes) {
   const auto table = Table("int", "10 seconds");
   const Bucketer bucketer(*table);
   EXPECT_EQ(bucketer.max_s(), (int64_t{1} << 31) * 10 - 1);
-  EXPECT_EQ(bucketer.IndexOf(bucketer.StartOf(bucketer.max_ticks())), std::numeric_limits<int32_t>::max());
-  EXPECT_EQ(bucketer.IndexOf(bucketer.StartOf(bucketer.min_ticks())), std::numeric_limits<int32_t>::min());
+  EXPECT_EQ(bucketer.IndexOf(bucketer.StartOf(bucketer.max_ticks())),
+            std::numeric_limits<int32_t>::max());
+  EXPECT_EQ(bucketer.IndexOf(bucketer.StartOf(bucketer.min_ticks())),
+            std::numeric_limits<int32_t>::min());
   EXPECT_EQ(BucketOf(*table, bucketer.max_ticks() + 1).status().code(), StatusCode::kOutOfRange);
 }
 
@@ -175,8 +179,10 @@ TEST(Bucketer, TimeuuidTicksAreHundredsOfNanoseconds) {
 
 TEST(Bucketer, TicksFromSecondsStopAtTheEndsOfInt64) {
   EXPECT_EQ(TicksFromSeconds(TimeUnit::kMillis, -2), -2'000);
-  EXPECT_EQ(TicksFromSeconds(TimeUnit::kNanos, limits::kEventSecondsMax), std::numeric_limits<int64_t>::max());
-  EXPECT_EQ(TicksFromSeconds(TimeUnit::kNanos, limits::kEventSecondsMin), std::numeric_limits<int64_t>::min());
+  EXPECT_EQ(TicksFromSeconds(TimeUnit::kNanos, limits::kEventSecondsMax),
+            std::numeric_limits<int64_t>::max());
+  EXPECT_EQ(TicksFromSeconds(TimeUnit::kNanos, limits::kEventSecondsMin),
+            std::numeric_limits<int64_t>::min());
 }
 
 }  // namespace

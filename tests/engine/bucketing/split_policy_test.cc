@@ -30,7 +30,8 @@ std::string KeyOf(const std::vector<Part>& parts) {
 // The vectors of docs/schema.md, computed there by Python's xxhash.
 TEST(SplitPolicy, HashesAsDocumented) {
   EXPECT_EQ(HashSplit(KeyOf({{CqlType::kTimestamp, "1705327200123"}}), 8), 5u);
-  EXPECT_EQ(HashSplit(KeyOf({{CqlType::kTimestamp, "1705327200123"}, {CqlType::kInt, "7"}}), 16), 11u);
+  EXPECT_EQ(HashSplit(KeyOf({{CqlType::kTimestamp, "1705327200123"}, {CqlType::kInt, "7"}}), 16),
+            11u);
   EXPECT_EQ(HashSplit(KeyOf({{CqlType::kTimeuuid, "50554d6e-29bb-11e5-b345-feff819cdc9f"},
                              {CqlType::kText, "pump-ä"}}),
                       1000),
@@ -41,8 +42,10 @@ TEST(SplitPolicy, HashesAsDocumented) {
 
 TEST(SplitPolicy, KeyBytesAreLengthAndWireValue) {
   using namespace std::string_literals;
-  EXPECT_EQ(KeyOf({{CqlType::kTinyint, "-1"}, {CqlType::kDate, "1970-01-01"}, {CqlType::kText, "ab"}}),
-            "\0\x01\xff\0\x04\x80\0\0\0\0\x02" "ab"s);
+  EXPECT_EQ(
+      KeyOf({{CqlType::kTinyint, "-1"}, {CqlType::kDate, "1970-01-01"}, {CqlType::kText, "ab"}}),
+      "\0\x01\xff\0\x04\x80\0\0\0\0\x02"
+      "ab"s);
 }
 
 TEST(SplitPolicy, RoundRobinVisitsEverySplitInTurn) {

@@ -28,7 +28,8 @@ void ExpectAgrees(int64_t days) {
 }
 
 TEST(CivilTime, AgreesWithTheReferenceForEveryDayFrom1600To2400) {
-  for (int64_t d = DaysFromCivil(1600, 1, 1); d <= DaysFromCivil(2400, 12, 31); ++d) ExpectAgrees(d);
+  for (int64_t d = DaysFromCivil(1600, 1, 1); d <= DaysFromCivil(2400, 12, 31); ++d)
+    ExpectAgrees(d);
 }
 
 TEST(CivilTime, AgreesWithTheReferenceForRandomDaysOfTheYears1To9999) {

@@ -40,7 +40,8 @@ TEST(IntegerCodec, EachFormIsFound) {
   EXPECT_EQ(PlanIntegers(quadratic).order, 2);
   EXPECT_LE(RoundTrip(quadratic).size(), 4u);
   Values scaled(100);
-  for (size_t i = 0; i < 100; ++i) scaled[i] = 7 + 625 * static_cast<int64_t>(i * i * 37 % 101 % 16);
+  for (size_t i = 0; i < 100; ++i)
+    scaled[i] = 7 + 625 * static_cast<int64_t>(i * i * 37 % 101 % 16);
   EXPECT_EQ(PlanIntegers(scaled).divisor, 625u);
   EXPECT_LE(RoundTrip(scaled).size(), 1u + 1 + 2 + 1 + 50);
   std::mt19937_64 random(2);

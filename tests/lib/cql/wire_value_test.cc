@@ -69,22 +69,25 @@ TEST(WireValue, BytesLaneValuesAreChecked) {
   EXPECT_TRUE(CheckWireBytes(Type(CqlType::kDecimal), "\0\0\0\x01\x0f"s).ok());
   EXPECT_FALSE(CheckWireBytes(Type(CqlType::kBoolean), "\x02").ok());
   EXPECT_FALSE(CheckWireBytes(Type(CqlType::kTime), "\0\0\x4e\x94\x91\x4f\0\0"s).ok());
-  EXPECT_EQ(CheckWireBytes(Type(CqlType::kVarint), std::string(limits::kVarintBytesMax + 1, '\1')).code(),
-            StatusCode::kTooLarge);
-  EXPECT_EQ(CheckWireBytes(Type(CqlType::kBlob), std::string(limits::kCellBytesMax + 1, '\1')).code(),
-            StatusCode::kTooLarge);
+  EXPECT_EQ(
+      CheckWireBytes(Type(CqlType::kVarint), std::string(limits::kVarintBytesMax + 1, '\1')).code(),
+      StatusCode::kTooLarge);
+  EXPECT_EQ(
+      CheckWireBytes(Type(CqlType::kBlob), std::string(limits::kCellBytesMax + 1, '\1')).code(),
+      StatusCode::kTooLarge);
 }
 
 TEST(WireValue, Utf8IsJudgedAsRfc3629Does) {
-  for (const std::string& good : {"\xc2\x80"s, "\xdf\xbf"s, "\xe0\xa0\x80"s, "\xed\x9f\xbf"s,
-                                  "\xee\x80\x80"s, "\xf0\x90\x80\x80"s, "\xf4\x8f\xbf\xbf"s, "\0"s}) {
+  for (const std::string& good :
+       {"\xc2\x80"s, "\xdf\xbf"s, "\xe0\xa0\x80"s, "\xed\x9f\xbf"s, "\xee\x80\x80"s,
+        "\xf0\x90\x80\x80"s, "\xf4\x8f\xbf\xbf"s, "\0"s}) {
     EXPECT_TRUE(IsUtf8(good));
     EXPECT_TRUE(IsUtf8("abcdefghij" + good + "abcdefghij"));
     for (size_t cut = 1; cut < good.size(); ++cut) EXPECT_FALSE(IsUtf8(good.substr(0, cut)));
   }
   for (const std::string& bad : {"\x80"s, "\xbf"s, "\xc0\xaf"s, "\xc1\xbf"s, "\xe0\x9f\xbf"s,
-                                 "\xed\xa0\x80"s, "\xf0\x8f\xbf\xbf"s, "\xf4\x90\x80\x80"s, "\xf5\x80\x80\x80"s,
-                                 "\xff"s, "\xc2\x41"s, "\xe1\x80\x41"s}) {
+                                 "\xed\xa0\x80"s, "\xf0\x8f\xbf\xbf"s, "\xf4\x90\x80\x80"s,
+                                 "\xf5\x80\x80\x80"s, "\xff"s, "\xc2\x41"s, "\xe1\x80\x41"s}) {
     EXPECT_FALSE(IsUtf8(bad));
     EXPECT_FALSE(IsUtf8("abcdefghij" + bad + "abcdefghij"));
   }

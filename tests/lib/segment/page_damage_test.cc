@@ -175,7 +175,8 @@ std::string RichPage(const TableSchema& schema, size_t count) {
     rows.flags.push_back(i % 17 == 3 ? 0 : 1);
     rows.columns[2].AppendFixed(1'700'000'000'000 + n * 1000);
     rows.columns[3].AppendFixed(std::bit_cast<int64_t>(static_cast<double>(random() % 300) / 10));
-    if (i % 4 == 1) rows.columns[4].AppendMissing(i % 8 == 1 ? CellState::kNull : CellState::kAbsent);
+    if (i % 4 == 1)
+      rows.columns[4].AppendMissing(i % 8 == 1 ? CellState::kNull : CellState::kAbsent);
     else rows.columns[4].AppendFixed(static_cast<int64_t>(random() % 3));
     rows.columns[5].AppendBytes(i % 3 == 0 ? "left" : "right");
     std::string text("line number ");
