@@ -15,7 +15,8 @@ namespace {
 
 IOStatus Error(FaultError error, const std::string& path) {
   switch (error) {
-    case FaultError::kEio: return IOStatus::IOError("While injecting: " + path, "Input/output error");
+    case FaultError::kEio:
+      return IOStatus::IOError("While injecting: " + path, "Input/output error");
     case FaultError::kNoSpace:
       return IOStatus::NoSpace("While injecting: " + path, "No space left on device");
     case FaultError::kReadOnlyFs:

@@ -383,7 +383,8 @@ IOStatus PowerLossFileSystem::OpenInode(const std::string& path, const FileOptio
     inode = std::make_shared<Inode>();
     const std::string real = *RealPath(path);
     IOStatus status = target_->ReopenWritableFile(real, options, &inode->file, nullptr);
-    if (status.ok()) status = target_->GetFileSize(real, IOOptions(), &inode->durable_bytes, nullptr);
+    if (status.ok())
+      status = target_->GetFileSize(real, IOOptions(), &inode->durable_bytes, nullptr);
     if (!status.ok()) return status;
   } else {
     inode = std::make_shared<Inode>();
