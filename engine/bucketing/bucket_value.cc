@@ -202,8 +202,8 @@ Result<int64_t> BucketStartFromValue(const TableSchema& schema, const CellValue&
   if (!start_s.has_value()) {
     constexpr int64_t kExampleS = 1'704'067'200;  // 2024-01-01
     return Status::InvalidArgument(
-        ValueText(schema, value) + " in column '" +
-        schema.columns[schema.bucket_column].name + "' is not a bucket of the table; one is " +
+        ValueText(schema, value) + " in column '" + schema.columns[schema.bucket_column].name +
+        "' is not a bucket of the table; one is " +
         ValueText(schema, BucketValue(schema, bucketer.StartOfSecond(kExampleS))));
   }
   if (*start_s < bucketer.StartOfSecond(bucketer.min_s()) || *start_s > bucketer.max_s()) {
@@ -211,8 +211,8 @@ Result<int64_t> BucketStartFromValue(const TableSchema& schema, const CellValue&
   }
   if (bucketer.StartOfSecond(*start_s) != *start_s) {
     return Status::InvalidArgument(
-        ValueText(schema, value) + " in column '" +
-        schema.columns[schema.bucket_column].name + "' is not the start of a bucket; that is " +
+        ValueText(schema, value) + " in column '" + schema.columns[schema.bucket_column].name +
+        "' is not the start of a bucket; that is " +
         ValueText(schema, BucketValue(schema, bucketer.StartOfSecond(*start_s))));
   }
   return *start_s;

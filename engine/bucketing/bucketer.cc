@@ -26,7 +26,9 @@ int64_t MonthStart(int64_t months_since_1970) {
   return DaysFromCivil(year, month, 1) * kSecondsPerDay;
 }
 
-int64_t YearStart(int64_t year) { return DaysFromCivil(year, 1, 1) * kSecondsPerDay; }
+int64_t YearStart(int64_t year) {
+  return DaysFromCivil(year, 1, 1) * kSecondsPerDay;
+}
 
 }  // namespace
 
@@ -108,13 +110,13 @@ std::string_view TimeUnitWord(TimeUnit unit) {
 Status EventTimeOutOfRange(const TableSchema& schema, int64_t ticks) {
   const Bucketer bucketer(schema);
   std::string message = "the event time " + std::to_string(ticks) + " is outside what column '" +
-                        schema.columns[schema.time_column()].name + "' takes: " +
-                        std::string(TimeUnitWord(schema.time_unit)) + " since 1970 from " +
-                        std::to_string(bucketer.min_ticks()) + " to " +
+                        schema.columns[schema.time_column()].name +
+                        "' takes: " + std::string(TimeUnitWord(schema.time_unit)) +
+                        " since 1970 from " + std::to_string(bucketer.min_ticks()) + " to " +
                         std::to_string(bucketer.max_ticks());
   // The unit in which the value falls into the years 1990 to 2100, if there is one.
-  for (const TimeUnit unit : {TimeUnit::kSeconds, TimeUnit::kMillis, TimeUnit::kMicros,
-                              TimeUnit::kNanos}) {
+  for (const TimeUnit unit :
+       {TimeUnit::kSeconds, TimeUnit::kMillis, TimeUnit::kMicros, TimeUnit::kNanos}) {
     const int64_t seconds = FloorDiv(ticks, TicksPerSecond(unit));
     const int64_t year = seconds / 31'556'952 + 1970;
     if (unit != schema.time_unit && year >= 1990 && year <= 2100) {

@@ -61,8 +61,8 @@ Result<BucketEncoding> NumberForm(CqlType type, BucketUnit unit, uint32_t count,
   const bool below_day = IsBelowDay(unit);
   if (!form.has_value()) {
     if (unit == BucketUnit::kYear) return BucketEncoding::kCalendarNumber;
-    const bool calendar_fits = !below_day || (type == CqlType::kBigint &&
-                                              CheckDividesDay(unit, count, "calendar").ok());
+    const bool calendar_fits =
+        !below_day || (type == CqlType::kBigint && CheckDividesDay(unit, count, "calendar").ok());
     if (!calendar_fits) {
       form = BucketEncoding::kSinceEpoch;
     } else {
@@ -75,8 +75,8 @@ Result<BucketEncoding> NumberForm(CqlType type, BucketUnit unit, uint32_t count,
   if (form == BucketEncoding::kCalendarNumber) {
     if (below_day && type == CqlType::kInt) {
       return Status::InvalidArgument(
-          "a " + std::string(BucketUnitWord(unit)) +
-          " written as calendar (such as 2024011514) does not fit an int; "
+          std::string(BucketUnitWord(unit)) +
+          "s written as calendar (such as 2024011514) do not fit an int; "
           "use a bigint or 'as epoch'");
     }
     CISTERN_RETURN_IF_ERROR(CheckDividesDay(unit, count, "calendar"));

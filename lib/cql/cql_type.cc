@@ -47,7 +47,9 @@ const TypeFacts& FactsOf(CqlType kind) {
 
 }  // namespace
 
-std::string_view CqlTypeName(CqlType kind) { return FactsOf(kind).name; }
+std::string_view CqlTypeName(CqlType kind) {
+  return FactsOf(kind).name;
+}
 
 std::optional<CqlType> CqlTypeFromName(std::string_view name) {
   if (name == "varchar") return CqlType::kText;
@@ -83,9 +85,13 @@ FixedRange FixedRangeOf(CqlType kind) {
   }
 }
 
-size_t WireWidth(CqlType kind) { return FactsOf(kind).wire_width; }
+size_t WireWidth(CqlType kind) {
+  return FactsOf(kind).wire_width;
+}
 
-Lane ColumnType::lane() const { return FactsOf(kind).lane; }
+Lane ColumnType::lane() const {
+  return FactsOf(kind).lane;
+}
 
 std::string ColumnType::ToCql() const {
   if (!IsCollection(kind)) return std::string(CqlTypeName(kind));

@@ -8,25 +8,36 @@
 namespace cistern {
 namespace {
 
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-bool IsHex(char c) { return IsDigit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
-bool IsNamePart(char c) { return IsLetter(c) || IsDigit(c) || c == '_'; }
-bool IsSpace(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
-char ToLower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+bool IsDigit(char c) {
+  return c >= '0' && c <= '9';
+}
+bool IsLetter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+bool IsHex(char c) {
+  return IsDigit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
+bool IsNamePart(char c) {
+  return IsLetter(c) || IsDigit(c) || c == '_';
+}
+bool IsSpace(char c) {
+  return c == ' ' || (c >= '\t' && c <= '\r');
+}
+char ToLower(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
 
 // Source: Apache Cassandra 5.0, src/resources/org/apache/cassandra/cql3/reserved_keywords.txt.
 constexpr std::array<std::string_view, 61> kReservedWords = {
-    "add",       "allow",    "alter",      "and",     "apply",   "asc",          "authorize",
-    "batch",     "begin",    "by",         "columnfamily",       "create",       "default",
-    "delete",    "desc",     "describe",   "drop",    "entries", "execute",      "from",
-    "full",      "grant",    "if",         "in",      "index",   "infinity",     "insert",
-    "into",      "is",       "keyspace",   "limit",   "materialized",            "mbean",
-    "mbeans",    "modify",   "nan",        "norecursive",        "not",          "null",
-    "of",        "on",       "or",         "order",   "primary", "rename",       "replace",
-    "revoke",    "schema",   "select",     "set",     "table",   "to",           "token",
-    "truncate",  "unlogged", "unset",      "update",  "use",     "using",        "view",
-    "where",
+    "add",    "allow",       "alter",  "and",          "apply",    "asc",      "authorize",
+    "batch",  "begin",       "by",     "columnfamily", "create",   "default",  "delete",
+    "desc",   "describe",    "drop",   "entries",      "execute",  "from",     "full",
+    "grant",  "if",          "in",     "index",        "infinity", "insert",   "into",
+    "is",     "keyspace",    "limit",  "materialized", "mbean",    "mbeans",   "modify",
+    "nan",    "norecursive", "not",    "null",         "of",       "on",       "or",
+    "order",  "primary",     "rename", "replace",      "revoke",   "schema",   "select",
+    "set",    "table",       "to",     "token",        "truncate", "unlogged", "unset",
+    "update", "use",         "using",  "view",         "where",
 };
 
 }  // namespace
@@ -135,9 +146,9 @@ Status DdlLexer::ReadQuoted(char quote, Token* token) {
     }
     token->text.push_back(source_[position_++]);
   }
-  return ErrorAt(StatusCode::kInvalidArgument, source_, token->begin,
-                 std::string("expected a closing ") + quote +
-                     " for the one here, got the end of the text");
+  return ErrorAt(
+      StatusCode::kInvalidArgument, source_, token->begin,
+      std::string("expected a closing ") + quote + " for the one here, got the end of the text");
 }
 
 Status DdlLexer::ReadDollars(Token* token) {

@@ -16,7 +16,7 @@ enum class TokenKind {
   kString,      // 'text' or $$text$$; text without quotes, '' undone
   kNumber,      // 42, -1, 0.5, 1e-3
   kUuid,
-  kSymbol,      // one character
+  kSymbol,  // one character
   kEnd,
 };
 
@@ -26,9 +26,7 @@ struct Token {
   size_t begin = 0;  // bytes [begin, end) of the source
   size_t end = 0;
 
-  [[nodiscard]] bool IsSymbol(char c) const {
-    return kind == TokenKind::kSymbol && text[0] == c;
-  }
+  [[nodiscard]] bool IsSymbol(char c) const { return kind == TokenKind::kSymbol && text[0] == c; }
   [[nodiscard]] bool IsName(std::string_view lower_case) const {
     return kind == TokenKind::kName && text == lower_case;
   }

@@ -342,6 +342,8 @@ class DdlParser {
 
 }  // namespace
 
-Result<DdlTable> ParseDdl(std::string_view source) { return DdlParser(source).Parse(); }
+Result<DdlTable> ParseDdl(std::string_view source) {
+  return DdlParser(source).Parse();
+}
 
 }  // namespace cistern

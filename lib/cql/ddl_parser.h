@@ -35,9 +35,9 @@ struct DdlOption {
   enum class Kind { kConstant, kMap, kList };
   DdlName name;
   Kind kind = Kind::kConstant;
-  Token value;      // kConstant
+  Token value;                                               // kConstant
   std::vector<std::pair<std::string, std::string>> entries;  // kMap of constants
-  std::string raw;  // the value as it was written
+  std::string raw;                                           // the value as it was written
   size_t value_offset = 0;
 };
 

@@ -60,7 +60,9 @@ std::string QuoteName(std::string_view name) {
   return IsPlainName(name) ? std::string(name) : Quote(name, '"');
 }
 
-std::string QuoteString(std::string_view text) { return Quote(text, '\''); }
+std::string QuoteString(std::string_view text) {
+  return Quote(text, '\'');
+}
 
 std::string ShowText(std::string_view text) {
   constexpr size_t kShownBytesMax = 64;

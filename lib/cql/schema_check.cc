@@ -131,9 +131,9 @@ class SchemaChecker {
                          std::string(kKeyShape));
     }
     if (schema_->clustering_columns.empty()) {
-      return Invalid(ddl_.partition_key.back().offset,
-                     "the first clustering column is the event time: expected " +
-                         std::string(kKeyShape));
+      return Invalid(
+          ddl_.partition_key.back().offset,
+          "the first clustering column is the event time: expected " + std::string(kKeyShape));
     }
     return Status::Ok();
   }
@@ -196,8 +196,8 @@ class SchemaChecker {
       CISTERN_RETURN_IF_ERROR(InferBucket(&column));
     } else {
       CISTERN_RETURN_IF_ERROR(FindKeyColumn(rule.bucket->column, &column));
-      auto made = MakeBucketRule(TypeOf(column), rule.bucket->unit, rule.bucket->count,
-                                 rule.bucket->form);
+      auto made =
+          MakeBucketRule(TypeOf(column), rule.bucket->unit, rule.bucket->count, rule.bucket->form);
       if (!made.ok()) {
         return Invalid(rule.bucket->width_offset, NameOf(column) + ": " + made.status().message());
       }
@@ -238,17 +238,18 @@ class SchemaChecker {
     const std::string& name = schema_->columns[column].name;
     const DdlName& key_name = ddl_.clustering_key.front();
     if (type != CqlType::kTimestamp && type != CqlType::kTimeuuid && type != CqlType::kBigint) {
-      return Invalid(key_name.offset, "the first clustering column is the event time and must be a "
-                                      "timestamp, timeuuid or bigint, but " +
-                                          NameOf(column) + " is a " +
-                                          schema_->columns[column].type.ToCql());
+      return Invalid(key_name.offset,
+                     "the first clustering column is the event time and must be a "
+                     "timestamp, timeuuid or bigint, but " +
+                         NameOf(column) + " is a " + schema_->columns[column].type.ToCql());
     }
     schema_->time_unit = type == CqlType::kTimeuuid ? TimeUnit::kTicks100ns : TimeUnit::kMillis;
     if (!rule.time.has_value()) {
       if (type != CqlType::kBigint) return Status::Ok();
       return Invalid(key_name.offset, "the unit of the bigint event time '" + name +
                                           "' must be in the table's comment, for example: "
-                                          "'cistern: time " + name + " = us' (s, ms, us or ns)");
+                                          "'cistern: time " +
+                                          name + " = us' (s, ms, us or ns)");
     }
     if (rule.time->column.text != name) {
       return Invalid(rule.time->column.offset, "expected the event time '" + name + "', got '" +

@@ -83,8 +83,8 @@ bool TakeDate(Scanner* in, int64_t* days) {
   int64_t year = 0;
   int64_t month = 0;
   int64_t day = 0;
-  if (!in->TakeNumber(4, &year) || !in->Take('-') || !in->TakeNumber(2, &month) ||
-      !in->Take('-') || !in->TakeNumber(2, &day)) {
+  if (!in->TakeNumber(4, &year) || !in->Take('-') || !in->TakeNumber(2, &month) || !in->Take('-') ||
+      !in->TakeNumber(2, &day)) {
     return false;
   }
   if (year < 1 || !IsValidDate(year, month, day)) return false;

@@ -22,8 +22,8 @@ constexpr char kHexDigits[] = "0123456789abcdef";
 constexpr size_t kUuidBytes = 16;
 
 Status Expected(const ColumnType& type, const std::string& what, std::string_view text) {
-  return Status::InvalidArgument("expected a " + type.ToCql() + (what.empty() ? "" : " such as ") +
-                                 what + ", got " + ShowText(text));
+  return Status::InvalidArgument("expected " + type.ToCql() + " such as " + what + ", got " +
+                                 ShowText(text));
 }
 
 bool EqualsIgnoringCase(std::string_view text, std::string_view lower_case) {
@@ -128,7 +128,9 @@ Status ParseBlob(const ColumnType& type, std::string_view text, std::string* out
 }
 
 // Dashes stand before bytes 4, 6, 8 and 10.
-bool DashBefore(size_t byte) { return byte == 4 || byte == 6 || byte == 8 || byte == 10; }
+bool DashBefore(size_t byte) {
+  return byte == 4 || byte == 6 || byte == 8 || byte == 10;
+}
 
 Status ParseUuid(const ColumnType& type, std::string_view text, std::string* out) {
   constexpr size_t kTextBytes = 2 * kUuidBytes + 4;

@@ -99,7 +99,7 @@ bool IsUtf8(std::string_view bytes) {
     const uint8_t lead = *p++;
     if (lead < 0x80) continue;
     int more = 0;
-    uint8_t low = 0x80;   // bounds of the second byte, narrower after some leads
+    uint8_t low = 0x80;  // bounds of the second byte, narrower after some leads
     uint8_t high = 0xbf;
     if (lead >= 0xc2 && lead <= 0xdf) {
       more = 1;

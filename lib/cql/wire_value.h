@@ -34,8 +34,7 @@ void AppendWireValue(const ColumnType& type, int64_t fixed, std::string_view byt
 [[nodiscard]] Status CheckWireBytes(const ColumnType& type, std::string_view bytes);
 
 // Checks as above and splits the lanes: fixed-lane types fill out->fixed, the others out->bytes.
-[[nodiscard]] Status ParseWireValue(const ColumnType& type, std::string_view bytes,
-                                    CellValue* out);
+[[nodiscard]] Status ParseWireValue(const ColumnType& type, std::string_view bytes, CellValue* out);
 
 // Whether all of `bytes` is UTF-8 as RFC 3629 has it: no overlong forms, no surrogates.
 [[nodiscard]] bool IsUtf8(std::string_view bytes);

@@ -18,7 +18,7 @@ std::string TextOf(const TableSchema& table, int64_t start_s) {
   return text;
 }
 
-constexpr int64_t kMoment = 1'705'327'530;       // 2024-01-15T14:05:30Z, a Monday
+constexpr int64_t kMoment = 1'705'327'530;        // 2024-01-15T14:05:30Z, a Monday
 constexpr int64_t kBefore1970 = -31'622'400 - 1;  // 1968-12-30T23:59:59Z, a Monday of 1969-W01
 constexpr int64_t kIsoYearEnd = 1'735'603'199;    // 2024-12-30T23:59:59Z, a Monday of 2025-W01
 

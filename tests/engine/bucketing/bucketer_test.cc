@@ -16,12 +16,14 @@ namespace {
 using std::chrono::floor;
 using std::chrono::seconds;
 
-int64_t At(int year, unsigned month, unsigned day, int64_t second_of_day = 0) {
-  return date::sys_days{date::year{year} / static_cast<int>(month) / static_cast<int>(day)}
-                 .time_since_epoch().count() * 86'400 + second_of_day;
+int64_t Count(date::sys_days days) {
+  return int64_t{days.time_since_epoch().count()} * 86'400;
 }
 
-int64_t Count(date::sys_days days) { return int64_t{days.time_since_epoch().count()} * 86'400; }
+int64_t At(int year, unsigned month, unsigned day, int64_t second_of_day = 0) {
+  const date::year_month_day ymd{date::year{year}, date::month{month}, date::day{day}};
+  return Count(date::sys_days{ymd}) + second_of_day;
+}
 
 // Where the bucket begins and ends by Hinnant's date.
 BucketSpan Reference(const BucketRule& rule, int64_t s) {
@@ -58,11 +60,21 @@ struct Case {
   const char* width;
 };
 constexpr Case kCases[] = {
-    {"bigint", "1 second as epoch"}, {"timestamp", "10 seconds"}, {"timestamp", "7 seconds"},
-    {"timestamp", "1 minute"},       {"text", "15 minutes"},      {"timestamp", "7 minutes"},
-    {"text", "1 hour"},              {"timestamp", "6 hours"},    {"timestamp", "5 hours"},
-    {"timestamp", "48 hours"},       {"date", "day"},             {"date", "week"},
-    {"date", "month"},               {"date", "year"},            {"int", "1 hour"},
+    {"bigint", "1 second as epoch"},
+    {"timestamp", "10 seconds"},
+    {"timestamp", "7 seconds"},
+    {"timestamp", "1 minute"},
+    {"text", "15 minutes"},
+    {"timestamp", "7 minutes"},
+    {"text", "1 hour"},
+    {"timestamp", "6 hours"},
+    {"timestamp", "5 hours"},
+    {"timestamp", "48 hours"},
+    {"date", "day"},
+    {"date", "week"},
+    {"date", "month"},
+    {"date", "year"},
+    {"int", "1 hour"},
 };
 
 // Checks the bucket of `ticks`, its neighbours and both of its ends, to the tick.
@@ -90,9 +102,19 @@ void CheckBucketAround(const TableSchema& table, int64_t ticks) {
 }
 
 TEST(Bucketer, EveryWidthAndUnitAtItsBoundaries) {
-  std::vector<int64_t> moments = {0, -1, 1, At(1969, 12, 29), At(1, 1, 1), At(9999, 12, 31, 86'399),
-                                  At(1900, 2, 28), At(1900, 3, 1), At(2000, 2, 29), At(2024, 2, 29),
-                                  At(2100, 2, 28), At(1677, 9, 22), At(2262, 4, 11)};
+  std::vector<int64_t> moments = {0,
+                                  -1,
+                                  1,
+                                  At(1969, 12, 29),
+                                  At(1, 1, 1),
+                                  At(9999, 12, 31, 86'399),
+                                  At(1900, 2, 28),
+                                  At(1900, 3, 1),
+                                  At(2000, 2, 29),
+                                  At(2024, 2, 29),
+                                  At(2100, 2, 28),
+                                  At(1677, 9, 22),
+                                  At(2262, 4, 11)};
   for (int year = 2004; year <= 2032; ++year) {  // the ends of the ISO years
     for (unsigned day = 26; day <= 31; ++day) moments.push_back(At(year, 12, day, 43'210));
     for (unsigned day = 1; day <= 7; ++day) moments.push_back(At(year + 1, 1, day));

@@ -17,7 +17,8 @@ inline std::shared_ptr<const TableSchema> Table(const std::string& type, const s
                                                 const std::string& unit = "s") {
   auto parsed = ParseCreateTable("CREATE TABLE t (e text, b " + type +
                                  ", ts bigint, v double, PRIMARY KEY ((e, b), ts)) WITH comment = "
-                                 "'cistern: bucket b = " + width + "; time ts = " + unit + "'");
+                                 "'cistern: bucket b = " +
+                                 width + "; time ts = " + unit + "'");
   EXPECT_TRUE(parsed.ok()) << type << ", " << width << ": " << parsed.status().ToString();
   return parsed.ok() ? *parsed : nullptr;
 }

@@ -1,8 +1,9 @@
 // ParseCreateTable: what a CREATE TABLE text becomes.
+#include "cistern/schema.h"
+
 #include <gtest/gtest.h>
 
 #include "cistern/limits.h"
-#include "cistern/schema.h"
 
 namespace cistern {
 namespace {
@@ -61,6 +62,113 @@ TEST(Schema, CanonicalTextReadsBackEqual) {
   EXPECT_EQ((*second)->ToCql(), (*first)->ToCql());
   EXPECT_EQ((*second)->columns, (*first)->columns);
   EXPECT_EQ((*second)->comment, (*first)->comment);
+}
+
+// The rule of a table whose bucket column `name` has `type`; nullopt: refused.
+std::optional<BucketRule> RuleOf(const std::string& type, const std::string& name,
+                                 const std::string& rule) {
+  const auto parsed = ParseCreateTable("CREATE TABLE t (e text, " + name + " " + type +
+                                       ", ts timestamp, PRIMARY KEY ((e, " + name +
+                                       "), ts)) WITH comment = '" + rule + "'");
+  if (!parsed.ok()) return std::nullopt;
+  return (*parsed)->bucket;
+}
+
+TEST(Schema, InfersTheBucketWhereTypeAndNameLeaveNoDoubt) {
+  const auto date = BucketEncoding::kDate;
+  const auto start = BucketEncoding::kTimestamp;
+  EXPECT_EQ(RuleOf("date", "day", ""), (BucketRule{BucketUnit::kDay, 1, date}));
+  EXPECT_EQ(RuleOf("date", "event_date", ""), (BucketRule{BucketUnit::kDay, 1, date}));
+  EXPECT_EQ(RuleOf("date", "month", "no rule"), (BucketRule{BucketUnit::kMonth, 1, date}));
+  EXPECT_EQ(RuleOf("date", "year", ""), (BucketRule{BucketUnit::kYear, 1, date}));
+  EXPECT_EQ(RuleOf("timestamp", "minute", ""), (BucketRule{BucketUnit::kMinute, 1, start}));
+  EXPECT_EQ(RuleOf("timestamp", "ts_hour", ""), (BucketRule{BucketUnit::kHour, 1, start}));
+  EXPECT_EQ(RuleOf("int", "year", ""),
+            (BucketRule{BucketUnit::kYear, 1, BucketEncoding::kCalendarNumber}));
+  for (const auto& [type, name] : {std::pair("date", "week"),
+                                   {"date", "bucket"},
+                                   {"date", "birthday"},
+                                   {"text", "day"},
+                                   {"int", "day"},
+                                   {"bigint", "hour"},
+                                   {"timestamp", "bucket"},
+                                   {"timestamp", "week"}}) {
+    EXPECT_EQ(RuleOf(type, name, ""), std::nullopt) << type << " " << name;
+  }
+}
+
+// The table of docs/schema.md, row by row: type, form, and the widths that it takes.
+TEST(Schema, TakesExactlyTheDocumentedPairs) {
+  const std::vector<std::string> widths = {
+      "1 second", "7 seconds", "30 seconds", "1 minute", "7 minutes", "15 minutes", "1 hour",
+      "5 hours",  "6 hours",   "1 day",      "1 week",   "1 month",   "1 year"};
+  const std::string below_day_any =
+      "1 second|7 seconds|30 seconds|1 minute|7 minutes|15 minutes|1 hour|5 hours|6 hours|";
+  const std::string below_day_dividing = "1 second|30 seconds|1 minute|15 minutes|1 hour|6 hours|";
+  const std::string from_day = "1 day|1 week|1 month|1 year|";
+  const std::string int_epoch =
+      "7 seconds|30 seconds|1 minute|7 minutes|15 minutes|1 hour|5 hours|6 hours|";
+  const struct {
+    std::string type;
+    std::string form;
+    std::string taken;
+  } kRows[] = {
+      {"date", "", from_day},
+      {"date", " as date", from_day},
+      {"date", " as text", ""},
+      {"timestamp", "", below_day_any + from_day},
+      {"timestamp", " as timestamp", below_day_any + from_day},
+      {"timestamp", " as epoch", ""},
+      {"text", "", below_day_dividing + from_day},
+      {"ascii", " as text", below_day_dividing + from_day},
+      {"bigint", " as calendar", below_day_dividing + from_day},
+      {"bigint", " as epoch", below_day_any + from_day},
+      {"bigint", " as date", ""},
+      {"int", " as calendar", from_day},
+      {"int", " as epoch", int_epoch + from_day},
+      {"bigint", "", "7 seconds|7 minutes|5 hours|1 year|"},
+      {"int", "", int_epoch + "1 year|"},
+      {"smallint", "", ""},
+      {"uuid", "", ""},
+  };
+  for (const auto& row : kRows) {
+    std::string taken;
+    for (const std::string& width : widths) {
+      if (RuleOf(row.type, "b", "cistern: bucket b = " + width + row.form).has_value())
+        taken += width + "|";
+    }
+    EXPECT_EQ(taken, row.taken) << row.type << row.form;
+  }
+}
+
+TEST(Schema, KeyOrderIsKeptWhereTheBucketIsNotLast) {
+  const auto parsed = ParseCreateTable(
+      "CREATE TABLE t (s int, b text, e text, site int, ts bigint, PRIMARY KEY ((s, b, site, e), "
+      "ts)) WITH comment = "
+      "'CISTERN: bucket b = week; split s = round_robin 4; time ts = ns;'");
+  ASSERT_TRUE(parsed.ok()) << parsed.status().ToString();
+  EXPECT_EQ((*parsed)->partition_key, (std::vector<size_t>{0, 1, 3, 2}));
+  EXPECT_EQ((*parsed)->entity_columns, (std::vector<size_t>{3, 2}));
+  EXPECT_EQ((*parsed)->split, (SplitRule{SplitKind::kRoundRobin, 4}));
+  EXPECT_EQ((*parsed)->time_unit, TimeUnit::kNanos);
+  EXPECT_NE((*parsed)->ToCql().find("PRIMARY KEY ((s, b, site, e), ts)"), std::string::npos);
+}
+
+TEST(Schema, FindColumnKnowsTheExactName) {
+  const auto parsed = ParseCreateTable(kPumps);
+  ASSERT_TRUE(parsed.ok());
+  EXPECT_EQ((*parsed)->FindColumn("Label"), std::optional<size_t>(6));
+  EXPECT_EQ((*parsed)->FindColumn("label"), std::nullopt);
+}
+
+TEST(Schema, TypesKnowTheirLaneAndText) {
+  EXPECT_EQ((ColumnType{CqlType::kBoolean, {}}).lane(), Lane::kFixed);
+  EXPECT_EQ((ColumnType{CqlType::kTime, {}}).lane(), Lane::kFixed);
+  EXPECT_EQ((ColumnType{CqlType::kUuid, {}}).lane(), Lane::kBytes);
+  EXPECT_EQ((ColumnType{CqlType::kDecimal, {}}).lane(), Lane::kBytes);
+  const ColumnType map{CqlType::kMap, {{CqlType::kText, {}}, {CqlType::kInt, {}}}};
+  EXPECT_EQ(map.ToCql(), "frozen<map<text, int>>");
+  EXPECT_EQ(TicksPerSecond(TimeUnit::kTicks100ns), 10'000'000);
 }
 
 }  // namespace
