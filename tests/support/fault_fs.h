@@ -34,7 +34,7 @@ enum class FaultError : uint8_t {
 
 struct Fault {
   FaultOp op = FaultOp::kWrite;
-  std::optional<FileKind> kind;  // nothing: every file; ignored for kDirSync
+  std::optional<FileKind> kind = {};  // nothing: every file; ignored for kDirSync
   uint64_t nth = 1;              // the first, second, ... matching operation after Arm()
   bool forever = false;          // that one and every matching one after it
   FaultError error = FaultError::kEio;
