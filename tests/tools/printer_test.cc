@@ -1,0 +1,95 @@
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <csignal>
+
+#include "tools/record_printer.h"
+#include "tools/scan_token.h"
+
+namespace cistern::tool {
+namespace {
+
+// What a printer writes for the rows.
+std::string Printed(PrintFormat format, std::vector<PrintColumn> columns,
+                    const std::vector<std::vector<PrintCell>>& rows) {
+  int fds[2];
+  EXPECT_EQ(pipe(fds), 0);
+  Output output(fds[1]);
+  const auto printer = RecordPrinter::New(format, std::move(columns), &output);
+  for (const auto& row : rows) printer->Row(row);
+  printer->Finish();
+  output.Flush();
+  close(fds[1]);
+  std::string text(65536, '\0');
+  const ssize_t count = read(fds[0], text.data(), text.size());
+  close(fds[0]);
+  text.resize(static_cast<size_t>(count > 0 ? count : 0));
+  return text;
+}
+
+TEST(RecordPrinter, CsvTellsNullFromEmptyText) {
+  EXPECT_EQ(Printed(PrintFormat::kCsv, {{"a", false}, {"b,c", false}},
+                    {{{"x", false, false}, {"", true, false}},
+                     {{"", false, false}, {"say \"hi\", twice\n", false, false}},
+                     {{" lead", false, false}, {"1.5", false, true}}}),
+            "a,\"b,c\"\nx,\n\"\",\"say \"\"hi\"\", twice\n\"\n\" lead\",1.5\n");
+}
+
+TEST(RecordPrinter, Jsonl) {
+  EXPECT_EQ(Printed(PrintFormat::kJsonl, {{"a\"", false}, {"b", true}},
+                    {{{"x\\\n\x01\xc3\xa9", false, false}, {"-1.5e-7", false, true}},
+                     {{"", true, false}, {"NaN", false, false}}}),
+            "{\"a\\\"\":\"x\\\\\\n\\u0001\xc3\xa9\",\"b\":-1.5e-7}\n"
+            "{\"a\\\"\":null,\"b\":\"NaN\"}\n");
+}
+
+TEST(RecordPrinter, TableAlignsAndIsNotTornByControlCharacters) {
+  EXPECT_EQ(Printed(PrintFormat::kTable, {{"name", false}, {"n", true}},
+                    {{{"x\ny", false, false}, {"10", false, true}},
+                     {{"\xc3\xa9", false, false}, {"", true, true}}}),
+            "name     n\n------  --\nx\\x0ay  10\n\xc3\xa9        -\n");
+}
+
+TEST(Output, ReaderThatHadEnoughIsNoError) {
+  std::signal(SIGPIPE, SIG_IGN);
+  int fds[2];
+  ASSERT_EQ(pipe(fds), 0);
+  close(fds[0]);
+  Output output(fds[1]);
+  output.Write("x");
+  EXPECT_FALSE(output.closed());
+  output.Flush();
+  EXPECT_TRUE(output.closed());
+  EXPECT_TRUE(output.status().ok());
+  close(fds[1]);
+}
+
+TEST(Output, FullDiskIsAnError) {
+  const int fd = open("/dev/full", O_WRONLY | O_CLOEXEC);
+  ASSERT_GE(fd, 0);
+  Output output(fd);
+  output.Write("x");
+  output.Flush();
+  EXPECT_EQ(output.status().code(), StatusCode::kNoSpace);
+  close(fd);
+}
+
+TEST(ScanToken, RoundTrip) {
+  const ScanToken token{12345, std::string("\0\xff token", 8)};
+  const Result<ScanToken> back = ParseScanToken(FormatScanToken(token));
+  ASSERT_TRUE(back.ok());
+  EXPECT_EQ(back->rows_before, token.rows_before);
+  EXPECT_EQ(back->engine_token, token.engine_token);
+}
+
+TEST(ScanToken, RefusesWhatWasNotPrinted) {
+  for (const char* text : {"", "5", "5.", ".00", "5.0", "5.zz", "x.00", "-1.00", "5.00 ",
+                           "99999999999999999999999.00"}) {
+    EXPECT_EQ(ParseScanToken(text).status().code(), StatusCode::kInvalidArgument) << text;
+  }
+  EXPECT_FALSE(ParseScanToken("1." + std::string(100'000, '0')).ok());
+}
+
+}  // namespace
+}  // namespace cistern::tool

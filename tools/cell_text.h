@@ -1,0 +1,27 @@
+// Text of a cell into a row: one place for every type, for files and command lines alike.
+#ifndef CISTERN_TOOLS_CELL_TEXT_H_
+#define CISTERN_TOOLS_CELL_TEXT_H_
+
+#include <string_view>
+
+#include "cistern/row_batch.h"
+#include "cistern/schema.h"
+#include "cistern/status.h"
+#include "tools/time_text.h"
+
+namespace cistern::tool {
+
+// Sets `column` of the open row of `batch` from `text`.
+//
+// Numbers are read exactly: integers in their type's range, doubles and floats to the nearest
+// value. The event time and timestamp columns go by `format`; its base is added to the event
+// time only. Spaces around a value are ignored except in text. Errors name the column.
+[[nodiscard]] Status SetCellFromText(size_t column, std::string_view text,
+                                     const TimeFormat& format, RowBatch* batch);
+
+// Copies row `row` of `from` as it is into `to`, a batch of the same table.
+[[nodiscard]] Status CopyRow(const RowBatch& from, size_t row, RowBatch* to);
+
+}  // namespace cistern::tool
+
+#endif  // CISTERN_TOOLS_CELL_TEXT_H_

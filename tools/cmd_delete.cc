@@ -1,0 +1,142 @@
+// cistern delete: one row, a range of event times, or a whole bucket of an entity.
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <optional>
+
+#include "engine/bucketing/bucket_value.h"
+#include "tools/cell_text.h"
+#include "tools/command.h"
+#include "tools/time_text.h"
+
+namespace cistern::tool {
+namespace {
+
+struct DeleteOptions {
+  std::string store;
+  std::string table;
+  std::vector<std::string> entity;
+  std::string at;
+  std::vector<std::string> keys;  // NAME=VALUE
+  std::string from;
+  std::string to;
+  std::string bucket;
+  std::string bucket_of;
+  std::string durability = "synced";
+};
+
+constexpr char kFooter[] = R"(
+Examples:
+  cistern delete --store S --table air --entity Dongsi --at 2016-12-01T05:00
+  cistern delete --store S --table traffic --entity state=MN,station=ATR301 \
+      --at 2016-12-01T05:00 --key weather=Clouds
+  cistern delete --store S --table air --entity Dongsi --from 2016-12-01 --to 2016-12-02
+  cistern delete --store S --table air --entity Dongsi --bucket 2016-12
+
+Rows that are written later live, whatever their event time.)";
+
+Status SetKey(const TableSchema& schema, const std::string& pair, RowBatch* batch) {
+  const size_t split = pair.find('=');
+  if (split == std::string::npos) {
+    return Status::InvalidArgument(fmt::format("--key '{}' is not NAME=VALUE", pair));
+  }
+  const std::string_view name = std::string_view(pair).substr(0, split);
+  const std::optional<size_t> column = schema.FindColumn(name);
+  if (!column || schema.columns[*column].role != ColumnRole::kClustering) {
+    return Status::InvalidArgument(
+        fmt::format("--key: '{}' is no clustering column of table '{}'", name, schema.name));
+  }
+  return SetCellFromText(*column, std::string_view(pair).substr(split + 1), {}, batch);
+}
+
+Status DeleteRow(Engine* engine, const std::shared_ptr<const TableSchema>& schema,
+                 const DeleteOptions& options, const WriteOptions& write) {
+  RowBatch batch(schema);
+  batch.BeginRow(RowKind::kDeleteRow);
+  CISTERN_ASSIGN_OR_RETURN(const std::vector<std::string> values,
+                           SplitEntity(*schema, options.entity));
+  for (size_t i = 0; i < values.size(); ++i) {
+    CISTERN_RETURN_IF_ERROR(SetCellFromText(schema->entity_columns[i], values[i], {}, &batch));
+  }
+  CISTERN_RETURN_IF_ERROR(SetCellFromText(schema->time_column(), options.at, {}, &batch));
+  for (const std::string& pair : options.keys) {
+    CISTERN_RETURN_IF_ERROR(SetKey(*schema, pair, &batch));
+  }
+  CISTERN_RETURN_IF_ERROR(batch.EndRow());
+  return engine->Append(batch, write).status();
+}
+
+// An event time in the bucket whose column holds `literal`.
+Result<int64_t> TimeOfBucket(const TableSchema& schema, const std::string& literal) {
+  const Result<int64_t> start_s = BucketStartFromText(schema, literal);
+  if (start_s.ok()) return ToTicks({*start_s, 0}, schema.time_unit);
+  return Status(start_s.status().code(), fmt::format("--bucket '{}': {}", literal,
+                                                     start_s.status().message()));
+}
+
+Status Delete(Engine* engine, const DeleteOptions& options, const WriteOptions& write) {
+  CISTERN_ASSIGN_OR_RETURN(const auto schema, engine->FindTable(options.table));
+  if (!options.at.empty()) return DeleteRow(engine, schema, options, write);
+  CISTERN_ASSIGN_OR_RETURN(const EntityKey entity, ParseEntity(*schema, options.entity));
+  if (!options.bucket.empty() || !options.bucket_of.empty()) {
+    int64_t time = 0;
+    if (!options.bucket.empty()) {
+      CISTERN_ASSIGN_OR_RETURN(time, TimeOfBucket(*schema, options.bucket));
+    } else {
+      CISTERN_ASSIGN_OR_RETURN(time, ParseTicks(options.bucket_of, schema->time_unit));
+    }
+    return engine->DeleteBucket(options.table, entity, time, write).status();
+  }
+  CISTERN_ASSIGN_OR_RETURN(const int64_t from, ParseTicks(options.from, schema->time_unit));
+  CISTERN_ASSIGN_OR_RETURN(const int64_t to, ParseTicks(options.to, schema->time_unit));
+  if (from >= to) {
+    return Status::InvalidArgument("--from must be before --to, which is not included");
+  }
+  return engine->DeleteRange(options.table, entity, {from, to}, write).status();
+}
+
+int RunDelete(const DeleteOptions& options) {
+  const bool range = !options.from.empty() || !options.to.empty();
+  const int ways = !options.at.empty() + range + !options.bucket.empty() +
+                   !options.bucket_of.empty();
+  if (ways != 1 || (range && (options.from.empty() || options.to.empty()))) {
+    return FailUsage(Status::InvalidArgument(
+        "say what to delete by one of --at, --from with --to, --bucket, --bucket-of"));
+  }
+  WriteOptions write;
+  const Result<Durability> durability = ParseDurability(options.durability);
+  if (!durability.ok()) return FailUsage(durability.status());
+  write.durability = *durability;
+  Result<std::unique_ptr<Engine>> engine = OpenStore(options.store, Access::kWrite);
+  if (!engine.ok()) return Fail(engine.status());
+  const Status s = Delete(engine->get(), options, write);
+  const Status closed = (*engine)->Close();
+  if (!s.ok()) return s.code() == StatusCode::kNotFound ? FailUsage(s) : Fail(s);
+  return closed.ok() ? static_cast<int>(kExitOk) : Fail(closed);
+}
+
+}  // namespace
+
+void AddDelete(CLI::App* app, Action* action) {
+  auto options = std::make_shared<DeleteOptions>();
+  CLI::App* command = app->add_subcommand("delete", "Delete a row, a range or a bucket");
+  command->add_option("--store", options->store, "Directory of the store")->required();
+  command->add_option("--table", options->table, "Table, or keyspace.table")->required();
+  command->add_option("--entity", options->entity, "As for scan")
+      ->required()
+      ->allow_extra_args(false);
+  command->add_option("--at", options->at, "The row with this event time");
+  command->add_option("--key", options->keys,
+                      "NAME=VALUE of each further clustering column, with --at (repeatable)")
+      ->allow_extra_args(false);
+  command->add_option("--from", options->from, "First event time of a range");
+  command->add_option("--to", options->to, "End of the range, not included");
+  command->add_option("--bucket", options->bucket,
+                      "The bucket whose column has this value: 2016-12");
+  command->add_option("--bucket-of", options->bucket_of, "The bucket that holds this event time");
+  command->add_option("--durability", options->durability, "synced (default), log or memory");
+  command->footer(kFooter);
+  command->callback([options, action] { *action = [options] { return RunDelete(*options); }; });
+}
+
+}  // namespace cistern::tool

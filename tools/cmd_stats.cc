@@ -1,0 +1,105 @@
+// cistern stats: the counters of a store.
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tools/command.h"
+#include "tools/output.h"
+#include "tools/record_printer.h"
+
+namespace cistern::tool {
+namespace {
+
+struct StatsOptions {
+  std::string store;
+  std::string format = "table";
+};
+
+using Values = std::vector<std::pair<std::string, std::string>>;
+
+Values ValuesOf(const Metrics& m) {
+  Values values;
+  const auto add = [&values](const char* name, auto value) {
+    values.emplace_back(name, fmt::format("{}", value));
+  };
+  add("versions_written", m.versions_written);
+  add("versions_open", m.versions_open);
+  add("versions_superseded", m.versions_superseded);
+  add("versions_head", m.versions_head);
+  add("commit_groups", m.commit_groups);
+  add("journal_bytes", m.journal_bytes);
+  add("journal_syncs", m.journal_syncs);
+  add("rotations", m.rotations);
+  add("spill_bytes", m.spill_bytes);
+  add("respill_bytes", m.respill_bytes);
+  add("busy_rejections", m.busy_rejections);
+  add("rows_provisional", m.rows_provisional);
+  add("wal_bytes_written", m.wal_bytes_written);
+  add("sst_bytes_written", m.sst_bytes_written);
+  add("manifest_bytes_written", m.manifest_bytes_written);
+  add("other_bytes_written", m.other_bytes_written);
+  add("memory_bytes_charged", m.memory_bytes_charged);
+  add("memory_bytes_peak", m.memory_bytes_peak);
+  add("memory_budget_bytes", m.memory_budget_bytes);
+  add("disk_bytes_used", m.disk_bytes_used);
+  add("disk_budget_bytes", m.disk_budget_bytes);
+  add("wal_bytes_on_disk", m.wal_bytes_on_disk);
+  add("spill_families", m.spill_families);
+  add("journal_families", m.journal_families);
+  add("rows_replayed_at_open", m.rows_replayed_at_open);
+  add("open_micros", m.open_micros);
+  add("clock_trusted", m.clock_trusted);
+  add("recovered_with_loss", m.recovered_with_loss);
+  return values;
+}
+
+// csv and jsonl have one record with a cell for each counter; a table has a line for each.
+void Print(const Values& values, PrintFormat format, Output* output) {
+  if (format == PrintFormat::kTable) {
+    const auto printer = RecordPrinter::New(format, {{"counter", false}, {"value", true}}, output);
+    for (const auto& [name, value] : values) {
+      const PrintCell cells[] = {{name, false, false}, {value, false, true}};
+      printer->Row(cells);
+    }
+    printer->Finish();
+    return;
+  }
+  std::vector<PrintColumn> columns;
+  std::vector<PrintCell> cells;
+  for (const auto& [name, value] : values) {
+    columns.push_back({name, true});
+    cells.push_back({value, false, true});
+  }
+  const auto printer = RecordPrinter::New(format, std::move(columns), output);
+  printer->Row(cells);
+  printer->Finish();
+}
+
+int RunStats(const StatsOptions& options) {
+  const Result<PrintFormat> format = ParsePrintFormat(options.format);
+  if (!format.ok()) return FailUsage(format.status());
+  Result<std::unique_ptr<Engine>> engine = OpenStore(options.store, Access::kRead);
+  if (!engine.ok()) return Fail(engine.status());
+  Output output(STDOUT_FILENO);
+  Print(ValuesOf((*engine)->GetMetrics()), *format, &output);
+  output.Flush();
+  return output.status().ok() ? static_cast<int>(kExitOk) : Fail(output.status());
+}
+
+}  // namespace
+
+void AddStats(CLI::App* app, Action* action) {
+  auto options = std::make_shared<StatsOptions>();
+  CLI::App* command = app->add_subcommand("stats", "Print the counters of the store");
+  command->add_option("--store", options->store, "Directory of the store")->required();
+  command->add_option("--format", options->format, "table (default), csv or jsonl");
+  command->footer("\nCounters of writes are those since this open, so they are near zero here; "
+                  "versions and bytes in use are the store's.");
+  command->callback([options, action] { *action = [options] { return RunStats(*options); }; });
+}
+
+}  // namespace cistern::tool

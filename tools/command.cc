@@ -1,0 +1,106 @@
+#include "tools/command.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+
+namespace cistern::tool {
+namespace {
+
+// The value of entity column `name` among "NAME=VALUE" texts.
+Result<std::string> ValueOf(std::string_view name, const std::vector<std::string_view>& pairs) {
+  for (const std::string_view pair : pairs) {
+    const size_t split = pair.find('=');
+    if (split != std::string_view::npos && pair.substr(0, split) == name) {
+      return std::string(pair.substr(split + 1));
+    }
+  }
+  return Status::InvalidArgument(fmt::format("--entity does not give '{}'", name));
+}
+
+}  // namespace
+
+void Complain(std::string_view message) { fmt::print(stderr, "cistern: {}\n", message); }
+
+int Fail(const Status& status) {
+  Complain(status.message());
+  return ExitCodeOf(status);
+}
+
+int FailUsage(const Status& status) {
+  Complain(status.message());
+  return kExitUsage;
+}
+
+Result<std::unique_ptr<Engine>> OpenStore(const std::string& directory, Access access) {
+  EngineOptions options;
+  options.create_if_missing = access == Access::kCreate;
+  options.read_only = access == Access::kRead;
+  Result<std::unique_ptr<Engine>> engine = Engine::Open(directory, options);
+  if (!engine.ok()) {
+    const Status& s = engine.status();
+    return Status(s.code(), fmt::format("cannot open the store {}: {}", directory, s.message()));
+  }
+  const RecoveryReport recovery = (*engine)->Recovery();
+  if (recovery.recovered_with_loss) {
+    Complain(fmt::format("acknowledged rows are missing from {}: journal sequences {} to {}",
+                         directory, recovery.lost_sequence_first, recovery.lost_sequence_last));
+  }
+  if (!recovery.clean) {
+    for (const std::string& note : recovery.notes) Complain(note);
+  }
+  return engine;
+}
+
+Result<std::vector<std::string>> SplitEntity(const TableSchema& schema,
+                                             const std::vector<std::string>& texts) {
+  if (schema.entity_columns.size() == 1) {
+    if (texts.size() != 1) return Status::InvalidArgument("--entity is given more than once");
+    return texts;
+  }
+  std::vector<std::string_view> pairs;
+  for (const std::string& text : texts) {
+    std::string_view rest = text;
+    while (texts.size() == 1 && rest.find(',') != std::string_view::npos) {
+      pairs.push_back(rest.substr(0, rest.find(',')));
+      rest.remove_prefix(rest.find(',') + 1);
+    }
+    pairs.push_back(rest);
+  }
+  std::vector<std::string> values;
+  std::string form;
+  for (const size_t column : schema.entity_columns) {
+    form += fmt::format("{}{}=...", form.empty() ? "" : ",", schema.columns[column].name);
+  }
+  for (const size_t column : schema.entity_columns) {
+    Result<std::string> value = ValueOf(schema.columns[column].name, pairs);
+    if (!value.ok()) {
+      return Status::InvalidArgument(
+          fmt::format("{}; table '{}' needs --entity {}", value.status().message(), schema.name,
+                      form));
+    }
+    values.push_back(std::move(*value));
+  }
+  if (pairs.size() != values.size()) {
+    return Status::InvalidArgument(
+        fmt::format("--entity names {} columns; table '{}' needs --entity {}", pairs.size(),
+                    schema.name, form));
+  }
+  return values;
+}
+
+Result<EntityKey> ParseEntity(const TableSchema& schema, const std::vector<std::string>& texts) {
+  CISTERN_ASSIGN_OR_RETURN(const std::vector<std::string> values, SplitEntity(schema, texts));
+  const std::vector<std::string_view> parts(values.begin(), values.end());
+  return EntityFromText(schema, parts);
+}
+
+Result<Durability> ParseDurability(std::string_view text) {
+  if (text == "synced") return Durability::kSynced;
+  if (text == "log") return Durability::kLog;
+  if (text == "memory") return Durability::kMemory;
+  return Status::InvalidArgument(
+      fmt::format("--durability '{}' is not one of synced, log, memory", text));
+}
+
+}  // namespace cistern::tool

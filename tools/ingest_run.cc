@@ -1,0 +1,141 @@
+#include "tools/ingest_run.h"
+
+#include <fmt/format.h>
+
+#include "tools/cell_text.h"
+#include "tools/interrupt.h"
+
+namespace cistern::tool {
+namespace {
+
+// Failures that one row may cause; the rows beside it can still be stored.
+bool IsOfARow(StatusCode code) {
+  return code == StatusCode::kInvalidArgument || code == StatusCode::kOutOfRange ||
+         code == StatusCode::kTooLarge;
+}
+
+}  // namespace
+
+IngestRun::IngestRun(std::shared_ptr<const TableSchema> schema, IngestSettings settings,
+                     Progress* progress)
+    : schema_(std::move(schema)),
+      settings_(std::move(settings)),
+      progress_(progress),
+      batch_(schema_) {}
+
+std::string_view IngestRun::RawOf(size_t row) const {
+  const size_t begin = row == 0 ? 0 : pending_[row - 1].raw_end;
+  return std::string_view(pending_raw_).substr(begin, pending_[row].raw_end - begin);
+}
+
+Status IngestRun::Reject(uint64_t line, std::string_view raw, const std::string& reason) {
+  ++totals_.rejected;
+  if (totals_.rejected <= settings_.reasons_shown_max) {
+    progress_->Clear();
+    settings_.complain(fmt::format("{}:{}: {}", name_, line, reason));
+    if (totals_.rejected == settings_.reasons_shown_max) {
+      settings_.complain("further lines go to the reject file unnamed; --reasons N names more");
+    }
+  }
+  CISTERN_RETURN_IF_ERROR(rejects_->Add(raw));
+  if (totals_.rejected <= settings_.rejected_max) return Status::Ok();
+  return Status::InvalidArgument(
+      fmt::format("more than {} lines were rejected; stopped at line {} of {}",
+                  settings_.rejected_max, line, name_));
+}
+
+Status IngestRun::TakeBad(const Record& record) {
+  const bool rest_of_line = in_long_line_;
+  in_long_line_ = record.raw_continues;
+  if (rest_of_line) return rejects_->Add(record.raw);
+  return Reject(record.line, record.raw, record.reason);
+}
+
+Status IngestRun::Take(const Record& record, RowMapper* mapper) {
+  if (const Status s = mapper->AddRow(record, &batch_); !s.ok()) {
+    return Reject(record.line, record.raw, s.message());
+  }
+  pending_raw_ += record.raw;
+  pending_.push_back({record.line, pending_raw_.size()});
+  if (batch_.row_count() >= settings_.batch_rows_max ||
+      batch_.byte_count() >= settings_.batch_bytes_max ||
+      pending_raw_.size() >= settings_.batch_bytes_max) {
+    return Flush();
+  }
+  return Status::Ok();
+}
+
+Status IngestRun::Flush() {
+  if (batch_.empty()) return Status::Ok();
+  const Status s = AppendRows(batch_, 0);
+  if (s.ok()) stored_to_line_ = pending_.back().line;
+  batch_.Clear();
+  pending_.clear();
+  pending_raw_.clear();
+  return s;
+}
+
+// All rows of `batch`, whose first is row `first` of batch_. A batch is taken whole or not at
+// all: when a row of it is refused, halves find out which.
+Status IngestRun::AppendRows(const RowBatch& batch, size_t first) {
+  const Status s = settings_.append(batch);
+  if (s.ok()) {
+    totals_.rows += batch.row_count();
+    return s;
+  }
+  if (!IsOfARow(s.code())) return s;
+  const size_t count = batch.row_count();
+  if (count == 1) return Reject(pending_[first].line, RawOf(first), s.message());
+  CISTERN_RETURN_IF_ERROR(AppendHalf(batch, 0, count / 2, first));
+  return AppendHalf(batch, count / 2, count, first);
+}
+
+Status IngestRun::AppendHalf(const RowBatch& batch, size_t begin, size_t end, size_t first) {
+  RowBatch half(schema_);
+  for (size_t row = begin; row < end; ++row) CISTERN_RETURN_IF_ERROR(CopyRow(batch, row, &half));
+  return AppendRows(half, first + begin);
+}
+
+Status IngestRun::Read(const std::string& name, Input* input, RecordReader* reader,
+                       RowMapper* mapper, RejectFile* rejects) {
+  name_ = name;
+  rejects_ = rejects;
+  stored_to_line_ = 0;
+  in_long_line_ = false;
+  Record record;
+  Status s;
+  bool reading = true;
+  while (reading && s.ok()) {
+    switch (reader->Next(&record)) {
+      case ReadOutcome::kRecord:
+        s = Take(record, mapper);
+        break;
+      case ReadOutcome::kBad:
+        s = TakeBad(record);
+        break;
+      case ReadOutcome::kIdle:  // nothing more for now: what came is stored meanwhile
+        s = Flush();
+        break;
+      case ReadOutcome::kFailed:
+        s = input->status();
+        break;
+      case ReadOutcome::kEnd:
+      case ReadOutcome::kInterrupted:
+        reading = false;
+        break;
+    }
+    if (batch_.empty()) {
+      progress_->Update(name, input->bytes_read(), input->size(), totals_.rows, totals_.rejected);
+      if (InterruptSignal() != 0) reading = false;
+    }
+  }
+  // Rows read before the input failed, or before too many lines were rejected, are good.
+  const Status flushed = Flush();
+  const Status kept = rejects->Flush();
+  if (s.ok()) s = flushed.ok() ? kept : flushed;
+  if (s.ok()) return s;
+  return {s.code(), fmt::format("{}; lines up to {} of {} are stored", s.message(),
+                                stored_to_line_, name)};
+}
+
+}  // namespace cistern::tool

@@ -1,0 +1,76 @@
+// IngestRun: records become rows, rows become batches, what cannot goes to the reject file.
+#ifndef CISTERN_TOOLS_INGEST_RUN_H_
+#define CISTERN_TOOLS_INGEST_RUN_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cistern/row_batch.h"
+#include "cistern/status.h"
+#include "tools/progress.h"
+#include "tools/record_reader.h"
+#include "tools/reject_file.h"
+#include "tools/row_mapper.h"
+
+namespace cistern::tool {
+
+struct IngestTotals {
+  uint64_t rows = 0;      // answered by the engine
+  uint64_t rejected = 0;  // lines in the reject file
+};
+
+struct IngestSettings {
+  size_t batch_rows_max = 1000;
+  size_t batch_bytes_max = 1024 * 1024;
+  uint64_t reasons_shown_max = 20;         // rejected lines that are named on standard error
+  uint64_t rejected_max = UINT64_MAX;      // stop beyond it
+  std::function<Status(const RowBatch&)> append;
+  std::function<void(const std::string&)> complain;  // prints one line for people
+};
+
+// Takes one input after another. One thread at a time.
+class IngestRun {
+ public:
+  IngestRun(std::shared_ptr<const TableSchema> schema, IngestSettings settings,
+            Progress* progress);
+
+  // Reads `input` to its end. OK when interrupted too: see InterruptSignal(). What was read
+  // before a failure is stored as far as the engine still takes it.
+  [[nodiscard]] Status Read(const std::string& name, Input* input, RecordReader* reader,
+                            RowMapper* mapper, RejectFile* rejects);
+
+  [[nodiscard]] const IngestTotals& totals() const { return totals_; }
+
+ private:
+  struct Pending {  // of the row at the same place in batch_
+    uint64_t line = 0;
+    size_t raw_end = 0;
+  };
+
+  Status Take(const Record& record, RowMapper* mapper);
+  Status Reject(uint64_t line, std::string_view raw, const std::string& reason);
+  Status TakeBad(const Record& record);
+  Status Flush();
+  Status AppendRows(const RowBatch& batch, size_t first);
+  Status AppendHalf(const RowBatch& batch, size_t begin, size_t end, size_t first);
+  [[nodiscard]] std::string_view RawOf(size_t row) const;
+
+  std::shared_ptr<const TableSchema> schema_;
+  IngestSettings settings_;
+  Progress* progress_;
+  IngestTotals totals_;
+  RowBatch batch_;
+  std::vector<Pending> pending_;
+  std::string pending_raw_;
+  std::string name_;
+  RejectFile* rejects_ = nullptr;
+  bool in_long_line_ = false;
+  uint64_t stored_to_line_ = 0;
+};
+
+}  // namespace cistern::tool
+
+#endif  // CISTERN_TOOLS_INGEST_RUN_H_

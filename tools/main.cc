@@ -1,0 +1,69 @@
+// cistern: the command line tool. docs/tool.md has the whole of it.
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <csignal>
+#include <exception>
+
+#include "tools/command.h"
+
+namespace cistern::tool {
+namespace {
+
+constexpr char kFooter[] = R"(
+Examples:
+  cistern create --store /data/cistern --schema air.cql
+  cistern ingest --store /data/cistern --table air --null NA air-2024.csv
+  tail -f readings.jsonl | cistern ingest --store /data/cistern --table air --format jsonl -
+  cistern scan --store /data/cistern --table air --entity Dongsi --from 2024-01-01 --to 2024-02-01
+  cistern buckets --store /data/cistern
+
+Exit codes:
+  0  done
+  1  done, but lines were rejected, or verify found problems
+  2  the command line, schema, mapping, table or column name is wrong
+  3  the store cannot be used: missing, locked, too new, damaged, read-only
+  4  a write failed: no space, an I/O error, out of memory
+  5  a mistake inside cistern
+  130, 143  ended by SIGINT or SIGTERM, after what was read was stored)";
+
+int Run(int argc, char** argv) {
+  CLI::App app{"Cistern keeps sensor rows in time buckets, as Cassandra partitions them.",
+               "cistern"};
+  app.set_version_flag("--version", "cistern " CISTERN_VERSION);
+  app.require_subcommand(1);
+  app.footer(kFooter);
+  Action action;
+  AddCreate(&app, &action);
+  AddIngest(&app, &action);
+  AddScan(&app, &action);
+  AddDelete(&app, &action);
+  AddTables(&app, &action);
+  AddBuckets(&app, &action);
+  AddStats(&app, &action);
+  AddVerify(&app, &action);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    if (e.get_exit_code() == 0) return app.exit(e);
+    const auto chosen = app.get_subcommands();
+    Complain(fmt::format("{}; see cistern {}--help", e.what(),
+                         chosen.empty() ? "" : chosen.front()->get_name() + " "));
+    return kExitUsage;
+  }
+  // A reader that had enough is noticed where it is written to.
+  std::signal(SIGPIPE, SIG_IGN);
+  return action();
+}
+
+}  // namespace
+}  // namespace cistern::tool
+
+int main(int argc, char** argv) {
+  try {
+    return cistern::tool::Run(argc, argv);
+  } catch (const std::exception& e) {  // out of memory, or a mistake in how we use a library
+    cistern::tool::Complain(e.what());
+    return cistern::tool::kExitInternal;
+  }
+}

@@ -1,0 +1,318 @@
+#include "tools/row_mapper.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "tools/cell_text.h"
+
+namespace cistern::tool {
+namespace {
+
+std::string Lower(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return lower;
+}
+
+template <typename Names>
+std::string Join(const Names& names) {
+  std::string joined;
+  for (const auto& name : names) {
+    if (!joined.empty()) joined += ", ";
+    joined += name;
+  }
+  return joined;
+}
+
+bool IsDerived(const ColumnSpec& column) {
+  return column.role == ColumnRole::kBucket || column.role == ColumnRole::kSplit;
+}
+
+}  // namespace
+
+Result<RowMapper> RowMapper::Make(std::shared_ptr<const TableSchema> schema,
+                                  const MappingOptions& options,
+                                  const std::optional<std::string>& stem) {
+  RowMapper mapper;
+  mapper.schema_ = std::move(schema);
+  mapper.options_ = options;
+  mapper.taken_.assign(mapper.schema_->columns.size(), false);
+  mapper.ignored_.insert(options.ignores.begin(), options.ignores.end());
+  for (const std::string& text : options.maps) {
+    CISTERN_RETURN_IF_ERROR(mapper.AddMap(text, stem));
+  }
+  for (const std::string& text : options.sets) {
+    CISTERN_RETURN_IF_ERROR(mapper.AddSet(text, stem));
+  }
+  mapper.AddDefaults();
+  mapper.cells_.assign(mapper.sources_.size(), nullptr);
+  return mapper;
+}
+
+Status RowMapper::AddMap(const std::string& text, const std::optional<std::string>& stem) {
+  // A source may hold '=', a column's name hardly: the last one splits.
+  const size_t split = text.rfind('=');
+  if (split == std::string::npos || split == 0) {
+    return Status::InvalidArgument(
+        fmt::format("--map '{}' is not SOURCE=COLUMN or '{{a}}-{{b}}=COLUMN'", text));
+  }
+  const std::string_view source = std::string_view(text).substr(0, split);
+  CISTERN_ASSIGN_OR_RETURN(const size_t column,
+                           TargetColumn(std::string_view(text).substr(split + 1), "--map"));
+  if (source.find('{') == std::string_view::npos) {
+    Source& s = sources_[SourceNamed(source)];
+    s.columns.push_back(column);
+    s.needed = true;
+    return Status::Ok();
+  }
+  CISTERN_ASSIGN_OR_RETURN(std::vector<Piece> pieces, ParseTemplate(source, stem, true));
+  templates_.push_back({column, std::move(pieces)});
+  return Status::Ok();
+}
+
+Status RowMapper::AddSet(const std::string& text, const std::optional<std::string>& stem) {
+  const size_t split = text.find('=');
+  if (split == std::string::npos || split == 0) {
+    return Status::InvalidArgument(fmt::format("--set '{}' is not COLUMN=VALUE", text));
+  }
+  CISTERN_ASSIGN_OR_RETURN(const size_t column,
+                           TargetColumn(std::string_view(text).substr(0, split), "--set"));
+  CISTERN_ASSIGN_OR_RETURN(const std::vector<Piece> pieces,
+                           ParseTemplate(std::string_view(text).substr(split + 1), stem, false));
+  Constant constant{column, {}};
+  for (const Piece& piece : pieces) constant.text += piece.literal;
+  constants_.push_back(std::move(constant));
+  return Status::Ok();
+}
+
+// Columns that neither --map nor --set fill take the source of their own name.
+void RowMapper::AddDefaults() {
+  for (size_t i = 0; i < schema_->columns.size(); ++i) {
+    const ColumnSpec& column = schema_->columns[i];
+    if (IsDerived(column) || taken_[i] || ignored_.contains(column.name)) continue;
+    // A source that --map took elsewhere feeds that column alone.
+    const auto known = by_name_.find(column.name);
+    if (known != by_name_.end() && !sources_[known->second].columns.empty()) continue;
+    const size_t source = SourceNamed(column.name);
+    sources_[source].columns.push_back(i);
+    by_lower_name_.emplace(column.name, source);
+  }
+  const size_t time = schema_->time_column();
+  if (!taken_[time] && !by_name_.contains(kTimestampCell)) {
+    const size_t source = SourceNamed(kTimestampCell);
+    sources_[source].columns.push_back(time);
+  }
+  if (!by_name_.contains(kMeasurementCell)) ignored_.insert(std::string(kMeasurementCell));
+}
+
+Result<size_t> RowMapper::TargetColumn(std::string_view name, std::string_view option) {
+  std::optional<size_t> column = schema_->FindColumn(name);
+  if (!column) column = schema_->FindColumn(Lower(name));
+  if (!column) {
+    return Status::InvalidArgument(fmt::format("{}: table '{}' has no column '{}'; it has {}",
+                                               option, schema_->name, name, ColumnNames()));
+  }
+  if (IsDerived(schema_->columns[*column])) {
+    return Status::InvalidArgument(
+        fmt::format("{}: column '{}' is derived from the row and cannot be set", option, name));
+  }
+  if (taken_[*column]) {
+    return Status::InvalidArgument(
+        fmt::format("{}: column '{}' is given by two options", option, name));
+  }
+  taken_[*column] = true;
+  return *column;
+}
+
+Result<std::vector<RowMapper::Piece>> RowMapper::ParseTemplate(
+    std::string_view text, const std::optional<std::string>& stem, bool sources_allowed) {
+  std::vector<Piece> pieces(1);
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    const bool twice = i + 1 < text.size() && text[i + 1] == c;
+    if ((c == '{' || c == '}') && twice) {
+      pieces.back().literal += c;
+      ++i;
+      continue;
+    }
+    if (c != '{') {
+      pieces.back().literal += c;
+      continue;
+    }
+    const size_t end = text.find('}', i);
+    if (end == std::string_view::npos) {
+      return Status::InvalidArgument(
+          fmt::format("'{}': '{{' without '}}'; write '{{{{' for the character itself", text));
+    }
+    const std::string_view name = text.substr(i + 1, end - i - 1);
+    i = end;
+    if (name == "stem") {
+      if (!stem) {
+        return Status::InvalidArgument(
+            "{stem} is the file's name, and standard input has none; give it by --stem NAME");
+      }
+      pieces.back().literal += *stem;
+    } else if (!sources_allowed) {
+      return Status::InvalidArgument(
+          fmt::format("--set knows {{stem}} alone, not '{{{}}}'; --map takes cells", name));
+    } else {
+      const size_t source = SourceNamed(name);
+      sources_[source].needed = true;
+      pieces.back().source = source;
+      pieces.emplace_back();
+    }
+  }
+  return pieces;
+}
+
+size_t RowMapper::SourceNamed(std::string_view name) {
+  const auto it = by_name_.find(name);
+  if (it != by_name_.end()) return it->second;
+  sources_.push_back({std::string(name), {}, false});
+  by_name_.emplace(std::string(name), sources_.size() - 1);
+  return sources_.size() - 1;
+}
+
+std::optional<size_t> RowMapper::Find(std::string_view name) const {
+  if (ignored_.contains(name)) return kIgnored;
+  if (const auto it = by_name_.find(name); it != by_name_.end()) return it->second;
+  // CQL names without quotes know no case, so TEMP is column temp.
+  if (const auto it = by_lower_name_.find(Lower(name)); it != by_lower_name_.end()) {
+    return it->second;
+  }
+  return std::nullopt;
+}
+
+std::string RowMapper::ColumnNames() const {
+  std::vector<std::string_view> names;
+  for (const ColumnSpec& column : schema_->columns) {
+    if (!IsDerived(column)) names.push_back(column.name);
+  }
+  return Join(names);
+}
+
+Status RowMapper::Unknown(std::string_view name) const {
+  const std::string_view shown = name.substr(0, 80);
+  const std::optional<size_t> column = schema_->FindColumn(name);
+  if (column && IsDerived(schema_->columns[*column])) {
+    return Status::InvalidArgument(
+        fmt::format("column '{}' is derived from the row and cannot be set; leave it out with "
+                    "--ignore '{}'", shown, shown));
+  }
+  return Status::InvalidArgument(fmt::format(
+      "table '{}' has no column '{}'; it has {}; rename with --map '{}=COLUMN' or leave it out "
+      "with --ignore '{}'", schema_->name, shown, ColumnNames(), shown, shown));
+}
+
+Status RowMapper::BindHeader(const std::vector<std::string>& names) {
+  has_header_ = true;
+  positions_.clear();
+  std::vector<bool> seen(sources_.size(), false);
+  for (const std::string& name : names) {
+    const std::optional<size_t> source = Find(name);
+    if (!source) return Unknown(name);
+    if (*source != kIgnored) {
+      if (seen[*source]) {
+        return Status::InvalidArgument(fmt::format("the header names column '{}' twice", name));
+      }
+      seen[*source] = true;
+    }
+    positions_.push_back(*source);
+  }
+  std::vector<bool> filled = taken_;
+  for (size_t i = 0; i < sources_.size(); ++i) {
+    if (sources_[i].needed && !seen[i]) {
+      return Status::InvalidArgument(fmt::format("--map names column '{}' and the header has {}",
+                                                 sources_[i].name, Join(names)));
+    }
+    if (!seen[i]) continue;
+    for (const size_t column : sources_[i].columns) filled[column] = true;
+  }
+  for (size_t i = 0; i < schema_->columns.size(); ++i) {
+    const ColumnRole role = schema_->columns[i].role;
+    if (filled[i] || (role != ColumnRole::kEntity && role != ColumnRole::kClustering)) continue;
+    return Status::InvalidArgument(fmt::format(
+        "nothing gives the key column '{}'; the header has {}; use --map or --set",
+        schema_->columns[i].name, Join(names)));
+  }
+  return Status::Ok();
+}
+
+Status RowMapper::GatherCells(const Record& record) {
+  std::fill(cells_.begin(), cells_.end(), nullptr);
+  if (has_header_) {
+    if (record.cells.size() != positions_.size()) {
+      return Status::InvalidArgument(fmt::format("{} cells where the header has {}",
+                                                 record.cells.size(), positions_.size()));
+    }
+    for (size_t i = 0; i < positions_.size(); ++i) {
+      if (positions_[i] != kIgnored) cells_[positions_[i]] = &record.cells[i];
+    }
+    return Status::Ok();
+  }
+  for (const Cell& cell : record.cells) {
+    const std::optional<size_t> source = Find(cell.name);
+    if (!source) return Unknown(cell.name);
+    if (*source == kIgnored) continue;
+    if (cells_[*source] != nullptr) {
+      return Status::InvalidArgument(fmt::format("'{}' is given twice", cell.name));
+    }
+    cells_[*source] = &cell;
+  }
+  return Status::Ok();
+}
+
+bool RowMapper::IsMissing(const Cell& cell) const {
+  if (cell.form == CellForm::kNull) return true;
+  if (cell.form == CellForm::kQuoted) return false;
+  if (cell.form == CellForm::kBare && cell.text.empty()) return true;
+  return std::find(options_.null_tokens.begin(), options_.null_tokens.end(), cell.text) !=
+         options_.null_tokens.end();
+}
+
+Status RowMapper::SetCell(size_t column, const Cell& cell, RowBatch* batch) const {
+  if (!IsMissing(cell)) return SetCellFromText(column, cell.text, options_.time, batch);
+  if (!options_.null_deletes || schema_->columns[column].role != ColumnRole::kRegular) {
+    return Status::Ok();
+  }
+  return batch->SetNull(column);
+}
+
+Status RowMapper::SetTemplate(const Template& t, RowBatch* batch) {
+  joined_.clear();
+  for (const Piece& piece : t.pieces) {
+    joined_ += piece.literal;
+    if (!piece.source) continue;
+    const Cell* cell = cells_[*piece.source];
+    if (cell == nullptr) return Status::Ok();
+    if (IsMissing(*cell)) return SetCell(t.column, *cell, batch);
+    joined_ += cell->text;
+  }
+  return SetCellFromText(t.column, joined_, options_.time, batch);
+}
+
+Status RowMapper::AddRow(const Record& record, RowBatch* batch) {
+  CISTERN_RETURN_IF_ERROR(GatherCells(record));
+  batch->BeginRow();
+  Status s;
+  for (size_t i = 0; i < sources_.size() && s.ok(); ++i) {
+    if (cells_[i] == nullptr) continue;
+    for (const size_t column : sources_[i].columns) {
+      s = SetCell(column, *cells_[i], batch);
+      if (!s.ok()) break;
+    }
+  }
+  for (size_t i = 0; i < templates_.size() && s.ok(); ++i) s = SetTemplate(templates_[i], batch);
+  for (size_t i = 0; i < constants_.size() && s.ok(); ++i) {
+    s = SetCellFromText(constants_[i].column, constants_[i].text, options_.time, batch);
+  }
+  if (s.ok() && options_.ttl_s) s = batch->SetTtl(*options_.ttl_s);
+  if (s.ok()) s = batch->EndRow();
+  if (!s.ok()) batch->DropRow();
+  return s;
+}
+
+}  // namespace cistern::tool

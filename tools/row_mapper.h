@@ -1,0 +1,105 @@
+// RowMapper: which cell of a record becomes which column of a table.
+#ifndef CISTERN_TOOLS_ROW_MAPPER_H_
+#define CISTERN_TOOLS_ROW_MAPPER_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cistern/result.h"
+#include "cistern/row_batch.h"
+#include "cistern/schema.h"
+#include "tools/record_reader.h"
+#include "tools/time_text.h"
+
+namespace cistern::tool {
+
+struct MappingOptions {
+  std::vector<std::string> maps;     // "SOURCE=COLUMN" or "{a}-{b}=COLUMN"
+  std::vector<std::string> sets;     // "COLUMN=VALUE", with {stem}
+  std::vector<std::string> ignores;  // source names to leave out
+  std::vector<std::string> null_tokens;
+  bool null_deletes = false;         // missing cells delete instead of being absent
+  std::optional<uint32_t> ttl_s;
+  TimeFormat time;
+};
+
+// Made once for each input. One thread at a time.
+class RowMapper {
+ public:
+  // `stem` stands for {stem}; nullopt when it is not known (standard input), then using it is
+  // an error. kInvalidArgument names the option and what there is to choose from.
+  [[nodiscard]] static Result<RowMapper> Make(std::shared_ptr<const TableSchema> schema,
+                                              const MappingOptions& options,
+                                              const std::optional<std::string>& stem);
+
+  // For formats with a header: cell i of every record is called names[i].
+  [[nodiscard]] Status BindHeader(const std::vector<std::string>& names);
+
+  // Appends one row to `batch`, or nothing: kInvalidArgument, kOutOfRange, kTooLarge say why.
+  [[nodiscard]] Status AddRow(const Record& record, RowBatch* batch);
+
+ private:
+  // A named part of the input and the columns that take it as it is.
+  struct Source {
+    std::string name;
+    std::vector<size_t> columns;
+    bool needed = false;  // by --map: its absence from a header is an error
+  };
+  struct Piece {
+    std::string literal;
+    std::optional<size_t> source;
+  };
+  struct Template {
+    size_t column = 0;
+    std::vector<Piece> pieces;
+  };
+  struct Constant {
+    size_t column = 0;
+    std::string text;
+  };
+  static constexpr size_t kIgnored = SIZE_MAX;
+
+  RowMapper() = default;
+  Status AddMap(const std::string& text, const std::optional<std::string>& stem);
+  Status AddSet(const std::string& text, const std::optional<std::string>& stem);
+  void AddDefaults();
+  Result<size_t> TargetColumn(std::string_view name, std::string_view option);
+  Result<std::vector<Piece>> ParseTemplate(std::string_view text,
+                                           const std::optional<std::string>& stem,
+                                           bool sources_allowed);
+  size_t SourceNamed(std::string_view name);
+  // The source that a name of the input stands for; kIgnored; nullopt when unknown.
+  std::optional<size_t> Find(std::string_view name) const;
+  Status Unknown(std::string_view name) const;
+  std::string ColumnNames() const;
+
+  Status GatherCells(const Record& record);
+  bool IsMissing(const Cell& cell) const;
+  Status SetCell(size_t column, const Cell& cell, RowBatch* batch) const;
+  Status SetTemplate(const Template& t, RowBatch* batch);
+
+  std::shared_ptr<const TableSchema> schema_;
+  MappingOptions options_;
+  std::vector<Source> sources_;
+  std::map<std::string, size_t, std::less<>> by_name_;
+  std::map<std::string, size_t, std::less<>> by_lower_name_;  // columns by their own name only
+  std::set<std::string, std::less<>> ignored_;
+  std::vector<bool> taken_;  // by column: a --map or --set fills it
+  std::vector<Template> templates_;
+  std::vector<Constant> constants_;
+
+  bool has_header_ = false;
+  std::vector<size_t> positions_;    // by cell: source or kIgnored
+  std::vector<const Cell*> cells_;   // by source, of the record at hand
+  std::string joined_;
+};
+
+}  // namespace cistern::tool
+
+#endif  // CISTERN_TOOLS_ROW_MAPPER_H_
