@@ -66,10 +66,11 @@ Bucketer::Bucketer(const TableSchema& schema)
   reciprocal_ = std::numeric_limits<uint64_t>::max() / step_ticks_;
 }
 
-int64_t Bucketer::CalendarStart(int64_t day_start_s) const {
-  const CivilDate date = CivilFromDays(FloorDiv(day_start_s, kSecondsPerDay));
+int64_t Bucketer::CalendarStart(int64_t s) const {
+  const int64_t days = FloorDiv(s, kSecondsPerDay);
+  const CivilDate date = CivilFromDays(days);
   if (unit_ == BucketUnit::kYear) return YearStart(date.year);
-  return DaysFromCivil(date.year, date.month, 1) * kSecondsPerDay;
+  return (days - date.day + 1) * kSecondsPerDay;
 }
 
 int64_t Bucketer::StartOfSecond(int64_t s) const {

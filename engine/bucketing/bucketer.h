@@ -62,7 +62,7 @@ class Bucketer {
   [[nodiscard]] int64_t max_s() const { return max_s_; }
 
  private:
-  [[nodiscard]] int64_t CalendarStart(int64_t day_start_s) const;
+  [[nodiscard]] int64_t CalendarStart(int64_t s) const;
 
   // offset_ticks / step_ticks_ by multiplication: the estimate is right or one too low.
   [[nodiscard]] uint64_t StepsSinceBase(uint64_t offset_ticks) const {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 
 #include "cistern/limits.h"
 #include "lib/base/coding.h"
@@ -96,6 +97,14 @@ bool IsUtf8(std::string_view bytes) {
   const auto* p = reinterpret_cast<const uint8_t*>(bytes.data());
   const uint8_t* const end = p + bytes.size();
   while (p < end) {
+    if (end - p >= 8) {  // eight ASCII characters at a time: what sensors send
+      uint64_t eight = 0;
+      std::memcpy(&eight, p, sizeof(eight));
+      if ((eight & 0x8080808080808080u) == 0) {
+        p += 8;
+        continue;
+      }
+    }
     const uint8_t lead = *p++;
     if (lead < 0x80) continue;
     int more = 0;
