@@ -1,0 +1,19 @@
+// What a fuzzer, or a replay of its corpus, does with one input. Each ends the process if
+// a decoder breaks its promise; damage that a decoder reports is fine.
+#ifndef CISTERN_TESTS_FUZZ_DECODER_TARGETS_H_
+#define CISTERN_TESTS_FUZZ_DECODER_TARGETS_H_
+
+#include <string_view>
+
+namespace cistern {
+
+// First byte: which of three schemas; the rest: a page without its checksum, which is
+// added. What decodes is encoded again and must decode to the same.
+void FuzzPage(std::string_view input);
+
+// A segment header without its checksum, in the same way.
+void FuzzHeader(std::string_view input);
+
+}  // namespace cistern
+
+#endif  // CISTERN_TESTS_FUZZ_DECODER_TARGETS_H_
