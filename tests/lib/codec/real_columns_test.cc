@@ -1,6 +1,6 @@
 // Columns of real recordings through the codecs: every bit comes back, and what a value
 // takes is printed. The files are in CISTERN_SHARED_DIR, else in ../shared beside the
-// sources; where they are absent the test says so and is skipped.
+// sources; where they are absent the test says so.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -167,11 +167,16 @@ TEST(RealColumns, ComeBackBitForBit) {
   const fs::path dir = DataDir();
   const std::map<std::string, size_t> sizes = ReadManifest(dir);
   if (sizes.empty()) {
-    GTEST_SKIP() << "NOTE: the real recordings are absent (no " << (dir / "MANIFEST.tsv").string()
-                 << "); set CISTERN_SHARED_DIR to the folder that holds data/";
+    // A plain clone has no recordings; the continuous integration must have them.
+    std::printf("NOTE: the real recordings are absent: no %s. Set CISTERN_SHARED_DIR to the "
+                "folder that holds data/.\n",
+                (dir / "MANIFEST.tsv").c_str());
+    const char* ci = std::getenv("CI");
+    EXPECT_STRNE(ci != nullptr ? ci : "", "true") << "the recordings must be there";
+    return;
   }
-  std::printf("%-68s %6s %7s %7s %7s\n", "column, bits per value in pages of", "values", "60", "360",
-              "1024");
+  std::printf("%-68s %6s %7s %7s %7s\n", "column, bits per value in pages of", "values", "60",
+              "360", "1024");
   for (const Source& source : kSources) {
     SCOPED_TRACE(source.file);
     const auto size = sizes.find(source.file);

@@ -90,7 +90,8 @@ TEST(Golden, BytesAreTheSameForEveryCompiler) {
     c[4].AppendFixed(std::bit_cast<int64_t>(level));
     c[5].AppendFixed(std::bit_cast<int64_t>(static_cast<double>(steps.Below(90'000)) / 1000));
     c[6].AppendFixed(std::bit_cast<int64_t>(static_cast<double>(static_cast<float>(level))));
-    c[7].AppendFixed(std::bit_cast<int64_t>(i % 50 == 7 ? -0.0 : 0.0625 * static_cast<double>(steps.Below(9))));
+    const double scaled = i % 50 == 7 ? -0.0 : 0.0625 * static_cast<double>(steps.Below(9));
+    c[7].AppendFixed(std::bit_cast<int64_t>(scaled));
     c[8].AppendFixed(std::bit_cast<uint32_t>(static_cast<float>(steps.Below(9999)) / 100));
     c[9].AppendFixed(std::bit_cast<uint32_t>(static_cast<float>(level)));
     c[10].AppendFixed(i % 90 == 3 ? steps.Below(uint64_t{1} << 31) << 20 : steps.Below(50));
