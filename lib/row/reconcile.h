@@ -22,11 +22,12 @@
 namespace cistern {
 
 // Base of each boot's provisional timestamps: effective write timestamp =
-// base_us[boot] + write_us. Index 0 is unused.
+// base_us[boot] + write_us. Index 0 is unused; 0 means that the boot's base is not known yet.
 using BootBases = std::vector<int64_t>;
 
 // Turns provisional versions into ordinary ones, in place. Versions of a boot
-// without a base keep their place in time by base 0 and are never the newest.
+// without a base keep their place in time by base 0 and are never the newest; their
+// second of expiry is not known either, so they do not expire. `rows` may be null.
 void ResolveBoots(const BootBases& bases, VersionColumns* rows, std::span<RangeDelete> deletes);
 
 // Largest write timestamp of the deletes that cover `event_time`; INT64_MIN if none.
@@ -55,15 +56,20 @@ class RowMerger {
   [[nodiscard]] std::optional<VersionRef> winner(size_t k) const { return winners_[k]; }
 
  private:
+  [[nodiscard]] bool MergeOne(const VersionRef& version, int64_t deleted_up_to, int64_t now_s);
+
   const TableSchema& schema_;
   std::vector<size_t> columns_;
+  std::vector<size_t> others_;  // regular columns that are not in columns_
   std::vector<std::optional<VersionRef>> winners_;
 };
 
 // Which of the resolved versions of one clustering key must be kept when segments are
 // merged: drops a version when every cell of it (liveness included) is shadowed by a
 // kept version or deletion, whatever the time. Expired versions that still shadow are
-// kept. keep[i] answers for versions[i].
+// kept; of equal versions the first is. What shadows is a maximum over all cells of the
+// key, so leaving out what is below a kept one changes no result, whatever versions of
+// the key exist elsewhere. keep[i] answers for versions[i].
 void KeepUnshadowed(const TableSchema& schema, std::span<const VersionRef> versions,
                     int64_t deleted_up_to, std::vector<bool>* keep);
 

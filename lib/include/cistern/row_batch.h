@@ -88,14 +88,26 @@ class CISTERN_EXPORT RowBatch {
   [[nodiscard]] const CellState* states(size_t row) const { return states_.data() + row * width_; }
 
  private:
+  friend class RowBatchFiller;  // rows that were checked before they were stored
   static constexpr uint32_t kTtlDefault = UINT32_MAX;
-  [[nodiscard]] Status CheckTarget(size_t column, Lane lane) const;
-  void Place(size_t column, int64_t slot, CellState state);
+  [[nodiscard]] Status Fail(Status status);
+  [[nodiscard]] Status CheckTarget(size_t column);
+  [[nodiscard]] Status CheckRow(size_t row) const;
+  [[nodiscard]] Status CheckColumns(std::span<const size_t> columns,
+                                    std::span<const ColumnData* const> data) const;
+  void AddColumn(size_t column, const ColumnData& data);
+  void Place(size_t column, int64_t slot, CellState state) {
+    const size_t cell = row_count_ * width_ + column;
+    slots_[cell] = slot;
+    states_[cell] = state;
+  }
+  void Truncate(size_t rows, size_t heap_bytes);
 
   std::shared_ptr<const TableSchema> schema_;
   size_t width_ = 0;
   size_t row_count_ = 0;
   bool open_ = false;           // between BeginRow and EndRow
+  size_t row_heap_start_ = 0;   // of the open row
   Status row_status_;           // first error of the open row
   std::vector<int64_t> slots_;  // fixed value, or heap offset << 32 | length
   std::vector<CellState> states_;

@@ -1,0 +1,371 @@
+#include "cistern/row_batch.h"
+
+#include <bit>
+#include <utility>
+
+#include "cistern/limits.h"
+#include "lib/cql/wire_value.h"
+#include "lib/row/value_check.h"
+
+namespace cistern {
+
+namespace {
+
+bool IsKey(ColumnRole role) {
+  return role == ColumnRole::kEntity || role == ColumnRole::kClustering;
+}
+
+Status TooLarge(const char* what, size_t bytes, size_t limit) {
+  return Status::TooLarge(std::string(what) + " has " + std::to_string(bytes) +
+                          " bytes; the limit is " + std::to_string(limit));
+}
+
+}  // namespace
+
+RowBatch::RowBatch(std::shared_ptr<const TableSchema> schema)
+    : schema_(std::move(schema)), width_(schema_->columns.size()) {}
+
+void RowBatch::BeginRow(RowKind kind) {
+  DropRow();
+  slots_.resize(slots_.size() + width_, 0);
+  states_.resize(states_.size() + width_, CellState::kAbsent);
+  kinds_.push_back(kind);
+  if (!ttls_.empty()) ttls_.push_back(kTtlDefault);
+  row_heap_start_ = heap_.size();
+  open_ = true;
+}
+
+void RowBatch::Truncate(size_t rows, size_t heap_bytes) {
+  slots_.resize(rows * width_);
+  states_.resize(rows * width_);
+  kinds_.resize(rows);
+  if (ttls_.size() > rows) ttls_.resize(rows);
+  heap_.resize(heap_bytes);
+  row_count_ = rows;
+}
+
+void RowBatch::DropRow() {
+  if (!open_) return;
+  Truncate(row_count_, row_heap_start_);
+  open_ = false;
+  row_status_ = Status::Ok();
+}
+
+Status RowBatch::Fail(Status status) {
+  if (row_status_.ok()) row_status_ = status;
+  return status;
+}
+
+Status RowBatch::CheckTarget(size_t column) {
+  if (!open_) return Status::InvalidArgument("no row is open: call BeginRow first");
+  if (column >= width_) {
+    return Status::InvalidArgument("table '" + schema_->name + "' has no column number " +
+                                   std::to_string(column));
+  }
+  const ColumnSpec& spec = schema_->columns[column];
+  if (spec.role == ColumnRole::kBucket || spec.role == ColumnRole::kSplit) {
+    return InColumn(spec, Status::InvalidArgument("is derived from the row and cannot be set"));
+  }
+  return Status::Ok();
+}
+
+Status RowBatch::SetInt(size_t column, int64_t value) {
+  if (Status s = CheckTarget(column); !s.ok()) return Fail(std::move(s));
+  const ColumnSpec& spec = schema_->columns[column];
+  switch (spec.type.kind) {
+    case CqlType::kBigint:
+    case CqlType::kTimestamp:
+      break;
+    case CqlType::kBoolean:
+    case CqlType::kTinyint:
+    case CqlType::kSmallint:
+    case CqlType::kInt:
+    case CqlType::kDate:
+    case CqlType::kTime:
+      if (Status s = CheckFixed(spec.type, value); !s.ok()) return Fail(InColumn(spec, s));
+      break;
+    default:
+      return Fail(InColumn(
+          spec, Status::InvalidArgument("is " + spec.type.ToCql() + " and takes no integer")));
+  }
+  Place(column, value, CellState::kValue);
+  return Status::Ok();
+}
+
+Status RowBatch::SetDouble(size_t column, double value) {
+  if (Status s = CheckTarget(column); !s.ok()) return Fail(std::move(s));
+  const ColumnSpec& spec = schema_->columns[column];
+  if (spec.type.kind == CqlType::kDouble) {
+    Place(column, std::bit_cast<int64_t>(value), CellState::kValue);
+    return Status::Ok();
+  }
+  if (spec.type.kind == CqlType::kFloat) {
+    Place(column, std::bit_cast<uint32_t>(static_cast<float>(value)), CellState::kValue);
+    return Status::Ok();
+  }
+  return Fail(InColumn(spec, Status::InvalidArgument("is " + spec.type.ToCql() +
+                                                     " and takes no floating-point number")));
+}
+
+Status RowBatch::SetFloat(size_t column, float value) {
+  if (Status s = CheckTarget(column); !s.ok()) return Fail(std::move(s));
+  if (schema_->columns[column].type.kind == CqlType::kFloat) {
+    Place(column, std::bit_cast<uint32_t>(value), CellState::kValue);
+    return Status::Ok();
+  }
+  return SetDouble(column, static_cast<double>(value));
+}
+
+Status RowBatch::SetBytes(size_t column, std::string_view value) {
+  if (Status s = CheckTarget(column); !s.ok()) return Fail(std::move(s));
+  const ColumnSpec& spec = schema_->columns[column];
+  if (spec.type.lane() != Lane::kBytes) {
+    return Fail(
+        InColumn(spec, Status::InvalidArgument("is " + spec.type.ToCql() + " and takes no bytes")));
+  }
+  if (value.size() > limits::kCellBytesMax) {
+    return Fail(InColumn(spec, TooLarge("the value", value.size(), limits::kCellBytesMax)));
+  }
+  const size_t row_bytes = heap_.size() - row_heap_start_ + value.size();
+  if (row_bytes > limits::kRowBytesMax) {
+    return Fail(InColumn(spec, TooLarge("the row", row_bytes, limits::kRowBytesMax)));
+  }
+  if (Status s = CheckWireBytes(spec.type, value); !s.ok()) return Fail(InColumn(spec, s));
+  const uint64_t offset = heap_.size();
+  heap_.append(value);
+  Place(column, static_cast<int64_t>(offset << 32 | value.size()), CellState::kValue);
+  return Status::Ok();
+}
+
+Status RowBatch::SetNull(size_t column) {
+  if (Status s = CheckTarget(column); !s.ok()) return Fail(std::move(s));
+  const ColumnSpec& spec = schema_->columns[column];
+  if (IsKey(spec.role)) {
+    return Fail(InColumn(spec, Status::InvalidArgument("is part of the key and cannot be null")));
+  }
+  Place(column, 0, CellState::kNull);
+  return Status::Ok();
+}
+
+Status RowBatch::SetTtl(uint32_t seconds) {
+  if (!open_) return Fail(Status::InvalidArgument("no row is open: call BeginRow first"));
+  if (seconds > limits::kTtlSecondsMax) {
+    return Fail(Status::OutOfRange("a TTL of " + std::to_string(seconds) +
+                                   " s is beyond the limit of " +
+                                   std::to_string(limits::kTtlSecondsMax) + " s"));
+  }
+  if (kinds_.back() == RowKind::kDeleteRow) {
+    return Fail(Status::InvalidArgument("a row deletion takes no TTL"));
+  }
+  if (ttls_.empty()) ttls_.assign(row_count_ + 1, kTtlDefault);
+  ttls_[row_count_] = seconds;
+  return Status::Ok();
+}
+
+// Whether `row` is complete: every key column set, what its kind demands, keys and row
+// within their limits.
+Status RowBatch::CheckRow(size_t row) const {
+  const int64_t* const row_slots = slots(row);
+  const CellState* const row_states = states(row);
+  const auto key_bytes = [&](const std::vector<size_t>& columns, size_t* total) -> Status {
+    for (const size_t c : columns) {
+      if (row_states[c] != CellState::kValue) {
+        return InColumn(schema_->columns[c],
+                        Status::InvalidArgument("is part of the key and must be set"));
+      }
+      *total += KeyPartBytes(schema_->columns[c].type, row_slots[c] & 0xffffffff);
+    }
+    return Status::Ok();
+  };
+  size_t entity_bytes = 0;
+  size_t clustering_bytes = 0;
+  CISTERN_RETURN_IF_ERROR(key_bytes(schema_->entity_columns, &entity_bytes));
+  CISTERN_RETURN_IF_ERROR(key_bytes(schema_->clustering_columns, &clustering_bytes));
+  if (entity_bytes > limits::kEntityKeyBytesMax) {
+    return TooLarge("the entity key", entity_bytes, limits::kEntityKeyBytesMax);
+  }
+  if (clustering_bytes > limits::kClusteringKeyBytesMax) {
+    return TooLarge("the clustering key", clustering_bytes, limits::kClusteringKeyBytesMax);
+  }
+  const RowKind kind = kinds_[row];
+  if (kind == RowKind::kInsert) return Status::Ok();
+  size_t cells = 0;
+  for (const size_t c : schema_->regular_columns) cells += row_states[c] != CellState::kAbsent;
+  if (kind == RowKind::kUpdate && cells == 0) {
+    return Status::InvalidArgument("an update must set at least one regular column");
+  }
+  if (kind == RowKind::kDeleteRow && cells != 0) {
+    return Status::InvalidArgument("a row deletion sets key columns alone");
+  }
+  return Status::Ok();
+}
+
+Status RowBatch::EndRow() {
+  if (!open_) return Status::InvalidArgument("no row is open: call BeginRow first");
+  Status status = std::move(row_status_);
+  row_status_ = Status::Ok();
+  if (status.ok()) status = CheckRow(row_count_);
+  if (status.ok() && row_count_ >= limits::kBatchRowsMax) {
+    status = Status::TooLarge("a batch holds at most " + std::to_string(limits::kBatchRowsMax) +
+                              " rows");
+  }
+  if (status.ok() && byte_count() > limits::kBatchBytesMax) {
+    status = TooLarge("the batch", byte_count(), limits::kBatchBytesMax);
+  }
+  if (!status.ok()) {
+    DropRow();
+    return status;
+  }
+  open_ = false;
+  ++row_count_;
+  return Status::Ok();
+}
+
+size_t RowBatch::byte_count() const {
+  return slots_.size() * sizeof(int64_t) + states_.size() + heap_.size();
+}
+
+void RowBatch::Clear() {
+  slots_.clear();
+  states_.clear();
+  kinds_.clear();
+  ttls_.clear();
+  heap_.clear();
+  row_count_ = 0;
+  open_ = false;
+  row_status_ = Status::Ok();
+}
+
+namespace {
+
+// Whether the lanes of `data` fit together, so that reading them stays in bounds.
+Status CheckShape(const ColumnSpec& spec, const ColumnData& data, size_t rows) {
+  if (data.lane != spec.type.lane()) {
+    return Status::InvalidArgument("is " + spec.type.ToCql() + " and takes the other lane");
+  }
+  if (data.size() != rows) {
+    return Status::InvalidArgument("has " + std::to_string(data.size()) +
+                                   " values where the first column has " + std::to_string(rows));
+  }
+  if (!data.states.empty() && data.states.size() != rows) {
+    return Status::InvalidArgument("has as many states as values, or none");
+  }
+  if (data.lane == Lane::kFixed || rows == 0) return Status::Ok();
+  if (data.offsets.front() != 0 || data.offsets.back() > data.heap.size()) {
+    return Status::InvalidArgument("has offsets outside its heap");
+  }
+  for (size_t i = 0; i < rows; ++i) {
+    if (data.offsets[i] > data.offsets[i + 1]) {
+      return Status::InvalidArgument("has offsets that go back");
+    }
+  }
+  return Status::Ok();
+}
+
+Status CheckValues(const ColumnSpec& spec, const ColumnData& data) {
+  for (size_t i = 0; i < data.size(); ++i) {
+    const CellState state = data.state(i);
+    if (state == CellState::kValue) {
+      if (data.lane == Lane::kFixed) {
+        CISTERN_RETURN_IF_ERROR(CheckFixed(spec.type, data.fixed[i]));
+        continue;
+      }
+      const std::string_view value = data.bytes(i);
+      if (value.size() > limits::kCellBytesMax) {
+        return TooLarge("a value", value.size(), limits::kCellBytesMax);
+      }
+      CISTERN_RETURN_IF_ERROR(CheckWireBytes(spec.type, value));
+    } else if (state != CellState::kAbsent && state != CellState::kNull) {
+      return Status::InvalidArgument("has a state that is none of value, absent, null");
+    } else if (IsKey(spec.role)) {
+      return Status::InvalidArgument("is part of the key and must be set");
+    }
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
+Status RowBatch::CheckColumns(std::span<const size_t> columns,
+                              std::span<const ColumnData* const> data) const {
+  if (columns.size() != data.size() || columns.empty()) {
+    return Status::InvalidArgument("each named column takes one column of data");
+  }
+  const size_t rows = data[0]->size();
+  std::vector<bool> seen(width_);
+  size_t bytes = rows * width_ * (sizeof(int64_t) + 1);
+  if (rows + row_count_ > limits::kBatchRowsMax) {
+    return Status::TooLarge("a batch holds at most " + std::to_string(limits::kBatchRowsMax) +
+                            " rows");
+  }
+  for (size_t k = 0; k < columns.size(); ++k) {
+    if (columns[k] >= width_) {
+      return Status::InvalidArgument("table '" + schema_->name + "' has no column number " +
+                                     std::to_string(columns[k]));
+    }
+    const ColumnSpec& spec = schema_->columns[columns[k]];
+    if (spec.role == ColumnRole::kBucket || spec.role == ColumnRole::kSplit) {
+      return InColumn(spec, Status::InvalidArgument("is derived from the row and cannot be set"));
+    }
+    if (seen[columns[k]]) return InColumn(spec, Status::InvalidArgument("is named twice"));
+    seen[columns[k]] = true;
+    if (Status s = CheckShape(spec, *data[k], rows); !s.ok()) return InColumn(spec, s);
+    bytes += data[k]->lane == Lane::kBytes && rows != 0 ? data[k]->offsets[rows] : 0;
+  }
+  if (bytes + byte_count() > limits::kBatchBytesMax) {
+    return TooLarge("the batch", bytes + byte_count(), limits::kBatchBytesMax);
+  }
+  for (size_t k = 0; k < columns.size(); ++k) {
+    const ColumnSpec& spec = schema_->columns[columns[k]];
+    if (Status s = CheckValues(spec, *data[k]); !s.ok()) return InColumn(spec, s);
+  }
+  return Status::Ok();
+}
+
+void RowBatch::AddColumn(size_t column, const ColumnData& data) {
+  for (size_t i = 0; i < data.size(); ++i) {
+    const CellState state = data.state(i);
+    int64_t slot = 0;
+    if (state == CellState::kValue && data.lane == Lane::kFixed) slot = data.fixed[i];
+    if (state == CellState::kValue && data.lane == Lane::kBytes) {
+      slot = static_cast<int64_t>(uint64_t{heap_.size()} << 32 | data.bytes(i).size());
+      heap_.append(data.bytes(i));
+    }
+    const size_t cell = (row_count_ + i) * width_ + column;
+    slots_[cell] = slot;
+    states_[cell] = state;
+  }
+}
+
+Status RowBatch::AppendColumns(std::span<const size_t> columns,
+                               std::span<const ColumnData* const> data, RowKind kind) {
+  DropRow();
+  CISTERN_RETURN_IF_ERROR(CheckColumns(columns, data));
+  const size_t rows = data[0]->size();
+  const size_t rows_before = row_count_;
+  const size_t heap_before = heap_.size();
+  slots_.resize((rows_before + rows) * width_, 0);
+  states_.resize((rows_before + rows) * width_, CellState::kAbsent);
+  kinds_.resize(rows_before + rows, kind);
+  if (!ttls_.empty()) ttls_.resize(rows_before + rows, kTtlDefault);
+  for (size_t k = 0; k < columns.size(); ++k) AddColumn(columns[k], *data[k]);
+  for (size_t row = rows_before; row < rows_before + rows; ++row) {
+    Status status = CheckRow(row);
+    size_t row_bytes = 0;
+    for (size_t k = 0; k < columns.size(); ++k) {
+      if (data[k]->lane == Lane::kBytes) row_bytes += data[k]->bytes(row - rows_before).size();
+    }
+    if (status.ok() && row_bytes > limits::kRowBytesMax) {
+      status = TooLarge("the row", row_bytes, limits::kRowBytesMax);
+    }
+    if (!status.ok()) {
+      Truncate(rows_before, heap_before);
+      return {status.code(),
+              "row " + std::to_string(row - rows_before) + ": " + status.message()};
+    }
+  }
+  row_count_ += rows;
+  return Status::Ok();
+}
+
+}  // namespace cistern

@@ -1,0 +1,54 @@
+// RowBatchFiller: fills a RowBatch with rows that need no checks, as the journal's
+// decoder does. Not for callers' data.
+#ifndef CISTERN_ROW_ROW_BATCH_FILLER_H_
+#define CISTERN_ROW_ROW_BATCH_FILLER_H_
+
+#include <cstdint>
+#include <string_view>
+
+#include "cistern/row_batch.h"
+
+namespace cistern {
+
+// Pointers stay valid until the next AddRow. One thread at a time.
+class RowBatchFiller {
+ public:
+  // `batch` must outlive the filler and have no open row.
+  explicit RowBatchFiller(RowBatch* batch) : batch_(batch) {}
+
+  // Adds a row of absent cells. Cells are set through slots() and states().
+  void AddRow(RowKind kind) {
+    RowBatch& b = *batch_;
+    b.slots_.resize(b.slots_.size() + b.width_, 0);
+    b.states_.resize(b.states_.size() + b.width_, CellState::kAbsent);
+    b.kinds_.push_back(kind);
+    if (!b.ttls_.empty()) b.ttls_.push_back(RowBatch::kTtlDefault);
+    ++b.row_count_;
+  }
+  // The last row's cells.
+  [[nodiscard]] int64_t* slots() {
+    return batch_->slots_.data() + (batch_->row_count_ - 1) * batch_->width_;
+  }
+  [[nodiscard]] CellState* states() {
+    return batch_->states_.data() + (batch_->row_count_ - 1) * batch_->width_;
+  }
+  // Stores bytes and returns the slot that names them.
+  [[nodiscard]] int64_t AddBytes(std::string_view value) {
+    RowBatch& b = *batch_;
+    const uint64_t offset = b.heap_.size();
+    b.heap_.append(value);
+    return static_cast<int64_t>(offset << 32 | value.size());
+  }
+  // Another slot's bytes may be named again within the same batch.
+  [[nodiscard]] std::string_view bytes_of(int64_t slot) const {
+    const auto s = static_cast<uint64_t>(slot);
+    return std::string_view(batch_->heap_).substr(s >> 32, s & 0xffffffffu);
+  }
+
+ private:
+  RowBatch* batch_;
+};
+
+}  // namespace cistern
+
+#endif  // CISTERN_ROW_ROW_BATCH_FILLER_H_

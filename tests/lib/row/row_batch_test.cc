@@ -1,0 +1,229 @@
+#include "cistern/row_batch.h"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+
+#include "cistern/limits.h"
+#include "lib/row/row_batch_filler.h"
+#include "lib/row/row_order.h"
+#include "tests/lib/row/row_test_util.h"
+
+namespace cistern {
+namespace {
+
+using testing::Test;
+
+class RowBatchTest : public Test {
+ protected:
+  size_t C(const char* name) const { return *schema_->FindColumn(name); }
+  void Key(RowBatch* b, int64_t ts = 1000, std::string_view id = "p") {
+    EXPECT_TRUE(b->SetBytes(C("id"), id).ok());
+    EXPECT_TRUE(b->SetInt(C("ts"), ts).ok());
+  }
+  std::shared_ptr<const TableSchema> schema_ = row_test::Parse(
+      "CREATE TABLE t (id text, day date, ts timestamp, b boolean, ti tinyint, "
+      "si smallint, i int, l bigint, f float, d double, s text, a ascii, bl blob, da date, "
+      "tm time, u uuid, tu timeuuid, ip inet, PRIMARY KEY ((id, day), ts))");
+  RowBatch batch_{schema_};
+};
+
+TEST_F(RowBatchTest, KeepsValuesBitForBit) {
+  batch_.BeginRow();
+  Key(&batch_, -7);
+  ASSERT_TRUE(batch_.SetDouble(C("d"), -0.0).ok());
+  ASSERT_TRUE(batch_.SetFloat(C("f"), -1.5f).ok());
+  ASSERT_TRUE(batch_.SetInt(C("ti"), -128).ok());
+  ASSERT_TRUE(batch_.SetNull(C("l")).ok());
+  ASSERT_TRUE(batch_.SetBytes(C("s"), "w\xc3\xa4rme").ok());
+  ASSERT_TRUE(batch_.SetTtl(60).ok());
+  ASSERT_TRUE(batch_.EndRow().ok());
+  batch_.BeginRow(RowKind::kDeleteRow);
+  Key(&batch_);
+  ASSERT_TRUE(batch_.EndRow().ok());
+  ASSERT_EQ(batch_.row_count(), 2u);
+  EXPECT_EQ(batch_.fixed(0, C("d")), std::bit_cast<int64_t>(-0.0));
+  EXPECT_EQ(batch_.fixed(0, C("f")), int64_t{0xbfc00000});
+  EXPECT_EQ(batch_.fixed(0, C("ti")), -128);
+  EXPECT_EQ(batch_.state(0, C("l")), CellState::kNull);
+  EXPECT_EQ(batch_.state(0, C("i")), CellState::kAbsent);
+  EXPECT_EQ(batch_.bytes(0, C("s")), "w\xc3\xa4rme");
+  EXPECT_EQ(batch_.bytes(0, C("id")), "p");
+  EXPECT_EQ(batch_.ttl(0), 60u);
+  EXPECT_EQ(batch_.ttl(1), std::nullopt);
+  EXPECT_EQ(batch_.kind(1), RowKind::kDeleteRow);
+  EXPECT_EQ(EventTime(*schema_, batch_, 0), -7);
+}
+
+TEST_F(RowBatchTest, IntegersBeyondTheirTypeAreOutOfRange) {
+  const std::tuple<const char*, int64_t, int64_t> kRanges[] = {
+      {"b", 0, 1},           {"ti", -128, 127},
+      {"si", -32768, 32767}, {"i", INT32_MIN, INT32_MAX},
+      {"da", INT32_MIN, INT32_MAX}, {"tm", 0, 86'399'999'999'999}};
+  for (const auto& [name, low, high] : kRanges) {
+    for (const auto& [value, fits] : {std::pair(low, true), {high, true}, {low - 1, false}, {high + 1, false}}) {
+      batch_.BeginRow();
+      const Status s = batch_.SetInt(C(name), value);
+      EXPECT_EQ(s.ok(), fits) << name << " " << value << " " << s.ToString();
+      if (fits) continue;
+      EXPECT_EQ(s.code(), StatusCode::kOutOfRange);
+      EXPECT_NE(s.message().find(std::string("'") + name + "'"), std::string::npos) << s.message();
+    }
+  }
+}
+
+TEST_F(RowBatchTest, WrongLaneAndDerivedColumnsAreRefused) {
+  batch_.BeginRow();
+  EXPECT_EQ(batch_.SetInt(C("d"), 1).code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(batch_.SetInt(C("s"), 1).code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(batch_.SetDouble(C("i"), 1).code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(batch_.SetBytes(C("i"), "1").code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(batch_.SetInt(C("day"), 1).code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(batch_.SetNull(C("ts")).code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(batch_.SetInt(99, 1).code(), StatusCode::kInvalidArgument);
+  batch_.DropRow();
+  EXPECT_EQ(batch_.SetInt(C("i"), 1).code(), StatusCode::kInvalidArgument) << "no open row";
+}
+
+TEST_F(RowBatchTest, BytesAreCheckedByType) {
+  const std::pair<const char*, std::string> kBad[] = {
+      {"s", "\xff"}, {"s", "\xed\xa0\x80"}, {"a", "\x80"}, {"u", "short"},
+      {"tu", std::string(16, '\0')}, {"ip", "12345"}};
+  for (const auto& [name, value] : kBad) {
+    batch_.BeginRow();
+    EXPECT_EQ(batch_.SetBytes(C(name), value).code(), StatusCode::kInvalidArgument) << name;
+  }
+  batch_.BeginRow();
+  EXPECT_EQ(batch_.SetBytes(C("bl"), std::string(limits::kCellBytesMax + 1, 'x')).code(),
+            StatusCode::kTooLarge);
+}
+
+TEST_F(RowBatchTest, FailedRowIsDroppedAndTheOthersStay) {
+  batch_.BeginRow();
+  Key(&batch_, 1);
+  ASSERT_TRUE(batch_.EndRow().ok());
+  batch_.BeginRow();
+  Key(&batch_, 2);
+  EXPECT_FALSE(batch_.SetInt(C("ti"), 999).ok());
+  EXPECT_TRUE(batch_.SetInt(C("ti"), 9).ok());
+  EXPECT_EQ(batch_.EndRow().code(), StatusCode::kOutOfRange) << "the first error stays";
+  EXPECT_EQ(batch_.row_count(), 1u);
+  batch_.BeginRow();
+  Key(&batch_, 3);
+  ASSERT_TRUE(batch_.EndRow().ok());
+  EXPECT_EQ(batch_.fixed(1, C("ts")), 3);
+  EXPECT_EQ(batch_.bytes(1, C("id")), "p");
+}
+
+TEST_F(RowBatchTest, EndRowChecksTheWholeRow) {
+  EXPECT_FALSE(batch_.EndRow().ok());
+  batch_.BeginRow();
+  ASSERT_TRUE(batch_.SetInt(C("ts"), 1).ok());
+  const Status s = batch_.EndRow();
+  EXPECT_EQ(s.code(), StatusCode::kInvalidArgument);
+  EXPECT_NE(s.message().find("'id'"), std::string::npos);
+  batch_.BeginRow(RowKind::kUpdate);
+  Key(&batch_);
+  EXPECT_EQ(batch_.EndRow().code(), StatusCode::kInvalidArgument);
+  batch_.BeginRow(RowKind::kDeleteRow);
+  Key(&batch_);
+  ASSERT_TRUE(batch_.SetInt(C("i"), 1).ok());
+  EXPECT_EQ(batch_.EndRow().code(), StatusCode::kInvalidArgument);
+  batch_.BeginRow();
+  Key(&batch_, 1, std::string(limits::kEntityKeyBytesMax - 1, 'x'));
+  EXPECT_EQ(batch_.EndRow().code(), StatusCode::kTooLarge);
+  batch_.BeginRow();
+  Key(&batch_, 1, std::string(limits::kEntityKeyBytesMax - 2, 'x'));
+  EXPECT_TRUE(batch_.EndRow().ok());
+  EXPECT_EQ(batch_.row_count(), 1u);
+}
+
+TEST_F(RowBatchTest, RowAndTtlLimits) {
+  batch_.BeginRow();
+  Key(&batch_);
+  ASSERT_TRUE(batch_.SetBytes(C("bl"), std::string(limits::kRowBytesMax - 10, 'x')).ok());
+  EXPECT_EQ(batch_.SetBytes(C("s"), "twelve bytes").code(), StatusCode::kTooLarge);
+  batch_.BeginRow();
+  EXPECT_EQ(batch_.SetTtl(limits::kTtlSecondsMax + 1).code(), StatusCode::kOutOfRange);
+  batch_.BeginRow();
+  EXPECT_TRUE(batch_.SetTtl(limits::kTtlSecondsMax).ok());
+}
+
+TEST_F(RowBatchTest, BatchLimits) {
+  for (int i = 0; i < 9; ++i) {
+    batch_.BeginRow();
+    Key(&batch_, i);
+    ASSERT_TRUE(batch_.SetBytes(C("bl"), std::string(limits::kRowBytesMax - 1000, 'x')).ok());
+    EXPECT_EQ(batch_.EndRow().code(), i < 8 ? StatusCode::kOk : StatusCode::kTooLarge) << i;
+  }
+  EXPECT_EQ(batch_.row_count(), 8u);
+  batch_.Clear();
+  EXPECT_TRUE(batch_.empty());
+  EXPECT_EQ(batch_.byte_count(), 0u);
+}
+
+class ColumnsTest : public RowBatchTest {
+ protected:
+  ColumnsTest() {
+    id_.lane = Lane::kBytes;
+    for (int i = 0; i < 3; ++i) {
+      id_.AppendBytes("p");
+      ts_.AppendFixed(i);
+      value_.AppendFixed(10 * i);
+    }
+  }
+  Status Append(RowKind kind = RowKind::kInsert) {
+    const size_t columns[] = {C("ts"), C("id"), C("si")};
+    const ColumnData* data[] = {&ts_, &id_, &value_};
+    return batch_.AppendColumns(columns, data, kind);
+  }
+  ColumnData id_, ts_, value_;
+};
+
+TEST_F(ColumnsTest, AddsAllRows) {
+  ASSERT_TRUE(Append().ok());
+  ASSERT_TRUE(Append(RowKind::kUpdate).ok());
+  ASSERT_EQ(batch_.row_count(), 6u);
+  EXPECT_EQ(batch_.fixed(5, C("si")), 20);
+  EXPECT_EQ(batch_.bytes(5, C("id")), "p");
+  EXPECT_EQ(batch_.kind(5), RowKind::kUpdate);
+  EXPECT_EQ(batch_.state(5, C("i")), CellState::kAbsent);
+}
+
+TEST_F(ColumnsTest, AddsNoneOfBadOnes) {
+  ASSERT_TRUE(Append().ok());
+  const size_t bytes = batch_.byte_count();
+  value_.fixed[2] = 40000;
+  EXPECT_EQ(Append().code(), StatusCode::kOutOfRange);
+  value_.fixed[2] = 0;
+  value_.states = {CellState::kAbsent, CellState::kAbsent, CellState::kAbsent};
+  EXPECT_EQ(Append(RowKind::kUpdate).code(), StatusCode::kInvalidArgument);
+  value_.states[1] = static_cast<CellState>(9);
+  EXPECT_EQ(Append().code(), StatusCode::kInvalidArgument);
+  value_.states.resize(2);
+  EXPECT_EQ(Append().code(), StatusCode::kInvalidArgument);
+  value_.states.clear();
+  value_.fixed.pop_back();
+  EXPECT_EQ(Append().code(), StatusCode::kInvalidArgument);
+  value_.fixed.push_back(1);
+  id_.offsets.back() = 99;
+  EXPECT_EQ(Append().code(), StatusCode::kInvalidArgument);
+  id_.offsets = {0, 2, 1, 3};
+  EXPECT_EQ(Append().code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(batch_.row_count(), 3u);
+  EXPECT_EQ(batch_.byte_count(), bytes);
+}
+
+TEST_F(RowBatchTest, FillerRowsReadLikeBuiltOnes) {
+  RowBatchFiller filler(&batch_);
+  filler.AddRow(RowKind::kUpdate);
+  filler.slots()[C("s")] = filler.AddBytes("hello");
+  filler.states()[C("s")] = CellState::kValue;
+  EXPECT_EQ(batch_.row_count(), 1u);
+  EXPECT_EQ(batch_.bytes(0, C("s")), "hello");
+  EXPECT_EQ(batch_.state(0, C("i")), CellState::kAbsent);
+}
+
+}  // namespace
+}  // namespace cistern
