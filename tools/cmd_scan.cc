@@ -62,7 +62,8 @@ bool IsBare(CqlType kind, std::string_view text) {
 
 class ScanCommand {
  public:
-  explicit ScanCommand(ScanOptions options) : options_(std::move(options)), output_(STDOUT_FILENO) {}
+  explicit ScanCommand(ScanOptions options)
+      : options_(std::move(options)), output_(STDOUT_FILENO) {}
 
   int Run() {
     const Result<PrintFormat> format = ParsePrintFormat(options_.format);

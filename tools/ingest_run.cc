@@ -113,7 +113,7 @@ Status IngestRun::Read(const std::string& name, Input* input, RecordReader* read
       case ReadOutcome::kBad:
         s = TakeBad(record);
         break;
-      case ReadOutcome::kIdle:  // nothing more for now: what came is stored meanwhile
+      case ReadOutcome::kIdle:  // nothing came for a while: what is there is stored
         s = Flush();
         break;
       case ReadOutcome::kFailed:
