@@ -1,0 +1,151 @@
+#include "tools/ingest_run.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+namespace cistern::tool {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+// An engine that refuses the event times it is told to, and the whole batch with them.
+class IngestRunTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const std::string name = "ingest_run_test." + std::to_string(getpid());
+    directory_ = std::filesystem::temp_directory_path() / name;
+    std::filesystem::create_directories(directory_);
+    auto schema = ParseCreateTable("CREATE TABLE t (e text, day date, ts timestamp, v int, "
+                                   "PRIMARY KEY ((e, day), ts))");
+    ASSERT_TRUE(schema.ok());
+    schema_ = *schema;
+    settings_.batch_rows_max = 8;
+    settings_.append = [this](const RowBatch& batch) { return Append(batch); };
+    settings_.complain = [this](const std::string& line) { complaints_.push_back(line); };
+  }
+  void TearDown() override { std::filesystem::remove_all(directory_); }
+
+  Status Append(const RowBatch& batch) {
+    ++appends_;
+    if (!failure_.ok()) return failure_;
+    for (size_t row = 0; row < batch.row_count(); ++row) {
+      if (refused_.contains(batch.fixed(row, 2))) return Status::OutOfRange("the year 2106");
+    }
+    for (size_t row = 0; row < batch.row_count(); ++row) times_.push_back(batch.fixed(row, 2));
+    return Status::Ok();
+  }
+
+  Status Read(const std::string& text) {
+    Progress progress(false);
+    IngestRun run(schema_, settings_, &progress);
+    auto mapper = RowMapper::Make(schema_, {}, std::nullopt);
+    EXPECT_TRUE(mapper.ok());
+    EXPECT_TRUE(mapper->BindHeader({"e", "ts", "v"}).ok());
+    const auto input = Input::FromText(text);
+    const auto reader = NewCsvReader(input.get(), ',');
+    RejectFile rejects(directory_ / "rejects");
+    rejects.SetHeader("e,ts,v\n");
+    const Status s = run.Read("in.csv", input.get(), reader.get(), &*mapper, &rejects);
+    totals_ = run.totals();
+    return s;
+  }
+  std::string Rejects() const {
+    std::ifstream file(directory_ / "rejects", std::ios::binary);
+    std::stringstream text;
+    text << file.rdbuf();
+    return text.str();
+  }
+
+  std::filesystem::path directory_;
+  std::shared_ptr<const TableSchema> schema_;
+  IngestSettings settings_;
+  std::set<int64_t> refused_;
+  Status failure_;
+  std::vector<int64_t> times_;
+  std::vector<std::string> complaints_;
+  IngestTotals totals_;
+  int appends_ = 0;
+};
+
+TEST_F(IngestRunTest, BadLinesGoToTheRejectFileWordForWord) {
+  const Status s = Read("a,1,1\r\nb,2,x\r\nc,3,3\nd,4\n\xff,5,5\ne,6,6\n");
+  ASSERT_TRUE(s.ok()) << s.ToString();
+  EXPECT_THAT(times_, ElementsAre(1, 3, 6));
+  EXPECT_EQ(totals_.rows, 3u);
+  EXPECT_EQ(totals_.rejected, 3u);
+  EXPECT_EQ(Rejects(), "e,ts,v\nb,2,x\r\nd,4\n\xff,5,5\n");
+  ASSERT_THAT(complaints_, SizeIs(3));
+  EXPECT_EQ(complaints_[0], "in.csv:2: column 'v': 'x' is not an integer, as int needs");
+  EXPECT_THAT(complaints_[1], HasSubstr("in.csv:4: 2 cells"));
+  EXPECT_THAT(complaints_[2], HasSubstr("in.csv:5: not UTF-8"));
+}
+
+TEST_F(IngestRunTest, NoRejectFileWithoutRejects) {
+  ASSERT_TRUE(Read("a,1,1\n").ok());
+  EXPECT_FALSE(std::filesystem::exists(directory_ / "rejects"));
+}
+
+TEST_F(IngestRunTest, RowsThatTheEngineRefusesAreFoundInTheirBatch) {
+  refused_ = {3, 12, 16};
+  std::string text;
+  for (int i = 1; i <= 20; ++i) text += "a," + std::to_string(i) + ",0\n";
+  ASSERT_TRUE(Read(text).ok());
+  EXPECT_EQ(totals_.rows, 17u);
+  EXPECT_EQ(Rejects(), "e,ts,v\na,3,0\na,12,0\na,16,0\n");
+  EXPECT_EQ(complaints_[1], "in.csv:12: the year 2106");
+  EXPECT_THAT(times_, ElementsAre(1, 2, 4, 5, 6, 7, 8, 9, 10, 11, 13, 14, 15, 17, 18, 19, 20));
+}
+
+TEST_F(IngestRunTest, StorageFailureStopsAndSaysHowFar) {
+  settings_.append = [this](const RowBatch& batch) {
+    return ++appends_ == 2 ? Status::NoSpace("the disk is full")
+                           : (times_.resize(times_.size() + batch.row_count()), Status::Ok());
+  };
+  std::string text;
+  for (int i = 1; i <= 100; ++i) text += "a," + std::to_string(i) + ",0\n";
+  const Status s = Read(text);
+  EXPECT_EQ(s.code(), StatusCode::kNoSpace);
+  EXPECT_EQ(s.message(), "the disk is full; lines up to 8 of in.csv are stored");
+  EXPECT_EQ(totals_.rows, 8u);
+  EXPECT_EQ(Rejects(), "");
+}
+
+TEST_F(IngestRunTest, RejectLimitStopsAfterTheGoodRowsBeforeIt) {
+  settings_.rejected_max = 1;
+  const Status s = Read("a,1,1\nb\na,2,1\nc\na,3,1\n");
+  EXPECT_EQ(s.code(), StatusCode::kInvalidArgument);
+  EXPECT_THAT(s.message(), HasSubstr("more than 1 lines were rejected"));
+  EXPECT_THAT(times_, ElementsAre(1, 2));
+}
+
+TEST_F(IngestRunTest, OnlySoManyReasonsAreShown) {
+  settings_.reasons_shown_max = 2;
+  ASSERT_TRUE(Read("a\nb\nc\nd\n").ok());
+  EXPECT_EQ(totals_.rejected, 4u);
+  EXPECT_THAT(complaints_, SizeIs(3));
+  EXPECT_EQ(Rejects(), "e,ts,v\na\nb\nc\nd\n");
+}
+
+TEST_F(IngestRunTest, TooLongLineIsOneRejectAndKeptWhole) {
+  const std::string longest(300'000, 'x');
+  ASSERT_TRUE(Read("a,1,1\n" + longest + "\na,2,1\n").ok());
+  EXPECT_EQ(totals_.rejected, 1u);
+  EXPECT_EQ(Rejects(), "e,ts,v\n" + longest + "\n");
+  EXPECT_THAT(times_, ElementsAre(1, 2));
+}
+
+TEST_F(IngestRunTest, RejectFileIsNeverTruncated) {
+  std::ofstream(directory_ / "rejects") << "earlier\n";
+  ASSERT_TRUE(Read("bad\n").ok());
+  EXPECT_EQ(Rejects(), "earlier\nbad\n");
+}
+
+}  // namespace
+}  // namespace cistern::tool
