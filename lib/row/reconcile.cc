@@ -30,16 +30,17 @@ bool Lives(const VersionRef& v, int64_t now_s) {
   return expiry_s == 0 || now_s < int64_t{expiry_s};
 }
 CellState StateOf(const VersionRef& v, size_t column) {
-  const ColumnData& data = v.rows->columns[column];
-  if (data.size() == 0) return CellState::kAbsent;  // left out, or older than the column
-  return data.state(v.index);
+  return v.rows->columns[column].state(v.index);
 }
 
 // Compares values by their serialised bytes, unsigned, as Cassandra breaks its last tie.
+// Columns outside a projection carry states without values; which of two values with the
+// same write and expiry wins makes no difference to the row's existence.
 std::strong_ordering CompareCellBytes(const ColumnType& type, const VersionRef& a,
                                       const VersionRef& b, size_t column) {
   const ColumnData& x = a.rows->columns[column];
   const ColumnData& y = b.rows->columns[column];
+  if (x.size() == 0 || y.size() == 0) return std::strong_ordering::equal;
   if (type.lane() == Lane::kBytes) return x.bytes(a.index).compare(y.bytes(b.index)) <=> 0;
   // A date is serialised as days + 2^31, so its bytes are in the order of the days. The
   // others are two's complement or a float's bits.

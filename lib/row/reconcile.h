@@ -45,7 +45,8 @@ class RowMerger {
  public:
   // `columns`: regular columns to merge (the projection); the schema must outlive it.
   // Existence is judged on all regular columns of the versions, so the versions must
-  // carry every regular column even if only a few are projected.
+  // carry the states of every regular column even if only a few are projected; the
+  // values of the others may be left out. No states: every cell is a value.
   RowMerger(const TableSchema& schema, std::vector<size_t> columns);
 
   // Merges resolved versions of one clustering key in any order; `deleted_up_to` from

@@ -82,6 +82,25 @@ TEST_F(Ties, ExistenceCountsColumnsOutsideTheProjection) {
   EXPECT_TRUE(exists_);
 }
 
+TEST_F(Ties, ColumnsOutsideTheProjectionNeedOnlyTheirStates) {
+  VersionColumns rows = VersionColumns::For(*schema_);
+  Version update{.write_us = 1, .b_state = CellState::kValue, .b = "x"};
+  row_test::Append(*schema_, update, &rows);
+  update.b = "y";  // a tie that only values could break
+  row_test::Append(*schema_, update, &rows);
+  ColumnData& b = rows.columns[*schema_->FindColumn("b")];
+  b.offsets.clear();
+  b.heap.clear();
+  ASSERT_TRUE(b.states.empty());
+  RowMerger merger(*schema_, {a_});
+  const std::vector<VersionRef> both = {{&rows, 0}, {&rows, 1}};
+  EXPECT_TRUE(merger.Merge(std::span(both).first(1), INT64_MIN, 0));
+  EXPECT_TRUE(merger.Merge(both, INT64_MIN, 0));
+  b.states = {CellState::kNull, CellState::kAbsent};
+  EXPECT_FALSE(merger.Merge(std::span(both).first(1), INT64_MIN, 0));
+  EXPECT_FALSE(merger.Merge(both, INT64_MIN, 0));
+}
+
 TEST(ResolveBoots, AddsBasesAndTurnsTtlIntoExpiry) {
   const auto schema = row_test::PlainTable();
   VersionColumns rows = VersionColumns::For(*schema);
