@@ -17,6 +17,12 @@ namespace {
 
 using segment_format::PageStates;
 
+// Raw bytes at which a page ends. Far below what a reader allows: encoding and decoding
+// hold a few copies of it, and memory is small.
+constexpr size_t kPageRawBytesTarget = 1024 * 1024;
+static_assert(kPageRawBytesTarget + limits::kRowBytesMax + 8 * limits::kColumnCountMax <
+              segment_format::kPageRawBytesMax);
+
 bool IsStored(const ColumnSpec& column) {
   return column.role == ColumnRole::kClustering || column.role == ColumnRole::kRegular;
 }
@@ -186,7 +192,7 @@ size_t PageEnd(const TableSchema& schema, const VersionColumns& rows, size_t beg
                size_t row_count_max) {
   const size_t row_max =
       std::min({rows.row_count - begin, row_count_max, size_t{limits::kPageRowsMax}});
-  size_t bytes_left = segment_format::kPageRawBytesMax;
+  size_t bytes_left = kPageRawBytesTarget;
   for (size_t i = begin; i < begin + row_max; ++i) {
     size_t row_bytes = 0;
     for (size_t c = 0; c < schema.columns.size(); ++c) {

@@ -11,8 +11,8 @@
 
 namespace cistern {
 
-// Where a page that begins at row `begin` must end: at most row_count_max rows, and no
-// more bytes than a page may hold. At least one row, if there is one.
+// Where a page that begins at row `begin` must end: at most row_count_max rows, and about
+// 1 MiB of cells (8 bytes a number). At least one row, if there is one.
 [[nodiscard]] size_t PageEnd(const TableSchema& schema, const VersionColumns& rows, size_t begin,
                              size_t row_count_max);
 

@@ -136,7 +136,7 @@ TEST(PageDamage, OptionalFieldsAreChecked) {
 }
 
 TEST(PageDamage, CellBytesOfAllColumnsTogetherAreBounded) {
-  // Two columns of 12 rows of 1 MiB, each from a dictionary of one entry: small pages that
+  // Two columns of 64 KiB cells, each from a dictionary of one entry: a small page that
   // would unpack to more than a page may hold.
   const TableSchema schema = MakeSchema({CqlType::kTimestamp}, {CqlType::kText, CqlType::kText});
   VersionColumns rows = VersionColumns::For(schema);
@@ -144,17 +144,17 @@ TEST(PageDamage, CellBytesOfAllColumnsTogetherAreBounded) {
     rows.write_us.push_back(i);
     rows.flags.push_back(1);
     rows.columns[2].AppendFixed(i);
-    for (size_t c = 3; c < 5; ++c) rows.columns[c].AppendBytes(std::string(1 << 20, 'x'));
+    for (size_t c = 3; c < 5; ++c) rows.columns[c].AppendBytes(std::string(1 << 16, 'x'));
   }
   rows.row_count = 7;
   ASSERT_EQ(PageEnd(schema, rows, 0, 100), 7u);
   std::string page = EncodePage(schema, rows, 0, 7, nullptr);
   EXPECT_LT(page.size(), 1000u);
   ASSERT_TRUE(DecodePage(schema, page, nullptr).ok());
-  // The same with 12 rows: 24 MiB. The row count and the constant streams hide nothing.
+  // The same with 127 rows: 8 MiB in each column.
   page.resize(page.size() - segment_format::kChecksumBytes);
   ASSERT_EQ(page[2], 7);
-  page[2] = 12;
+  page[2] = 127;
   segment_format::AppendChecksum(&page);
   const Status status = DecodePage(schema, page, nullptr).status();
   ExpectDamage(status, "code", "larger than a page");

@@ -229,8 +229,11 @@ TEST(Page, EndsBeforeTheLimits) {
     begin = end;
     ++pages;
   }
-  EXPECT_EQ(pages, 3);
-  EXPECT_EQ(PageEnd(schema, rows, 3, 5), 8u);
+  EXPECT_EQ(pages, 40) << "1 MiB each";
+  const VersionColumns small = GatewayRows(GatewaySchema(), 5000, 1, 1000);
+  EXPECT_EQ(PageEnd(GatewaySchema(), small, 3, 5), 8u);
+  EXPECT_EQ(PageEnd(GatewaySchema(), small, 3, 5000), 3u + limits::kPageRowsMax);
+  EXPECT_EQ(PageEnd(GatewaySchema(), small, 4999, 5000), 5000u);
 }
 
 TEST(Page, RawBoundHolds) {
