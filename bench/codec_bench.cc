@@ -32,8 +32,10 @@ const TableSchema& GatewaySchema() {
     s.entity_columns.push_back(add(CqlType::kText, ColumnRole::kEntity));
     s.bucket_column = add(CqlType::kDate, ColumnRole::kBucket);
     s.clustering_columns.push_back(add(CqlType::kTimestamp, ColumnRole::kClustering));
-    for (const CqlType type : {CqlType::kDouble, CqlType::kDouble, CqlType::kDouble,
-                               CqlType::kDouble, CqlType::kInt, CqlType::kBoolean, CqlType::kText}) {
+    for (int i = 0; i < 4; ++i) {
+      s.regular_columns.push_back(add(CqlType::kDouble, ColumnRole::kRegular));
+    }
+    for (const CqlType type : {CqlType::kInt, CqlType::kBoolean, CqlType::kText}) {
       s.regular_columns.push_back(add(type, ColumnRole::kRegular));
     }
     return s;
