@@ -40,6 +40,13 @@ IOStatus RefuseSymlink(const std::string& path) {
   return IOStatus::OK();
 }
 
+// RocksDB's IsDirectory() opens and closes the file: on a lock file that would free the
+// lock that this process holds.
+bool IsRealDirectory(const std::string& path) {
+  struct stat info {};
+  return ::lstat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+}
+
 }  // namespace
 
 // Counts what is appended and stops at the disk limit.
@@ -106,22 +113,27 @@ StoreFileSystem::StoreFileSystem(std::shared_ptr<rocksdb::FileSystem> base, std:
 StoreFileSystem::~StoreFileSystem() = default;
 
 Status StoreFileSystem::ScanDirectory() {
-  std::vector<std::string> directories = {directory_};
-  while (!directories.empty()) {
-    const std::string directory = std::move(directories.back());
-    directories.pop_back();
+  struct Place {
+    std::string path;
+    int depth;
+  };
+  constexpr int kDepthMax = 2;  // quarantine/<number>
+  std::vector<Place> places = {{directory_, 0}};
+  while (!places.empty()) {
+    const Place place = std::move(places.back());
+    places.pop_back();
     std::vector<std::string> names;
-    IOStatus status = target_->GetChildren(directory, IOOptions(), &names, nullptr);
-    if (!status.ok()) return ToStatus(status, "listing " + directory);
+    IOStatus status = target_->GetChildren(place.path, IOOptions(), &names, nullptr);
+    if (!status.ok()) {
+      if (place.depth > 0) continue;  // lost+found is not ours to read
+      return ToStatus(status, "listing " + place.path);
+    }
     for (const std::string& name : names) {
       if (name == "." || name == "..") continue;
-      const std::string path = directory + "/" + name;
-      bool is_directory = false;
+      const std::string path = place.path + "/" + name;
       uint64_t size_bytes = 0;
-      if (!target_->IsDirectory(path, IOOptions(), &is_directory, nullptr).ok()) continue;
-      if (is_directory) {
-        // One level is all that a store has; a link to a parent must not keep us here.
-        if (directory == directory_) directories.push_back(path);
+      if (IsRealDirectory(path)) {
+        if (place.depth < kDepthMax) places.push_back({path, place.depth + 1});
       } else if (target_->GetFileSize(path, IOOptions(), &size_bytes, nullptr).ok()) {
         Track(path, size_bytes);
       }

@@ -93,14 +93,16 @@ void InfoLog::Logv(InfoLogLevel level, const char* format, va_list arguments) {
 
 void InfoLog::Write(LogLevel level, std::string_view message) {
   const std::string line = Escaped(message.substr(0, kLineBytesMax));
+  {
+    const std::lock_guard lock(mutex_);
+    if (!MayWriteNow()) return;
+    if (fs_ != nullptr) WriteLine(level, line);
+  }
+  // Not under the lock: it may take its time.
   if (sink_ && level >= LogLevel::kWarning) sink_(level, line);
-  if (fs_ == nullptr) return;
-  const std::lock_guard lock(mutex_);
-  WriteLine(level, line);
 }
 
 void InfoLog::WriteLine(LogLevel level, std::string_view message) {
-  if (!MayWriteNow()) return;
   if (lines_left_out_ > 0) {
     Append(std::to_string(std::exchange(lines_left_out_, 0)) + " lines left out\n");
   }

@@ -21,8 +21,8 @@ namespace cistern {
 // Writes to LOG and, when that is half of limits::kInfoLogBytesMax, goes on with a
 // new one, keeping the former as LOG.1. Every line is one line: control characters
 // are escaped. What cannot be written is lost in silence; nothing waits for it, and
-// no error of it reaches anyone. At most kLinesPerMinuteMax lines a minute reach the
-// file, the rest is counted. Thread-safe.
+// no error of it reaches anyone. At most kLinesPerMinuteMax lines a minute reach file
+// and sink, the rest is counted. Thread-safe.
 class InfoLog : public rocksdb::Logger {
  public:
   // `fs` null: nothing is written to files (read-only stores), `sink` may be empty.

@@ -66,6 +66,7 @@ class Opener {
   Result<std::vector<rocksdb::ColumnFamilyDescriptor>> DescribeFamilies(
       const rocksdb::DBOptions& options);
   Status TryOpen(const rocksdb::DBOptions& options);
+  Status OpenError(const rocksdb::Status& error, const std::string& context) const;
   void AdoptHandles(const std::vector<rocksdb::ColumnFamilyHandle*>& handles);
   rocksdb::DBOptions DbOptions() const;
   Status WipeDatabaseFiles();
@@ -219,12 +220,21 @@ rocksdb::DBOptions Opener::DbOptions() const {
   return options;
 }
 
+Status Opener::OpenError(const rocksdb::Status& error, const std::string& context) const {
+  Status status = ToStatus(error, context);
+  // A file that the MANIFEST or CURRENT names is gone. Beside a live writer that may
+  // happen to a reader; otherwise it is damage.
+  const bool missing = status.code() == StatusCode::kIoError &&
+                       error.ToString().find("No such file or directory") != std::string::npos;
+  return missing && !config().read_only ? Status::Corruption(status.message()) : status;
+}
+
 Result<std::vector<rocksdb::ColumnFamilyDescriptor>> Opener::DescribeFamilies(
     const rocksdb::DBOptions& options) {
   std::vector<std::string> names = {"default", std::string(kMetaFamilyName)};
   if (!creating_) {
     const rocksdb::Status listed = rocksdb::DB::ListColumnFamilies(options, directory(), &names);
-    if (!listed.ok()) return ToStatus(listed, "reading the MANIFEST of " + directory());
+    if (!listed.ok()) return OpenError(listed, "reading the MANIFEST of " + directory());
     if (std::find(names.begin(), names.end(), kMetaFamilyName) == names.end()) {
       return Status::Corruption("the database in " + directory() + " has no catalog");
     }
@@ -253,7 +263,7 @@ Status Opener::TryOpen(const rocksdb::DBOptions& options) {
       config().read_only
           ? rocksdb::DB::OpenForReadOnly(options, directory(), families, &handles, &db)
           : rocksdb::DB::Open(options, directory(), families, &handles, &db);
-  if (!opened.ok()) return ToStatus(opened, "opening the database in " + directory());
+  if (!opened.ok()) return OpenError(opened, "opening the database in " + directory());
   store_.db.reset(db);
   AdoptHandles(handles);
   return Status::Ok();

@@ -16,7 +16,7 @@ namespace {
 constexpr uint64_t kMiB = 1024 * 1024;
 const std::string kJournal = JournalFamilyName(1);
 
-std::string Key(int i) { return "k" + std::to_string(100000 + i); }
+std::string Key(int i) { return std::to_string(100000 + i); }
 
 Status AddJournal(OpenedStore* store) {
   if (store->families.contains(kJournal)) return Status::Ok();

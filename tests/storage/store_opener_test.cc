@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <map>
@@ -149,6 +151,35 @@ TEST(StoreOpener, ASecondOpenIsLockedAndTheFirstKeepsItsLock) {
   EXPECT_TRUE(temp.Open().ok());
 }
 
+TEST(StoreOpener, ALockedStoreNamesItsHolder) {
+  TempStore temp;
+  int ready[2];
+  int done[2];
+  ASSERT_EQ(::pipe(ready), 0);
+  ASSERT_EQ(::pipe(done), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    auto store = temp.Open();
+    char byte = store.ok() ? 'y' : 'n';
+    if (::write(ready[1], &byte, 1) == 1) static_cast<void>(::read(done[0], &byte, 1));
+    ::_exit(0);
+  }
+  char byte = 0;
+  ASSERT_EQ(::read(ready[0], &byte, 1), 1);
+  EXPECT_EQ(byte, 'y');
+  const auto store = temp.Open();
+  EXPECT_EQ(store.status().code(), StatusCode::kLocked);
+  EXPECT_NE(store.status().message().find(std::string("process ").append(std::to_string(child))), std::string::npos)
+      << store.status().ToString();
+  temp.config.read_only = true;
+  EXPECT_TRUE(temp.Open().ok());
+  temp.config.read_only = false;
+  ASSERT_EQ(::write(done[1], &byte, 1), 1);
+  EXPECT_EQ(::waitpid(child, nullptr, 0), child);
+  for (const int end : {ready[0], ready[1], done[0], done[1]}) ::close(end);
+  EXPECT_TRUE(temp.Open().ok());  // the kernel freed the lock with its holder
+}
+
 TEST(StoreOpener, BudgetsBelowTheLimitsAreRefused) {
   TempStore temp;
   temp.config.memory_budget_bytes = limits::kMemoryBudgetBytesMin - 1;
@@ -219,7 +250,7 @@ TEST(StoreOpener, AJournalFamilySurvivesReopeningWithoutAnSst) {
       rocksdb::WriteOptions options;
       options.sync = i % 100 == 0;
       ASSERT_TRUE(store->db
-                      ->Put(options, store->families[name], "k" + std::to_string(100000 + i),
+                      ->Put(options, store->families[name], std::to_string(100000 + i),
                             std::string(1000, 'j'))
                       .ok());
     }

@@ -41,7 +41,7 @@ class CutFile : public rocksdb::FSWritableFile {
   }
   IOStatus Flush(const IOOptions&, IODebugContext*) override { return IOStatus::OK(); }
   IOStatus Truncate(uint64_t size, const IOOptions&, IODebugContext*) override {
-    return fs_->Truncate(inode_, size);
+    return fs_->TruncateInode(inode_, size);
   }
   IOStatus Allocate(uint64_t offset, uint64_t length, const IOOptions&, IODebugContext*) override {
     return fs_->Allocate(inode_, offset, length);
@@ -243,7 +243,7 @@ IOStatus PowerLossFileSystem::SyncPlaced(rocksdb::FSRandomRWFile* file,
   return status;
 }
 
-IOStatus PowerLossFileSystem::Truncate(const InodePtr& inode, uint64_t size_bytes) {
+IOStatus PowerLossFileSystem::TruncateInode(const InodePtr& inode, uint64_t size_bytes) {
   const std::lock_guard lock(mutex_);
   if (size_bytes >= inode->durable_bytes) {
     inode->pending.resize(size_bytes - inode->durable_bytes, '\0');

@@ -113,7 +113,7 @@ class PowerLossFileSystem : public rocksdb::FileSystemWrapper {
   };
   rocksdb::IOStatus Append(const InodePtr& inode, const rocksdb::Slice& data);
   rocksdb::IOStatus Sync(const InodePtr& inode);
-  rocksdb::IOStatus Truncate(const InodePtr& inode, uint64_t size_bytes);
+  rocksdb::IOStatus TruncateInode(const InodePtr& inode, uint64_t size_bytes);
   rocksdb::IOStatus Allocate(const InodePtr& inode, uint64_t offset, uint64_t length);
   rocksdb::IOStatus CloseHandle(const InodePtr& inode);
   uint64_t SizeOf(const InodePtr& inode);
