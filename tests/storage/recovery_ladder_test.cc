@@ -215,7 +215,16 @@ TEST_F(RecoveryLadder, ReadOnlyShowsWhatComesBeforeTheDamageAndChangesNothing) {
 }
 
 // What may happen to a file.
-enum class Damage { kMissing, kEmpty, kHalf, kTailCut, kBitFlip, kZeroPage, kGarbageTail, kForeign };
+enum class Damage {
+  kMissing,
+  kEmpty,
+  kHalf,
+  kTailCut,
+  kBitFlip,
+  kZeroPage,
+  kGarbageTail,
+  kForeign,
+};
 
 void Apply(Damage damage, const std::string& path) {
   const std::string bytes = ReadBytes(path);
@@ -226,7 +235,9 @@ void Apply(Damage damage, const std::string& path) {
     case Damage::kHalf: changed.resize(bytes.size() / 2); break;
     case Damage::kTailCut: changed.resize(bytes.size() - std::min<size_t>(bytes.size(), 5)); break;
     case Damage::kBitFlip:
-      if (!changed.empty()) changed[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 1);
+      if (!bytes.empty()) {
+        changed[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 1);
+      }
       break;
     case Damage::kZeroPage:
       std::fill_n(changed.begin(), std::min<size_t>(changed.size(), 4096), '\0');

@@ -1,5 +1,6 @@
 // Families come and go as rotation does it, and the power goes at every operation; then
-// again during the recovery (211 cuts, each with a second). Everything runs in children: the parent starts no thread.
+// again during the recovery (211 cuts, each with a second). Everything runs in children:
+// the parent starts no thread.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -62,7 +63,9 @@ bool Rotate(OpenedStore* store, uint64_t number) {
     const std::unique_ptr<rocksdb::Iterator> it(
         store->db->NewIterator({}, store->families[journal]));
     for (it->SeekToFirst(); it->Valid(); it->Next()) {
-      if (!store->db->Put(no_log, store->families[spill], it->key(), it->value()).ok()) return false;
+      if (!store->db->Put(no_log, store->families[spill], it->key(), it->value()).ok()) {
+        return false;
+      }
     }
     if (!it->status().ok()) return false;
   }

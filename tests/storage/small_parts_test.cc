@@ -218,7 +218,8 @@ std::string HeaderKey(const std::string& entity, uint64_t segment) {
 }
 
 TEST(SegmentPrefix, CutsHeadersBeforeAndPagesAfterTheSegment) {
-  for (const std::string& entity : {std::string(), std::string("pump"), std::string(1024, '\xff')}) {
+  for (const std::string& entity :
+       {std::string(), std::string("pump"), std::string(1024, '\xff')}) {
     const std::string key = HeaderKey(entity, 9);
     EXPECT_EQ(SegmentPrefixLength(key), key.size() - 8);
     EXPECT_EQ(SegmentPrefixLength(key.substr(0, key.size() - 8)), key.size() - 8);

@@ -169,8 +169,8 @@ TEST(StoreOpener, ALockedStoreNamesItsHolder) {
   EXPECT_EQ(byte, 'y');
   const auto store = temp.Open();
   EXPECT_EQ(store.status().code(), StatusCode::kLocked);
-  EXPECT_NE(store.status().message().find(std::string("process ").append(std::to_string(child))), std::string::npos)
-      << store.status().ToString();
+  const std::string holder = std::string("process ").append(std::to_string(child));
+  EXPECT_NE(store.status().message().find(holder), std::string::npos) << store.status().ToString();
   temp.config.read_only = true;
   EXPECT_TRUE(temp.Open().ok());
   temp.config.read_only = false;
