@@ -74,6 +74,17 @@ struct ColumnData {
     if (lane == Lane::kFixed) return AppendFixed(other.fixed[i]);
     AppendBytes(other.bytes(i));
   }
+  // Keeps the first `count` cells; nothing if there are fewer.
+  void Truncate(size_t count) {
+    if (size() <= count) return;
+    if (lane == Lane::kFixed) {
+      fixed.resize(count);
+    } else {
+      offsets.resize(count + 1);
+      heap.resize(offsets.back());
+    }
+    if (!states.empty()) states.resize(count);
+  }
   void Clear() {
     fixed.clear();
     offsets.clear();

@@ -46,8 +46,6 @@ class [[nodiscard]] Result {
 
 }  // namespace cistern
 
-#define CISTERN_CONCAT_INNER_(a, b) a##b
-#define CISTERN_CONCAT_(a, b) CISTERN_CONCAT_INNER_(a, b)
 // CISTERN_ASSIGN_OR_RETURN(auto x, MakeX()): x becomes the value, or the
 // enclosing function returns the status.
 #define CISTERN_ASSIGN_OR_RETURN(decl, expr) \

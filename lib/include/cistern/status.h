@@ -78,11 +78,15 @@ class [[nodiscard]] CISTERN_EXPORT Status {
 
 }  // namespace cistern
 
+#define CISTERN_CONCAT_INNER_(a, b) a##b
+#define CISTERN_CONCAT_(a, b) CISTERN_CONCAT_INNER_(a, b)
 // Returns from the enclosing function when `expr` is not OK.
-#define CISTERN_RETURN_IF_ERROR(expr)              \
-  do {                                             \
-    ::cistern::Status cistern_status_ = (expr);    \
-    if (!cistern_status_.ok()) return cistern_status_; \
+#define CISTERN_RETURN_IF_ERROR(expr) \
+  CISTERN_RETURN_IF_ERROR_(CISTERN_CONCAT_(cistern_status_, __LINE__), expr)
+#define CISTERN_RETURN_IF_ERROR_(tmp, expr) \
+  do {                                      \
+    ::cistern::Status tmp = (expr);         \
+    if (!tmp.ok()) return tmp;              \
   } while (false)
 
 #endif  // CISTERN_STATUS_H_

@@ -1,0 +1,72 @@
+// JournalDecoder: turns journal records back into rows. Trusts nothing.
+#ifndef CISTERN_STORAGE_JOURNAL_DECODER_H_
+#define CISTERN_STORAGE_JOURNAL_DECODER_H_
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string_view>
+#include <unordered_map>
+
+#include "cistern/row_batch.h"
+#include "lib/base/coding.h"
+#include "lib/row/version_columns.h"
+#include "storage/head.h"
+#include "storage/journal_coder.h"
+
+namespace cistern {
+
+// Takes what a record held, in the order in which it was written.
+class JournalSink {
+ public:
+  virtual ~JournalSink() = default;
+  // The batch belongs to the decoder and is valid during the call.
+  virtual void OnRow(uint32_t table_id, std::string_view entity, const RowBatch& batch, size_t row,
+                     uint32_t split, const RowStamp& stamp) = 0;
+  virtual void OnRangeDelete(uint32_t table_id, std::string_view entity, int64_t bucket_start_s,
+                             uint32_t split, const RangeDelete& range) = 0;
+};
+
+// One decoder per journal family; its records in order. One thread at a time.
+class JournalDecoder {
+ public:
+  // Finds the schema of a table; null if unknown.
+  using SchemaLookup = std::function<std::shared_ptr<const TableSchema>(uint32_t table_id)>;
+  explicit JournalDecoder(SchemaLookup lookup) : lookup_(std::move(lookup)) {}
+
+  // kCorruption names the field. The checksum is tested before the sink is called;
+  // after an error the decoder must not be used for later records.
+  [[nodiscard]] Status Decode(std::string_view record, uint64_t expected_sequence,
+                              JournalSink* sink);
+
+ private:
+  struct TableState {
+    std::unique_ptr<journal::TableCoder> coder;
+    std::unique_ptr<RowBatch> batch;  // one row, reused
+  };
+  struct Chain {
+    int64_t next_us = 0;
+    uint32_t boot = 0;
+    uint32_t expiry_s = 0;
+  };
+  void DecodeOperation(ByteReader* in, Chain* chain, JournalSink* sink);
+  [[nodiscard]] size_t ReadEntity(ByteReader* in, uint8_t flags);
+  void DefineEntity(ByteReader* in);
+  void DecodeRow(ByteReader* in, size_t number, uint8_t flags, const RowStamp& stamp,
+                 JournalSink* sink);
+  void ReadShape(ByteReader* in, journal::EntityCoder* entity);
+  [[nodiscard]] int64_t ReadColumn(ByteReader* in, journal::EntityCoder* entity, size_t index);
+  [[nodiscard]] int64_t ReadReal(ByteReader* in, journal::CodedColumn* column, int64_t last_bits,
+                                 bool is_float);
+  [[nodiscard]] bool FillEntityCells(const journal::EntityCoder& entity, RowBatch* batch);
+
+  const SchemaLookup lookup_;
+  std::unordered_map<uint32_t, TableState> tables_;
+  std::deque<journal::EntityCoder> entities_;
+  size_t last_entity_ = 0;
+};
+
+}  // namespace cistern
+
+#endif  // CISTERN_STORAGE_JOURNAL_DECODER_H_

@@ -1,0 +1,99 @@
+#include "storage/keyspace.h"
+
+#include "lib/base/check.h"
+#include "lib/base/coding.h"
+
+namespace cistern {
+
+namespace {
+
+constexpr uint64_t kSignBit = uint64_t{1} << 63;
+
+std::string Tagged(char tag, uint64_t number, size_t width) {
+  std::string key(1, tag);
+  for (size_t i = width; i-- > 0;) key.push_back(static_cast<char>(number >> (8 * i)));
+  return key;
+}
+
+}  // namespace
+
+std::string EncodeBucketKey(const BucketKey& key) {
+  std::string out;
+  out.reserve(16 + key.entity.size());
+  CISTERN_CHECK(key.entity.size() <= UINT16_MAX && key.split <= UINT16_MAX);
+  PutBig<uint32_t>(&out, key.table_id);
+  PutBig<uint16_t>(&out, static_cast<uint16_t>(key.entity.size()));
+  out.append(key.entity);
+  PutBig<uint64_t>(&out, static_cast<uint64_t>(key.start_s) ^ kSignBit);
+  PutBig<uint16_t>(&out, static_cast<uint16_t>(key.split));
+  return out;
+}
+
+std::optional<BucketKey> DecodeBucketKey(std::string_view bytes) {
+  if (bytes.size() < 16) return std::nullopt;
+  BucketKey key;
+  key.table_id = GetBig<uint32_t>(bytes.data());
+  const size_t entity_bytes = GetBig<uint16_t>(bytes.data() + 4);
+  if (bytes.size() != 16 + entity_bytes) return std::nullopt;
+  key.entity = bytes.substr(6, entity_bytes);
+  const char* rest = bytes.data() + 6 + entity_bytes;
+  key.start_s = static_cast<int64_t>(GetBig<uint64_t>(rest) ^ kSignBit);
+  key.split = GetBig<uint16_t>(rest + 8);
+  return key;
+}
+
+std::string EntityPrefix(uint32_t table_id, std::string_view entity) {
+  std::string out("H");
+  PutBig<uint32_t>(&out, table_id);
+  PutBig<uint16_t>(&out, static_cast<uint16_t>(entity.size()));
+  out.append(entity);
+  return out;
+}
+
+std::string HeaderPrefix(const BucketKey& key) {
+  std::string out(kHeaderKeysBegin);
+  out.append(EncodeBucketKey(key));
+  return out;
+}
+
+std::string HeaderKey(const BucketKey& key, uint64_t segment_id) {
+  std::string out = HeaderPrefix(key);
+  PutBig<uint64_t>(&out, segment_id);
+  return out;
+}
+
+std::string PageKey(uint64_t segment_id, uint32_t page) {
+  std::string out = Tagged('P', segment_id, 8);
+  PutBig<uint32_t>(&out, page);
+  return out;
+}
+
+std::optional<ParsedHeaderKey> ParseHeaderKey(std::string_view key) {
+  if (key.size() < 9 || key[0] != 'H') return std::nullopt;
+  std::optional<BucketKey> bucket = DecodeBucketKey(key.substr(1, key.size() - 9));
+  if (!bucket) return std::nullopt;
+  return ParsedHeaderKey{*std::move(bucket), GetBig<uint64_t>(key.data() + key.size() - 8)};
+}
+
+std::string JournalKey(uint64_t sequence) {
+  std::string out;
+  PutBig<uint64_t>(&out, sequence);
+  return out;
+}
+
+std::optional<uint64_t> ParseJournalKey(std::string_view key) {
+  if (key.size() != 8) return std::nullopt;
+  return GetBig<uint64_t>(key.data());
+}
+
+std::string TableKey(uint32_t table_id) {
+  return Tagged('T', table_id, 4);
+}
+std::string BootKey(uint32_t boot) {
+  return Tagged('B', boot, 4);
+}
+std::string SpillKey(uint64_t family_id) {
+  return Tagged('S', family_id, 8);
+}
+
+}  // namespace cistern

@@ -1,0 +1,56 @@
+// Keys of the store, byte by byte. See KEYSPACE.md, which says what each holds.
+#ifndef CISTERN_STORAGE_KEYSPACE_H_
+#define CISTERN_STORAGE_KEYSPACE_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace cistern {
+
+// Names one bucket: a Cassandra partition. Orders by table, entity, time, split.
+struct BucketKey {
+  uint32_t table_id = 0;
+  std::string entity;
+  int64_t start_s = 0;  // start of the bucket, seconds since 1970
+  uint32_t split = 0;
+  friend bool operator==(const BucketKey&, const BucketKey&) = default;
+};
+
+// Segments are numbered rotation sequence << kSegmentIndexBits | index.
+inline constexpr int kSegmentIndexBits = 24;
+inline constexpr uint64_t RotationOf(uint64_t segment_id) {
+  return segment_id >> kSegmentIndexBits;
+}
+
+[[nodiscard]] std::string EncodeBucketKey(const BucketKey& key);
+[[nodiscard]] std::optional<BucketKey> DecodeBucketKey(std::string_view bytes);
+
+// Spill families.
+[[nodiscard]] std::string EntityPrefix(uint32_t table_id,
+                                       std::string_view entity);  // of header keys
+[[nodiscard]] std::string HeaderPrefix(const BucketKey& key);
+[[nodiscard]] std::string HeaderKey(const BucketKey& key, uint64_t segment_id);
+[[nodiscard]] std::string PageKey(uint64_t segment_id, uint32_t page);
+struct ParsedHeaderKey {
+  BucketKey bucket;
+  uint64_t segment_id = 0;
+};
+[[nodiscard]] std::optional<ParsedHeaderKey> ParseHeaderKey(std::string_view key);
+inline constexpr std::string_view kHeaderKeysBegin = "H";
+inline constexpr std::string_view kHeaderKeysEnd = "I";
+
+// Journal families.
+[[nodiscard]] std::string JournalKey(uint64_t sequence);
+[[nodiscard]] std::optional<uint64_t> ParseJournalKey(std::string_view key);
+
+// The meta family.
+inline constexpr std::string_view kStateKey = "A";
+[[nodiscard]] std::string TableKey(uint32_t table_id);
+[[nodiscard]] std::string BootKey(uint32_t boot);
+[[nodiscard]] std::string SpillKey(uint64_t family_id);
+
+}  // namespace cistern
+
+#endif  // CISTERN_STORAGE_KEYSPACE_H_

@@ -1,0 +1,174 @@
+#include "storage/meta_records.h"
+
+#include <algorithm>
+
+#include "cistern/limits.h"
+#include "lib/base/check.h"
+#include "lib/base/checksum.h"
+#include "lib/base/coding.h"
+
+namespace cistern {
+
+namespace {
+
+constexpr uint8_t kRecordVersion = 1;
+constexpr size_t kIntervalCountMax = 1 << 20;
+
+std::string Begin() {
+  return std::string(1, static_cast<char>(kRecordVersion));
+}
+
+std::string Sealed(std::string record) {
+  PutLittle<uint64_t>(&record, Checksum(record));
+  return record;
+}
+
+void PutString(std::string* out, std::string_view text) {
+  PutVarint(out, text.size());
+  out->append(text);
+}
+
+// Checks checksum and version and returns the fields between them.
+Result<std::string_view> Fields(std::string_view bytes, const char* what) {
+  if (bytes.size() < 9) return Status::Corruption(std::string(what) + ": too short");
+  const std::string_view body = bytes.substr(0, bytes.size() - 8);
+  if (GetLittle<uint64_t>(bytes.data() + body.size()) != Checksum(body)) {
+    return Status::Corruption(std::string(what) + ": checksum does not match");
+  }
+  if (static_cast<uint8_t>(body[0]) != kRecordVersion) {
+    return Status::TooNew(std::string(what) + ": record version " +
+                          std::to_string(static_cast<uint8_t>(body[0])) + " is not known");
+  }
+  return body.substr(1);
+}
+
+template <typename T>
+Result<T> Finished(const ByteReader& in, T record, const char* what) {
+  if (!in.ok()) return in.status();
+  if (in.remaining() != 0) return Status::Corruption(std::string(what) + ": bytes after its end");
+  return record;
+}
+
+}  // namespace
+
+bool SpillRecord::Contains(uint64_t rotation) const {
+  for (const SequenceInterval& i : committed) {
+    if (rotation >= i.first && rotation - i.first < i.length) return true;
+  }
+  return false;
+}
+
+void SpillRecord::Add(uint64_t rotation) {
+  CISTERN_CHECK(!Contains(rotation));
+  auto at = std::find_if(committed.begin(), committed.end(),
+                         [&](const SequenceInterval& i) { return i.first > rotation; });
+  at = committed.insert(at, {rotation, 1});
+  if (const auto next = at + 1; next != committed.end() && next->first == rotation + 1) {
+    at->length += next->length;
+    committed.erase(next);
+  }
+  if (at != committed.begin()) {
+    const auto before = at - 1;
+    if (before->first + before->length == rotation) {
+      before->length += at->length;
+      committed.erase(at);
+    }
+  }
+}
+
+std::string EncodeState(const StateRecord& r) {
+  std::string out = Begin();
+  PutVarint(&out, r.sequence_reserved);
+  PutVarint(&out, r.journal_floor);
+  PutVarint(&out, r.versions_written);
+  PutVarint(&out, r.versions_superseded);
+  PutSigned(&out, r.write_us_last);
+  PutSigned(&out, r.trusted_us);
+  return Sealed(std::move(out));
+}
+
+Result<StateRecord> DecodeState(std::string_view bytes) {
+  CISTERN_ASSIGN_OR_RETURN(const std::string_view fields, Fields(bytes, "state record"));
+  ByteReader in(fields, "state record");
+  StateRecord r;
+  r.sequence_reserved = in.ReadVarint("sequence_reserved");
+  r.journal_floor = in.ReadVarint("journal_floor");
+  r.versions_written = in.ReadVarint("versions_written");
+  r.versions_superseded = in.ReadVarint("versions_superseded");
+  r.write_us_last = in.ReadSigned("write_us_last");
+  r.trusted_us = in.ReadSigned("trusted_us");
+  return Finished(in, r, "state record");
+}
+
+std::string EncodeTable(const TableRecord& r) {
+  std::string out = Begin();
+  PutVarint(&out, r.schema_version);
+  PutString(&out, r.cql);
+  return Sealed(std::move(out));
+}
+
+Result<TableRecord> DecodeTable(std::string_view bytes) {
+  CISTERN_ASSIGN_OR_RETURN(const std::string_view fields, Fields(bytes, "table record"));
+  ByteReader in(fields, "table record");
+  TableRecord r;
+  r.schema_version = static_cast<uint32_t>(in.ReadCount("schema_version", UINT32_MAX));
+  r.cql = in.ReadBytes("cql", in.ReadCount("cql length", limits::kDdlBytesMax * 4));
+  return Finished(in, std::move(r), "table record");
+}
+
+std::string EncodeBoot(const BootRecord& r) {
+  std::string out = Begin();
+  PutString(&out, r.boot_id);
+  PutSigned(&out, r.monotonic_us);
+  PutSigned(&out, r.base_us);
+  out.push_back(r.resolved ? 1 : 0);
+  return Sealed(std::move(out));
+}
+
+Result<BootRecord> DecodeBoot(std::string_view bytes) {
+  CISTERN_ASSIGN_OR_RETURN(const std::string_view fields, Fields(bytes, "boot record"));
+  ByteReader in(fields, "boot record");
+  BootRecord r;
+  r.boot_id = in.ReadBytes("boot id", in.ReadCount("boot id length", 64));
+  r.monotonic_us = in.ReadSigned("monotonic_us");
+  r.base_us = in.ReadSigned("base_us");
+  r.resolved = in.ReadU8("resolved") != 0;
+  return Finished(in, std::move(r), "boot record");
+}
+
+std::string EncodeSpill(const SpillRecord& r) {
+  std::string out = Begin();
+  out.push_back(r.superseded ? 1 : 0);
+  PutVarint(&out, r.version_count);
+  PutVarint(&out, r.byte_count);
+  PutVarint(&out, r.committed.size());
+  for (const SequenceInterval& i : r.committed) {
+    PutVarint(&out, i.first);
+    PutVarint(&out, i.length);
+  }
+  return Sealed(std::move(out));
+}
+
+Result<SpillRecord> DecodeSpill(std::string_view bytes) {
+  CISTERN_ASSIGN_OR_RETURN(const std::string_view fields, Fields(bytes, "spill record"));
+  ByteReader in(fields, "spill record");
+  SpillRecord r;
+  r.superseded = in.ReadU8("state") != 0;
+  r.version_count = in.ReadVarint("versions");
+  r.byte_count = in.ReadVarint("bytes");
+  const uint64_t count = in.ReadCount("intervals", kIntervalCountMax);
+  uint64_t above = 0;
+  for (uint64_t i = 0; i < count && in.ok(); ++i) {
+    const uint64_t first = in.ReadVarint("interval first");
+    const uint64_t length = in.ReadVarint("interval length");
+    if (first < above || length == 0 || first + length < first) {
+      in.Fail("interval", "overlaps or is empty");
+      break;
+    }
+    above = first + length;
+    r.committed.push_back({first, length});
+  }
+  return Finished(in, std::move(r), "spill record");
+}
+
+}  // namespace cistern

@@ -1,0 +1,66 @@
+// The records of the meta family. Their bytes are specified in KEYSPACE.md.
+#ifndef CISTERN_STORAGE_META_RECORDS_H_
+#define CISTERN_STORAGE_META_RECORDS_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cistern/result.h"
+
+namespace cistern {
+
+// What the store knows of itself as of journal_floor.
+struct StateRecord {
+  uint64_t sequence_reserved = 1;
+  uint64_t journal_floor = 0;
+  uint64_t versions_written = 0;
+  uint64_t versions_superseded = 0;
+  int64_t write_us_last = 0;
+  int64_t trusted_us = 0;
+};
+
+struct TableRecord {
+  uint32_t schema_version = 0;
+  std::string cql;
+};
+
+// One stretch of untrusted clock: effective timestamp = base_us + count, where the
+// count is monotonic time since monotonic_us.
+struct BootRecord {
+  std::string boot_id;
+  int64_t monotonic_us = 0;
+  int64_t base_us = 0;
+  bool resolved = false;
+};
+
+// Rotation sequences first .. first + length - 1.
+struct SequenceInterval {
+  uint64_t first = 0;
+  uint64_t length = 0;
+};
+
+struct SpillRecord {
+  bool superseded = false;
+  uint64_t version_count = 0;
+  uint64_t byte_count = 0;
+  std::vector<SequenceInterval> committed;  // ascending, disjoint
+
+  [[nodiscard]] bool Contains(uint64_t rotation) const;
+  // Adds a sequence that it does not contain.
+  void Add(uint64_t rotation);
+};
+
+[[nodiscard]] std::string EncodeState(const StateRecord& r);
+[[nodiscard]] std::string EncodeTable(const TableRecord& r);
+[[nodiscard]] std::string EncodeBoot(const BootRecord& r);
+[[nodiscard]] std::string EncodeSpill(const SpillRecord& r);
+[[nodiscard]] Result<StateRecord> DecodeState(std::string_view bytes);
+[[nodiscard]] Result<TableRecord> DecodeTable(std::string_view bytes);
+[[nodiscard]] Result<BootRecord> DecodeBoot(std::string_view bytes);
+[[nodiscard]] Result<SpillRecord> DecodeSpill(std::string_view bytes);
+
+}  // namespace cistern
+
+#endif  // CISTERN_STORAGE_META_RECORDS_H_

@@ -1,0 +1,62 @@
+// SpillWriter: writes the segments of one rotation into a spill family.
+#ifndef CISTERN_STORAGE_SPILL_WRITER_H_
+#define CISTERN_STORAGE_SPILL_WRITER_H_
+
+#include <rocksdb/write_batch.h>
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "cistern/schema.h"
+#include "cistern/status.h"
+#include "lib/row/version_columns.h"
+#include "lib/segment/page_builder.h"
+#include "lib/segment/segment_header.h"
+#include "storage/keyspace.h"
+#include "storage/store_db.h"
+
+namespace cistern {
+
+// Pages and headers pass the write-ahead log by; nothing counts before Flush()
+// succeeded and the rotation was committed. One thread at a time.
+class SpillWriter {
+ public:
+  // `rotation` was reserved for this writer alone.
+  SpillWriter(FamilyPtr family, uint64_t rotation)
+      : family_(std::move(family)), rotation_(rotation) {}
+
+  // --- one segment: Begin, AddRows in row order any number of times, End
+  void Begin(const BucketKey& bucket, const TableSchema* schema, uint32_t schema_version,
+             uint64_t journal_first, uint64_t journal_last);
+  // Rows must follow the last ones in row order; they are cut into pages here.
+  [[nodiscard]] Status AddRows(const VersionColumns& rows);
+  [[nodiscard]] Status End(std::vector<RangeDelete> deletes);
+
+  // Makes everything durable as one SST.
+  [[nodiscard]] Status Flush();
+
+  [[nodiscard]] uint64_t version_count() const { return version_count_; }  // deletes included
+  [[nodiscard]] uint64_t byte_count() const { return byte_count_; }
+
+ private:
+  [[nodiscard]] Status AddPage(const VersionColumns& rows, size_t begin, size_t end);
+  [[nodiscard]] Status WriteOut(size_t at_least);
+
+  FamilyPtr family_;
+  const uint64_t rotation_;
+  uint64_t next_index_ = 0;
+  rocksdb::WriteBatch batch_;
+  std::map<uint32_t, CodecCache> caches_;  // by table
+
+  BucketKey bucket_;
+  const TableSchema* schema_ = nullptr;
+  uint64_t segment_id_ = 0;
+  SegmentHeader header_;
+  uint64_t version_count_ = 0;
+  uint64_t byte_count_ = 0;
+};
+
+}  // namespace cistern
+
+#endif  // CISTERN_STORAGE_SPILL_WRITER_H_

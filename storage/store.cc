@@ -1,0 +1,254 @@
+#include "storage/store.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "lib/base/coding.h"
+#include "lib/base/crash_point.h"
+#include "storage/keyspace.h"
+#include "storage/rocksdb_options.h"
+#include "storage/rocksdb_status.h"
+
+namespace cistern {
+
+namespace {
+constexpr uint64_t kSequencesReservedAtOnce = 1024;
+}  // namespace
+
+Result<std::unique_ptr<Store>> Store::Open(const StoreConfig& config, RecoveryReport* report) {
+  CISTERN_ASSIGN_OR_RETURN(OpenedStore opened, OpenStore(config));
+  *report = opened.recovery;
+  report->created = opened.created;
+  std::unique_ptr<Store> store(new Store(std::make_shared<StoreDb>(std::move(opened))));
+  CISTERN_RETURN_IF_ERROR(store->Load(config.read_only));
+  return store;
+}
+
+Status Store::Load(bool read_only) {
+  // From here on each family is owned by whoever uses it, not by the map.
+  auto& families = db_->opened().families;
+  const auto meta = families.find(std::string(kMetaFamilyName));
+  if (meta == families.end()) {
+    return Status::Corruption("the store has no family 'meta': restore it from a backup");
+  }
+  meta_ = std::make_shared<Family>(db_, meta->second);
+  families.erase(meta);
+  journal_ = std::make_unique<Journal>(db_);
+  CISTERN_RETURN_IF_ERROR(LoadMeta());
+  return LoadFamilies(read_only);
+}
+
+Status Store::LoadMeta() {
+  boots_.resize(1);
+  rocksdb::ReadOptions options;
+  options.total_order_seek = true;
+  std::unique_ptr<rocksdb::Iterator> it(db_->db()->NewIterator(options, meta_->handle()));
+  for (it->SeekToFirst(); it->Valid(); it->Next()) {
+    const std::string_view key(it->key().data(), it->key().size());
+    const std::string_view value(it->value().data(), it->value().size());
+    if (key == kStateKey) {
+      CISTERN_ASSIGN_OR_RETURN(state_, DecodeState(value));
+    } else if (key.size() == 5 && key[0] == 'T') {
+      CISTERN_ASSIGN_OR_RETURN(tables_[GetBig<uint32_t>(key.data() + 1)], DecodeTable(value));
+    } else if (key.size() == 5 && key[0] == 'B') {
+      const auto boot = GetBig<uint32_t>(key.data() + 1);
+      if (boot != boots_.size()) return Status::Corruption("meta: boot records are not dense");
+      CISTERN_ASSIGN_OR_RETURN(BootRecord record, DecodeBoot(value));
+      boots_.push_back(std::move(record));
+    } else if (key.size() == 9 && key[0] == 'S') {
+      CISTERN_ASSIGN_OR_RETURN(spill_records_[GetBig<uint64_t>(key.data() + 1)],
+                               DecodeSpill(value));
+    } else {
+      return Status::Corruption("meta: a key of unknown kind");
+    }
+  }
+  if (!it->status().ok()) return ToStatus(it->status(), "reading meta");
+  next_sequence_ = state_.sequence_reserved;
+  return Status::Ok();
+}
+
+// Sorts the families found at open: journals to the journal, spill families with a live
+// record into the view, superseded and unborn ones are dropped.
+Status Store::LoadFamilies(bool read_only) {
+  std::vector<Journal::NumberedFamily> journals;
+  auto view = std::make_shared<SpillView>();
+  view->versions_superseded = state_.versions_superseded;
+  auto& families = db_->opened().families;
+  for (auto it = families.begin(); it != families.end();) {
+    const std::optional<FamilyKind> kind = FamilyKindOf(it->first);
+    const std::optional<uint64_t> number = FamilyNumberOf(it->first);
+    if (!kind || !number) {
+      ++it;
+      continue;
+    }
+    auto family = std::make_shared<Family>(db_, it->second);
+    it = families.erase(it);
+    if (*number >= next_sequence_) next_sequence_ = *number + 1;
+    if (*kind == FamilyKind::kJournal) {
+      journals.push_back({*number, std::move(family)});
+      continue;
+    }
+    const auto record = spill_records_.find(*number);
+    if (record != spill_records_.end() && !record->second.superseded) {
+      view->families.push_back(std::make_shared<const SpillFamily>(
+          SpillFamily{*number, std::move(family), record->second}));
+    } else if (!read_only) {
+      CISTERN_RETURN_IF_ERROR(DropSpill(*number, family));
+    }
+  }
+  for (const auto& [id, record] : spill_records_) {
+    const bool found = std::any_of(view->families.begin(), view->families.end(),
+                                   [id = id](const auto& f) { return f->id == id; });
+    if (!found && !record.superseded && record.version_count > 0) {
+      return Status::Corruption("spill family " + std::to_string(id) + " is missing");
+    }
+  }
+  std::sort(view->families.begin(), view->families.end(),
+            [](const auto& a, const auto& b) { return a->id < b->id; });
+  std::sort(journals.begin(), journals.end(),
+            [](const auto& a, const auto& b) { return a.id < b.id; });
+  spills_.Publish(std::move(view));
+  return journal_->Adopt(std::move(journals), read_only);
+}
+
+StateRecord Store::state() const {
+  const std::lock_guard lock(state_mutex_);
+  return state_;
+}
+
+Status Store::PutMeta(const std::string& key, const std::string& value, bool sync) {
+  rocksdb::WriteOptions options;
+  options.sync = sync;
+  const rocksdb::Status s = db_->db()->Put(options, meta_->handle(), key, value);
+  return s.ok() ? Status::Ok() : ToStatus(s, "writing meta");
+}
+
+Status Store::PutTable(uint32_t table_id, const TableRecord& record) {
+  return PutMeta(TableKey(table_id), EncodeTable(record), true);
+}
+
+Status Store::PutBoot(uint32_t boot, const BootRecord& record) {
+  return PutMeta(BootKey(boot), EncodeBoot(record), true);
+}
+
+Status Store::PutTrustedTime(int64_t trusted_us) {
+  const std::lock_guard lock(state_mutex_);
+  state_.trusted_us = trusted_us;
+  return PutMeta(std::string(kStateKey), EncodeState(state_), false);
+}
+
+Result<uint64_t> Store::NextSequence() {
+  const std::lock_guard lock(state_mutex_);
+  if (next_sequence_ >= state_.sequence_reserved) {
+    StateRecord reserved = state_;
+    reserved.sequence_reserved = next_sequence_ + kSequencesReservedAtOnce;
+    CISTERN_RETURN_IF_ERROR(PutMeta(std::string(kStateKey), EncodeState(reserved), true));
+    state_ = reserved;
+  }
+  return next_sequence_++;
+}
+
+Status Store::CheckHeadroom(uint64_t bytes) const {
+  const StoreFileSystem& fs = *db_->opened().fs;
+  if (!fs.HasRoomFor(bytes)) {
+    return Status::NoSpace("the disk budget leaves no room for " + std::to_string(bytes) +
+                           " bytes: raise disk_budget_bytes or delete data");
+  }
+  uint64_t free_bytes = 0;
+  const rocksdb::IOStatus s =
+      db_->opened().fs->GetFreeSpace(fs.directory(), rocksdb::IOOptions(), &free_bytes, nullptr);
+  if (s.ok() && free_bytes < bytes) {
+    return Status::NoSpace("the file system of " + fs.directory() + " has " +
+                           std::to_string(free_bytes) + " bytes free, " + std::to_string(bytes) +
+                           " are needed: free some space, the store goes on by itself");
+  }
+  return Status::Ok();
+}
+
+Result<FamilyPtr> Store::CreateSpill(uint64_t family_id) {
+  rocksdb::ColumnFamilyHandle* handle = nullptr;
+  CrashPoint("spill:before_create");
+  const rocksdb::Status s = db_->db()->CreateColumnFamily(
+      db_->opened().FamilyOptions(FamilyKind::kSpill), SpillFamilyName(family_id), &handle);
+  if (!s.ok()) return ToStatus(s, "creating a spill family");
+  CrashPoint("spill:after_create");
+  return std::make_shared<Family>(db_, handle);
+}
+
+Result<std::shared_ptr<const SpillView>> Store::CommitSpill(const SpillCommit& commit) {
+  SpillRecord record = spill_records_[commit.family_id];
+  record.Add(commit.rotation);
+  record.version_count += commit.version_count;
+  record.byte_count += commit.byte_count;
+
+  rocksdb::WriteBatch batch;
+  batch.Put(meta_->handle(), SpillKey(commit.family_id), EncodeSpill(record));
+  SpillRecord superseded;
+  if (commit.superseded_family) {
+    superseded = spill_records_[*commit.superseded_family];
+    superseded.superseded = true;
+    batch.Put(meta_->handle(), SpillKey(*commit.superseded_family), EncodeSpill(superseded));
+  }
+  {
+    const std::lock_guard lock(state_mutex_);
+    StateRecord state = commit.state;
+    state.sequence_reserved = state_.sequence_reserved;
+    state.trusted_us = std::max(state.trusted_us, state_.trusted_us);
+    batch.Put(meta_->handle(), std::string(kStateKey), EncodeState(state));
+    rocksdb::WriteOptions options;
+    options.sync = true;
+    CrashPoint("spill:before_commit");
+    const rocksdb::Status s = db_->db()->Write(options, &batch);
+    if (!s.ok()) return ToStatus(s, "committing segments");
+    CrashPoint("spill:after_commit");
+    state_ = state;
+  }
+  spill_records_[commit.family_id] = record;
+  if (commit.superseded_family) spill_records_[*commit.superseded_family] = superseded;
+
+  auto next = std::make_shared<SpillView>();
+  next->versions_superseded = commit.state.versions_superseded;
+  for (const auto& f : spills_.view()->families) {
+    if (f->id != commit.family_id && f->id != commit.superseded_family) next->families.push_back(f);
+  }
+  next->families.push_back(std::make_shared<const SpillFamily>(
+      SpillFamily{commit.family_id, commit.family, std::move(record)}));
+  return std::shared_ptr<const SpillView>(std::move(next));
+}
+
+Status Store::DropSpill(uint64_t family_id, const FamilyPtr& family) {
+  CrashPoint("spill:before_drop");
+  rocksdb::Status s = db_->db()->DropColumnFamily(family->handle());
+  if (!s.ok()) return ToStatus(s, "dropping a spill family");
+  CrashPoint("spill:after_drop");
+  s = db_->db()->Delete(rocksdb::WriteOptions(), meta_->handle(), SpillKey(family_id));
+  if (!s.ok()) return ToStatus(s, "forgetting a spill family");
+  spill_records_.erase(family_id);
+  return Status::Ok();
+}
+
+Status Store::FlushMeta() {
+  CrashPoint("meta:before_flush");
+  const rocksdb::Status s = db_->db()->Flush(rocksdb::FlushOptions(), meta_->handle());
+  CrashPoint("meta:after_flush");
+  return s.ok() ? Status::Ok() : ToStatus(s, "flushing meta");
+}
+
+void Store::AddMetrics(Metrics* metrics) const {
+  const StoreFileSystem& fs = *db_->opened().fs;
+  const FileBytes written = fs.bytes_written();
+  metrics->wal_bytes_written = written.wal;
+  metrics->sst_bytes_written = written.sst;
+  metrics->manifest_bytes_written = written.manifest;
+  metrics->other_bytes_written = written.other;
+  metrics->disk_bytes_used = fs.disk_bytes_used();
+  metrics->wal_bytes_on_disk = fs.wal_bytes_on_disk();
+  metrics->spill_families = spills_.view()->families.size();
+  metrics->journal_families = journal_->family_count();
+}
+
+size_t Store::MemtableBytes() const {
+  return db_->opened().write_buffers->memory_usage();
+}
+
+}  // namespace cistern

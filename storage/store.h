@@ -1,0 +1,105 @@
+// Store: everything that is on disk, behind one door: journal, spill families, meta.
+#ifndef CISTERN_STORAGE_STORE_H_
+#define CISTERN_STORAGE_STORE_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "cistern/engine.h"
+#include "cistern/result.h"
+#include "storage/journal.h"
+#include "storage/meta_records.h"
+#include "storage/spill_set.h"
+#include "storage/store_db.h"
+#include "storage/store_opener.h"
+
+namespace cistern {
+
+// One step of the life of segments: what the batch that makes it true contains.
+struct SpillCommit {
+  uint64_t family_id = 0;
+  FamilyPtr family;            // of family_id
+  uint64_t rotation = 0;       // sequence of the pages that begin to count
+  uint64_t version_count = 0;  // in those pages
+  uint64_t byte_count = 0;
+  std::optional<uint64_t> superseded_family;  // its segments stop counting
+  StateRecord state;                          // as of this commit
+};
+
+// Threads: the journal has its own rules; meta writes may come from any thread; spill
+// commits, creation and drops belong to the one maintenance actor.
+class Store {
+ public:
+  // Opens or creates. `report` tells what recovery had to do.
+  [[nodiscard]] static Result<std::unique_ptr<Store>> Open(const StoreConfig& config,
+                                                           RecoveryReport* report);
+
+  [[nodiscard]] Journal& journal() { return *journal_; }
+  [[nodiscard]] SpillSet& spills() { return spills_; }
+  [[nodiscard]] StateRecord state() const;
+  [[nodiscard]] const std::map<uint32_t, TableRecord>& tables_at_open() const { return tables_; }
+  // Index 0 is unused; boot numbers are never reused.
+  [[nodiscard]] const std::vector<BootRecord>& boots_at_open() const { return boots_; }
+  [[nodiscard]] const std::string& store_id() const { return db_->opened().store_id; }
+
+  // Synced writes of single records.
+  [[nodiscard]] Status PutTable(uint32_t table_id, const TableRecord& record);
+  [[nodiscard]] Status PutBoot(uint32_t boot, const BootRecord& record);
+  // Remembers the newest believed wall time, unsynced: losing it costs nothing but a
+  // lower clock floor.
+  [[nodiscard]] Status PutTrustedTime(int64_t trusted_us);
+
+  // A number above every one given before, also after a crash: for rotations and families.
+  [[nodiscard]] Result<uint64_t> NextSequence();
+
+  // kNoSpace unless the device has room for operations that write the MANIFEST: they
+  // must not fail half way (reliability.md 0.3).
+  [[nodiscard]] Status CheckHeadroom(uint64_t bytes) const;
+  [[nodiscard]] Result<FamilyPtr> CreateSpill(uint64_t family_id);
+  // Writes the batch, synced. On success the new view is returned but not yet
+  // published: the caller does that together with its head.
+  [[nodiscard]] Result<std::shared_ptr<const SpillView>> CommitSpill(const SpillCommit& commit);
+  // Drops a superseded family and its record. Its files go with the last reader.
+  [[nodiscard]] Status DropSpill(uint64_t family_id, const FamilyPtr& family);
+  // Flushes meta, or one unflushed record would pin every log file.
+  [[nodiscard]] Status FlushMeta();
+
+  // The highest journal sequence remembered as acknowledged, beside the database.
+  [[nodiscard]] uint64_t beacon_sequence() const { return db_->opened().beacon->sequence(); }
+  [[nodiscard]] Status WriteBeacon(uint64_t sequence) {
+    return db_->opened().beacon->Write(sequence);
+  }
+
+  // Fills the fields of `metrics` that the store knows.
+  void AddMetrics(Metrics* metrics) const;
+  [[nodiscard]] const StoreDb& db() const { return *db_; }
+  // RocksDB's own memory: memtables and pinned cache, for the budget.
+  [[nodiscard]] size_t MemtableBytes() const;
+
+ private:
+  explicit Store(std::shared_ptr<StoreDb> db) : db_(std::move(db)) {}
+  [[nodiscard]] Status Load(bool read_only);
+  [[nodiscard]] Status LoadMeta();
+  [[nodiscard]] Status LoadFamilies(bool read_only);
+  [[nodiscard]] Status PutMeta(const std::string& key, const std::string& value, bool sync);
+
+  std::shared_ptr<StoreDb> db_;
+  std::unique_ptr<Journal> journal_;
+  SpillSet spills_;
+  FamilyPtr meta_;
+  std::map<uint32_t, TableRecord> tables_;         // constant after Open
+  std::vector<BootRecord> boots_;                  // constant after Open
+  std::map<uint64_t, SpillRecord> spill_records_;  // maintenance only
+
+  mutable std::mutex state_mutex_;
+  StateRecord state_;
+  uint64_t next_sequence_ = 1;
+};
+
+}  // namespace cistern
+
+#endif  // CISTERN_STORAGE_STORE_H_

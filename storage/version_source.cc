@@ -1,0 +1,41 @@
+#include "storage/version_source.h"
+
+#include <string>
+#include <utility>
+
+#include "lib/segment/page_reader.h"
+
+namespace cistern {
+
+SegmentSource::SegmentSource(const TableSchema& schema, SegmentRef segment, TimeSpan span,
+                             const std::vector<bool>* wanted, const BootBases& bases)
+    : schema_(schema), segment_(std::move(segment)), span_(span), wanted_(wanted), bases_(bases) {}
+
+int64_t SegmentSource::bound_time() const {
+  return span_.descending ? segment_.header.last_time : segment_.header.first_time;
+}
+
+Result<std::shared_ptr<const VersionColumns>> SegmentSource::NextChunk() {
+  const std::vector<PageInfo>& pages = segment_.header.pages;
+  while (next_page_ < pages.size()) {
+    const size_t page = span_.descending ? pages.size() - 1 - next_page_ : next_page_;
+    ++next_page_;
+    const PageInfo& info = pages[page];
+    if (info.last_time < span_.from || !(span_.unbounded_to || info.first_time < span_.to))
+      continue;
+    CISTERN_ASSIGN_OR_RETURN(const std::string bytes,
+                             ReadPage(segment_, static_cast<uint32_t>(page)));
+    Result<VersionColumns> rows = DecodePage(schema_, bytes, wanted_);
+    if (!rows.ok() || rows->row_count != info.row_count) {
+      return Status::Corruption(
+          "page " + std::to_string(page) + " of segment " + std::to_string(segment_.id) +
+          " in spill family " + std::to_string(segment_.family->id) + ": " +
+          (rows.ok() ? "its row count is not the header's" : rows.status().message()));
+    }
+    ResolveBoots(bases_, &*rows, {});
+    return std::make_shared<const VersionColumns>(*std::move(rows));
+  }
+  return std::shared_ptr<const VersionColumns>();
+}
+
+}  // namespace cistern

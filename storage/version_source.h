@@ -1,0 +1,60 @@
+// VersionSource: row versions of one bucket from one place, in row order, by chunks.
+#ifndef CISTERN_STORAGE_VERSION_SOURCE_H_
+#define CISTERN_STORAGE_VERSION_SOURCE_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "cistern/result.h"
+#include "lib/row/reconcile.h"
+#include "lib/row/version_columns.h"
+#include "storage/spill_reader.h"
+
+namespace cistern {
+
+// A stretch of event times, from <= time < to, and the direction to read it.
+struct TimeSpan {
+  int64_t from = INT64_MIN;
+  int64_t to = INT64_MAX;
+  bool unbounded_to = true;  // `to` itself belongs to the span
+  bool descending = false;
+  [[nodiscard]] bool Holds(int64_t time) const {
+    return time >= from && (unbounded_to || time < to);
+  }
+};
+
+// Chunks come in reading direction; inside a chunk rows are always ascending, so a
+// descending reader walks a chunk from its end. Chunks may hold rows outside of the
+// span. Versions are resolved (no boots). One thread at a time.
+class VersionSource {
+ public:
+  virtual ~VersionSource() = default;
+  // Event time that no row of the source comes before, in reading direction: the
+  // source need not be opened until the reader is there.
+  [[nodiscard]] virtual int64_t bound_time() const = 0;
+  // The next chunk with at least one row; null at the end.
+  [[nodiscard]] virtual Result<std::shared_ptr<const VersionColumns>> NextChunk() = 0;
+};
+
+// The pages of one segment that meet the span. `wanted` as in DecodePage; schema,
+// wanted and bases must outlive the source.
+class SegmentSource final : public VersionSource {
+ public:
+  SegmentSource(const TableSchema& schema, SegmentRef segment, TimeSpan span,
+                const std::vector<bool>* wanted, const BootBases& bases);
+  [[nodiscard]] int64_t bound_time() const override;
+  [[nodiscard]] Result<std::shared_ptr<const VersionColumns>> NextChunk() override;
+
+ private:
+  const TableSchema& schema_;
+  SegmentRef segment_;
+  TimeSpan span_;
+  const std::vector<bool>* wanted_;
+  const BootBases& bases_;
+  size_t next_page_ = 0;  // counts from the reading side
+};
+
+}  // namespace cistern
+
+#endif  // CISTERN_STORAGE_VERSION_SOURCE_H_
