@@ -1,0 +1,168 @@
+#include "engine/engine_core.h"
+
+#include <algorithm>
+#include <mutex>
+
+namespace cistern {
+
+namespace {
+
+// RocksDB's tables, threads and buffers at rest, measured with these options.
+constexpr size_t kRocksDbBaseBytes = 3 << 20;
+
+// Active and frozen head, their journals in RocksDB's memtables, the pages of one
+// rotation and the block cache must fit together.
+HeadLimits HeadLimitsFor(size_t budget_bytes) {
+  HeadLimits limits;
+  limits.head_bytes = budget_bytes / 6;
+  limits.journal_bytes = budget_bytes / 12;
+  return limits;
+}
+
+SpillLimits SpillLimitsFor(size_t budget_bytes) {
+  SpillLimits limits;
+  limits.base_bytes = std::max<uint64_t>(1 << 20, budget_bytes / 8);
+  return limits;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<EngineCore>> EngineCore::Open(const CoreConfig& config) {
+  std::shared_ptr<EngineCore> core(new EngineCore(config));
+  const int64_t began_us = config.options.clock->MonotonicMicros();
+  CISTERN_RETURN_IF_ERROR(core->Build());
+  CISTERN_RETURN_IF_ERROR(core->Recover());
+  core->open_us_ = config.options.clock->MonotonicMicros() - began_us;
+  return core;
+}
+
+EngineCore::~EngineCore() = default;
+
+Status EngineCore::Build() {
+  const EngineOptions& options = config_.options;
+  CISTERN_ASSIGN_OR_RETURN(store_, Store::Open(config_.store, &recovery_));
+  base_charge_.Set(kRocksDbBaseBytes + config_.store.memory_budget_bytes / 16);
+  CISTERN_RETURN_IF_ERROR(tables_.Load(store_->tables_at_open()));
+  boots_ = std::make_unique<BootTable>(store_->boots_at_open());
+
+  ClockLimits clock_limits;
+  clock_limits.floor_us =
+      (options.clock_floor_s != 0 ? options.clock_floor_s : kReleaseFloorSeconds) * 1'000'000;
+  clock_limits.ceiling_ahead_us = options.clock_ceiling_ahead_s * 1'000'000;
+  clock_ = std::make_unique<WriteClock>(options.clock, clock_limits, store_.get(), boots_.get());
+
+  const SpillLimits spill_limits = SpillLimitsFor(options.memory_budget_bytes);
+  committer_ = std::make_unique<Committer>(
+      store_.get(), &heads_, &tables_, clock_.get(), config_.budget,
+      HeadLimitsFor(options.memory_budget_bytes), options.commit_interval_us);
+  rotation_ =
+      std::make_unique<Rotation>(store_.get(), &heads_, &tables_, committer_.get(), spill_limits);
+  respill_ = std::make_unique<Respill>(store_.get(), &heads_, &tables_, boots_.get(), spill_limits);
+  MaintenanceLimits limits;
+  limits.sync_interval_us = options.sync_interval_us;
+  limits.head_age_us = options.head_age_us_max;
+  maintenance_ =
+      std::make_unique<Maintenance>(store_.get(), &heads_, committer_.get(), clock_.get(),
+                                    rotation_.get(), respill_.get(), limits);
+  query_.store = store_.get();
+  query_.heads = &heads_;
+  query_.boots = boots_.get();
+  query_.budget = config_.budget;
+  query_.read_ahead = config_.read_ahead;
+  query_.now_s = [clock = clock_.get()] { return clock->now_s(); };
+  return Status::Ok();
+}
+
+// The journal becomes the head again; what the beacon remembers and the journal does not
+// have is lost, and said.
+Status EngineCore::Recover() {
+  const auto overflow = [this](const FrozenState& state) -> Status {
+    if (config_.options.read_only) {
+      return Status::OutOfMemory(
+          "the journal does not fit into memory_budget_bytes: raise it, or "
+          "open the store for writing once");
+    }
+    return rotation_->SpillWhole(*heads_.active, state);
+  };
+  CISTERN_RETURN_IF_ERROR(committer_->Replay(overflow, &recovery_));
+  if (config_.options.read_only) return Status::Ok();
+  const uint64_t acknowledged = store_->beacon_sequence();
+  const uint64_t recovered = committer_->last_sequence();
+  if (acknowledged > recovered) {
+    recovery_.clean = false;
+    recovery_.recovered_with_loss = true;
+    recovery_.lost_sequence_first = recovered + 1;
+    recovery_.lost_sequence_last = acknowledged;
+    recovery_.notes.push_back("journal records " + std::to_string(recovered + 1) + " to " +
+                              std::to_string(acknowledged) +
+                              " were acknowledged and are missing from the log");
+    committer_->SkipSequencesTo(acknowledged);
+  }
+  // A journal family to write and the next one. Without room the store still opens for
+  // reading, and writing begins when there is some.
+  return maintenance_->PrepareJournals();
+}
+
+Status EngineCore::CreateTable(std::string_view cql) {
+  CISTERN_ASSIGN_OR_RETURN(const std::shared_ptr<const TableSchema> schema, ParseCreateTable(cql));
+  const std::lock_guard lock(create_mutex_);
+  CISTERN_RETURN_IF_ERROR(committer_->failure());
+  if (const TablePtr same = tables_.FindDeclared(*schema)) {
+    if (same->schema->ToCql() == schema->ToCql()) return Status::Ok();
+    return Status::AlreadyExists("table " + schema->name + " exists with another declaration:\n" +
+                                 same->schema->ToCql());
+  }
+  const uint32_t id = tables_.next_id();
+  if (id > limits::kTableCountMax) {
+    return Status::TooLarge("a store holds at most " + std::to_string(limits::kTableCountMax) +
+                            " tables");
+  }
+  CISTERN_RETURN_IF_ERROR(store_->CheckHeadroom(1 << 20));
+  if (const Status s = store_->PutTable(id, {0, schema->ToCql()}); !s.ok()) {
+    committer_->Fail(s);
+    return s;
+  }
+  tables_.Add(std::make_shared<const Table>(Table{id, 0, schema}));
+  return Status::Ok();
+}
+
+Status EngineCore::Finish() {
+  if (config_.options.read_only) return Status::Ok();
+  return maintenance_->WriteBeacon();
+}
+
+Metrics EngineCore::GetMetrics() const {
+  Metrics m;
+  store_->AddMetrics(&m);
+  const CommitCounters& counters = committer_->counters();
+  m.commit_groups = counters.groups;
+  m.journal_bytes = counters.journal_bytes;
+  m.journal_syncs = counters.syncs;
+  m.busy_rejections = counters.busy_rejections;
+  m.rows_provisional = counters.rows_provisional;
+  m.rotations = rotation_->rotations();
+  m.spill_bytes = rotation_->spill_bytes();
+  m.respill_bytes = respill_->bytes_written();
+  {
+    // One moment: no rotation between the parts of the sum.
+    const std::shared_lock lock(heads_.mutex);
+    m.versions_head =
+        heads_.active->version_count() + (heads_.frozen ? heads_.frozen->version_count() : 0);
+    m.versions_open = m.versions_head;
+    const auto view = store_->spills().view();
+    for (const auto& f : view->families) m.versions_open += f->record.version_count;
+    m.versions_written = heads_.versions_written;
+    m.versions_superseded = view->versions_superseded;
+  }
+  m.memory_bytes_charged = config_.budget->used_bytes() + store_->MemtableBytes();
+  m.memory_bytes_peak = config_.budget->peak_bytes();
+  m.memory_budget_bytes = config_.budget->limit_bytes();
+  m.disk_budget_bytes = config_.options.disk_budget_bytes;
+  m.rows_replayed_at_open = recovery_.records_replayed;
+  m.open_micros = static_cast<uint64_t>(std::max<int64_t>(open_us_, 0));
+  m.clock_trusted = clock_->trusted();
+  m.recovered_with_loss = recovery_.recovered_with_loss;
+  return m;
+}
+
+}  // namespace cistern

@@ -1,0 +1,75 @@
+// EngineCore: one opening of a store, with everything wired together.
+#ifndef CISTERN_ENGINE_ENGINE_CORE_H_
+#define CISTERN_ENGINE_ENGINE_CORE_H_
+
+#include <memory>
+#include <string>
+
+#include "cistern/engine.h"
+#include "engine/ingest/committer.h"
+#include "engine/ingest/respill.h"
+#include "engine/ingest/rotation.h"
+#include "engine/ingest/write_clock.h"
+#include "engine/maintenance.h"
+#include "engine/query/query_context.h"
+#include "lib/base/memory_budget.h"
+#include "storage/boot_table.h"
+#include "storage/head_set.h"
+#include "storage/store.h"
+#include "storage/table_set.h"
+
+namespace cistern {
+
+// What an opening needs; kept by the engine so that it can open anew after a failure.
+struct CoreConfig {
+  StoreConfig store;
+  EngineOptions options;
+  MemoryBudget* budget = nullptr;
+  ReadAhead* read_ahead = nullptr;
+};
+
+// Members are declared in the order in which they depend on one another, and destroyed
+// in reverse. Thread-safe as its parts are.
+class EngineCore {
+ public:
+  [[nodiscard]] static Result<std::shared_ptr<EngineCore>> Open(const CoreConfig& config);
+  ~EngineCore();
+
+  [[nodiscard]] Status CreateTable(std::string_view cql);
+  // Syncs and remembers what was acknowledged. The store closes with the destructor.
+  [[nodiscard]] Status Finish();
+  [[nodiscard]] Metrics GetMetrics() const;
+
+  Store& store() { return *store_; }
+  TableSet& tables() { return tables_; }
+  Committer& committer() { return *committer_; }
+  Maintenance& maintenance() { return *maintenance_; }
+  WriteClock& clock() { return *clock_; }
+  const QueryContext& query() const { return query_; }
+  const RecoveryReport& recovery() const { return recovery_; }
+
+ private:
+  explicit EngineCore(const CoreConfig& config) : config_(config), base_charge_(config.budget) {}
+  [[nodiscard]] Status Build();
+  [[nodiscard]] Status Recover();
+
+  const CoreConfig config_;
+  MemoryCharge base_charge_;  // RocksDB's own
+  RecoveryReport recovery_;
+  std::unique_ptr<Store> store_;
+  TableSet tables_;
+  std::mutex create_mutex_;
+  std::unique_ptr<BootTable> boots_;
+  HeadSet heads_;
+  std::unique_ptr<WriteClock> clock_;
+  std::unique_ptr<Committer> committer_;
+  std::unique_ptr<Rotation> rotation_;
+  std::unique_ptr<Respill> respill_;
+  std::unique_ptr<Maintenance> maintenance_;
+  QueryContext query_;
+  int64_t open_us_ = 0;
+};
+
+}  // namespace cistern
+
+#endif  // CISTERN_ENGINE_ENGINE_CORE_H_

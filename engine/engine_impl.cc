@@ -1,0 +1,370 @@
+#include "engine/engine_impl.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "engine/bucketing/bucketer.h"
+#include "engine/query/inventory.h"
+#include "engine/query/scan_cursor.h"
+#include "lib/base/check.h"
+
+namespace cistern {
+
+namespace {
+
+constexpr int64_t kHealPauseMinUs = 100'000;
+constexpr int64_t kHealPauseMaxUs = 60'000'000;
+constexpr auto kIdlePause = std::chrono::milliseconds(200);
+
+// A cursor that keeps the core it reads from.
+class HeldCursor final : public Cursor {
+ public:
+  HeldCursor(std::shared_ptr<EngineCore> core, std::unique_ptr<Cursor> cursor)
+      : core_(std::move(core)), cursor_(std::move(cursor)) {}
+  bool Next(ResultBatch* batch) override { return cursor_->Next(batch); }
+  const Status& status() const override { return cursor_->status(); }
+  const std::vector<size_t>& columns() const override { return cursor_->columns(); }
+  std::string Token() const override { return cursor_->Token(); }
+
+ private:
+  const std::shared_ptr<EngineCore> core_;
+  const std::unique_ptr<Cursor> cursor_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Engine>> Engine::Open(const std::string& directory,
+                                             const EngineOptions& options) {
+  return OpenEngineOver(directory, options, nullptr);
+}
+
+Result<std::unique_ptr<Engine>> OpenEngineOver(const std::string& directory,
+                                               const EngineOptions& options,
+                                               std::shared_ptr<rocksdb::FileSystem> base_fs) {
+  if (options.memory_budget_bytes < limits::kMemoryBudgetBytesMin) {
+    return Status::InvalidArgument("memory_budget_bytes is " +
+                                   std::to_string(options.memory_budget_bytes) + ", at least " +
+                                   std::to_string(limits::kMemoryBudgetBytesMin) + " are needed");
+  }
+  if (options.disk_budget_bytes != 0 && options.disk_budget_bytes < limits::kDiskBudgetBytesMin) {
+    return Status::InvalidArgument("disk_budget_bytes is " +
+                                   std::to_string(options.disk_budget_bytes) + ", at least " +
+                                   std::to_string(limits::kDiskBudgetBytesMin) + " are needed");
+  }
+  auto budget = std::make_unique<MemoryBudget>(options.memory_budget_bytes);
+  std::unique_ptr<ReadAhead> read_ahead;
+  if (options.background_threads && options.scan_threads > 0) {
+    read_ahead = std::make_unique<ReadAhead>(std::min<uint32_t>(options.scan_threads, 16));
+  }
+  CoreConfig config;
+  config.options = options;
+  if (!config.options.clock) config.options.clock = SystemClock();
+  config.store.directory = directory;
+  config.store.create_if_missing = options.create_if_missing;
+  config.store.read_only = options.read_only;
+  config.store.memory_budget_bytes = options.memory_budget_bytes;
+  config.store.disk_budget_bytes = options.disk_budget_bytes;
+  config.store.log_sink = options.log_sink;
+  config.store.clock = config.options.clock;
+  config.store.base_fs = std::move(base_fs);
+  config.budget = budget.get();
+  config.read_ahead = read_ahead.get();
+  auto engine =
+      std::make_unique<EngineImpl>(std::move(config), std::move(budget), std::move(read_ahead));
+  CISTERN_RETURN_IF_ERROR(engine->Start());
+  return std::unique_ptr<Engine>(std::move(engine));
+}
+
+EngineImpl::EngineImpl(CoreConfig config, std::unique_ptr<MemoryBudget> budget,
+                       std::unique_ptr<ReadAhead> read_ahead)
+    : config_(std::move(config)), budget_(std::move(budget)), read_ahead_(std::move(read_ahead)) {}
+
+EngineImpl::~EngineImpl() {
+  Close().IgnoreError(); /* the destructor has nobody to tell */
+}
+
+Status EngineImpl::Start() {
+  CISTERN_ASSIGN_OR_RETURN(core_, EngineCore::Open(config_));
+  if (config_.options.background_threads && !config_.options.read_only) {
+    thread_ = std::thread([this] { RunMaintenance(); });
+  }
+  return Status::Ok();
+}
+
+Result<std::shared_ptr<EngineCore>> EngineImpl::core() const {
+  const std::lock_guard lock(core_mutex_);
+  if (core_) return core_;
+  return unavailable_;
+}
+
+Result<std::shared_ptr<EngineCore>> EngineImpl::writable_core() const {
+  if (config_.options.read_only) {
+    return Status::ReadOnly("the store was opened for reading alone");
+  }
+  CISTERN_ASSIGN_OR_RETURN(auto open, core());
+  CISTERN_RETURN_IF_ERROR(open->committer().failure());
+  return open;
+}
+
+// --- tables
+
+Status EngineImpl::CreateTable(std::string_view cql) {
+  CISTERN_ASSIGN_OR_RETURN(const auto open, writable_core());
+  return open->CreateTable(cql);
+}
+
+Result<std::shared_ptr<const TableSchema>> EngineImpl::FindTable(std::string_view name) const {
+  CISTERN_ASSIGN_OR_RETURN(const auto open, core());
+  CISTERN_ASSIGN_OR_RETURN(const TablePtr table, open->tables().Find(name));
+  return table->schema;
+}
+
+std::vector<std::shared_ptr<const TableSchema>> EngineImpl::ListTables() const {
+  std::vector<std::shared_ptr<const TableSchema>> out;
+  const auto open = core();
+  if (!open.ok()) return out;
+  for (const TablePtr& table : (*open)->tables().List()) out.push_back(table->schema);
+  return out;
+}
+
+// --- writes
+
+Result<std::unique_ptr<Producer>> EngineImpl::NewProducer() {
+  const std::lock_guard lock(core_mutex_);
+  if (closed_) return Status::Closed("the engine was closed");
+  if (queues_.size() >= limits::kProducerCountMax) {
+    return Status::TooLarge("an engine has at most " + std::to_string(limits::kProducerCountMax) +
+                            " producers");
+  }
+  auto queue = std::make_shared<IngestQueue>();
+  queues_.push_back(queue);
+  if (core_) core_->committer().AddQueue(queue);
+  return std::unique_ptr<Producer>(std::make_unique<ProducerImpl>(this, std::move(queue)));
+}
+
+void EngineImpl::RemoveProducer(const std::shared_ptr<IngestQueue>& queue) {
+  const std::lock_guard lock(core_mutex_);
+  std::erase(queues_, queue);
+  if (core_) core_->committer().RemoveQueue(queue);
+}
+
+Result<WriteResult> EngineImpl::Append(const RowBatch& batch, const WriteOptions& options) {
+  const std::lock_guard lock(shared_producer_mutex_);
+  if (!shared_producer_) {
+    CISTERN_ASSIGN_OR_RETURN(shared_producer_, NewProducer());
+  }
+  return shared_producer_->Append(batch, options);
+}
+
+Result<WriteResult> EngineImpl::DeleteRange(const std::string& table, const EntityKey& entity,
+                                            TimeRange range, const WriteOptions& options) {
+  CISTERN_ASSIGN_OR_RETURN(const auto open, writable_core());
+  CISTERN_ASSIGN_OR_RETURN(const TablePtr found, open->tables().Find(table));
+  if (range.from >= range.to) {
+    return Status::InvalidArgument("the range to delete is empty: from must be before to");
+  }
+  const Bucketer bucketer(*found->schema);
+  const int64_t first = std::max(range.from, bucketer.min_ticks());
+  const int64_t last = std::min(range.to - 1, bucketer.max_ticks());
+  std::vector<WriteUnit::BucketDelete> deletes;
+  const uint32_t splits = std::max<uint32_t>(found->schema->split.count, 1);
+  if (first <= last) {
+    const int64_t end_s = bucketer.StartOf(last);
+    for (int64_t s = bucketer.StartOf(first); s <= end_s; s = bucketer.Next(s)) {
+      for (uint32_t split = 0; split < splits; ++split) {
+        if (deletes.size() == limits::kDeleteBucketsMax) {
+          return Status::TooLarge("the range touches more than " +
+                                  std::to_string(limits::kDeleteBucketsMax) +
+                                  " partitions: delete it in parts");
+        }
+        deletes.push_back({s, split, RangeDelete{range.from, range.to, 0, 0}});
+      }
+    }
+  }
+  return Delete(found, entity, std::move(deletes), options);
+}
+
+Result<WriteResult> EngineImpl::DeleteBucket(const std::string& table, const EntityKey& entity,
+                                             int64_t time, const WriteOptions& options) {
+  CISTERN_ASSIGN_OR_RETURN(const auto open, writable_core());
+  CISTERN_ASSIGN_OR_RETURN(const TablePtr found, open->tables().Find(table));
+  CISTERN_ASSIGN_OR_RETURN(const BucketSpan span, BucketOf(*found->schema, time));
+  std::vector<WriteUnit::BucketDelete> deletes;
+  const uint32_t splits = std::max<uint32_t>(found->schema->split.count, 1);
+  for (uint32_t split = 0; split < splits; ++split) {
+    deletes.push_back({span.start_s, split, RangeDelete{}});
+  }
+  return Delete(found, entity, std::move(deletes), options);
+}
+
+Result<WriteResult> EngineImpl::Delete(const TablePtr& table, const EntityKey& entity,
+                                       std::vector<WriteUnit::BucketDelete> deletes,
+                                       const WriteOptions& options) {
+  if (entity.bytes.empty() || entity.bytes.size() > limits::kEntityKeyBytesMax) {
+    return Status::InvalidArgument(
+        "the entity key is empty or too long: make it with "
+        "EntityFromText");
+  }
+  if (deletes.empty()) return WriteResult{};
+  WriteUnit unit;
+  unit.table = table;
+  unit.delete_entity = entity.bytes;
+  unit.deletes = std::move(deletes);
+  unit.options = options;
+  const std::lock_guard lock(shared_producer_mutex_);
+  if (!shared_producer_) {
+    CISTERN_ASSIGN_OR_RETURN(shared_producer_, NewProducer());
+  }
+  return static_cast<ProducerImpl&>(*shared_producer_).PushAndCommit(&unit);
+}
+
+// --- reads
+
+Result<std::unique_ptr<Cursor>> EngineImpl::Scan(const ScanRequest& request) {
+  CISTERN_ASSIGN_OR_RETURN(auto open, core());
+  CISTERN_ASSIGN_OR_RETURN(TablePtr table, open->tables().Find(request.table));
+  CISTERN_ASSIGN_OR_RETURN(auto cursor, OpenScan(&open->query(), std::move(table), request));
+  return std::unique_ptr<Cursor>(std::make_unique<HeldCursor>(std::move(open), std::move(cursor)));
+}
+
+Status EngineImpl::ListBuckets(const std::function<bool(const BucketInfo&)>& visit) {
+  CISTERN_ASSIGN_OR_RETURN(const auto open, core());
+  return VisitBuckets(open->query(), [&](const BucketSummary& summary) {
+    const TablePtr table = open->tables().FindById(summary.key.table_id);
+    return table == nullptr || visit(ToBucketInfo(*table->schema, summary));
+  });
+}
+
+Status EngineImpl::ListEntities(const std::string& table,
+                                const std::function<bool(const EntityKey&)>& visit) {
+  CISTERN_ASSIGN_OR_RETURN(const auto open, core());
+  CISTERN_ASSIGN_OR_RETURN(const TablePtr found, open->tables().Find(table));
+  std::string last;
+  return VisitBuckets(open->query(), [&](const BucketSummary& summary) {
+    if (summary.key.table_id != found->id || summary.key.entity == last) return true;
+    last = summary.key.entity;
+    return visit(EntityKey{last});
+  });
+}
+
+Result<VerifyReport> EngineImpl::Verify() {
+  CISTERN_ASSIGN_OR_RETURN(const auto open, core());
+  return VerifyStore(open->query(), open->tables());
+}
+
+Metrics EngineImpl::GetMetrics() const {
+  const auto open = core();
+  return open.ok() ? (*open)->GetMetrics() : Metrics{};
+}
+
+RecoveryReport EngineImpl::Recovery() const {
+  const auto open = core();
+  return open.ok() ? (*open)->recovery() : RecoveryReport{};
+}
+
+Status EngineImpl::Health() const {
+  CISTERN_ASSIGN_OR_RETURN(const auto open, core());
+  return open->committer().failure();
+}
+
+// --- maintenance
+
+Result<TickReport> EngineImpl::Tick(TickBudget budget) {
+  if (config_.options.read_only) return TickReport{};
+  Status failure;
+  {
+    const Result<std::shared_ptr<EngineCore>> open = core();
+    if (open.ok()) {
+      Result<TickReport> report = (*open)->maintenance().Tick(budget);
+      failure = (*open)->committer().failure();
+      if (failure.ok()) return report;
+    } else {
+      failure = open.status();
+    }
+  }
+  CISTERN_RETURN_IF_ERROR(Heal(failure));
+  return TickReport{1, true};
+}
+
+// Closes the failed core and opens the store anew, with a pause that doubles.
+Status EngineImpl::Heal(const Status& failure) {
+  const std::lock_guard lock(core_mutex_);
+  if (closed_) return unavailable_;
+  const int64_t now_us = config_.options.clock->MonotonicMicros();
+  if (now_us < heal_at_us_) return failure;
+  heal_pause_us_ = std::clamp(heal_pause_us_ * 2, kHealPauseMinUs, kHealPauseMaxUs);
+  heal_at_us_ = now_us + heal_pause_us_;
+  if (core_ && core_.use_count() > 1) return failure;  // a cursor or a call still holds it
+  unavailable_ = failure;
+  core_.reset();
+  Result<std::shared_ptr<EngineCore>> opened = EngineCore::Open(config_);
+  if (!opened.ok()) {
+    unavailable_ = opened.status();
+    return opened.status();
+  }
+  core_ = *std::move(opened);
+  for (const auto& queue : queues_) core_->committer().AddQueue(queue);
+  heal_pause_us_ = 0;
+  return Status::Ok();
+}
+
+Status EngineImpl::Sync() {
+  CISTERN_ASSIGN_OR_RETURN(const auto open, writable_core());
+  (void)open->committer().CommitQueued();
+  return open->committer().SyncNow();
+}
+
+Status EngineImpl::Rotate() {
+  CISTERN_ASSIGN_OR_RETURN(const auto open, writable_core());
+  (void)open->committer().CommitQueued();
+  return open->maintenance().RotateAll();
+}
+
+void EngineImpl::WakeMaintenance() {
+  {
+    const std::lock_guard lock(wake_mutex_);
+    woken_ = true;
+  }
+  wake_.notify_one();
+}
+
+void EngineImpl::RunMaintenance() {
+  while (true) {
+    const Result<TickReport> report = Tick({});
+    const bool more = report.ok() && report->more_due;
+    std::unique_lock lock(wake_mutex_);
+    if (!more) wake_.wait_for(lock, kIdlePause, [this] { return woken_ || stopping_; });
+    woken_ = false;
+    if (stopping_) return;
+  }
+}
+
+Status EngineImpl::Close() {
+  {
+    const std::lock_guard lock(wake_mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_all();
+  if (thread_.joinable()) thread_.join();
+  std::shared_ptr<EngineCore> last;
+  {
+    const std::lock_guard lock(core_mutex_);
+    if (closed_) return Status::Ok();
+  }
+  {
+    const std::lock_guard lock(shared_producer_mutex_);
+    shared_producer_.reset();
+  }
+  {
+    const std::lock_guard lock(core_mutex_);
+    closed_ = true;
+    last = std::move(core_);
+    unavailable_ = Status::Closed("the engine was closed");
+  }
+  if (!last) return Status::Ok();
+  (void)last->committer().CommitQueued();
+  return last->Finish();
+}
+
+}  // namespace cistern

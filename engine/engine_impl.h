@@ -1,0 +1,98 @@
+// EngineImpl: the public Engine over one EngineCore at a time. Wiring and lifecycle only.
+#ifndef CISTERN_ENGINE_ENGINE_IMPL_H_
+#define CISTERN_ENGINE_ENGINE_IMPL_H_
+
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "engine/engine_core.h"
+#include "engine/producer_impl.h"
+
+namespace cistern {
+
+// Opens with a file system of the caller's below everything: how tests cut the power.
+[[nodiscard]] Result<std::unique_ptr<Engine>> OpenEngineOver(
+    const std::string& directory, const EngineOptions& options,
+    std::shared_ptr<rocksdb::FileSystem> base_fs);
+
+// After a write of unknown outcome the engine closes its core and opens the store anew,
+// which tells what was stored; writes are refused until then. Cursors keep the core that
+// they began with, and hold the reopening up until they are gone.
+class EngineImpl final : public Engine {
+ public:
+  EngineImpl(CoreConfig config, std::unique_ptr<MemoryBudget> budget,
+             std::unique_ptr<ReadAhead> read_ahead);
+  ~EngineImpl() override;
+  [[nodiscard]] Status Start();
+
+  [[nodiscard]] Status CreateTable(std::string_view cql) override;
+  [[nodiscard]] Result<std::shared_ptr<const TableSchema>> FindTable(
+      std::string_view name) const override;
+  [[nodiscard]] std::vector<std::shared_ptr<const TableSchema>> ListTables() const override;
+  [[nodiscard]] Result<std::unique_ptr<Producer>> NewProducer() override;
+  [[nodiscard]] Result<WriteResult> Append(const RowBatch& batch,
+                                           const WriteOptions& options) override;
+  [[nodiscard]] Result<WriteResult> DeleteRange(const std::string& table, const EntityKey& entity,
+                                                TimeRange range,
+                                                const WriteOptions& options) override;
+  [[nodiscard]] Result<WriteResult> DeleteBucket(const std::string& table, const EntityKey& entity,
+                                                 int64_t time,
+                                                 const WriteOptions& options) override;
+  [[nodiscard]] Result<std::unique_ptr<Cursor>> Scan(const ScanRequest& request) override;
+  [[nodiscard]] Status ListBuckets(const std::function<bool(const BucketInfo&)>& visit) override;
+  [[nodiscard]] Status ListEntities(const std::string& table,
+                                    const std::function<bool(const EntityKey&)>& visit) override;
+  [[nodiscard]] Result<TickReport> Tick(TickBudget budget) override;
+  [[nodiscard]] Status Sync() override;
+  [[nodiscard]] Status Rotate() override;
+  [[nodiscard]] Result<VerifyReport> Verify() override;
+  [[nodiscard]] Metrics GetMetrics() const override;
+  [[nodiscard]] RecoveryReport Recovery() const override;
+  [[nodiscard]] Status Health() const override;
+  Status Close() override;
+
+  // --- for producers
+  // The open core, or why there is none.
+  [[nodiscard]] Result<std::shared_ptr<EngineCore>> core() const;
+  [[nodiscard]] Result<std::shared_ptr<EngineCore>> writable_core() const;
+  void RemoveProducer(const std::shared_ptr<IngestQueue>& queue);
+  void WakeMaintenance();
+  [[nodiscard]] const EngineOptions& options() const { return config_.options; }
+
+ private:
+  [[nodiscard]] Result<WriteResult> Delete(const TablePtr& table, const EntityKey& entity,
+                                           std::vector<WriteUnit::BucketDelete> deletes,
+                                           const WriteOptions& options);
+  [[nodiscard]] Status Heal(const Status& failure);
+  void RunMaintenance();
+
+  CoreConfig config_;
+  const std::unique_ptr<MemoryBudget> budget_;
+  const std::unique_ptr<ReadAhead> read_ahead_;
+
+  mutable std::mutex core_mutex_;
+  std::shared_ptr<EngineCore> core_;  // null while healing and after Close
+  Status unavailable_;                // why core_ is null
+  bool closed_ = false;
+  int64_t heal_at_us_ = 0;  // monotonic; earliest next try
+  int64_t heal_pause_us_ = 0;
+  std::vector<std::shared_ptr<IngestQueue>> queues_;
+
+  std::mutex shared_producer_mutex_;
+  std::unique_ptr<Producer> shared_producer_;
+
+  std::mutex wake_mutex_;
+  std::condition_variable wake_;
+  bool stopping_ = false;
+  bool woken_ = false;
+  std::thread thread_;
+};
+
+}  // namespace cistern
+
+#endif  // CISTERN_ENGINE_ENGINE_IMPL_H_

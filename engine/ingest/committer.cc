@@ -1,0 +1,328 @@
+#include "engine/ingest/committer.h"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "engine/ingest/row_placement.h"
+#include "lib/base/check.h"
+#include "lib/base/crash_point.h"
+
+namespace cistern {
+
+// Where a row or delete of the current group goes, between encoding and applying.
+struct Committer::PlacedRow {
+  EntitySlot* entity = nullptr;
+  const WriteUnit* unit = nullptr;
+  size_t index = 0;  // row of the batch, or index of the delete
+  int64_t start_s = 0;
+  uint32_t split = 0;
+  RowStamp stamp;
+};
+
+Committer::Committer(Store* store, HeadSet* heads, TableSet* tables, WriteClock* clock,
+                     MemoryBudget* budget, HeadLimits limits, int64_t commit_interval_us)
+    : store_(store),
+      heads_(heads),
+      tables_(tables),
+      clock_(clock),
+      budget_(budget),
+      limits_(limits),
+      commit_interval_us_(commit_interval_us) {
+  const std::unique_lock lock(heads_->mutex);
+  StartGeneration();
+  heads_->versions_written = store_->state().versions_written;
+  sequence_ = store_->state().journal_floor;
+}
+
+Committer::~Committer() = default;
+
+// REQUIRES: the leader's lock and the heads' exclusive lock, or nobody else.
+void Committer::StartGeneration() {
+  heads_->active = std::make_unique<Head>(budget_);
+  encoder_ = std::make_unique<JournalEncoder>(budget_);
+  generation_start_us_ = 0;
+}
+
+void Committer::AddQueue(std::shared_ptr<IngestQueue> queue) {
+  const std::lock_guard lock(queues_mutex_);
+  queues_.push_back(std::move(queue));
+}
+
+void Committer::RemoveQueue(const std::shared_ptr<IngestQueue>& queue) {
+  const std::lock_guard leader(mutex_);
+  const std::lock_guard lock(queues_mutex_);
+  std::erase(queues_, queue);
+}
+
+void Committer::CommitUntilDone(const WriteUnit& unit, const std::function<Status()>& help) {
+  while (!unit.done()) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (unit.done()) return;
+      if (MakeRoom() == Room::kYes) {
+        CommitQueuedLocked();
+        continue;
+      }
+    }
+    const Status helped = help();
+    if (helped.ok()) continue;
+    // The rotation cannot go on, so the head cannot take rows: nothing was written.
+    const std::lock_guard lock(mutex_);
+    std::vector<WriteUnit*> units;
+    DrainQueues(&units);
+    for (WriteUnit* u : units) u->Complete(helped, {});
+  }
+}
+
+bool Committer::CommitQueued() {
+  const std::lock_guard lock(mutex_);
+  return MakeRoom() == Room::kYes && CommitQueuedLocked();
+}
+
+bool Committer::CommitQueuedLocked() {
+  std::vector<WriteUnit*> units;
+  DrainQueues(&units);
+  if (units.empty()) return false;
+  CommitUnits(units);
+  return true;
+}
+
+void Committer::DrainQueues(std::vector<WriteUnit*>* units) {
+  const std::lock_guard lock(queues_mutex_);
+  for (const auto& queue : queues_) {
+    while (WriteUnit* unit = queue->Pop()) units->push_back(unit);
+  }
+}
+
+bool Committer::HasRoom() {
+  const std::lock_guard lock(mutex_);
+  return MakeRoom() == Room::kYes;
+}
+
+Status Committer::RejectBusy() {
+  counters_.busy_rejections++;
+  return Status::Busy("the ingest queue or the memory budget is full: try again after a pause");
+}
+
+Committer::Room Committer::MakeRoom() {
+  const auto full = [this] {
+    return heads_->active->memory_bytes() + encoder_->memory_bytes() >= limits_.head_bytes ||
+           store_->journal().active_bytes() >= limits_.journal_bytes;
+  };
+  if (!store_->journal().writable()) return Room::kWait;
+  if (!full() || !failure().ok()) return Room::kYes;
+  (void)FreezeLocked();
+  return full() ? Room::kWait : Room::kYes;
+}
+
+bool Committer::Freeze() {
+  const std::lock_guard lock(mutex_);
+  return FreezeLocked();
+}
+
+bool Committer::FreezeLocked() {
+  if (heads_->frozen_head() != nullptr) return true;
+  if (heads_->active->version_count() == 0 || !store_->journal().next_ready()) return false;
+  CrashPoint("rotation:before_freeze");
+  frozen_.journal_floor = sequence_;
+  frozen_.versions_written = heads_->versions_written;
+  frozen_.version_count = heads_->active->version_count();
+  frozen_.write_us_last = clock_->last_issued_us();
+  store_->journal().Switch();
+  const std::unique_lock lock(heads_->mutex);
+  heads_->frozen = std::move(heads_->active);
+  StartGeneration();
+  ++heads_->epoch;
+  return true;
+}
+
+bool Committer::HeadIsOlderThan(int64_t age_us) const {
+  const std::lock_guard lock(mutex_);
+  return generation_start_us_ != 0 && clock_->monotonic_us() - generation_start_us_ >= age_us;
+}
+
+FrozenState Committer::frozen_state() const {
+  const std::lock_guard lock(mutex_);
+  return frozen_;
+}
+
+Status Committer::PollClock() {
+  const std::lock_guard lock(mutex_);
+  return clock_->Poll();
+}
+
+// Commits the units in groups of bounded size and completes them.
+void Committer::CommitUnits(const std::vector<WriteUnit*>& units) {
+  size_t begin = 0;
+  while (begin < units.size()) {
+    std::vector<WriteUnit*> group;
+    size_t bytes = 0;
+    bool sync = false;
+    while (begin < units.size() && (group.empty() || bytes < limits::kCommitGroupBytesMax)) {
+      WriteUnit* unit = units[begin++];
+      bytes += unit->batch == nullptr ? 64 * unit->deletes.size() : unit->batch->byte_count();
+      sync = sync || unit->options.durability == Durability::kSynced;
+      group.push_back(unit);
+    }
+    Status status = failure();
+    if (status.ok()) status = WriteGroup(group, sync);
+    const WriteResult result{sync ? Durability::kSynced : Durability::kLog, sequence_};
+    for (WriteUnit* unit : group) unit->Complete(status, result);
+  }
+}
+
+Status Committer::WriteGroup(const std::vector<WriteUnit*>& units, bool sync) {
+  uint64_t versions = 0;
+  for (const WriteUnit* unit : units) versions += unit->version_count();
+  CISTERN_ASSIGN_OR_RETURN(const IssuedStamps stamps, clock_->Issue(versions));
+  const uint64_t sequence = sequence_ + 1;
+  encoder_->Begin(sequence);
+  {
+    const std::unique_lock lock(heads_->mutex);  // entities are added to the head
+    EncodeGroup(units, stamps);
+  }
+  const std::string_view record = encoder_->Finish();
+  WaitForCompany(sync);
+  if (const Status s = store_->journal().Append(sequence, record, sync); !s.ok()) {
+    // The coder's state is ahead of the journal now, and the record may or may not be
+    // there. Only a reopen tells; until then nothing more is written.
+    Fail(s);
+    return s;
+  }
+  sequence_ = sequence;
+  counters_.groups++;
+  counters_.journal_bytes += record.size();
+  if (stamps.boot != 0) counters_.rows_provisional += versions;
+  NoteWritten(sync);
+  CrashPoint("commit:before_apply");
+  const std::unique_lock lock(heads_->mutex);
+  ApplyGroup();
+  heads_->versions_written += versions;
+  return Status::Ok();
+}
+
+// With a commit interval, a sync waits so that at most one happens per interval; other
+// producers gather behind the lock meanwhile.
+void Committer::WaitForCompany(bool sync) const {
+  if (!sync || commit_interval_us_ <= 0) return;
+  const int64_t since_us = clock_->monotonic_us() - last_sync_us_;
+  if (since_us >= 0 && since_us < commit_interval_us_) {
+    std::this_thread::sleep_for(std::chrono::microseconds(commit_interval_us_ - since_us));
+  }
+}
+
+void Committer::NoteWritten(bool synced) {
+  const int64_t now_us = clock_->monotonic_us();
+  if (generation_start_us_ == 0) generation_start_us_ = std::max<int64_t>(now_us, 1);
+  if (synced) {
+    counters_.syncs++;
+    last_sync_us_ = now_us;
+    unsynced_since_us_ = 0;
+    synced_ = sequence_.load();
+  } else if (unsynced_since_us_ == 0) {
+    unsynced_since_us_ = std::max<int64_t>(now_us, 1);
+  }
+}
+
+void Committer::EncodeGroup(const std::vector<WriteUnit*>& units, const IssuedStamps& stamps) {
+  placed_.clear();
+  int64_t next_us = stamps.first_us;
+  for (const WriteUnit* unit : units) {
+    if (unit->batch != nullptr) EncodeRows(*unit, stamps, &next_us);
+    for (size_t i = 0; i < unit->deletes.size(); ++i) {
+      const WriteUnit::BucketDelete& del = unit->deletes[i];
+      PlacedRow placed;
+      placed.unit = unit;
+      placed.index = i;
+      placed.start_s = del.start_s;
+      placed.split = del.split;
+      placed.stamp.write_us = next_us++;
+      placed.stamp.boot = stamps.boot;
+      placed.entity = heads_->active->FindOrAddEntity(unit->table->id, unit->table->schema,
+                                                      unit->delete_entity);
+      RangeDelete range = del.range;
+      range.write_us = placed.stamp.write_us;
+      range.boot = stamps.boot;
+      encoder_->AddRangeDelete(*placed.entity, del.start_s, del.split, range);
+      placed_.push_back(placed);
+    }
+  }
+}
+
+void Committer::EncodeRows(const WriteUnit& unit, const IssuedStamps& stamps, int64_t* next_us) {
+  const TableSchema& schema = *unit.table->schema;
+  const RowBatch& batch = *unit.batch;
+  const Bucketer bucketer(schema);
+  const RowExpiry expiry(schema, stamps.boot, stamps.now_s);
+  RoundRobin& round_robin = round_robins_[unit.table->id];
+  for (size_t row = 0; row < batch.row_count(); ++row) {
+    PlacedRow placed;
+    placed.unit = &unit;
+    placed.index = row;
+    AppendEntityKey(schema, batch, row, &entity_);
+    placed.entity = heads_->active->FindOrAddEntity(unit.table->id, unit.table->schema, entity_);
+    placed.start_s = bucketer.StartOf(EventTimeOf(schema, batch, row));
+    placed.split = SplitOfRow(schema, batch, row, &round_robin);
+    placed.stamp = expiry.StampOf(batch, row, (*next_us)++);
+    encoder_->AddRow(*placed.entity, batch, row, placed.split, placed.stamp);
+    placed_.push_back(placed);
+  }
+}
+
+// REQUIRES: the heads' exclusive lock.
+void Committer::ApplyGroup() {
+  Head& head = *heads_->active;
+  head.set_sequence(sequence_);
+  for (const PlacedRow& placed : placed_) {
+    HeadBucket* bucket = head.FindOrAddBucket(placed.entity, placed.start_s, placed.split);
+    if (placed.unit->batch != nullptr) {
+      head.AppendRow(bucket, *placed.unit->batch, placed.index, placed.stamp);
+    } else {
+      RangeDelete range = placed.unit->deletes[placed.index].range;
+      range.write_us = placed.stamp.write_us;
+      range.boot = placed.stamp.boot;
+      head.AddRangeDelete(bucket, range);
+    }
+  }
+}
+
+Status Committer::SyncNow() {
+  bool did = false;
+  return SyncIfDue(0, &did);
+}
+
+Status Committer::SyncIfDue(int64_t interval_us, bool* did) {
+  uint64_t sequence = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    CISTERN_RETURN_IF_ERROR(failure());
+    if (unsynced_since_us_ == 0) return Status::Ok();
+    if (clock_->monotonic_us() - unsynced_since_us_ < interval_us) return Status::Ok();
+    sequence = sequence_;
+    unsynced_since_us_ = 0;  // what comes now waits for the next sync
+  }
+  // Without the lock: writers go on while the device works.
+  if (const Status s = store_->journal().Sync(); !s.ok()) {
+    Fail(s);
+    return s;
+  }
+  *did = true;
+  counters_.syncs++;
+  uint64_t synced = synced_;
+  while (synced < sequence && !synced_.compare_exchange_weak(synced, sequence)) {
+  }
+  return Status::Ok();
+}
+
+void Committer::Fail(const Status& status) {
+  const std::lock_guard lock(failure_mutex_);
+  if (failure_.ok()) failure_ = status;
+}
+
+Status Committer::failure() const {
+  const std::lock_guard lock(failure_mutex_);
+  return failure_;
+}
+
+}  // namespace cistern

@@ -1,0 +1,146 @@
+// Committer: drains the queues, writes one journal record per group, feeds the head.
+#ifndef CISTERN_ENGINE_INGEST_COMMITTER_H_
+#define CISTERN_ENGINE_INGEST_COMMITTER_H_
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "engine/bucketing/bucketer.h"
+#include "engine/bucketing/split_policy.h"
+#include "engine/ingest/ingest_queue.h"
+#include "engine/ingest/write_clock.h"
+#include "lib/base/memory_budget.h"
+#include "storage/head_set.h"
+#include "storage/journal_encoder.h"
+#include "storage/store.h"
+
+namespace cistern {
+
+// Sizes at which the head rotates, from the memory budget.
+struct HeadLimits {
+  size_t head_bytes = 0;     // freeze at this
+  size_t journal_bytes = 0;  // or when the generation's records reach this
+};
+
+// What a frozen generation takes with it into segments.
+struct FrozenState {
+  uint64_t journal_floor = 0;     // last sequence of the generation
+  uint64_t versions_written = 0;  // of the store, up to it
+  uint64_t version_count = 0;     // in the frozen head
+  int64_t write_us_last = 0;
+};
+
+struct CommitCounters {
+  std::atomic<uint64_t> groups{0};
+  std::atomic<uint64_t> journal_bytes{0};
+  std::atomic<uint64_t> syncs{0};
+  std::atomic<uint64_t> busy_rejections{0};
+  std::atomic<uint64_t> rows_provisional{0};
+};
+
+// Any waiting producer may lead: it takes the lock, drains every queue and commits for
+// all. While the device syncs, the next group gathers behind the lock. Thread-safe.
+class Committer {
+ public:
+  Committer(Store* store, HeadSet* heads, TableSet* tables, WriteClock* clock, MemoryBudget* budget,
+            HeadLimits limits, int64_t commit_interval_us);
+  ~Committer();
+
+  // --- opening
+  // Rebuilds the head from the journal. `overflow` is called whenever the head is full
+  // and must write it into segments with that state.
+  using OverflowFunction = std::function<Status(const FrozenState&)>;
+  [[nodiscard]] Status Replay(const OverflowFunction& overflow, RecoveryReport* report);
+
+  // Never gives a sequence up to this one again: it was acknowledged before a loss.
+  void SkipSequencesTo(uint64_t sequence);
+
+  // --- producers
+  void AddQueue(std::shared_ptr<IngestQueue> queue);
+  void RemoveQueue(const std::shared_ptr<IngestQueue>& queue);
+  // Commits queued units until `unit` is done. `help` is called, without the lock, when
+  // the head is full and a frozen one is in the way: it brings the rotation forward.
+  void CommitUntilDone(const WriteUnit& unit, const std::function<Status()>& help);
+  // Commits whatever is queued; for maintenance. Returns whether there was anything.
+  bool CommitQueued();
+  // Counts a write that was turned away, and says so.
+  [[nodiscard]] Status RejectBusy();
+  // Whether a write would be taken without waiting for a rotation.
+  [[nodiscard]] bool HasRoom();
+
+  // --- maintenance
+  // Syncs the journal if anything is not yet durable.
+  [[nodiscard]] Status SyncNow();
+  // Syncs if the oldest unsynced record is older than `interval_us`.
+  [[nodiscard]] Status SyncIfDue(int64_t interval_us, bool* did);
+  // Freezes the active head if it holds anything, nothing is frozen and the next journal
+  // family is ready. Returns whether a frozen head exists.
+  bool Freeze();
+  [[nodiscard]] bool HeadIsOlderThan(int64_t age_us) const;
+  [[nodiscard]] FrozenState frozen_state() const;
+  // Judges the clock under the committer's lock.
+  [[nodiscard]] Status PollClock();
+
+  // Refuses every write with `status` from now on: after an error of unknown outcome
+  // only a reopen helps.
+  void Fail(const Status& status);
+  [[nodiscard]] Status failure() const;
+
+  [[nodiscard]] int64_t trusted_us() const { return clock_->trusted_us(); }
+  [[nodiscard]] uint64_t synced_sequence() const { return synced_.load(); }
+  [[nodiscard]] uint64_t last_sequence() const { return sequence_.load(); }
+  [[nodiscard]] const CommitCounters& counters() const { return counters_; }
+
+ private:
+  struct PlacedRow;
+  enum class Room : uint8_t { kYes, kWait };
+  [[nodiscard]] Room MakeRoom();
+  bool CommitQueuedLocked();
+  void DrainQueues(std::vector<WriteUnit*>* units);
+  void CommitUnits(const std::vector<WriteUnit*>& units);
+  [[nodiscard]] Status WriteGroup(const std::vector<WriteUnit*>& units, bool sync);
+  void EncodeGroup(const std::vector<WriteUnit*>& units, const IssuedStamps& stamps);
+  void WaitForCompany(bool sync) const;
+  void NoteWritten(bool synced);
+  void ApplyGroup();
+  void EncodeRows(const WriteUnit& unit, const IssuedStamps& stamps, int64_t* next_us);
+  void StartGeneration();
+  bool FreezeLocked();
+
+  Store* const store_;
+  HeadSet* const heads_;
+  TableSet* const tables_;
+  WriteClock* const clock_;
+  MemoryBudget* const budget_;
+  const HeadLimits limits_;
+  const int64_t commit_interval_us_;
+
+  std::mutex queues_mutex_;
+  std::vector<std::shared_ptr<IngestQueue>> queues_;
+
+  mutable std::mutex mutex_;  // the leader's; everything below
+  std::unique_ptr<JournalEncoder> encoder_;
+  std::vector<PlacedRow> placed_;                // scratch: rows of the group, where they go
+  std::string entity_;                           // scratch
+  std::map<uint32_t, RoundRobin> round_robins_;  // by table
+  FrozenState frozen_;
+  int64_t generation_start_us_ = 0;  // monotonic; of the first row
+  int64_t unsynced_since_us_ = 0;    // monotonic; 0: all is synced
+  int64_t last_sync_us_ = 0;
+
+  mutable std::mutex failure_mutex_;
+  Status failure_;
+
+  std::atomic<uint64_t> sequence_{0};
+  std::atomic<uint64_t> synced_{0};
+  CommitCounters counters_;
+};
+
+}  // namespace cistern
+
+#endif  // CISTERN_ENGINE_INGEST_COMMITTER_H_

@@ -1,0 +1,73 @@
+// Respill: rewrites the oldest spill family into the newest, its small segments merged.
+#ifndef CISTERN_ENGINE_INGEST_RESPILL_H_
+#define CISTERN_ENGINE_INGEST_RESPILL_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "storage/boot_table.h"
+#include "storage/head_set.h"
+#include "storage/spill_reader.h"
+#include "storage/spill_writer.h"
+#include "storage/store.h"
+#include "storage/table_set.h"
+#include "storage/version_merge.h"
+
+namespace cistern {
+
+// What stragglers still have in the oldest family moves, so that families stay few
+// whatever stays open; versions that are wholly shadowed go. The old family is dropped
+// whole: superseded, not deleted. May pause between steps while a rotation runs.
+//
+// Belongs to the maintenance actor.
+class Respill {
+ public:
+  Respill(Store* store, HeadSet* heads, TableSet* tables, BootTable* boots, SpillLimits limits)
+      : store_(store), heads_(heads), tables_(tables), boots_(boots), limits_(limits) {}
+
+  // Does one bounded step. False when nothing is due. `may_begin`: provisional rows must
+  // not be rewritten before their boot is resolved.
+  [[nodiscard]] Result<bool> Step(bool may_begin);
+
+  [[nodiscard]] uint64_t bytes_written() const { return bytes_written_.load(); }
+
+ private:
+  enum class Phase : uint8_t { kIdle, kMerge, kFlush, kCommit, kDrop };
+  [[nodiscard]] Result<bool> Begin();
+  [[nodiscard]] Status MergeSome();
+  [[nodiscard]] Status OpenBucket(const BucketKey& bucket, std::vector<SegmentRef> segments);
+  [[nodiscard]] Result<bool> NextBucket();
+  [[nodiscard]] Status MergeRows();
+  [[nodiscard]] Status Commit();
+
+  Store* const store_;
+  HeadSet* const heads_;
+  TableSet* const tables_;
+  BootTable* const boots_;
+  const SpillLimits limits_;
+
+  Phase phase_ = Phase::kIdle;
+  std::shared_ptr<const SpillView> source_;  // one family
+  uint64_t target_id_ = 0;
+  FamilyPtr target_;
+  uint64_t rotation_ = 0;
+  std::optional<SpillWriter> writer_;
+  std::string next_key_;  // bucket key bytes to go on from
+  uint64_t versions_read_ = 0;
+
+  // The bucket being merged.
+  TablePtr table_;
+  std::shared_ptr<const BootBases> bases_;
+  std::optional<VersionMerge> merge_;
+  std::vector<RangeDelete> deletes_;
+
+  std::atomic<uint64_t> bytes_written_{0};
+};
+
+}  // namespace cistern
+
+#endif  // CISTERN_ENGINE_INGEST_RESPILL_H_

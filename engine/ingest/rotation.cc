@@ -1,0 +1,150 @@
+#include "engine/ingest/rotation.h"
+
+#include <mutex>
+
+#include "lib/base/check.h"
+#include "lib/base/crash_point.h"
+
+namespace cistern {
+
+namespace {
+constexpr size_t kStepBytes = 128 * 1024;           // encoded, after which a step ends
+constexpr size_t kCopyRows = limits::kPageRowsMax;  // widened at once
+}  // namespace
+
+Rotation::Rotation(Store* store, HeadSet* heads, TableSet* tables, Committer* committer,
+                   SpillLimits spill_limits)
+    : store_(store),
+      heads_(heads),
+      tables_(tables),
+      committer_(committer),
+      spill_limits_(spill_limits) {}
+
+Result<bool> Rotation::Step() {
+  switch (phase_) {
+    case Phase::kIdle:
+      if (heads_->frozen_head() == nullptr) {
+        // Journals of a generation whose rows replay has put into segments.
+        if (!store_->journal().has_frozen()) return false;
+        CISTERN_RETURN_IF_ERROR(store_->journal().DropFrozen());
+        return true;
+      }
+      CISTERN_RETURN_IF_ERROR(store_->CheckHeadroom(kHeadroomBytes));
+      CISTERN_RETURN_IF_ERROR(Begin(*heads_->frozen_head()));
+      phase_ = Phase::kPages;
+      return true;
+    case Phase::kPages:
+      CISTERN_RETURN_IF_ERROR(WritePages(*heads_->frozen_head()));
+      if (next_bucket_ == buckets_.size()) phase_ = Phase::kFlush;
+      return true;
+    case Phase::kFlush:
+      CISTERN_RETURN_IF_ERROR(writer_->Flush());
+      phase_ = Phase::kCommit;
+      return true;
+    case Phase::kCommit: {
+      CISTERN_ASSIGN_OR_RETURN(auto view, Commit(committer_->frozen_state()));
+      std::unique_ptr<Head> done;
+      {
+        const std::unique_lock lock(heads_->mutex);
+        store_->spills().Publish(std::move(view));
+        done = std::move(heads_->frozen);
+        ++heads_->epoch;
+      }
+      buckets_.clear();
+      phase_ = Phase::kDropJournal;
+      return true;
+    }
+    case Phase::kDropJournal:
+      CISTERN_RETURN_IF_ERROR(store_->journal().DropFrozen());
+      phase_ = Phase::kFlushMeta;
+      return true;
+    case Phase::kFlushMeta:
+      CISTERN_RETURN_IF_ERROR(store_->FlushMeta());
+      phase_ = Phase::kIdle;
+      ++rotations_;
+      return true;
+  }
+  return Status::Internal("rotation: unknown phase");
+}
+
+// Chooses the family, making a new one when the newest has rolled, and reserves the
+// sequence under which the pages will count.
+Status Rotation::Begin(const Head& head) {
+  const auto view = store_->spills().view();
+  std::vector<uint64_t> bytes;
+  for (const auto& f : view->families) bytes.push_back(f->record.byte_count);
+  if (NextSpillAction(bytes, spill_limits_) == SpillAction::kRoll) {
+    CISTERN_ASSIGN_OR_RETURN(family_id_, store_->NextSequence());
+    CISTERN_ASSIGN_OR_RETURN(family_, store_->CreateSpill(family_id_));
+  } else {
+    family_id_ = view->families.back()->id;
+    family_ = view->families.back()->family;
+  }
+  CISTERN_ASSIGN_OR_RETURN(rotation_, store_->NextSequence());
+  writer_.emplace(family_, rotation_);
+  buckets_ = head.SortedBuckets();
+  next_bucket_ = 0;
+  return Status::Ok();
+}
+
+Status Rotation::WritePages(const Head& head) {
+  const uint64_t enough = writer_->byte_count() + kStepBytes;
+  while (next_bucket_ < buckets_.size() && writer_->byte_count() < enough) {
+    CISTERN_RETURN_IF_ERROR(WriteBucket(head, *buckets_[next_bucket_]));
+    ++next_bucket_;
+  }
+  return Status::Ok();
+}
+
+Status Rotation::WriteBucket(const Head& head, const HeadBucket& bucket) {
+  const TablePtr table = tables_->FindById(bucket.table_id());
+  CISTERN_CHECK(table != nullptr);
+  writer_->Begin(
+      {bucket.table_id(), std::string(bucket.entity()), bucket.start_s(), bucket.split()},
+      table->schema.get(), table->schema_version, bucket.journal_first(), bucket.journal_last());
+  CopyRequest request;
+  request.max_rows = kCopyRows;
+  VersionColumns rows = head.CopyRows(bucket, request);
+  while (rows.row_count > 0) {
+    CISTERN_RETURN_IF_ERROR(writer_->AddRows(rows));
+    VersionColumns next;
+    request.after = &rows;
+    request.after_row = rows.row_count - 1;
+    next = head.CopyRows(bucket, request);
+    rows = std::move(next);
+  }
+  return writer_->End(head.deletes(bucket));
+}
+
+Result<std::shared_ptr<const SpillView>> Rotation::Commit(const FrozenState& frozen) {
+  CISTERN_CHECK(writer_->version_count() == frozen.version_count);
+  SpillCommit commit;
+  commit.family_id = family_id_;
+  commit.family = family_;
+  commit.rotation = rotation_;
+  commit.version_count = writer_->version_count();
+  commit.byte_count = writer_->byte_count();
+  commit.state = store_->state();
+  commit.state.journal_floor = frozen.journal_floor;
+  commit.state.versions_written = frozen.versions_written;
+  commit.state.write_us_last = frozen.write_us_last;
+  commit.state.trusted_us = committer_->trusted_us();
+  CISTERN_ASSIGN_OR_RETURN(auto view, store_->CommitSpill(commit));
+  spill_bytes_ += writer_->byte_count();
+  writer_.reset();
+  family_.reset();
+  return view;
+}
+
+Status Rotation::SpillWhole(const Head& head, const FrozenState& frozen) {
+  CISTERN_RETURN_IF_ERROR(store_->CheckHeadroom(kHeadroomBytes));
+  CISTERN_RETURN_IF_ERROR(Begin(head));
+  while (next_bucket_ < buckets_.size()) CISTERN_RETURN_IF_ERROR(WritePages(head));
+  CISTERN_RETURN_IF_ERROR(writer_->Flush());
+  CISTERN_ASSIGN_OR_RETURN(auto view, Commit(frozen));
+  store_->spills().Publish(std::move(view));
+  ++rotations_;
+  return store_->FlushMeta();
+}
+
+}  // namespace cistern

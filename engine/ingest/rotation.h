@@ -1,0 +1,67 @@
+// Rotation: writes a frozen head into segments and drops its journal, step by step.
+#ifndef CISTERN_ENGINE_INGEST_ROTATION_H_
+#define CISTERN_ENGINE_INGEST_ROTATION_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "engine/ingest/committer.h"
+#include "storage/head_set.h"
+#include "storage/spill_writer.h"
+#include "storage/store.h"
+#include "storage/table_set.h"
+
+namespace cistern {
+
+// Pages first, outside the write-ahead log; then their flush; only then one small synced
+// batch that makes them count; then the journal goes. A crash in between replays rows
+// whose pages do not count.
+//
+// Belongs to the maintenance actor.
+class Rotation {
+ public:
+  static constexpr uint64_t kHeadroomBytes = 2 << 20;  // free on the device before it begins
+
+  Rotation(Store* store, HeadSet* heads, TableSet* tables, Committer* committer,
+           SpillLimits spill_limits);
+
+  // Does one bounded step. False when there is nothing to do. kNoSpace, with nothing
+  // changed, when the device has no room to begin; any other error needs a reopen.
+  [[nodiscard]] Result<bool> Step();
+  // Writes `head`, which the caller owns alone, in one go: for replay.
+  [[nodiscard]] Status SpillWhole(const Head& head, const FrozenState& frozen);
+
+  [[nodiscard]] bool idle() const { return phase_ == Phase::kIdle; }
+  [[nodiscard]] uint64_t rotations() const { return rotations_.load(); }
+  [[nodiscard]] uint64_t spill_bytes() const { return spill_bytes_.load(); }
+
+ private:
+  enum class Phase : uint8_t { kIdle, kPages, kFlush, kCommit, kDropJournal, kFlushMeta };
+  [[nodiscard]] Status Begin(const Head& head);
+  [[nodiscard]] Status WritePages(const Head& head);
+  [[nodiscard]] Status WriteBucket(const Head& head, const HeadBucket& bucket);
+  [[nodiscard]] Result<std::shared_ptr<const SpillView>> Commit(const FrozenState& frozen);
+
+  Store* const store_;
+  HeadSet* const heads_;
+  TableSet* const tables_;
+  Committer* const committer_;
+  const SpillLimits spill_limits_;
+
+  Phase phase_ = Phase::kIdle;
+  uint64_t family_id_ = 0;
+  FamilyPtr family_;
+  uint64_t rotation_ = 0;
+  std::optional<SpillWriter> writer_;
+  std::vector<const HeadBucket*> buckets_;
+  size_t next_bucket_ = 0;
+  std::atomic<uint64_t> rotations_{0};
+  std::atomic<uint64_t> spill_bytes_{0};
+};
+
+}  // namespace cistern
+
+#endif  // CISTERN_ENGINE_INGEST_ROTATION_H_

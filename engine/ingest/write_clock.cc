@@ -1,0 +1,107 @@
+#include "engine/ingest/write_clock.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace cistern {
+
+WriteClock::WriteClock(std::shared_ptr<Clock> clock, ClockLimits limits, Store* store,
+                       BootTable* boots)
+    : clock_(std::move(clock)),
+      limits_(limits),
+      store_(store),
+      boots_(boots),
+      boot_id_(clock_->BootId().substr(0, 64)) {
+  const StateRecord state = store_->state();
+  memory_.trusted_us = state.trusted_us;
+  trusted_us_ = state.trusted_us;
+  last_us_ = state.write_us_last;
+  // A process that restarts within an untrusted boot goes on with its record.
+  const uint32_t newest = boots_->next_number() - 1;
+  if (newest > 0) {
+    const BootRecord record = boots_->record(newest);
+    if (!record.resolved && record.boot_id == boot_id_) boot_ = newest;
+  }
+  (void)Judge(clock_->WallMicros(), clock_->MonotonicMicros());
+}
+
+void WriteClock::NoteIssued(int64_t write_us, uint32_t boot) {
+  if (boot != 0) {
+    if (boot == boot_) boot_count_us_ = std::max(boot_count_us_, write_us);
+    write_us += boots_->record(boot).base_us;
+  }
+  last_us_ = std::max(last_us_.load(), write_us);
+}
+
+bool WriteClock::Judge(int64_t wall_us, int64_t monotonic_us) {
+  const bool believed = IsWallBelievable(wall_us, monotonic_us, limits_, memory_);
+  if (believed) {
+    memory_ = {std::max(memory_.trusted_us, wall_us), monotonic_us, true};
+    // The ceiling follows the clock that is believed, also after a small step back.
+    trusted_us_ = memory_.trusted_us;
+  }
+  trusted_ = believed;
+  return believed;
+}
+
+Result<IssuedStamps> WriteClock::Issue(uint64_t count) {
+  const int64_t wall_us = clock_->WallMicros();
+  const int64_t monotonic_us = clock_->MonotonicMicros();
+  if (Judge(wall_us, monotonic_us)) {
+    if (boot_ != 0) CISTERN_RETURN_IF_ERROR(ResolveBoot(wall_us, monotonic_us));
+    const int64_t first = std::max(wall_us, last_us_.load() + 1);
+    last_us_ = first + static_cast<int64_t>(count) - 1;
+    return IssuedStamps{first, 0, wall_us / 1'000'000};
+  }
+  if (boot_ == 0) CISTERN_RETURN_IF_ERROR(OpenBoot(monotonic_us));
+  const BootRecord record = boots_->record(boot_);
+  const int64_t first = std::max(monotonic_us - record.monotonic_us, boot_count_us_ + 1);
+  boot_count_us_ = first + static_cast<int64_t>(count) - 1;
+  last_us_ = std::max(last_us_.load(), record.base_us + boot_count_us_);
+  return IssuedStamps{first, boot_, 0};
+}
+
+Status WriteClock::Poll() {
+  const int64_t wall_us = clock_->WallMicros();
+  const int64_t monotonic_us = clock_->MonotonicMicros();
+  if (Judge(wall_us, monotonic_us) && boot_ != 0) return ResolveBoot(wall_us, monotonic_us);
+  return Status::Ok();
+}
+
+Status WriteClock::OpenBoot(int64_t monotonic_us) {
+  const uint32_t number = boots_->next_number();
+  const BootRecord record{boot_id_, monotonic_us, last_us_.load() + 1, false};
+  CISTERN_RETURN_IF_ERROR(store_->PutBoot(number, record));
+  boots_->Set(number, record);
+  boot_ = number;
+  boot_count_us_ = -1;
+  return Status::Ok();
+}
+
+// The true time of the boot's start is known now. Its rows move up to it, never down:
+// they stay above everything written before them and below everything after.
+Status WriteClock::ResolveBoot(int64_t wall_us, int64_t monotonic_us) {
+  BootRecord record = boots_->record(boot_);
+  record.base_us = std::max(record.base_us, wall_us - (monotonic_us - record.monotonic_us));
+  record.resolved = true;
+  CISTERN_RETURN_IF_ERROR(store_->PutBoot(boot_, record));
+  boots_->Set(boot_, record);
+  last_us_ = std::max(last_us_.load(), record.base_us + boot_count_us_);
+  boot_ = 0;
+  boot_count_us_ = -1;
+  return Status::Ok();
+}
+
+int64_t WriteClock::now_s() const {
+  if (trusted()) {
+    const int64_t wall_us = clock_->WallMicros();
+    // A clock that left its limits since it was judged is not asked.
+    if (wall_us >= trusted_us_.load() - limits_.step_back_us &&
+        wall_us <= trusted_us_.load() + limits_.ceiling_ahead_us) {
+      return wall_us / 1'000'000;
+    }
+  }
+  return std::max(trusted_us_.load(), last_us_.load()) / 1'000'000;
+}
+
+}  // namespace cistern

@@ -1,0 +1,73 @@
+// WriteClock: write timestamps, strictly increasing over the life of the store.
+#ifndef CISTERN_ENGINE_INGEST_WRITE_CLOCK_H_
+#define CISTERN_ENGINE_INGEST_WRITE_CLOCK_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "cistern/clock.h"
+#include "cistern/result.h"
+#include "engine/ingest/clock_guard.h"
+#include "storage/boot_table.h"
+#include "storage/store.h"
+
+namespace cistern {
+
+// Timestamps for `count` versions: first_us, first_us + 1, ... On an untrusted clock
+// they count from the base of boot `boot`, and expiry is a TTL until time is known.
+struct IssuedStamps {
+  int64_t first_us = 0;
+  uint32_t boot = 0;
+  int64_t now_s = 0;  // second of the write, for expiry; meaningless when boot != 0
+};
+
+// The committer issues under its lock; Poll and now_s may be called from any thread.
+class WriteClock {
+ public:
+  WriteClock(std::shared_ptr<Clock> clock, ClockLimits limits, Store* store, BootTable* boots);
+
+  // Continues above `last_us` (effective) and, for `boot` of this very boot of the
+  // machine, above its count: what replay found.
+  void NoteIssued(int64_t write_us, uint32_t boot);
+
+  // Fails only when a boot record cannot be made durable.
+  [[nodiscard]] Result<IssuedStamps> Issue(uint64_t count);
+
+  // Judges the clock. Resolves the current boot once time is known. REQUIRES: the
+  // committer's lock.
+  [[nodiscard]] Status Poll();
+
+  // The second that decides about expiry: the wall clock while it is believed,
+  // otherwise the newest second that is certain to have passed.
+  [[nodiscard]] int64_t now_s() const;
+  [[nodiscard]] bool trusted() const { return trusted_.load(std::memory_order_relaxed); }
+  [[nodiscard]] int64_t last_issued_us() const { return last_us_.load(std::memory_order_relaxed); }
+  [[nodiscard]] int64_t monotonic_us() const { return clock_->MonotonicMicros(); }
+  // Newest believed wall time, to be remembered by the store.
+  [[nodiscard]] int64_t trusted_us() const { return trusted_us_.load(std::memory_order_relaxed); }
+
+ private:
+  [[nodiscard]] bool Judge(int64_t wall_us, int64_t monotonic_us);
+  [[nodiscard]] Status OpenBoot(int64_t monotonic_us);
+  [[nodiscard]] Status ResolveBoot(int64_t wall_us, int64_t monotonic_us);
+
+  const std::shared_ptr<Clock> clock_;
+  const ClockLimits limits_;
+  Store* const store_;
+  BootTable* const boots_;
+  const std::string boot_id_;
+
+  // Committer's lock:
+  ClockMemory memory_;
+  uint32_t boot_ = 0;           // open boot record, 0: none
+  int64_t boot_count_us_ = -1;  // last count issued for it
+
+  std::atomic<bool> trusted_{false};
+  std::atomic<int64_t> last_us_{0};  // effective
+  std::atomic<int64_t> trusted_us_{0};
+};
+
+}  // namespace cistern
+
+#endif  // CISTERN_ENGINE_INGEST_WRITE_CLOCK_H_

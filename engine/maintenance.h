@@ -1,0 +1,68 @@
+// Maintenance: everything that happens behind the rows, as bounded steps.
+#ifndef CISTERN_ENGINE_MAINTENANCE_H_
+#define CISTERN_ENGINE_MAINTENANCE_H_
+
+#include <cstdint>
+#include <mutex>
+
+#include "cistern/engine.h"
+#include "engine/ingest/committer.h"
+#include "engine/ingest/respill.h"
+#include "engine/ingest/rotation.h"
+
+namespace cistern {
+
+struct MaintenanceLimits {
+  int64_t sync_interval_us = 1'000'000;
+  int64_t head_age_us = 0;
+  int64_t beacon_interval_us = 1'000'000;
+};
+
+// The one maintenance actor: rotation, respill, journal families, syncs, the beacon.
+// Steps never overlap. Thread-safe: threads and Tick only call it.
+class Maintenance {
+ public:
+  Maintenance(Store* store, HeadSet* heads, Committer* committer, WriteClock* clock,
+              Rotation* rotation, Respill* respill, MaintenanceLimits limits)
+      : store_(store),
+        heads_(heads),
+        committer_(committer),
+        clock_(clock),
+        rotation_(rotation),
+        respill_(respill),
+        limits_(limits) {}
+
+  // Does up to budget.steps_max due steps. After an error that leaves the store's state
+  // unknown the committer is failed, and only a reopen helps.
+  [[nodiscard]] Result<TickReport> Tick(TickBudget budget);
+  // Makes the journal families that writing needs, if there is room for them; at open.
+  [[nodiscard]] Status PrepareJournals();
+  // Brings a waiting rotation forward until the head has room.
+  [[nodiscard]] Status MakeRoom();
+  // Rotates everything committed so far into segments.
+  [[nodiscard]] Status RotateAll();
+  // Remembers on the device what was acknowledged; at close.
+  [[nodiscard]] Status WriteBeacon();
+
+ private:
+  [[nodiscard]] Result<bool> Step();
+  [[nodiscard]] Result<bool> StepJournal();
+  [[nodiscard]] Result<bool> StepRotation();
+  [[nodiscard]] Result<bool> StepSync();
+  [[nodiscard]] Status Watch(const Status& status);
+
+  Store* const store_;
+  HeadSet* const heads_;
+  Committer* const committer_;
+  WriteClock* const clock_;
+  Rotation* const rotation_;
+  Respill* const respill_;
+  const MaintenanceLimits limits_;
+
+  std::mutex mutex_;  // the actor; taken before the committer's and the heads' locks
+  int64_t beacon_us_ = 0;
+};
+
+}  // namespace cistern
+
+#endif  // CISTERN_ENGINE_MAINTENANCE_H_

@@ -1,0 +1,97 @@
+#include "engine/query/bucket_group.h"
+
+#include <utility>
+
+#include "lib/row/row_order.h"
+
+namespace cistern {
+
+BucketGroup::BucketGroup(const QueryContext* context, const ScanShape* shape,
+                         const std::string& entity, int64_t start_s, const GroupPosition* resume)
+    : context_(context), shape_(shape), start_s_(start_s) {
+  const uint32_t count = std::max<uint32_t>(shape->table->schema->split.count, 1);
+  for (uint32_t i = 0; i < count; ++i) {
+    const uint32_t split = shape->span.descending ? count - 1 - i : i;
+    RowPosition after;
+    bool inclusive = false;
+    if (resume != nullptr) {
+      after = resume->after;
+      inclusive = shape->span.descending ? split < resume->split : split > resume->split;
+    }
+    lanes_.push_back(std::unique_ptr<Lane>(
+        new Lane{split,
+                 BucketReader(context, shape, BucketKey{shape->table->id, entity, start_s, split},
+                              std::move(after), inclusive),
+                 {},
+                 0,
+                 false}));
+  }
+}
+
+void BucketGroup::Prefetch(ReadAhead* read_ahead, size_t row_count_max) {
+  running_ = true;
+  read_ahead->Run([this, row_count_max] {
+    Status status = Fill(row_count_max, &prefetch_rows_);
+    const std::lock_guard lock(mutex_);
+    prefetch_status_ = std::move(status);
+    prefetched_ = true;
+    running_ = false;
+    idle_.notify_all();
+  });
+}
+
+void BucketGroup::WaitIdle() {
+  std::unique_lock lock(mutex_);
+  idle_.wait(lock, [this] { return !running_; });
+}
+
+Status BucketGroup::Take(size_t row_count_max, GroupRows* out) {
+  WaitIdle();
+  if (prefetched_) {
+    prefetched_ = false;
+    *out = std::move(prefetch_rows_);
+    return prefetch_status_;
+  }
+  return Fill(row_count_max, out);
+}
+
+Status BucketGroup::Fill(size_t row_count_max, GroupRows* out) {
+  out->splits.clear();
+  if (lanes_.size() == 1) return lanes_[0]->reader.Fill(row_count_max, &out->rows);
+  const TableSchema& schema = *shape_->table->schema;
+  out->rows = VersionColumns::For(schema);
+  while (out->rows.row_count < row_count_max) {
+    Lane* least = nullptr;
+    for (const auto& lane : lanes_) {
+      CISTERN_ASSIGN_OR_RETURN(const bool more, Refill(lane.get(), row_count_max));
+      if (more && (least == nullptr || Before(*lane, *least))) least = lane.get();
+    }
+    if (least == nullptr) break;
+    for (size_t c = 0; c < schema.columns.size(); ++c) {
+      const ColumnData& from = least->rows.columns[c];
+      if (from.size() > least->next) out->rows.columns[c].AppendFrom(from, least->next);
+    }
+    ++out->rows.row_count;
+    out->splits.push_back(least->split);
+    ++least->next;
+  }
+  return Status::Ok();
+}
+
+// Makes sure that the lane has a row, unless it is exhausted.
+Result<bool> BucketGroup::Refill(Lane* lane, size_t row_count_max) {
+  if (lane->next < lane->rows.row_count) return true;
+  if (lane->exhausted) return false;
+  lane->next = 0;
+  CISTERN_RETURN_IF_ERROR(lane->reader.Fill(row_count_max, &lane->rows));
+  lane->exhausted = lane->rows.row_count == 0;
+  return !lane->exhausted;
+}
+
+// Lanes stand in the order in which equal keys are given out, so a tie is no "before".
+bool BucketGroup::Before(const Lane& a, const Lane& b) const {
+  const auto order = CompareRows(*shape_->table->schema, a.rows, a.next, b.rows, b.next);
+  return shape_->span.descending ? order > 0 : order < 0;
+}
+
+}  // namespace cistern

@@ -1,0 +1,74 @@
+// BucketGroup: all splits of one bucket, merged by clustering key.
+#ifndef CISTERN_ENGINE_QUERY_BUCKET_GROUP_H_
+#define CISTERN_ENGINE_QUERY_BUCKET_GROUP_H_
+
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/query/bucket_reader.h"
+
+namespace cistern {
+
+// Rows of one group, with the split that each came from.
+struct GroupRows {
+  VersionColumns rows;
+  std::vector<uint32_t> splits;  // empty: all 0
+};
+
+// Where a scan resumes inside a group.
+struct GroupPosition {
+  RowPosition after;
+  uint32_t split = 0;  // of that row: equal keys of later splits are still to come
+};
+
+// Equal clustering keys in different splits are different rows in Cassandra, and stay
+// so: ascending scans give the lower split first, descending ones the higher.
+//
+// Fill by one thread at a time: the read-ahead or the cursor.
+class BucketGroup {
+ public:
+  BucketGroup(const QueryContext* context, const ScanShape* shape, const std::string& entity,
+              int64_t start_s, const GroupPosition* resume);
+
+  [[nodiscard]] int64_t start_s() const { return start_s_; }
+
+  // Fills the first batch in a read-ahead thread. The group must outlive it: Take() or
+  // WaitIdle() wait for it.
+  void Prefetch(ReadAhead* read_ahead, size_t row_count_max);
+  void WaitIdle();
+  // The prefetched rows, or the next ones. No row: the group is exhausted.
+  [[nodiscard]] Status Take(size_t row_count_max, GroupRows* out);
+
+ private:
+  struct Lane {
+    uint32_t split = 0;
+    BucketReader reader;
+    VersionColumns rows;
+    size_t next = 0;
+    bool exhausted = false;
+  };
+  [[nodiscard]] Status Fill(size_t row_count_max, GroupRows* out);
+  [[nodiscard]] Result<bool> Refill(Lane* lane, size_t row_count_max);
+  [[nodiscard]] bool Before(const Lane& a, const Lane& b) const;
+
+  const QueryContext* const context_;
+  const ScanShape* const shape_;
+  const int64_t start_s_;
+  std::vector<std::unique_ptr<Lane>> lanes_;
+
+  std::mutex mutex_;
+  std::condition_variable idle_;
+  bool running_ = false;
+  bool prefetched_ = false;
+  Status prefetch_status_;
+  GroupRows prefetch_rows_;
+};
+
+}  // namespace cistern
+
+#endif  // CISTERN_ENGINE_QUERY_BUCKET_GROUP_H_

@@ -1,0 +1,160 @@
+#include "engine/query/bucket_reader.h"
+
+#include <mutex>
+#include <utility>
+
+#include "engine/query/head_source.h"
+#include "lib/row/row_order.h"
+
+namespace cistern {
+
+RowPosition PositionOf(const TableSchema& schema, const VersionColumns& rows, size_t i) {
+  RowPosition position = VersionColumns::For(schema);
+  for (const size_t c : schema.clustering_columns) {
+    position.columns[c].AppendFrom(rows.columns[c], i);
+  }
+  position.row_count = 1;
+  return position;
+}
+
+BucketReader::BucketReader(const QueryContext* context, const ScanShape* shape, BucketKey bucket,
+                           RowPosition after, bool inclusive)
+    : context_(context),
+      shape_(shape),
+      bucket_(std::move(bucket)),
+      after_(std::move(after)),
+      inclusive_(inclusive),
+      merger_(*shape->table->schema, shape->regular),
+      charge_(context->budget) {}
+
+Status BucketReader::Fill(size_t row_count_max, VersionColumns* rows) {
+  const TableSchema& schema = *shape_->table->schema;
+  *rows = VersionColumns::For(schema);
+  if (!merge_) CISTERN_RETURN_IF_ERROR(OpenSources());
+  now_s_ = context_->now_s();
+  while (rows->row_count < row_count_max) {
+    const Result<bool> more = AppendNext(rows);
+    if (more.ok()) {
+      if (!*more) break;
+      continue;
+    }
+    if (more.status().code() != StatusCode::kBusy) return more.status();
+    // A rotation moved the head's rows: go on behind the last one given out.
+    if (rows->row_count > 0) {
+      after_ = PositionOf(schema, *rows, rows->row_count - 1);
+      inclusive_ = false;
+    }
+    CISTERN_RETURN_IF_ERROR(OpenSources());
+  }
+  if (rows->row_count > 0) {
+    after_ = PositionOf(schema, *rows, rows->row_count - 1);
+    inclusive_ = false;
+  }
+  if (!charge_.TrySet(merge_->MemoryBytes() + rows->MemoryBytes())) {
+    return Status::OutOfMemory(
+        "the scan needs more than the memory budget leaves: raise "
+        "memory_budget_bytes or lower batch_rows_max and buckets_ahead");
+  }
+  return Status::Ok();
+}
+
+Status BucketReader::OpenSources() {
+  const TableSchema& schema = *shape_->table->schema;
+  merge_.emplace(schema, shape_->span.descending);
+  deletes_.clear();
+  skipping_ = after_.row_count > 0;
+  std::shared_ptr<const SpillView> view;
+  {
+    const std::shared_lock lock(context_->heads->mutex);
+    epoch_ = context_->heads->epoch;
+    bases_ = context_->boots->bases();
+    view = context_->store->spills().view();
+    OpenHeads(&deletes_);
+  }
+  CISTERN_RETURN_IF_ERROR(OpenSegments(*view));
+  ResolveBoots(*bases_, nullptr, deletes_);
+  return Status::Ok();
+}
+
+// REQUIRES: the heads' lock.
+void BucketReader::OpenHeads(std::vector<RangeDelete>* deletes) {
+  for (const bool frozen : {false, true}) {
+    const Head* head = frozen ? context_->heads->frozen.get() : context_->heads->active.get();
+    if (head == nullptr) continue;
+    const HeadBucket* bucket =
+        head->FindBucket(bucket_.table_id, bucket_.entity, bucket_.start_s, bucket_.split);
+    if (bucket == nullptr) continue;
+    const auto& found = head->deletes(*bucket);
+    deletes->insert(deletes->end(), found.begin(), found.end());
+    merge_->Add(std::make_unique<HeadSource>(context_->heads, frozen, epoch_, bucket_,
+                                             *shape_->table->schema, shape_->span, &shape_->wanted,
+                                             *bases_, after_));
+  }
+}
+
+Status BucketReader::OpenSegments(const SpillView& view) {
+  const TableSchema& schema = *shape_->table->schema;
+  TimeSpan span = shape_->span;
+  if (after_.row_count > 0) {
+    const int64_t time = EventTime(schema, after_, 0);
+    if (!span.descending) {
+      span.from = std::max(span.from, time);
+    } else if (span.unbounded_to || time < span.to) {
+      span.unbounded_to = time == INT64_MAX;
+      span.to = span.unbounded_to ? INT64_MAX : time + 1;
+    }
+  }
+  Result<std::vector<SegmentRef>> segments = ListSegments(view, bucket_);
+  if (!segments.ok()) return segments.status();
+  for (SegmentRef& s : *segments) {
+    deletes_.insert(deletes_.end(), s.header.deletes.begin(), s.header.deletes.end());
+    const bool meets = !s.header.pages.empty() && s.header.last_time >= span.from &&
+                       (span.unbounded_to || s.header.first_time < span.to);
+    if (!meets) continue;
+    merge_->Add(
+        std::make_unique<SegmentSource>(schema, std::move(s), span, &shape_->wanted, *bases_));
+  }
+  return Status::Ok();
+}
+
+// Whether the key lies at or before after_, so was given out already.
+bool BucketReader::IsBehind(const VersionRef& key) const {
+  auto order = CompareRows(*shape_->table->schema, *key.rows, key.index, after_, 0);
+  if (shape_->span.descending) order = 0 <=> order;
+  return inclusive_ ? order < 0 : order <= 0;
+}
+
+Result<bool> BucketReader::AppendNext(VersionColumns* rows) {
+  CISTERN_ASSIGN_OR_RETURN(const bool more, merge_->NextKey());
+  if (!more) return false;
+  const std::span<const VersionRef> versions = merge_->versions();
+  if (skipping_) {
+    if (IsBehind(versions[0])) return true;
+    skipping_ = false;
+  }
+  const int64_t time = EventTime(*shape_->table->schema, *versions[0].rows, versions[0].index);
+  if (!shape_->span.Holds(time)) {
+    const TimeSpan& span = shape_->span;
+    const bool past_end = span.descending ? time < span.from : time >= span.from;
+    return !past_end;
+  }
+  if (merger_.Merge(versions, DeletedUpTo(deletes_, time), now_s_)) AppendRow(versions[0], rows);
+  return true;
+}
+
+void BucketReader::AppendRow(const VersionRef& key, VersionColumns* rows) const {
+  for (const size_t c : shape_->table->schema->clustering_columns) {
+    rows->columns[c].AppendFrom(key.rows->columns[c], key.index);
+  }
+  for (size_t k = 0; k < shape_->regular.size(); ++k) {
+    ColumnData& column = rows->columns[shape_->regular[k]];
+    if (const auto winner = merger_.winner(k)) {
+      column.AppendFrom(winner->rows->columns[shape_->regular[k]], winner->index);
+    } else {
+      column.AppendMissing(CellState::kNull);
+    }
+  }
+  ++rows->row_count;
+}
+
+}  // namespace cistern

@@ -1,0 +1,71 @@
+// BucketReader: the visible rows of one bucket, from head and segments, in scan order.
+#ifndef CISTERN_ENGINE_QUERY_BUCKET_READER_H_
+#define CISTERN_ENGINE_QUERY_BUCKET_READER_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "cistern/result.h"
+#include "engine/query/query_context.h"
+#include "lib/base/memory_budget.h"
+#include "lib/row/reconcile.h"
+#include "storage/keyspace.h"
+#include "storage/table_set.h"
+#include "storage/version_merge.h"
+
+namespace cistern {
+
+// Which rows and columns a scan wants; shared by its readers.
+struct ScanShape {
+  TablePtr table;
+  TimeSpan span;
+  std::vector<size_t> regular;  // wanted regular columns
+  std::vector<bool> wanted;     // per schema column, for decoders
+};
+
+// A clustering key as row 0 of key columns; row_count 0: none.
+using RowPosition = VersionColumns;
+[[nodiscard]] RowPosition PositionOf(const TableSchema& schema, const VersionColumns& rows,
+                                     size_t i);
+
+// Not a snapshot: each key is read as of some moment after the reader was opened. When a
+// rotation moves rows under it, it begins anew behind the last row it gave out. One
+// thread at a time.
+class BucketReader {
+ public:
+  // Begins behind `after`, or at it if `inclusive`.
+  BucketReader(const QueryContext* context, const ScanShape* shape, BucketKey bucket,
+               RowPosition after, bool inclusive);
+
+  // Replaces *rows by up to `row_count_max` more visible rows: clustering columns and the
+  // wanted regular ones, cells without a value as kNull. No row: the end.
+  [[nodiscard]] Status Fill(size_t row_count_max, VersionColumns* rows);
+
+ private:
+  [[nodiscard]] Status OpenSources();
+  void OpenHeads(std::vector<RangeDelete>* deletes);
+  [[nodiscard]] Status OpenSegments(const SpillView& view);
+  [[nodiscard]] Result<bool> AppendNext(VersionColumns* rows);
+  void AppendRow(const VersionRef& key, VersionColumns* rows) const;
+  [[nodiscard]] bool IsBehind(const VersionRef& key) const;
+
+  const QueryContext* const context_;
+  const ScanShape* const shape_;
+  const BucketKey bucket_;
+  RowPosition after_;
+  bool inclusive_;
+  bool skipping_ = false;  // rows up to after_ may still come
+  uint64_t epoch_ = 0;
+  std::shared_ptr<const BootBases> bases_;
+  std::vector<RangeDelete> deletes_;
+  std::optional<VersionMerge> merge_;
+  RowMerger merger_;
+  MemoryCharge charge_;
+  int64_t now_s_ = 0;
+};
+
+}  // namespace cistern
+
+#endif  // CISTERN_ENGINE_QUERY_BUCKET_READER_H_

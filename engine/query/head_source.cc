@@ -1,0 +1,65 @@
+#include "engine/query/head_source.h"
+
+#include <mutex>
+#include <shared_mutex>
+#include <utility>
+
+#include "lib/row/row_order.h"
+
+namespace cistern {
+
+namespace {
+constexpr size_t kChunkRows = 512;  // copied under the lock at once
+}
+
+HeadSource::HeadSource(const HeadSet* heads, bool frozen, uint64_t epoch, BucketKey bucket,
+                       const TableSchema& schema, TimeSpan span, const std::vector<bool>* wanted,
+                       const BootBases& bases, const VersionColumns& after)
+    : heads_(heads),
+      frozen_(frozen),
+      epoch_(epoch),
+      bucket_(std::move(bucket)),
+      schema_(schema),
+      span_(span),
+      wanted_(wanted),
+      bases_(bases),
+      position_(after),
+      position_included_(true) {}
+
+// A head's rows are in memory: opened at once.
+int64_t HeadSource::bound_time() const {
+  return span_.descending ? INT64_MAX : INT64_MIN;
+}
+
+Result<std::shared_ptr<const VersionColumns>> HeadSource::NextChunk() {
+  CopyRequest request;
+  request.from = span_.from;
+  request.to = span_.to;
+  request.unbounded_to = span_.unbounded_to;
+  request.descending = span_.descending;
+  request.after = position_.row_count > 0 ? &position_ : nullptr;
+  request.inclusive = position_included_;
+  request.max_rows = kChunkRows;
+  request.wanted = wanted_;
+  auto rows = std::make_shared<VersionColumns>();
+  {
+    const std::shared_lock lock(heads_->mutex);
+    if (heads_->epoch != epoch_) return Status::Busy("the head was rotated under the reader");
+    const Head& head = frozen_ ? *heads_->frozen : *heads_->active;
+    const HeadBucket* bucket =
+        head.FindBucket(bucket_.table_id, bucket_.entity, bucket_.start_s, bucket_.split);
+    if (bucket != nullptr) *rows = head.CopyRows(*bucket, request);
+  }
+  if (rows->row_count == 0) return std::shared_ptr<const VersionColumns>();
+  position_ = VersionColumns::For(schema_);
+  const size_t last = span_.descending ? 0 : rows->row_count - 1;
+  for (const size_t c : schema_.clustering_columns) {
+    position_.columns[c].AppendFrom(rows->columns[c], last);
+  }
+  position_.row_count = 1;
+  position_included_ = false;
+  ResolveBoots(bases_, rows.get(), {});
+  return std::shared_ptr<const VersionColumns>(std::move(rows));
+}
+
+}  // namespace cistern

@@ -1,0 +1,42 @@
+// HeadSource: the rows that one head generation has of a bucket, copied by chunks.
+#ifndef CISTERN_ENGINE_QUERY_HEAD_SOURCE_H_
+#define CISTERN_ENGINE_QUERY_HEAD_SOURCE_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "storage/head_set.h"
+#include "storage/keyspace.h"
+#include "storage/version_source.h"
+
+namespace cistern {
+
+// Copies under the heads' shared lock. Once the generations have moved (another epoch) a
+// chunk is kBusy: the reader must open its sources anew.
+class HeadSource final : public VersionSource {
+ public:
+  // Begins at or behind `after` (row 0), if it has a row. Pointers and references must
+  // outlive the source.
+  HeadSource(const HeadSet* heads, bool frozen, uint64_t epoch, BucketKey bucket,
+             const TableSchema& schema, TimeSpan span, const std::vector<bool>* wanted,
+             const BootBases& bases, const VersionColumns& after);
+  [[nodiscard]] int64_t bound_time() const override;
+  [[nodiscard]] Result<std::shared_ptr<const VersionColumns>> NextChunk() override;
+
+ private:
+  const HeadSet* const heads_;
+  const bool frozen_;
+  const uint64_t epoch_;
+  const BucketKey bucket_;
+  const TableSchema& schema_;
+  const TimeSpan span_;
+  const std::vector<bool>* const wanted_;
+  const BootBases& bases_;
+  VersionColumns position_;  // row 0: where to go on
+  bool position_included_;   // rows of that very key belong to the next chunk
+};
+
+}  // namespace cistern
+
+#endif  // CISTERN_ENGINE_QUERY_HEAD_SOURCE_H_

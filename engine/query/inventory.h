@@ -1,0 +1,38 @@
+// Inventory: which buckets and entities the store holds, and whether their bytes are sound.
+#ifndef CISTERN_ENGINE_QUERY_INVENTORY_H_
+#define CISTERN_ENGINE_QUERY_INVENTORY_H_
+
+#include <functional>
+#include <string>
+
+#include "cistern/engine.h"
+#include "engine/query/query_context.h"
+#include "storage/table_set.h"
+
+namespace cistern {
+
+// One bucket over all its parts.
+struct BucketSummary {
+  BucketKey key;
+  uint64_t versions = 0;
+  uint64_t segments = 0;
+  uint64_t bytes = 0;
+  bool has_rows = false;  // first_time and last_time hold
+  int64_t first_time = 0;
+  int64_t last_time = 0;
+};
+
+// Visits every bucket in key order until the visitor returns false. Memory is that of
+// the head's bucket list.
+[[nodiscard]] Status VisitBuckets(const QueryContext& context,
+                                  const std::function<bool(const BucketSummary&)>& visit);
+
+[[nodiscard]] BucketInfo ToBucketInfo(const TableSchema& schema, const BucketSummary& summary);
+
+// Reads every segment and journal record and checks it against its checksums, its
+// header, its family's record and the order of rows.
+[[nodiscard]] Result<VerifyReport> VerifyStore(const QueryContext& context, const TableSet& tables);
+
+}  // namespace cistern
+
+#endif  // CISTERN_ENGINE_QUERY_INVENTORY_H_

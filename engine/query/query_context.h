@@ -1,0 +1,27 @@
+// QueryContext: what a scan needs of an open store. Borrowed; the engine outlives its cursors.
+#ifndef CISTERN_ENGINE_QUERY_QUERY_CONTEXT_H_
+#define CISTERN_ENGINE_QUERY_QUERY_CONTEXT_H_
+
+#include <cstdint>
+#include <functional>
+
+#include "engine/query/read_ahead.h"
+#include "lib/base/memory_budget.h"
+#include "storage/boot_table.h"
+#include "storage/head_set.h"
+#include "storage/store.h"
+
+namespace cistern {
+
+struct QueryContext {
+  Store* store = nullptr;
+  const HeadSet* heads = nullptr;
+  const BootTable* boots = nullptr;
+  MemoryBudget* budget = nullptr;
+  ReadAhead* read_ahead = nullptr;  // null: everything in the caller's thread
+  std::function<int64_t()> now_s;   // decides about expiry
+};
+
+}  // namespace cistern
+
+#endif  // CISTERN_ENGINE_QUERY_QUERY_CONTEXT_H_

@@ -1,0 +1,299 @@
+#include "engine/query/scan_cursor.h"
+
+#include <algorithm>
+#include <mutex>
+#include <utility>
+
+#include "engine/bucketing/bucket_value.h"
+#include "lib/base/checksum.h"
+#include "lib/base/coding.h"
+#include "lib/row/row_order.h"
+
+namespace cistern {
+
+namespace {
+
+void FillConstant(const ColumnType& type, const CellValue& value, size_t count, ColumnData* out) {
+  out->lane = type.lane();
+  for (size_t i = 0; i < count; ++i) {
+    out->lane == Lane::kFixed ? out->AppendFixed(value.fixed) : out->AppendBytes(value.bytes);
+  }
+}
+
+// Start of the bucket that holds `ticks`; beyond the table's times, that far out.
+int64_t ClampedStart(const Bucketer& bucketer, int64_t ticks) {
+  return bucketer.StartOf(std::clamp(ticks, bucketer.min_ticks(), bucketer.max_ticks()));
+}
+
+}  // namespace
+
+ScanCursor::ScanCursor(const QueryContext* context, ScanShape shape, const ScanRequest& request,
+                       std::vector<size_t> columns, uint64_t request_checksum)
+    : context_(context),
+      shape_(std::move(shape)),
+      entity_(request.entity.bytes),
+      columns_(std::move(columns)),
+      request_checksum_(request_checksum),
+      limit_(request.limit),
+      batch_rows_max_(std::clamp<size_t>(request.batch_rows_max, 1, limits::kPageRowsMax)),
+      buckets_ahead_(std::clamp<size_t>(request.buckets_ahead, 1, limits::kScanBucketsAheadMax)),
+      bucketer_(*shape_.table->schema) {
+  const TimeSpan& span = shape_.span;
+  const int64_t first = ClampedStart(bucketer_, span.from);
+  const int64_t last = ClampedStart(bucketer_, span.unbounded_to ? span.to : span.to - 1);
+  next_at_s_ = span.descending ? last : first;
+  last_at_s_ = span.descending ? first : last;
+}
+
+ScanCursor::~ScanCursor() {
+  for (const auto& group : groups_) group->WaitIdle();
+}
+
+Status ScanCursor::SetEntity() {
+  ByteReader in(entity_, "entity key");
+  const TableSchema& schema = *shape_.table->schema;
+  for (const size_t c : schema.entity_columns) {
+    const auto high = in.ReadU8("length");
+    const auto low = in.ReadU8("length");
+    CellValue value;
+    const std::string_view bytes = in.ReadBytes("value", static_cast<size_t>(high) << 8 | low);
+    if (!in.ok() || !ParseWireValue(schema.columns[c].type, bytes, &value).ok()) {
+      return Status::InvalidArgument("the entity key is not one of table " + schema.name +
+                                     ": make it with EntityFromText");
+    }
+    entity_values_.push_back(std::move(value));
+  }
+  if (in.remaining() != 0) {
+    return Status::InvalidArgument("the entity key has more columns than table " + schema.name);
+  }
+  return Status::Ok();
+}
+
+Status ScanCursor::Resume(const ScanToken& token) {
+  GroupPosition position;
+  position.after = VersionColumns::For(*shape_.table->schema);
+  position.split = token.split;
+  if (token.request_checksum != request_checksum_ ||
+      !DecodeClusteringKey(*shape_.table->schema, token.clustering_key, &position.after)) {
+    return Status::InvalidArgument(
+        "the scan token belongs to another scan: table, entity and "
+        "bounds must be the same");
+  }
+  const int64_t time = EventTime(*shape_.table->schema, position.after, 0);
+  if (!bucketer_.InRange(time)) return Status::InvalidArgument("the scan token names no row");
+  token_ = token;
+  has_position_ = true;
+  rows_returned_ = token.rows_returned;
+  resume_ = std::move(position);
+  resume_start_s_ = bucketer_.StartOf(time);
+  next_at_s_ = resume_start_s_;
+  return Status::Ok();
+}
+
+bool ScanCursor::Next(ResultBatch* batch) {
+  batch->row_count = 0;
+  if (ended_ || !status_.ok()) return false;
+  GroupRows rows;
+  int64_t start_s = 0;
+  const Result<bool> more = NextRows(&rows, &start_s);
+  if (!more.ok()) {
+    status_ = more.status();
+    return false;
+  }
+  if (!*more) {
+    ended_ = true;
+    return false;
+  }
+  NotePosition(rows, start_s);
+  Emit(std::move(rows), start_s, batch);
+  return true;
+}
+
+Result<bool> ScanCursor::NextRows(GroupRows* rows, int64_t* start_s) {
+  uint64_t wanted = batch_rows_max_;
+  if (limit_ != 0) {
+    if (rows_returned_ >= limit_) return false;
+    wanted = std::min<uint64_t>(wanted, limit_ - rows_returned_);
+  }
+  while (true) {
+    CISTERN_RETURN_IF_ERROR(TopUp());
+    if (groups_.empty()) return false;
+    CISTERN_RETURN_IF_ERROR(groups_.front()->Take(wanted, rows));
+    if (rows->rows.row_count > 0) break;
+    groups_.pop_front();
+  }
+  // A prefetched batch may hold more than the limit leaves.
+  *start_s = groups_.front()->start_s();
+  if (limit_ != 0 && rows->rows.row_count > limit_ - rows_returned_) {
+    rows->rows.row_count = limit_ - rows_returned_;
+  }
+  return true;
+}
+
+// Opens buckets until enough stand ready.
+Status ScanCursor::TopUp() {
+  const size_t ahead = context_->read_ahead == nullptr ? 1 : buckets_ahead_;
+  while (!all_listed_ && groups_.size() < ahead) {
+    CISTERN_ASSIGN_OR_RETURN(const std::optional<int64_t> start_s, FindBucket(next_at_s_));
+    const bool down = shape_.span.descending;
+    if (!start_s || (down ? *start_s < last_at_s_ : *start_s > last_at_s_)) {
+      all_listed_ = true;
+      break;
+    }
+    next_at_s_ = down ? *start_s - 1 : *start_s + 1;
+    const bool resumes = resume_ && resume_start_s_ == *start_s;
+    groups_.push_back(std::make_unique<BucketGroup>(context_, &shape_, entity_, *start_s,
+                                                    resumes ? &*resume_ : nullptr));
+    if (context_->read_ahead != nullptr && groups_.size() > 1) {
+      groups_.back()->Prefetch(context_->read_ahead, batch_rows_max_);
+    }
+  }
+  return Status::Ok();
+}
+
+// The entity's next bucket in scan direction, from head and segments.
+Result<std::optional<int64_t>> ScanCursor::FindBucket(int64_t at_s) const {
+  const bool down = shape_.span.descending;
+  std::optional<int64_t> best;
+  std::shared_ptr<const SpillView> view;
+  {
+    const std::shared_lock lock(context_->heads->mutex);
+    view = context_->store->spills().view();
+    for (const Head* head : {context_->heads->active.get(), context_->heads->frozen.get()}) {
+      if (head == nullptr) continue;
+      const std::optional<int64_t> found =
+          down ? head->PreviousBucketStart(shape_.table->id, entity_, at_s)
+               : head->NextBucketStart(shape_.table->id, entity_, at_s);
+      if (found && (!best || (down ? *found > *best : *found < *best))) best = found;
+    }
+  }
+  CISTERN_ASSIGN_OR_RETURN(const std::optional<int64_t> spilled,
+                           NextSpilledBucket(*view, shape_.table->id, entity_, at_s, down));
+  if (spilled && (!best || (down ? *spilled > *best : *spilled < *best))) best = spilled;
+  return best;
+}
+
+void ScanCursor::NotePosition(const GroupRows& rows, int64_t start_s) {
+  const size_t last = rows.rows.row_count - 1;
+  rows_returned_ += rows.rows.row_count;
+  token_.request_checksum = request_checksum_;
+  token_.rows_returned = rows_returned_;
+  token_.split = rows.splits.empty() ? 0 : rows.splits[last];
+  token_.start_s = start_s;
+  token_.clustering_key = EncodeClusteringKey(*shape_.table->schema, rows.rows, last);
+  has_position_ = true;
+}
+
+std::string ScanCursor::Token() const {
+  if (ended_) return {};
+  ScanToken token = token_;
+  token.request_checksum = request_checksum_;
+  return has_position_ ? EncodeScanToken(token) : std::string();
+}
+
+void ScanCursor::Emit(GroupRows rows, int64_t start_s, ResultBatch* batch) const {
+  const TableSchema& schema = *shape_.table->schema;
+  const size_t count = rows.rows.row_count;
+  batch->row_count = count;
+  batch->columns.resize(columns_.size());
+  for (size_t i = 0; i < columns_.size(); ++i) {
+    const size_t c = columns_[i];
+    ColumnData& out = batch->columns[i];
+    out.Clear();
+    switch (schema.columns[c].role) {
+      case ColumnRole::kEntity: {
+        const auto at = std::find(schema.entity_columns.begin(), schema.entity_columns.end(), c);
+        FillConstant(schema.columns[c].type,
+                     entity_values_[static_cast<size_t>(at - schema.entity_columns.begin())], count,
+                     &out);
+        break;
+      }
+      case ColumnRole::kBucket:
+        FillConstant(schema.columns[c].type, BucketValue(schema, start_s), count, &out);
+        break;
+      case ColumnRole::kSplit:
+        out.lane = Lane::kFixed;
+        for (size_t row = 0; row < count; ++row) {
+          out.AppendFixed(rows.splits.empty() ? 0 : rows.splits[row]);
+        }
+        break;
+      default:
+        if (std::count(columns_.begin(), columns_.end(), c) > 1) {
+          out = rows.rows.columns[c];
+        } else {
+          out = std::move(rows.rows.columns[c]);
+        }
+        out.Truncate(count);
+    }
+  }
+}
+
+namespace {
+
+Result<std::vector<size_t>> ProjectedColumns(const TableSchema& schema,
+                                             const std::vector<std::string>& names) {
+  std::vector<size_t> columns;
+  for (const std::string& name : names) {
+    const std::optional<size_t> column = schema.FindColumn(name);
+    if (!column) {
+      std::string known;
+      for (const ColumnSpec& c : schema.columns) known += (known.empty() ? "" : ", ") + c.name;
+      return Status::InvalidArgument("table " + schema.name + " has no column '" + name +
+                                     "'; it has " + known);
+    }
+    columns.push_back(*column);
+  }
+  if (names.empty()) {
+    for (size_t c = 0; c < schema.columns.size(); ++c) columns.push_back(c);
+  }
+  return columns;
+}
+
+TimeSpan SpanOf(const ScanRequest& request) {
+  TimeSpan span;
+  span.descending = request.from > request.to;
+  span.from = std::min(request.from, request.to);
+  span.to = std::max(request.from, request.to);
+  span.unbounded_to = span.to == INT64_MAX;
+  return span;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Cursor>> OpenScan(const QueryContext* context, TablePtr table,
+                                         const ScanRequest& request) {
+  const TableSchema& schema = *table->schema;
+  if (request.from == request.to) {
+    return Status::InvalidArgument("the scan's bounds are equal: the range is empty");
+  }
+  ScanShape shape;
+  shape.span = SpanOf(request);
+  if ((shape.span.from == INT64_MIN || shape.span.unbounded_to) && request.limit == 0) {
+    return Status::InvalidArgument("an unbounded scan needs a limit: set from and to, or limit");
+  }
+  CISTERN_ASSIGN_OR_RETURN(std::vector<size_t> columns, ProjectedColumns(schema, request.columns));
+  shape.wanted.assign(schema.columns.size(), false);
+  for (const size_t c : schema.regular_columns) {
+    if (std::find(columns.begin(), columns.end(), c) == columns.end()) continue;
+    shape.regular.push_back(c);
+    shape.wanted[c] = true;
+  }
+  for (const size_t c : schema.clustering_columns) shape.wanted[c] = true;
+  shape.table = std::move(table);
+
+  std::string identity;
+  PutLittle<uint32_t>(&identity, shape.table->id);
+  PutLittle<int64_t>(&identity, request.from);
+  PutLittle<int64_t>(&identity, request.to);
+  identity += request.entity.bytes;
+  auto cursor = std::make_unique<ScanCursor>(context, std::move(shape), request, std::move(columns),
+                                             Checksum(identity));
+  CISTERN_RETURN_IF_ERROR(cursor->SetEntity());
+  if (!request.token.empty()) {
+    CISTERN_ASSIGN_OR_RETURN(const ScanToken token, DecodeScanToken(request.token));
+    CISTERN_RETURN_IF_ERROR(cursor->Resume(token));
+  }
+  return std::unique_ptr<Cursor>(std::move(cursor));
+}
+
+}  // namespace cistern

@@ -1,0 +1,76 @@
+// ScanCursor: the public Cursor over the buckets of one entity.
+#ifndef CISTERN_ENGINE_QUERY_SCAN_CURSOR_H_
+#define CISTERN_ENGINE_QUERY_SCAN_CURSOR_H_
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cistern/cursor.h"
+#include "cistern/options.h"
+#include "engine/bucketing/bucketer.h"
+#include "engine/query/bucket_group.h"
+#include "engine/query/scan_token.h"
+#include "lib/cql/wire_value.h"
+
+namespace cistern {
+
+// Checks the request and positions the cursor; reads nothing yet.
+//   kInvalidArgument  unknown column, token of another scan, unbounded without a limit
+[[nodiscard]] Result<std::unique_ptr<Cursor>> OpenScan(const QueryContext* context, TablePtr table,
+                                                       const ScanRequest& request);
+
+class ScanCursor final : public Cursor {
+ public:
+  ScanCursor(const QueryContext* context, ScanShape shape, const ScanRequest& request,
+             std::vector<size_t> columns, uint64_t request_checksum);
+  ~ScanCursor() override;
+
+  [[nodiscard]] bool Next(ResultBatch* batch) override;
+  [[nodiscard]] const Status& status() const override { return status_; }
+  [[nodiscard]] const std::vector<size_t>& columns() const override { return columns_; }
+  [[nodiscard]] std::string Token() const override;
+
+  // Continues behind the row that the token names. Before the first Next().
+  [[nodiscard]] Status Resume(const ScanToken& token);
+  // Works out the values of the entity columns. Before the first Next().
+  [[nodiscard]] Status SetEntity();
+
+ private:
+  [[nodiscard]] Status TopUp();
+  [[nodiscard]] Result<std::optional<int64_t>> FindBucket(int64_t at_s) const;
+  [[nodiscard]] Result<bool> NextRows(GroupRows* rows, int64_t* start_s);
+  void Emit(GroupRows rows, int64_t start_s, ResultBatch* batch) const;
+  void NotePosition(const GroupRows& rows, int64_t start_s);
+
+  const QueryContext* const context_;
+  const ScanShape shape_;
+  const std::string entity_;
+  const std::vector<size_t> columns_;
+  const uint64_t request_checksum_;
+  const uint64_t limit_;  // 0: none
+  const size_t batch_rows_max_;
+  const size_t buckets_ahead_;
+  const Bucketer bucketer_;
+  std::vector<CellValue> entity_values_;  // by entity column, in key order
+
+  int64_t next_at_s_ = 0;  // where to look for the next bucket
+  int64_t last_at_s_ = 0;  // start of the last bucket that can hold rows of the span
+  bool all_listed_ = false;
+  std::optional<GroupPosition> resume_;
+  int64_t resume_start_s_ = 0;
+  std::deque<std::unique_ptr<BucketGroup>> groups_;  // front is being read
+
+  uint64_t rows_returned_ = 0;
+  ScanToken token_;
+  bool has_position_ = false;
+  bool ended_ = false;
+  Status status_;
+};
+
+}  // namespace cistern
+
+#endif  // CISTERN_ENGINE_QUERY_SCAN_CURSOR_H_

@@ -1,0 +1,156 @@
+// Verify: every checksum and cross-invariant of a store that is open.
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "cistern/entity.h"
+#include "engine/bucketing/bucketer.h"
+#include "engine/query/inventory.h"
+#include "lib/row/row_order.h"
+#include "lib/segment/page_reader.h"
+#include "storage/journal_decoder.h"
+#include "storage/spill_reader.h"
+
+namespace cistern {
+
+namespace {
+
+constexpr size_t kProblemsMax = 1000;
+
+class Verifier {
+ public:
+  Verifier(const QueryContext& context, const TableSet& tables)
+      : context_(context), tables_(tables) {}
+
+  [[nodiscard]] Result<VerifyReport> Run() {
+    std::shared_ptr<const SpillView> view;
+    {
+      const std::shared_lock lock(context_.heads->mutex);
+      view = context_.store->spills().view();
+    }
+    CISTERN_RETURN_IF_ERROR(
+        VisitSegments(*view, "", [this](const BucketKey& key, SegmentRef segment) -> Result<bool> {
+          CheckSegment(key, segment);
+          return true;
+        }));
+    for (const auto& family : view->families) CheckFamily(*family);
+    CISTERN_RETURN_IF_ERROR(CheckJournal());
+    return std::move(report_);
+  }
+
+ private:
+  struct NullSink final : JournalSink {
+    void OnRow(uint32_t, std::string_view, const RowBatch&, size_t, uint32_t,
+               const RowStamp&) override {
+      ++versions;
+    }
+    void OnRangeDelete(uint32_t, std::string_view, int64_t, uint32_t, const RangeDelete&) override {
+      ++versions;
+    }
+    uint64_t versions = 0;
+  };
+
+  void Problem(std::string text) {
+    if (report_.problems.size() < kProblemsMax) report_.problems.push_back(std::move(text));
+  }
+
+  void CheckSegment(const BucketKey& key, const SegmentRef& segment) {
+    const std::string encoded = EncodeBucketKey(key);
+    if (encoded != last_bucket_) ++report_.buckets;
+    last_bucket_ = encoded;
+    ++report_.segments;
+    const TablePtr table = tables_.FindById(key.table_id);
+    const std::string where = "segment " + std::to_string(segment.id);
+    if (!table) return Problem(where + ": table " + std::to_string(key.table_id) + " is unknown");
+    const std::string in_bucket = where + " of " + table->schema->name + " " +
+                                  EntityToText(*table->schema, key.entity) + " at " +
+                                  std::to_string(key.start_s);
+    family_versions_[segment.family->id] +=
+        segment.header.row_count + segment.header.deletes.size();
+    report_.versions += segment.header.row_count + segment.header.deletes.size();
+    VersionColumns last;
+    for (uint32_t page = 0; page < segment.header.pages.size(); ++page) {
+      CheckPage(*table->schema, key, segment, page, in_bucket, &last);
+    }
+  }
+
+  void CheckPage(const TableSchema& schema, const BucketKey& key, const SegmentRef& segment,
+                 uint32_t page, const std::string& in_bucket, VersionColumns* last) {
+    ++report_.pages;
+    const std::string where = in_bucket + ", page " + std::to_string(page) + ": ";
+    const Result<std::string> bytes = ReadPage(segment, page);
+    if (!bytes.ok()) return Problem(where + bytes.status().message());
+    Result<VersionColumns> rows = DecodePage(schema, *bytes, nullptr);
+    if (!rows.ok()) return Problem(where + rows.status().message());
+    const PageInfo& info = segment.header.pages[page];
+    if (rows->row_count != info.row_count || bytes->size() != info.byte_count) {
+      return Problem(where + "rows or bytes are not what the header says");
+    }
+    if (EventTime(schema, *rows, 0) != info.first_time ||
+        EventTime(schema, *rows, rows->row_count - 1) != info.last_time) {
+      Problem(where + "event times are not what the header says");
+    }
+    const Bucketer bucketer(schema);
+    for (size_t i = 0; i < rows->row_count; ++i) {
+      const int64_t time = EventTime(schema, *rows, i);
+      if (!bucketer.InRange(time) || bucketer.StartOf(time) != key.start_s) {
+        return Problem(where + "row " + std::to_string(i) + " belongs to another bucket");
+      }
+      const bool ordered = i > 0
+                               ? CompareRows(schema, *rows, i - 1, *rows, i) <= 0
+                               : last->row_count == 0 ||
+                                     CompareRows(schema, *last, last->row_count - 1, *rows, 0) <= 0;
+      if (!ordered) return Problem(where + "row " + std::to_string(i) + " is out of order");
+    }
+    *last = *std::move(rows);
+  }
+
+  void CheckFamily(const SpillFamily& family) {
+    if (family_versions_[family.id] == family.record.version_count) return;
+    Problem("spill family " + std::to_string(family.id) + " holds " +
+            std::to_string(family_versions_[family.id]) + " row versions, its record says " +
+            std::to_string(family.record.version_count));
+  }
+
+  [[nodiscard]] Status CheckJournal() {
+    std::unique_ptr<JournalDecoder> decoder;
+    uint64_t last = 0;
+    const uint64_t floor = context_.store->state().journal_floor;
+    return context_.store->journal().Replay(
+        [&](uint64_t sequence, std::string_view record, bool new_family) -> Status {
+          if (new_family) {
+            decoder = std::make_unique<JournalDecoder>([this](uint32_t id) {
+              const TablePtr table = tables_.FindById(id);
+              return table ? table->schema : std::shared_ptr<const TableSchema>();
+            });
+          } else if (sequence != last + 1) {
+            Problem("the journal jumps from record " + std::to_string(last) + " to " +
+                    std::to_string(sequence));
+          }
+          last = sequence;
+          NullSink sink;
+          const Status s = decoder->Decode(record, sequence, &sink);
+          if (!s.ok() && sequence > floor) {
+            Problem("journal record " + std::to_string(sequence) + ": " + s.message());
+          }
+          if (sequence > floor) report_.versions += sink.versions;
+          return Status::Ok();
+        });
+  }
+
+  const QueryContext& context_;
+  const TableSet& tables_;
+  VerifyReport report_;
+  std::string last_bucket_;
+  std::map<uint64_t, uint64_t> family_versions_;
+};
+
+}  // namespace
+
+Result<VerifyReport> VerifyStore(const QueryContext& context, const TableSet& tables) {
+  return Verifier(context, tables).Run();
+}
+
+}  // namespace cistern
