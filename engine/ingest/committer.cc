@@ -123,13 +123,17 @@ bool Committer::Freeze() {
 
 bool Committer::FreezeLocked() {
   if (heads_->frozen_head() != nullptr) return true;
-  if (heads_->active->version_count() == 0 || !store_->journal().next_ready()) return false;
+  // The journal of the generation before must be gone: one is dropped at a time.
+  Journal& journal = store_->journal();
+  if (heads_->active->version_count() == 0 || !journal.next_ready() || journal.has_frozen()) {
+    return false;
+  }
   CrashPoint("rotation:before_freeze");
   frozen_.journal_floor = sequence_;
   frozen_.versions_written = heads_->versions_written;
   frozen_.version_count = heads_->active->version_count();
   frozen_.write_us_last = clock_->last_issued_us();
-  store_->journal().Switch();
+  journal.Switch();
   const std::unique_lock lock(heads_->mutex);
   heads_->frozen = std::move(heads_->active);
   StartGeneration();
