@@ -14,7 +14,7 @@ constexpr size_t kRocksDbBaseBytes = 3 << 20;
 // rotation and the block cache must fit together.
 HeadLimits HeadLimitsFor(size_t budget_bytes) {
   HeadLimits limits;
-  limits.head_bytes = budget_bytes / 6;
+  limits.head_bytes = budget_bytes / 4;
   limits.journal_bytes = budget_bytes / 12;
   return limits;
 }
