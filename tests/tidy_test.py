@@ -33,9 +33,9 @@ ROOMS = {
 # Inside lib: what each folder may include, next to itself and the public headers.
 LIB_FOLDERS = {
     'base': set(),
-    'row': {'base'},
-    'codec': {'base', 'row'},
-    'cql': {'base', 'row'},
+    'cql': {'base'},
+    'row': {'base', 'cql'},
+    'codec': {'base'},
     'segment': {'base', 'row', 'codec', 'cql'},
 }
 # The flows of the engine meet in storage and are wired in engine/ itself.

@@ -78,13 +78,13 @@ struct WriteOptions {
 // when from < to, descending when from > to. INT64_MIN and INT64_MAX mean unbounded;
 // a range that is unbounded on either side needs a limit.
 struct ScanRequest {
-  std::string table;  // name, or keyspace.name
-  EntityKey entity;
+  std::string table{};  // name, or keyspace.name
+  EntityKey entity{};
   int64_t from = INT64_MIN;
   int64_t to = INT64_MAX;
   uint64_t limit = 0;                   // rows over the whole scan, tokens included; 0: none
-  std::vector<std::string> columns;     // projection; empty: all, in declared order
-  std::string token;                    // continue where an earlier cursor's Token() stood
+  std::vector<std::string> columns{};   // projection; empty: all, in declared order
+  std::string token{};                  // continue where an earlier cursor's Token() stood
   size_t batch_rows_max = limits::kScanBatchRowsDefault;
   size_t buckets_ahead = 4;  // buckets opened before their turn, at most kScanBucketsAheadMax
 };

@@ -142,7 +142,8 @@ TEST(DeletedUpTo, IsHalfOpenAndTakesTheNewest) {
 TEST(KeepUnshadowed, KeepsOneOfEqualVersionsAndTheExpiredThatShadow) {
   const auto schema = row_test::PlainTable();
   VersionColumns rows = VersionColumns::For(*schema);
-  const Version plain{.write_us = 1, .flags = kVersionLiveness, .a_state = CellState::kValue, .a = 1};
+  const Version plain{
+      .write_us = 1, .flags = kVersionLiveness, .a_state = CellState::kValue, .a = 1};
   Version expired = plain;
   expired.write_us = 2;
   expired.expiry_s = 3;

@@ -62,7 +62,8 @@ TEST_F(RowBatchTest, IntegersBeyondTheirTypeAreOutOfRange) {
       {"si", -32768, 32767}, {"i", INT32_MIN, INT32_MAX},
       {"da", INT32_MIN, INT32_MAX}, {"tm", 0, 86'399'999'999'999}};
   for (const auto& [name, low, high] : kRanges) {
-    for (const auto& [value, fits] : {std::pair(low, true), {high, true}, {low - 1, false}, {high + 1, false}}) {
+    for (const auto& [value, fits] :
+         {std::pair(low, true), {high, true}, {low - 1, false}, {high + 1, false}}) {
       batch_.BeginRow();
       const Status s = batch_.SetInt(C(name), value);
       EXPECT_EQ(s.ok(), fits) << name << " " << value << " " << s.ToString();
