@@ -13,28 +13,29 @@ namespace {
 using cistern::Engine, cistern::EntityFromText, cistern::ResultBatch, cistern::RowBatch;
 using cistern::Status;
 
+// The cluster's own text; the comment says how the day derives from the event time.
+constexpr char kReadings[] =
+    "CREATE TABLE readings (sensor text, day date, ts timestamp, celsius double, "
+    "PRIMARY KEY ((sensor, day), ts)) WITH comment = 'cistern: bucket day = 1 day'";
+constexpr size_t kSensor = 0, kTime = 2, kCelsius = 3;  // columns by their place
+
 // README begins
-Status LogAndReadBack(const std::string& directory) {
+Status LogAndReadBack(const std::string& directory, int64_t now_ms) {
   CISTERN_ASSIGN_OR_RETURN(auto engine, Engine::Open(directory));
-  CISTERN_RETURN_IF_ERROR(engine->CreateTable(
-      "CREATE TABLE readings (sensor text, day date, ts timestamp, celsius double, "
-      "PRIMARY KEY ((sensor, day), ts)) WITH comment = 'cistern: bucket day = 1 day'"));
+  CISTERN_RETURN_IF_ERROR(engine->CreateTable(kReadings));  // the cluster's CREATE TABLE text
   RowBatch rows(engine->FindTable("readings").value());
-  rows.BeginRow();  // columns by their place in the table; the bucket column is derived
-  CISTERN_RETURN_IF_ERROR(rows.SetBytes(0, "pump-7"));
-  CISTERN_RETURN_IF_ERROR(rows.SetInt(2, 1'700'000'000'000));
-  CISTERN_RETURN_IF_ERROR(rows.SetDouble(3, 61.5));
+  rows.BeginRow();
+  CISTERN_RETURN_IF_ERROR(rows.SetBytes(kSensor, "pump-7"));
+  CISTERN_RETURN_IF_ERROR(rows.SetInt(kTime, now_ms));  // the bucket derives from it
+  CISTERN_RETURN_IF_ERROR(rows.SetDouble(kCelsius, 61.5));
   CISTERN_RETURN_IF_ERROR(rows.EndRow());
   CISTERN_RETURN_IF_ERROR(engine->Append(rows).status());  // on the device when it answers
-
-  const std::string_view pump[] = {"pump-7"};
-  CISTERN_ASSIGN_OR_RETURN(auto entity, EntityFromText(*rows.schema(), pump));
-  CISTERN_ASSIGN_OR_RETURN(auto cursor, engine->Scan({.table = "readings",
-                                                      .entity = entity,
-                                                      .from = 1'700'000'000'000,
-                                                      .to = 1'700'000'060'000}));
-  ResultBatch batch;
-  while (cursor->Next(&batch)) std::printf("%.1f degrees\n", batch.columns[3].AsDouble(0));
+  CISTERN_ASSIGN_OR_RETURN(auto pump, EntityFromText(*rows.schema(), {{"pump-7"}}));
+  CISTERN_ASSIGN_OR_RETURN(auto cursor, engine->Scan({.table = "readings", .entity = pump,
+                                                      .from = now_ms, .to = now_ms + 1000}));
+  for (ResultBatch batch; cursor->Next(&batch);) {
+    std::printf("%.1f degrees\n", batch.columns[kCelsius].AsDouble(0));
+  }
   return cursor->status();
 }
 // README ends
@@ -46,7 +47,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: embed DIRECTORY\n");
     return 2;
   }
-  const Status s = LogAndReadBack(argv[1]);
+  const Status s = LogAndReadBack(argv[1], 1'700'000'000'000);
   if (!s.ok()) std::fprintf(stderr, "%s\n", s.ToString().c_str());
   return s.ok() ? 0 : 1;
 }

@@ -55,7 +55,8 @@ double RandomDouble(Rng* rng) {
   switch (rng->Below(12)) {
     case 0: return -0.0;
     case 1: return Limits::infinity();
-    case 2: return std::bit_cast<double>(0x7ff8000000000000ull | rng->Below(1000));  // a NaN's payload
+    case 2:
+      return std::bit_cast<double>(0x7ff8000000000000ull | rng->Below(1000));  // a NaN's payload
     case 3: return Limits::denorm_min() * static_cast<double>(rng->Below(100));
     case 4: return static_cast<double>(rng->Next()) * 1e-7;
     case 5: return double{static_cast<float>(rng->Between(-99999, 99999)) / 7.0f};

@@ -19,7 +19,9 @@ struct BucketSpan {
   int64_t end_s = 0;
 };
 
-inline int64_t FloorDiv(int64_t a, int64_t b) { return a / b - ((a % b != 0) && ((a < 0) != (b < 0))); }
+inline int64_t FloorDiv(int64_t a, int64_t b) {
+  return a / b - ((a % b != 0) && ((a < 0) != (b < 0)));
+}
 
 // The bucket that holds second `s`. Buckets of n units align to 1970-01-01T00:00Z;
 // tests only use n that divide a day, where every sensible alignment agrees.

@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+"""An installed Cistern is usable by a stranger: installs into an empty folder, builds
+examples/embed.cc with nothing but pkg-config's words, against the shared and the static library,
+runs it, and looks at what the shared library exports.
+
+    install_test.py SOURCE_ROOT BUILD_ROOT PREFIX SANITIZE COMPILER...
+"""
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+SOURCE, BUILD, PREFIX = (pathlib.Path(argument) for argument in sys.argv[1:4])
+SANITIZE = [] if sys.argv[4] == 'none' else [f'-fsanitize={sys.argv[4]}']
+COMPILER = sys.argv[5:]
+
+
+def run(*command, **options):
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, **options)
+    if done.returncode != 0:
+        sys.exit(f'failed: {" ".join(map(str, command))}\n{done.stdout[-3000:]}{done.stderr[-3000:]}')
+    return done.stdout
+
+
+def relocated_pc(root, folder):
+    """The installed .pc file, its prefix pointing below `root`."""
+    pc = next(root.rglob('cistern.pc'))
+    text = re.sub(r'(?m)^prefix=.*$', f'prefix={root}{PREFIX}', pc.read_text())
+    (folder / 'cistern.pc').write_text(text)
+    return dict(os.environ, PKG_CONFIG_PATH=str(folder))
+
+
+def check_exports(library):
+    """Only cistern's own names, and only those that a public header declares."""
+    declared = ' '.join(path.read_text() for path in (SOURCE / 'lib/include/cistern').glob('*.h'))
+    symbols = run('nm', '-DC', '--defined-only', library).splitlines()
+    count = 0
+    for line in symbols:
+        name = line.split(' ', 2)[2].split('@')[0]
+        if name.startswith('CISTERN_'):
+            continue
+        plain = re.sub(r'^(vtable|typeinfo name|typeinfo|VTT|non-virtual thunk) (for|to) ', '', name)
+        found = re.match(r'cistern::(?:limits::)?(\w+)', plain) or re.match(r'(cistern_\w+)', plain)
+        if not found:
+            sys.exit(f'the shared library exports {name}, which is not of cistern')
+        if not re.search(rf'\b{found.group(1)}\b', declared):
+            sys.exit(f'the shared library exports {name}, which no public header declares')
+        count += 1
+    if not re.search(r'cistern::Engine::Open', '\n'.join(symbols)):
+        sys.exit('the shared library does not export cistern::Engine::Open')
+    print(f'{count} exported symbols, all declared in public headers')
+
+
+def main():
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = pathlib.Path(temporary)
+        root = folder / 'root'
+        run('meson', 'install', '-C', BUILD, '--no-rebuild', '--destdir', root)
+        env = relocated_pc(root, folder)
+        installed = root / str(PREFIX).lstrip('/')
+        shared = next(installed.rglob('libcistern.so'))
+        cflags = run('pkg-config', '--cflags', 'cistern', env=env).split()
+        unit = folder / 'embed.o'
+        run(*COMPILER, *SANITIZE, '-std=c++20', '-Wall', '-Wextra', '-Wpedantic', '-Werror', *cflags,
+            '-c', SOURCE / 'examples/embed.cc', '-o', unit)
+
+        libs = run('pkg-config', '--libs', 'cistern', env=env).split()
+        run(*COMPILER, *SANITIZE, unit, '-o', folder / 'embed_shared', *libs)
+        # Static: the archive by its path, then what pkg-config says it needs.
+        private = run('pkg-config', '--static', '--libs', 'cistern', env=env).split()
+        private = [word for word in private if word != '-lcistern']
+        run(*COMPILER, *SANITIZE, unit, '-o', folder / 'embed_static',
+            next(installed.rglob('libcistern.a')), *private)
+
+        env['LD_LIBRARY_PATH'] = str(shared.parent)
+        outputs = {}
+        for kind in ('shared', 'static'):
+            outputs[kind] = run(folder / f'embed_{kind}', folder / f'{kind}.store', env=env)
+            print(f'{kind}: {outputs[kind].strip()}')
+        if outputs['shared'] != outputs['static'] or not outputs['shared'].strip():
+            sys.exit('the example does not print the same with both libraries')
+        if 'libcistern' in run('ldd', folder / 'embed_static'):
+            sys.exit('the static example still needs libcistern.so')
+        check_exports(shared)
+    return 0
+
+
+sys.exit(main())
