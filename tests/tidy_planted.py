@@ -93,6 +93,8 @@ GOOD = [
                     'int64_t F() { return event.time() + Lifetime(0) + snprintf(b, 9, "%d", 1); }\n'
                     "int n = 1'000'000;\nstatic_assert(sizeof(int) == 4);\n"),
     ('engine/b.cc', long_function(70)),
+    ('engine/d.cc', 'void F() {\n  const int kTable[] = {\n' + '      1,\n' * 80 + '  };\n}\n'),
+    ('engine/d.h', header('ENGINE_D_H', 'inline void F() {\n  using namespace std::chrono;\n}')),
     ('engine/c.cc', 'namespace n {\nclass A {\n' + '  int a;\n' * 80 + '};\n'
                     'enum class B : int {\n' + '  kA,\n' * 80 + '};\n'
                     'const int kTable[] = {\n' + '  1,\n' * 80 + '};\n}  // namespace n\n'),

@@ -170,7 +170,8 @@ std::string ModelRun::Step(Rng* rng) {
   if (dice < 570) return config_.range_deletes ? DeleteRange(rng) : "";
   if (dice < 576) return config_.bucket_deletes ? DeleteBucket(rng) : "";
   if (dice < 620) {
-    if (config_.clock_steps) clock_->AdvanceMicros(rng->Between(1, rng->OneIn(5) ? 400 : 8) * kSecond);
+    if (config_.clock_steps)
+      clock_->AdvanceMicros(rng->Between(1, rng->OneIn(5) ? 400 : 8) * kSecond);
     return "";
   }
   if (dice < 660) {

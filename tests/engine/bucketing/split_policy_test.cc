@@ -58,5 +58,55 @@ TEST(SplitPolicy, RoundRobinVisitsEverySplitInTurn) {
   EXPECT_EQ(counter.Next(1), 0u);
 }
 
+std::shared_ptr<const TableSchema> Table(const std::string& rule) {
+  auto parsed = ParseCreateTable(
+      "CREATE TABLE t (e text, day date, s int, n int, ts timestamp, v text, "
+      "PRIMARY KEY ((e, day, s), ts, n)) WITH comment = 'cistern: bucket day = day; split s = " +
+      rule + "'");
+  EXPECT_TRUE(parsed.ok()) << parsed.status().ToString();
+  return parsed.ok() ? *parsed : nullptr;
+}
+
+void AddRow(RowBatch* batch, int64_t ts, int64_t n, std::string_view v) {
+  batch->BeginRow();
+  EXPECT_TRUE(batch->SetBytes(0, "pump-7").ok());
+  EXPECT_TRUE(batch->SetInt(3, n).ok());
+  EXPECT_TRUE(batch->SetInt(4, ts).ok());
+  EXPECT_TRUE(batch->SetBytes(5, v).ok());
+  EXPECT_TRUE(batch->EndRow().ok());
+}
+
+TEST(SplitPolicy, ARowIsHashedByItsClusteringKeyAlone) {
+  const auto table = Table("hash 16");
+  RowBatch batch(table);
+  AddRow(&batch, 1'705'327'200'123, 7, "first");
+  AddRow(&batch, 1'705'327'200'124, 7, "another key");
+  AddRow(&batch, 1'705'327'200'123, 7, "the first key again");
+  ASSERT_EQ(batch.row_count(), 3u);
+  EXPECT_EQ(SplitOfRow(*table, batch, 0, nullptr), 11u);  // the second vector: ts before n
+  EXPECT_NE(SplitOfRow(*table, batch, 1, nullptr), 11u);
+  EXPECT_EQ(SplitOfRow(*table, batch, 2, nullptr), 11u);
+}
+
+TEST(SplitPolicy, RoundRobinIgnoresTheKey) {
+  const auto table = Table("round_robin 2");
+  RowBatch batch(table);
+  AddRow(&batch, 1, 1, "x");
+  RoundRobin counter;
+  EXPECT_EQ(SplitOfRow(*table, batch, 0, &counter), 0u);
+  EXPECT_EQ(SplitOfRow(*table, batch, 0, &counter), 1u);
+  EXPECT_EQ(SplitOfRow(*table, batch, 0, &counter), 0u);
+}
+
+TEST(SplitPolicy, EverySplitIsUsed) {
+  std::vector<int> counts(8, 0);
+  for (int64_t ts = 0; ts < 8'000; ++ts) {
+    std::string key;
+    AppendSplitKey({CqlType::kTimestamp, {}}, 1'705'327'200'000 + ts * 1000, {}, &key);
+    ++counts[HashSplit(key, 8)];
+  }
+  for (const int count : counts) EXPECT_NEAR(count, 1000, 150);
+}
+
 }  // namespace
 }  // namespace cistern

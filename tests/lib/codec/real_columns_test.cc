@@ -24,6 +24,14 @@ fs::path DataDir() {
   return fs::path(source != nullptr ? source : ".") / ".." / "shared" / "data";
 }
 
+// The excerpt of a recording that the repository carries; empty where there is none.
+std::string ReadExcerpt(const std::string& file) {
+  const char* source = std::getenv("CISTERN_SOURCE_DIR");
+  const fs::path dir = fs::path(source != nullptr ? source : ".") / "tests" / "data";
+  std::ifstream in(dir / fs::path(file).replace_extension(), std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
 // The uncompressed file, by the zstd command: the recordings are streams without a
 // content size, which our own decoder refuses.
 std::string ReadWhole(const fs::path& path) {
@@ -167,22 +175,25 @@ TEST(RealColumns, ComeBackBitForBit) {
   const fs::path dir = DataDir();
   const std::map<std::string, size_t> sizes = ReadManifest(dir);
   if (sizes.empty()) {
-    // A plain clone has no recordings; the continuous integration must have them.
-    std::printf("NOTE: the real recordings are absent: no %s. Set CISTERN_SHARED_DIR to the "
-                "folder that holds data/.\n",
-                (dir / "MANIFEST.tsv").c_str());
     const char* ci = std::getenv("CI");
-    EXPECT_STRNE(ci != nullptr ? ci : "", "true") << "the recordings must be there";
-    return;
+    ASSERT_FALSE(ci != nullptr && std::string_view(ci) == "true") << "CI needs the full recordings";
+    std::printf("NOTE: the full recordings are absent (no %s): columns of tests/data alone\n",
+                (dir / "MANIFEST.tsv").c_str());
   }
+  size_t tested = 0;
   std::printf("%-68s %6s %7s %7s %7s\n", "column, bits per value in pages of", "values", "60",
               "360", "1024");
   for (const Source& source : kSources) {
     SCOPED_TRACE(source.file);
-    const auto size = sizes.find(source.file);
-    ASSERT_NE(size, sizes.end()) << "not in the manifest";
-    const std::string text = ReadWhole(dir / source.file);
-    ASSERT_EQ(text.size(), size->second) << "is the zstd command there?";
+    const std::string text =
+        sizes.empty() ? ReadExcerpt(source.file) : ReadWhole(dir / source.file);
+    if (sizes.empty() && text.empty()) continue;
+    if (!sizes.empty()) {
+      const auto size = sizes.find(source.file);
+      ASSERT_NE(size, sizes.end()) << "not in the manifest";
+      ASSERT_EQ(text.size(), size->second) << "is the zstd command there?";
+    }
+    ++tested;
     const std::vector<int64_t> values = ParseColumn(text, source);
     ASSERT_GE(values.size(), 1000u);
     const double bits60 = BitsPerValue(values, source.type, 60);
@@ -192,6 +203,7 @@ TEST(RealColumns, ComeBackBitForBit) {
                 bits60, bits360, bits1024);
     EXPECT_LE(bits360, 8.0 * ShapeOf(source.type).byte_width * 1.02);
   }
+  EXPECT_GE(tested, sizes.empty() ? 7u : std::size(kSources));
 }
 
 }  // namespace

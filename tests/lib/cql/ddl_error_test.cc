@@ -192,6 +192,13 @@ TEST(DdlError, TheRuleInTheComment) {
        "line 1, column 122: the comment has two 'bucket' clauses"},
       {Ruled("date", "bucket b = day, time ts = us"), kBad,
        "line 1, column 120: expected ';' or the end of the comment"},
+  };
+  for (const Refusal& c : kCases) ExpectRefused(c);
+}
+
+TEST(DdlError, TimeAndSplitInTheComment) {
+  constexpr auto kBad = StatusCode::kInvalidArgument;
+  const Refusal kCases[] = {
       {Ruled("date", "bucket b = day; time ts = h"), kBad,
        "line 1, column 132: expected s, ms, us or ns, got 'h'"},
       {Ruled("date", "bucket b = day; time e = us"), kBad,
