@@ -57,9 +57,15 @@ void JournalEncoder::Begin(uint64_t sequence) {
 }
 
 EntityCoder* JournalEncoder::Find(const EntitySlot& entity, bool* is_new) {
-  const uint32_t number = entity.number();
-  *is_new = number == entities_.size();
+  const uint32_t slot = entity.number();
+  if (slot >= numbers_.size()) {
+    numbers_.resize(slot + 1, kNoNumber);
+    state_bytes_ += (slot + 1) * sizeof(uint32_t) - number_bytes_;
+    number_bytes_ = (slot + 1) * sizeof(uint32_t);
+  }
+  *is_new = numbers_[slot] == kNoNumber;
   if (*is_new) {
+    numbers_[slot] = static_cast<uint32_t>(entities_.size());
     auto& table = tables_[entity.table_id()];
     if (!table) {
       table = std::make_unique<journal::TableCoder>(entity.table_id(), entity.schema_ptr());
@@ -67,8 +73,7 @@ EntityCoder* JournalEncoder::Find(const EntitySlot& entity, bool* is_new) {
     entities_.emplace_back(table.get(), entity.entity());
     state_bytes_ += entities_.back().MemoryBytes();
   }
-  CISTERN_CHECK(number < entities_.size());
-  return &entities_[number];
+  return &entities_[numbers_[slot]];
 }
 
 void JournalEncoder::PutOperation(const EntitySlot& entity, EntityCoder* coder, bool is_new,
@@ -80,18 +85,19 @@ void JournalEncoder::PutOperation(const EntitySlot& entity, EntityCoder* coder, 
   }
   CISTERN_CHECK(operation.boot == boot_);
   Reserve(kOperationBytesMax + entity.entity().size());
+  const uint32_t number = numbers_[entity.number()];
   const uint32_t defined = static_cast<uint32_t>(entities_.size()) - (is_new ? 1 : 0);
   const uint32_t follows = last_entity_ + 1 < defined ? last_entity_ + 1 : 0;
   uint8_t flags = operation.kind;
   if (is_new) flags |= journal::kNewEntity;
-  if (!is_new && entity.number() != follows) flags |= journal::kOtherEntity;
+  if (!is_new && number != follows) flags |= journal::kOtherEntity;
   if (new_shape) flags |= journal::kNewShape;
   if (operation.split != coder->split) flags |= journal::kNewSplit;
   if (operation.write_us != next_us_) flags |= journal::kOtherTimestamp;
   const bool has_expiry = operation.kind < 2;
   if (has_expiry && operation.expiry_s != expiry_s_) flags |= journal::kOtherExpiry;
   *out_++ = static_cast<char>(flags);
-  if (flags & journal::kOtherEntity) PutVarint(entity.number());
+  if (flags & journal::kOtherEntity) PutVarint(number);
   if (is_new) {
     PutVarint(entity.table_id());
     PutVarint(entity.entity().size());
@@ -101,7 +107,7 @@ void JournalEncoder::PutOperation(const EntitySlot& entity, EntityCoder* coder, 
   if (flags & journal::kOtherTimestamp) PutSigned(operation.write_us - next_us_);
   if (flags & journal::kOtherExpiry) PutVarint(expiry_s_ = operation.expiry_s);
   next_us_ = operation.write_us + 1;
-  last_entity_ = entity.number();
+  last_entity_ = number;
 }
 
 void JournalEncoder::AddRow(const EntitySlot& entity, const RowBatch& batch, size_t row,

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "cistern/row_batch.h"
 #include "lib/base/memory_budget.h"
@@ -23,7 +24,8 @@ class JournalEncoder {
   explicit JournalEncoder(MemoryBudget* budget) : charge_(budget) {}
 
   void Begin(uint64_t sequence);
-  // Entities are known by EntitySlot::number(), which must come up as 0, 1, 2, ...
+  // Entities are known by EntitySlot::number(). In the records they are numbered by their
+  // first use in this family: a head that was replayed has slots that no row used yet.
   void AddRow(const EntitySlot& entity, const RowBatch& batch, size_t row, uint32_t split,
               const RowStamp& stamp);
   // `range` carries the write timestamp and boot.
@@ -64,6 +66,9 @@ class JournalEncoder {
   void Reserve(size_t bytes);
 
   std::unordered_map<uint32_t, std::unique_ptr<journal::TableCoder>> tables_;
+  static constexpr uint32_t kNoNumber = UINT32_MAX;
+  std::vector<uint32_t> numbers_;              // by slot: number in the family, or kNoNumber
+  size_t number_bytes_ = 0;                    // of numbers_, part of state_bytes_
   std::deque<journal::EntityCoder> entities_;  // by number
   MemoryCharge charge_;
   size_t state_bytes_ = 0;
