@@ -45,7 +45,7 @@ int RunCreate(const CreateOptions& options) {
         fmt::format("{}: {}", options.schema, schema.status().message())));
   }
   Result<std::unique_ptr<Engine>> engine = OpenStore(options.store, Access::kCreate);
-  if (!engine.ok()) return Fail(engine.status());
+  if (!engine.ok()) return FailOpen(engine.status());
   if (const Status s = (*engine)->CreateTable(*text); !s.ok()) return Fail(s);
   if (const Status s = (*engine)->Close(); !s.ok()) return Fail(s);
   const TableSchema& table = **schema;

@@ -108,7 +108,7 @@ int RunDelete(const DeleteOptions& options) {
   if (!durability.ok()) return FailUsage(durability.status());
   write.durability = *durability;
   Result<std::unique_ptr<Engine>> engine = OpenStore(options.store, Access::kWrite);
-  if (!engine.ok()) return Fail(engine.status());
+  if (!engine.ok()) return FailOpen(engine.status());
   const Status s = Delete(engine->get(), options, write);
   const Status closed = (*engine)->Close();
   if (!s.ok()) return s.code() == StatusCode::kNotFound ? FailUsage(s) : Fail(s);

@@ -130,7 +130,7 @@ class IngestCommand {
     Status s = Prepare();
     if (!s.ok()) return FailUsage(s);
     Result<std::unique_ptr<Engine>> opened = OpenStore(options_.store, Access::kWrite);
-    if (!opened.ok()) return Fail(opened.status());
+    if (!opened.ok()) return FailOpen(opened.status());
     engine_ = std::move(*opened);
     const auto schema = engine_->FindTable(options_.table);
     if (!schema.ok()) return FailUsage(schema.status());

@@ -27,7 +27,7 @@ struct BucketsOptions {
 
 int RunTables(const TablesOptions& options) {
   Result<std::unique_ptr<Engine>> engine = OpenStore(options.store, Access::kRead);
-  if (!engine.ok()) return Fail(engine.status());
+  if (!engine.ok()) return FailOpen(engine.status());
   Output output(STDOUT_FILENO);
   for (const auto& table : (*engine)->ListTables()) {
     const std::string name =
@@ -82,7 +82,7 @@ int RunBuckets(const BucketsOptions& options) {
   const Result<PrintFormat> format = ParsePrintFormat(options.format);
   if (!format.ok()) return FailUsage(format.status());
   Result<std::unique_ptr<Engine>> engine = OpenStore(options.store, Access::kRead);
-  if (!engine.ok()) return Fail(engine.status());
+  if (!engine.ok()) return FailOpen(engine.status());
   std::string table;
   if (!options.table.empty()) {
     const auto schema = (*engine)->FindTable(options.table);

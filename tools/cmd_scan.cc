@@ -60,6 +60,10 @@ bool IsBare(CqlType kind, std::string_view text) {
   return (text.back() >= '0' && text.back() <= '9');
 }
 
+bool IsNegativeZero(CqlType kind, std::string_view text) {
+  return text == "-0" && (kind == CqlType::kDouble || kind == CqlType::kFloat);
+}
+
 class ScanCommand {
  public:
   explicit ScanCommand(ScanOptions options)
@@ -68,8 +72,9 @@ class ScanCommand {
   int Run() {
     const Result<PrintFormat> format = ParsePrintFormat(options_.format);
     if (!format.ok()) return FailUsage(format.status());
+    format_ = *format;
     Result<std::unique_ptr<Engine>> engine = OpenStore(options_.store, Access::kRead);
-    if (!engine.ok()) return Fail(engine.status());
+    if (!engine.ok()) return FailOpen(engine.status());
     const auto schema = (*engine)->FindTable(options_.table);
     if (!schema.ok()) return FailUsage(schema.status());
     schema_ = *schema;
@@ -77,7 +82,7 @@ class ScanCommand {
     if (const Status s = Prepare(&request); !s.ok()) return FailUsage(s);
     Result<std::unique_ptr<Cursor>> cursor = (*engine)->Scan(request);
     if (!cursor.ok()) return Fail(cursor.status());
-    return Print(*format, cursor->get());
+    return Print(cursor->get());
   }
 
  private:
@@ -122,17 +127,18 @@ class ScanCommand {
     return Status::Ok();
   }
 
-  int Print(PrintFormat format, Cursor* cursor) {
+  int Print(Cursor* cursor) {
     std::vector<PrintColumn> columns;
     for (const size_t i : cursor->columns()) {
       columns.push_back({schema_->columns[i].name, IsNumber(schema_->columns[i].type.kind)});
     }
     texts_.resize(columns.size());
     cells_.resize(columns.size());
-    const auto printer = RecordPrinter::New(format, std::move(columns), &output_);
+    const auto printer = RecordPrinter::New(format_, std::move(columns), &output_);
     ResultBatch batch;
     uint64_t rows = 0;
-    while (!output_.closed() && cursor->Next(&batch)) {
+    // Asked no further than the limit: there the token stands.
+    while (!output_.closed() && !IsFull(rows) && cursor->Next(&batch)) {
       for (size_t row = 0; row < batch.row_count && !output_.closed(); ++row) {
         PrintRow(cursor->columns(), batch, row, printer.get());
       }
@@ -142,7 +148,7 @@ class ScanCommand {
     output_.Flush();
     if (!cursor->status().ok()) return Fail(cursor->status());
     if (!output_.status().ok()) return Fail(output_.status());
-    if (options_.limit != 0 && rows >= options_.limit) {
+    if (IsFull(rows)) {
       const std::string token = cursor->Token();
       if (!token.empty()) {
         Complain(fmt::format("more rows may follow; continue with --token {}",
@@ -151,6 +157,8 @@ class ScanCommand {
     }
     return kExitOk;
   }
+
+  bool IsFull(uint64_t rows) const { return options_.limit != 0 && rows >= options_.limit; }
 
   void PrintRow(const std::vector<size_t>& columns, const ResultBatch& batch, size_t row,
                 RecordPrinter* printer) {
@@ -165,6 +173,10 @@ class ScanCommand {
         FormatValueText(type, fixed ? data.fixed[row] : 0,
                         fixed ? std::string_view() : data.bytes(row), &texts_[i]);
       }
+      // Some readers of JSON take -0 for an integer and lose its sign.
+      if (format_ == PrintFormat::kJsonl && IsNegativeZero(type.kind, texts_[i])) {
+        texts_[i] = "-0.0";
+      }
       cell.text = texts_[i];
       cell.bare = IsBare(type.kind, texts_[i]);
     }
@@ -174,6 +186,7 @@ class ScanCommand {
   ScanOptions options_;
   Output output_;
   std::shared_ptr<const TableSchema> schema_;
+  PrintFormat format_ = PrintFormat::kTable;
   uint64_t rows_before_ = 0;
   std::vector<std::string> texts_;
   std::vector<PrintCell> cells_;

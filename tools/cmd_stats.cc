@@ -83,7 +83,7 @@ int RunStats(const StatsOptions& options) {
   const Result<PrintFormat> format = ParsePrintFormat(options.format);
   if (!format.ok()) return FailUsage(format.status());
   Result<std::unique_ptr<Engine>> engine = OpenStore(options.store, Access::kRead);
-  if (!engine.ok()) return Fail(engine.status());
+  if (!engine.ok()) return FailOpen(engine.status());
   Output output(STDOUT_FILENO);
   Print(ValuesOf((*engine)->GetMetrics()), *format, &output);
   output.Flush();

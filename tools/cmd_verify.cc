@@ -10,9 +10,12 @@ namespace {
 
 int RunVerify(const std::string& store) {
   Result<std::unique_ptr<Engine>> engine = OpenStore(store, Access::kRead);
-  if (!engine.ok()) return Fail(engine.status());
-  const Result<VerifyReport> report = (*engine)->Verify();
+  if (!engine.ok()) return FailOpen(engine.status());
+  Result<VerifyReport> report = (*engine)->Verify();
   if (!report.ok()) return Fail(report.status());
+  if ((*engine)->Recovery().recovered_with_loss) {  // which rows was said by OpenStore
+    report->problems.emplace_back("the journal has lost acknowledged rows");
+  }
   for (const std::string& problem : report->problems) Complain(problem);
   fmt::print("{}: {} buckets, {} segments, {} pages, {} row versions checked, {} problems\n", store,
              report->buckets, report->segments, report->pages, report->versions,

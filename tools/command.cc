@@ -32,6 +32,12 @@ int FailUsage(const Status& status) {
   return kExitUsage;
 }
 
+int FailOpen(const Status& status) {
+  Complain(status.message());
+  const ExitCode code = ExitCodeOf(status);
+  return code == kExitUsage ? kExitStore : code;
+}
+
 Result<std::unique_ptr<Engine>> OpenStore(const std::string& directory, Access access) {
   EngineOptions options;
   options.create_if_missing = access == Access::kCreate;

@@ -35,6 +35,8 @@ void Complain(std::string_view message);
 // Complains about a failed status and gives its exit code.
 [[nodiscard]] int Fail(const Status& status);
 [[nodiscard]] int FailUsage(const Status& status);
+// For OpenStore: whatever is wrong with a store, it is the store.
+[[nodiscard]] int FailOpen(const Status& status);
 
 enum class Access { kRead, kWrite, kCreate };
 

@@ -1,0 +1,587 @@
+"""The tool's messages, exit codes and behaviour from outside, as a shell sees them.
+
+Environment: CISTERN_BIN.
+"""
+
+import csv
+import io
+import json
+import os
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+BIN = os.environ.get("CISTERN_BIN", "cistern")
+AIR = """CREATE TABLE air (
+    station text, day date, ts timestamp, temp double, wd text, n int,
+    PRIMARY KEY ((station, day), ts)
+);
+"""
+PUMPS = """CREATE TABLE plant.pumps (
+    site int, pump text, hour timestamp, ts bigint, part text, value float, on_ boolean,
+    tags frozen<set<text>>, raw blob,
+    PRIMARY KEY ((site, pump, hour), ts, part)
+) WITH CLUSTERING ORDER BY (ts DESC, part ASC)
+   AND comment = 'cistern: time ts = us';
+"""
+
+
+class Done:
+    def __init__(self, process):
+        self.code = process.returncode
+        self.out = process.stdout
+        self.err = process.stderr.decode()
+
+
+class CliTest(unittest.TestCase):
+    def setUp(self):
+        self.directory = Path(tempfile.mkdtemp(prefix="cistern-cli-"))
+        self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
+        self.store = self.directory / "store"
+
+    def run_tool(self, *arguments, stdin=b"", expect=0):
+        process = subprocess.run([BIN, *map(str, arguments)], input=stdin, capture_output=True,
+                                 cwd=self.directory, check=False, timeout=120)
+        done = Done(process)
+        self.assertEqual(done.code, expect, f"{arguments}\n{done.out[-2000:]}\n{done.err[-2000:]}")
+        if done.err:
+            self.assertTrue(done.err.startswith("cistern: "), done.err)
+        return done
+
+    def write(self, name, text):
+        path = self.directory / name
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return path
+
+    def create(self, schema=AIR, **kwargs):
+        return self.run_tool("create", "--store", self.store, "--schema",
+                             self.write("schema.cql", schema), **kwargs)
+
+    def ingest(self, text, *options, table="air", expect=0):
+        data = text if isinstance(text, bytes) else text.encode()
+        return self.run_tool("ingest", "--store", self.store, "--table", table, *options, "-",
+                             stdin=data, expect=expect)
+
+    def scan_text(self, *options, table="air", entity="a", expect=0):
+        return self.run_tool("scan", "--store", self.store, "--table", table, "--entity", entity,
+                             "--format", "csv", *options, expect=expect).out.decode()
+
+    def scan(self, *options, **kwargs):
+        text = self.scan_text(*options, **kwargs)
+        return list(csv.DictReader(io.StringIO(text, newline="")))
+
+    # --- the command line
+
+    def test_help_and_version(self):
+        text = self.run_tool("--help").out.decode()
+        for word in ("create", "ingest", "scan", "delete", "buckets", "stats", "verify",
+                     "Exit codes", "Examples"):
+            self.assertIn(word, text)
+        self.assertRegex(self.run_tool("--version").out.decode(), r"^cistern \d+\.\d+\.\d+\n$")
+        for command in ("create", "ingest", "scan", "delete", "buckets", "stats", "verify"):
+            self.assertIn("--store", self.run_tool(command, "--help").out.decode())
+
+    def test_usage_errors(self):
+        self.assertIn("see cistern --help", self.run_tool(expect=2).err)
+        self.assertIn("see cistern scan --help", self.run_tool("scan", expect=2).err)
+        self.assertIn("see cistern", self.run_tool("scna", "--store", "x", expect=2).err)
+        self.create()
+        self.assertIn("csv, jsonl, line", self.ingest("", "--format", "xml", expect=2).err)
+        self.assertIn("one character", self.ingest("", "--delimiter", "ab", expect=2).err)
+        self.assertIn("time unit", self.ingest("", "--time-unit", "d", expect=2).err)
+        self.assertIn("synced, log, memory", self.ingest("", "--durability", "no", expect=2).err)
+        self.assertIn("offset from UTC", self.ingest("", "--utc-offset", "CET", expect=2).err)
+
+    # --- schema and store
+
+    def test_schema_error_has_line_and_column_and_leaves_no_store(self):
+        done = self.create(AIR.replace("double", "dubble"), expect=2)
+        self.assertRegex(done.err, r"schema\.cql: line 2, column \d+: ")
+        self.assertFalse(self.store.exists())
+        self.run_tool("create", "--store", self.store, "--schema", "nowhere.cql", expect=2)
+        self.assertFalse(self.store.exists())
+
+    def test_create_again(self):
+        self.create()
+        self.create()
+        self.assertIn("air", self.create(AIR.replace("n int", "n bigint"), expect=2).err)
+        self.assertEqual(self.run_tool("tables", "--store", self.store).out, b"air\n")
+        cql = self.run_tool("tables", "--store", self.store, "--cql").out.decode()
+        self.assertIn("CREATE TABLE air", cql)
+
+    def test_missing_store(self):
+        for command in (("scan", "--table", "air", "--entity", "a"), ("buckets",), ("stats",),
+                        ("verify",), ("tables",), ("ingest", "--table", "air", "-")):
+            done = self.run_tool(command[0], "--store", self.store, *command[1:], expect=3)
+            self.assertIn(f"cannot open the store {self.store}", done.err)
+            self.assertFalse(self.store.exists())
+
+    def test_unknown_table_lists_what_there_is(self):
+        self.create()
+        done = self.ingest("station,ts\n", table="ari", expect=2)
+        self.assertIn("ari", done.err)
+        self.assertIn("air", done.err)
+        self.scan_text(table="ari", expect=2)
+        self.run_tool("buckets", "--store", self.store, "--table", "ari", expect=2)
+
+    def test_unknown_columns_list_what_there_is(self):
+        self.create()
+        done = self.ingest("station,ts,tmp\na,1,2\n", expect=2)
+        self.assertIn("no column 'tmp'; it has station, ts, temp, wd, n", done.err)
+        self.assertIn("--ignore 'tmp'", done.err)
+        self.assertIn("no column 'x'; it has station, day",
+                      self.run_tool("scan", "--store", self.store, "--table", "air", "--entity",
+                                    "a", "--columns", "ts,x", expect=2).err)
+        self.assertIn("'day' is derived", self.ingest("station,ts,day\n", expect=2).err)
+
+    def test_store_of_a_newer_version(self):
+        self.create()
+        self.ingest("station,ts,n\na,1,1\n")
+        marker = self.store / "CISTERN"
+        old = marker.read_bytes()
+        self.assertIn(b"\nformat ", old)
+        newer = b"\n".join(b"format 99" if line.startswith(b"format ") else line
+                           for line in old.split(b"\n"))
+        marker.write_bytes(newer)
+        before = {f: f.read_bytes() for f in self.store.rglob("*") if f.is_file()}
+        for command in (("scan", "--table", "air", "--entity", "a"), ("stats",), ("verify",),
+                        ("ingest", "--table", "air", "-")):
+            done = self.run_tool(command[0], "--store", self.store, *command[1:], expect=3)
+            self.assertIn("99", done.err)
+        self.create(expect=3)
+        after = {f: f.read_bytes() for f in self.store.rglob("*") if f.is_file()}
+        self.assertEqual(before, after)
+        marker.write_bytes(old)
+        self.assertEqual(len(self.scan()), 1)
+
+    def wait_until_open(self, process):
+        """Until the process holds files of the store, journal and lock among them."""
+        deadline = time.monotonic() + 30
+        while time.monotonic() < deadline:
+            names = []
+            for link in Path(f"/proc/{process.pid}/fd").iterdir():
+                try:
+                    names.append(os.readlink(link))
+                except OSError:  # closed meanwhile
+                    pass
+            if any(n.startswith(str(self.store)) and n.endswith(".log") for n in names):
+                return
+            time.sleep(0.02)
+        self.fail("the store was not opened")
+
+    def test_store_that_is_open_elsewhere(self):
+        self.create()
+        with subprocess.Popen([BIN, "ingest", "--store", self.store, "--table", "air", "-"],
+                              stdin=subprocess.PIPE, stderr=subprocess.PIPE,
+                              cwd=self.directory) as holder:
+            holder.stdin.write(b"station,ts\na,1\n")
+            holder.stdin.flush()
+            self.wait_until_open(holder)
+            done = subprocess.run([BIN, "ingest", "--store", self.store, "--table", "air", "-"],
+                                  input=b"station,ts\n", capture_output=True, check=False,
+                                  cwd=self.directory)
+            self.assertEqual(done.returncode, 3, done.stderr)
+            self.assertIn(b"cannot open the store", done.stderr)
+            holder.stdin.write(b"a,2\n")
+            _, err = holder.communicate(timeout=30)
+            self.assertEqual(holder.returncode, 0, err)
+            self.assertIn(b"2 rows stored", err)
+        self.assertEqual(len(self.scan()), 2)
+
+    def test_place_that_cannot_be_a_store(self):
+        file = self.write("file", "not a directory")
+        schema = self.write("schema.cql", AIR)
+        done = subprocess.run([BIN, "create", "--store", file / "store", "--schema", schema],
+                              capture_output=True, check=False)
+        self.assertIn(done.returncode, (3, 4), done.stderr)
+        self.assertIn(b"cannot open the store", done.stderr)
+        done = subprocess.run([BIN, "create", "--store", file, "--schema", schema],
+                              capture_output=True, check=False)
+        self.assertIn(done.returncode, (3, 4), done.stderr)
+        self.assertEqual(file.read_text(), "not a directory")
+
+    # --- bad input
+
+    def test_bad_lines(self):
+        self.create()
+        lines = [b"station,ts,temp,n\n",
+                 b"a,2024-01-01T00:00:00Z,1.5,1\n",
+                 b"a,2024-01-01T00:00:01Z,warm,2\n",         # 3
+                 b"a,2024-01-01T00:00:02.0005Z,1,3\n",       # 4: finer than the column
+                 b"a,99999999999999999,1,4\n",               # 5: absurd
+                 b"a,2106-01-01T00:00:00Z,1,5\n",            # 6: far in the future
+                 b"a,2024-01-01T00:00:03Z,1,99999999999\n",  # 7: no int
+                 b"\xff\xfe,2024-01-01T00:00:04Z,1,6\n",     # 8: not UTF-8
+                 b"a,2024-01-01T00:00:05Z,1\n",              # 9: a cell is missing
+                 b"a\x00,2024-01-01T00:00:06Z,1,7\n",        # 10: NUL
+                 b",2024-01-01T00:00:07Z,1,8\n",             # 11: no entity
+                 b"a,2024-01-01T00:00:08Z,2.5,9\n"]
+        done = self.ingest(b"".join(lines), expect=1)
+        for number, word in ((3, "'warm' is not a number"), (4, "finer than a millisecond"),
+                             (5, "wrong time unit"), (6, ""), (7, "'n'"), (8, "not UTF-8"),
+                             (9, "3 cells where the header has 4"), (10, "NUL"), (11, "station")):
+            line = [e for e in done.err.splitlines() if f"standard input:{number}: " in e]
+            self.assertEqual(len(line), 1, f"{number}\n{done.err}")
+            self.assertIn(word, line[0])
+        self.assertIn("2 rows stored in air, 9 lines rejected to stdin.reject", done.err)
+        rejected = (self.directory / "stdin.reject").read_bytes().splitlines(keepends=True)
+        self.assertEqual(rejected[0], lines[0])
+        self.assertEqual(sorted(rejected[1:]), sorted(lines[2:11]))
+        self.assertEqual([r["temp"] for r in self.scan()], ["1.5", "2.5"])
+
+    def test_reject_options(self):
+        self.create()
+        done = self.ingest("station,ts\nx\ny\nz\n", "--reject", "bad.csv", "--reject-max", "1",
+                           expect=2)
+        self.assertIn("more than 1 lines were rejected", done.err)
+        self.assertEqual((self.directory / "bad.csv").read_text(), "station,ts\nx\ny\n")
+        done = self.ingest("station,ts\nx\n", "--reject", "no/such/place", expect=4)
+        self.assertIn("cannot write rejected lines to no/such/place", done.err)
+
+    def test_missing_file(self):
+        self.create()
+        done = self.run_tool("ingest", "--store", self.store, "--table", "air", "nowhere.csv",
+                             expect=2)
+        self.assertIn("cannot open nowhere.csv: No such file", done.err)
+
+    # --- rows in, rows out
+
+    def test_cells_merge_as_in_cassandra(self):
+        self.create()
+        self.ingest("station,ts,temp,wd,n\na,1000,1,N,7\na,2000,1,N,7\n")
+        self.ingest("station,ts,temp,wd\na,1000,,S\na,2000,NA,\"\"\n", "--null", "NA")
+        rows = self.scan()
+        self.assertEqual([(r["temp"], r["wd"], r["n"]) for r in rows],
+                         [("1", "S", "7"), ("1", "", "7")])
+        self.ingest("station,ts,temp,n\na,1000,,8\n", "--null-deletes")
+        self.assertEqual([(r["temp"], r["wd"], r["n"]) for r in self.scan()],
+                         [("", "S", "8"), ("1", "", "7")])
+        text = self.scan_text("--columns", "temp,wd")
+        self.assertEqual(text, 'temp,wd\n,S\n1,""\n')
+
+    def test_other_entities_after_each_reopen(self):
+        """A replayed head knows entities that the new journal family has not seen."""
+        self.create()
+        for turn, names in enumerate(("ab", "b", "cba", "da", "edcba", "b")):
+            self.ingest("station,ts,n\n" + "".join(f"{e},{turn},{turn}\n" for e in names))
+        for entity, turns in (("a", [0, 2, 3, 4]), ("b", [0, 1, 2, 4, 5]), ("c", [2, 4]),
+                              ("d", [3, 4]), ("e", [4])):
+            self.assertEqual([int(r["n"]) for r in self.scan(entity=entity)], turns, entity)
+
+    def test_values_come_back_bit_for_bit(self):
+        self.create()
+        values = ["0", "-0", "0.1", "1e22", "5e-324", "1.7976931348623157e308", "nan", "inf",
+                  "-inf", "51.846000000000004", "123456789012345680"]
+        text = "station,ts,temp\n" + "".join(f"a,{i},{v}\n" for i, v in enumerate(values))
+        self.ingest(text)
+        for row, value in zip(self.scan(), values, strict=True):
+            self.assertEqual(struct.pack("<d", float(row["temp"])), struct.pack("<d", float(value)))
+        out = self.run_tool("scan", "--store", self.store, "--table", "air", "--entity", "a",
+                            "--format", "jsonl").out.decode()
+        cells = [json.loads(line)["temp"] for line in out.splitlines()]
+        for cell, value in zip(cells, values, strict=True):
+            self.assertEqual(struct.pack("<d", float(cell)), struct.pack("<d", float(value)))
+
+    def test_scan_output_is_input_again(self):
+        self.create()
+        text = 'station,ts,temp,wd\na,1,1.5,"say ""hi"",\nyou"\na,2,,\na,3,-0,""\na,4,2," x"\n'
+        self.ingest(text)
+        first = self.scan_text()
+        self.store = self.directory / "second"
+        self.create()
+        self.ingest(first, "--ignore", "day")
+        self.assertEqual(self.scan_text(), first)
+
+    def test_json_lines_and_composite_entities(self):
+        self.create(PUMPS)
+        self.ingest('{"site":3,"pump":"p,=1","ts":1700000000.123456,"part":"x","value":0.1,'
+                    '"on_":true,"tags":["b","a"],"raw":"0xcafe"}\n'
+                    '{"site":3,"pump":"p,=1","ts":1700000001,"part":"y","value":null}\n'
+                    '{"site":3,"pump":"p,=1","ts":1700000001,"part":"y","other":1}\n',
+                    "--format", "jsonl", "--time-unit", "s", table="plant.pumps", expect=1)
+        out = self.run_tool("scan", "--store", self.store, "--table", "pumps", "--entity", "site=3",
+                            "--entity", "pump=p,=1", "--format", "jsonl").out.decode()
+        rows = [json.loads(line) for line in out.splitlines()]
+        self.assertEqual([r["ts"] for r in rows], [1700000000123456, 1700000001000000])
+        self.assertEqual(rows[0]["value"], 0.1)
+        self.assertIs(rows[0]["on_"], True)
+        self.assertEqual(rows[0]["raw"], "0xcafe")
+        self.assertIsNone(rows[1]["value"])
+        done = self.run_tool("scan", "--store", self.store, "--table", "pumps", "--entity", "3",
+                             expect=2)
+        self.assertIn("--entity site=...,pump=...", done.err)
+
+    def test_line_protocol(self):
+        self.create(PUMPS)
+        self.ingest('m,site=3,pump=p\\ 1,part=x value=0.5,on_=f 1700000000123456000\n'
+                    'm,site=3,pump=p\\ 1,part=x value=0.5 1700000000123456001\n',
+                    "--format", "line", table="pumps", expect=1)
+        rows = self.scan(table="pumps", entity="site=3,pump=p 1")
+        self.assertEqual([(r["ts"], r["value"], r["on_"]) for r in rows],
+                         [("1700000000123456", "0.5", "false")])
+
+    def test_time_options(self):
+        self.create()
+        self.ingest("station,ts\na,24.05.2024 07:03\n", "--time-format", "%d.%m.%Y %H:%M",
+                    "--utc-offset", "+02:00")
+        self.ingest("station,ts\na,0.25\n", "--time-unit", "s", "--time-base",
+                    "2024-05-24T06:00:00Z")
+        self.ingest("station,ts\na,2024-05-24 01:00\n", "--utc-offset", "-06:00")
+        times = [r["ts"] for r in self.scan("--columns", "ts")]
+        self.assertEqual([t.replace(" ", "T")[:23] for t in times],
+                         ["2024-05-24T05:03:00.000", "2024-05-24T06:00:00.250",
+                          "2024-05-24T07:00:00.000"])
+
+    def test_no_header_and_stem(self):
+        self.create()
+        self.write("st7.txt", "1 5\n2 6\n")
+        self.run_tool("ingest", "--store", self.store, "--table", "air", "--delimiter", " ",
+                      "--header", "ts,n", "--set", "station={stem}", "st7.txt")
+        self.assertEqual([r["n"] for r in self.scan(entity="st7")], ["5", "6"])
+        done = self.ingest("1 5\n", "--delimiter", " ", "--header", "ts,n", "--set",
+                           "station={stem}", expect=2)
+        self.assertIn("--stem", done.err)
+
+    def test_ranges_directions_and_pages(self):
+        self.create()
+        self.ingest("station,ts,n\n" + "".join(f"a,{i * 40000000},{i}\n" for i in range(100)))
+
+        def numbers(*options):
+            return [int(r["n"]) for r in self.scan(*options)]
+
+        self.assertEqual(numbers(), list(range(100)))
+        self.assertEqual(numbers("--desc"), list(range(99, -1, -1)))
+        self.assertEqual(numbers("--from", "1970-01-01T11:06:40Z", "--to", "120000000"), [1, 2])
+        self.assertEqual(numbers("--from", 120000000, "--to", 40000000), [2, 1])
+        self.assertEqual(numbers("--to", 40000000), [0])
+        self.assertEqual(numbers("--from", 3920000000), [98, 99])
+        self.assertEqual(numbers("--desc", "--limit", 3), [99, 98, 97])
+        self.scan_text("--from", 5, "--to", 5, expect=2)
+        for size in (1, 7, 33, 100, 1000):
+            got, token = [], []
+            while True:
+                done = self.run_tool("scan", "--store", self.store, "--table", "air", "--entity",
+                                     "a", "--format", "csv", "--limit", size, *token)
+                got += [int(r["n"]) for r in csv.DictReader(io.StringIO(done.out.decode()))]
+                if "--token" not in done.err:
+                    break
+                token = ["--token", done.err.split("--token ")[1].strip()]
+            self.assertEqual(got, list(range(100)), size)
+        self.assertIn("not what an earlier scan printed",
+                      self.run_tool("scan", "--store", self.store, "--table", "air", "--entity",
+                                    "a", "--token", "x", expect=2).err)
+        self.run_tool("scan", "--store", self.store, "--table", "air", "--entity", "a", "--token",
+                      "5.00ff00", expect=2)
+
+    def test_table_format(self):
+        self.create()
+        self.ingest("station,ts,temp,wd\na,0,1.5,N\na,1,,SSW\n")
+        out = self.run_tool("scan", "--store", self.store, "--table", "air", "--entity", "a",
+                            "--columns", "temp,wd").out.decode()
+        self.assertEqual(out, "temp  wd\n----  ---\n 1.5  N\n   -  SSW\n")
+
+    def test_expiry(self):
+        self.create()
+        self.ingest("station,ts,n\na,1,1\n", "--ttl", "1")
+        self.ingest("station,ts,n\na,2,2\n")
+        time.sleep(2.1)
+        self.assertEqual([r["n"] for r in self.scan()], ["2"])
+        self.assertIn("--ttl", self.ingest("", "--ttl", "700000000", expect=2).err)
+
+    def test_delete(self):
+        self.create()
+        hour = 3_600_000
+        self.ingest("station,ts,n\n" + "".join(f"a,{i * hour},{i}\n" for i in range(72)))
+
+        def delete(*options, **kwargs):
+            return self.run_tool("delete", "--store", self.store, "--table", "air", "--entity", "a",
+                                 *options, **kwargs)
+
+        delete("--at", "1970-01-01T05:00:00Z")
+        delete("--from", 10 * hour, "--to", "1970-01-01T20:00:00Z")
+        delete("--bucket", "1970-01-02")
+        delete("--bucket-of", "1970-01-03T23:00:00Z")
+        left = [i for i in range(24) if i != 5 and not 10 <= i < 20]
+        self.assertEqual([int(r["n"]) for r in self.scan()], left)
+        self.ingest(f"station,ts,n\na,{30 * hour},30\n")
+        self.assertEqual([int(r["n"]) for r in self.scan()], [*left, 30])
+        delete(expect=2)
+        delete("--at", "1", "--bucket", "1970-01-02", expect=2)
+        delete("--from", "5", expect=2)
+        self.assertIn("--bucket 'never'", delete("--bucket", "never", expect=2).err)
+        delete("--at", "soon", expect=2)
+
+    def test_delete_row_of_a_longer_key(self):
+        self.create(PUMPS)
+        self.ingest("site,pump,ts,part,value\n1,p,5,x,1\n1,p,5,y,2\n", table="pumps")
+        self.run_tool("delete", "--store", self.store, "--table", "pumps", "--entity",
+                      "site=1,pump=p", "--at", "5", "--key", "part=x")
+        self.assertEqual([r["part"] for r in self.scan(table="pumps", entity="site=1,pump=p")],
+                         ["y"])
+        self.run_tool("delete", "--store", self.store, "--table", "pumps", "--entity",
+                      "site=1,pump=p", "--at", "5", expect=2)
+
+    def test_inventory(self):
+        self.create()
+        self.ingest("station,ts,n\na,0,1\na,1,1\na,86400000,1\nb,5,1\n")
+        text = self.run_tool("buckets", "--store", self.store, "--format", "csv").out.decode()
+        rows = list(csv.DictReader(io.StringIO(text)))
+        self.assertEqual([(r["table"], r["entity"], r["bucket"].strip("'"), r["rows"], r["state"])
+                          for r in rows],
+                         [("air", "a", "1970-01-01", "2", "open"),
+                          ("air", "a", "1970-01-02", "1", "open"),
+                          ("air", "b", "1970-01-01", "1", "open")])
+        self.assertEqual(rows[0]["first"], "1970-01-01T00:00:00.000Z")
+        self.assertEqual(rows[0]["last"], "1970-01-01T00:00:00.001Z")
+        text = self.run_tool("buckets", "--store", self.store, "--entity", "b").out.decode()
+        self.assertEqual(len(text.splitlines()), 3)
+        out = self.run_tool("stats", "--store", self.store, "--format", "jsonl").out.decode()
+        stats = json.loads(out)
+        self.assertEqual(stats["versions_written"], 4)
+        self.assertEqual(stats["versions_written"],
+                         stats["versions_open"] + stats["versions_superseded"])
+        self.assertIn("versions_open", self.run_tool("stats", "--store", self.store).out.decode())
+        self.assertIn("0 problems", self.run_tool("verify", "--store", self.store).out.decode())
+
+    # --- signals and pipes
+
+    def interrupted(self, number, code):
+        self.create()
+        with subprocess.Popen([BIN, "ingest", "--store", self.store, "--table", "air",
+                               "--batch-rows", "60000", "-"], stdin=subprocess.PIPE,
+                              stderr=subprocess.PIPE, cwd=self.directory) as process:
+            process.stdin.write(b"station,ts\n" + b"".join(b"a,%d\n" % i for i in range(1000)))
+            process.stdin.flush()
+            time.sleep(1)
+            process.stdin.write(b"".join(b"a,%d\n" % i for i in range(1000, 1100)))
+            process.stdin.flush()
+            time.sleep(0.1)
+            process.send_signal(number)
+            # Standard input stays open: the signal alone must end it.
+            self.assertEqual(process.wait(timeout=30), code)
+            self.assertIn(b"rows stored in air, interrupted", process.stderr.read())
+        self.assertGreaterEqual(len(self.scan()), 1000)
+        self.assertIn("0 problems", self.run_tool("verify", "--store", self.store).out.decode())
+
+    def test_interrupt(self):
+        self.interrupted(signal.SIGINT, 130)
+
+    def test_terminate(self):
+        self.interrupted(signal.SIGTERM, 143)
+
+    def test_rows_are_stored_while_the_input_is_quiet(self):
+        self.create()
+        with subprocess.Popen([BIN, "ingest", "--store", self.store, "--table", "air", "-"],
+                              stdin=subprocess.PIPE, stderr=subprocess.PIPE,
+                              cwd=self.directory) as process:
+            process.stdin.write(b"station,ts\na,1\na,2\n")
+            process.stdin.flush()
+            time.sleep(2)
+            process.kill()
+            process.wait()
+        self.assertEqual(len(self.scan()), 2)
+
+    def test_reader_that_had_enough(self):
+        self.create()
+        self.ingest("station,ts,n\n" + "".join(f"a,{i},{i}\n" for i in range(50000)))
+        words = ["scan", "--store", self.store, "--table", "air", "--entity", "a",
+                 "--format", "csv"]
+        with subprocess.Popen([BIN, *words], stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE) as process:
+            process.stdout.readline()
+            process.stdout.close()
+            self.assertEqual(process.wait(timeout=60), 0)
+            self.assertEqual(process.stderr.read(), b"")
+
+    # --- hostile places
+
+    def test_full_disk(self):
+        disk = self.directory / "disk"
+        disk.mkdir()
+        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", disk],
+                                 capture_output=True, check=False)
+        if mounted.returncode != 0:
+            self.skipTest("a small file system cannot be mounted here: "
+                          + mounted.stderr.decode().strip())
+        self.addCleanup(subprocess.run, ["umount", "-l", disk], check=False)
+        self.store = disk / "store"
+        self.create()
+        with open("/dev/urandom", "rb") as noise:
+            rows = "".join(f"a,{i},{noise.read(300).hex()}\n" for i in range(60000))
+        done = self.ingest("station,ts,wd\n" + rows, expect=4)
+        self.assertIn("are stored", done.err)
+        stored = int(done.err.split(" rows stored")[0].split()[-1])
+        # What was answered is there, once there is room again as before.
+        subprocess.run(["mount", "-o", "remount,size=96m", disk], check=True)
+        self.assertGreaterEqual(len(self.scan("--columns", "ts")), stored)
+        self.ingest("station,ts,n\nb,1,1\n")
+        self.assertIn("0 problems", self.run_tool("verify", "--store", self.store).out.decode())
+
+    def test_read_only_directory(self):
+        self.create()
+        self.ingest("station,ts,n\na,1,1\n")
+        if os.geteuid() == 0:  # permissions do not bind root: a read-only mount does
+            mounted = subprocess.run(["mount", "--bind", self.store, self.store],
+                                     capture_output=True, check=False)
+            if mounted.returncode == 0:
+                self.addCleanup(subprocess.run, ["umount", "-l", self.store], check=False)
+                mounted = subprocess.run(["mount", "-o", "remount,bind,ro", self.store],
+                                         capture_output=True, check=False)
+            if mounted.returncode != 0:
+                self.skipTest("running as root, whom permissions do not bind, and a read-only "
+                              "mount is not possible: " + mounted.stderr.decode().strip())
+        else:
+            self.store.chmod(0o555)
+            self.addCleanup(self.store.chmod, 0o755)
+        done = self.ingest("station,ts,n\na,2,2\n", expect=3)
+        self.assertIn("cannot open the store", done.err)
+        self.assertEqual([r["n"] for r in self.scan()], ["1"])
+
+    def damage(self, pattern):
+        """Flips bits in the middle of the largest file that matches."""
+        file = max(self.store.glob(pattern), key=lambda f: f.stat().st_size)
+        data = bytearray(file.read_bytes())
+        for i in range(len(data) // 4, len(data) // 2, 512):
+            data[i] ^= 0x55
+        file.write_bytes(data)
+
+    def check_damage_is_reported(self):
+        done = subprocess.run([BIN, "verify", "--store", self.store], capture_output=True,
+                              check=False, timeout=60)
+        self.assertIn(done.returncode, (1, 3), done)
+        self.assertIn(b"cistern: ", done.stderr)
+
+    def test_damaged_journal_is_reported(self):
+        self.create()
+        for first in range(0, 20000, 4000):
+            self.ingest("station,ts,temp\n" + "".join(
+                f"s{i % 50},{i * 1000},{i}.5\n" for i in range(first, first + 4000)))
+        self.damage("*.log")
+        self.check_damage_is_reported()
+
+    def test_damaged_segments_are_reported(self):
+        self.create()
+        with open("/dev/urandom", "rb") as noise:  # more than a head holds
+            self.ingest("station,ts,wd\n" + "".join(
+                f"s{i % 50},{i * 1000},{noise.read(400).hex()}\n" for i in range(40000)))
+        self.assertTrue(list(self.store.glob("*.sst")))
+        self.damage("*.sst")
+        self.check_damage_is_reported()
+
+    def test_speed(self):
+        """Not timed, but a batch is not a row: 50,000 rows are no burden."""
+        self.create()
+        done = self.ingest("station,ts,temp\n" +
+                           "".join(f"s{i % 100},{i},{i / 8}\n" for i in range(50000)))
+        self.assertIn("50000 rows stored in air", done.err)
+
+
+if __name__ == "__main__":
+    print(f"cistern: {BIN}", file=sys.stderr)
+    unittest.main(verbosity=1)
