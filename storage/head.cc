@@ -1,113 +1,86 @@
 #include "storage/head.h"
 
 #include <algorithm>
+#include <iterator>
+#include <limits>
+#include <utility>
 
-#include "lib/base/check.h"
 #include "lib/row/row_order.h"
+#include "storage/head_reader.h"
 
 namespace cistern {
 
 namespace {
 
-// Compares clustering keys column by column; `get` gives the values of side a and b.
-template <typename GetA, typename GetB>
-std::strong_ordering CompareKeys(const HeadLayout& layout, GetA get_a, GetB get_b) {
-  const TableSchema& schema = *layout.schema;
-  const bool first_descending = schema.columns[layout.columns[0].column].descending;
-  for (size_t k = 0; k < layout.clustering_count; ++k) {
-    const ColumnSpec& spec = schema.columns[layout.columns[k].column];
-    const auto [fixed_a, text_a] = get_a(layout.columns[k]);
-    const auto [fixed_b, text_b] = get_b(layout.columns[k]);
-    auto order = CompareValues(spec.type, fixed_a, text_a, fixed_b, text_b);
-    if (k > 0 && spec.descending != first_descending) order = 0 <=> order;
-    if (order != 0) return order;
-  }
-  return std::strong_ordering::equal;
-}
-
-using Value = std::pair<int64_t, std::string_view>;
-
-auto RunValues(const HeadRun& run, size_t i) {
-  return [&run, i](const HeadLayout::Column& c) {
-    return c.is_text ? Value(0, run.Text(c, i)) : Value(run.Fixed(c, i), {});
-  };
-}
-auto ColumnValues(const VersionColumns& rows, size_t i) {
-  return [&rows, i](const HeadLayout::Column& c) {
-    const ColumnData& data = rows.columns[c.column];
-    return c.is_text ? Value(0, data.bytes(i)) : Value(data.fixed[i], {});
-  };
-}
-auto BatchValues(const RowBatch& batch, size_t row) {
-  return [&batch, row](const HeadLayout::Column& c) {
-    return c.is_text ? Value(0, batch.bytes(row, c.column)) : Value(batch.fixed(row, c.column), {});
-  };
-}
-
-// First index in [0, n) for which `is_before` is false.
-template <typename IsBefore>
-uint32_t LowerBound(uint32_t n, IsBefore is_before) {
-  uint32_t low = 0;
-  while (low < n) {
-    const uint32_t middle = low + (n - low) / 2;
-    if (is_before(middle)) {
-      low = middle + 1;
-    } else {
-      n = middle;
-    }
-  }
-  return low;
+// The first bucket that is not before (start_s, split).
+HeadBucket* const* LowerBound(std::span<HeadBucket* const> buckets, int64_t start_s,
+                              uint32_t split) {
+  return std::lower_bound(buckets.data(), buckets.data() + buckets.size(),
+                          std::pair(start_s, split), [](const HeadBucket* b, const auto& key) {
+                            return std::pair(b->start_s(), b->split()) < key;
+                          });
 }
 
 }  // namespace
 
-Head::~Head() = default;
+// The budget's shared counter is touched only when a container grew.
+void Head::SetOwnBytes(size_t bytes) {
+  if (bytes == own_bytes_) return;
+  own_bytes_ = bytes;
+  charge_.Set(bytes);
+}
 
-void Head::AddOwnBytes(size_t bytes) {
-  own_bytes_ += bytes;
-  // In steps, so that the budget's shared counter is touched rarely.
-  if (own_bytes_ > charge_.bytes()) charge_.Set(own_bytes_ + 4096);
+const HeadLayout* Head::LayoutOf(uint32_t table_id,
+                                 const std::shared_ptr<const TableSchema>& schema) {
+  auto& layout = layouts_[table_id];
+  if (!layout) {
+    layout = std::make_unique<HeadLayout>(schema);
+    side_bytes_ += sizeof(HeadLayout) + 3 * layout->columns.size() * sizeof(HeadLayout::Column);
+  }
+  return layout.get();
 }
 
 EntitySlot* Head::FindOrAddEntity(uint32_t table_id,
                                   const std::shared_ptr<const TableSchema>& schema,
                                   std::string_view entity) {
-  if (last_table_ == nullptr || last_table_id_ != table_id) {
-    last_table_ = &tables_[table_id];
-    last_table_id_ = table_id;
-    if (!last_table_->layout) last_table_->layout = std::make_unique<HeadLayout>(schema);
-  }
-  if (const auto it = last_table_->entities.find(entity); it != last_table_->entities.end()) {
-    return it->second;
-  }
-  EntitySlot& slot = entities_.emplace_back();
-  slot.number_ = static_cast<uint32_t>(entities_.size() - 1);
-  slot.table_id_ = table_id;
-  slot.layout_ = last_table_->layout.get();
-  const char* copy = arena_.CopyText(entity);
-  slot.entity_ = {copy + sizeof(uint32_t), entity.size()};
-  last_table_->entities.emplace(slot.entity_, &slot);
-  AddOwnBytes(sizeof(EntitySlot) + 64);
-  return &slot;
+  const uint64_t hash = HeadEntityMap::Hash(table_id, entity);
+  if (EntitySlot* slot = entities_.Find(hash, table_id, entity)) return slot;
+  // The key lies behind its slot, so that comparing it touches no other line.
+  char* memory = arena_.AllocateOnce(sizeof(EntitySlot) + entity.size());
+  char* key = memory + sizeof(EntitySlot);
+  std::copy(entity.begin(), entity.end(), key);
+  auto* slot = new (memory) EntitySlot(static_cast<uint32_t>(entities_.slots().size()), table_id,
+                                       LayoutOf(table_id, schema), {key, entity.size()});
+  entities_.Add(hash, slot);
+  SetOwnBytes(entities_.memory_bytes() + side_bytes_);
+  return slot;
 }
 
-HeadBucket* Head::FindOrAddBucket(EntitySlot* entity, int64_t start_s, uint32_t split) {
-  if (HeadBucket* last = entity->last_;
-      last != nullptr && last->start_s_ == start_s && last->split_ == split) {
-    return last;
+HeadBucket* Head::FindOrAddOtherBucket(EntitySlot* entity, int64_t start_s, uint32_t split) {
+  HeadBucket* const* found = LowerBound(entity->buckets(), start_s, split);
+  const auto at = static_cast<size_t>(found - entity->buckets_);
+  if (at < entity->bucket_count_ && (*found)->start_s_ == start_s && (*found)->split_ == split) {
+    return entity->last_ = *found;
   }
-  auto& buckets = entity->buckets_;
-  const auto at = std::lower_bound(
-      buckets.begin(), buckets.end(), std::pair(start_s, split),
-      [](const HeadBucket* b, const auto& key) { return std::pair(b->start_s_, b->split_) < key; });
-  if (at == buckets.end() || (*at)->start_s_ != start_s || (*at)->split_ != split) {
-    HeadBucket* bucket = &buckets_.emplace_back(entity, start_s, split);
-    AddOwnBytes(sizeof(HeadBucket) + 2 * sizeof(void*));
-    entity->last_ = *buckets.insert(at, bucket);
-  } else {
-    entity->last_ = *at;
+  if (entity->bucket_count_ == entity->bucket_room_) {
+    const size_t bytes =
+        HeadArena::ClassBytes((size_t{entity->bucket_room_} + 1) * sizeof(HeadBucket*));
+    auto** grown = reinterpret_cast<HeadBucket**>(arena_.Allocate(bytes));
+    std::copy(entity->buckets_, entity->buckets_ + entity->bucket_count_, grown);
+    if (entity->buckets_ != nullptr) {
+      arena_.Free(reinterpret_cast<char*>(entity->buckets_),
+                  entity->bucket_room_ * sizeof(HeadBucket*));
+    }
+    entity->buckets_ = grown;
+    entity->bucket_room_ = static_cast<uint32_t>(bytes / sizeof(HeadBucket*));
   }
-  return entity->last_;
+  HeadBucket** const place = entity->buckets_ + at;
+  HeadBucket** const end = entity->buckets_ + entity->bucket_count_;
+  std::copy_backward(place, end, end + 1);
+  *place = arena_.New<HeadBucket>(entity, start_s, split);
+  ++entity->bucket_count_;
+  ++bucket_count_;
+  return entity->last_ = *place;
 }
 
 void Head::Note(HeadBucket* bucket) {
@@ -116,207 +89,142 @@ void Head::Note(HeadBucket* bucket) {
   ++version_count_;
 }
 
-bool Head::IsLate(const HeadBucket& bucket, const RowBatch& batch, size_t row) const {
-  const HeadRun& main = bucket.main_;
-  if (main.size() == 0) return false;
-  const HeadLayout& layout = *bucket.entity_->layout_;
-  if (!layout.columns[0].is_text && layout.clustering_count == 1) {
-    return batch.fixed(row, layout.columns[0].column) <
-           main.Fixed(layout.columns[0], main.size() - 1);
+HeadBucket::Side* Head::SideOf(HeadBucket* bucket) {
+  if (bucket->side_ == nullptr) {
+    bucket->side_ = &sides_.emplace_back();
+    side_bytes_ += sizeof(HeadBucket::Side);
   }
-  return CompareKeys(layout, BatchValues(batch, row), RunValues(main, main.size() - 1)) < 0;
+  return bucket->side_;
+}
+
+bool Head::IsLate(const HeadBucket& bucket, const RowBatch& batch, size_t row, int64_t time) const {
+  if (bucket.main_.size() == 0 || time > bucket.last_time_) return false;
+  if (time < bucket.last_time_) return true;
+  const HeadLayout& layout = bucket.layout();
+  if (layout.clustering_count == 1 && !layout.columns[0].is_text) return false;
+  return CompareHeadRow(layout, bucket.main_.last_row(), batch, row) > 0;
 }
 
 void Head::AppendRow(HeadBucket* bucket, const RowBatch& batch, size_t row, const RowStamp& stamp) {
-  const HeadLayout& layout = *bucket->entity_->layout_;
-  HeadRun& run = IsLate(*bucket, batch, row) ? bucket->late_ : bucket->main_;
-  if (&run == &bucket->late_) AddOwnBytes(sizeof(uint32_t));
-  run.Append(layout, &arena_, batch, row, stamp);
-  const int64_t time = run.EventTimeOf(layout, run.size() - 1);
-  const bool is_first = bucket->row_count() == 1;
-  bucket->first_time_ = is_first ? time : std::min(bucket->first_time_, time);
-  bucket->last_time_ = is_first ? time : std::max(bucket->last_time_, time);
+  const HeadLayout& layout = bucket->layout();
+  const HeadLayout::Column& c = layout.columns[0];
+  const int64_t time =
+      c.is_text ? TimeuuidTicks(batch.bytes(row, c.column)) : batch.fixed(row, c.column);
+  if (IsLate(*bucket, batch, row, time)) {
+    HeadBucket::Side* side = SideOf(bucket);
+    side->late.Append(layout, &arena_, batch, row, stamp);
+    side_bytes_ += sizeof(uint32_t);
+    SetOwnBytes(entities_.memory_bytes() + side_bytes_);
+    bucket->first_time_ = std::min(bucket->first_time_, time);
+  } else {
+    if (bucket->main_.size() == 0) bucket->first_time_ = time;
+    bucket->last_time_ = time;
+    bucket->main_.Append(layout, &arena_, batch, row, stamp);
+  }
   Note(bucket);
 }
 
 void Head::AddRangeDelete(HeadBucket* bucket, const RangeDelete& range) {
-  bucket->deletes_.push_back(range);
-  AddOwnBytes(sizeof(RangeDelete));
+  SideOf(bucket)->deletes.push_back(range);
+  side_bytes_ += 2 * sizeof(RangeDelete);  // the vector doubles
+  SetOwnBytes(entities_.memory_bytes() + side_bytes_);
   Note(bucket);
 }
 
 const EntitySlot* Head::FindEntity(uint32_t table_id, std::string_view entity) const {
-  const auto table = tables_.find(table_id);
-  if (table == tables_.end()) return nullptr;
-  const auto it = table->second.entities.find(entity);
-  return it == table->second.entities.end() ? nullptr : it->second;
+  return entities_.Find(HeadEntityMap::Hash(table_id, entity), table_id, entity);
 }
 
 const HeadBucket* Head::FindBucket(uint32_t table_id, std::string_view entity, int64_t start_s,
                                    uint32_t split) const {
   const EntitySlot* slot = FindEntity(table_id, entity);
   if (slot == nullptr) return nullptr;
-  for (const HeadBucket* b : slot->buckets_) {
-    if (b->start_s_ == start_s && b->split_ == split) return b;
-  }
-  return nullptr;
+  HeadBucket* const* at = LowerBound(slot->buckets(), start_s, split);
+  if (at == slot->buckets_ + slot->bucket_count_) return nullptr;
+  return (*at)->start_s_ == start_s && (*at)->split_ == split ? *at : nullptr;
 }
 
 std::optional<int64_t> Head::NextBucketStart(uint32_t table_id, std::string_view entity,
                                              int64_t at_s) const {
   const EntitySlot* slot = FindEntity(table_id, entity);
   if (slot == nullptr) return std::nullopt;
-  const auto it = std::lower_bound(slot->buckets_.begin(), slot->buckets_.end(), at_s,
-                                   [](const HeadBucket* b, int64_t s) { return b->start_s_ < s; });
-  if (it == slot->buckets_.end()) return std::nullopt;
-  return (*it)->start_s_;
+  HeadBucket* const* at = LowerBound(slot->buckets(), at_s, 0);
+  if (at == slot->buckets_ + slot->bucket_count_) return std::nullopt;
+  return (*at)->start_s_;
 }
 
 std::optional<int64_t> Head::PreviousBucketStart(uint32_t table_id, std::string_view entity,
                                                  int64_t at_s) const {
   const EntitySlot* slot = FindEntity(table_id, entity);
   if (slot == nullptr) return std::nullopt;
-  const auto it = std::upper_bound(slot->buckets_.begin(), slot->buckets_.end(), at_s,
+  const auto buckets = slot->buckets();
+  const auto at = std::upper_bound(buckets.begin(), buckets.end(), at_s,
                                    [](int64_t s, const HeadBucket* b) { return s < b->start_s_; });
-  if (it == slot->buckets_.begin()) return std::nullopt;
-  return (*std::prev(it))->start_s_;
+  if (at == buckets.begin()) return std::nullopt;
+  return (*std::prev(at))->start_s_;
 }
 
-// Brings late_order_ up to the rows of late_: the new ones are sorted and merged in.
+std::vector<uint32_t> Head::SplitsOf(uint32_t table_id, std::string_view entity,
+                                     int64_t start_s) const {
+  std::vector<uint32_t> splits;
+  const EntitySlot* slot = FindEntity(table_id, entity);
+  if (slot == nullptr) return splits;
+  HeadBucket* const* const end = slot->buckets_ + slot->bucket_count_;
+  for (HeadBucket* const* at = LowerBound(slot->buckets(), start_s, 0);
+       at != end && (*at)->start_s_ == start_s; ++at) {
+    splits.push_back((*at)->split_);
+  }
+  return splits;
+}
+
+// Brings the order up to the late rows: the new ones are sorted and merged in. Equal keys
+// keep their order of arrival.
 void Head::SortLate(const HeadBucket& bucket) const {
+  if (bucket.side_ == nullptr) return;
   const std::lock_guard lock(sort_mutex_);
-  std::vector<uint32_t>& order = bucket.late_order_;
-  const HeadRun& late = bucket.late_;
+  const HeadRun& late = bucket.side_->late;
+  std::vector<uint32_t>& order = bucket.side_->order;
   if (order.size() == late.size()) return;
-  const HeadLayout& layout = *bucket.entity_->layout_;
+  const HeadLayout& layout = bucket.layout();
   const auto before = [&](uint32_t a, uint32_t b) {
-    return CompareKeys(layout, RunValues(late, a), RunValues(late, b)) < 0;
+    return CompareHeadRows(layout, late.At(layout, a).row, late.At(layout, b).row) < 0;
   };
   const auto sorted = static_cast<ptrdiff_t>(order.size());
+  order.reserve(late.size());
   for (auto i = static_cast<uint32_t>(order.size()); i < late.size(); ++i) order.push_back(i);
   std::stable_sort(order.begin() + sorted, order.end(), before);
   std::inplace_merge(order.begin(), order.begin() + sorted, order.end(), before);
 }
 
-// The rows of the chunk, ascending: a two-way merge of main run and sorted late rows.
-std::vector<Head::Place> Head::SelectRows(const HeadBucket& bucket,
-                                          const CopyRequest& request) const {
+VersionColumns Head::CopyRows(const HeadBucket& bucket, const CopyRequest& request) const {
   SortLate(bucket);
-  const HeadLayout& layout = *bucket.entity_->layout_;
-  const HeadRun& main = bucket.main_;
-  const HeadRun& late = bucket.late_;
-  const std::vector<uint32_t>& order = bucket.late_order_;
-  // Bounds [begin, end) of a sorted run, from the span and from the position.
-  const auto bound = [&](const HeadRun& run, auto row_at, uint32_t n, bool upper) {
-    return LowerBound(n, [&](uint32_t i) {
-      const size_t row = row_at(i);
-      const int64_t time = run.EventTimeOf(layout, row);
-      if (!upper && time < request.from) return true;
-      if (upper && !request.unbounded_to && time >= request.to) return false;
-      if (request.after == nullptr || request.descending != upper) return upper;
-      const auto order_to_after =
-          CompareKeys(layout, RunValues(run, row), ColumnValues(*request.after, request.after_row));
-      const bool skip_equal = upper ? request.inclusive : !request.inclusive;
-      return order_to_after < 0 || (order_to_after == 0 && skip_equal);
-    });
-  };
-  const auto main_row = [](uint32_t i) { return i; };
-  const auto late_row = [&](uint32_t i) { return order[i]; };
-  uint32_t m = bound(main, main_row, main.size(), false);
-  uint32_t m_end = std::max(m, bound(main, main_row, main.size(), true));
-  uint32_t l = bound(late, late_row, late.size(), false);
-  uint32_t l_end = std::max(l, bound(late, late_row, late.size(), true));
-
-  std::vector<Place> places;
-  const auto compare_places = [&](const Place& a, const Place& b) {
-    return CompareKeys(layout, RunValues(a.late ? late : main, a.index),
-                       RunValues(b.late ? late : main, b.index));
-  };
-  const auto add = [&](Place place) {
-    if (places.size() >= request.max_rows && compare_places(places.back(), place) != 0)
-      return false;
-    places.push_back(place);
-    return true;
-  };
-  while (m < m_end || l < l_end) {
-    const bool up = !request.descending;
-    const Place from_main{false, m < m_end ? (up ? m : m_end - 1) : 0};
-    const Place from_late{true, l < l_end ? order[up ? l : l_end - 1] : 0};
-    bool take_main = l >= l_end;
-    if (m < m_end && l < l_end) {
-      const auto c = compare_places(from_main, from_late);
-      take_main = up ? c <= 0 : c > 0;
-    }
-    if (!add(take_main ? from_main : from_late)) break;
-    if (take_main) {
-      up ? ++m : --m_end;
-    } else {
-      up ? ++l : --l_end;
-    }
-  }
-  if (request.descending) std::reverse(places.begin(), places.end());
-  return places;
+  return HeadReader(bucket, request).Copy();
 }
 
-VersionColumns Head::CopyRows(const HeadBucket& bucket, const CopyRequest& request) const {
-  const HeadLayout& layout = *bucket.entity_->layout_;
-  VersionColumns out = VersionColumns::For(*layout.schema);
-  const std::vector<Place> places = SelectRows(bucket, request);
-  out.row_count = places.size();
-  const auto run_of = [&](const Place& p) -> const HeadRun& {
-    return p.late ? bucket.late_ : bucket.main_;
-  };
-  bool any_expiry = false;
-  bool any_boot = false;
-  for (const Place& p : places) {
-    const HeadRun& run = run_of(p);
-    out.write_us.push_back(run.write_us(p.index));
-    out.flags.push_back(run.flags(layout, p.index));
-    any_expiry = any_expiry || run.expiry_s(p.index) != 0;
-    any_boot = any_boot || run.boot(p.index) != 0;
-  }
-  if (any_expiry) {
-    for (const Place& p : places) out.expiry_s.push_back(run_of(p).expiry_s(p.index));
-  }
-  if (any_boot) {
-    for (const Place& p : places) out.boot.push_back(run_of(p).boot(p.index));
-  }
-  std::vector<uint32_t> indices;
-  for (size_t k = 0; k < layout.columns.size(); ++k) {
-    const size_t column = layout.columns[k].column;
-    const bool wanted =
-        k < layout.clustering_count || request.wanted == nullptr || (*request.wanted)[column];
-    const bool has_states = bucket.main_.has_states() || bucket.late_.has_states();
-    if (!wanted && !has_states) continue;
-    // Runs of rows from one side are copied together.
-    for (size_t begin = 0; begin < places.size();) {
-      indices.clear();
-      size_t end = begin;
-      while (end < places.size() && places[end].late == places[begin].late) {
-        indices.push_back(places[end++].index);
-      }
-      run_of(places[begin]).CopyColumn(layout, k, indices, wanted, &out.columns[column]);
-      begin = end;
-    }
-    auto& states = out.columns[column].states;
-    const bool all_values = std::all_of(states.begin(), states.end(),
-                                        [](CellState s) { return s == CellState::kValue; });
-    if (all_values) states.clear();
-  }
-  return out;
+VersionColumns Head::ToSorted(const HeadBucket& bucket) const {
+  CopyRequest all;
+  all.max_rows = std::numeric_limits<size_t>::max();
+  return CopyRows(bucket, all);
+}
+
+const std::vector<RangeDelete>& Head::deletes(const HeadBucket& bucket) const {
+  static const std::vector<RangeDelete> kNone;
+  return bucket.side_ == nullptr ? kNone : bucket.side_->deletes;
 }
 
 std::vector<const HeadBucket*> Head::SortedBuckets() const {
-  std::vector<const HeadBucket*> out;
-  out.reserve(buckets_.size());
-  for (const HeadBucket& b : buckets_) out.push_back(&b);
-  std::sort(out.begin(), out.end(), [](const HeadBucket* a, const HeadBucket* b) {
+  std::vector<const EntitySlot*> slots(entities_.slots().begin(), entities_.slots().end());
+  std::sort(slots.begin(), slots.end(), [](const EntitySlot* a, const EntitySlot* b) {
     if (a->table_id() != b->table_id()) return a->table_id() < b->table_id();
-    // As in bucket keys: the entity's length comes before its bytes.
     if (a->entity().size() != b->entity().size()) return a->entity().size() < b->entity().size();
-    if (a->entity() != b->entity()) return a->entity() < b->entity();
-    return std::pair(a->start_s(), a->split()) < std::pair(b->start_s(), b->split());
+    return a->entity() < b->entity();
   });
+  std::vector<const HeadBucket*> out;
+  out.reserve(bucket_count_);
+  for (const EntitySlot* slot : slots) {
+    const auto buckets = slot->buckets();
+    out.insert(out.end(), buckets.begin(), buckets.end());
+  }
   return out;
 }
 

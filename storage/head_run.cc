@@ -1,189 +1,177 @@
 #include "storage/head_run.h"
 
-#include "lib/row/row_order.h"
+#include <algorithm>
+#include <bit>
+#include <utility>
 
 namespace cistern {
 
 namespace {
 
-constexpr uint32_t kFirstCapacity = 4;
+constexpr uint32_t kFirstLog = 2;  // rows of the first chunk: 4
+constexpr size_t kChunkBytesMax = 32 * 1024;
 
-uint8_t WidthOf(CqlType kind) {
-  switch (kind) {
+uint8_t WidthOf(const ColumnType& type) {
+  switch (type.kind) {
     case CqlType::kBoolean:
-    case CqlType::kTinyint: return 1;
-    case CqlType::kSmallint: return 2;
+    case CqlType::kTinyint:
+      return 1;
+    case CqlType::kSmallint:
+      return 2;
     case CqlType::kInt:
     case CqlType::kDate:
-    case CqlType::kFloat: return 4;
-    default: return 8;
+    case CqlType::kFloat:
+      return 4;
+    default:
+      return 8;
   }
+}
+
+// Stores the low bytes of each column's slot.
+template <typename T>
+void PutFixed(const std::vector<HeadLayout::Column>& columns, const int64_t* slots, char* row) {
+  for (const HeadLayout::Column& c : columns) {
+    const T value = static_cast<T>(slots[c.column]);
+    std::memcpy(row + c.offset, &value, sizeof(value));
+  }
+}
+
+template <typename T>
+T* NewLane(HeadArena* arena, size_t count) {
+  char* memory = arena->AllocateOnce(count * sizeof(T));
+  std::memset(memory, 0, count * sizeof(T));
+  return reinterpret_cast<T*>(memory);
 }
 
 }  // namespace
 
 HeadLayout::HeadLayout(std::shared_ptr<const TableSchema> table_schema)
-    : schema(std::move(table_schema)) {
-  row_bytes = sizeof(int64_t);  // write timestamp
+    : schema(std::move(table_schema)), row_bytes(kFlagsOffset + 1) {
   const auto add = [this](size_t column) {
     const ColumnType& type = schema->columns[column].type;
     Column c;
-    c.column = column;
+    c.column = static_cast<uint32_t>(column);
+    c.offset = row_bytes;
     c.is_text = type.lane() == Lane::kBytes;
     c.is_float = type.kind == CqlType::kFloat;
-    c.width = c.is_text ? uint8_t{sizeof(const char*)} : WidthOf(type.kind);
-    c.offset = row_bytes;
+    c.width = c.is_text ? uint8_t{sizeof(const char*)} : WidthOf(type);
     row_bytes += c.width;
     columns.push_back(c);
+    if (c.is_text) {
+      texts.push_back(c);
+    } else {
+      (c.width == 8 ? wide8 : c.width == 4 ? wide4 : c.width == 2 ? wide2 : wide1).push_back(c);
+    }
   };
   for (const size_t column : schema->clustering_columns) add(column);
   clustering_count = columns.size();
   for (const size_t column : schema->regular_columns) add(column);
-  row_bytes += 1;  // flags
+  const size_t rows = std::max<size_t>(kChunkBytesMax / row_bytes, size_t{1} << kFirstLog);
+  chunk_log = static_cast<uint32_t>(std::bit_width(rows)) - 1;
 }
 
-int64_t HeadRun::Fixed(const HeadLayout::Column& c, size_t i) const {
-  const char* at = At(c, i);
+int64_t HeadLayout::FixedOf(const Column& c, const char* row) {
+  const char* at = row + c.offset;
   switch (c.width) {
-    case 1: return static_cast<int8_t>(*at);
-    case 2: {
-      int16_t v;
-      std::memcpy(&v, at, sizeof(v));
-      return v;
-    }
-    case 4: {
-      int32_t v;
-      std::memcpy(&v, at, sizeof(v));
-      return c.is_float ? static_cast<int64_t>(static_cast<uint32_t>(v)) : v;
-    }
-    default: {
-      int64_t v;
-      std::memcpy(&v, at, sizeof(v));
-      return v;
-    }
+    case 1:
+      return Load<int8_t>(at);
+    case 2:
+      return Load<int16_t>(at);
+    case 4:
+      return c.is_float ? int64_t{Load<uint32_t>(at)} : int64_t{Load<int32_t>(at)};
+    default:
+      return Load<int64_t>(at);
   }
 }
 
-std::string_view HeadRun::Text(const HeadLayout::Column& c, size_t i) const {
-  const char* text = nullptr;
-  std::memcpy(&text, At(c, i), sizeof(text));
-  if (text == nullptr) return {};
-  uint32_t length = 0;
-  std::memcpy(&length, text, sizeof(length));
-  return {text + sizeof(length), length};
+uint32_t HeadRun::ChunkRows(const HeadLayout& layout, uint32_t chunk) {
+  const uint32_t log = chunk == 0 ? kFirstLog : kFirstLog + chunk - 1;
+  return uint32_t{1} << std::min(log, layout.chunk_log);
 }
 
-int64_t HeadRun::write_us(size_t i) const {
-  int64_t v;
-  std::memcpy(&v, block_ + i * sizeof(v), sizeof(v));
-  return v;
-}
-
-uint8_t HeadRun::flags(const HeadLayout& layout, size_t i) const {
-  return static_cast<uint8_t>(block_[(layout.row_bytes - 1) * capacity_ + i]);
-}
-
-int64_t HeadRun::EventTimeOf(const HeadLayout& layout, size_t i) const {
-  const HeadLayout::Column& c = layout.columns[0];
-  return c.is_text ? TimeuuidTicks(Text(c, i)) : Fixed(c, i);
-}
-
-template <typename T>
-void HeadRun::GrowLane(T** lane, size_t per_row, uint32_t capacity, HeadArena* arena) {
-  if (*lane == nullptr) return;
-  T* grown = reinterpret_cast<T*>(arena->Allocate(per_row * capacity * sizeof(T)));
-  std::memset(grown, 0, per_row * capacity * sizeof(T));
-  for (size_t i = 0; i < per_row; ++i) {
-    std::memcpy(grown + i * capacity, *lane + i * capacity_, count_ * sizeof(T));
+HeadRun::Ref HeadRun::At(const HeadLayout& layout, uint32_t i) const {
+  uint32_t chunk = 0;
+  uint32_t index = i;
+  if (i >= uint32_t{1} << layout.chunk_log) {  // the chunks of full size begin there
+    chunk = layout.chunk_log - kFirstLog + (i >> layout.chunk_log);
+    index = i & ((uint32_t{1} << layout.chunk_log) - 1);
+  } else if (i >= uint32_t{1} << kFirstLog) {  // chunk k begins at row 2^(k + 1)
+    const auto log = static_cast<uint32_t>(std::bit_width(i)) - 1;
+    chunk = log - kFirstLog + 1;
+    index = i - (uint32_t{1} << log);
   }
-  arena->Free(reinterpret_cast<char*>(*lane), per_row * capacity_ * sizeof(T));
-  *lane = grown;
+  const Chunk& c = chunks_[chunk];
+  return {c.rows + size_t{index} * layout.row_bytes, &c, index};
 }
 
-template <typename T>
-void HeadRun::MakeLane(T** lane, size_t per_row, HeadArena* arena) {
-  if (*lane != nullptr) return;
-  *lane = reinterpret_cast<T*>(arena->Allocate(per_row * capacity_ * sizeof(T)));
-  std::memset(*lane, 0, per_row * capacity_ * sizeof(T));
-}
-
-// Doubles every lane; what fits into the size class of the block is used whole.
-void HeadRun::Grow(const HeadLayout& layout, HeadArena* arena) {
-  const size_t asked = size_t{capacity_ == 0 ? kFirstCapacity : capacity_ * 2} * layout.row_bytes;
-  const auto capacity = static_cast<uint32_t>(HeadArena::ClassBytes(asked) / layout.row_bytes);
-  char* block = arena->Allocate(asked);
-  if (count_ > 0) {
-    std::memcpy(block, block_, count_ * sizeof(int64_t));
-    for (const HeadLayout::Column& c : layout.columns) {
-      std::memcpy(block + c.offset * capacity, At(c, 0), size_t{count_} * c.width);
+void HeadRun::AddChunk(const HeadLayout& layout, HeadArena* arena) {
+  if (chunk_count_ == chunk_room_) {
+    const size_t bytes = HeadArena::ClassBytes((size_t{chunk_room_} + 1) * sizeof(Chunk));
+    auto* grown = reinterpret_cast<Chunk*>(arena->Allocate(bytes));
+    std::copy(chunks_, chunks_ + chunk_count_, grown);
+    if (chunks_ != nullptr) {
+      arena->Free(reinterpret_cast<char*>(chunks_), chunk_room_ * sizeof(Chunk));
     }
-    const size_t flags = layout.row_bytes - 1;
-    std::memcpy(block + flags * capacity, block_ + flags * capacity_, count_);
+    chunks_ = grown;
+    chunk_room_ = static_cast<uint32_t>(bytes / sizeof(Chunk));
   }
-  GrowLane(&states_, layout.columns.size(), capacity, arena);
-  GrowLane(&expiry_, 1, capacity, arena);
-  GrowLane(&boot_, 1, capacity, arena);
-  if (block_ != nullptr) arena->Free(block_, size_t{capacity_} * layout.row_bytes);
-  block_ = block;
-  capacity_ = capacity;
+  left_ = ChunkRows(layout, chunk_count_);
+  next_ = arena->AllocateOnce(size_t{left_} * layout.row_bytes);
+  chunks_[chunk_count_++] = Chunk{next_, nullptr, nullptr, nullptr};
 }
 
-void HeadRun::PutValue(const HeadLayout::Column& c, HeadArena* arena, int64_t slot,
-                       std::string_view text) {
-  char* at = At(c, count_);
-  if (!c.is_text) {
-    std::memcpy(at, &slot, c.width);  // little-endian: the low bytes
-    return;
+// What most rows do not have. Rows without it read as 0: lanes begin so.
+void HeadRun::PutRare(const HeadLayout& layout, HeadArena* arena, const CellState* states,
+                      bool missing, const RowStamp& stamp) {
+  Chunk& chunk = chunks_[chunk_count_ - 1];
+  const uint32_t capacity = ChunkRows(layout, chunk_count_ - 1);
+  const uint32_t index = capacity - left_;
+  if (stamp.expiry_s != 0) {
+    if (chunk.expiry == nullptr) chunk.expiry = NewLane<uint32_t>(arena, capacity);
+    chunk.expiry[index] = stamp.expiry_s;
   }
-  // A text equal to the previous row's is stored once.
-  const char* copy = nullptr;
-  if (count_ > 0 && Text(c, count_ - 1) == text)
-    std::memcpy(&copy, At(c, count_ - 1), sizeof(copy));
-  if (copy == nullptr && !text.empty()) copy = arena->CopyText(text);
-  std::memcpy(at, &copy, sizeof(copy));
+  if (stamp.boot != 0) {
+    if (chunk.boot == nullptr) chunk.boot = NewLane<uint32_t>(arena, capacity);
+    chunk.boot[index] = stamp.boot;
+  }
+  if (!missing) return;
+  const size_t width = layout.columns.size();
+  if (chunk.states == nullptr) chunk.states = NewLane<uint8_t>(arena, capacity * width);
+  for (size_t k = 0; k < width; ++k) {
+    chunk.states[index * width + k] = static_cast<uint8_t>(states[layout.columns[k].column]);
+  }
 }
 
 void HeadRun::Append(const HeadLayout& layout, HeadArena* arena, const RowBatch& batch, size_t row,
                      const RowStamp& stamp) {
-  if (count_ == capacity_) Grow(layout, arena);
-  const CellState* states = batch.states(row);
+  if (left_ == 0) AddChunk(layout, arena);
   const int64_t* slots = batch.slots(row);
-  std::memcpy(block_ + count_ * sizeof(int64_t), &stamp.write_us, sizeof(int64_t));
-  for (size_t k = 0; k < layout.columns.size(); ++k) {
-    const HeadLayout::Column& c = layout.columns[k];
-    const CellState state = states[c.column];
-    if (state != CellState::kValue) {
-      MakeLane(&states_, layout.columns.size(), arena);
-      PutValue(c, arena, 0, {});
-    } else {
-      PutValue(c, arena, slots[c.column],
-               c.is_text ? batch.bytes(row, c.column) : std::string_view());
-    }
-    if (states_ != nullptr) states_[k * capacity_ + count_] = static_cast<uint8_t>(state);
+  const CellState* states = batch.states(row);
+  char* at = next_;
+  std::memcpy(at, &stamp.write_us, sizeof(stamp.write_us));
+  at[HeadLayout::kFlagsOffset] = static_cast<char>(stamp.flags);
+  PutFixed<int64_t>(layout.wide8, slots, at);
+  PutFixed<int32_t>(layout.wide4, slots, at);
+  PutFixed<int16_t>(layout.wide2, slots, at);
+  PutFixed<int8_t>(layout.wide1, slots, at);
+  for (const HeadLayout::Column& c : layout.texts) {
+    const std::string_view text = batch.bytes(row, c.column);
+    // A text equal to the previous row's is stored once.
+    const char* copy = last_ == nullptr ? nullptr : HeadLayout::Load<const char*>(last_ + c.offset);
+    if (HeadLayout::TextAt(copy) != text) copy = text.empty() ? nullptr : arena->CopyText(text);
+    std::memcpy(at + c.offset, &copy, sizeof(copy));
   }
-  block_[(layout.row_bytes - 1) * capacity_ + count_] = static_cast<char>(stamp.flags);
-  if (stamp.expiry_s != 0) MakeLane(&expiry_, 1, arena);
-  if (expiry_ != nullptr) expiry_[count_] = stamp.expiry_s;
-  if (stamp.boot != 0) MakeLane(&boot_, 1, arena);
-  if (boot_ != nullptr) boot_[count_] = stamp.boot;
+  unsigned missing = 0;
+  for (const HeadLayout::Column& c : layout.columns) {
+    missing |= static_cast<unsigned>(states[c.column]);
+  }
+  if ((missing | stamp.expiry_s | stamp.boot) != 0) {
+    PutRare(layout, arena, states, missing != 0, stamp);
+  }
+  last_ = at;
+  next_ = at + layout.row_bytes;
+  --left_;
   ++count_;
-}
-
-void HeadRun::CopyColumn(const HeadLayout& layout, size_t column, std::span<const uint32_t> indices,
-                         bool wanted, ColumnData* out) const {
-  const HeadLayout::Column& c = layout.columns[column];
-  for (const uint32_t i : indices) {
-    const CellState s = state(column, i);
-    if (!wanted) {
-      out->states.push_back(s);
-    } else if (s != CellState::kValue) {
-      out->AppendMissing(s);
-    } else if (c.is_text) {
-      out->AppendBytes(Text(c, i));
-    } else {
-      out->AppendFixed(Fixed(c, i));
-    }
-  }
 }
 
 }  // namespace cistern

@@ -1,88 +1,62 @@
-// HeadRun: row versions of one bucket in typed columns that grow at the end.
+// HeadRun: packed row versions of one bucket, in chunks that grow with it.
 #ifndef CISTERN_STORAGE_HEAD_RUN_H_
 #define CISTERN_STORAGE_HEAD_RUN_H_
 
-#include <compare>
 #include <cstdint>
-#include <cstring>
-#include <memory>
-#include <span>
-#include <string_view>
-#include <vector>
 
 #include "cistern/row_batch.h"
-#include "cistern/schema.h"
-#include "lib/row/version_columns.h"
 #include "storage/head_arena.h"
+#include "storage/head_layout.h"
 
 namespace cistern {
 
-// Write timestamp, boot and expiry of one version; expiry_s is the TTL when boot != 0.
-struct RowStamp {
-  int64_t write_us = 0;
-  uint32_t boot = 0;
-  uint32_t expiry_s = 0;
-  uint8_t flags = 0;  // kVersionLiveness, kVersionDeleteRow
-};
-
-// Where a table's columns lie in a run's block: clustering columns, then regular ones,
-// each `capacity` values of `width` bytes behind the one before.
-struct HeadLayout {
-  explicit HeadLayout(std::shared_ptr<const TableSchema> table_schema);
-  struct Column {
-    size_t column = 0;     // of the schema
-    uint8_t width = 8;     // bytes a value: 1, 2, 4, 8
-    bool is_text = false;  // the value is a pointer to a copy in the arena
-    bool is_float = false;
-    size_t offset = 0;  // bytes of one row before it
-  };
-  std::shared_ptr<const TableSchema> schema;
-  std::vector<Column> columns;
-  size_t clustering_count = 0;
-  size_t row_bytes = 0;  // all columns, the write timestamp first and the flags last
-};
-
-// Not thread-safe; const methods may run at the same time.
+// Rows in the order of their arrival. The first two chunks hold 4 rows, each next one
+// twice as many, up to about 32 KiB: nothing is copied when a run grows, and at most half
+// of a small one is empty. Lives in the arena; const methods may run at the same time.
 class HeadRun {
  public:
+  // The rows of a chunk, and what only some rows have: made when the first needs it.
+  struct Chunk {
+    char* rows = nullptr;
+    uint8_t* states = nullptr;    // CellState by row, then layout column
+    uint32_t* expiry = nullptr;   // seconds, by row
+    uint32_t* boot = nullptr;     // by row
+  };
+  // One row. Valid while the head lives.
+  struct Ref {
+    const char* row = nullptr;
+    const Chunk* chunk = nullptr;
+    uint32_t index = 0;  // in the chunk
+    [[nodiscard]] uint32_t expiry_s() const {
+      return chunk->expiry == nullptr ? 0 : chunk->expiry[index];
+    }
+    [[nodiscard]] uint32_t boot() const { return chunk->boot == nullptr ? 0 : chunk->boot[index]; }
+    [[nodiscard]] CellState state(const HeadLayout& layout, size_t column) const {
+      if (chunk->states == nullptr) return CellState::kValue;
+      return static_cast<CellState>(chunk->states[index * layout.columns.size() + column]);
+    }
+  };
+
   void Append(const HeadLayout& layout, HeadArena* arena, const RowBatch& batch, size_t row,
               const RowStamp& stamp);
 
   [[nodiscard]] uint32_t size() const { return count_; }
-  [[nodiscard]] int64_t Fixed(const HeadLayout::Column& c, size_t i) const;
-  [[nodiscard]] std::string_view Text(const HeadLayout::Column& c, size_t i) const;
-  [[nodiscard]] int64_t EventTimeOf(const HeadLayout& layout, size_t i) const;
-  // Appends the versions at `indices` to *rows; regular columns that are not wanted only
-  // with their states.
-  void CopyColumn(const HeadLayout& layout, size_t column, std::span<const uint32_t> indices,
-                  bool wanted, ColumnData* out) const;
-  [[nodiscard]] CellState state(size_t column, size_t i) const {
-    return states_ == nullptr ? CellState::kValue
-                              : static_cast<CellState>(states_[column * capacity_ + i]);
-  }
-  [[nodiscard]] bool has_states() const { return states_ != nullptr; }
-  [[nodiscard]] int64_t write_us(size_t i) const;
-  [[nodiscard]] uint8_t flags(const HeadLayout& layout, size_t i) const;
-  [[nodiscard]] uint32_t expiry_s(size_t i) const { return expiry_ == nullptr ? 0 : expiry_[i]; }
-  [[nodiscard]] uint32_t boot(size_t i) const { return boot_ == nullptr ? 0 : boot_[i]; }
+  [[nodiscard]] const char* last_row() const { return last_; }  // null: no rows
+  [[nodiscard]] Ref At(const HeadLayout& layout, uint32_t i) const;
 
  private:
-  void Grow(const HeadLayout& layout, HeadArena* arena);
-  void PutValue(const HeadLayout::Column& c, HeadArena* arena, int64_t slot, std::string_view text);
-  template <typename T>
-  void GrowLane(T** lane, size_t per_row, uint32_t capacity, HeadArena* arena);
-  template <typename T>
-  void MakeLane(T** lane, size_t per_row, HeadArena* arena);
-  [[nodiscard]] char* At(const HeadLayout::Column& c, size_t i) const {
-    return block_ + c.offset * capacity_ + i * c.width;
-  }
+  [[nodiscard]] static uint32_t ChunkRows(const HeadLayout& layout, uint32_t chunk);
+  void AddChunk(const HeadLayout& layout, HeadArena* arena);
+  void PutRare(const HeadLayout& layout, HeadArena* arena, const CellState* states, bool missing,
+               const RowStamp& stamp);
 
+  char* next_ = nullptr;        // where the next row goes
+  const char* last_ = nullptr;  // the newest row
+  Chunk* chunks_ = nullptr;
+  uint32_t left_ = 0;           // rows that the last chunk still takes
   uint32_t count_ = 0;
-  uint32_t capacity_ = 0;
-  char* block_ = nullptr;
-  uint8_t* states_ = nullptr;   // by column, then row; null: all values
-  uint32_t* expiry_ = nullptr;  // null: none expires
-  uint32_t* boot_ = nullptr;    // null: all trusted
+  uint32_t chunk_count_ = 0;
+  uint32_t chunk_room_ = 0;
 };
 
 }  // namespace cistern

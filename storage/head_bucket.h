@@ -1,0 +1,92 @@
+// EntitySlot and HeadBucket: who has rows in a head generation, and in which buckets.
+#ifndef CISTERN_STORAGE_HEAD_BUCKET_H_
+#define CISTERN_STORAGE_HEAD_BUCKET_H_
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "lib/row/version_columns.h"
+#include "storage/head_layout.h"
+#include "storage/head_run.h"
+
+namespace cistern {
+
+class HeadBucket;
+
+// One entity of the generation. Stays where it is while the head lives.
+class EntitySlot {
+ public:
+  EntitySlot(uint32_t number, uint32_t table_id, const HeadLayout* layout, std::string_view entity)
+      : number_(number), table_id_(table_id), layout_(layout), entity_(entity) {}
+
+  [[nodiscard]] uint32_t number() const { return number_; }  // 0, 1, 2, ... by first use
+  [[nodiscard]] uint32_t table_id() const { return table_id_; }
+  [[nodiscard]] std::string_view entity() const { return entity_; }
+  [[nodiscard]] const TableSchema& schema() const { return *layout_->schema; }
+  [[nodiscard]] const std::shared_ptr<const TableSchema>& schema_ptr() const {
+    return layout_->schema;
+  }
+
+ private:
+  friend class Head;
+  friend class HeadBucket;
+  [[nodiscard]] std::span<HeadBucket* const> buckets() const { return {buckets_, bucket_count_}; }
+
+  uint32_t number_;
+  uint32_t table_id_;
+  const HeadLayout* layout_;
+  std::string_view entity_;         // in the arena
+  HeadBucket* last_ = nullptr;      // the bucket of the newest row: the hot path
+  HeadBucket** buckets_ = nullptr;  // by start, then split; in the arena
+  uint32_t bucket_count_ = 0;
+  uint32_t bucket_room_ = 0;
+};
+
+// The rows of one bucket in this generation.
+class HeadBucket {
+ public:
+  HeadBucket(const EntitySlot* entity, int64_t start_s, uint32_t split)
+      : entity_(entity), start_s_(start_s), split_(split) {}
+
+  [[nodiscard]] uint32_t table_id() const { return entity_->table_id(); }
+  [[nodiscard]] std::string_view entity() const { return entity_->entity(); }
+  [[nodiscard]] const TableSchema& schema() const { return entity_->schema(); }
+  [[nodiscard]] int64_t start_s() const { return start_s_; }
+  [[nodiscard]] uint32_t split() const { return split_; }
+  [[nodiscard]] uint64_t row_count() const {
+    return uint64_t{main_.size()} + (side_ == nullptr ? 0 : side_->late.size());
+  }
+  [[nodiscard]] int64_t first_time() const { return first_time_; }  // ticks; with rows only
+  [[nodiscard]] int64_t last_time() const { return last_time_; }
+  // Journal sequences of its first and last row or delete.
+  [[nodiscard]] uint64_t journal_first() const { return journal_first_; }
+  [[nodiscard]] uint64_t journal_last() const { return journal_last_; }
+
+ private:
+  friend class Head;
+  friend class HeadReader;
+  // What only some buckets have.
+  struct Side {
+    HeadRun late;                            // rows whose key is below the main run's last
+    mutable std::vector<uint32_t> order;     // rows of `late` by key; guarded by the head
+    std::vector<RangeDelete> deletes;
+  };
+  [[nodiscard]] const HeadLayout& layout() const { return *entity_->layout_; }
+
+  const EntitySlot* entity_;
+  int64_t start_s_;
+  uint32_t split_;
+  uint64_t journal_first_ = 0;
+  uint64_t journal_last_ = 0;
+  int64_t first_time_ = 0;
+  int64_t last_time_ = 0;  // the main run's last row has it: late rows are before that
+  HeadRun main_;           // ascending; of equal keys the later arrival is behind
+  Side* side_ = nullptr;   // owned by the head
+};
+
+}  // namespace cistern
+
+#endif  // CISTERN_STORAGE_HEAD_BUCKET_H_
