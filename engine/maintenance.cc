@@ -38,7 +38,8 @@ Result<bool> Maintenance::Step() {
     if (did) return true;
   }
   if (committer_->CommitQueued()) return true;
-  const Result<bool> did = respill_->Step(rotation_->idle() && clock_->trusted());
+  if (!rotation_->idle()) return false;
+  const Result<bool> did = respill_->Step(clock_->trusted());
   if (!did.ok()) return Watch(did.status());
   return *did;
 }

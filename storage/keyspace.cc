@@ -8,6 +8,8 @@ namespace cistern {
 namespace {
 
 constexpr uint64_t kSignBit = uint64_t{1} << 63;
+constexpr char kHeaderTag = 'H';
+constexpr char kPageTag = 'P';
 
 std::string Tagged(char tag, uint64_t number, size_t width) {
   std::string key(1, tag);
@@ -43,36 +45,44 @@ std::optional<BucketKey> DecodeBucketKey(std::string_view bytes) {
 }
 
 std::string EntityPrefix(uint32_t table_id, std::string_view entity) {
-  std::string out("H");
+  std::string out;
   PutBig<uint32_t>(&out, table_id);
   PutBig<uint16_t>(&out, static_cast<uint16_t>(entity.size()));
   out.append(entity);
   return out;
 }
 
-std::string HeaderPrefix(const BucketKey& key) {
-  std::string out(kHeaderKeysBegin);
-  out.append(EncodeBucketKey(key));
+std::string HeaderKey(uint64_t rotation, const BucketKey& key) {
+  return HeaderKeyFrom(rotation, EncodeBucketKey(key));
+}
+
+std::string HeaderKeyFrom(uint64_t rotation, std::string_view bucket_key_bytes) {
+  std::string out;
+  PutBig<uint64_t>(&out, rotation);
+  out.push_back(kHeaderTag);
+  out.append(bucket_key_bytes);
   return out;
 }
 
-std::string HeaderKey(const BucketKey& key, uint64_t segment_id) {
-  std::string out = HeaderPrefix(key);
-  PutBig<uint64_t>(&out, segment_id);
+std::string HeadersEnd(uint64_t rotation) {
+  std::string out;
+  PutBig<uint64_t>(&out, rotation);
+  out.push_back(kHeaderTag + 1);
   return out;
 }
 
 std::string PageKey(uint64_t segment_id, uint32_t page) {
-  std::string out = Tagged('P', segment_id, 8);
+  std::string out;
+  PutBig<uint64_t>(&out, RotationOf(segment_id));
+  out.push_back(kPageTag);
+  PutBig<uint64_t>(&out, segment_id);
   PutBig<uint32_t>(&out, page);
   return out;
 }
 
-std::optional<ParsedHeaderKey> ParseHeaderKey(std::string_view key) {
-  if (key.size() < 9 || key[0] != 'H') return std::nullopt;
-  std::optional<BucketKey> bucket = DecodeBucketKey(key.substr(1, key.size() - 9));
-  if (!bucket) return std::nullopt;
-  return ParsedHeaderKey{*std::move(bucket), GetBig<uint64_t>(key.data() + key.size() - 8)};
+std::optional<BucketKey> ParseHeaderKey(std::string_view key) {
+  if (key.size() < 9 || key[8] != kHeaderTag) return std::nullopt;
+  return DecodeBucketKey(key.substr(9));
 }
 
 std::string JournalKey(uint64_t sequence) {

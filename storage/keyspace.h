@@ -20,6 +20,7 @@ struct BucketKey {
 
 // Segments are numbered rotation sequence << kSegmentIndexBits | index.
 inline constexpr int kSegmentIndexBits = 24;
+inline constexpr uint64_t kSegmentIndexMask = (uint64_t{1} << kSegmentIndexBits) - 1;
 inline constexpr uint64_t RotationOf(uint64_t segment_id) {
   return segment_id >> kSegmentIndexBits;
 }
@@ -27,19 +28,16 @@ inline constexpr uint64_t RotationOf(uint64_t segment_id) {
 [[nodiscard]] std::string EncodeBucketKey(const BucketKey& key);
 [[nodiscard]] std::optional<BucketKey> DecodeBucketKey(std::string_view bytes);
 
-// Spill families.
-[[nodiscard]] std::string EntityPrefix(uint32_t table_id,
-                                       std::string_view entity);  // of header keys
-[[nodiscard]] std::string HeaderPrefix(const BucketKey& key);
-[[nodiscard]] std::string HeaderKey(const BucketKey& key, uint64_t segment_id);
+// Spill families. Every key begins with its rotation, so each rotation's SST has a key
+// range of its own.
+[[nodiscard]] std::string HeaderKey(uint64_t rotation, const BucketKey& key);
+[[nodiscard]] std::string HeaderKeyFrom(uint64_t rotation, std::string_view bucket_key_bytes);
+[[nodiscard]] std::string HeadersEnd(uint64_t rotation);  // behind every header of it
 [[nodiscard]] std::string PageKey(uint64_t segment_id, uint32_t page);
-struct ParsedHeaderKey {
-  BucketKey bucket;
-  uint64_t segment_id = 0;
-};
-[[nodiscard]] std::optional<ParsedHeaderKey> ParseHeaderKey(std::string_view key);
-inline constexpr std::string_view kHeaderKeysBegin = "H";
-inline constexpr std::string_view kHeaderKeysEnd = "I";
+// The bucket of a header key; nothing for other keys.
+[[nodiscard]] std::optional<BucketKey> ParseHeaderKey(std::string_view key);
+// What all bucket keys of an entity begin with.
+[[nodiscard]] std::string EntityPrefix(uint32_t table_id, std::string_view entity);
 
 // Journal families.
 [[nodiscard]] std::string JournalKey(uint64_t sequence);

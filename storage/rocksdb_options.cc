@@ -9,7 +9,6 @@
 #include <limits>
 #include <string_view>
 
-#include "storage/segment_prefix.h"
 
 namespace cistern {
 namespace {
@@ -52,8 +51,7 @@ std::shared_ptr<rocksdb::TableFactory> MakeTableFactory(
   table.index_type = rocksdb::BlockBasedTableOptions::kBinarySearch;
   table.block_size = kind == FamilyKind::kSpill ? 16 * kKiB : 4 * kKiB;
   table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
-  // One entry for a bucket's headers and one for a segment's pages are enough.
-  table.whole_key_filtering = kind != FamilyKind::kSpill;
+  table.whole_key_filtering = true;
   table.verify_compression = false;
   // Both are off by default, and are memory that the budget has to know.
   rocksdb::CacheEntryRoleOptions charged;
@@ -73,6 +71,18 @@ void SwitchCompactionOff(rocksdb::ColumnFamilyOptions* options) {
   options->level0_stop_writes_trigger = kNoLevelZeroLimit;
   options->soft_pending_compaction_bytes_limit = 0;
   options->hard_pending_compaction_bytes_limit = 0;
+}
+
+// Each rotation is one SST with a key range of its own: files only move down to level 1,
+// where a lookup finds its file by binary search. Nothing is rewritten, nothing waits.
+void SetSpillCompaction(rocksdb::ColumnFamilyOptions* options) {
+  SwitchCompactionOff(options);
+  options->disable_auto_compactions = false;
+  options->level0_file_num_compaction_trigger = 4;
+  options->target_file_size_base = uint64_t{1} << 40;
+  options->max_bytes_for_level_base = uint64_t{1} << 50;
+  options->max_compaction_bytes = 1;  // or files that wait in level 0 would be merged there
+  options->level_compaction_dynamic_level_bytes = false;
 }
 
 void SetMetaCompaction(rocksdb::ColumnFamilyOptions* options) {
@@ -108,8 +118,7 @@ void SetKind(FamilyKind kind, const StoreConfig& config, rocksdb::ColumnFamilyOp
     case FamilyKind::kSpill:
       options->write_buffer_size = SpillBufferBytes(config);
       options->arena_block_size = kArenaBlockBytes;
-      options->prefix_extractor = SegmentPrefixTransform();  // pages are compressed already
-      SwitchCompactionOff(options);
+      SetSpillCompaction(options);
       return;
   }
 }
@@ -172,8 +181,8 @@ Status CheckFamily(const std::string& name, FamilyKind kind,
   check.Expect(live.arena_block_size <= 64 * kKiB, "arena_block_size");
   check.Expect(live.force_consistency_checks, "force_consistency_checks");
   check.Expect(!live.enable_blob_files, "enable_blob_files");
-  check.Expect(live.disable_auto_compactions == (kind != FamilyKind::kMeta),
-               "disable_auto_compactions");
+  const bool compacts = kind == FamilyKind::kMeta || kind == FamilyKind::kSpill;
+  check.Expect(live.disable_auto_compactions != compacts, "disable_auto_compactions");
   if (kind == FamilyKind::kJournal) {
     check.Expect(live.write_buffer_size >= kJournalBufferBytes, "write_buffer_size");
   }
@@ -181,10 +190,7 @@ Status CheckFamily(const std::string& name, FamilyKind kind,
     check.Expect(live.write_buffer_size >= kMetaBufferBytes, "write_buffer_size");
   }
   if (kind == FamilyKind::kSpill) {
-    check.Expect(live.prefix_extractor != nullptr &&
-                     live.prefix_extractor->Name() == std::string_view(
-                                                          SegmentPrefixTransform()->Name()),
-                 "prefix_extractor");
+    check.Expect(live.target_file_size_base >= uint64_t{1} << 40, "target_file_size_base");
     check.Expect(live.level0_stop_writes_trigger == kNoLevelZeroLimit,
                  "level0_stop_writes_trigger");
   }

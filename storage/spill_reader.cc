@@ -4,89 +4,67 @@
 #include <memory>
 #include <utility>
 
+#include "lib/base/coding.h"
 #include "storage/rocksdb_status.h"
 
 namespace cistern {
 
 namespace {
 
-using IteratorPtr = std::unique_ptr<rocksdb::Iterator>;
-
-IteratorPtr Headers(const SpillFamily& family, bool whole_order) {
+std::unique_ptr<rocksdb::Iterator> NewIterator(const SpillFamily& family, bool fill_cache) {
   rocksdb::ReadOptions options;
-  options.total_order_seek = whole_order;
-  options.prefix_same_as_start = !whole_order;
-  return IteratorPtr(family.family->db()->NewIterator(options, family.family->handle()));
+  options.fill_cache = fill_cache;
+  return std::unique_ptr<rocksdb::Iterator>(
+      family.family->db()->NewIterator(options, family.family->handle()));
 }
 
-std::string_view KeyOf(const rocksdb::Iterator& it) {
-  return {it.key().data(), it.key().size()};
-}
-std::string_view ValueOf(const rocksdb::Iterator& it) {
-  return {it.value().data(), it.value().size()};
+std::string_view View(const rocksdb::Slice& slice) {
+  return {slice.data(), slice.size()};
 }
 
-Status BadHeaderKey(const SpillFamily& family) {
-  return Status::Corruption("spill family " + std::to_string(family.id) +
-                            ": a segment header key does not parse");
+// The bucket key bytes of a header key.
+std::string_view BucketBytes(const rocksdb::Slice& key) {
+  return View(key).substr(9);
 }
 
-Result<SegmentRef> MakeRef(const std::shared_ptr<const SpillFamily>& family, uint64_t segment_id,
-                           std::string_view header_bytes) {
-  Result<SegmentHeader> header = DecodeSegmentHeader(header_bytes);
+std::string WhereIs(const SpillFamily& family, uint64_t rotation) {
+  return "rotation " + std::to_string(rotation) + " of spill family " + std::to_string(family.id);
+}
+
+Result<SegmentRef> MakeRef(const std::shared_ptr<const SpillFamily>& family, uint64_t rotation,
+                           std::string_view value) {
+  ByteReader in(value, "segment header");
+  const uint64_t index = in.ReadCount("index", kSegmentIndexMask);
+  Result<SegmentHeader> header = in.ok() ? DecodeSegmentHeader(value.substr(in.position()))
+                                         : Result<SegmentHeader>(in.status());
   if (!header.ok()) {
-    return Status(header.status().code(), "segment " + std::to_string(segment_id) +
-                                              " of spill family " + std::to_string(family->id) +
-                                              ": " + header.status().message());
+    return Status(header.status().code(),
+                  WhereIs(*family, rotation) + ": " + header.status().message());
   }
-  return SegmentRef{family, segment_id, *std::move(header)};
+  return SegmentRef{family, (rotation << kSegmentIndexBits) | index, *std::move(header)};
 }
 
 }  // namespace
 
 Result<std::vector<SegmentRef>> ListSegments(const SpillView& view, const BucketKey& bucket) {
   std::vector<SegmentRef> out;
-  const std::string prefix = HeaderPrefix(bucket);
+  const std::string bucket_bytes = EncodeBucketKey(bucket);
+  rocksdb::PinnableSlice value;
   for (const auto& family : view.families) {
-    IteratorPtr it = Headers(*family, false);
-    for (it->Seek(prefix); it->Valid() && KeyOf(*it).starts_with(prefix); it->Next()) {
-      const auto parsed = ParseHeaderKey(KeyOf(*it));
-      if (!parsed) return BadHeaderKey(*family);
-      if (!family->record.Contains(RotationOf(parsed->segment_id))) continue;
-      CISTERN_ASSIGN_OR_RETURN(SegmentRef ref, MakeRef(family, parsed->segment_id, ValueOf(*it)));
-      out.push_back(std::move(ref));
+    for (const SequenceInterval& interval : family->record.committed) {
+      for (uint64_t r = interval.first; r < interval.first + interval.length; ++r) {
+        value.Reset();
+        const rocksdb::Status s =
+            family->family->db()->Get(rocksdb::ReadOptions(), family->family->handle(),
+                                      HeaderKeyFrom(r, bucket_bytes), &value);
+        if (s.IsNotFound()) continue;
+        if (!s.ok()) return ToStatus(s, "reading a segment header");
+        CISTERN_ASSIGN_OR_RETURN(SegmentRef ref, MakeRef(family, r, View(value)));
+        out.push_back(std::move(ref));
+      }
     }
-    if (!it->status().ok()) return ToStatus(it->status(), "listing a bucket's segments");
   }
   return out;
-}
-
-Result<std::optional<int64_t>> NextSpilledBucket(const SpillView& view, uint32_t table_id,
-                                                 std::string_view entity, int64_t at_s,
-                                                 bool descending) {
-  std::optional<int64_t> best;
-  const std::string prefix = EntityPrefix(table_id, entity);
-  const BucketKey edge{table_id, std::string(entity), at_s, descending ? uint32_t{UINT16_MAX} : 0};
-  for (const auto& family : view.families) {
-    IteratorPtr it = Headers(*family, true);
-    if (descending) {
-      it->SeekForPrev(HeaderKey(edge, UINT64_MAX));
-    } else {
-      it->Seek(HeaderPrefix(edge));
-    }
-    while (it->Valid() && KeyOf(*it).starts_with(prefix)) {
-      const auto parsed = ParseHeaderKey(KeyOf(*it));
-      if (!parsed) return BadHeaderKey(*family);
-      if (family->record.Contains(RotationOf(parsed->segment_id))) {
-        const int64_t start = parsed->bucket.start_s;
-        if (!best || (descending ? start > *best : start < *best)) best = start;
-        break;
-      }
-      descending ? it->Prev() : it->Next();
-    }
-    if (!it->status().ok()) return ToStatus(it->status(), "looking for the next bucket");
-  }
-  return best;
 }
 
 Result<std::string> ReadPage(const SegmentRef& segment, uint32_t page) {
@@ -101,34 +79,125 @@ Result<std::string> ReadPage(const SegmentRef& segment, uint32_t page) {
   return value;
 }
 
-Status VisitSegments(const SpillView& view, std::string_view from, const SegmentVisitor& visit) {
-  std::vector<std::pair<IteratorPtr, std::shared_ptr<const SpillFamily>>> heads;
-  for (const auto& family : view.families) {
-    IteratorPtr it = Headers(*family, true);
-    it->Seek(std::string(kHeaderKeysBegin).append(from));
-    heads.emplace_back(std::move(it), family);
-  }
-  while (true) {
-    rocksdb::Iterator* least = nullptr;
-    const std::shared_ptr<const SpillFamily>* family = nullptr;
-    for (auto& [it, f] : heads) {
-      if (!it->status().ok()) return ToStatus(it->status(), "reading segment headers");
-      if (!it->Valid() || !it->key().starts_with(std::string(kHeaderKeysBegin))) continue;
-      if (least == nullptr || it->key().compare(least->key()) < 0) {
-        least = it.get();
-        family = &f;
+// --- BucketFrontier
+
+BucketFrontier::BucketFrontier(std::shared_ptr<const SpillView> view, uint32_t table_id,
+                               std::string_view entity, bool descending)
+    : view_(std::move(view)), table_id_(table_id), entity_(entity), descending_(descending) {
+  iterators_.resize(view_->families.size());
+  for (size_t f = 0; f < view_->families.size(); ++f) {
+    for (const SequenceInterval& interval : view_->families[f]->record.committed) {
+      for (uint64_t i = 0; i < interval.length; ++i) {
+        rotations_.push_back({f, interval.first + i, false, std::nullopt});
       }
     }
-    if (least == nullptr) return Status::Ok();
-    const auto parsed = ParseHeaderKey(KeyOf(*least));
-    if (!parsed) return BadHeaderKey(**family);
-    if ((*family)->record.Contains(RotationOf(parsed->segment_id))) {
-      CISTERN_ASSIGN_OR_RETURN(SegmentRef ref,
-                               MakeRef(*family, parsed->segment_id, ValueOf(*least)));
-      CISTERN_ASSIGN_OR_RETURN(const bool go_on, visit(parsed->bucket, std::move(ref)));
-      if (!go_on) return Status::Ok();
+  }
+}
+
+BucketFrontier::~BucketFrontier() = default;
+
+Result<std::optional<int64_t>> BucketFrontier::Next(int64_t at_s) {
+  std::optional<int64_t> best;
+  for (Rotation& rotation : rotations_) {
+    const bool behind =
+        rotation.start_s && (descending_ ? *rotation.start_s > at_s : *rotation.start_s < at_s);
+    if (!rotation.sought || behind) CISTERN_RETURN_IF_ERROR(Seek(&rotation, at_s));
+    if (!rotation.start_s) continue;
+    const int64_t start = *rotation.start_s;
+    if (!best || (descending_ ? start > *best : start < *best)) best = start;
+  }
+  return best;
+}
+
+Status BucketFrontier::Seek(Rotation* rotation, int64_t at_s) {
+  const SpillFamily& family = *view_->families[rotation->family];
+  auto& it = iterators_[rotation->family];
+  if (!it) it = NewIterator(family, true);
+  rotation->sought = true;
+  rotation->start_s.reset();
+  const BucketKey edge{table_id_, entity_, at_s, descending_ ? uint32_t{UINT16_MAX} : 0};
+  const std::string key = HeaderKey(rotation->sequence, edge);
+  descending_ ? it->SeekForPrev(key) : it->Seek(key);
+  if (!it->Valid()) {
+    return it->status().ok() ? Status::Ok() : ToStatus(it->status(), "looking for a bucket");
+  }
+  const std::string prefix = HeaderKeyFrom(rotation->sequence, EntityPrefix(table_id_, entity_));
+  if (!View(it->key()).starts_with(prefix)) return Status::Ok();
+  const std::optional<BucketKey> found = ParseHeaderKey(View(it->key()));
+  if (!found) {
+    return Status::Corruption(WhereIs(family, rotation->sequence) +
+                              ": a segment header key does not parse");
+  }
+  rotation->start_s = found->start_s;
+  return Status::Ok();
+}
+
+// --- SegmentWalker
+
+SegmentWalker::SegmentWalker(std::shared_ptr<const SpillView> view, std::string_view from) {
+  for (const auto& family : view->families) {
+    for (const SequenceInterval& interval : family->record.committed) {
+      for (uint64_t r = interval.first; r < interval.first + interval.length; ++r) {
+        auto lane = std::make_unique<Lane>();
+        lane->family = family;
+        lane->rotation = r;
+        lane->end = HeadersEnd(r);
+        lane->iterator = NewIterator(*family, false);
+        lane->iterator->Seek(HeaderKeyFrom(r, from));
+        if (!lane->iterator->status().ok()) {
+          status_ = ToStatus(lane->iterator->status(), "reading segment headers");
+          return;
+        }
+        if (!lane->iterator->Valid() || lane->iterator->key().compare(lane->end) >= 0) continue;
+        heap_.push_back(lane.get());
+        lanes_.push_back(std::move(lane));
+      }
     }
-    least->Next();
+  }
+  std::make_heap(heap_.begin(), heap_.end(), Later);
+}
+
+SegmentWalker::~SegmentWalker() = default;
+
+// Equal buckets come in the order of their rotations.
+bool SegmentWalker::Later(const Lane* a, const Lane* b) {
+  const int order = BucketBytes(a->iterator->key()).compare(BucketBytes(b->iterator->key()));
+  return order != 0 ? order > 0 : a->rotation > b->rotation;
+}
+
+Result<std::optional<SegmentWalker::Item>> SegmentWalker::Next() {
+  CISTERN_RETURN_IF_ERROR(status_);
+  if (heap_.empty()) return std::optional<Item>();
+  std::pop_heap(heap_.begin(), heap_.end(), Later);
+  Lane* lane = heap_.back();
+  const std::optional<BucketKey> bucket = ParseHeaderKey(View(lane->iterator->key()));
+  if (!bucket) {
+    return Status::Corruption(WhereIs(*lane->family, lane->rotation) +
+                              ": a segment header key does not parse");
+  }
+  CISTERN_ASSIGN_OR_RETURN(SegmentRef ref,
+                           MakeRef(lane->family, lane->rotation, View(lane->iterator->value())));
+  lane->iterator->Next();
+  if (!lane->iterator->status().ok()) {
+    return ToStatus(lane->iterator->status(), "reading segment headers");
+  }
+  if (lane->iterator->Valid() && lane->iterator->key().compare(lane->end) < 0) {
+    std::push_heap(heap_.begin(), heap_.end(), Later);
+  } else {
+    lane->iterator.reset();
+    heap_.pop_back();
+  }
+  return std::optional<Item>(Item{*bucket, std::move(ref)});
+}
+
+Status VisitSegments(std::shared_ptr<const SpillView> view, std::string_view from,
+                     const SegmentVisitor& visit) {
+  SegmentWalker walker(std::move(view), from);
+  while (true) {
+    CISTERN_ASSIGN_OR_RETURN(auto item, walker.Next());
+    if (!item) return Status::Ok();
+    CISTERN_ASSIGN_OR_RETURN(const bool go_on, visit(item->bucket, std::move(item->segment)));
+    if (!go_on) return Status::Ok();
   }
 }
 

@@ -22,23 +22,72 @@ struct SegmentRef {
   SegmentHeader header;
 };
 
-// Every segment of the bucket, oldest family first.
+// Every segment of the bucket, oldest rotation of the oldest family first.
 [[nodiscard]] Result<std::vector<SegmentRef>> ListSegments(const SpillView& view,
                                                            const BucketKey& bucket);
-
-// Start of the entity's first bucket at or after `at_s`, or last at or before it.
-[[nodiscard]] Result<std::optional<int64_t>> NextSpilledBucket(const SpillView& view,
-                                                               uint32_t table_id,
-                                                               std::string_view entity,
-                                                               int64_t at_s, bool descending);
 
 // One page's bytes. kCorruption names the segment and the page.
 [[nodiscard]] Result<std::string> ReadPage(const SegmentRef& segment, uint32_t page);
 
-// Visits the segments that count, in bucket key order over all families, until the
-// visitor returns false. `from` (bucket key bytes) is where to begin.
+// Finds the buckets of one entity, in order of time. Remembers where each rotation
+// stands, so that going through all buckets seeks once for each segment. One thread.
+class BucketFrontier {
+ public:
+  BucketFrontier(std::shared_ptr<const SpillView> view, uint32_t table_id, std::string_view entity,
+                 bool descending);
+  ~BucketFrontier();
+  [[nodiscard]] const SpillView* view() const { return view_.get(); }
+  // Start of the first bucket at or after `at_s`, descending: of the last at or before
+  // it. `at_s` must not go back.
+  [[nodiscard]] Result<std::optional<int64_t>> Next(int64_t at_s);
+
+ private:
+  struct Rotation {
+    size_t family = 0;
+    uint64_t sequence = 0;
+    bool sought = false;
+    std::optional<int64_t> start_s;  // of its next bucket; none: no more
+  };
+  [[nodiscard]] Status Seek(Rotation* rotation, int64_t at_s);
+
+  const std::shared_ptr<const SpillView> view_;
+  const uint32_t table_id_;
+  const std::string entity_;
+  const bool descending_;
+  std::vector<std::unique_ptr<rocksdb::Iterator>> iterators_;  // by family
+  std::vector<Rotation> rotations_;
+};
+
+// Walks over every segment that counts, in bucket key order over all rotations. Holds an
+// iterator for each rotation. One thread.
+class SegmentWalker {
+ public:
+  // Begins at the first bucket whose key bytes are >= `from`.
+  SegmentWalker(std::shared_ptr<const SpillView> view, std::string_view from);
+  ~SegmentWalker();
+  // The next segment and its bucket; nothing at the end.
+  struct Item {
+    BucketKey bucket;
+    SegmentRef segment;
+  };
+  [[nodiscard]] Result<std::optional<Item>> Next();
+
+ private:
+  struct Lane {
+    std::shared_ptr<const SpillFamily> family;
+    uint64_t rotation = 0;
+    std::string end;
+    std::unique_ptr<rocksdb::Iterator> iterator;
+  };
+  [[nodiscard]] static bool Later(const Lane* a, const Lane* b);
+  std::vector<std::unique_ptr<Lane>> lanes_;
+  std::vector<Lane*> heap_;  // least bucket key first
+  Status status_;
+};
+
+// Visits what a SegmentWalker over the view finds, until the visitor returns false.
 using SegmentVisitor = std::function<Result<bool>(const BucketKey&, SegmentRef)>;
-[[nodiscard]] Status VisitSegments(const SpillView& view, std::string_view from,
+[[nodiscard]] Status VisitSegments(std::shared_ptr<const SpillView> view, std::string_view from,
                                    const SegmentVisitor& visit);
 
 }  // namespace cistern

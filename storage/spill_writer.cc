@@ -4,6 +4,7 @@
 
 #include "cistern/limits.h"
 #include "lib/base/check.h"
+#include "lib/base/coding.h"
 #include "lib/base/crash_point.h"
 #include "lib/row/row_order.h"
 #include "storage/rocksdb_status.h"
@@ -59,8 +60,10 @@ Status SpillWriter::AddPage(const VersionColumns& rows, size_t begin, size_t end
 
 Status SpillWriter::End(std::vector<RangeDelete> deletes) {
   header_.deletes = std::move(deletes);
-  const std::string bytes = EncodeSegmentHeader(header_);
-  batch_.Put(family_->handle(), HeaderKey(bucket_, segment_id_), bytes);
+  std::string bytes;
+  PutVarint(&bytes, segment_id_ & kSegmentIndexMask);
+  bytes += EncodeSegmentHeader(header_);
+  batch_.Put(family_->handle(), HeaderKey(rotation_, bucket_), bytes);
   byte_count_ += bytes.size();
   version_count_ += header_.row_count + header_.deletes.size();
   schema_ = nullptr;

@@ -22,9 +22,9 @@ namespace cistern {
 // One step of the life of segments: what the batch that makes it true contains.
 struct SpillCommit {
   uint64_t family_id = 0;
-  FamilyPtr family;            // of family_id
-  uint64_t rotation = 0;       // sequence of the pages that begin to count
-  uint64_t version_count = 0;  // in those pages
+  FamilyPtr family;                 // of family_id
+  std::vector<uint64_t> rotations;  // sequences of the pages that begin to count
+  uint64_t version_count = 0;       // in those pages
   uint64_t byte_count = 0;
   std::optional<uint64_t> superseded_family;  // its segments stop counting
   StateRecord state;                          // as of this commit

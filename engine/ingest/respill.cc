@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <utility>
 
 #include "lib/base/check.h"
 #include "lib/row/row_order.h"
@@ -9,8 +10,8 @@
 namespace cistern {
 
 namespace {
-constexpr size_t kStepRows = 4096;
-constexpr size_t kWriteRows = 1024;
+constexpr size_t kStepRows = 1024;
+constexpr size_t kPartBytes = 256 * 1024;  // encoded
 constexpr uint64_t kHeadroomBytes = 4 << 20;
 
 void AppendVersion(const VersionRef& from, VersionColumns* to) {
@@ -28,11 +29,7 @@ void AppendVersion(const VersionRef& from, VersionColumns* to) {
 Result<bool> Respill::Step(bool may_begin) {
   switch (phase_) {
     case Phase::kIdle: return may_begin ? Begin() : Result<bool>(false);
-    case Phase::kMerge: CISTERN_RETURN_IF_ERROR(MergeSome()); return true;
-    case Phase::kFlush:
-      CISTERN_RETURN_IF_ERROR(writer_->Flush());
-      phase_ = Phase::kCommit;
-      return true;
+    case Phase::kWrite: CISTERN_RETURN_IF_ERROR(WritePart()); return true;
     case Phase::kCommit:
       CISTERN_RETURN_IF_ERROR(Commit());
       phase_ = Phase::kDrop;
@@ -60,62 +57,88 @@ Result<bool> Respill::Begin() {
   source_ = std::move(source);
   target_id_ = view->families.back()->id;
   target_ = view->families.back()->family;
-  CISTERN_ASSIGN_OR_RETURN(rotation_, store_->NextSequence());
-  writer_.emplace(target_, rotation_);
-  next_key_.clear();
-  versions_read_ = 0;
-  phase_ = Phase::kMerge;
+  walker_.emplace(source_, "");
+  CISTERN_ASSIGN_OR_RETURN(ahead_, walker_->Next());
+  rotations_.clear();
+  version_count_ = byte_count_ = versions_read_ = 0;
+  phase_ = Phase::kWrite;
   return true;
 }
 
-Status Respill::MergeSome() {
-  if (merge_) return MergeRows();
-  CISTERN_ASSIGN_OR_RETURN(const bool more, NextBucket());
-  if (!more) phase_ = Phase::kFlush;
+// Merges buckets until enough is written, and flushes it under a sequence of its own.
+Status Respill::WritePart() {
+  CISTERN_ASSIGN_OR_RETURN(const uint64_t rotation, store_->NextSequence());
+  writer_.emplace(target_, rotation);
+  if (merge_) BeginSegment();
+  while (writer_->byte_count() < kPartBytes) {
+    if (!merge_) {
+      CISTERN_ASSIGN_OR_RETURN(const bool more, NextBucket());
+      if (!more) {
+        phase_ = Phase::kCommit;
+        break;
+      }
+    }
+    CISTERN_RETURN_IF_ERROR(MergeRows());
+  }
+  if (merge_) CISTERN_RETURN_IF_ERROR(EndSegment());
+  CISTERN_RETURN_IF_ERROR(writer_->Flush());
+  rotations_.push_back(rotation);
+  version_count_ += writer_->version_count();
+  byte_count_ += writer_->byte_count();
+  writer_.reset();
   return Status::Ok();
+}
+
+void Respill::BeginSegment() {
+  writer_->Begin(bucket_, table_->schema.get(), schema_version_, journal_first_, journal_last_);
+}
+
+Status Respill::EndSegment() {
+  return writer_->End(std::exchange(deletes_, {}));
 }
 
 // Gathers the next bucket's segments of the source family; false at its end.
 Result<bool> Respill::NextBucket() {
-  std::optional<BucketKey> bucket;
+  if (!ahead_) {
+    walker_.reset();
+    return false;
+  }
+  const BucketKey bucket = ahead_->bucket;
   std::vector<SegmentRef> segments;
-  CISTERN_RETURN_IF_ERROR(VisitSegments(
-      *source_, next_key_, [&](const BucketKey& key, SegmentRef segment) -> Result<bool> {
-        if (bucket && key != *bucket) return false;
-        bucket = key;
-        segments.push_back(std::move(segment));
-        return true;
-      }));
-  if (!bucket) return false;
-  next_key_ = EncodeBucketKey(*bucket) + '\xff';
-  next_key_.append(8, '\xff');  // behind every segment of the bucket
-  CISTERN_RETURN_IF_ERROR(OpenBucket(*bucket, std::move(segments)));
+  while (ahead_ && ahead_->bucket == bucket) {
+    segments.push_back(std::move(ahead_->segment));
+    CISTERN_ASSIGN_OR_RETURN(ahead_, walker_->Next());
+  }
+  CISTERN_RETURN_IF_ERROR(OpenBucket(bucket, std::move(segments)));
   return true;
 }
 
 Status Respill::OpenBucket(const BucketKey& bucket, std::vector<SegmentRef> segments) {
+  bucket_ = bucket;
   table_ = tables_->FindById(bucket.table_id);
   if (!table_) return Status::Corruption("a segment names an unknown table");
   bases_ = boots_->bases();
   merge_.emplace(*table_->schema, false);
   deletes_.clear();
-  uint64_t first = UINT64_MAX;
-  uint64_t last = 0;
-  uint32_t schema_version = 0;
+  journal_first_ = UINT64_MAX;
+  journal_last_ = 0;
+  schema_version_ = 0;
   for (SegmentRef& s : segments) {
-    first = std::min(first, s.header.journal_first);
-    last = std::max(last, s.header.journal_last);
-    schema_version = std::max(schema_version, s.header.schema_version);
+    journal_first_ = std::min(journal_first_, s.header.journal_first);
+    journal_last_ = std::max(journal_last_, s.header.journal_last);
+    schema_version_ = std::max(schema_version_, s.header.schema_version);
     versions_read_ += s.header.row_count + s.header.deletes.size();
     deletes_.insert(deletes_.end(), s.header.deletes.begin(), s.header.deletes.end());
     merge_->Add(std::make_unique<SegmentSource>(*table_->schema, std::move(s), TimeSpan{}, nullptr,
                                                 *bases_));
   }
   ResolveBoots(*bases_, nullptr, deletes_);
-  writer_->Begin(bucket, table_->schema.get(), schema_version, first, last);
+  covering_ = deletes_;
+  BeginSegment();
   return Status::Ok();
 }
 
+// Merges up to kStepRows keys of the bucket; at its end its segment ends too.
 Status Respill::MergeRows() {
   VersionColumns rows = VersionColumns::For(*table_->schema);
   std::vector<bool> keep;
@@ -124,17 +147,13 @@ Status Respill::MergeRows() {
     if (!more) {
       CISTERN_RETURN_IF_ERROR(writer_->AddRows(rows));
       merge_.reset();
-      return writer_->End(deletes_);
+      return EndSegment();
     }
     const std::span<const VersionRef> versions = merge_->versions();
     const int64_t time = EventTime(*table_->schema, *versions[0].rows, versions[0].index);
-    KeepUnshadowed(*table_->schema, versions, DeletedUpTo(deletes_, time), &keep);
+    KeepUnshadowed(*table_->schema, versions, DeletedUpTo(covering_, time), &keep);
     for (size_t i = 0; i < versions.size(); ++i) {
       if (keep[i]) AppendVersion(versions[i], &rows);
-    }
-    if (rows.row_count >= kWriteRows) {
-      CISTERN_RETURN_IF_ERROR(writer_->AddRows(rows));
-      rows = VersionColumns::For(*table_->schema);
     }
   }
   return writer_->AddRows(rows);
@@ -144,16 +163,15 @@ Status Respill::Commit() {
   SpillCommit commit;
   commit.family_id = target_id_;
   commit.family = target_;
-  commit.rotation = rotation_;
-  commit.version_count = writer_->version_count();
-  commit.byte_count = writer_->byte_count();
+  commit.rotations = rotations_;
+  commit.version_count = version_count_;
+  commit.byte_count = byte_count_;
   commit.superseded_family = source_->families.front()->id;
   commit.state = store_->state();
-  CISTERN_CHECK(versions_read_ >= writer_->version_count());
-  commit.state.versions_superseded += versions_read_ - writer_->version_count();
+  CISTERN_CHECK(versions_read_ >= version_count_);
+  commit.state.versions_superseded += versions_read_ - version_count_;
   CISTERN_ASSIGN_OR_RETURN(auto view, store_->CommitSpill(commit));
-  bytes_written_ += writer_->byte_count();
-  writer_.reset();
+  bytes_written_ += byte_count_;
   target_.reset();
   const std::unique_lock lock(heads_->mutex);
   store_->spills().Publish(std::move(view));

@@ -29,18 +29,21 @@ class Respill {
   Respill(Store* store, HeadSet* heads, TableSet* tables, BootTable* boots, SpillLimits limits)
       : store_(store), heads_(heads), tables_(tables), boots_(boots), limits_(limits) {}
 
-  // Does one bounded step. False when nothing is due. `may_begin`: provisional rows must
-  // not be rewritten before their boot is resolved.
+  // Does one bounded step: a part of the family, flushed as an SST of its own. False when
+  // nothing is due. Not while a rotation writes: two sequences in one SST would overlap
+  // others. `may_begin`: provisional rows must not be rewritten before their boot is resolved.
   [[nodiscard]] Result<bool> Step(bool may_begin);
 
   [[nodiscard]] uint64_t bytes_written() const { return bytes_written_.load(); }
 
  private:
-  enum class Phase : uint8_t { kIdle, kMerge, kFlush, kCommit, kDrop };
+  enum class Phase : uint8_t { kIdle, kWrite, kCommit, kDrop };
   [[nodiscard]] Result<bool> Begin();
-  [[nodiscard]] Status MergeSome();
-  [[nodiscard]] Status OpenBucket(const BucketKey& bucket, std::vector<SegmentRef> segments);
+  [[nodiscard]] Status WritePart();
   [[nodiscard]] Result<bool> NextBucket();
+  [[nodiscard]] Status OpenBucket(const BucketKey& bucket, std::vector<SegmentRef> segments);
+  void BeginSegment();
+  [[nodiscard]] Status EndSegment();
   [[nodiscard]] Status MergeRows();
   [[nodiscard]] Status Commit();
 
@@ -54,16 +57,26 @@ class Respill {
   std::shared_ptr<const SpillView> source_;  // one family
   uint64_t target_id_ = 0;
   FamilyPtr target_;
-  uint64_t rotation_ = 0;
-  std::optional<SpillWriter> writer_;
-  std::string next_key_;  // bucket key bytes to go on from
+  std::optional<SegmentWalker> walker_;
+  std::optional<SegmentWalker::Item> ahead_;  // first segment of the next bucket
   uint64_t versions_read_ = 0;
 
-  // The bucket being merged.
+  // What the parts hold that are flushed and not yet committed.
+  std::vector<uint64_t> rotations_;
+  uint64_t version_count_ = 0;
+  uint64_t byte_count_ = 0;
+  std::optional<SpillWriter> writer_;  // of the part being written
+
+  // The bucket being merged; it may go on in the next part as another segment.
+  BucketKey bucket_;
   TablePtr table_;
+  uint32_t schema_version_ = 0;
+  uint64_t journal_first_ = 0;
+  uint64_t journal_last_ = 0;
   std::shared_ptr<const BootBases> bases_;
   std::optional<VersionMerge> merge_;
-  std::vector<RangeDelete> deletes_;
+  std::vector<RangeDelete> deletes_;   // not yet written
+  std::vector<RangeDelete> covering_;  // all of the bucket
 
   std::atomic<uint64_t> bytes_written_{0};
 };

@@ -121,7 +121,7 @@ Result<std::shared_ptr<const SpillView>> Rotation::Commit(const FrozenState& fro
   SpillCommit commit;
   commit.family_id = family_id_;
   commit.family = family_;
-  commit.rotation = rotation_;
+  commit.rotations = {rotation_};
   commit.version_count = writer_->version_count();
   commit.byte_count = writer_->byte_count();
   commit.state = store_->state();

@@ -69,7 +69,7 @@ Status VisitBuckets(const QueryContext& context,
     if (go_on && !at_end) go_on = visit(current);
   };
   CISTERN_RETURN_IF_ERROR(
-      VisitSegments(*view, "", [&](const BucketKey& key, SegmentRef segment) -> Result<bool> {
+      VisitSegments(view, "", [&](const BucketKey& key, SegmentRef segment) -> Result<bool> {
         std::string encoded = EncodeBucketKey(key);
         if (encoded != current_key) {
           if (!current_key.empty()) give_out(false);

@@ -152,7 +152,7 @@ Status ScanCursor::TopUp() {
 }
 
 // The entity's next bucket in scan direction, from head and segments.
-Result<std::optional<int64_t>> ScanCursor::FindBucket(int64_t at_s) const {
+Result<std::optional<int64_t>> ScanCursor::FindBucket(int64_t at_s) {
   const bool down = shape_.span.descending;
   std::optional<int64_t> best;
   std::shared_ptr<const SpillView> view;
@@ -167,8 +167,10 @@ Result<std::optional<int64_t>> ScanCursor::FindBucket(int64_t at_s) const {
       if (found && (!best || (down ? *found > *best : *found < *best))) best = found;
     }
   }
-  CISTERN_ASSIGN_OR_RETURN(const std::optional<int64_t> spilled,
-                           NextSpilledBucket(*view, shape_.table->id, entity_, at_s, down));
+  if (!frontier_ || frontier_->view() != view.get()) {
+    frontier_.emplace(std::move(view), shape_.table->id, entity_, down);
+  }
+  CISTERN_ASSIGN_OR_RETURN(const std::optional<int64_t> spilled, frontier_->Next(at_s));
   if (spilled && (!best || (down ? *spilled > *best : *spilled < *best))) best = spilled;
   return best;
 }

@@ -15,6 +15,7 @@
 #include "engine/query/bucket_group.h"
 #include "engine/query/scan_token.h"
 #include "lib/cql/wire_value.h"
+#include "storage/spill_reader.h"
 
 namespace cistern {
 
@@ -41,7 +42,7 @@ class ScanCursor final : public Cursor {
 
  private:
   [[nodiscard]] Status TopUp();
-  [[nodiscard]] Result<std::optional<int64_t>> FindBucket(int64_t at_s) const;
+  [[nodiscard]] Result<std::optional<int64_t>> FindBucket(int64_t at_s);
   [[nodiscard]] Result<bool> NextRows(GroupRows* rows, int64_t* start_s);
   void Emit(GroupRows rows, int64_t start_s, ResultBatch* batch) const;
   void NotePosition(const GroupRows& rows, int64_t start_s);
@@ -60,6 +61,7 @@ class ScanCursor final : public Cursor {
   int64_t next_at_s_ = 0;  // where to look for the next bucket
   int64_t last_at_s_ = 0;  // start of the last bucket that can hold rows of the span
   bool all_listed_ = false;
+  std::optional<BucketFrontier> frontier_;  // over the newest view that was seen
   std::optional<GroupPosition> resume_;
   int64_t resume_start_s_ = 0;
   std::deque<std::unique_ptr<BucketGroup>> groups_;  // front is being read

@@ -31,7 +31,7 @@ class Verifier {
       view = context_.store->spills().view();
     }
     CISTERN_RETURN_IF_ERROR(
-        VisitSegments(*view, "", [this](const BucketKey& key, SegmentRef segment) -> Result<bool> {
+        VisitSegments(view, "", [this](const BucketKey& key, SegmentRef segment) -> Result<bool> {
           CheckSegment(key, segment);
           return true;
         }));
