@@ -135,6 +135,7 @@ class PowerLossFileSystem : public rocksdb::FileSystemWrapper {
   rocksdb::IOStatus Spill(Inode* inode, size_t bytes);
   size_t RandomBelow(size_t bound);
   [[nodiscard]] bool HoldsEntries() const { return !plan_.shadow_directory.empty(); }
+  [[nodiscard]] static std::string ParentOf(const std::string& path);
   [[nodiscard]] std::optional<std::string> RealPath(const std::string& path) const;
   [[nodiscard]] bool Exists(const std::string& path);
   void ApplyEntry(const EntryOp& op);
