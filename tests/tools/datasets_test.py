@@ -21,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 from fractions import Fraction
@@ -331,9 +332,12 @@ class Checker:
         """Ascending by event time; within it, further clustering columns in their order."""
         return sorted(self.expected[entity])
 
-    def check_entity(self, entity):
+    def scan_both_ways(self, entity):
+        return tuple(self.scan(entity, "--format", "csv", *direction).stdout.decode()
+                     for direction in ((), ("--desc",)))
+
+    def check_entity(self, entity, output, descending):
         d = self.dataset
-        output = self.scan(entity, "--format", "csv").stdout.decode()
         table = csv.reader(io.StringIO(output, newline=""))
         header = next(table)
         assert set(header) - {"split"} == set(d.columns) | {d.bucket}, header
@@ -355,13 +359,9 @@ class Checker:
                 assert got == cells.get(column), \
                     f"{entity} {key} {column}: {text!r}, expected {cells.get(column)!r}"
         self.compared += len(rows)
-        self.check_descending(entity, output)
-        return rows, header
-
-    def check_descending(self, entity, ascending):
-        descending = self.scan(entity, "--format", "csv", "--desc").stdout.decode()
-        lines = ascending.splitlines(keepends=True)
+        lines = output.splitlines(keepends=True)
         assert descending.splitlines(keepends=True) == lines[:1] + lines[:0:-1], entity
+        return rows, header
 
     def check_json(self, entity, rows, header):
         """The same rows as JSON lines, cell for cell."""
@@ -476,12 +476,14 @@ def test(name):
 
         entities = sorted(checker.expected)
         sample = checker.random.sample(entities, min(4, len(entities)))
-        for entity in entities:
-            rows, header = checker.check_entity(entity)
-            if entity in sample:
-                checker.check_json(entity, rows, header)
-                checker.check_ranges(entity)
-                checker.check_pages(entity)
+        with ThreadPoolExecutor(4) as pool:  # each scan is a process that waits for its store
+            scans = pool.map(checker.scan_both_ways, entities)
+            for entity, (ascending, descending) in zip(entities, scans, strict=True):
+                rows, header = checker.check_entity(entity, ascending, descending)
+                if entity in sample:
+                    checker.check_json(entity, rows, header)
+                    checker.check_ranges(entity)
+                    checker.check_pages(entity)
         assert checker.compared == sum(len(r) for r in checker.expected.values())
         buckets = checker.check_buckets()
         run("verify", "--store", store)
