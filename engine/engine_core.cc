@@ -85,7 +85,6 @@ Status EngineCore::Recover() {
     return rotation_->SpillWhole(*heads_.active, state);
   };
   CISTERN_RETURN_IF_ERROR(committer_->Replay(overflow, &recovery_));
-  if (config_.options.read_only) return Status::Ok();
   const uint64_t acknowledged = store_->beacon_sequence();
   const uint64_t recovered = committer_->last_sequence();
   if (acknowledged > recovered) {
@@ -96,8 +95,9 @@ Status EngineCore::Recover() {
     recovery_.notes.push_back("journal records " + std::to_string(recovered + 1) + " to " +
                               std::to_string(acknowledged) +
                               " were acknowledged and are missing from the log");
-    committer_->SkipSequencesTo(acknowledged);
+    if (!config_.options.read_only) committer_->SkipSequencesTo(acknowledged);
   }
+  if (config_.options.read_only) return Status::Ok();
   // A journal family to write and the next one. Without room the store still opens for
   // reading, and writing begins when there is some.
   return maintenance_->PrepareJournals();
