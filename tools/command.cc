@@ -43,6 +43,11 @@ Result<std::unique_ptr<Engine>> OpenStore(const std::string& directory, Access a
   options.create_if_missing = access == Access::kCreate;
   options.read_only = access == Access::kRead;
   Result<std::unique_ptr<Engine>> engine = Engine::Open(directory, options);
+  if (access == Access::kRead && engine.status().code() == StatusCode::kOutOfMemory) {
+    // After a crash the journal may hold two heads. A reader cannot rotate the first away.
+    options.memory_budget_bytes *= 4;
+    engine = Engine::Open(directory, options);
+  }
   if (!engine.ok()) {
     const Status& s = engine.status();
     return Status(s.code(), fmt::format("cannot open the store {}: {}", directory, s.message()));
