@@ -75,6 +75,11 @@ def main():
         run(*COMPILER, *SANITIZE, unit, '-o', folder / 'embed_static',
             next(installed.rglob('libcistern.a')), *private)
 
+        if not SANITIZE:
+            # A C program's linker knows no C++ runtime: pkg-config must name it.
+            run('cc', unit, '-o', folder / 'embed_c_linker',
+                next(installed.rglob('libcistern.a')), *private)
+
         env['LD_LIBRARY_PATH'] = str(shared.parent)
         outputs = {}
         for kind in ('shared', 'static'):
