@@ -59,6 +59,10 @@ Status SpillWriter::AddPage(const VersionColumns& rows, size_t begin, size_t end
 }
 
 Status SpillWriter::End(std::vector<RangeDelete> deletes) {
+  if (deletes.size() > limits::kBucketRangeDeletesMax) {
+    return Status::TooLarge("a segment would have more than " +
+                            std::to_string(limits::kBucketRangeDeletesMax) + " range deletes");
+  }
   header_.deletes = std::move(deletes);
   std::string bytes;
   PutVarint(&bytes, segment_id_ & kSegmentIndexMask);

@@ -26,7 +26,8 @@ class SpillWriter {
   SpillWriter(FamilyPtr family, uint64_t rotation)
       : family_(std::move(family)), rotation_(rotation) {}
 
-  // --- one segment: Begin, AddRows in row order any number of times, End
+  // --- one segment: Begin, AddRows in row order any number of times, End. kTooLarge beyond
+  // the pages or deletes that a header takes
   void Begin(const BucketKey& bucket, const TableSchema* schema, uint32_t schema_version,
              uint64_t journal_first, uint64_t journal_last);
   // Rows must follow the last ones in row order; they are cut into pages here.

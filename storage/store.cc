@@ -13,6 +13,7 @@ namespace cistern {
 
 namespace {
 constexpr uint64_t kSequencesReservedAtOnce = 1024;
+constexpr uint64_t kDropHeadroomBytes = 512 * 1024;  // records of dropped families
 }  // namespace
 
 Result<std::unique_ptr<Store>> Store::Open(const StoreConfig& config, RecoveryReport* report) {
@@ -92,7 +93,7 @@ Status Store::LoadFamilies(bool read_only) {
     if (record != spill_records_.end() && !record->second.superseded) {
       view->families.push_back(std::make_shared<const SpillFamily>(
           SpillFamily{*number, std::move(family), record->second}));
-    } else if (!read_only) {
+    } else if (!read_only && CheckDevice(kDropHeadroomBytes).ok()) {
       CISTERN_RETURN_IF_ERROR(DropSpill(*number, family));
     }
   }
@@ -131,12 +132,6 @@ Status Store::PutBoot(uint32_t boot, const BootRecord& record) {
   return PutMeta(BootKey(boot), EncodeBoot(record), true);
 }
 
-Status Store::PutTrustedTime(int64_t trusted_us) {
-  const std::lock_guard lock(state_mutex_);
-  state_.trusted_us = trusted_us;
-  return PutMeta(std::string(kStateKey), EncodeState(state_), false);
-}
-
 Result<uint64_t> Store::NextSequence() {
   const std::lock_guard lock(state_mutex_);
   if (next_sequence_ >= state_.sequence_reserved) {
@@ -154,9 +149,14 @@ Status Store::CheckHeadroom(uint64_t bytes) const {
     return Status::NoSpace("the disk budget leaves no room for " + std::to_string(bytes) +
                            " bytes: raise disk_budget_bytes or delete data");
   }
+  return CheckDevice(bytes);
+}
+
+Status Store::CheckDevice(uint64_t bytes) const {
+  StoreFileSystem& fs = *db_->opened().fs;
   uint64_t free_bytes = 0;
   const rocksdb::IOStatus s =
-      db_->opened().fs->GetFreeSpace(fs.directory(), rocksdb::IOOptions(), &free_bytes, nullptr);
+      fs.GetFreeSpace(fs.directory(), rocksdb::IOOptions(), &free_bytes, nullptr);
   if (s.ok() && free_bytes < bytes) {
     return Status::NoSpace("the file system of " + fs.directory() + " has " +
                            std::to_string(free_bytes) + " bytes free, " + std::to_string(bytes) +
@@ -213,6 +213,9 @@ Result<std::shared_ptr<const SpillView>> Store::CommitSpill(const SpillCommit& c
   }
   next->families.push_back(std::make_shared<const SpillFamily>(
       SpillFamily{commit.family_id, commit.family, std::move(record)}));
+  // A rewrite may commit to a family that has meanwhile stopped to be the newest.
+  std::sort(next->families.begin(), next->families.end(),
+            [](const auto& a, const auto& b) { return a->id < b->id; });
   return std::shared_ptr<const SpillView>(std::move(next));
 }
 
@@ -232,6 +235,24 @@ Status Store::FlushMeta() {
   const rocksdb::Status s = db_->db()->Flush(rocksdb::FlushOptions(), meta_->handle());
   CrashPoint("meta:after_flush");
   return s.ok() ? Status::Ok() : ToStatus(s, "flushing meta");
+}
+
+uint64_t Store::MetaMemtableBytes() const {
+  uint64_t bytes = 0;
+  const bool known = db_->db()->GetIntProperty(
+      meta_->handle(), rocksdb::DB::Properties::kCurSizeActiveMemTable, &bytes);
+  return known ? bytes : 0;
+}
+
+bool Store::ballast_held() const {
+  return db_->opened().ballast == nullptr || db_->opened().ballast->held();
+}
+
+Status Store::HoldBallast() {
+  if (ballast_held()) return Status::Ok();
+  Ballast& ballast = *db_->opened().ballast;
+  CISTERN_RETURN_IF_ERROR(CheckHeadroom(2 * ballast.bytes()));
+  return ballast.TryHold();
 }
 
 void Store::AddMetrics(Metrics* metrics) const {

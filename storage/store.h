@@ -49,16 +49,16 @@ class Store {
   // Synced writes of single records.
   [[nodiscard]] Status PutTable(uint32_t table_id, const TableRecord& record);
   [[nodiscard]] Status PutBoot(uint32_t boot, const BootRecord& record);
-  // Remembers the newest believed wall time, unsynced: losing it costs nothing but a
-  // lower clock floor.
-  [[nodiscard]] Status PutTrustedTime(int64_t trusted_us);
 
   // A number above every one given before, also after a crash: for rotations and families.
   [[nodiscard]] Result<uint64_t> NextSequence();
 
   // kNoSpace unless the device has room for operations that write the MANIFEST: they
   // must not fail half way (reliability.md 0.3).
+  // Counts the disk budget too.
   [[nodiscard]] Status CheckHeadroom(uint64_t bytes) const;
+  // The same for what makes room: the budget does not stand in its way.
+  [[nodiscard]] Status CheckDevice(uint64_t bytes) const;
   [[nodiscard]] Result<FamilyPtr> CreateSpill(uint64_t family_id);
   // Writes the batch, synced. On success the new view is returned but not yet
   // published: the caller does that together with its head.
@@ -67,6 +67,13 @@ class Store {
   [[nodiscard]] Status DropSpill(uint64_t family_id, const FamilyPtr& family);
   // Flushes meta, or one unflushed record would pin every log file.
   [[nodiscard]] Status FlushMeta();
+  // Bytes that the next flush of meta would write.
+  [[nodiscard]] uint64_t MetaMemtableBytes() const;
+
+  // The space held back for opening on a full disk (storage/ballast.h). kNoSpace, and
+  // nothing is held, unless there is plenty.
+  [[nodiscard]] bool ballast_held() const;
+  [[nodiscard]] Status HoldBallast();
 
   // The highest journal sequence remembered as acknowledged, beside the database.
   [[nodiscard]] uint64_t beacon_sequence() const { return db_->opened().beacon->sequence(); }
