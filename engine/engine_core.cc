@@ -84,18 +84,20 @@ Status EngineCore::Recover() {
     }
     return rotation_->SpillWhole(*heads_.active, state);
   };
-  CISTERN_RETURN_IF_ERROR(committer_->Replay(overflow, &recovery_));
+  CISTERN_RETURN_IF_ERROR(committer_->Replay(overflow, config_.options.read_only, &recovery_));
   const uint64_t acknowledged = store_->beacon_sequence();
   const uint64_t recovered = committer_->last_sequence();
   if (acknowledged > recovered) {
     recovery_.clean = false;
+    if (!recovery_.recovered_with_loss) recovery_.lost_sequence_first = recovered + 1;
     recovery_.recovered_with_loss = true;
-    recovery_.lost_sequence_first = recovered + 1;
     recovery_.lost_sequence_last = acknowledged;
     recovery_.notes.push_back("journal records " + std::to_string(recovered + 1) + " to " +
                               std::to_string(acknowledged) +
                               " were acknowledged and are missing from the log");
-    if (!config_.options.read_only) committer_->SkipSequencesTo(acknowledged);
+    if (!config_.options.read_only) {
+      CISTERN_RETURN_IF_ERROR(committer_->GiveUpTo(acknowledged, overflow, &recovery_));
+    }
   }
   if (config_.options.read_only) return Status::Ok();
   // A journal family to write and the next one. Without room the store still opens for

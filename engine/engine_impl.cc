@@ -206,6 +206,8 @@ Result<WriteResult> EngineImpl::Delete(const TablePtr& table, const EntityKey& e
         "the entity key is empty or too long: make it with "
         "EntityFromText");
   }
+  // The journal must be able to read it back.
+  CISTERN_RETURN_IF_ERROR(ParseEntityKey(*table->schema, entity.bytes).status());
   if (deletes.empty()) return WriteResult{};
   WriteUnit unit;
   unit.table = table;

@@ -1,5 +1,10 @@
 #include "engine/maintenance.h"
 
+#include <mutex>
+#include <shared_mutex>
+
+#include "storage/rocksdb_options.h"
+
 namespace cistern {
 
 namespace {
@@ -33,13 +38,14 @@ Status Maintenance::Watch(const Status& status) {
 
 Result<bool> Maintenance::Step() {
   for (const auto step :
-       {&Maintenance::StepJournal, &Maintenance::StepRotation, &Maintenance::StepSync}) {
+       {&Maintenance::StepJournal, &Maintenance::StepRotation, &Maintenance::StepSync,
+        &Maintenance::StepMeta, &Maintenance::StepBallast}) {
     CISTERN_ASSIGN_OR_RETURN(const bool did, (this->*step)());
     if (did) return true;
   }
   if (committer_->CommitQueued()) return true;
   if (!rotation_->idle()) return false;
-  const Result<bool> did = respill_->Step(clock_->trusted());
+  const Result<bool> did = respill_->Step(clock_->settled());
   if (!did.ok()) return Watch(did.status());
   return *did;
 }
@@ -64,8 +70,9 @@ Result<bool> Maintenance::StepRotation() {
     const bool due = store_->journal().active_count() > kActiveFamiliesMax ||
                      (limits_.head_age_us > 0 && committer_->HeadIsOlderThan(limits_.head_age_us));
     if (due) (void)committer_->Freeze();
-    if (heads_->frozen_head() != nullptr && !store_->CheckHeadroom(Rotation::kHeadroomBytes).ok())
+    if (heads_->frozen_head() != nullptr && !store_->CheckHeadroom(rotation_->headroom_bytes()).ok()) {
       return false;
+    }
   }
   const Result<bool> did = rotation_->Step();
   if (!did.ok()) return Watch(did.status());
@@ -79,10 +86,30 @@ Result<bool> Maintenance::StepSync() {
   if (now_us - beacon_us_ >= limits_.beacon_interval_us &&
       committer_->synced_sequence() > store_->beacon_sequence()) {
     beacon_us_ = now_us;
-    CISTERN_RETURN_IF_ERROR(Watch(store_->WriteBeacon(committer_->synced_sequence())));
+    // Where even this finds no room the beacon stays behind for a while: it only notices
+    // less of a loss.
+    const Status written = store_->WriteBeacon(committer_->synced_sequence());
+    if (written.code() != StatusCode::kNoSpace) CISTERN_RETURN_IF_ERROR(Watch(written));
     did = true;
   }
   return did;
+}
+
+// One unflushed record of meta pins every log file behind it. Rotation flushes meta; a
+// host that declares tables and writes no rows never rotates.
+Result<bool> Maintenance::StepMeta() {
+  if (store_->MetaMemtableBytes() < kMetaFlushBytes) return false;
+  if (!store_->CheckHeadroom(kFamilyHeadroomBytes).ok()) return false;
+  CISTERN_RETURN_IF_ERROR(Watch(store_->FlushMeta()));
+  return true;
+}
+
+// Takes the ballast again once the disk has room for it.
+Result<bool> Maintenance::StepBallast() {
+  const int64_t now_us = clock_->monotonic_us();
+  if (store_->ballast_held() || now_us - ballast_us_ < limits_.ballast_interval_us) return false;
+  ballast_us_ = now_us;
+  return store_->HoldBallast().ok();  // no room is no failure: it tries again
 }
 
 Status Maintenance::PrepareJournals() {
@@ -104,8 +131,7 @@ Status Maintenance::MakeRoom() {
     CISTERN_ASSIGN_OR_RETURN(const bool journal, StepJournal());
     CISTERN_ASSIGN_OR_RETURN(const bool rotation, StepRotation());
     if (journal || rotation) continue;
-    CISTERN_RETURN_IF_ERROR(store_->CheckHeadroom(Rotation::kHeadroomBytes));
-    return Status::Busy("the head is full and cannot rotate yet: try again after a pause");
+    return WhyNotRotated();
   }
   return Status::Ok();
 }
@@ -115,16 +141,26 @@ Status Maintenance::RotateAll() {
   CISTERN_RETURN_IF_ERROR(committer_->failure());
   // What is frozen first, then what is in the head now.
   for (int generation = 0; generation < 2; ++generation) {
-    CISTERN_RETURN_IF_ERROR(store_->CheckHeadroom(Rotation::kHeadroomBytes));
     bool more = true;
     while (more) {
       CISTERN_ASSIGN_OR_RETURN(const bool journal, StepJournal());
       CISTERN_ASSIGN_OR_RETURN(const bool rotation, StepRotation());
       more = journal || rotation;
     }
-    if (generation == 0) (void)committer_->Freeze();
+    if (heads_->frozen_head() != nullptr) return WhyNotRotated();
+    if (generation == 0 && !committer_->Freeze()) {
+      const std::shared_lock heads_lock(heads_->mutex);
+      return heads_->active->version_count() == 0 ? Status::Ok() : WhyNotRotated();
+    }
   }
   return Status::Ok();
+}
+
+// Why the head stays where it is though every step was taken.
+Status Maintenance::WhyNotRotated() const {
+  CISTERN_RETURN_IF_ERROR(committer_->failure());
+  CISTERN_RETURN_IF_ERROR(store_->CheckHeadroom(rotation_->headroom_bytes()));
+  return Status::Busy("the head is full and cannot rotate yet: try again after a pause");
 }
 
 Status Maintenance::WriteBeacon() {

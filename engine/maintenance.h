@@ -16,9 +16,11 @@ struct MaintenanceLimits {
   int64_t sync_interval_us = 1'000'000;
   int64_t head_age_us = 0;
   int64_t beacon_interval_us = 1'000'000;
+  int64_t ballast_interval_us = 10'000'000;
 };
 
-// The one maintenance actor: rotation, respill, journal families, syncs, the beacon.
+// The one maintenance actor: rotation, respill, journal families, syncs, the beacon, the
+// ballast.
 // Steps never overlap. Thread-safe: threads and Tick only call it.
 class Maintenance {
  public:
@@ -49,6 +51,9 @@ class Maintenance {
   [[nodiscard]] Result<bool> StepJournal();
   [[nodiscard]] Result<bool> StepRotation();
   [[nodiscard]] Result<bool> StepSync();
+  [[nodiscard]] Result<bool> StepMeta();
+  [[nodiscard]] Result<bool> StepBallast();
+  [[nodiscard]] Status WhyNotRotated() const;
   [[nodiscard]] Status Watch(const Status& status);
 
   Store* const store_;
@@ -61,6 +66,7 @@ class Maintenance {
 
   std::mutex mutex_;  // the actor; taken before the committer's and the heads' locks
   int64_t beacon_us_ = 0;
+  int64_t ballast_us_ = 0;
 };
 
 }  // namespace cistern

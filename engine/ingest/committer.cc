@@ -10,6 +10,11 @@
 
 namespace cistern {
 
+namespace {
+constexpr uint64_t kDiskRoomStepBytes = 256 * 1024;        // journal between questions to the disk
+constexpr uint64_t kDiskRoomForRotationBytes = 3 << 20;    // besides the segments' own bytes
+}  // namespace
+
 // Where a row or delete of the current group goes, between encoding and applying.
 struct Committer::PlacedRow {
   EntitySlot* entity = nullptr;
@@ -133,6 +138,7 @@ bool Committer::FreezeLocked() {
   frozen_.versions_written = heads_->versions_written;
   frozen_.version_count = heads_->active->version_count();
   frozen_.write_us_last = clock_->last_issued_us();
+  frozen_.journal_bytes = journal.active_bytes();
   journal.Switch();
   const std::unique_lock lock(heads_->mutex);
   heads_->frozen = std::move(heads_->active);
@@ -170,16 +176,54 @@ void Committer::CommitUnits(const std::vector<WriteUnit*>& units) {
       group.push_back(unit);
     }
     Status status = failure();
-    if (status.ok()) status = WriteGroup(group, sync);
+    if (status.ok()) status = WriteGroup(group, bytes, sync);
     const WriteResult result{sync ? Durability::kSynced : Durability::kLog, sequence_};
     for (WriteUnit* unit : group) unit->Complete(status, result);
   }
 }
 
-Status Committer::WriteGroup(const std::vector<WriteUnit*>& units, bool sync) {
+// What the device must keep free so that everything in the head can become segments.
+uint64_t Committer::RotationBytes() const {
+  const bool frozen = store_->journal().has_frozen();
+  return kDiskRoomForRotationBytes + store_->journal().active_bytes() +
+         (frozen ? frozen_.journal_bytes : 0);
+}
+
+// Rows are refused while there is still room to rotate, so that RocksDB never meets the
+// full disk itself: nothing is written then, and nothing has failed. Deletes may use the
+// room that is kept for rotation: they are how space comes back.
+Status Committer::TakeDiskRoom(const std::vector<WriteUnit*>& units, size_t bytes) {
+  const uint64_t needed = 2 * uint64_t{bytes} + 64 * 1024;  // coded rows, the log's framing
+  if (needed <= disk_room_bytes_) {
+    disk_room_bytes_ -= needed;
+    return Status::Ok();
+  }
+  disk_room_bytes_ = 0;
+  const bool has_rows =
+      std::any_of(units.begin(), units.end(), [](const WriteUnit* u) { return u->batch; });
+  if (!has_rows) return store_->CheckHeadroom(needed);
+  CISTERN_RETURN_IF_ERROR(
+      store_->CheckHeadroom(needed + kDiskRoomStepBytes + RotationBytes()));
+  disk_room_bytes_ = kDiskRoomStepBytes;
+  return Status::Ok();
+}
+
+Status Committer::AcceptsRows() {
+  const std::lock_guard lock(mutex_);
+  CISTERN_RETURN_IF_ERROR(failure());
+  return store_->CheckHeadroom(2 * kDiskRoomStepBytes + RotationBytes());
+}
+
+Status Committer::WriteGroup(const std::vector<WriteUnit*>& units, size_t bytes, bool sync) {
+  CISTERN_RETURN_IF_ERROR(TakeDiskRoom(units, bytes));
   uint64_t versions = 0;
   for (const WriteUnit* unit : units) versions += unit->version_count();
-  CISTERN_ASSIGN_OR_RETURN(const IssuedStamps stamps, clock_->Issue(versions));
+  const Result<IssuedStamps> issued = clock_->Issue(versions);
+  if (!issued.ok()) {
+    Fail(issued.status());  // a boot record of unknown outcome
+    return issued.status();
+  }
+  const IssuedStamps& stamps = *issued;
   const uint64_t sequence = sequence_ + 1;
   encoder_->Begin(sequence);
   {
@@ -297,6 +341,8 @@ Status Committer::SyncNow() {
 }
 
 Status Committer::SyncIfDue(int64_t interval_us, bool* did) {
+  // Whoever comes while a sync is under way waits for it: its own rows may be in it.
+  const std::lock_guard syncing(sync_mutex_);
   uint64_t sequence = 0;
   {
     const std::lock_guard lock(mutex_);

@@ -32,6 +32,7 @@ struct FrozenState {
   uint64_t journal_floor = 0;     // last sequence of the generation
   uint64_t versions_written = 0;  // of the store, up to it
   uint64_t version_count = 0;     // in the frozen head
+  uint64_t journal_bytes = 0;     // of the generation: about what its segments need at most
   int64_t write_us_last = 0;
 };
 
@@ -55,10 +56,13 @@ class Committer {
   // Rebuilds the head from the journal. `overflow` is called whenever the head is full
   // and must write it into segments with that state.
   using OverflowFunction = std::function<Status(const FrozenState&)>;
-  [[nodiscard]] Status Replay(const OverflowFunction& overflow, RecoveryReport* report);
+  [[nodiscard]] Status Replay(const OverflowFunction& overflow, bool read_only,
+                              RecoveryReport* report);
 
-  // Never gives a sequence up to this one again: it was acknowledged before a loss.
-  void SkipSequencesTo(uint64_t sequence);
+  // Records up to this one were acknowledged and are lost: their sequences are never
+  // given again, and the journal may begin behind them. At open.
+  [[nodiscard]] Status GiveUpTo(uint64_t sequence, const OverflowFunction& overflow,
+                                RecoveryReport* report);
 
   // --- producers
   void AddQueue(std::shared_ptr<IngestQueue> queue);
@@ -72,6 +76,8 @@ class Committer {
   [[nodiscard]] Status RejectBusy();
   // Whether a write would be taken without waiting for a rotation.
   [[nodiscard]] bool HasRoom();
+  // OK if rows would be taken now; otherwise why not: the failure, or kNoSpace.
+  [[nodiscard]] Status AcceptsRows();
 
   // --- maintenance
   // Syncs the journal if anything is not yet durable.
@@ -103,13 +109,17 @@ class Committer {
   bool CommitQueuedLocked();
   void DrainQueues(std::vector<WriteUnit*>* units);
   void CommitUnits(const std::vector<WriteUnit*>& units);
-  [[nodiscard]] Status WriteGroup(const std::vector<WriteUnit*>& units, bool sync);
+  [[nodiscard]] Status WriteGroup(const std::vector<WriteUnit*>& units, size_t bytes, bool sync);
+  [[nodiscard]] Status TakeDiskRoom(const std::vector<WriteUnit*>& units, size_t bytes);
+  [[nodiscard]] uint64_t RotationBytes() const;
   void EncodeGroup(const std::vector<WriteUnit*>& units, const IssuedStamps& stamps);
   void WaitForCompany(bool sync) const;
   void NoteWritten(bool synced);
   void ApplyGroup();
   void EncodeRows(const WriteUnit& unit, const IssuedStamps& stamps, int64_t* next_us);
   void StartGeneration();
+  [[nodiscard]] Status SpillReplayed(uint64_t journal_floor, const OverflowFunction& overflow);
+  [[nodiscard]] Status PassLoss(const OverflowFunction& overflow, RecoveryReport* report);
   bool FreezeLocked();
 
   Store* const store_;
@@ -132,6 +142,9 @@ class Committer {
   int64_t generation_start_us_ = 0;  // monotonic; of the first row
   int64_t unsynced_since_us_ = 0;    // monotonic; 0: all is synced
   int64_t last_sync_us_ = 0;
+  uint64_t disk_room_bytes_ = 0;  // may be written before the disk is asked again
+
+  std::mutex sync_mutex_;  // one sync at a time; taken before mutex_
 
   mutable std::mutex failure_mutex_;
   Status failure_;

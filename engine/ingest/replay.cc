@@ -1,4 +1,7 @@
 // Opening: the journal becomes the head again.
+#include <algorithm>
+#include <optional>
+
 #include "engine/bucketing/bucketer.h"
 #include "engine/ingest/committer.h"
 #include "engine/ingest/row_placement.h"
@@ -16,29 +19,39 @@ class ReplaySink final : public JournalSink {
 
   // Rows of records that are in segments already only feed the coder's state.
   void BeginRecord(uint64_t sequence, bool apply) {
-    sequence_ = sequence;
     apply_ = apply;
+    problem_.clear();
     heads_->active->set_sequence(sequence);
   }
   [[nodiscard]] uint64_t versions_applied() const { return versions_applied_; }
+  // Why a row of the record could not be applied though it decoded; empty: all could.
+  [[nodiscard]] const std::string& problem() const { return problem_; }
 
   void OnRow(uint32_t table_id, std::string_view entity, const RowBatch& batch, size_t row,
              uint32_t split, const RowStamp& stamp) override {
-    clock_->NoteIssued(stamp.write_us, stamp.boot);
-    if (!apply_) return;
-    const auto table = tables_->FindById(table_id);
-    const int64_t start_s =
-        Bucketer(*table->schema).StartOf(EventTimeOf(*table->schema, batch, row));
+    if (!Note(stamp.write_us, stamp.boot) || !apply_) return;
+    if (!table_ || table_->id != table_id) {
+      table_ = tables_->FindById(table_id);
+      bucketer_.emplace(*table_->schema);
+    }
+    const int64_t time = EventTimeOf(*table_->schema, batch, row);
+    if (!bucketer_->InRange(time)) {
+      problem_ = "an event time is beyond what its table takes";
+      return;
+    }
     Head& head = *heads_->active;
-    EntitySlot* slot = head.FindOrAddEntity(table_id, table->schema, entity);
-    head.AppendRow(head.FindOrAddBucket(slot, start_s, split), batch, row, stamp);
+    EntitySlot* slot = head.FindOrAddEntity(table_id, table_->schema, entity);
+    head.AppendRow(head.FindOrAddBucket(slot, bucketer_->StartOf(time), split), batch, row, stamp);
     ++versions_applied_;
   }
 
   void OnRangeDelete(uint32_t table_id, std::string_view entity, int64_t start_s, uint32_t split,
                      const RangeDelete& range) override {
-    clock_->NoteIssued(range.write_us, range.boot);
-    if (!apply_) return;
+    if (!Note(range.write_us, range.boot) || !apply_) return;
+    if (range.from > range.to) {
+      problem_ = "a range delete ends before it begins";
+      return;
+    }
     Head& head = *heads_->active;
     EntitySlot* slot = head.FindOrAddEntity(table_id, tables_->FindById(table_id)->schema, entity);
     head.AddRangeDelete(head.FindOrAddBucket(slot, start_s, split), range);
@@ -46,100 +59,162 @@ class ReplaySink final : public JournalSink {
   }
 
  private:
+  bool Note(int64_t write_us, uint32_t boot) {
+    if (!clock_->KnowsBoot(boot)) {
+      problem_ = "boot " + std::to_string(boot) + " is not in the catalog";
+      return false;
+    }
+    clock_->NoteIssued(write_us, boot);
+    return true;
+  }
+
   HeadSet* const heads_;
   TableSet* const tables_;
   WriteClock* const clock_;
-  uint64_t sequence_ = 0;
+  TablePtr table_;  // of the last row
+  std::optional<Bucketer> bucketer_;
   bool apply_ = true;
+  std::string problem_;
   uint64_t versions_applied_ = 0;
 };
 
-// Walks the journal, keeps the report, and knows where rows stop being trustworthy.
+// Walks the journal and knows what of it is missing or cannot be read.
+//
+// Behind a gap or a damaged record the rest of the family is given up, as it is coded
+// against what is missing; the next family begins anew. Records up to the floor are in
+// segments, or were given up by an earlier opening: whatever is wrong with them was said.
 class Replayer {
  public:
   Replayer(HeadSet* heads, TableSet* tables, WriteClock* clock, uint64_t journal_floor)
       : sink_(heads, tables, clock), tables_(tables), floor_(journal_floor) {}
 
-  // Feeds one record to the head. After a gap or a damaged record nothing more is
-  // applied: later records are coded against what is missing.
+  // Feeds one record to the head. Returns the row versions that it added.
   [[nodiscard]] uint64_t Visit(uint64_t sequence, std::string_view record, bool new_family) {
-    last_seen_ = sequence;
-    if (!damage_.empty()) return 0;
+    const uint64_t expected = std::max(last_seen_, floor_) + 1;
     if (new_family) {
+      // A gap before it may have swallowed its own first records.
+      broken_ = sequence > expected;
       decoder_ = std::make_unique<JournalDecoder>([this](uint32_t id) {
         const TablePtr table = tables_->FindById(id);
         return table ? table->schema : std::shared_ptr<const TableSchema>();
       });
-    } else if (sequence != last_good_ + 1) {
-      damage_ = "the journal jumps from record " + std::to_string(last_good_) + " to " +
-                std::to_string(sequence);
+    } else if (sequence != last_seen_ + 1) {
+      broken_ = true;
+    }
+    if (sequence > expected) {
+      NoteLoss(expected, sequence - 1, "journal record " + std::to_string(expected) +
+                                           " is missing");
+    }
+    last_seen_ = sequence;
+    if (broken_) {
+      if (sequence > floor_) NoteLoss(sequence, sequence, {});
       return 0;
     }
     sink_.BeginRecord(sequence, sequence > floor_);
     const uint64_t before = sink_.versions_applied();
     const Status s = decoder_->Decode(record, sequence, &sink_);
-    if (!s.ok()) {
-      damage_ = "journal record " + std::to_string(sequence) + ": " + s.message();
-      return sink_.versions_applied() - before;
+    if (!s.ok() || !sink_.problem().empty()) {
+      broken_ = true;
+      if (sequence > floor_) {
+        NoteLoss(sequence, sequence, "journal record " + std::to_string(sequence) + ": " +
+                                         (s.ok() ? sink_.problem() : s.message()));
+      }
     }
-    last_good_ = sequence;
     return sink_.versions_applied() - before;
   }
 
-  [[nodiscard]] uint64_t last_good() const { return last_good_; }
-  [[nodiscard]] uint64_t last_seen() const { return last_seen_; }
-  [[nodiscard]] const std::string& damage() const { return damage_; }
+  // The last sequence that was met or is known to be in segments.
+  [[nodiscard]] uint64_t last_sequence() const { return std::max(last_seen_, floor_); }
+  [[nodiscard]] bool lost_any() const { return lost_count_ > 0; }
+
+  void Report(RecoveryReport* report) const {
+    if (!lost_any()) return;
+    report->clean = false;
+    report->recovered_with_loss = true;
+    report->lost_sequence_first = lost_first_;
+    report->lost_sequence_last = lost_last_;
+    report->notes.push_back(damage_ + "; " + std::to_string(lost_count_) + " records from " +
+                            std::to_string(lost_first_) + " to " + std::to_string(lost_last_) +
+                            " are lost");
+  }
 
  private:
+  void NoteLoss(uint64_t first, uint64_t last, const std::string& damage) {
+    if (lost_count_ == 0) lost_first_ = first;
+    lost_last_ = last;
+    lost_count_ += last - first + 1;
+    if (damage_.empty()) damage_ = damage;
+  }
+
   ReplaySink sink_;
   TableSet* const tables_;
   const uint64_t floor_;
   std::unique_ptr<JournalDecoder> decoder_;
-  uint64_t last_good_ = 0;
+  bool broken_ = false;  // the rest of this family cannot be decoded
   uint64_t last_seen_ = 0;
-  std::string damage_;
+  uint64_t lost_first_ = 0;
+  uint64_t lost_last_ = 0;
+  uint64_t lost_count_ = 0;
+  std::string damage_;  // the first of it
 };
 
 }  // namespace
 
-Status Committer::Replay(const OverflowFunction& overflow, RecoveryReport* report) {
+Status Committer::Replay(const OverflowFunction& overflow, bool read_only,
+                         RecoveryReport* report) {
   const std::lock_guard lock(mutex_);
-  const uint64_t floor = store_->state().journal_floor;
-  Replayer replayer(heads_, tables_, clock_, floor);
-  const auto spill = [&](uint64_t journal_floor) -> Status {
-    FrozenState full;
-    full.journal_floor = journal_floor;
-    full.versions_written = heads_->versions_written;
-    full.version_count = heads_->active->version_count();
-    full.write_us_last = clock_->last_issued_us();
-    CISTERN_RETURN_IF_ERROR(overflow(full));
-    StartGeneration();
-    return Status::Ok();
-  };
+  Replayer replayer(heads_, tables_, clock_, store_->state().journal_floor);
   CISTERN_RETURN_IF_ERROR(store_->journal().Replay(
       [&](uint64_t sequence, std::string_view record, bool new_family) -> Status {
         if (heads_->active->memory_bytes() >= limits_.head_bytes) {
-          CISTERN_RETURN_IF_ERROR(spill(replayer.last_good()));
+          const Status spilled = SpillReplayed(replayer.last_sequence(), overflow);
+          // On a full disk it may grow to what both generations together had.
+          const bool may_grow = spilled.code() == StatusCode::kNoSpace &&
+                                heads_->active->memory_bytes() < 2 * limits_.head_bytes;
+          if (!spilled.ok() && !may_grow) return spilled;
         }
         heads_->versions_written += replayer.Visit(sequence, record, new_family);
         ++report->records_replayed;
         return Status::Ok();
       }));
-  sequence_ = std::max(floor, replayer.last_seen());
+  sequence_ = replayer.last_sequence();
   synced_ = sequence_.load();
-  if (replayer.damage().empty()) return Status::Ok();
-  // What lies behind the damage must never be replayed: the floor passes it.
-  report->clean = false;
-  report->recovered_with_loss = true;
-  report->lost_sequence_first = replayer.last_good() + 1;
-  report->lost_sequence_last = replayer.last_seen();
-  report->notes.push_back(replayer.damage() + "; the records from there on are lost");
-  return spill(sequence_);
+  if (heads_->active->version_count() > 0) {
+    generation_start_us_ = std::max<int64_t>(clock_->monotonic_us(), 1);
+  }
+  replayer.Report(report);
+  if (!replayer.lost_any() || read_only) return Status::Ok();
+  return PassLoss(overflow, report);
 }
 
-void Committer::SkipSequencesTo(uint64_t sequence) {
+// REQUIRES: the leader's lock.
+Status Committer::SpillReplayed(uint64_t journal_floor, const OverflowFunction& overflow) {
+  FrozenState full;
+  full.journal_floor = journal_floor;
+  full.versions_written = heads_->versions_written;
+  full.version_count = heads_->active->version_count();
+  full.write_us_last = clock_->last_issued_us();
+  CISTERN_RETURN_IF_ERROR(overflow(full));
+  StartGeneration();
+  return Status::Ok();
+}
+
+// What was lost must neither be replayed nor reported again: the floor passes it.
+// REQUIRES: the leader's lock.
+Status Committer::PassLoss(const OverflowFunction& overflow, RecoveryReport* report) {
+  const Status s = SpillReplayed(sequence_, overflow);
+  if (s.code() != StatusCode::kNoSpace) return s;
+  report->notes.push_back("no room to note the loss: the next open will report it again");
+  return Status::Ok();
+}
+
+Status Committer::GiveUpTo(uint64_t sequence, const OverflowFunction& overflow,
+                           RecoveryReport* report) {
   const std::lock_guard lock(mutex_);
-  if (sequence_ < sequence) sequence_ = sequence;
+  if (sequence_ >= sequence) return Status::Ok();
+  sequence_ = sequence;
+  synced_ = sequence;
+  return PassLoss(overflow, report);
 }
 
 }  // namespace cistern

@@ -11,6 +11,8 @@ namespace cistern {
 
 namespace {
 constexpr size_t kStepRows = 1024;
+constexpr size_t kStepBytes = 1 << 20;     // or when the rows hold this much memory
+constexpr size_t kMeasureRows = 8;         // rows between looks at it
 constexpr size_t kPartBytes = 256 * 1024;  // encoded
 constexpr uint64_t kHeadroomBytes = 4 << 20;
 
@@ -29,7 +31,16 @@ void AppendVersion(const VersionRef& from, VersionColumns* to) {
 Result<bool> Respill::Step(bool may_begin) {
   switch (phase_) {
     case Phase::kIdle: return may_begin ? Begin() : Result<bool>(false);
-    case Phase::kWrite: CISTERN_RETURN_IF_ERROR(WritePart()); return true;
+    case Phase::kWrite: {
+      const Status s = WritePart();
+      // What is damaged stays where it is, and so does what one header cannot take.
+      if (s.code() == StatusCode::kCorruption || s.code() == StatusCode::kTooLarge) {
+        GiveUp(s);
+        return false;
+      }
+      CISTERN_RETURN_IF_ERROR(s);
+      return true;
+    }
     case Phase::kCommit:
       CISTERN_RETURN_IF_ERROR(Commit());
       phase_ = Phase::kDrop;
@@ -46,7 +57,22 @@ Result<bool> Respill::Step(bool may_begin) {
   return Status::Internal("respill: unknown phase");
 }
 
+// Nothing was committed, so nothing has changed: what was written counts for nothing.
+void Respill::GiveUp(const Status& why) {
+  store_->db().opened().info_log->Write(
+      LogLevel::kError, "rewriting the oldest spill family was given up: " + why.message());
+  gave_up_ = true;
+  ahead_.reset();
+  walker_.reset();
+  merge_.reset();
+  writer_.reset();
+  target_.reset();
+  source_.reset();
+  phase_ = Phase::kIdle;
+}
+
 Result<bool> Respill::Begin() {
+  if (gave_up_) return false;
   const auto view = store_->spills().view();
   std::vector<uint64_t> bytes;
   for (const auto& f : view->families) bytes.push_back(f->record.byte_count);
@@ -58,7 +84,12 @@ Result<bool> Respill::Begin() {
   target_id_ = view->families.back()->id;
   target_ = view->families.back()->family;
   walker_.emplace(source_, "");
-  CISTERN_ASSIGN_OR_RETURN(ahead_, walker_->Next());
+  Result<std::optional<SegmentWalker::Item>> first = walker_->Next();
+  if (first.status().code() == StatusCode::kCorruption) {
+    GiveUp(first.status());
+    return false;
+  }
+  CISTERN_ASSIGN_OR_RETURN(ahead_, std::move(first));
   rotations_.clear();
   version_count_ = byte_count_ = versions_read_ = 0;
   phase_ = Phase::kWrite;
@@ -74,6 +105,7 @@ Status Respill::WritePart() {
     if (!merge_) {
       CISTERN_ASSIGN_OR_RETURN(const bool more, NextBucket());
       if (!more) {
+        CISTERN_RETURN_IF_ERROR(CheckAllRead());
         phase_ = Phase::kCommit;
         break;
       }
@@ -87,6 +119,15 @@ Status Respill::WritePart() {
   byte_count_ += writer_->byte_count();
   writer_.reset();
   return Status::Ok();
+}
+
+// A header that is gone would take its rows along without a word.
+Status Respill::CheckAllRead() const {
+  const SpillFamily& family = *source_->families.front();
+  if (versions_read_ == family.record.version_count) return Status::Ok();
+  return Status::Corruption("spill family " + std::to_string(family.id) + " holds " +
+                            std::to_string(versions_read_) + " row versions, its record says " +
+                            std::to_string(family.record.version_count));
 }
 
 void Respill::BeginSegment() {
@@ -155,6 +196,7 @@ Status Respill::MergeRows() {
     for (size_t i = 0; i < versions.size(); ++i) {
       if (keep[i]) AppendVersion(versions[i], &rows);
     }
+    if (rows.row_count % kMeasureRows == 0 && rows.MemoryBytes() >= kStepBytes) break;
   }
   return writer_->AddRows(rows);
 }

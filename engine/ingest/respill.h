@@ -31,7 +31,8 @@ class Respill {
 
   // Does one bounded step: a part of the family, flushed as an SST of its own. False when
   // nothing is due. Not while a rotation writes: two sequences in one SST would overlap
-  // others. `may_begin`: provisional rows must not be rewritten before their boot is resolved.
+  // others. `may_begin`: provisional rows must not be rewritten before their boot is
+  // resolved. A damaged page ends the rewriting, and leaves everything as it is.
   [[nodiscard]] Result<bool> Step(bool may_begin);
 
   [[nodiscard]] uint64_t bytes_written() const { return bytes_written_.load(); }
@@ -45,6 +46,8 @@ class Respill {
   void BeginSegment();
   [[nodiscard]] Status EndSegment();
   [[nodiscard]] Status MergeRows();
+  [[nodiscard]] Status CheckAllRead() const;
+  void GiveUp(const Status& why);
   [[nodiscard]] Status Commit();
 
   Store* const store_;
@@ -60,6 +63,7 @@ class Respill {
   std::optional<SegmentWalker> walker_;
   std::optional<SegmentWalker::Item> ahead_;  // first segment of the next bucket
   uint64_t versions_read_ = 0;
+  bool gave_up_ = false;  // the oldest family is damaged: not again in this opening
 
   // What the parts hold that are flushed and not yet committed.
   std::vector<uint64_t> rotations_;

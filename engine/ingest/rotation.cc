@@ -23,13 +23,9 @@ Rotation::Rotation(Store* store, HeadSet* heads, TableSet* tables, Committer* co
 Result<bool> Rotation::Step() {
   switch (phase_) {
     case Phase::kIdle:
-      if (heads_->frozen_head() == nullptr) {
-        // Journals of a generation whose rows replay has put into segments.
-        if (!store_->journal().has_frozen()) return false;
-        CISTERN_RETURN_IF_ERROR(store_->journal().DropFrozen());
-        return true;
-      }
-      CISTERN_RETURN_IF_ERROR(store_->CheckHeadroom(kHeadroomBytes));
+      // A journal may be frozen a moment before its head is: it must not be dropped here.
+      if (heads_->frozen_head() == nullptr) return false;
+      CISTERN_RETURN_IF_ERROR(store_->CheckHeadroom(headroom_bytes()));
       CISTERN_RETURN_IF_ERROR(Begin(*heads_->frozen_head()));
       phase_ = Phase::kPages;
       return true;

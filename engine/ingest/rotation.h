@@ -23,7 +23,7 @@ namespace cistern {
 // Belongs to the maintenance actor.
 class Rotation {
  public:
-  static constexpr uint64_t kHeadroomBytes = 2 << 20;  // free on the device before it begins
+  static constexpr uint64_t kHeadroomBytes = 2 << 20;  // besides the segments' own bytes
 
   Rotation(Store* store, HeadSet* heads, TableSet* tables, Committer* committer,
            SpillLimits spill_limits);
@@ -34,6 +34,10 @@ class Rotation {
   // Writes `head`, which the caller owns alone, in one go: for replay.
   [[nodiscard]] Status SpillWhole(const Head& head, const FrozenState& frozen);
 
+  // What must be free on the device for the frozen generation, before it begins.
+  [[nodiscard]] uint64_t headroom_bytes() const {
+    return kHeadroomBytes + committer_->frozen_state().journal_bytes;
+  }
   [[nodiscard]] bool idle() const { return phase_ == Phase::kIdle; }
   [[nodiscard]] uint64_t rotations() const { return rotations_.load(); }
   [[nodiscard]] uint64_t spill_bytes() const { return spill_bytes_.load(); }

@@ -5,6 +5,10 @@
 
 namespace cistern {
 
+namespace {
+constexpr uint64_t kRecordHeadroomBytes = 64 * 1024;  // a boot record, with room for more
+}
+
 WriteClock::WriteClock(std::shared_ptr<Clock> clock, ClockLimits limits, Store* store,
                        BootTable* boots)
     : clock_(std::move(clock)),
@@ -20,7 +24,12 @@ WriteClock::WriteClock(std::shared_ptr<Clock> clock, ClockLimits limits, Store* 
   const uint32_t newest = boots_->next_number() - 1;
   if (newest > 0) {
     const BootRecord record = boots_->record(newest);
-    if (!record.resolved && record.boot_id == boot_id_) boot_ = newest;
+    // A machine that cannot tell its boots apart never goes on with one.
+    if (!record.resolved && !boot_id_.empty() && record.boot_id == boot_id_) {
+      boot_ = newest;
+      // Its rows may be in segments already, where replay does not meet them.
+      boot_count_us_ = std::max<int64_t>(last_us_.load() - record.base_us, -1);
+    }
   }
   (void)Judge(clock_->WallMicros(), clock_->MonotonicMicros());
 }
@@ -41,6 +50,7 @@ bool WriteClock::Judge(int64_t wall_us, int64_t monotonic_us) {
     trusted_us_ = memory_.trusted_us;
   }
   trusted_ = believed;
+  settled_ = believed && boot_ == 0;
   return believed;
 }
 
@@ -64,8 +74,9 @@ Result<IssuedStamps> WriteClock::Issue(uint64_t count) {
 Status WriteClock::Poll() {
   const int64_t wall_us = clock_->WallMicros();
   const int64_t monotonic_us = clock_->MonotonicMicros();
-  if (Judge(wall_us, monotonic_us) && boot_ != 0) return ResolveBoot(wall_us, monotonic_us);
-  return Status::Ok();
+  if (!Judge(wall_us, monotonic_us) || boot_ == 0) return Status::Ok();
+  if (!store_->CheckHeadroom(kRecordHeadroomBytes).ok()) return Status::Ok();  // later, then
+  return ResolveBoot(wall_us, monotonic_us);
 }
 
 Status WriteClock::OpenBoot(int64_t monotonic_us) {
@@ -89,6 +100,7 @@ Status WriteClock::ResolveBoot(int64_t wall_us, int64_t monotonic_us) {
   last_us_ = std::max(last_us_.load(), record.base_us + boot_count_us_);
   boot_ = 0;
   boot_count_us_ = -1;
+  settled_ = trusted();
   return Status::Ok();
 }
 

@@ -2,6 +2,7 @@
 #ifndef CISTERN_ENGINE_INGEST_WRITE_CLOCK_H_
 #define CISTERN_ENGINE_INGEST_WRITE_CLOCK_H_
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -30,18 +31,22 @@ class WriteClock {
   // Continues above `last_us` (effective) and, for `boot` of this very boot of the
   // machine, above its count: what replay found.
   void NoteIssued(int64_t write_us, uint32_t boot);
+  // Whether the boot has a record; 0, a trusted clock, needs none.
+  [[nodiscard]] bool KnowsBoot(uint32_t boot) const { return boot < boots_->next_number(); }
 
   // Fails only when a boot record cannot be made durable.
   [[nodiscard]] Result<IssuedStamps> Issue(uint64_t count);
 
-  // Judges the clock. Resolves the current boot once time is known. REQUIRES: the
-  // committer's lock.
+  // Judges the clock. Resolves the current boot once time is known and the disk has room
+  // for its record. REQUIRES: the committer's lock.
   [[nodiscard]] Status Poll();
 
   // The second that decides about expiry: the wall clock while it is believed,
   // otherwise the newest second that is certain to have passed.
   [[nodiscard]] int64_t now_s() const;
   [[nodiscard]] bool trusted() const { return trusted_.load(std::memory_order_relaxed); }
+  // Trusted, and no boot record waits for its time: provisional rows may be rewritten.
+  [[nodiscard]] bool settled() const { return settled_.load(); }
   [[nodiscard]] int64_t last_issued_us() const { return last_us_.load(std::memory_order_relaxed); }
   [[nodiscard]] int64_t monotonic_us() const { return clock_->MonotonicMicros(); }
   // Newest believed wall time, to be remembered by the store.
@@ -64,6 +69,7 @@ class WriteClock {
   int64_t boot_count_us_ = -1;  // last count issued for it
 
   std::atomic<bool> trusted_{false};
+  std::atomic<bool> settled_{false};
   std::atomic<int64_t> last_us_{0};  // effective
   std::atomic<int64_t> trusted_us_{0};
 };

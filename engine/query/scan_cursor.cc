@@ -49,23 +49,28 @@ ScanCursor::~ScanCursor() {
   for (const auto& group : groups_) group->WaitIdle();
 }
 
-Status ScanCursor::SetEntity() {
-  ByteReader in(entity_, "entity key");
-  const TableSchema& schema = *shape_.table->schema;
+Result<std::vector<CellValue>> ParseEntityKey(const TableSchema& schema, std::string_view bytes) {
+  std::vector<CellValue> values;
+  ByteReader in(bytes, "entity key");
   for (const size_t c : schema.entity_columns) {
     const auto high = in.ReadU8("length");
     const auto low = in.ReadU8("length");
     CellValue value;
-    const std::string_view bytes = in.ReadBytes("value", static_cast<size_t>(high) << 8 | low);
-    if (!in.ok() || !ParseWireValue(schema.columns[c].type, bytes, &value).ok()) {
+    const std::string_view part = in.ReadBytes("value", static_cast<size_t>(high) << 8 | low);
+    if (!in.ok() || !ParseWireValue(schema.columns[c].type, part, &value).ok()) {
       return Status::InvalidArgument("the entity key is not one of table " + schema.name +
                                      ": make it with EntityFromText");
     }
-    entity_values_.push_back(std::move(value));
+    values.push_back(std::move(value));
   }
   if (in.remaining() != 0) {
     return Status::InvalidArgument("the entity key has more columns than table " + schema.name);
   }
+  return values;
+}
+
+Status ScanCursor::SetEntity() {
+  CISTERN_ASSIGN_OR_RETURN(entity_values_, ParseEntityKey(*shape_.table->schema, entity_));
   return Status::Ok();
 }
 

@@ -24,6 +24,11 @@ namespace cistern {
 [[nodiscard]] Result<std::unique_ptr<Cursor>> OpenScan(const QueryContext* context, TablePtr table,
                                                        const ScanRequest& request);
 
+// The values of the entity columns, in key order. kInvalidArgument for bytes that are no
+// entity key of the table.
+[[nodiscard]] Result<std::vector<CellValue>> ParseEntityKey(const TableSchema& schema,
+                                                            std::string_view bytes);
+
 class ScanCursor final : public Cursor {
  public:
   ScanCursor(const QueryContext* context, ScanShape shape, const ScanRequest& request,

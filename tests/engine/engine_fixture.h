@@ -1,0 +1,172 @@
+// What the engine's tests share: a store in memory, a clock that stands still, one table,
+// and short words for writing and reading it.
+#ifndef CISTERN_TESTS_ENGINE_ENGINE_FIXTURE_H_
+#define CISTERN_TESTS_ENGINE_ENGINE_FIXTURE_H_
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cistern/cistern.h"
+#include "engine/engine_impl.h"
+#include "tests/support/fake_clock.h"
+#include "tests/support/fault_fs.h"
+#include "tests/support/temp_dir.h"
+
+namespace cistern::testing {
+
+inline constexpr char kPumps[] = R"(
+CREATE TABLE plant.pumps (
+  sensor text, day date, ts timestamp, flow double, state text,
+  PRIMARY KEY ((sensor, day), ts))
+WITH comment = 'cistern: bucket day = 1 day';
+)";
+inline constexpr int64_t kStartMs = 1'799'971'200'000;  // 2027-01-15T00:00:00Z
+inline constexpr int64_t kStartUs = kStartMs * 1000;
+inline constexpr int64_t kDayMs = 86'400'000;
+
+using Rows = std::vector<std::pair<int64_t, double>>;  // ts and flow; NaN-free
+
+class EngineFixture : public ::testing::Test {
+ protected:
+  EngineFixture() : temp_("cistern-engine") {
+    clock_->SetWallMicros(kStartUs);
+    options_.background_threads = false;
+    options_.memory_budget_bytes = 16 << 20;
+    options_.clock = clock_;
+    options_.head_age_us_max = 0;
+  }
+  void SetUp() override { OpenWithTable(kPumps); }
+
+  void OpenWithTable(const char* cql) {
+    Open();
+    ASSERT_NE(engine_, nullptr);
+    const Status made = engine_->CreateTable(cql);
+    ASSERT_TRUE(made.ok()) << made.ToString();
+    schema_ = engine_->ListTables().front();
+  }
+  void Open() {
+    auto opened = TryOpen(options_);
+    ASSERT_TRUE(opened.ok()) << opened.status().ToString();
+    engine_ = *std::move(opened);
+    if (!engine_->ListTables().empty()) schema_ = engine_->ListTables().front();
+  }
+  Result<std::unique_ptr<Engine>> TryOpen(const EngineOptions& options) {
+    return OpenEngineOver(directory(), options, fs_);
+  }
+  void Reopen() {
+    const Status closed = engine_->Close();
+    EXPECT_TRUE(closed.ok()) << closed.ToString();
+    engine_.reset();
+    Open();
+  }
+  // Everything as the process would have left it without Close: a copy is opened.
+  void Crash() {
+    const std::string copy = std::filesystem::path(temp_.path()) / std::to_string(++copies_);
+    std::filesystem::copy(directory(), copy, std::filesystem::copy_options::recursive);
+    engine_.reset();
+    directory_ = copy;
+    Open();
+  }
+  [[nodiscard]] std::string directory() const {
+    return directory_.empty() ? std::filesystem::path(temp_.path()) / "store" : std::filesystem::path(directory_);
+  }
+
+  RowBatch Row(const std::string& sensor, int64_t ts, double flow) {
+    RowBatch batch(schema_);
+    AddRow(&batch, sensor, ts, flow);
+    return batch;
+  }
+  static void AddRow(RowBatch* batch, const std::string& sensor, int64_t ts, double flow,
+                     RowKind kind = RowKind::kInsert, std::optional<uint32_t> ttl_s = {}) {
+    batch->BeginRow(kind);
+    EXPECT_TRUE(batch->SetBytes(0, sensor).ok());
+    EXPECT_TRUE(batch->SetInt(2, ts).ok());
+    if (kind != RowKind::kDeleteRow) {
+      EXPECT_TRUE(batch->SetDouble(3, flow).ok());
+    }
+    if (ttl_s) {
+      EXPECT_TRUE(batch->SetTtl(*ttl_s).ok());
+    }
+    const Status ended = batch->EndRow();
+    EXPECT_TRUE(ended.ok()) << ended.ToString();
+  }
+  Status Append(const std::string& sensor, int64_t ts, double flow, WriteOptions options = {}) {
+    return engine_->Append(Row(sensor, ts, flow), options).status();
+  }
+  void MustAppend(const std::string& sensor, int64_t ts, double flow, WriteOptions options = {}) {
+    const Status s = Append(sensor, ts, flow, options);
+    ASSERT_TRUE(s.ok()) << s.ToString();
+  }
+  EntityKey Entity(const std::string& sensor) {
+    const std::string_view parts[] = {sensor};
+    return *EntityFromText(*schema_, parts);
+  }
+  ScanRequest Request(const std::string& sensor, int64_t from, int64_t to) {
+    ScanRequest request;
+    request.table = schema_->name;
+    request.entity = Entity(sensor);
+    request.from = from;
+    request.to = to;
+    request.columns = {"ts", "flow"};
+    return request;
+  }
+  // All rows of the scan; nulls of flow as -1.
+  Rows Scan(const ScanRequest& request) {
+    Rows out;
+    auto cursor = engine_->Scan(request);
+    EXPECT_TRUE(cursor.ok()) << cursor.status().ToString();
+    if (!cursor.ok()) return out;
+    Drain(cursor->get(), &out);
+    EXPECT_TRUE((*cursor)->status().ok()) << (*cursor)->status().ToString();
+    return out;
+  }
+  Rows Scan(const std::string& sensor, int64_t from, int64_t to) {
+    return Scan(Request(sensor, from, to));
+  }
+  // A month from the start on.
+  Rows ScanAll(const std::string& sensor) { return Scan(sensor, kStartMs, kStartMs + 30 * kDayMs); }
+  static void Drain(Cursor* cursor, Rows* out) {
+    ResultBatch batch;
+    while (cursor->Next(&batch)) AddRows(batch, out);
+  }
+  static void AddRows(const ResultBatch& batch, Rows* out) {
+    for (size_t i = 0; i < batch.row_count; ++i) {
+      const bool missing = batch.columns[1].state(i) != CellState::kValue;
+      out->emplace_back(batch.columns[0].fixed[i], missing ? -1 : batch.columns[1].AsDouble(i));
+    }
+  }
+  void Rotate() {
+    const Status s = engine_->Rotate();
+    ASSERT_TRUE(s.ok()) << s.ToString();
+  }
+  // versions_written = versions_open + versions_superseded, and what Verify finds.
+  void ExpectSound() {
+    const Metrics m = engine_->GetMetrics();
+    EXPECT_EQ(m.versions_written, m.versions_open + m.versions_superseded);
+    const auto report = engine_->Verify();
+    ASSERT_TRUE(report.ok()) << report.status().ToString();
+    EXPECT_TRUE(report->problems.empty()) << report->problems.front();
+    EXPECT_EQ(report->versions, m.versions_open);
+  }
+  // The core behind the engine, for tests that look inside.
+  std::shared_ptr<EngineCore> Core() { return *static_cast<EngineImpl&>(*engine_).core(); }
+
+  cistern::testing::TempDir temp_;
+  std::string directory_;  // empty: the first
+  int copies_ = 0;
+  std::shared_ptr<FakeClock> clock_ = std::make_shared<FakeClock>();
+  std::shared_ptr<rocksdb::FileSystem> fs_;  // null: the machine's
+  EngineOptions options_;
+  std::unique_ptr<Engine> engine_;
+  std::shared_ptr<const TableSchema> schema_;
+};
+
+}  // namespace cistern::testing
+
+#endif  // CISTERN_TESTS_ENGINE_ENGINE_FIXTURE_H_
