@@ -1,10 +1,15 @@
 #include "engine/query/bucket_group.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "lib/row/row_order.h"
 
 namespace cistern {
+
+namespace {
+constexpr size_t kLaneRowsMin = 16;
+}
 
 BucketGroup::BucketGroup(const QueryContext* context, const ScanShape* shape,
                          const std::string& entity, int64_t start_s, const GroupPosition* resume)
@@ -60,10 +65,12 @@ Status BucketGroup::Fill(size_t row_count_max, GroupRows* out) {
   if (lanes_.size() == 1) return lanes_[0]->reader.Fill(row_count_max, &out->rows);
   const TableSchema& schema = *shape_->table->schema;
   out->rows = VersionColumns::For(schema);
-  while (out->rows.row_count < row_count_max) {
+  // All lanes together hold about two batches, however many splits there are.
+  const size_t lane_rows = std::max<size_t>(2 * row_count_max / lanes_.size(), kLaneRowsMin);
+  while (out->rows.row_count < row_count_max && !IsWideBatch(out->rows)) {
     Lane* least = nullptr;
     for (const auto& lane : lanes_) {
-      CISTERN_ASSIGN_OR_RETURN(const bool more, Refill(lane.get(), row_count_max));
+      CISTERN_ASSIGN_OR_RETURN(const bool more, Refill(lane.get(), lane_rows));
       if (more && (least == nullptr || Before(*lane, *least))) least = lane.get();
     }
     if (least == nullptr) break;

@@ -8,6 +8,17 @@
 
 namespace cistern {
 
+namespace {
+// A batch of wide rows ends early: memory is bounded by bytes, not by rows alone.
+constexpr size_t kBatchBytes = 1 << 20;
+constexpr size_t kMeasureRows = 8;  // rows between looks at it
+}  // namespace
+
+bool IsWideBatch(const VersionColumns& rows) {
+  return rows.row_count > 0 && rows.row_count % kMeasureRows == 0 &&
+         rows.MemoryBytes() >= kBatchBytes;
+}
+
 RowPosition PositionOf(const TableSchema& schema, const VersionColumns& rows, size_t i) {
   RowPosition position = VersionColumns::For(schema);
   for (const size_t c : schema.clustering_columns) {
@@ -35,7 +46,7 @@ Status BucketReader::Fill(size_t row_count_max, VersionColumns* rows) {
   while (rows->row_count < row_count_max) {
     const Result<bool> more = AppendNext(rows);
     if (more.ok()) {
-      if (!*more) break;
+      if (!*more || IsWideBatch(*rows)) break;
       continue;
     }
     if (more.status().code() != StatusCode::kBusy) return more.status();

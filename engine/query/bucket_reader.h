@@ -30,6 +30,9 @@ using RowPosition = VersionColumns;
 [[nodiscard]] RowPosition PositionOf(const TableSchema& schema, const VersionColumns& rows,
                                      size_t i);
 
+// Whether a batch being filled holds enough bytes to be given out; seldom looks.
+[[nodiscard]] bool IsWideBatch(const VersionColumns& rows);
+
 // Not a snapshot: each key is read as of some moment after the reader was opened. When a
 // rotation moves rows under it, it begins anew behind the last row it gave out. One
 // thread at a time.
@@ -39,8 +42,9 @@ class BucketReader {
   BucketReader(const QueryContext* context, const ScanShape* shape, BucketKey bucket,
                RowPosition after, bool inclusive);
 
-  // Replaces *rows by up to `row_count_max` more visible rows: clustering columns and the
-  // wanted regular ones, cells without a value as kNull. No row: the end.
+  // Replaces *rows by up to `row_count_max` more visible rows, fewer if they are wide:
+  // clustering columns and the wanted regular ones, cells without a value as kNull. No
+  // row: the end.
   [[nodiscard]] Status Fill(size_t row_count_max, VersionColumns* rows);
 
  private:

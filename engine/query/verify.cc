@@ -30,11 +30,16 @@ class Verifier {
       const std::shared_lock lock(context_.heads->mutex);
       view = context_.store->spills().view();
     }
-    CISTERN_RETURN_IF_ERROR(
+    const Status visited =
         VisitSegments(view, "", [this](const BucketKey& key, SegmentRef segment) -> Result<bool> {
           CheckSegment(key, segment);
           return true;
-        }));
+        });
+    if (!visited.ok()) Problem(visited.message() + "; what follows it was not looked at");
+          CheckSegment(key, segment);
+          return true;
+        });
+    if (!visited.ok()) Problem(visited.message() + "; what follows it was not looked at");
     for (const auto& family : view->families) CheckFamily(*family);
     CISTERN_RETURN_IF_ERROR(CheckJournal());
     return std::move(report_);
