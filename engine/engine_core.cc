@@ -53,7 +53,7 @@ Status EngineCore::Build() {
 
   const SpillLimits spill_limits = SpillLimitsFor(options.memory_budget_bytes);
   committer_ = std::make_unique<Committer>(
-      store_.get(), &heads_, &tables_, clock_.get(), config_.budget,
+      store_.get(), &heads_, &tables_, clock_.get(), config_.budget.get(),
       HeadLimitsFor(options.memory_budget_bytes), options.commit_interval_us);
   rotation_ =
       std::make_unique<Rotation>(store_.get(), &heads_, &tables_, committer_.get(), spill_limits);
@@ -67,8 +67,8 @@ Status EngineCore::Build() {
   query_.store = store_.get();
   query_.heads = &heads_;
   query_.boots = boots_.get();
-  query_.budget = config_.budget;
-  query_.read_ahead = config_.read_ahead;
+  query_.budget = config_.budget.get();
+  query_.read_ahead = config_.read_ahead.get();
   query_.now_s = [clock = clock_.get()] { return clock->now_s(); };
   return Status::Ok();
 }

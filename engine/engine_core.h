@@ -2,6 +2,7 @@
 #ifndef CISTERN_ENGINE_ENGINE_CORE_H_
 #define CISTERN_ENGINE_ENGINE_CORE_H_
 
+#include <atomic>
 #include <memory>
 #include <string>
 
@@ -24,8 +25,8 @@ namespace cistern {
 struct CoreConfig {
   StoreConfig store;
   EngineOptions options;
-  MemoryBudget* budget = nullptr;
-  ReadAhead* read_ahead = nullptr;
+  std::shared_ptr<MemoryBudget> budget;   // kept by the core: a cursor may outlive the engine
+  std::shared_ptr<ReadAhead> read_ahead;  // null: everything in the caller's thread
 };
 
 // Members are declared in the order in which they depend on one another, and destroyed
@@ -46,10 +47,12 @@ class EngineCore {
   Maintenance& maintenance() { return *maintenance_; }
   WriteClock& clock() { return *clock_; }
   const QueryContext& query() const { return query_; }
+  std::atomic<size_t>& cursor_count() { return cursor_count_; }  // open ones
   const RecoveryReport& recovery() const { return recovery_; }
 
  private:
-  explicit EngineCore(const CoreConfig& config) : config_(config), base_charge_(config.budget) {}
+  explicit EngineCore(const CoreConfig& config)
+      : config_(config), base_charge_(config.budget.get()) {}
   [[nodiscard]] Status Build();
   [[nodiscard]] Status Recover();
 
@@ -67,6 +70,7 @@ class EngineCore {
   std::unique_ptr<Respill> respill_;
   std::unique_ptr<Maintenance> maintenance_;
   QueryContext query_;
+  std::atomic<size_t> cursor_count_{0};
   int64_t open_us_ = 0;
 };
 

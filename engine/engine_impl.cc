@@ -22,6 +22,7 @@ class HeldCursor final : public Cursor {
  public:
   HeldCursor(std::shared_ptr<EngineCore> core, std::unique_ptr<Cursor> cursor)
       : core_(std::move(core)), cursor_(std::move(cursor)) {}
+  ~HeldCursor() override { --core_->cursor_count(); }
   bool Next(ResultBatch* batch) override { return cursor_->Next(batch); }
   const Status& status() const override { return cursor_->status(); }
   const std::vector<size_t>& columns() const override { return cursor_->columns(); }
@@ -52,12 +53,11 @@ Result<std::unique_ptr<Engine>> OpenEngineOver(const std::string& directory,
                                    std::to_string(options.disk_budget_bytes) + ", at least " +
                                    std::to_string(limits::kDiskBudgetBytesMin) + " are needed");
   }
-  auto budget = std::make_unique<MemoryBudget>(options.memory_budget_bytes);
-  std::unique_ptr<ReadAhead> read_ahead;
-  if (options.background_threads && options.scan_threads > 0) {
-    read_ahead = std::make_unique<ReadAhead>(std::min<uint32_t>(options.scan_threads, 16));
-  }
   CoreConfig config;
+  config.budget = std::make_shared<MemoryBudget>(options.memory_budget_bytes);
+  if (options.background_threads && options.scan_threads > 0) {
+    config.read_ahead = std::make_shared<ReadAhead>(std::min<uint32_t>(options.scan_threads, 16));
+  }
   config.options = options;
   if (!config.options.clock) config.options.clock = SystemClock();
   config.store.directory = directory;
@@ -68,17 +68,12 @@ Result<std::unique_ptr<Engine>> OpenEngineOver(const std::string& directory,
   config.store.log_sink = options.log_sink;
   config.store.clock = config.options.clock;
   config.store.base_fs = std::move(base_fs);
-  config.budget = budget.get();
-  config.read_ahead = read_ahead.get();
-  auto engine =
-      std::make_unique<EngineImpl>(std::move(config), std::move(budget), std::move(read_ahead));
+  auto engine = std::make_unique<EngineImpl>(std::move(config));
   CISTERN_RETURN_IF_ERROR(engine->Start());
   return std::unique_ptr<Engine>(std::move(engine));
 }
 
-EngineImpl::EngineImpl(CoreConfig config, std::unique_ptr<MemoryBudget> budget,
-                       std::unique_ptr<ReadAhead> read_ahead)
-    : config_(std::move(config)), budget_(std::move(budget)), read_ahead_(std::move(read_ahead)) {}
+EngineImpl::EngineImpl(CoreConfig config) : config_(std::move(config)) {}
 
 EngineImpl::~EngineImpl() {
   Close().IgnoreError(); /* the destructor has nobody to tell */
@@ -141,6 +136,13 @@ Result<std::unique_ptr<Producer>> EngineImpl::NewProducer() {
   queues_.push_back(queue);
   if (core_) core_->committer().AddQueue(queue);
   return std::unique_ptr<Producer>(std::make_unique<ProducerImpl>(this, std::move(queue)));
+}
+
+bool EngineImpl::TakeBack(IngestQueue* queue) {
+  const std::lock_guard lock(core_mutex_);
+  if (core_) return false;
+  while (WriteUnit* queued = queue->Pop()) queued->Complete(unavailable_, {});
+  return true;
 }
 
 void EngineImpl::RemoveProducer(const std::shared_ptr<IngestQueue>& queue) {
@@ -227,6 +229,11 @@ Result<std::unique_ptr<Cursor>> EngineImpl::Scan(const ScanRequest& request) {
   CISTERN_ASSIGN_OR_RETURN(auto open, core());
   CISTERN_ASSIGN_OR_RETURN(TablePtr table, open->tables().Find(request.table));
   CISTERN_ASSIGN_OR_RETURN(auto cursor, OpenScan(&open->query(), std::move(table), request));
+  if (++open->cursor_count() > limits::kCursorCountMax) {
+    --open->cursor_count();
+    return Status::TooLarge("at most " + std::to_string(limits::kCursorCountMax) +
+                            " cursors may be open: destroy those that are read");
+  }
   return std::unique_ptr<Cursor>(std::make_unique<HeldCursor>(std::move(open), std::move(cursor)));
 }
 
@@ -266,8 +273,8 @@ RecoveryReport EngineImpl::Recovery() const {
 }
 
 Status EngineImpl::Health() const {
-  CISTERN_ASSIGN_OR_RETURN(const auto open, core());
-  return open->committer().failure();
+  CISTERN_ASSIGN_OR_RETURN(const auto open, writable_core());
+  return open->committer().AcceptsRows();
 }
 
 // --- maintenance
@@ -293,8 +300,11 @@ Result<TickReport> EngineImpl::Tick(TickBudget budget) {
 Status EngineImpl::Heal(const Status& failure) {
   const std::lock_guard lock(core_mutex_);
   if (closed_) return unavailable_;
+  if (core_ && core_->committer().failure().ok()) return Status::Ok();  // another thread did it
   const int64_t now_us = config_.options.clock->MonotonicMicros();
   if (now_us < heal_at_us_) return failure;
+  // A store that fails again soon after it was opened is not opened ever faster.
+  if (now_us - heal_at_us_ > kHealPauseMaxUs) heal_pause_us_ = 0;
   heal_pause_us_ = std::clamp(heal_pause_us_ * 2, kHealPauseMinUs, kHealPauseMaxUs);
   heal_at_us_ = now_us + heal_pause_us_;
   if (core_ && core_.use_count() > 1) return failure;  // a cursor or a call still holds it
@@ -307,7 +317,6 @@ Status EngineImpl::Heal(const Status& failure) {
   }
   core_ = *std::move(opened);
   for (const auto& queue : queues_) core_->committer().AddQueue(queue);
-  heal_pause_us_ = 0;
   return Status::Ok();
 }
 
@@ -349,7 +358,6 @@ Status EngineImpl::Close() {
   }
   wake_.notify_all();
   if (thread_.joinable()) thread_.join();
-  std::shared_ptr<EngineCore> last;
   {
     const std::lock_guard lock(core_mutex_);
     if (closed_) return Status::Ok();
@@ -358,15 +366,17 @@ Status EngineImpl::Close() {
     const std::lock_guard lock(shared_producer_mutex_);
     shared_producer_.reset();
   }
+  std::shared_ptr<EngineCore> last;
   {
     const std::lock_guard lock(core_mutex_);
+    if (closed_) return Status::Ok();
     closed_ = true;
+    // Under the lock: once there is no core, producers take back what they queued.
+    if (core_) (void)core_->committer().CommitQueued();
     last = std::move(core_);
     unavailable_ = Status::Closed("the engine was closed");
   }
-  if (!last) return Status::Ok();
-  (void)last->committer().CommitQueued();
-  return last->Finish();
+  return last ? last->Finish() : Status::Ok();
 }
 
 }  // namespace cistern

@@ -25,8 +25,7 @@ namespace cistern {
 // they began with, and hold the reopening up until they are gone.
 class EngineImpl final : public Engine {
  public:
-  EngineImpl(CoreConfig config, std::unique_ptr<MemoryBudget> budget,
-             std::unique_ptr<ReadAhead> read_ahead);
+  explicit EngineImpl(CoreConfig config);
   ~EngineImpl() override;
   [[nodiscard]] Status Start();
 
@@ -60,6 +59,9 @@ class EngineImpl final : public Engine {
   // The open core, or why there is none.
   [[nodiscard]] Result<std::shared_ptr<EngineCore>> core() const;
   [[nodiscard]] Result<std::shared_ptr<EngineCore>> writable_core() const;
+  // Completes what is queued with the reason why there is no core. False, and nothing is
+  // taken, if there is one: its committer alone may empty the queue.
+  [[nodiscard]] bool TakeBack(IngestQueue* queue);
   void RemoveProducer(const std::shared_ptr<IngestQueue>& queue);
   void WakeMaintenance();
   [[nodiscard]] const EngineOptions& options() const { return config_.options; }
@@ -72,8 +74,6 @@ class EngineImpl final : public Engine {
   void RunMaintenance();
 
   CoreConfig config_;
-  const std::unique_ptr<MemoryBudget> budget_;
-  const std::unique_ptr<ReadAhead> read_ahead_;
 
   mutable std::mutex core_mutex_;
   std::shared_ptr<EngineCore> core_;  // null while healing and after Close

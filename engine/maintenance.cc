@@ -70,7 +70,8 @@ Result<bool> Maintenance::StepRotation() {
     const bool due = store_->journal().active_count() > kActiveFamiliesMax ||
                      (limits_.head_age_us > 0 && committer_->HeadIsOlderThan(limits_.head_age_us));
     if (due) (void)committer_->Freeze();
-    if (heads_->frozen_head() != nullptr && !store_->CheckHeadroom(rotation_->headroom_bytes()).ok()) {
+    if (heads_->frozen_head() != nullptr &&
+        !store_->CheckHeadroom(rotation_->headroom_bytes()).ok()) {
       return false;
     }
   }

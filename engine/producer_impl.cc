@@ -72,7 +72,10 @@ Result<WriteResult> ProducerImpl::PushAndCommit(WriteUnit* unit) {
   CISTERN_ASSIGN_OR_RETURN(const auto core, engine_->writable_core());
   Committer& committer = core->committer();
   const bool may_wait = unit->options.back_pressure == BackPressure::kWait;
-  if (!may_wait && !committer.HasRoom()) return committer.RejectBusy();
+  if (!may_wait && !committer.HasRoom()) {
+    CISTERN_RETURN_IF_ERROR(committer.AcceptsRows());  // a full disk is no matter of a pause
+    return committer.RejectBusy();
+  }
   for (int tries = 0; !queue_->Push(unit); ++tries) {
     if (!may_wait || tries == kBusyTriesMax) return committer.RejectBusy();
     CISTERN_RETURN_IF_ERROR(core->maintenance().MakeRoom());
@@ -82,14 +85,13 @@ Result<WriteResult> ProducerImpl::PushAndCommit(WriteUnit* unit) {
 }
 
 Result<WriteResult> ProducerImpl::Commit(WriteUnit* unit) {
-  if (!unit->done()) {
+  while (!unit->done()) {
     const Result<std::shared_ptr<EngineCore>> core = engine_->core();
     if (core.ok()) {
       EngineCore& c = **core;
       c.committer().CommitUntilDone(*unit, [&c] { return c.maintenance().MakeRoom(); });
-    } else {
-      // The store was closed or is being reopened: what was queued was never written.
-      while (WriteUnit* queued = queue_->Pop()) queued->Complete(core.status(), {});
+    } else if (engine_->TakeBack(queue_.get())) {
+      // The store was closed or could not be reopened: what was queued was never written.
       if (!unit->done()) unit->Complete(core.status(), {});
     }
   }

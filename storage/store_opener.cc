@@ -61,6 +61,7 @@ class Opener {
 
   Status OpenWritable();
   Status OpenReadOnly();
+  Status OpenBeacon();
   Status RunRepairPass(WALRecoveryMode mode);
   Status GoDownLadder(Status first);
   Result<std::vector<rocksdb::ColumnFamilyDescriptor>> DescribeFamilies(
@@ -333,7 +334,18 @@ Status Opener::GoDownLadder(Status first) {
                             "a new store beside it");
 }
 
+Status Opener::OpenBeacon() {
+  CISTERN_ASSIGN_OR_RETURN(store_.beacon,
+                           AckBeacon::Open(store_.fs.get(), directory(), format_.store_id,
+                                           config().read_only));
+  if (!store_.beacon->note().empty()) NoteOddity(store_.beacon->note());
+  return Status::Ok();
+}
+
 Status Opener::OpenReadOnly() {
+  // Before the database: a live writer moves both on, and what the beacon says must not be
+  // newer than the log that is read.
+  CISTERN_RETURN_IF_ERROR(OpenBeacon());
   Status status;
   for (int attempt = 0; attempt < kReadOnlyAttempts; ++attempt) {
     status = TryOpen(DbOptions());  // a live writer may change files under our hands
@@ -362,12 +374,7 @@ Status Opener::FinishCreation() {
 
 Status Opener::Settle() {
   store_.store_id = format_.store_id;
-  if (store_.beacon == nullptr) {
-    CISTERN_ASSIGN_OR_RETURN(store_.beacon,
-                             AckBeacon::Open(store_.fs.get(), directory(), format_.store_id,
-                                             config().read_only));
-    if (!store_.beacon->note().empty()) NoteOddity(store_.beacon->note());
-  }
+  if (store_.beacon == nullptr) CISTERN_RETURN_IF_ERROR(OpenBeacon());
   if (config().read_only) return Status::Ok();
   const Status held = store_.ballast->TryHold();
   // Not having it is no reason to stay shut: the engine tries again.

@@ -74,7 +74,8 @@ class EngineFixture : public ::testing::Test {
     Open();
   }
   [[nodiscard]] std::string directory() const {
-    return directory_.empty() ? std::filesystem::path(temp_.path()) / "store" : std::filesystem::path(directory_);
+    if (!directory_.empty()) return directory_;
+    return std::filesystem::path(temp_.path()) / "store";
   }
 
   RowBatch Row(const std::string& sensor, int64_t ts, double flow) {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "cistern/cistern.h"
-#include "tests/support/fake_clock.h"
+#include "tests/support/temp_dir.h"
 
 namespace cistern {
 namespace {
@@ -18,19 +18,13 @@ WITH comment = 'cistern: bucket day = 1 day';
 )";
 constexpr int64_t kStartMs = 1'799'971'200'000;  // 2027-01-15T00:00:00Z
 
-class EngineTest : public testing::Test {
+class EngineTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    directory_ = testing::TempDir() + "/cistern_engine_" +
-                 testing::UnitTest::GetInstance()->current_test_info()->name();
-    std::filesystem::remove_all(directory_);
+    directory_ = std::filesystem::path(temp_.path()) / "store";
     Open();
     ASSERT_TRUE(engine_->CreateTable(kPumps).ok());
     schema_ = *engine_->FindTable("pumps");
-  }
-  void TearDown() override {
-    engine_.reset();
-    std::filesystem::remove_all(directory_);
   }
   void Open() {
     EngineOptions options;
@@ -81,6 +75,7 @@ class EngineTest : public testing::Test {
     return out;
   }
 
+  const cistern::testing::TempDir temp_{"cistern-engine"};
   std::string directory_;
   std::unique_ptr<Engine> engine_;
   std::shared_ptr<const TableSchema> schema_;

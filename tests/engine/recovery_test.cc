@@ -127,6 +127,19 @@ TEST_F(RecoveryTest, WhatTheBeaconRemembersAndTheJournalLacksIsSaidOnce) {
   ExpectSound();
 }
 
+TEST_F(RecoveryTest, ALostEndIsSaidToReadersToo) {
+  for (int i = 0; i < 4; ++i) MustAppend("a", kStartMs + i, i);
+  Shut();
+  ChangeJournal([](rocksdb::DB* db, rocksdb::ColumnFamilyHandle* family) {
+    ASSERT_TRUE(db->Delete({}, family, JournalKey(4)).ok());
+  });
+  options_.read_only = true;
+  Open();
+  EXPECT_TRUE(engine_->Recovery().recovered_with_loss);
+  EXPECT_EQ(engine_->Recovery().lost_sequence_first, 4u);
+  EXPECT_EQ(engine_->Recovery().lost_sequence_last, 4u);
+}
+
 TEST_F(RecoveryTest, ADamagedJournalOpensForReadingAndNothingIsWritten) {
   for (int i = 0; i < 3; ++i) MustAppend("a", kStartMs + i, i);
   Shut();
@@ -181,7 +194,9 @@ TEST_F(RecoveryTest, ALargeJournalGoesIntoSegmentsWhileItIsRead) {
   uint64_t written = 0;
   for (int i = 0; i < 40; ++i) {
     batch.Clear();
-    for (int k = 0; k < 2000; ++k) AddRow(&batch, std::string(1, static_cast<char>('A' + k % 50)), ++ts, k);
+    for (int k = 0; k < 2000; ++k) {
+      AddRow(&batch, std::string(1, static_cast<char>('A' + k % 50)), ++ts, k);
+    }
     ASSERT_TRUE(engine_->Append(batch, {Durability::kLog}).ok());
     written += batch.row_count();
   }
