@@ -44,7 +44,17 @@ EntitySlot* Head::FindOrAddEntity(uint32_t table_id,
                                   const std::shared_ptr<const TableSchema>& schema,
                                   std::string_view entity) {
   const uint64_t hash = HeadEntityMap::Hash(table_id, entity);
-  if (EntitySlot* slot = entities_.Find(hash, table_id, entity)) return slot;
+  if (EntitySlot* slot = entities_.Find(hash, table_id, entity)) {
+    // Entities come interleaved, and their rows are appended after the whole group was
+    // encoded: until then the lines that the append touches are on their way.
+    if (slot->last_row_ != nullptr) {
+      __builtin_prefetch(slot->last_, 1);
+      __builtin_prefetch(reinterpret_cast<const char*>(slot->last_) + 64, 1);
+      __builtin_prefetch(slot->last_row_, 1);
+      __builtin_prefetch(slot->last_row_ + 64, 1);
+    }
+    return slot;
+  }
   // The key lies behind its slot, so that comparing it touches no other line.
   char* memory = arena_.AllocateOnce(sizeof(EntitySlot) + entity.size());
   char* key = memory + sizeof(EntitySlot);
@@ -120,6 +130,7 @@ void Head::AppendRow(HeadBucket* bucket, const RowBatch& batch, size_t row, cons
     if (bucket->main_.size() == 0) bucket->first_time_ = time;
     bucket->last_time_ = time;
     bucket->main_.Append(layout, &arena_, batch, row, stamp);
+    bucket->entity_->last_row_ = bucket->main_.last_row();
   }
   Note(bucket);
 }

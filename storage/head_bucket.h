@@ -40,6 +40,7 @@ class EntitySlot {
   const HeadLayout* layout_;
   std::string_view entity_;         // in the arena
   HeadBucket* last_ = nullptr;      // the bucket of the newest row: the hot path
+  const char* last_row_ = nullptr;  // the newest row itself, only to be prefetched
   HeadBucket** buckets_ = nullptr;  // by start, then split; in the arena
   uint32_t bucket_count_ = 0;
   uint32_t bucket_room_ = 0;
@@ -48,7 +49,7 @@ class EntitySlot {
 // The rows of one bucket in this generation.
 class HeadBucket {
  public:
-  HeadBucket(const EntitySlot* entity, int64_t start_s, uint32_t split)
+  HeadBucket(EntitySlot* entity, int64_t start_s, uint32_t split)
       : entity_(entity), start_s_(start_s), split_(split) {}
 
   [[nodiscard]] uint32_t table_id() const { return entity_->table_id(); }
@@ -76,7 +77,7 @@ class HeadBucket {
   };
   [[nodiscard]] const HeadLayout& layout() const { return *entity_->layout_; }
 
-  const EntitySlot* entity_;
+  EntitySlot* entity_;
   int64_t start_s_;
   uint32_t split_;
   uint64_t journal_first_ = 0;

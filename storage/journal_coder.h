@@ -3,15 +3,15 @@
 #ifndef CISTERN_STORAGE_JOURNAL_CODER_H_
 #define CISTERN_STORAGE_JOURNAL_CODER_H_
 
+#include <bit>
 #include <cstdint>
 #include <memory>
-#include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "cistern/column_data.h"
 #include "cistern/schema.h"
+#include "storage/head_arena.h"
 
 namespace cistern::journal {
 
@@ -27,7 +27,7 @@ inline constexpr uint8_t kOtherExpiry = 128;
 inline constexpr uint64_t kEscapeRaw = 1;
 inline constexpr uint64_t kEscapeExponent = 3;
 
-inline constexpr int kExponentMax = 15;
+inline constexpr uint8_t kExponentMax = 15;
 inline constexpr double kPowersOfTen[kExponentMax + 1] = {
     1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
 inline constexpr double kExactIntegerMax = 9007199254740992.0;  // 2^53
@@ -36,10 +36,14 @@ inline constexpr double kExactIntegerMax = 9007199254740992.0;  // 2^53
 enum class ColumnCoding : uint8_t { kTime, kBoolean, kInteger, kDouble, kFloat, kBytes };
 
 struct CodedColumn {
-  size_t column = 0;
+  uint32_t column = 0;
   ColumnCoding coding = ColumnCoding::kInteger;
-  size_t text = 0;   // index of the entity's last text, for kBytes
-  int exponent = 0;  // for kDouble and kFloat; changes with the data
+  uint8_t exponent = 0;          // for kDouble and kFloat; changes with the data
+  uint16_t search_pause = 0;     // encoder: values that are not searched for an exponent
+  uint16_t search_failures = 0;  // encoder: searches in a row that found none
+  uint32_t text = 0;             // index of the entity's last text, for kBytes
+  int64_t min = INT64_MIN;       // slots that the column's type has
+  int64_t max = INT64_MAX;
 };
 
 // A table's columns in the order of JOURNAL.md: clustering columns, then regular ones.
@@ -48,35 +52,90 @@ struct TableCoder {
   uint32_t table_id;
   std::shared_ptr<const TableSchema> schema;
   std::vector<CodedColumn> columns;
+  std::vector<uint32_t> text_columns;  // of the schema
   size_t clustering_count = 0;
-  size_t text_count = 0;
+  [[nodiscard]] size_t regular_count() const { return columns.size() - clustering_count; }
 };
 
-// The last row of one entity.
-struct EntityCoder {
-  TableCoder* table = nullptr;
-  std::string entity;
-  std::vector<int64_t> last;  // by coded column; value or bit pattern
-  std::vector<std::string> texts;
-  std::vector<CellState> shape;  // by regular column
-  int64_t time_step = 0;
-  uint32_t split = 0;
+// A text of at most 12 bytes in place, a longer one in the arena.
+class CodedText {
+ public:
+  [[nodiscard]] std::string_view view() const {
+    return {size_ <= sizeof(Inline) ? inline_ : long_.bytes, size_};
+  }
+  void Set(std::string_view text, HeadArena* arena);
 
-  EntityCoder(TableCoder* t, std::string_view entity_key);
-  [[nodiscard]] size_t MemoryBytes() const;
+ private:
+  using Inline = char[12];
+  struct __attribute__((packed)) Long {
+    char* bytes;
+    uint32_t capacity;
+  };
+  union {
+    Inline inline_ = {};
+    Long long_;
+  };
+  uint32_t size_ = 0;
+};
+
+// The last row of one entity, in one piece: the arrays follow the struct, so that an
+// entity's whole state is two or three cache lines.
+struct EntityCoder {
+  TableCoder* table;
+  const char* key_bytes;
+  uint32_t key_size;
+  uint32_t number;             // in the family
+  uint32_t split = 0;
+  uint32_t value_count;        // columns with a value in the shape
+  int64_t time_step = 0;
+
+  // In the arena, with every value 0, every text empty and a shape of values.
+  [[nodiscard]] static EntityCoder* New(TableCoder* table, std::string_view key, uint32_t number,
+                                        HeadArena* arena);
+  [[nodiscard]] std::string_view key() const { return {key_bytes, key_size}; }
+  // By coded column: the value or its bit pattern.
+  [[nodiscard]] int64_t* last() { return reinterpret_cast<int64_t*>(this + 1); }
+  [[nodiscard]] CodedText* texts() {
+    return reinterpret_cast<CodedText*>(last() + table->columns.size());
+  }
+  // By regular column.
+  [[nodiscard]] CellState* shape() {
+    return reinterpret_cast<CellState*>(texts() + table->text_columns.size());
+  }
+
+ private:
+  EntityCoder(TableCoder* t, const char* entity_key, size_t size, uint32_t entity_number)
+      : table(t),
+        key_bytes(entity_key),
+        key_size(static_cast<uint32_t>(size)),
+        number(entity_number),
+        value_count(static_cast<uint32_t>(t->columns.size())) {}
 };
 
 // Nearest integer to value * 10^exponent, for |product| < 2^53; otherwise 0.
 [[nodiscard]] inline int64_t ScaledInteger(double value, int exponent) {
   const double product = value * kPowersOfTen[exponent];
-  if (!(product > -kExactIntegerMax && product < kExactIntegerMax)) return 0;
   // Adding and taking away 2^52 + 2^51 rounds to nearest without a rounding instruction,
   // for |product| < 2^51; the rest is rounded by the conversion below.
   constexpr double kRound = 6755399441055744.0;
   if (product > -2251799813685248.0 && product < 2251799813685248.0) {
     return static_cast<int64_t>((product + kRound) - kRound);
   }
+  if (!(product > -kExactIntegerMax && product < kExactIntegerMax)) return 0;
   return static_cast<int64_t>(product);
+}
+
+// The number that the bits of a double or float column stand for.
+[[nodiscard]] inline double RealOf(int64_t bits, bool is_float) {
+  return is_float ? static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(bits)))
+                  : std::bit_cast<double>(bits);
+}
+
+// The bits of d / 10^exponent in the column's own precision.
+[[nodiscard]] inline int64_t BitsOf(int64_t d, int exponent, bool is_float) {
+  const double value = static_cast<double>(d) / kPowersOfTen[exponent];
+  if (is_float) return int64_t{std::bit_cast<uint32_t>(static_cast<float>(value))};
+  return std::bit_cast<int64_t>(value);
 }
 
 }  // namespace cistern::journal

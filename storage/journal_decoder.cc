@@ -1,6 +1,5 @@
 #include "storage/journal_decoder.h"
 
-#include <bit>
 #include <string>
 
 #include "cistern/limits.h"
@@ -18,16 +17,18 @@ namespace {
 
 constexpr uint64_t kOperationCountMax = 1 << 24;
 
-// The value a decimal d stands for, as bits of its lane.
-int64_t RealBits(int64_t d, int exponent, bool is_float) {
-  const double value = static_cast<double>(d) / journal::kPowersOfTen[exponent];
-  if (is_float) return static_cast<int64_t>(std::bit_cast<uint32_t>(static_cast<float>(value)));
-  return std::bit_cast<int64_t>(value);
+// Sums of untrusted numbers wrap.
+int64_t Sum(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
 }
 
-double RealOf(int64_t bits, bool is_float) {
-  return is_float ? static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(bits)))
-                  : std::bit_cast<double>(bits);
+uint8_t FlagsOf(RowKind kind) {
+  switch (kind) {
+    case RowKind::kInsert: return kVersionLiveness;
+    case RowKind::kDeleteRow: return kVersionDeleteRow;
+    case RowKind::kUpdate: break;
+  }
+  return 0;
 }
 
 }  // namespace
@@ -58,13 +59,12 @@ void JournalDecoder::DecodeOperation(ByteReader* in, Chain* chain, JournalSink* 
   const uint8_t flags = in->ReadU8("flags");
   const size_t number = ReadEntity(in, flags);
   if (!in->ok()) return;
-  EntityCoder& entity = entities_[number];
+  const Entity entity = entities_[number];
   if (flags & journal::kNewSplit) {
-    entity.split = static_cast<uint32_t>(in->ReadCount("split", limits::kSplitCountMax));
+    entity.coder->split = static_cast<uint32_t>(in->ReadCount("split", limits::kSplitCountMax));
   }
   if (flags & journal::kOtherTimestamp) {
-    chain->next_us = static_cast<int64_t>(static_cast<uint64_t>(chain->next_us) +
-                                          static_cast<uint64_t>(in->ReadSigned("timestamp")));
+    chain->next_us = Sum(chain->next_us, in->ReadSigned("timestamp"));
   }
   if (flags & journal::kOtherExpiry) {
     chain->expiry_s = static_cast<uint32_t>(in->ReadCount("expiry", UINT32_MAX));
@@ -73,26 +73,25 @@ void JournalDecoder::DecodeOperation(ByteReader* in, Chain* chain, JournalSink* 
   RowStamp stamp;
   stamp.write_us = chain->next_us;
   stamp.boot = chain->boot;
-  chain->next_us = static_cast<int64_t>(static_cast<uint64_t>(chain->next_us) + 1);
+  chain->next_us = Sum(chain->next_us, 1);
   last_entity_ = number;
-  if (kind == journal::kKindRangeDelete) {
-    RangeDelete range;
-    const int64_t start_s = in->ReadSigned("start");
-    range.from = in->ReadSigned("from");
-    range.to = in->ReadSigned("to");
-    range.write_us = stamp.write_us;
-    range.boot = stamp.boot;
-    if (in->ok()) {
-      sink->OnRangeDelete(entity.table->table_id, entity.entity, start_s, entity.split, range);
-    }
-    return;
-  }
-  const auto row_kind = static_cast<RowKind>(kind);
-  stamp.flags = row_kind == RowKind::kInsert      ? kVersionLiveness
-                : row_kind == RowKind::kDeleteRow ? kVersionDeleteRow
-                                                  : uint8_t{0};
-  if (row_kind != RowKind::kDeleteRow) stamp.expiry_s = chain->expiry_s;
-  DecodeRow(in, number, flags, stamp, sink);
+  if (kind == journal::kKindRangeDelete) return DecodeRangeDelete(in, entity, stamp, sink);
+  stamp.flags = FlagsOf(static_cast<RowKind>(kind));
+  if (static_cast<RowKind>(kind) != RowKind::kDeleteRow) stamp.expiry_s = chain->expiry_s;
+  DecodeRow(in, entity, flags, stamp, sink);
+}
+
+void JournalDecoder::DecodeRangeDelete(ByteReader* in, const Entity& entity, const RowStamp& stamp,
+                                       JournalSink* sink) {
+  RangeDelete range;
+  const int64_t start_s = in->ReadSigned("start");
+  range.from = in->ReadSigned("from");
+  range.to = in->ReadSigned("to");
+  range.write_us = stamp.write_us;
+  range.boot = stamp.boot;
+  if (!in->ok()) return;
+  sink->OnRangeDelete(entity.coder->table->table_id, entity.coder->key(), start_s,
+                      entity.coder->split, range);
 }
 
 size_t JournalDecoder::ReadEntity(ByteReader* in, uint8_t flags) {
@@ -101,7 +100,7 @@ size_t JournalDecoder::ReadEntity(ByteReader* in, uint8_t flags) {
     return entities_.empty() ? 0 : entities_.size() - 1;
   }
   size_t number = last_entity_ + 1 < entities_.size() ? last_entity_ + 1 : 0;
-  if (flags & journal::kOtherEntity) number = in->ReadVarint("entity");
+  if (flags & journal::kOtherEntity) number = in->ReadCount("entity", UINT32_MAX);
   if (number >= entities_.size()) in->Fail("entity", "was not defined");
   return number;
 }
@@ -111,116 +110,139 @@ void JournalDecoder::DefineEntity(ByteReader* in) {
   const uint64_t length = in->ReadCount("entity length", limits::kEntityKeyBytesMax);
   const std::string_view key = in->ReadBytes("entity key", length);
   if (!in->ok()) return;
-  TableState& table = tables_[table_id];
-  if (!table.coder) {
+  auto found = tables_.find(table_id);
+  if (found == tables_.end()) {
     auto schema = lookup_(table_id);
     if (!schema) return in->Fail("table", "is not known");
-    table.batch = std::make_unique<RowBatch>(schema);
-    table.coder = std::make_unique<journal::TableCoder>(table_id, std::move(schema));
+    found = tables_.emplace(table_id, TableState()).first;
+    found->second.batch = std::make_unique<RowBatch>(schema);
+    found->second.coder = std::make_unique<journal::TableCoder>(table_id, std::move(schema));
   }
-  entities_.emplace_back(table.coder.get(), key);
-  RowBatch probe(table.coder->schema);
-  RowBatchFiller(&probe).AddRow(RowKind::kInsert);
-  if (!FillEntityCells(entities_.back(), &probe)) in->Fail("entity key", "is not of its table");
+  const TableSchema& schema = *found->second.coder->schema;
+  Entity entity;
+  entity.table = &found->second;
+  entity.cells = reinterpret_cast<KeyCell*>(
+      arena_.AllocateOnce(schema.entity_columns.size() * sizeof(KeyCell)));
+  if (!ParseKey(schema, key, entity.cells)) return in->Fail("entity key", "is not of its table");
+  const auto number = static_cast<uint32_t>(entities_.size());
+  entity.coder = EntityCoder::New(entity.table->coder.get(), key, number, &arena_);
+  entities_.push_back(entity);
 }
 
-// Sets the entity columns of the batch's row from the key.
-bool JournalDecoder::FillEntityCells(const EntityCoder& entity, RowBatch* batch) {
-  const TableSchema& schema = *entity.table->schema;
-  RowBatchFiller filler(batch);
-  ByteReader in(entity.entity, "entity key");
+// Finds the values of the entity columns in the key, and checks them.
+bool JournalDecoder::ParseKey(const TableSchema& schema, std::string_view key, KeyCell* cells) {
+  ByteReader in(key, "entity key");
   for (const size_t column : schema.entity_columns) {
     const size_t high = in.ReadU8("length");
     const size_t low = in.ReadU8("length");
     CellValue value;
+    const size_t offset = in.position();
     const std::string_view bytes = in.ReadBytes("value", high << 8 | low);
     if (!in.ok() || !ParseWireValue(schema.columns[column].type, bytes, &value).ok()) return false;
-    filler.states()[column] = CellState::kValue;
-    const bool fixed = schema.columns[column].type.lane() == Lane::kFixed;
-    filler.slots()[column] = fixed ? value.fixed : filler.AddBytes(value.bytes);
+    *cells++ = {value.fixed, static_cast<uint32_t>(offset), static_cast<uint32_t>(bytes.size())};
   }
   return in.remaining() == 0;
 }
 
-void JournalDecoder::DecodeRow(ByteReader* in, size_t number, uint8_t flags, const RowStamp& stamp,
-                               JournalSink* sink) {
-  EntityCoder& entity = entities_[number];
-  const journal::TableCoder& table = *entity.table;
+void JournalDecoder::DecodeRow(ByteReader* in, const Entity& entity, uint8_t flags,
+                               const RowStamp& stamp, JournalSink* sink) {
+  EntityCoder* coder = entity.coder;
+  journal::TableCoder& table = *coder->table;
   const auto kind = static_cast<RowKind>(flags & journal::kKindMask);
-  if (flags & journal::kNewShape) ReadShape(in, &entity);
-  const auto state_of = [&](size_t i) {
-    if (i < table.clustering_count) return CellState::kValue;
-    return kind == RowKind::kDeleteRow ? CellState::kAbsent
-                                       : entity.shape[i - table.clustering_count];
-  };
-  size_t with_value = 0;
-  for (size_t i = 0; i < table.columns.size(); ++i) with_value += state_of(i) == CellState::kValue;
+  if (flags & journal::kNewShape) ReadShape(in, coder);
+  const bool has_shape = kind != RowKind::kDeleteRow;
+  const size_t with_value = has_shape ? coder->value_count : table.clustering_count;
   const std::string_view mask = in->ReadBytes("changed mask", (with_value + 7) / 8);
   if (!in->ok()) return;
 
-  RowBatch& batch = *tables_[table.table_id].batch;
+  RowBatch& batch = *entity.table->batch;
   batch.Clear();
   RowBatchFiller filler(&batch);
   filler.AddRow(kind);
-  (void)FillEntityCells(entity, &batch);  // was checked when it was defined
+  int64_t* const slots = filler.slots();
+  CellState* const states = filler.states();
+  const KeyCell* cell = entity.cells;
+  for (const size_t column : table.schema->entity_columns) {
+    const bool fixed = table.schema->columns[column].type.lane() == Lane::kFixed;
+    states[column] = CellState::kValue;
+    slots[column] = fixed ? cell->fixed
+                          : filler.AddBytes(coder->key().substr(cell->offset, cell->length));
+    ++cell;
+  }
+  const CellState* shape = coder->shape();
+  int64_t* const last = coder->last();
   size_t bit = 0;
   for (size_t i = 0; i < table.columns.size(); ++i) {
-    const CodedColumn& column = table.columns[i];
-    const CellState state = state_of(i);
-    filler.states()[column.column] = state;
+    CodedColumn& column = table.columns[i];
+    CellState state = CellState::kValue;
+    if (i >= table.clustering_count) {
+      state = has_shape ? shape[i - table.clustering_count] : CellState::kAbsent;
+    }
+    states[column.column] = state;
     if (state != CellState::kValue) continue;
     const bool changed = (static_cast<uint8_t>(mask[bit / 8]) >> (bit % 8)) & 1;
     ++bit;
-    if (changed) {
-      entity.last[i] = ReadColumn(in, &entity, i);
-    } else if (column.coding == ColumnCoding::kTime) {
-      entity.last[i] = static_cast<int64_t>(static_cast<uint64_t>(entity.last[i]) +
-                                            static_cast<uint64_t>(entity.time_step));
+    if (column.coding == ColumnCoding::kBytes) {
+      journal::CodedText& text = coder->texts()[column.text];
+      ReadText(in, table.schema->columns[column.column].type, changed, &text);
+      slots[column.column] = filler.AddBytes(text.view());
+    } else {
+      last[i] = ReadFixed(in, &column, changed, last[i], &coder->time_step);
+      slots[column.column] = last[i];
     }
-    filler.slots()[column.column] = column.coding == ColumnCoding::kBytes
-                                        ? filler.AddBytes(entity.texts[column.text])
-                                        : entity.last[i];
   }
-  if (in->ok()) sink->OnRow(table.table_id, entity.entity, batch, 0, entity.split, stamp);
+  if (in->ok()) sink->OnRow(table.table_id, coder->key(), batch, 0, coder->split, stamp);
 }
 
-void JournalDecoder::ReadShape(ByteReader* in, EntityCoder* entity) {
-  const std::string_view bytes = in->ReadBytes("shape", (entity->shape.size() + 3) / 4);
+void JournalDecoder::ReadShape(ByteReader* in, EntityCoder* coder) {
+  const size_t count = coder->table->regular_count();
+  const std::string_view bytes = in->ReadBytes("shape", (count + 3) / 4);
   if (!in->ok()) return;
-  for (size_t i = 0; i < entity->shape.size(); ++i) {
+  coder->value_count = static_cast<uint32_t>(coder->table->clustering_count);
+  for (size_t i = 0; i < count; ++i) {
     const unsigned state = (static_cast<uint8_t>(bytes[i / 4]) >> (2 * (i % 4))) & 3;
     if (state > 2) return in->Fail("shape", "has an unknown cell state");
-    entity->shape[i] = static_cast<CellState>(state);
+    coder->shape()[i] = static_cast<CellState>(state);
+    coder->value_count += coder->shape()[i] == CellState::kValue;
   }
 }
 
-// The new value of a changed column on the fixed lane; texts go to the entity.
-int64_t JournalDecoder::ReadColumn(ByteReader* in, EntityCoder* entity, size_t index) {
-  CodedColumn& column = entity->table->columns[index];
-  const int64_t last = entity->last[index];
-  switch (column.coding) {
-    case ColumnCoding::kBytes: {
-      const uint64_t length = in->ReadCount("text length", limits::kCellBytesMax);
-      const std::string_view text = in->ReadBytes("text", length);
-      const ColumnType& type = entity->table->schema->columns[column.column].type;
-      if (in->ok() && !CheckWireBytes(type, text).ok()) in->Fail("text", "is not of its type");
-      if (in->ok()) entity->texts[column.text] = text;
-      return 0;
-    }
-    case ColumnCoding::kTime: {
-      const auto change = static_cast<uint64_t>(in->ReadSigned("time step"));
-      entity->time_step = static_cast<int64_t>(static_cast<uint64_t>(entity->time_step) + change);
-      return static_cast<int64_t>(static_cast<uint64_t>(last) +
-                                  static_cast<uint64_t>(entity->time_step));
-    }
-    case ColumnCoding::kBoolean: return last == 0 ? 1 : 0;
-    case ColumnCoding::kInteger:
-      return static_cast<int64_t>(static_cast<uint64_t>(last) +
-                                  static_cast<uint64_t>(in->ReadSigned("integer")));
-    case ColumnCoding::kDouble: return ReadReal(in, &column, last, false);
-    case ColumnCoding::kFloat: return ReadReal(in, &column, last, true);
+void JournalDecoder::ReadText(ByteReader* in, const ColumnType& type, bool changed,
+                              journal::CodedText* text) {
+  if (changed) {
+    const uint64_t length = in->ReadCount("text length", limits::kCellBytesMax);
+    const std::string_view bytes = in->ReadBytes("text", length);
+    if (!in->ok()) return;
+    text->Set(bytes, &arena_);
+  } else if (!text->view().empty()) {
+    return;  // was checked when it came
   }
-  return 0;
+  if (!CheckWireBytes(type, text->view()).ok()) in->Fail("text", "is not of its type");
+}
+
+// The slot of a column on the fixed lane.
+int64_t JournalDecoder::ReadFixed(ByteReader* in, CodedColumn* column, bool changed, int64_t last,
+                                  int64_t* time_step) {
+  int64_t value = last;
+  switch (column->coding) {
+    case ColumnCoding::kTime:
+      if (changed) *time_step = Sum(*time_step, in->ReadSigned("time step"));
+      value = Sum(last, *time_step);
+      break;
+    case ColumnCoding::kBoolean:
+      return changed ? 1 - last : last;
+    case ColumnCoding::kInteger:
+      if (changed) value = Sum(last, in->ReadSigned("integer"));
+      break;
+    case ColumnCoding::kDouble:
+      return changed ? ReadReal(in, column, last, false) : last;
+    case ColumnCoding::kFloat:
+      return changed ? ReadReal(in, column, last, true) : last;
+    case ColumnCoding::kBytes:
+      break;  // not on this lane
+  }
+  if (value < column->min || value > column->max) in->Fail("integer", "does not fit its column");
+  return value;
 }
 
 int64_t JournalDecoder::ReadReal(ByteReader* in, CodedColumn* column, int64_t last_bits,
@@ -239,10 +261,9 @@ int64_t JournalDecoder::ReadReal(ByteReader* in, CodedColumn* column, int64_t la
   }
   if (code & 1) in->Fail("real", "is an unknown escape");
   if (!in->ok()) return 0;
-  const uint64_t d =
-      static_cast<uint64_t>(UnZigZag(code >> 1)) +
-      static_cast<uint64_t>(journal::ScaledInteger(RealOf(last_bits, is_float), column->exponent));
-  return RealBits(static_cast<int64_t>(d), column->exponent, is_float);
+  const int64_t before =
+      journal::ScaledInteger(journal::RealOf(last_bits, is_float), column->exponent);
+  return journal::BitsOf(Sum(before, UnZigZag(code >> 1)), column->exponent, is_float);
 }
 
 }  // namespace cistern

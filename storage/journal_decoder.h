@@ -3,11 +3,11 @@
 #define CISTERN_STORAGE_JOURNAL_DECODER_H_
 
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "cistern/row_batch.h"
 #include "lib/base/coding.h"
@@ -45,25 +45,41 @@ class JournalDecoder {
     std::unique_ptr<journal::TableCoder> coder;
     std::unique_ptr<RowBatch> batch;  // one row, reused
   };
+  // An entity column's value: the fixed slot, or bytes of the key.
+  struct KeyCell {
+    int64_t fixed = 0;
+    uint32_t offset = 0;
+    uint32_t length = 0;
+  };
+  struct Entity {
+    journal::EntityCoder* coder = nullptr;
+    TableState* table = nullptr;
+    KeyCell* cells = nullptr;  // by entity column, in key order
+  };
   struct Chain {
     int64_t next_us = 0;
     uint32_t boot = 0;
     uint32_t expiry_s = 0;
   };
   void DecodeOperation(ByteReader* in, Chain* chain, JournalSink* sink);
+  void DecodeRangeDelete(ByteReader* in, const Entity& entity, const RowStamp& stamp,
+                         JournalSink* sink);
+  void DecodeRow(ByteReader* in, const Entity& entity, uint8_t flags, const RowStamp& stamp,
+                 JournalSink* sink);
   [[nodiscard]] size_t ReadEntity(ByteReader* in, uint8_t flags);
   void DefineEntity(ByteReader* in);
-  void DecodeRow(ByteReader* in, size_t number, uint8_t flags, const RowStamp& stamp,
-                 JournalSink* sink);
-  void ReadShape(ByteReader* in, journal::EntityCoder* entity);
-  [[nodiscard]] int64_t ReadColumn(ByteReader* in, journal::EntityCoder* entity, size_t index);
+  [[nodiscard]] bool ParseKey(const TableSchema& schema, std::string_view key, KeyCell* cells);
+  void ReadShape(ByteReader* in, journal::EntityCoder* coder);
+  [[nodiscard]] int64_t ReadFixed(ByteReader* in, journal::CodedColumn* column, bool changed,
+                                  int64_t last, int64_t* time_step);
   [[nodiscard]] int64_t ReadReal(ByteReader* in, journal::CodedColumn* column, int64_t last_bits,
                                  bool is_float);
-  [[nodiscard]] bool FillEntityCells(const journal::EntityCoder& entity, RowBatch* batch);
+  void ReadText(ByteReader* in, const ColumnType& type, bool changed, journal::CodedText* text);
 
   const SchemaLookup lookup_;
   std::unordered_map<uint32_t, TableState> tables_;
-  std::deque<journal::EntityCoder> entities_;
+  HeadArena arena_{nullptr};
+  std::vector<Entity> entities_;  // by number
   size_t last_entity_ = 0;
 };
 

@@ -3,7 +3,6 @@
 #define CISTERN_STORAGE_JOURNAL_ENCODER_H_
 
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -21,7 +20,7 @@ namespace cistern {
 // cannot be written, the family has ended. One thread at a time.
 class JournalEncoder {
  public:
-  explicit JournalEncoder(MemoryBudget* budget) : charge_(budget) {}
+  explicit JournalEncoder(MemoryBudget* budget) : arena_(budget), charge_(budget) {}
 
   void Begin(uint64_t sequence);
   // Entities are known by EntitySlot::number(). In the records they are numbered by their
@@ -34,7 +33,7 @@ class JournalEncoder {
   // The record. Valid until the next Begin().
   [[nodiscard]] std::string_view Finish();
 
-  [[nodiscard]] size_t memory_bytes() const { return charge_.bytes(); }
+  [[nodiscard]] size_t memory_bytes() const { return arena_.memory_bytes() + charge_.bytes(); }
 
  private:
   struct Operation {
@@ -44,34 +43,21 @@ class JournalEncoder {
     uint32_t boot = 0;
     uint32_t expiry_s = 0;
   };
-  journal::EntityCoder* Find(const EntitySlot& entity, bool* is_new);
-  void PutOperation(const EntitySlot& entity, journal::EntityCoder* coder, bool is_new,
-                    bool new_shape, const Operation& operation);
-  [[nodiscard]] bool ShapeDiffers(const journal::EntityCoder& coder, const CellState* states) const;
-  void PutShape(journal::EntityCoder* coder, const CellState* states);
-  void PutRow(journal::EntityCoder* coder, const RowBatch& batch, size_t row);
-  [[nodiscard]] bool PutColumn(journal::EntityCoder* coder, size_t index, const RowBatch& batch,
-                               size_t row);
-  [[nodiscard]] bool PutTime(journal::EntityCoder* coder, int64_t value);
-  void PutReal(journal::CodedColumn* column, int64_t bits, int64_t last_bits, bool is_float);
-  void PutVarint(uint64_t value) {
-    while (value >= 0x80) {
-      *out_++ = static_cast<char>(value | 0x80);
-      value >>= 7;
-    }
-    *out_++ = static_cast<char>(value);
-  }
-  void PutSigned(int64_t value);
-  void PutBytes(std::string_view bytes);
+  [[nodiscard]] journal::EntityCoder* Find(const EntitySlot& entity, bool* is_new);
   void Reserve(size_t bytes);
+  // Each Put writes at `out`, where room was reserved, and returns the end.
+  [[nodiscard]] char* PutOperation(char* out, const EntitySlot& entity,
+                                   journal::EntityCoder* coder, bool is_new, bool new_shape,
+                                   const Operation& operation);
+  [[nodiscard]] char* PutShape(char* out, journal::EntityCoder* coder, const CellState* states);
+  [[nodiscard]] char* PutRow(char* out, journal::EntityCoder* coder, const RowBatch& batch,
+                             size_t row, uint32_t with_value);
 
   std::unordered_map<uint32_t, std::unique_ptr<journal::TableCoder>> tables_;
-  static constexpr uint32_t kNoNumber = UINT32_MAX;
-  std::vector<uint32_t> numbers_;              // by slot: number in the family, or kNoNumber
-  size_t number_bytes_ = 0;                    // of numbers_, part of state_bytes_
-  std::deque<journal::EntityCoder> entities_;  // by number
-  MemoryCharge charge_;
-  size_t state_bytes_ = 0;
+  std::vector<journal::EntityCoder*> coders_;  // by slot; null: not in this family yet
+  HeadArena arena_;                            // what they point to
+  MemoryCharge charge_;                        // the buffers
+  uint32_t entity_count_ = 0;                  // of the family
 
   std::string header_;
   std::string body_;  // operations; bytes up to out_ count
