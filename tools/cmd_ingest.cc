@@ -37,6 +37,7 @@ struct IngestOptions {
   uint64_t reasons = 20;
   uint64_t reject_max = UINT64_MAX;
   uint64_t ttl_s = UINT64_MAX;
+  uint64_t memory_budget_bytes = 0;
   bool quiet = false;
 };
 
@@ -129,7 +130,8 @@ class IngestCommand {
   int Run() {
     Status s = Prepare();
     if (!s.ok()) return FailUsage(s);
-    Result<std::unique_ptr<Engine>> opened = OpenStore(options_.store, Access::kWrite);
+    Result<std::unique_ptr<Engine>> opened = OpenStore(
+        options_.store, Access::kWrite, options_.memory_budget_bytes);
     if (!opened.ok()) return FailOpen(opened.status());
     engine_ = std::move(*opened);
     const auto schema = engine_->FindTable(options_.table);
@@ -297,6 +299,10 @@ void AddWriteOptions(CLI::App* command, IngestOptions* o) {
   command->add_option("--durability", o->durability, "synced (default), log or memory");
   command->add_option("--batch-rows", o->batch_rows, "Rows stored at once (default 1000)");
   command->add_option("--ttl", o->ttl_s, "Seconds that the rows live (default: the table's)");
+  command
+      ->add_option("--memory-budget", o->memory_budget_bytes,
+                   "Memory that the engine may take, for example 16MiB (default 64MiB)")
+      ->transform(CLI::AsSizeValue(false));
   command->add_option("--reject", o->reject,
                       "Where rejected lines go (default: FILE.reject in the current directory)");
   command->add_option("--reject-max", o->reject_max, "Stop after more rejected lines than this");

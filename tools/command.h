@@ -41,8 +41,10 @@ void Complain(std::string_view message);
 enum class Access { kRead, kWrite, kCreate };
 
 // Opens the store and says on standard error what its recovery had to do, if anything.
+// `memory_budget_bytes` 0 is the default.
 [[nodiscard]] Result<std::unique_ptr<Engine>> OpenStore(const std::string& directory,
-                                                        Access access);
+                                                        Access access,
+                                                        size_t memory_budget_bytes = 0);
 
 // "pump-7" for a table with one entity column; "a=1,b=x" for a composite one, or several
 // texts of one NAME=VALUE each, whose values may then hold commas. Values in key order.

@@ -244,6 +244,13 @@ class CliTest(unittest.TestCase):
         done = self.ingest("station,ts\nx\n", "--reject", "no/such/place", expect=4)
         self.assertIn("cannot write rejected lines to no/such/place", done.err)
 
+    def test_memory_budget(self):
+        self.create()
+        self.ingest("station,ts\na,1\n", "--memory-budget", "8MiB")
+        self.assertIn("memory", self.ingest("station,ts\n", "--memory-budget", "1MiB",
+                                            expect=3).err)
+        self.ingest("station,ts\n", "--memory-budget", "much", expect=2)
+
     def test_missing_file(self):
         self.create()
         done = self.run_tool("ingest", "--store", self.store, "--table", "air", "nowhere.csv",

@@ -87,6 +87,7 @@ class DataSet:
     key = ("ts",)      # clustering columns
     columns = {}       # every column but the bucket and split: kind
     bucket = ""        # the bucket column
+    small_memory = False  # so that most rows leave the journal for segments
 
     def rows(self, path):
         """(entity, key, cells) of a file in its order; absent cells are left out."""
@@ -126,6 +127,7 @@ class Beijing(DataSet):
 
 class CapMetro(DataSet):
     name, table, bucket = "capmetro-buses", "bus_positions", "day"
+    small_memory = True
     entity = ("vehicle_id",)
     columns = {"vehicle_id": "int", "ts": "time", "speed": "double", "route_id": "int",
                "trip_id": "int", "latitude": "double", "longitude": "double",
@@ -143,6 +145,7 @@ class CapMetro(DataSet):
 
 class Daphnet(DataSet):
     name, table, bucket = "daphnet-imu", "gait", "slot"
+    small_memory = True
     pattern = "*.txt"
     entity = ("run",)
     axes = [f"{p}_{a}" for p in ("ankle", "thigh", "trunk") for a in "xyz"] + ["annotation"]
@@ -225,6 +228,7 @@ class Nab(DataSet):
 
 class Balloon(DataSet):
     name, table, bucket = "balloon-telemetry", "balloon", "hour"
+    small_memory = True
     entity = ("gondola",)
     key = ("ts", "gps_time")
     mapping = {c.lower(): c for c in (
@@ -467,6 +471,8 @@ def test(name):
         count = sum(checker.read(path) for path in plain)
         run("create", "--store", store, "--schema", SOURCE / f"examples/schemas/{name}.cql")
         words = [w.replace("$STORE", str(store)) for w in readme_command(name) if w != "FILES"]
+        if dataset.small_memory:
+            words += ["--memory-budget", "8MiB"]
         begin = time.monotonic()
         done = run(*words, *plain, cwd=directory)
         seconds = time.monotonic() - begin
