@@ -1,6 +1,8 @@
 #include "storage/spill_writer.h"
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
 #include "cistern/limits.h"
 #include "lib/base/check.h"
@@ -13,6 +15,8 @@ namespace cistern {
 
 namespace {
 constexpr size_t kBatchBytes = 128 * 1024;  // handed to the memtable at once
+constexpr auto kFlushPoll = std::chrono::microseconds(500);
+constexpr int kFlushPollsMax = 20'000;  // then the device is stuck, and the next write says so
 }  // namespace
 
 void SpillWriter::Begin(const BucketKey& bucket, const TableSchema* schema, uint32_t schema_version,
@@ -81,7 +85,21 @@ Status SpillWriter::WriteOut(size_t at_least) {
   CrashPoint("spill:before_pages");
   const rocksdb::Status s = family_->db()->Write(options, &batch_);
   batch_.Clear();
-  return s.ok() ? Status::Ok() : ToStatus(s, "writing pages");
+  if (!s.ok()) return ToStatus(s, "writing pages");
+  WaitForMemtable();
+  return Status::Ok();
+}
+
+// Two full memtables of one family stop every write of the store, the journal's too, until
+// one is on disk; so the second is not begun. A flush that fails is met by the next write.
+void SpillWriter::WaitForMemtable() {
+  uint64_t waiting = 0;
+  for (int poll = 0; poll < kFlushPollsMax; ++poll) {
+    const bool known = family_->db()->GetIntProperty(
+        family_->handle(), rocksdb::DB::Properties::kNumImmutableMemTable, &waiting);
+    if (!known || waiting == 0) return;
+    std::this_thread::sleep_for(kFlushPoll);
+  }
 }
 
 Status SpillWriter::Flush() {

@@ -43,6 +43,7 @@ class SpillWriter {
  private:
   [[nodiscard]] Status AddPage(const VersionColumns& rows, size_t begin, size_t end);
   [[nodiscard]] Status WriteOut(size_t at_least);
+  void WaitForMemtable();
 
   FamilyPtr family_;
   const uint64_t rotation_;
