@@ -11,6 +11,9 @@
 namespace cistern {
 
 namespace {
+// A segment's header takes limits::kBucketRangeDeletesMax range deletes, and all of a
+// generation's may be of one bucket: it ends well before, as a group adds a few thousand.
+constexpr uint64_t kGenerationDeletesMax = limits::kBucketRangeDeletesMax / 2;
 constexpr uint64_t kDiskRoomStepBytes = 256 * 1024;        // journal between questions to the disk
 constexpr uint64_t kDiskRoomForRotationBytes = 3 << 20;    // besides the segments' own bytes
 }  // namespace
@@ -47,6 +50,7 @@ void Committer::StartGeneration() {
   heads_->active = std::make_unique<Head>(budget_);
   encoder_ = std::make_unique<JournalEncoder>(budget_);
   generation_start_us_ = 0;
+  generation_deletes_ = 0;
 }
 
 void Committer::AddQueue(std::shared_ptr<IngestQueue> queue) {
@@ -113,7 +117,8 @@ Status Committer::RejectBusy() {
 Committer::Room Committer::MakeRoom() {
   const auto full = [this] {
     return heads_->active->memory_bytes() + encoder_->memory_bytes() >= limits_.head_bytes ||
-           store_->journal().active_bytes() >= limits_.journal_bytes;
+           store_->journal().active_bytes() >= limits_.journal_bytes ||
+           generation_deletes_ >= kGenerationDeletesMax;
   };
   if (!store_->journal().writable()) return Room::kWait;
   if (!full() || !failure().ok()) return Room::kYes;
@@ -331,6 +336,7 @@ void Committer::ApplyGroup() {
       range.write_us = placed.stamp.write_us;
       range.boot = placed.stamp.boot;
       head.AddRangeDelete(bucket, range);
+      ++generation_deletes_;
     }
   }
 }

@@ -140,6 +140,7 @@ class Committer {
   std::map<uint32_t, RoundRobin> round_robins_;  // by table
   FrozenState frozen_;
   int64_t generation_start_us_ = 0;  // monotonic; of the first row
+  uint64_t generation_deletes_ = 0;  // range deletes in the active head
   int64_t unsynced_since_us_ = 0;    // monotonic; 0: all is synced
   int64_t last_sync_us_ = 0;
   uint64_t disk_room_bytes_ = 0;  // may be written before the disk is asked again

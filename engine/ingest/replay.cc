@@ -24,6 +24,7 @@ class ReplaySink final : public JournalSink {
     heads_->active->set_sequence(sequence);
   }
   [[nodiscard]] uint64_t versions_applied() const { return versions_applied_; }
+  [[nodiscard]] uint64_t deletes_applied() const { return deletes_applied_; }
   // Why a row of the record could not be applied though it decoded; empty: all could.
   [[nodiscard]] const std::string& problem() const { return problem_; }
 
@@ -56,6 +57,7 @@ class ReplaySink final : public JournalSink {
     EntitySlot* slot = head.FindOrAddEntity(table_id, tables_->FindById(table_id)->schema, entity);
     head.AddRangeDelete(head.FindOrAddBucket(slot, start_s, split), range);
     ++versions_applied_;
+    ++deletes_applied_;
   }
 
  private:
@@ -76,6 +78,7 @@ class ReplaySink final : public JournalSink {
   bool apply_ = true;
   std::string problem_;
   uint64_t versions_applied_ = 0;
+  uint64_t deletes_applied_ = 0;
 };
 
 // Walks the journal and knows what of it is missing or cannot be read.
@@ -123,6 +126,7 @@ class Replayer {
     return sink_.versions_applied() - before;
   }
 
+  [[nodiscard]] uint64_t deletes_applied() const { return sink_.deletes_applied(); }
   // The last sequence that was met or is known to be in segments.
   [[nodiscard]] uint64_t last_sequence() const { return std::max(last_seen_, floor_); }
   [[nodiscard]] bool lost_any() const { return lost_count_ > 0; }
@@ -164,20 +168,24 @@ Status Committer::Replay(const OverflowFunction& overflow, bool read_only,
                          RecoveryReport* report) {
   const std::lock_guard lock(mutex_);
   Replayer replayer(heads_, tables_, clock_, store_->state().journal_floor);
+  uint64_t deletes_spilled = 0;
   CISTERN_RETURN_IF_ERROR(store_->journal().Replay(
       [&](uint64_t sequence, std::string_view record, bool new_family) -> Status {
-        if (heads_->active->memory_bytes() >= limits_.head_bytes) {
+        if (heads_->active->memory_bytes() >= limits_.head_bytes ||
+            replayer.deletes_applied() - deletes_spilled >= limits::kBucketRangeDeletesMax / 2) {
           const Status spilled = SpillReplayed(replayer.last_sequence(), overflow);
           // On a full disk it may grow to what both generations together had.
           const bool may_grow = spilled.code() == StatusCode::kNoSpace &&
                                 heads_->active->memory_bytes() < 2 * limits_.head_bytes;
           if (!spilled.ok() && !may_grow) return spilled;
+          if (spilled.ok()) deletes_spilled = replayer.deletes_applied();
         }
         heads_->versions_written += replayer.Visit(sequence, record, new_family);
         ++report->records_replayed;
         return Status::Ok();
       }));
   sequence_ = replayer.last_sequence();
+  generation_deletes_ = replayer.deletes_applied() - deletes_spilled;
   synced_ = sequence_.load();
   if (heads_->active->version_count() > 0) {
     generation_start_us_ = std::max<int64_t>(clock_->monotonic_us(), 1);

@@ -81,7 +81,10 @@ Status WriteClock::Poll() {
 
 Status WriteClock::OpenBoot(int64_t monotonic_us) {
   const uint32_t number = boots_->next_number();
-  const BootRecord record{boot_id_, monotonic_us, last_us_.load() + 1, false};
+  // Not before the newest time that was believed either: that has certainly passed, and a
+  // row with a TTL would be born expired.
+  const int64_t base_us = std::max(last_us_.load() + 1, trusted_us_.load());
+  const BootRecord record{boot_id_, monotonic_us, base_us, false};
   CISTERN_RETURN_IF_ERROR(store_->PutBoot(number, record));
   boots_->Set(number, record);
   boot_ = number;

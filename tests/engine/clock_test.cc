@@ -1,0 +1,114 @@
+// The clock lies: what is believed, and what becomes of rows taken meanwhile.
+#include "engine/ingest/clock_guard.h"
+#include "tests/engine/engine_fixture.h"
+
+namespace cistern::testing {
+namespace {
+
+constexpr int64_t kDayUs = 86'400'000'000;
+constexpr int64_t kYearUs = 365 * kDayUs;
+
+TEST(ClockGuard, BelievesWhatLiesBetweenFloorAndCeiling) {
+  const ClockLimits limits{.floor_us = kStartUs, .ceiling_ahead_us = 10 * kYearUs};
+  const ClockMemory never;
+  EXPECT_FALSE(IsWallBelievable(kStartUs - 1, 0, limits, never));
+  EXPECT_TRUE(IsWallBelievable(kStartUs, 0, limits, never));
+  EXPECT_TRUE(IsWallBelievable(kStartUs + 10 * kYearUs, 0, limits, never));
+  EXPECT_FALSE(IsWallBelievable(kStartUs + 10 * kYearUs + 1, 0, limits, never));
+  // Once believed: a day back at most, and ahead of what has passed since.
+  const ClockMemory then{.trusted_us = kStartUs + kYearUs, .monotonic_us = 5, .this_boot = true};
+  EXPECT_TRUE(IsWallBelievable(kStartUs + kYearUs - kDayUs, 5, limits, then));
+  EXPECT_FALSE(IsWallBelievable(kStartUs + kYearUs - kDayUs - 1, 5, limits, then));
+  EXPECT_FALSE(IsWallBelievable(kStartUs + 11 * kYearUs + 1, 5, limits, then));
+  EXPECT_TRUE(IsWallBelievable(kStartUs + 11 * kYearUs + 1, 6, limits, then));
+}
+
+class ClockTest : public EngineFixture {};
+
+TEST_F(ClockTest, RowsOfAnUntrustedClockStayInOrderThroughItsResolution) {
+  MustAppend("a", kStartMs, 1);
+  clock_->SetWallMicros(0);  // 1970: below the floor
+  MustAppend("a", kStartMs, 2);
+  EXPECT_FALSE(engine_->GetMetrics().clock_trusted);
+  EXPECT_EQ(engine_->GetMetrics().rows_provisional, 1u);
+  EXPECT_EQ(ScanAll("a"), (Rows{{kStartMs, 2}}));
+  Rotate();
+  Reopen();  // within the same boot: its record goes on
+  MustAppend("a", kStartMs, 3);
+  EXPECT_EQ(ScanAll("a"), (Rows{{kStartMs, 3}}));
+  clock_->SetWallMicros(kStartUs + 3600'000'000ll);
+  ASSERT_TRUE(engine_->Tick({10}).ok());
+  EXPECT_TRUE(engine_->GetMetrics().clock_trusted);
+  EXPECT_EQ(ScanAll("a"), (Rows{{kStartMs, 3}}));
+  MustAppend("a", kStartMs, 4);
+  EXPECT_EQ(ScanAll("a"), (Rows{{kStartMs, 4}}));
+  Crash();
+  EXPECT_EQ(ScanAll("a"), (Rows{{kStartMs, 4}}));
+  ExpectSound();
+}
+
+TEST_F(ClockTest, CountsOfABootGoOnThoughItsRowsAreInSegments) {
+  clock_->SetWallMicros(0);
+  // A burst: the count runs far ahead of the monotonic clock, which stands still.
+  RowBatch batch(schema_);
+  for (int i = 0; i < 1000; ++i) AddRow(&batch, "a", kStartMs, i);
+  ASSERT_TRUE(engine_->Append(batch).ok());
+  EXPECT_EQ(ScanAll("a"), (Rows{{kStartMs, 999}}));
+  Rotate();
+  Reopen();
+  MustAppend("a", kStartMs, 5000);
+  EXPECT_EQ(ScanAll("a"), (Rows{{kStartMs, 5000}}));
+}
+
+TEST_F(ClockTest, AnotherBootNeverTakesOverARecord) {
+  for (const std::string& id : {std::string("boot-2"), std::string()}) {
+    clock_->Reboot(id, 0);
+    Reopen();
+    MustAppend("a", kStartMs, 1);
+    clock_->Reboot(id, 0);  // without an id the boots cannot be told apart
+    if (!id.empty()) clock_->Reboot("boot-3", 0);
+    Reopen();
+    MustAppend("a", kStartMs, 2);
+    EXPECT_EQ(ScanAll("a"), (Rows{{kStartMs, 2}}));
+    clock_->SetWallMicros(kStartUs);
+    ASSERT_TRUE(engine_->Tick({10}).ok());
+    EXPECT_EQ(ScanAll("a"), (Rows{{kStartMs, 2}}));
+    clock_->SetWallMicros(0);
+  }
+}
+
+TEST_F(ClockTest, TheYear2106PoisonsNothing) {
+  clock_->SetWallMicros(kStartUs + 80 * kYearUs);
+  MustAppend("a", kStartMs, 1);
+  EXPECT_FALSE(engine_->GetMetrics().clock_trusted);
+  clock_->SetWallMicros(kStartUs + 1'000'000);
+  MustAppend("a", kStartMs, 2);
+  EXPECT_TRUE(engine_->GetMetrics().clock_trusted);
+  EXPECT_EQ(ScanAll("a"), (Rows{{kStartMs, 2}}));
+  EXPECT_LT(Core()->clock().last_issued_us(), kStartUs + 10'000'000);
+}
+
+TEST_F(ClockTest, TimeToLiveOfProvisionalRowsCountsFromTheirTrueTime) {
+  clock_->SetWallMicros(0);
+  RowBatch batch(schema_);
+  AddRow(&batch, "a", kStartMs, 1, RowKind::kInsert, 100);
+  ASSERT_TRUE(engine_->Append(batch).ok());
+  EXPECT_EQ(ScanAll("a").size(), 1u);
+  clock_->AdvanceSeconds(60);
+  clock_->SetWallMicros(kStartUs + 60'000'000);
+  ASSERT_TRUE(engine_->Tick({10}).ok());
+  EXPECT_EQ(ScanAll("a").size(), 1u);  // written at kStartUs
+  clock_->AdvanceSeconds(39);
+  EXPECT_EQ(ScanAll("a").size(), 1u);
+  clock_->AdvanceSeconds(1);
+  EXPECT_TRUE(ScanAll("a").empty());
+}
+
+TEST_F(ClockTest, EventTimesFarAheadOfATrustedClockAreRefused) {
+  const int64_t ahead_ms = limits::kFutureSecondsDefault * 1000;
+  EXPECT_TRUE(Append("a", kStartMs + ahead_ms, 1).ok());
+  EXPECT_EQ(Append("a", kStartMs + ahead_ms + 1000, 1).code(), StatusCode::kOutOfRange);
+}
+
+}  // namespace
+}  // namespace cistern::testing
