@@ -97,9 +97,11 @@ void BucketReader::OpenHeads(std::vector<RangeDelete>* deletes) {
     if (bucket == nullptr) continue;
     const auto& found = head->deletes(*bucket);
     deletes->insert(deletes->end(), found.begin(), found.end());
-    merge_->Add(std::make_unique<HeadSource>(context_->heads, frozen, epoch_, bucket_,
-                                             *shape_->table->schema, shape_->span, &shape_->wanted,
-                                             *bases_, after_));
+    auto source = std::make_unique<HeadSource>(context_->heads, frozen, epoch_, bucket_,
+                                               *shape_->table->schema, shape_->span,
+                                               &shape_->wanted, *bases_, after_);
+    source->Prime(*head);
+    merge_->Add(std::move(source));
   }
 }
 

@@ -31,7 +31,20 @@ int64_t HeadSource::bound_time() const {
   return span_.descending ? INT64_MAX : INT64_MIN;
 }
 
+void HeadSource::Prime(const Head& head) {
+  primed_ = Copy(head);
+}
+
 Result<std::shared_ptr<const VersionColumns>> HeadSource::NextChunk() {
+  if (primed_) return std::exchange(primed_, nullptr);
+  if (exhausted_) return std::shared_ptr<const VersionColumns>();
+  const std::shared_lock lock(heads_->mutex);
+  if (heads_->epoch != epoch_) return Status::Busy("the head was rotated under the reader");
+  return std::shared_ptr<const VersionColumns>(Copy(frozen_ ? *heads_->frozen : *heads_->active));
+}
+
+// REQUIRES: the heads' lock. The next chunk, or null.
+std::shared_ptr<VersionColumns> HeadSource::Copy(const Head& head) {
   CopyRequest request;
   request.from = span_.from;
   request.to = span_.to;
@@ -42,15 +55,11 @@ Result<std::shared_ptr<const VersionColumns>> HeadSource::NextChunk() {
   request.max_rows = kChunkRows;
   request.wanted = wanted_;
   auto rows = std::make_shared<VersionColumns>();
-  {
-    const std::shared_lock lock(heads_->mutex);
-    if (heads_->epoch != epoch_) return Status::Busy("the head was rotated under the reader");
-    const Head& head = frozen_ ? *heads_->frozen : *heads_->active;
-    const HeadBucket* bucket =
-        head.FindBucket(bucket_.table_id, bucket_.entity, bucket_.start_s, bucket_.split);
-    if (bucket != nullptr) *rows = head.CopyRows(*bucket, request);
-  }
-  if (rows->row_count == 0) return std::shared_ptr<const VersionColumns>();
+  const HeadBucket* bucket =
+      head.FindBucket(bucket_.table_id, bucket_.entity, bucket_.start_s, bucket_.split);
+  if (bucket != nullptr) *rows = head.CopyRows(*bucket, request);
+  exhausted_ = rows->row_count < kChunkRows;
+  if (rows->row_count == 0) return nullptr;
   position_ = VersionColumns::For(schema_);
   const size_t last = span_.descending ? 0 : rows->row_count - 1;
   for (const size_t c : schema_.clustering_columns) {
@@ -59,7 +68,7 @@ Result<std::shared_ptr<const VersionColumns>> HeadSource::NextChunk() {
   position_.row_count = 1;
   position_included_ = false;
   ResolveBoots(bases_, rows.get(), {});
-  return std::shared_ptr<const VersionColumns>(std::move(rows));
+  return rows;
 }
 
 }  // namespace cistern

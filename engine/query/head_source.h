@@ -21,10 +21,14 @@ class HeadSource final : public VersionSource {
   HeadSource(const HeadSet* heads, bool frozen, uint64_t epoch, BucketKey bucket,
              const TableSchema& schema, TimeSpan span, const std::vector<bool>* wanted,
              const BootBases& bases, const VersionColumns& after);
+  // Copies the first chunk; under the lock that the epoch was read under, so that a reader
+  // gets forward however often heads rotate.
+  void Prime(const Head& head);
   [[nodiscard]] int64_t bound_time() const override;
   [[nodiscard]] Result<std::shared_ptr<const VersionColumns>> NextChunk() override;
 
  private:
+  [[nodiscard]] std::shared_ptr<VersionColumns> Copy(const Head& head);
   const HeadSet* const heads_;
   const bool frozen_;
   const uint64_t epoch_;
@@ -34,7 +38,9 @@ class HeadSource final : public VersionSource {
   const std::vector<bool>* const wanted_;
   const BootBases& bases_;
   VersionColumns position_;  // row 0: where to go on
-  bool position_included_;   // rows of that very key belong to the next chunk
+  std::shared_ptr<const VersionColumns> primed_;
+  bool exhausted_ = false;  // the last chunk was not full
+  bool position_included_;  // rows of that very key belong to the next chunk
 };
 
 }  // namespace cistern
