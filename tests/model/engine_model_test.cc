@@ -2,7 +2,10 @@
 // CISTERN_MODEL_OPS says how many operations in all.
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <string>
@@ -15,12 +18,30 @@
 namespace cistern::testing {
 namespace {
 
-constexpr size_t kOperationsOfRun = 5'000;
+#ifdef __SANITIZE_ADDRESS__
+constexpr uint64_t kOperationsDefault = 30'000;
+#else
+constexpr uint64_t kOperationsDefault = 100'000;
+#endif
+constexpr size_t kOperationsOfRun = 2'000;
 constexpr size_t kShrinkTries = 120;
 
+// An abort inside the engine must name the run too.
+void TellProgress(int signal_number) {
+  char text[128];
+  const int length =
+      std::snprintf(text, sizeof text, "\naborted in CISTERN_SEED=%llu operation %llu\n",
+                    static_cast<unsigned long long>(g_progress.seed),
+                    static_cast<unsigned long long>(g_progress.operation));
+  if (write(STDERR_FILENO, text, static_cast<size_t>(length)) < 0) _exit(3);
+  std::signal(signal_number, SIG_DFL);
+  std::raise(signal_number);
+}
+
 TEST(EngineModel, RandomOperationsAnswerAsTheModel) {
-  size_t left = EnvNumber("CISTERN_MODEL_OPS", 100'000);
+  size_t left = EnvNumber("CISTERN_MODEL_OPS", kOperationsDefault);
   uint64_t seed = SeedFromEnv();
+  std::signal(SIGABRT, TellProgress);
   std::printf("CISTERN_SEED=%llu, %zu operations\n", static_cast<unsigned long long>(seed), left);
   std::fflush(stdout);
   const TempDir root("cistern-model");

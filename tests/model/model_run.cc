@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kSecond = 1'000'000;
 constexpr int64_t kStart_us = 1'748'736'000 * kSecond;  // 2025-06-01
-constexpr size_t kBatchRowsMax = 60;
+constexpr size_t kBatchRowsMax = 30;
 constexpr size_t kDeleteTimestampsMax = 20'000;
 
 Durability RandomDurability(Rng* rng) {
@@ -61,6 +61,8 @@ std::string CheckShape(const TableSchema& schema, const std::vector<size_t>& col
 
 }  // namespace
 
+Progress g_progress;
+
 ModelRunConfig ModelRunConfig::FromSeed(uint64_t seed) {
   Rng rng(Mix(seed ^ 0xc0ffee));
   ModelRunConfig c;
@@ -70,7 +72,7 @@ ModelRunConfig ModelRunConfig::FromSeed(uint64_t seed) {
                        &c.columnar, &c.clock_steps}) {
     *option = !rng.OneIn(4);
   }
-  c.memory_budget_bytes = rng.OneIn(2) ? limits::kMemoryBudgetBytesMin
+  c.memory_budget_bytes = rng.OneIn(4) ? limits::kMemoryBudgetBytesMin
                                        : limits::kMemoryBudgetBytesDefault;
   c.table_count = 1 + rng.Below(TableProfiles().size());
   return c;
@@ -134,6 +136,7 @@ std::string ModelRun::Reopen() {
 
 std::string ModelRun::Run(size_t count, const std::vector<bool>& skip, size_t* failed) {
   *failed = 0;
+  g_progress.seed = seed_;
   if (std::string problem = Open(); !problem.empty()) return problem;
   Rng rng(Mix(seed_));
   for (size_t t = 0; t < config_.table_count; ++t) {
@@ -152,6 +155,7 @@ std::string ModelRun::Run(size_t count, const std::vector<bool>& skip, size_t* f
   for (size_t op = 0; op < count; ++op) {
     if (!skip.empty() && skip[op]) continue;
     *failed = op;
+    g_progress.operation = op;
     Rng own(Mix(seed_) + Mix(op));
     clock_->AdvanceMicros(own.Between(1, 2000));
     if (std::string problem = Step(&own); !problem.empty()) return problem;
@@ -166,30 +170,30 @@ std::string ModelRun::Run(size_t count, const std::vector<bool>& skip, size_t* f
 
 std::string ModelRun::Step(Rng* rng) {
   const uint64_t dice = rng->Below(1000);
-  if (dice < 560) return Write(rng);
-  if (dice < 570) return config_.range_deletes ? DeleteRange(rng) : "";
-  if (dice < 576) return config_.bucket_deletes ? DeleteBucket(rng) : "";
-  if (dice < 620) {
-    if (config_.clock_steps)
-      clock_->AdvanceMicros(rng->Between(1, rng->OneIn(5) ? 400 : 8) * kSecond);
+  if (dice < 740) return Write(rng);
+  if (dice < 750) return config_.range_deletes ? DeleteRange(rng) : "";
+  if (dice < 756) return config_.bucket_deletes ? DeleteBucket(rng) : "";
+  if (dice < 800) {
+    const int64_t seconds = rng->Between(1, rng->OneIn(5) ? 400 : 8);
+    if (config_.clock_steps) clock_->AdvanceSeconds(seconds);
     return "";
   }
-  if (dice < 660) {
+  if (dice < 840) {
     const auto report = engine_->Tick();
     return report.ok() ? "" : "Tick: " + report.status().ToString();
   }
-  if (dice < 663) {
+  if (dice < 844) {
     const Status s = config_.rotations ? engine_->Rotate() : Status::Ok();
     return s.ok() ? "" : "Rotate: " + s.ToString();
   }
-  if (dice < 668) {
+  if (dice < 849) {
     const Status s = engine_->Sync();
     return s.ok() ? "" : "Sync: " + s.ToString();
   }
-  if (dice < 669) return config_.reopens ? Reopen() : "";
-  if (dice < 675) return CheckInventory();
-  if (dice < 685) return CheckEntities(rng);
-  if (dice < 686) return CheckVerify();
+  if (dice < 850) return config_.reopens ? Reopen() : "";
+  if (dice < 855) return CheckInventory();
+  if (dice < 860) return CheckEntities(rng);
+  if (dice < 861) return CheckVerify();
   return Scan(rng);
 }
 
@@ -259,6 +263,10 @@ std::string ModelRun::WriteColumns(Table* table, Rng* rng) {
     WriteRow row = table->random->NextRow(mix, NowSeconds(), rng);
     row.kind = kind;
     row.ttl_s.reset();
+    if (kind == RowKind::kUpdate) {  // an UPDATE sets something
+      const size_t c = schema.regular_columns.front();
+      row.cells[c] = RandomValue(schema.columns[c].type, rng);
+    }
     std::vector<Cell> cells(row.cells.size());
     for (size_t k = 0; k < columns.size(); ++k) {
       const Cell& cell = cells[columns[k]] = row.cells[columns[k]];
@@ -334,7 +342,7 @@ std::string ModelRun::Scan(Rng* rng) {
   request.to = table.random->RandomTime(NowSeconds(), rng);
   if (request.from == request.to) ++request.to;
   if (rng->OneIn(3)) request.limit = 1 + rng->Below(rng->OneIn(2) ? 5 : 200);
-  if (rng->OneIn(4)) {
+  if (rng->OneIn(10)) {
     // Everything there is, either way; unbounded needs a limit.
     if (request.limit == 0) request.limit = 1'000'000;
     request.from = INT64_MIN;

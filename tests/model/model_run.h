@@ -86,6 +86,13 @@ class ModelRun {
   uint64_t rows_compared_ = 0;
 };
 
+// What is being done just now, for a handler of SIGABRT: async-signal-safe to read.
+struct Progress {
+  volatile uint64_t seed = 0;
+  volatile uint64_t operation = 0;
+};
+extern Progress g_progress;
+
 // A smaller set of operations that still fails: marks the others in *skip. Tries at most
 // `tries` runs in fresh directories below `directory`.
 void Shrink(uint64_t seed, const std::string& directory, size_t count, size_t tries,

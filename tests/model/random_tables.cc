@@ -10,7 +10,7 @@ namespace cistern::testing {
 
 namespace {
 
-constexpr size_t kEntityCount = 4;
+constexpr size_t kEntityCount = 3;
 constexpr size_t kKnownKeysMax = 400;
 constexpr int64_t kUniqueFirst_s = 1'500'000'000;
 
@@ -201,7 +201,8 @@ const std::vector<Cell>& RandomTable::RandomEntity(Rng* rng) const {
 int64_t RandomTable::RandomTime(int64_t now_s, Rng* rng) const {
   const int64_t ticks = TicksPerSecond(schema_->time_unit);
   const int64_t top = last_s_ == 0 ? now_s : last_s_;
-  int64_t time = (top - rng->Between(-2, 60) * profile_.step_s) * ticks;
+  const int64_t second = top - rng->Between(-2, rng->OneIn(4) ? 120 : 25) * profile_.step_s;
+  int64_t time = std::min(second, now_s) * ticks;  // later ones may be refused
   if (rng->OneIn(4)) time += rng->Between(0, ticks - 1);
   return time;
 }
@@ -219,10 +220,10 @@ int64_t RandomTable::NextTime(const RowMix& mix, int64_t now_s, Rng* rng) {
     return (kAncient[rng->Below(6)] + rng->Between(0, 5) * profile_.step_s / 2) * ticks;
   }
   if (mix.late && rng->OneIn(4)) return RandomTime(now_s, rng);
-  if (last_s_ == 0) last_s_ = now_s - 900 * profile_.step_s;
+  if (last_s_ == 0) last_s_ = now_s - 240 * profile_.step_s;
   // In order up to the present; then the table's past is written over.
   last_s_ += rng->OneIn(3) ? profile_.step_s : profile_.step_s / 20;
-  if (last_s_ > now_s) last_s_ = now_s - 900 * profile_.step_s;
+  if (last_s_ > now_s) last_s_ = now_s - 240 * profile_.step_s;
   return last_s_ * ticks;
 }
 

@@ -41,7 +41,7 @@ struct ExpectedWriter {
 // Lives in the shared mapping: nothing in it may own memory or be locked.
 struct ExpectedState {
   std::array<ExpectedWriter, kExpectedWritersMax> writers;
-  std::atomic<uint64_t> versions_base{0};  // versions that the counters held before the rows
+  std::atomic<uint64_t> repeated_rows{0};  // rows appended again after an unknown outcome
   std::atomic<uint64_t> io_operations{0};  // of the worker's last life
   std::atomic<uint64_t> crash_points_hit{0};
   std::atomic<bool> opened{false};   // the worker's engine was open
@@ -54,7 +54,7 @@ struct ExpectedState {
   // Forgets everything, for a new and empty store.
   void Clear() {
     for (ExpectedWriter& w : writers) w.attempted = w.acknowledged = w.durable = w.batch_count = 0;
-    versions_base = 0;
+    repeated_rows = 0;
     BeginLife();
   }
   // Before a worker is forked.

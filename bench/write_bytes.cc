@@ -1,0 +1,81 @@
+#include "bench/write_bytes.h"
+
+#include <cstdio>
+
+#include "bench/workload.h"
+#include "tests/support/fake_clock.h"
+
+namespace cistern::bench {
+
+namespace {
+
+constexpr size_t kBatchRows = 100;
+constexpr size_t kBatchesOfSecond = 10;
+
+}  // namespace
+
+double WriteBytes::PerRow() const {
+  const uint64_t bytes = metrics.wal_bytes_written + metrics.sst_bytes_written +
+                         metrics.manifest_bytes_written + metrics.other_bytes_written;
+  return static_cast<double>(bytes) / static_cast<double>(rows) - RewrittenPerRow();
+}
+
+double WriteBytes::RewrittenPerRow() const {
+  return static_cast<double>(metrics.respill_bytes) / static_cast<double>(rows);
+}
+
+std::string WriteBytes::ToString() const {
+  const auto per_row = [&](uint64_t bytes) {
+    return static_cast<double>(bytes) / static_cast<double>(rows);
+  };
+  char text[512];
+  std::snprintf(text, sizeof text,
+                "%.2f bytes a row handed to the kernel until spilled, and %.2f rewritten when"
+                " spill families roll\n  journal records %.2f, WAL files %.2f, SST files %.2f,"
+                " MANIFEST %.3f, other %.3f; %llu rotations, %llu syncs, %llu rows",
+                PerRow(), RewrittenPerRow(), per_row(metrics.journal_bytes),
+                per_row(metrics.wal_bytes_written), per_row(metrics.sst_bytes_written),
+                per_row(metrics.manifest_bytes_written), per_row(metrics.other_bytes_written),
+                static_cast<unsigned long long>(metrics.rotations),
+                static_cast<unsigned long long>(metrics.journal_syncs),
+                static_cast<unsigned long long>(rows));
+  return text;
+}
+
+Result<WriteBytes> MeasureWriteBytes(const std::string& directory, uint64_t rows,
+                                     size_t memory_budget_bytes) {
+  auto clock = std::make_shared<FakeClock>(kFirstTimeMs * 1000);
+  EngineOptions options;
+  options.clock = clock;
+  options.clock_floor_s = kFirstTimeMs / 1000 - 1;
+  options.background_threads = false;
+  options.memory_budget_bytes = memory_budget_bytes;
+  CISTERN_ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Open(directory, options));
+  CISTERN_RETURN_IF_ERROR(engine->CreateTable(kGatewayTable));
+  CISTERN_ASSIGN_OR_RETURN(const auto schema, engine->FindTable("gateway.readings"));
+  CISTERN_ASSIGN_OR_RETURN(const auto producer, engine->NewProducer());
+  GatewayWorkload workload;
+  RowBatch batch(schema);
+  while (workload.rows_made() < rows) {
+    for (size_t i = 0; i < kBatchesOfSecond; ++i) {
+      CISTERN_RETURN_IF_ERROR(workload.Fill(kBatchRows, &batch));
+      CISTERN_RETURN_IF_ERROR(
+          producer->Append(batch, {Durability::kLog, BackPressure::kWait}).status());
+    }
+    clock->AdvanceSeconds(1);
+    CISTERN_RETURN_IF_ERROR(engine->Sync());
+    bool more = true;
+    while (more) {
+      CISTERN_ASSIGN_OR_RETURN(const TickReport report, engine->Tick());
+      more = report.more_due;
+    }
+  }
+  CISTERN_RETURN_IF_ERROR(engine->Rotate());
+  WriteBytes result;
+  result.rows = workload.rows_made();
+  result.metrics = engine->GetMetrics();
+  CISTERN_RETURN_IF_ERROR(engine->Close());
+  return result;
+}
+
+}  // namespace cistern::bench

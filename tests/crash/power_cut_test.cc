@@ -1,0 +1,127 @@
+// Power cuts at any I/O operation: unsynced bytes and directory entries are lost, the
+// last sync may be torn. CISTERN_POWER_CUTS says how many.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "engine/engine_impl.h"
+#include "tests/crash/crash_cycle.h"
+#include "tests/support/power_loss_fs.h"
+#include "tests/support/rng.h"
+
+namespace cistern::testing {
+namespace {
+
+constexpr uint64_t kCyclesOfStore = 25;
+constexpr size_t kWritersChecked = 2;
+constexpr int kNestedMax = 5;
+
+// Opens over a file system that loses power at operation `plan.fatal_op`.
+OpenStore OpenOverPowerLoss(CrashCycle* cycle, PowerLossPlan plan) {
+  return [cycle, plan](const EngineOptions& options) {
+    auto fs = std::make_shared<PowerLossFileSystem>(plan);
+    fs->SetOpsMirror(&cycle->state().io_operations);
+    return OpenEngineOver(cycle->store_directory(), options, fs);
+  };
+}
+
+CrashWorkload RandomWorkload(Rng* rng) {
+  CrashWorkload w;
+  w.seed = rng->Next();
+  w.writer_count = 1 + rng->Below(kWritersChecked);
+  w.batches_max = 10 + rng->Below(80);
+  w.durability = rng->OneIn(3) ? Durability::kLog : Durability::kSynced;
+  w.background_threads = rng->OneIn(4);
+  w.close_at_end = rng->OneIn(2);
+  w.rotate_one_in = rng->OneIn(6) ? 0 : 4 + rng->Below(30);
+  return w;
+}
+
+class PowerCuts {
+ public:
+  explicit PowerCuts(uint64_t seed) : rng_(seed), cycle_("cistern-power") {}
+
+  // One life and its cut. Empty, or what was lost.
+  std::string Cut(uint64_t number) {
+    if (number % kCyclesOfStore == 0) {
+      cycle_.NewStore();
+      operations_ = 120;
+    }
+    const CrashWorkload workload = RandomWorkload(&rng_);
+    // Early operations are creation and recovery: as often as all later ones.
+    const uint64_t fatal = 1 + rng_.Below(rng_.OneIn(2) ? 60 : operations_ * 2);
+    ChildEnd end = cycle_.Live(OpenOverPowerLoss(&cycle_, NewPlan(fatal)), workload);
+    if (std::string problem = Complaint(end, cycle_.state()); !problem.empty()) return problem;
+    if (end.killed) ++cuts_;
+    else operations_ = std::max<uint64_t>(operations_, cycle_.state().io_operations.load());
+    // The power goes again while the store recovers, up to five times.
+    for (int depth = 0; depth < kNestedMax && rng_.OneIn(3); ++depth) {
+      const OpenStore open = OpenOverPowerLoss(&cycle_, NewPlan(1 + rng_.Below(40)));
+      end = RunChild([&] { return open(EngineOptions{}).ok() ? 0 : 1; });
+      if (end.killed) ++nested_;
+      if (std::string problem = Complaint(end, cycle_.state()); !problem.empty()) {
+        return "recovery: " + problem;
+      }
+    }
+    const Promise promise = workload.durability == Durability::kSynced ? Promise::kAcknowledged
+                                                                       : Promise::kDurable;
+    return cycle_.Check({kWritersChecked, promise, rng_.OneIn(10)});
+  }
+
+  void LieAboutSync() { lie_about_sync_ = true; }
+  [[nodiscard]] uint64_t cuts() const { return cuts_; }
+  [[nodiscard]] uint64_t nested() const { return nested_; }
+
+ private:
+  PowerLossPlan NewPlan(uint64_t fatal_op) {
+    std::filesystem::remove_all(cycle_.shadow_directory());
+    std::filesystem::create_directories(cycle_.shadow_directory());
+    PowerLossPlan plan;
+    plan.seed = rng_.Next();
+    plan.fatal_op = fatal_op;
+    plan.leak_unsynced = rng_.OneIn(2);
+    if (rng_.OneIn(2)) plan.shadow_directory = cycle_.shadow_directory();
+    plan.lie_about_sync = lie_about_sync_;
+    return plan;
+  }
+
+  Rng rng_;
+  CrashCycle cycle_;
+  uint64_t operations_ = 120;
+  uint64_t cuts_ = 0;
+  uint64_t nested_ = 0;
+  bool lie_about_sync_ = false;
+};
+
+TEST(PowerCut, LosesNothingThatWasPromised) {
+  const uint64_t wanted = EnvNumber("CISTERN_POWER_CUTS", 1000);
+  const uint64_t seed = SeedFromEnv();
+  std::printf("CISTERN_SEED=%llu, %llu power cuts\n", static_cast<unsigned long long>(seed),
+              static_cast<unsigned long long>(wanted));
+  std::fflush(stdout);
+  PowerCuts power(seed);
+  for (uint64_t i = 0; power.cuts() + power.nested() < wanted; ++i) {
+    ASSERT_LT(i, wanted * 10 + 100) << "the fatal operations are never reached";
+    ASSERT_EQ(power.Cut(i), "") << "cycle " << i << " of CISTERN_SEED=" << seed;
+  }
+  std::printf("%llu cuts, %llu of them during a recovery\n",
+              static_cast<unsigned long long>(power.cuts() + power.nested()),
+              static_cast<unsigned long long>(power.nested()));
+}
+
+// A device that only says that it has synced breaks every promise: the checker must say so.
+TEST(PowerCut, ASyncThatLiesIsCaught) {
+  PowerCuts power(SeedFromEnv() + 1);
+  power.LieAboutSync();
+  std::string problem;
+  for (uint64_t i = 0; i < 60 && problem.empty(); ++i) problem = power.Cut(i);
+  EXPECT_FALSE(problem.empty());
+  std::printf("caught: %s\n", problem.c_str());
+}
+
+}  // namespace
+}  // namespace cistern::testing

@@ -1,0 +1,175 @@
+// Peak anonymous memory of a process that does nothing else: budget plus 8 MiB for code
+// and stacks. CISTERN_MEMORY_ROWS says how many rows (default 10 million).
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <fstream>
+#include <functional>
+#include <string>
+#include <thread>
+
+#include "bench/workload.h"
+#include "tests/crash/crash_cycle.h"
+#include "tests/support/rng.h"
+#include "tests/support/temp_dir.h"
+
+namespace cistern::testing {
+namespace {
+
+constexpr size_t kBudgetBytes = 32 * 1024 * 1024;
+constexpr uint64_t kAllowedBytes = kBudgetBytes + 8 * 1024 * 1024;
+constexpr size_t kBatchRows = 100;
+
+uint64_t AnonymousBytes() {
+  std::ifstream file("/proc/self/status");
+  std::string line;
+  while (std::getline(file, line)) {
+    if (line.rfind("RssAnon:", 0) == 0) return std::stoull(line.substr(8)) * 1024;
+  }
+  return UINT64_MAX;  // unknown is never within a limit
+}
+
+// Samples this process until it is destroyed. The kernel keeps no peak of RssAnon.
+class PeakSampler {
+ public:
+  explicit PeakSampler(std::atomic<uint64_t>* peak) : peak_(peak), thread_([this] { Run(); }) {}
+  ~PeakSampler() {
+    stop_ = true;
+    thread_.join();
+    Sample();
+  }
+
+ private:
+  void Sample() { *peak_ = std::max(peak_->load(), AnonymousBytes()); }
+  void Run() {
+    while (!stop_) {
+      Sample();
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  }
+  std::atomic<uint64_t>* const peak_;
+  std::atomic<bool> stop_{false};
+  std::thread thread_;
+};
+
+EngineOptions Options() {
+  EngineOptions options;
+  options.memory_budget_bytes = kBudgetBytes;
+  return options;
+}
+
+class MemoryTest : public ::testing::Test {
+ protected:
+  // Runs `body` in a child and returns its peak; fails the test if the child failed.
+  uint64_t PeakOf(const std::function<Status()>& body) {
+    ExpectedState& state = *shared_.get();
+    state.BeginLife();
+    const ChildEnd end = RunChild([&] {
+      Status s;
+      {
+        const PeakSampler sampler(&state.io_operations);
+        s = body();
+      }
+      if (!s.ok()) state.SetProblem(s.ToString());
+      return s.ok() ? 0 : 1;
+    }, -1, 15 * 60);
+    EXPECT_EQ(Complaint(end, state), "");
+    return state.io_operations.load();
+  }
+  void ExpectWithin(const char* what, uint64_t peak) {
+    std::printf("%s: peak %.1f MiB of anonymous memory, allowed %.1f\n", what,
+                static_cast<double>(peak) / 1048576.0,
+                static_cast<double>(kAllowedBytes) / 1048576.0);
+    EXPECT_LE(peak, kAllowedBytes) << what;
+    EXPECT_GT(peak, 1024u * 1024u) << "the sampler saw nothing";
+  }
+
+  SharedExpectedState shared_;
+  TempDir root_{"cistern-memory"};
+};
+
+Status Ingest(const std::string& directory, uint64_t rows) {
+  CISTERN_ASSIGN_OR_RETURN(const auto engine, Engine::Open(directory, Options()));
+  CISTERN_RETURN_IF_ERROR(engine->CreateTable(bench::kGatewayTable));
+  CISTERN_ASSIGN_OR_RETURN(const auto schema, engine->FindTable("gateway.readings"));
+  CISTERN_ASSIGN_OR_RETURN(const auto producer, engine->NewProducer());
+  bench::GatewayWorkload workload;
+  RowBatch batch(schema);
+  while (workload.rows_made() < rows) {
+    CISTERN_RETURN_IF_ERROR(workload.Fill(kBatchRows, &batch));
+    CISTERN_RETURN_IF_ERROR(
+        producer->Append(batch, {Durability::kLog, BackPressure::kWait}).status());
+  }
+  const Metrics metrics = engine->GetMetrics();
+  if (metrics.versions_written != workload.rows_made()) return Status::Internal("rows are missing");
+  if (metrics.memory_bytes_peak > kBudgetBytes) {
+    return Status::Internal("the engine itself charged " +
+                            std::to_string(metrics.memory_bytes_peak) + " bytes");
+  }
+  return engine->Close();
+}
+
+// Opens, and reads one sensor from the first row to the last.
+Status ReopenAndScan(const std::string& directory, uint64_t rows) {
+  CISTERN_ASSIGN_OR_RETURN(const auto engine, Engine::Open(directory, Options()));
+  if (engine->GetMetrics().versions_written != rows) return Status::Internal("rows are missing");
+  CISTERN_ASSIGN_OR_RETURN(const auto schema, engine->FindTable("gateway.readings"));
+  const std::string_view parts[] = {"7"};
+  ScanRequest request;
+  request.table = "gateway.readings";
+  CISTERN_ASSIGN_OR_RETURN(request.entity, EntityFromText(*schema, parts));
+  request.from = bench::kFirstTimeMs;
+  request.to = bench::kFirstTimeMs * 2;
+  CISTERN_ASSIGN_OR_RETURN(const auto cursor, engine->Scan(request));
+  uint64_t seen = 0;
+  ResultBatch batch;
+  while (cursor->Next(&batch)) seen += batch.row_count;
+  CISTERN_RETURN_IF_ERROR(cursor->status());
+  if (seen != rows / 1000) return Status::Internal("a scan saw " + std::to_string(seen) + " rows");
+  return engine->Close();
+}
+
+TEST_F(MemoryTest, TenMillionRowsStayUnderTheBudgetAndSoDoesReopening) {
+  const uint64_t rows = EnvNumber("CISTERN_MEMORY_ROWS", 10'000'000) / 1000 * 1000;
+  const std::string directory = root_.path() + "/store";
+  ExpectWithin("appending", PeakOf([&] { return Ingest(directory, rows); }));
+  ExpectWithin("reopening and a scan", PeakOf([&] { return ReopenAndScan(directory, rows); }));
+}
+
+TEST_F(MemoryTest, SixteenTablesShareTheBudget) {
+  constexpr size_t kTables = 16;
+  constexpr uint64_t kRowsOfTable = 100'000;
+  const uint64_t peak = PeakOf([&]() -> Status {
+    CISTERN_ASSIGN_OR_RETURN(const auto engine,
+                             Engine::Open(root_.path() + "/sixteen", Options()));
+    std::vector<RowBatch> batches;
+    for (size_t t = 0; t < kTables; ++t) {
+      std::string cql = bench::kGatewayTable;
+      const std::string name = "readings" + std::to_string(t);
+      cql.replace(cql.find("readings"), 8, name);
+      CISTERN_RETURN_IF_ERROR(engine->CreateTable(cql));
+      CISTERN_ASSIGN_OR_RETURN(const auto schema, engine->FindTable("gateway." + name));
+      batches.emplace_back(schema);
+    }
+    bench::GatewayWorkload workload;
+    while (workload.rows_made() < kTables * kRowsOfTable) {
+      for (RowBatch& batch : batches) {
+        CISTERN_RETURN_IF_ERROR(workload.Fill(kBatchRows, &batch));
+        CISTERN_RETURN_IF_ERROR(
+            engine->Append(batch, {Durability::kLog, BackPressure::kWait}).status());
+      }
+    }
+    if (engine->GetMetrics().versions_written != workload.rows_made()) {
+      return Status::Internal("rows are missing");
+    }
+    return engine->Close();
+  });
+  ExpectWithin("sixteen tables", peak);
+}
+
+}  // namespace
+}  // namespace cistern::testing
