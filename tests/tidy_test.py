@@ -18,7 +18,7 @@ FUNCTION_LINES_MAX = 70
 PUBLIC_COMMENT_SHARE_MIN = 0.25  # of the lines outside of function bodies; the aim is a third
 
 # Files that may pass FILE_LINES_MAX, each with its reason. Empty, and meant to stay so.
-LONG_FILES = {'tests/model/model_run.cc': 530}
+LONG_FILES = {}
 
 # A room may include itself and what stands right of it.
 ROOMS = {

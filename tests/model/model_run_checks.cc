@@ -1,0 +1,219 @@
+// ModelRun: what the engine answers to questions, compared with the model.
+#include <algorithm>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "tests/model/model_run.h"
+
+namespace cistern::testing {
+
+namespace {
+
+VisibleRow RowOfBatch(const TableSchema& schema, const std::vector<size_t>& columns,
+                      const ResultBatch& batch, size_t i) {
+  VisibleRow row(schema.columns.size(), Cell::Null());
+  for (size_t k = 0; k < columns.size(); ++k) {
+    const ColumnData& data = batch.columns[k];
+    if (data.state(i) != CellState::kValue) {
+      row[columns[k]] = {data.state(i), 0, {}};
+    } else if (data.lane == Lane::kFixed) {
+      row[columns[k]] = Cell::Fixed(data.fixed[i]);
+    } else {
+      row[columns[k]] = Cell::Bytes(std::string(data.bytes(i)));
+    }
+  }
+  return row;
+}
+
+std::string CheckShape(const TableSchema& schema, const std::vector<size_t>& columns,
+                       const ResultBatch& batch, size_t rows_max) {
+  if (batch.row_count == 0) return "Next gave a batch without rows";
+  if (batch.row_count > rows_max) return "a batch has more rows than batch_rows_max";
+  if (batch.columns.size() != columns.size()) return "a batch has another number of columns";
+  for (size_t k = 0; k < columns.size(); ++k) {
+    if (batch.columns[k].lane != schema.columns[columns[k]].type.lane() ||
+        batch.columns[k].size() != batch.row_count) {
+      return "column " + schema.columns[columns[k]].name + " of a batch has another lane or size";
+    }
+    if (columns[k] == schema.split_column.value_or(SIZE_MAX)) {
+      for (size_t i = 0; i < batch.row_count; ++i) {
+        const int64_t split = batch.columns[k].fixed[i];
+        if (split < 0 || split >= int64_t{schema.split.count}) return "a split is out of range";
+      }
+    }
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string ModelRun::Scan(Rng* rng) {
+  const Table& table = PickTable(rng);
+  const TableSchema& schema = table.random->schema();
+  ScanRequest request;
+  request.table = table.name;
+  request.entity.bytes = EntityBytes(schema, table.random->RandomEntity(rng));
+  request.from = table.random->RandomTime(NowSeconds(), rng);
+  request.to = table.random->RandomTime(NowSeconds(), rng);
+  if (request.from == request.to) ++request.to;
+  if (rng->OneIn(3)) request.limit = 1 + rng->Below(rng->OneIn(2) ? 5 : 200);
+  if (rng->OneIn(10)) {
+    // Everything there is, either way; unbounded needs a limit.
+    if (request.limit == 0) request.limit = 1'000'000;
+    request.from = INT64_MIN;
+    request.to = INT64_MAX;
+    if (rng->OneIn(2)) std::swap(request.from, request.to);
+  }
+  request.batch_rows_max = rng->OneIn(2) ? 1 + rng->Below(40) : limits::kScanBatchRowsDefault;
+  request.buckets_ahead = 1 + rng->Below(limits::kScanBucketsAheadMax);
+  const bool legs = rng->OneIn(3);
+  if (!legs && rng->OneIn(2)) {
+    std::vector<std::string> names;
+    for (const ColumnSpec& column : schema.columns) names.push_back(column.name);
+    for (size_t i = names.size(); i-- > 1;) std::swap(names[i], names[rng->Below(i + 1)]);
+    names.resize(1 + rng->Below(names.size()));
+    request.columns = names;
+  }
+  ClusteringKey after;
+  uint64_t returned = 0;
+  bool done = false;
+  Rng leg_rng(legs ? rng->Next() : 0);
+  while (!done) {
+    std::string problem =
+        ScanLeg(table, &request, &after, &returned, legs ? &leg_rng : nullptr, &done);
+    if (!problem.empty()) {
+      return "scan of " + table.name + " from " + std::to_string(request.from) + " to " +
+             std::to_string(request.to) + " limit " + std::to_string(request.limit) + " batch " +
+             std::to_string(request.batch_rows_max) + (request.token.empty() ? "" : " by token") +
+             ": " + problem;
+    }
+    if (done) break;
+    // Between two legs the world changes.
+    if (config_.rotations && leg_rng.OneIn(12)) {
+      if (const Status s = engine_->Rotate(); !s.ok()) return "Rotate: " + s.ToString();
+    }
+    if (config_.reopens && leg_rng.OneIn(30)) problem = Reopen();
+    if (problem.empty() && leg_rng.OneIn(4)) problem = Write(&leg_rng);
+    if (!problem.empty()) return problem;
+  }
+  return "";
+}
+
+std::string ModelRun::ScanLeg(const Table& table, ScanRequest* request, ClusteringKey* after,
+                              uint64_t* returned, Rng* rng, bool* done) {
+  const TableSchema& schema = table.random->schema();
+  std::vector<VisibleRow> expected =
+      table.model->Scan(request->entity.bytes, request->from, request->to, NowSeconds(),
+                        after->empty() ? nullptr : after);
+  const uint64_t left = request->limit == 0 ? UINT64_MAX : request->limit - *returned;
+  if (expected.size() > left) expected.resize(left);
+
+  auto cursor = engine_->Scan(*request);
+  if (!cursor.ok()) return "Scan: " + cursor.status().ToString();
+  std::vector<size_t> wanted;
+  for (const std::string& name : request->columns) wanted.push_back(*schema.FindColumn(name));
+  for (size_t c = 0; request->columns.empty() && c < schema.columns.size(); ++c) {
+    wanted.push_back(c);
+  }
+  if ((*cursor)->columns() != wanted) return "the cursor's columns are not those asked for";
+  std::vector<VisibleRow> actual;
+  ResultBatch batch;
+  bool more = true;
+  while (more && !(rng != nullptr && rng->OneIn(3))) {
+    // A rotation under an open cursor must not show.
+    if (rng != nullptr && config_.rotations && rng->OneIn(40)) {
+      if (const Status s = engine_->Rotate(); !s.ok()) return "Rotate: " + s.ToString();
+    }
+    more = (*cursor)->Next(&batch);
+    if (!more) break;
+    std::string problem = CheckShape(schema, wanted, batch, request->batch_rows_max);
+    if (!problem.empty()) return problem;
+    for (size_t i = 0; i < batch.row_count; ++i) {
+      actual.push_back(RowOfBatch(schema, wanted, batch, i));
+    }
+  }
+  if (!(*cursor)->status().ok()) return "cursor: " + (*cursor)->status().ToString();
+  rows_compared_ += actual.size();
+  if (more && actual.size() < expected.size()) expected.resize(actual.size());
+  std::string diff = DiffRows(schema, wanted, expected, actual);
+  if (!diff.empty()) return diff;
+  *returned += actual.size();
+  const std::string token = (*cursor)->Token();
+  if (!more || (request->limit != 0 && *returned == request->limit)) {
+    *done = true;
+    return "";
+  }
+  if (actual.empty() && token != request->token) return "the token moved without rows";
+  if (!actual.empty()) {
+    *after = table.model->KeyOf(actual.back());
+    // The range may be exhausted with the rows that came; then nothing may be left.
+    if (token.empty()) {
+      *done = true;
+      const bool left_over = !table.model
+                                  ->Scan(request->entity.bytes, request->from, request->to,
+                                         NowSeconds(), after)
+                                  .empty();
+      return left_over ? "the token is empty although rows are left" : "";
+    }
+  }
+  request->token = token;
+  return "";
+}
+
+std::string ModelRun::CheckInventory() {
+  const Metrics metrics = engine_->GetMetrics();
+  if (metrics.versions_written != versions_written_ ||
+      metrics.versions_written != metrics.versions_open + metrics.versions_superseded ||
+      metrics.versions_head > metrics.versions_open) {
+    return "counters: wrote " + std::to_string(versions_written_) +
+           ", the engine says written=" + std::to_string(metrics.versions_written) +
+           " open=" + std::to_string(metrics.versions_open) +
+           " superseded=" + std::to_string(metrics.versions_superseded) +
+           " head=" + std::to_string(metrics.versions_head);
+  }
+  uint64_t listed = 0;
+  std::string problem;
+  std::set<std::tuple<std::string, std::string, std::string, uint32_t>> seen;
+  const Status s = engine_->ListBuckets([&](const BucketInfo& bucket) {
+    listed += bucket.versions;
+    if (!seen.emplace(bucket.table, bucket.entity, bucket.bucket, bucket.split).second) {
+      problem = "a bucket is listed twice: " + bucket.entity + " " + bucket.bucket;
+    }
+    if (bucket.state != "open") problem = "a bucket is " + bucket.state;
+    return problem.empty();
+  });
+  if (!s.ok()) return "ListBuckets: " + s.ToString();
+  if (!problem.empty()) return problem;
+  if (listed != metrics.versions_open) {
+    return "the buckets list " + std::to_string(listed) + " versions, the counters say " +
+           std::to_string(metrics.versions_open);
+  }
+  return "";
+}
+
+std::string ModelRun::CheckEntities(Rng* rng) {
+  const Table& table = PickTable(rng);
+  std::map<std::string, bool> expected = table.model->Entities(NowSeconds());
+  std::string last;
+  std::string problem;
+  const Status s = engine_->ListEntities(table.name, [&](const EntityKey& entity) {
+    if (!last.empty() && entity.bytes <= last) problem = "entities are not in order";
+    last = entity.bytes;
+    if (expected.erase(entity.bytes) == 0) problem = "an entity that was never written";
+    return true;
+  });
+  if (!s.ok()) return "ListEntities: " + s.ToString();
+  for (const auto& [bytes, visible] : expected) {
+    if (visible) problem = "an entity with rows is not listed";
+  }
+  return problem;
+}
+
+std::string ModelRun::CheckVerify() {
+  const auto report = engine_->Verify();
+  if (!report.ok()) return "Verify: " + report.status().ToString();
+  return report->problems.empty() ? "" : "Verify: " + report->problems.front();
+}
+
+}  // namespace cistern::testing
