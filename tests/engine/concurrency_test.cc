@@ -23,7 +23,8 @@ constexpr const char* kTable =
     "CREATE TABLE c.rows (sensor int, hour timestamp, ts timestamp, v bigint, note text,"
     " PRIMARY KEY ((sensor, hour), ts))";
 constexpr int64_t kFirstMs = 1'704'067'200'000;
-constexpr int64_t kStepMs = 60'000;  // an hour has sixty rows of a sensor
+constexpr int64_t kStepMs = 60'000;
+constexpr int64_t kRowsOfBucket = 60;  // an hour
 constexpr size_t kProducers = 3;
 constexpr int64_t kRowsOfRun = 4000;  // of a producer, so that scans keep up
 
@@ -54,8 +55,10 @@ class Concurrency : public ::testing::Test {
     return Status::Ok();
   }
 
-  // Rows of a sensor; every value must fit its time. Ascending or descending.
-  Result<int64_t> Count(size_t sensor, bool ascending) {
+  // Rows of a sensor; every value must fit its time. Ascending or descending. A scan is no
+  // snapshot over buckets: rows from `promised` on, appended while it ran, may be missing
+  // at the end of a bucket that it had passed when a later one begins with them.
+  Result<int64_t> Count(size_t sensor, bool ascending, int64_t promised = INT64_MAX) {
     const std::string name = std::to_string(sensor);
     const std::string_view parts[] = {name};
     ScanRequest request;
@@ -75,7 +78,8 @@ class Concurrency : public ::testing::Test {
         if (batch.columns[0].fixed[i] != kFirstMs + n * kStepMs) {
           return Status::Internal("a row with another row's value");
         }
-        if (ascending ? n != last + 1 : (last != INT64_MAX && n != last - 1)) {
+        const bool later_bucket = n % kRowsOfBucket == 0 && n > last && last + 1 >= promised;
+        if (ascending ? n != last + 1 && !later_bucket : (last != INT64_MAX && n != last - 1)) {
           return Status::Internal("row " + std::to_string(n) + " after " + std::to_string(last));
         }
         last = n;
@@ -114,7 +118,7 @@ class Concurrency : public ::testing::Test {
     while (!stop_) {
       const size_t sensor = rng.Below(kProducers);
       const int64_t promised = acknowledged_[sensor];
-      const auto rows = Count(sensor, rng.OneIn(2));
+      const auto rows = Count(sensor, rng.OneIn(2), promised);
       if (!rows.ok()) {
         if (rows.status().code() != StatusCode::kClosed) Complain(rows.status().ToString());
         if (rows.status().code() == StatusCode::kClosed) return;

@@ -19,6 +19,8 @@ struct ResultBatch {
   std::vector<ColumnData> columns;
 };
 
+// Not a snapshot: every row that was answered before the scan began is there; of rows
+// written while it runs, each bucket shows those of about the time it is read.
 class CISTERN_EXPORT Cursor {
  public:
   virtual ~Cursor() = default;
