@@ -88,6 +88,17 @@ Status RemoveFileDurably(rocksdb::FileSystem* fs, const std::string& directory,
   return SyncDirectory(fs, directory);
 }
 
+Status SyncFile(rocksdb::FileSystem* fs, const std::string& path) {
+  FileOptions options;
+  options.allow_fallocate = false;
+  std::unique_ptr<rocksdb::FSWritableFile> file;
+  IOStatus status = fs->ReopenWritableFile(path, options, &file, nullptr);
+  if (!status.ok()) return ToStatus(status, "opening " + path);
+  status = file->Sync(IOOptions(), nullptr);
+  const IOStatus closed = file->Close(IOOptions(), nullptr);
+  return ToStatus(status.ok() ? closed : status, "syncing " + path);
+}
+
 Status SyncDirectory(rocksdb::FileSystem* fs, const std::string& directory) {
   return ToStatus(SyncDirectoryEntry(fs, directory, rocksdb::DirFsyncOptions()),
                   "syncing " + directory);

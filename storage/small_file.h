@@ -25,6 +25,8 @@ inline constexpr std::string_view kTemporarySuffix = ".tmp";
 // OK also if there was none.
 [[nodiscard]] Status RemoveFileDurably(rocksdb::FileSystem* fs, const std::string& directory,
                                        const std::string& name);
+// Puts the bytes that a file holds on the device, whoever wrote them; not its entry.
+[[nodiscard]] Status SyncFile(rocksdb::FileSystem* fs, const std::string& path);
 [[nodiscard]] Status SyncDirectory(rocksdb::FileSystem* fs, const std::string& directory);
 // Makes the directory and its missing ancestors, each synced in its parent, up to
 // the first that was there before (that one included).

@@ -79,6 +79,8 @@ struct OpenedStore {
 //   kCorruption       not openable by any rung of the ladder
 //   kNotSupported     a RocksDB that was not tested
 //
+// The logs that are there are synced first, so that whatever is replayed is on the device.
+//
 // The ladder: the log is read expecting a torn end at most; if it is damaged, logs and
 // MANIFEST are copied to quarantine/, then read to the first damage, and if families
 // disagree then, past it. Whatever was given up is said in `recovery`.

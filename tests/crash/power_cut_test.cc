@@ -19,6 +19,9 @@ namespace {
 constexpr uint64_t kCyclesOfStore = 25;
 constexpr size_t kWritersChecked = 2;
 constexpr int kNestedMax = 5;
+constexpr char kCutTable[] =
+    "CREATE TABLE plant.cut (sensor text, day date, ts timestamp, flow double, "
+    "PRIMARY KEY ((sensor, day), ts)) WITH comment = 'cistern: bucket day = 1 day';";
 
 // Opens over a file system that loses power at operation `plan.fatal_op`.
 OpenStore OpenOverPowerLoss(CrashCycle* cycle, PowerLossPlan plan) {
@@ -111,6 +114,66 @@ TEST(PowerCut, LosesNothingThatWasPromised) {
   std::printf("%llu cuts, %llu of them during a recovery\n",
               static_cast<unsigned long long>(power.cuts() + power.nested()),
               static_cast<unsigned long long>(power.nested()));
+}
+
+EngineOptions DrivenByHand() {
+  EngineOptions options;
+  options.background_threads = false;
+  return options;
+}
+
+// Takes rows that are only in the log, and ends as a killed process does: they are in the
+// kernel and not on the device.
+bool TakeRowsAndCrash(const OpenStore& open, uint64_t count) {
+  auto engine = open(DrivenByHand());
+  if (!engine.ok() || !(*engine)->CreateTable(kCutTable).ok()) return false;
+  RowBatch row(*(*engine)->FindTable("plant.cut"));
+  for (uint64_t i = 0; i < count; ++i) {
+    row.Clear();
+    row.BeginRow(RowKind::kInsert);
+    if (!row.SetBytes(0, "s").ok() || !row.SetInt(2, static_cast<int64_t>(i)).ok() ||
+        !row.EndRow().ok() || !(*engine)->Append(row, {Durability::kLog}).ok()) {
+      return false;
+    }
+  }
+  // A failed committer neither syncs nor writes the beacon when the engine is closed.
+  const auto core = static_cast<EngineImpl&>(**engine).core();
+  (*core)->committer().Fail(Status::Internal("the process is killed here"));
+  return true;
+}
+
+TEST(PowerCut, RowsThatOutlivedACrashOfTheProcessAreDurableOnceTheyAreReplayed) {
+  constexpr uint64_t kRows = 5;
+  for (const bool lose_entries : {false, true}) {
+    CrashCycle cycle("cistern-replayed");
+    cycle.NewStore();
+    std::filesystem::create_directories(cycle.shadow_directory());
+    PowerLossPlan plan{.leak_unsynced = false};
+    if (lose_entries) plan.shadow_directory = cycle.shadow_directory();
+    const ChildEnd end = RunChild([&] {
+      auto fs = std::make_shared<PowerLossFileSystem>(plan);
+      const OpenStore open = [&](const EngineOptions& options) {
+        return OpenEngineOver(cycle.store_directory(), options, fs);
+      };
+      if (!TakeRowsAndCrash(open, kRows)) return 1;
+      auto engine = open(DrivenByHand());
+      if (!engine.ok() || (*engine)->GetMetrics().versions_written != kRows) return 2;
+      if (!(*engine)->Tick({100}).ok()) return 3;  // the beacon claims what was replayed
+      const auto core = static_cast<EngineImpl&>(**engine).core();
+      cycle.state().io_operations.store((*core)->store().beacon_sequence());
+      fs->Cut();
+    });
+    ASSERT_TRUE(end.killed) << "exit code " << end.exit_code;
+    ASSERT_EQ(cycle.state().io_operations.load(), kRows) << "nothing was claimed";
+    const ChildEnd check = RunChild([&] {
+      auto engine = cycle.OpenPlainly()(EngineOptions{});
+      if (!engine.ok()) return 1;
+      if ((*engine)->Recovery().recovered_with_loss) return 2;
+      return (*engine)->GetMetrics().versions_written == kRows ? 0 : 3;
+    });
+    EXPECT_FALSE(check.killed);
+    EXPECT_EQ(check.exit_code, 0) << (lose_entries ? "entries lost" : "entries durable");
+  }
 }
 
 // A device that only says that it has synced breaks every promise: the checker must say so.
