@@ -12,7 +12,7 @@ namespace cistern {
 namespace {
 
 constexpr uint8_t kRecordVersion = 1;
-constexpr size_t kIntervalCountMax = 1 << 20;
+constexpr uint64_t kRotationCountMax = 1 << 20;  // of one family
 
 std::string Begin() {
   return std::string(1, static_cast<char>(kRecordVersion));
@@ -40,6 +40,12 @@ Result<std::string_view> Fields(std::string_view bytes, const char* what) {
                           std::to_string(static_cast<uint8_t>(body[0])) + " is not known");
   }
   return body.substr(1);
+}
+
+bool ReadFlag(ByteReader* in, const char* field) {
+  const uint8_t flag = in->ReadU8(field);
+  if (flag > 1) in->Fail(field, "is neither 0 nor 1");
+  return flag == 1;
 }
 
 template <typename T>
@@ -132,7 +138,7 @@ Result<BootRecord> DecodeBoot(std::string_view bytes) {
   r.boot_id = in.ReadBytes("boot id", in.ReadCount("boot id length", 64));
   r.monotonic_us = in.ReadSigned("monotonic_us");
   r.base_us = in.ReadSigned("base_us");
-  r.resolved = in.ReadU8("resolved") != 0;
+  r.resolved = ReadFlag(&in, "resolved");
   return Finished(in, std::move(r), "boot record");
 }
 
@@ -153,19 +159,21 @@ Result<SpillRecord> DecodeSpill(std::string_view bytes) {
   CISTERN_ASSIGN_OR_RETURN(const std::string_view fields, Fields(bytes, "spill record"));
   ByteReader in(fields, "spill record");
   SpillRecord r;
-  r.superseded = in.ReadU8("state") != 0;
+  r.superseded = ReadFlag(&in, "state");
   r.version_count = in.ReadVarint("versions");
   r.byte_count = in.ReadVarint("bytes");
-  const uint64_t count = in.ReadCount("intervals", kIntervalCountMax);
+  const uint64_t count = in.ReadCount("intervals", kRotationCountMax);
   uint64_t above = 0;
+  uint64_t rotations_left = kRotationCountMax;
   for (uint64_t i = 0; i < count && in.ok(); ++i) {
     const uint64_t first = in.ReadVarint("interval first");
-    const uint64_t length = in.ReadVarint("interval length");
+    const uint64_t length = in.ReadCount("interval length", rotations_left);
     if (first < above || length == 0 || first + length < first) {
       in.Fail("interval", "overlaps or is empty");
       break;
     }
     above = first + length;
+    rotations_left -= length;
     r.committed.push_back({first, length});
   }
   return Finished(in, std::move(r), "spill record");

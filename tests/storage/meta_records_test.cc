@@ -1,0 +1,193 @@
+// The records of meta: round trips, every cut, every flipped bit, fields that lie.
+#include "storage/meta_records.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cistern/limits.h"
+#include "lib/base/checksum.h"
+#include "lib/base/coding.h"
+#include "tests/support/rng.h"
+
+namespace cistern {
+namespace {
+
+using testing::Rng;
+
+struct Kind {
+  std::string name;  // as errors say it
+  std::string bytes;
+  std::function<Status(std::string_view)> decode;
+};
+
+// One record of each kind, every field with a value of several bytes.
+std::vector<Kind> EveryKind() {
+  const auto outcome = [](const auto& result) { return result.status(); };
+  return {
+      {"state record", EncodeState({1'000'000, 70'000, 9'000'000'000, 300, -5'000'000'000, 1 << 30}),
+       [=](std::string_view bytes) { return outcome(DecodeState(bytes)); }},
+      {"table record", EncodeTable({300, "CREATE TABLE t (...)"}),
+       [=](std::string_view bytes) { return outcome(DecodeTable(bytes)); }},
+      {"boot record", EncodeBoot({"3d1c-boot", 123'456'789, -987'654'321, true}),
+       [=](std::string_view bytes) { return outcome(DecodeBoot(bytes)); }},
+      {"spill record", EncodeSpill({false, 70'000, 1 << 30, {{1, 300}, {400, 1}, {70'000, 2}}}),
+       [=](std::string_view bytes) { return outcome(DecodeSpill(bytes)); }},
+  };
+}
+
+// A record with these fields whose version and checksum are right.
+std::string Sealed(const std::string& fields, char version = 1) {
+  std::string record = version + fields;
+  PutLittle<uint64_t>(&record, Checksum(record));
+  return record;
+}
+
+std::string Varints(const std::vector<uint64_t>& values) {
+  std::string out;
+  for (const uint64_t v : values) PutVarint(&out, v);
+  return out;
+}
+
+TEST(MetaRecords, EveryFieldComesBack) {
+  const StateRecord state{UINT64_MAX, 1, 2, UINT64_MAX - 1, INT64_MIN, INT64_MAX};
+  const auto s = DecodeState(EncodeState(state));
+  ASSERT_TRUE(s.ok()) << s.status().ToString();
+  EXPECT_EQ(s->sequence_reserved, state.sequence_reserved);
+  EXPECT_EQ(s->journal_floor, state.journal_floor);
+  EXPECT_EQ(s->versions_written, state.versions_written);
+  EXPECT_EQ(s->versions_superseded, state.versions_superseded);
+  EXPECT_EQ(s->write_us_last, state.write_us_last);
+  EXPECT_EQ(s->trusted_us, state.trusted_us);
+
+  const TableRecord table{UINT32_MAX, std::string(limits::kDdlBytesMax, 'x')};
+  const auto t = DecodeTable(EncodeTable(table));
+  ASSERT_TRUE(t.ok()) << t.status().ToString();
+  EXPECT_EQ(t->schema_version, table.schema_version);
+  EXPECT_EQ(t->cql, table.cql);
+
+  const BootRecord boot{std::string(64, 'b'), INT64_MAX, INT64_MIN, false};
+  const auto b = DecodeBoot(EncodeBoot(boot));
+  ASSERT_TRUE(b.ok()) << b.status().ToString();
+  EXPECT_EQ(b->boot_id, boot.boot_id);
+  EXPECT_EQ(b->monotonic_us, boot.monotonic_us);
+  EXPECT_EQ(b->base_us, boot.base_us);
+  EXPECT_EQ(b->resolved, boot.resolved);
+}
+
+TEST(MetaRecords, RandomSpillRecordsKeepTheirRotations) {
+  Rng random(1);
+  for (int round = 0; round < 300; ++round) {
+    SpillRecord record;
+    record.superseded = random.OneIn(2);
+    record.version_count = random.Next() >> random.Below(64);
+    record.byte_count = random.Next() >> random.Below(64);
+    std::vector<bool> added(200);
+    for (uint64_t n = random.Below(120); n > 0; --n) {
+      const uint64_t rotation = random.Below(added.size());
+      if (!added[rotation]) record.Add(rotation);
+      added[rotation] = true;
+    }
+    const auto back = DecodeSpill(EncodeSpill(record));
+    ASSERT_TRUE(back.ok()) << back.status().ToString();
+    ASSERT_EQ(back->superseded, record.superseded);
+    ASSERT_EQ(back->version_count, record.version_count);
+    ASSERT_EQ(back->byte_count, record.byte_count);
+    size_t runs = 0;  // neighbours are one interval
+    for (size_t r = 0; r < added.size(); ++r) {
+      ASSERT_EQ(back->Contains(r), added[r]) << "round " << round << " rotation " << r;
+      runs += added[r] && (r == 0 || !added[r - 1]);
+    }
+    ASSERT_EQ(back->committed.size(), runs);
+  }
+}
+
+TEST(MetaRecords, EveryCutIsCorruptionThatNamesTheRecord) {
+  for (const Kind& kind : EveryKind()) {
+    ASSERT_TRUE(kind.decode(kind.bytes).ok()) << kind.name;
+    for (size_t cut = 0; cut < kind.bytes.size(); ++cut) {
+      const Status s = kind.decode(std::string_view(kind.bytes).substr(0, cut));
+      ASSERT_EQ(s.code(), StatusCode::kCorruption) << kind.name << " cut at " << cut;
+      ASSERT_NE(s.message().find(kind.name), std::string::npos) << s.message();
+    }
+    EXPECT_EQ(kind.decode(kind.bytes + '\0').code(), StatusCode::kCorruption) << kind.name;
+  }
+}
+
+TEST(MetaRecords, NoFlippedBitIsAccepted) {
+  for (const Kind& kind : EveryKind()) {
+    for (size_t bit = 0; bit < kind.bytes.size() * 8; ++bit) {
+      std::string damaged = kind.bytes;
+      damaged[bit / 8] = static_cast<char>(damaged[bit / 8] ^ (1 << bit % 8));
+      ASSERT_EQ(kind.decode(damaged).code(), StatusCode::kCorruption) << kind.name << " " << bit;
+    }
+  }
+}
+
+TEST(MetaRecords, ARecordIsNotTakenForOneOfAnotherVersion) {
+  for (const Kind& kind : EveryKind()) {
+    const std::string fields = kind.bytes.substr(1, kind.bytes.size() - 9);
+    EXPECT_EQ(Sealed(fields), kind.bytes);
+    EXPECT_EQ(kind.decode(Sealed(fields, 2)).code(), StatusCode::kTooNew) << kind.name;
+    EXPECT_EQ(kind.decode(Sealed(fields, 0)).code(), StatusCode::kTooNew) << kind.name;
+  }
+}
+
+// Fields are checked by themselves too: a right checksum may stand over wrong fields.
+TEST(MetaRecords, FieldsThatLieUnderARightChecksumAreCorruption) {
+  for (const Kind& kind : EveryKind()) {
+    const std::string fields = kind.bytes.substr(1, kind.bytes.size() - 9);
+    for (size_t cut = 0; cut < fields.size(); ++cut) {
+      EXPECT_EQ(kind.decode(Sealed(fields.substr(0, cut))).code(), StatusCode::kCorruption)
+          << kind.name << " cut at " << cut;
+    }
+    EXPECT_EQ(kind.decode(Sealed(fields + "x")).code(), StatusCode::kCorruption) << kind.name;
+  }
+  const std::string varint_too_long(11, '\xff');
+  EXPECT_EQ(DecodeState(Sealed(varint_too_long)).status().code(), StatusCode::kCorruption);
+  // A length far beyond what is there, and one beyond the limit.
+  EXPECT_FALSE(DecodeTable(Sealed(Varints({0, 1000}) + "short")).ok());
+  EXPECT_FALSE(DecodeTable(Sealed(Varints({0, uint64_t{1} << 60}))).ok());
+  EXPECT_FALSE(DecodeTable(Sealed(Varints({uint64_t{1} << 32, 0}))).ok());
+  EXPECT_FALSE(DecodeBoot(Sealed(Varints({65}) + std::string(65, 'b') + Varints({0, 0, 0}))).ok());
+  // Intervals: more than there are, empty, out of order, overlapping, beyond the last number.
+  const auto spill = [](const std::vector<uint64_t>& intervals) {
+    return DecodeSpill(Sealed('\0' + Varints({5, 5}) + Varints(intervals))).ok();
+  };
+  EXPECT_TRUE(spill({2, 1, 3, 4, 1}));
+  EXPECT_FALSE(spill({uint64_t{1} << 40, 1, 3}));
+  EXPECT_FALSE(spill({1, 1, 0}));
+  EXPECT_FALSE(spill({2, 4, 1, 1, 3}));
+  EXPECT_FALSE(spill({2, 1, 3, 3, 1}));
+  EXPECT_FALSE(spill({1, UINT64_MAX, 2}));
+  // More rotations than a family takes: a reader would seek for each.
+  EXPECT_TRUE(spill({2, 1, 1 << 19, 1 << 20, 1 << 19}));
+  EXPECT_FALSE(spill({2, 1, 1 << 19, 1 << 20, (1 << 19) + 1}));
+  EXPECT_FALSE(spill({1, 1, uint64_t{1} << 60}));
+}
+
+// A flag is 0 or 1; anything else is not what we wrote.
+TEST(MetaRecords, FlagsAreZeroOrOne) {
+  EXPECT_FALSE(DecodeSpill(Sealed('\2' + Varints({5, 5, 0}))).ok());
+  EXPECT_FALSE(DecodeBoot(Sealed(Varints({0, 0, 0, 2}))).ok());
+}
+
+TEST(MetaRecords, RandomBytesUnderARightChecksumNeverCrash) {
+  Rng random(2);
+  const std::vector<Kind> kinds = EveryKind();
+  for (int round = 0; round < 20'000; ++round) {
+    const Kind& kind = kinds[random.Below(kinds.size())];
+    std::string fields = kind.bytes.substr(1, kind.bytes.size() - 9);
+    for (uint64_t changes = 1 + random.Below(4); changes > 0; --changes) {
+      fields[random.Below(fields.size())] = static_cast<char>(random.Next());
+    }
+    const Status s = kind.decode(Sealed(fields));
+    ASSERT_TRUE(s.ok() || s.code() == StatusCode::kCorruption) << s.ToString();
+  }
+}
+
+}  // namespace
+}  // namespace cistern
