@@ -28,7 +28,8 @@ struct Kind {
 std::vector<Kind> EveryKind() {
   const auto outcome = [](const auto& result) { return result.status(); };
   return {
-      {"state record", EncodeState({1'000'000, 70'000, 9'000'000'000, 300, -5'000'000'000, 1 << 30}),
+      {"state record",
+       EncodeState({1'000'000, 70'000, 9'000'000'000, 300, -5'000'000'000, 1 << 30}),
        [=](std::string_view bytes) { return outcome(DecodeState(bytes)); }},
       {"table record", EncodeTable({300, "CREATE TABLE t (...)"}),
        [=](std::string_view bytes) { return outcome(DecodeTable(bytes)); }},
