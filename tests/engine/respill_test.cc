@@ -1,0 +1,198 @@
+// Rewriting the oldest spill family, whole and damaged.
+#include "engine/ingest/respill.h"
+
+#include <map>
+
+#include "storage/keyspace.h"
+#include "storage/spill_reader.h"
+#include "tests/engine/engine_fixture.h"
+#include "tests/support/rng.h"
+
+namespace cistern::testing {
+namespace {
+
+constexpr size_t kRowsPerRotation = 100;
+constexpr int kSensors = 10;
+
+class RespillTest : public EngineFixture {
+ protected:
+  RespillTest() {
+    options_.memory_budget_bytes = 8 << 20;
+    options_.log_sink = [this](LogLevel, std::string_view line) { log_.emplace_back(line); };
+  }
+
+  // One rotation of rows that do not compress, a share for each sensor.
+  void Fill() {
+    RowBatch batch(schema_);
+    for (size_t i = 0; i < kRowsPerRotation; ++i) {
+      const std::string sensor = SensorOf(i % kSensors);
+      batch.BeginRow();
+      ASSERT_TRUE(batch.SetBytes(0, sensor).ok());
+      ASSERT_TRUE(batch.SetInt(2, next_ts_).ok());
+      ASSERT_TRUE(batch.SetDouble(3, static_cast<double>(i)).ok());
+      std::string noise;
+      for (int k = 0; k < 8000; ++k) noise.push_back(static_cast<char>('!' + random_.Below(90)));
+      ASSERT_TRUE(batch.SetBytes(4, noise).ok());
+      ASSERT_TRUE(batch.EndRow().ok());
+      expected_[sensor].emplace_back(next_ts_++, static_cast<double>(i));
+    }
+    ASSERT_TRUE(engine_->Append(batch, {Durability::kLog}).ok());
+    Rotate();
+  }
+  static std::string SensorOf(size_t i) { return std::string(1, static_cast<char>('a' + i)); }
+  // More families than there may be: the oldest is due to be rewritten.
+  void FillUntilRespillIsDue() {
+    for (int i = 0; i < 40 && Families().size() <= 4; ++i) Fill();
+    ASSERT_GT(Families().size(), 4u);
+  }
+  std::vector<std::shared_ptr<const SpillFamily>> Families() {
+    return Core()->store().spills().view()->families;
+  }
+  uint64_t Oldest() { return Families().front()->id; }
+  void TickUntilIdle() {
+    for (int i = 0; i < 10'000; ++i) {
+      const auto report = engine_->Tick({16});
+      ASSERT_TRUE(report.ok()) << report.status().ToString();
+      if (!report->more_due) return;
+    }
+    FAIL() << "maintenance does not come to an end";
+  }
+  // The first segment of the sensor in the oldest family.
+  void FindOldest(const std::string& sensor, SegmentRef* out) {
+    auto view = std::make_shared<SpillView>();
+    view->families.push_back(Families().front());
+    const Status s = VisitSegments(
+        view, "", [&](const BucketKey& key, SegmentRef segment) -> Result<bool> {
+          if (key.entity != Entity(sensor).bytes) return true;
+          *out = std::move(segment);
+          return false;
+        });
+    ASSERT_TRUE(s.ok()) << s.ToString();
+    ASSERT_NE(out->family, nullptr);
+  }
+  // Replaces a value of a spill family, or removes it, and returns what it was.
+  static std::string Replace(const SpillFamily& family, const std::string& key,
+                             const std::optional<std::string>& value) {
+    rocksdb::DB* db = family.family->db();
+    std::string before;
+    EXPECT_TRUE(db->Get({}, family.family->handle(), key, &before).ok());
+    const rocksdb::Status s = value ? db->Put({}, family.family->handle(), key, *value)
+                                    : db->Delete({}, family.family->handle(), key);
+    EXPECT_TRUE(s.ok());
+    return before;
+  }
+  [[nodiscard]] bool SaidThatItGaveUp() const {
+    return std::any_of(log_.begin(), log_.end(), [](const std::string& line) {
+      return line.find("was given up") != std::string::npos;
+    });
+  }
+  // Every row of every sensor; of `damaged` an error instead.
+  void ExpectAllBut(const std::string& damaged) {
+    for (const auto& [sensor, rows] : expected_) {
+      if (sensor != damaged) {
+        EXPECT_EQ(ScanAll(sensor), rows) << sensor;
+        continue;
+      }
+      auto cursor = engine_->Scan(Request(sensor, kStartMs, kStartMs + kDayMs));
+      ASSERT_TRUE(cursor.ok());
+      Rows seen;
+      Drain(cursor->get(), &seen);
+      EXPECT_EQ((*cursor)->status().code(), StatusCode::kCorruption);
+    }
+  }
+
+  Rng random_{1};
+  int64_t next_ts_ = kStartMs;
+  std::map<std::string, Rows> expected_;
+  std::vector<std::string> log_;
+};
+
+TEST_F(RespillTest, TheOldestFamilyMovesAndIsDroppedWhole) {
+  FillUntilRespillIsDue();
+  const uint64_t oldest = Oldest();
+  TickUntilIdle();
+  EXPECT_GT(Oldest(), oldest);
+  EXPECT_GT(engine_->GetMetrics().respill_bytes, 0u);
+  EXPECT_FALSE(SaidThatItGaveUp());
+  ExpectAllBut("");
+  ExpectSound();
+}
+
+// What is damaged stays where it is: nothing is dropped, all else is readable and new rows
+// are taken; and once the page is whole again, the rewriting goes through.
+TEST_F(RespillTest, ADamagedPageEndsTheRewritingAndLosesNothing) {
+  FillUntilRespillIsDue();
+  const uint64_t oldest = Oldest();
+  const size_t families = Families().size();
+  const Metrics before = engine_->GetMetrics();
+  std::string page_key;
+  std::string whole;
+  {
+    SegmentRef segment;
+    FindOldest("e", &segment);
+    page_key = PageKey(segment.id, 0);
+    std::string page = Replace(*segment.family, page_key, "");
+    whole = page;
+    page[page.size() / 2] = static_cast<char>(page[page.size() / 2] ^ 1);
+    Replace(*segment.family, page_key, page);
+  }
+  for (int opened = 0; opened < 2; ++opened) {
+    log_.clear();
+    TickUntilIdle();
+    EXPECT_TRUE(SaidThatItGaveUp());
+    EXPECT_TRUE(engine_->Health().ok());
+    EXPECT_EQ(Oldest(), oldest);
+    EXPECT_EQ(Families().size(), families);
+    const Metrics after = engine_->GetMetrics();
+    EXPECT_EQ(after.versions_open, before.versions_open);
+    EXPECT_EQ(after.versions_superseded, before.versions_superseded);
+    ExpectAllBut("e");
+    const auto report = engine_->Verify();
+    ASSERT_TRUE(report.ok());
+    ASSERT_EQ(report->problems.size(), 1u);
+    EXPECT_NE(report->problems[0].find("page 0"), std::string::npos) << report->problems[0];
+    EXPECT_EQ(report->versions, after.versions_open);
+    Reopen();
+  }
+  Replace(*Families().front(), page_key, whole);
+  TickUntilIdle();
+  EXPECT_GT(Oldest(), oldest);
+  ExpectAllBut("");
+  Fill();
+  ExpectAllBut("");
+  ExpectSound();
+}
+
+// A header that is gone would take its rows along without a word: the counters notice.
+TEST_F(RespillTest, AMissingHeaderEndsTheRewritingToo) {
+  FillUntilRespillIsDue();
+  const uint64_t oldest = Oldest();
+  std::string key;
+  std::string whole;
+  {
+    SegmentRef segment;
+    FindOldest("e", &segment);
+    const BucketKey bucket{1, Entity("e").bytes, kStartMs / 1000, 0};
+    key = HeaderKey(RotationOf(segment.id), bucket);
+    whole = Replace(*segment.family, key, std::nullopt);
+  }
+  TickUntilIdle();
+  EXPECT_TRUE(SaidThatItGaveUp());
+  EXPECT_EQ(Oldest(), oldest);
+  const auto report = engine_->Verify();
+  ASSERT_TRUE(report.ok());
+  ASSERT_EQ(report->problems.size(), 1u);
+  EXPECT_NE(report->problems[0].find("its record says"), std::string::npos);
+  {
+    const auto family = Families().front();
+    ASSERT_TRUE(family->family->db()->Put({}, family->family->handle(), key, whole).ok());
+  }
+  Reopen();
+  TickUntilIdle();
+  EXPECT_GT(Oldest(), oldest);
+  ExpectAllBut("");
+  ExpectSound();
+}
+
+}  // namespace
+}  // namespace cistern::testing
