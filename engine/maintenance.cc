@@ -154,6 +154,16 @@ Status Maintenance::RotateAll() {
       return heads_->active->version_count() == 0 ? Status::Ok() : WhyNotRotated();
     }
   }
+  return GatherRotations();
+}
+
+// Whoever asks for rotations faster than he ticks pays for the files that they make.
+Status Maintenance::GatherRotations() {
+  for (bool more = true; more;) {
+    const Result<bool> did = respill_->Step(clock_->settled(), Respill::Scope::kGather);
+    if (!did.ok()) return Watch(did.status());
+    more = *did;
+  }
   return Status::Ok();
 }
 

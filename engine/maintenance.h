@@ -53,6 +53,7 @@ class Maintenance {
   [[nodiscard]] Result<bool> StepSync();
   [[nodiscard]] Result<bool> StepMeta();
   [[nodiscard]] Result<bool> StepBallast();
+  [[nodiscard]] Status GatherRotations();
   [[nodiscard]] Status WhyNotRotated() const;
   [[nodiscard]] Status Watch(const Status& status);
 

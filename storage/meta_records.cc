@@ -82,6 +82,12 @@ void SpillRecord::Add(uint64_t rotation) {
   }
 }
 
+uint64_t SpillRecord::rotation_count() const {
+  uint64_t count = 0;
+  for (const SequenceInterval& i : committed) count += i.length;
+  return count;
+}
+
 std::string EncodeState(const StateRecord& r) {
   std::string out = Begin();
   PutVarint(&out, r.sequence_reserved);
@@ -144,7 +150,7 @@ Result<BootRecord> DecodeBoot(std::string_view bytes) {
 
 std::string EncodeSpill(const SpillRecord& r) {
   std::string out = Begin();
-  out.push_back(r.superseded ? 1 : 0);
+  out.push_back(static_cast<char>((r.superseded ? 1 : 0) | r.tier << 1));
   PutVarint(&out, r.version_count);
   PutVarint(&out, r.byte_count);
   PutVarint(&out, r.committed.size());
@@ -159,7 +165,10 @@ Result<SpillRecord> DecodeSpill(std::string_view bytes) {
   CISTERN_ASSIGN_OR_RETURN(const std::string_view fields, Fields(bytes, "spill record"));
   ByteReader in(fields, "spill record");
   SpillRecord r;
-  r.superseded = ReadFlag(&in, "state");
+  const uint8_t state = in.ReadU8("state");
+  r.superseded = (state & 1) != 0;
+  r.tier = state >> 1;
+  if (r.tier > limits::kSpillTierMax) in.Fail("state", "has a tier beyond the last one");
   r.version_count = in.ReadVarint("versions");
   r.byte_count = in.ReadVarint("bytes");
   const uint64_t count = in.ReadCount("intervals", kRotationCountMax);

@@ -46,7 +46,9 @@ struct SpillRecord {
   uint64_t version_count = 0;
   uint64_t byte_count = 0;
   std::vector<SequenceInterval> committed;  // ascending, disjoint
+  uint8_t tier = 0;                         // how often its rotations were gathered
 
+  [[nodiscard]] uint64_t rotation_count() const;
   [[nodiscard]] bool Contains(uint64_t rotation) const;
   // Adds a sequence that it does not contain.
   void Add(uint64_t rotation);

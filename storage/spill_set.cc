@@ -1,16 +1,87 @@
 #include "storage/spill_set.h"
 
 #include <algorithm>
-#include <numeric>
+
+#include "cistern/limits.h"
 
 namespace cistern {
 
-SpillAction NextSpillAction(const std::vector<uint64_t>& family_bytes, const SpillLimits& limits) {
-  if (family_bytes.empty()) return SpillAction::kRoll;
-  const uint64_t total = std::accumulate(family_bytes.begin(), family_bytes.end(), uint64_t{0});
-  if (family_bytes.back() >= std::max(limits.base_bytes, total / 2)) return SpillAction::kRoll;
-  if (family_bytes.size() > limits.family_count_max) return SpillAction::kRewriteOldest;
-  return SpillAction::kNone;
+namespace {
+
+// The policy's view of all families at once.
+class Families {
+ public:
+  Families(std::span<const SpillStats> families, const SpillLimits& limits)
+      : families_(families), limits_(limits) {
+    for (const SpillStats& f : families_) total_bytes_ += f.byte_count;
+  }
+  // Its rotations are many and small: they are to become one, a tier above.
+  [[nodiscard]] bool IsCrowded(size_t i) const {
+    const SpillStats& f = families_[i];
+    return f.tier < limits::kSpillTierMax && f.rotation_count >= limits_.rotation_count_max &&
+           f.byte_count < f.rotation_count * limits_.small_rotation_bytes;
+  }
+  [[nodiscard]] bool IsOpen(size_t i) const {
+    return !IsCrowded(i) &&
+           families_[i].byte_count < std::max(limits_.base_bytes, total_bytes_ / 2);
+  }
+  [[nodiscard]] std::optional<size_t> Newest(uint8_t tier) const {
+    for (size_t i = families_.size(); i-- > 0;) {
+      if (families_[i].tier == tier) return i;
+    }
+    return std::nullopt;
+  }
+  // The family of the tier that takes more.
+  [[nodiscard]] std::optional<size_t> Open(uint8_t tier) const {
+    const auto newest = Newest(tier);
+    return newest && IsOpen(*newest) ? newest : std::nullopt;
+  }
+
+ private:
+  const std::span<const SpillStats> families_;
+  const SpillLimits& limits_;
+  uint64_t total_bytes_ = 0;
+};
+
+}  // namespace
+
+std::vector<SpillStats> StatsOf(const SpillView& view) {
+  std::vector<SpillStats> stats;
+  for (const auto& f : view.families) {
+    stats.push_back({.tier = f->record.tier,
+                     .byte_count = f->record.byte_count,
+                     .rotation_count = f->record.rotation_count()});
+  }
+  return stats;
+}
+
+std::optional<size_t> RotationTarget(std::span<const SpillStats> families,
+                                     const SpillLimits& limits) {
+  return Families(families, limits).Open(0);
+}
+
+std::optional<SpillRewrite> NextRewrite(std::span<const SpillStats> families,
+                                        const SpillLimits& limits) {
+  const Families all(families, limits);
+  std::vector<size_t> rolled;
+  for (size_t i = 0; i < families.size(); ++i) {
+    const uint8_t tier = families[i].tier;
+    const bool newest = all.Newest(tier) == i;
+    if (!newest) rolled.push_back(i);
+    // Into the newest family of tier 0 a rotation may be writing.
+    if (families[i].damaged || !all.IsCrowded(i) || (tier == 0 && newest)) continue;
+    const auto above = static_cast<uint8_t>(tier + 1);
+    return SpillRewrite{.source = i, .target = all.Open(above), .tier = above, .gathers = true};
+  }
+  if (rolled.size() < limits.family_count_max || families[rolled.front()].damaged) {
+    return std::nullopt;
+  }
+  for (uint8_t tier = limits::kSpillTierMax + 1; tier-- > 0;) {
+    if (const auto target = all.Open(tier)) {
+      return SpillRewrite{.source = rolled.front(), .target = target, .tier = tier};
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace cistern

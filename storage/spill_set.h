@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "storage/keyspace.h"
@@ -43,19 +45,47 @@ class SpillSet {
   std::shared_ptr<const SpillView> view_ = std::make_shared<SpillView>();
 };
 
-// --- when families roll; pure
+// --- when families roll and are rewritten; pure
 
+// Rotations write into the newest family of tier 0. When its rotations are many and small
+// it rolls, and is rewritten as one rotation of a family of tier 1; that one, when it has
+// gathered many small ones in its turn, as one of tier 2. So files stay few however often
+// heads rotate, and a row is rewritten once for each tier: as often as the logarithm of
+// the number of rotations.
 struct SpillLimits {
-  uint64_t base_bytes = 4 << 20;  // a family takes at least this before it rolls
-  size_t family_count_max = 4;    // above it the oldest is rewritten into the newest
+  uint64_t base_bytes = 4 << 20;    // a family takes at least this before it rolls by size
+  size_t family_count_max = 4;      // rolled families; then the oldest is rewritten
+  size_t rotation_count_max = 32;   // in a family, as long as they are small
+  uint64_t small_rotation_bytes = 64 << 10;  // an average below this is small
 };
-enum class SpillAction : uint8_t { kNone, kRoll, kRewriteOldest };
 
-// What is due after a rotation, given the bytes of each family, oldest first. A family
-// rolls at the larger of its base size and half of all spilled bytes, so that sizes
-// grow geometrically and few families hold whatever stays open.
-[[nodiscard]] SpillAction NextSpillAction(const std::vector<uint64_t>& family_bytes,
-                                          const SpillLimits& limits);
+// What the policy knows of a family.
+struct SpillStats {
+  uint8_t tier = 0;
+  uint64_t byte_count = 0;
+  uint64_t rotation_count = 0;
+  bool damaged = false;  // it cannot be rewritten
+};
+
+[[nodiscard]] std::vector<SpillStats> StatsOf(const SpillView& view);
+
+// The family, of those given oldest first, that a rotation writes into; nothing: a new one
+// of tier 0. A family rolls by size at the larger of its base size and half of all
+// spilled bytes, so that sizes grow geometrically and few families hold whatever stays
+// open; and by count as said above.
+[[nodiscard]] std::optional<size_t> RotationTarget(std::span<const SpillStats> families,
+                                                   const SpillLimits& limits);
+
+// One family rewritten into another, and dropped.
+struct SpillRewrite {
+  size_t source = 0;
+  std::optional<size_t> target;  // nothing: a new one of `tier`
+  uint8_t tier = 0;              // of the target
+  bool gathers = false;  // many small rotations: at most 2 MiB by the limits' defaults
+};
+// What is due. The source is never the family that rotations write into.
+[[nodiscard]] std::optional<SpillRewrite> NextRewrite(std::span<const SpillStats> families,
+                                                      const SpillLimits& limits);
 
 }  // namespace cistern
 

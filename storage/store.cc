@@ -177,6 +177,7 @@ Result<FamilyPtr> Store::CreateSpill(uint64_t family_id) {
 
 Result<std::shared_ptr<const SpillView>> Store::CommitSpill(const SpillCommit& commit) {
   SpillRecord record = spill_records_[commit.family_id];
+  record.tier = commit.tier;
   for (const uint64_t rotation : commit.rotations) record.Add(rotation);
   record.version_count += commit.version_count;
   record.byte_count += commit.byte_count;

@@ -23,6 +23,7 @@ namespace cistern {
 struct SpillCommit {
   uint64_t family_id = 0;
   FamilyPtr family;                 // of family_id
+  uint8_t tier = 0;                 // of the family, constant over its life
   std::vector<uint64_t> rotations;  // sequences of the pages that begin to count
   uint64_t version_count = 0;       // in those pages
   uint64_t byte_count = 0;

@@ -28,9 +28,10 @@ void AppendVersion(const VersionRef& from, VersionColumns* to) {
 }
 }  // namespace
 
-Result<bool> Respill::Step(bool may_begin) {
+Result<bool> Respill::Step(bool may_begin, Scope scope) {
+  if (phase_ != Phase::kIdle && scope == Scope::kGather && !gathers_) return false;
   switch (phase_) {
-    case Phase::kIdle: return may_begin ? Begin() : Result<bool>(false);
+    case Phase::kIdle: return may_begin ? Begin(scope) : Result<bool>(false);
     case Phase::kWrite: {
       const Status s = WritePart();
       // What is damaged stays where it is, and so does what one header cannot take.
@@ -57,11 +58,12 @@ Result<bool> Respill::Step(bool may_begin) {
   return Status::Internal("respill: unknown phase");
 }
 
-// Nothing was committed, so nothing has changed: what was written counts for nothing.
+// Nothing was committed, so nothing has changed: what was written counts for nothing. A
+// target that was made for it has no record and goes at the next opening.
 void Respill::GiveUp(const Status& why) {
   store_->db().opened().info_log->Write(
-      LogLevel::kError, "rewriting the oldest spill family was given up: " + why.message());
-  gave_up_ = true;
+      LogLevel::kError, "rewriting a spill family was given up: " + why.message());
+  damaged_.insert(source_->families.front()->id);
   ahead_.reset();
   walker_.reset();
   merge_.reset();
@@ -71,18 +73,19 @@ void Respill::GiveUp(const Status& why) {
   phase_ = Phase::kIdle;
 }
 
-Result<bool> Respill::Begin() {
-  if (gave_up_) return false;
+Result<bool> Respill::Begin(Scope scope) {
   const auto view = store_->spills().view();
-  std::vector<uint64_t> bytes;
-  for (const auto& f : view->families) bytes.push_back(f->record.byte_count);
-  if (NextSpillAction(bytes, limits_) != SpillAction::kRewriteOldest) return false;
-  if (!store_->CheckHeadroom(kHeadroomBytes + bytes.front()).ok()) return false;
+  std::vector<SpillStats> stats = StatsOf(*view);
+  for (size_t i = 0; i < stats.size(); ++i) {
+    stats[i].damaged = damaged_.contains(view->families[i]->id);
+  }
+  const std::optional<SpillRewrite> due = NextRewrite(stats, limits_);
+  if (!due || (scope == Scope::kGather && !due->gathers)) return false;
+  if (!store_->CheckHeadroom(kHeadroomBytes + stats[due->source].byte_count).ok()) return false;
   auto source = std::make_shared<SpillView>();
-  source->families.push_back(view->families.front());
+  source->families.push_back(view->families[due->source]);
   source_ = std::move(source);
-  target_id_ = view->families.back()->id;
-  target_ = view->families.back()->family;
+  gathers_ = due->gathers;
   walker_.emplace(source_, "");
   Result<std::optional<SegmentWalker::Item>> first = walker_->Next();
   if (first.status().code() == StatusCode::kCorruption) {
@@ -90,6 +93,14 @@ Result<bool> Respill::Begin() {
     return false;
   }
   CISTERN_ASSIGN_OR_RETURN(ahead_, std::move(first));
+  target_tier_ = due->tier;
+  if (due->target) {
+    target_id_ = view->families[*due->target]->id;
+    target_ = view->families[*due->target]->family;
+  } else {
+    CISTERN_ASSIGN_OR_RETURN(target_id_, store_->NextSequence());
+    CISTERN_ASSIGN_OR_RETURN(target_, store_->CreateSpill(target_id_));
+  }
   rotations_.clear();
   version_count_ = byte_count_ = versions_read_ = 0;
   phase_ = Phase::kWrite;
@@ -205,6 +216,7 @@ Status Respill::Commit() {
   SpillCommit commit;
   commit.family_id = target_id_;
   commit.family = target_;
+  commit.tier = target_tier_;
   commit.rotations = rotations_;
   commit.version_count = version_count_;
   commit.byte_count = byte_count_;

@@ -1,4 +1,4 @@
-// Respill: rewrites the oldest spill family into the newest, its small segments merged.
+// Respill: rewrites one spill family into another, its small segments merged.
 #ifndef CISTERN_ENGINE_INGEST_RESPILL_H_
 #define CISTERN_ENGINE_INGEST_RESPILL_H_
 
@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -20,8 +21,10 @@
 namespace cistern {
 
 // What stragglers still have in the oldest family moves, so that families stay few
-// whatever stays open; versions that are wholly shadowed go. The old family is dropped
-// whole: superseded, not deleted. May pause between steps while a rotation runs.
+// whatever stays open, and many small rotations become one, so that files stay few however
+// often heads rotate (storage/spill_set.h says when). Versions that are wholly shadowed go.
+// The old family is dropped whole: superseded, not deleted. May pause between steps while a
+// rotation runs.
 //
 // Belongs to the maintenance actor.
 class Respill {
@@ -29,17 +32,21 @@ class Respill {
   Respill(Store* store, HeadSet* heads, TableSet* tables, BootTable* boots, SpillLimits limits)
       : store_(store), heads_(heads), tables_(tables), boots_(boots), limits_(limits) {}
 
+  enum class Scope : uint8_t {
+    kAll,
+    kGather,  // many small rotations alone: a few MiB at most in all
+  };
   // Does one bounded step: a part of the family, flushed as an SST of its own. False when
-  // nothing is due. Not while a rotation writes: two sequences in one SST would overlap
-  // others. `may_begin`: provisional rows must not be rewritten before their boot is
-  // resolved. A damaged page ends the rewriting, and leaves everything as it is.
-  [[nodiscard]] Result<bool> Step(bool may_begin);
+  // nothing of the scope is due. Not while a rotation writes: two sequences in one SST
+  // would overlap others. `may_begin`: provisional rows must not be rewritten before their
+  // boot is resolved. A damaged page ends the rewriting, and leaves everything as it is.
+  [[nodiscard]] Result<bool> Step(bool may_begin, Scope scope = Scope::kAll);
 
   [[nodiscard]] uint64_t bytes_written() const { return bytes_written_.load(); }
 
  private:
   enum class Phase : uint8_t { kIdle, kWrite, kCommit, kDrop };
-  [[nodiscard]] Result<bool> Begin();
+  [[nodiscard]] Result<bool> Begin(Scope scope);
   [[nodiscard]] Status WritePart();
   [[nodiscard]] Result<bool> NextBucket();
   [[nodiscard]] Status OpenBucket(const BucketKey& bucket, std::vector<SegmentRef> segments);
@@ -58,12 +65,14 @@ class Respill {
 
   Phase phase_ = Phase::kIdle;
   std::shared_ptr<const SpillView> source_;  // one family
+  bool gathers_ = false;
   uint64_t target_id_ = 0;
+  uint8_t target_tier_ = 0;
   FamilyPtr target_;
   std::optional<SegmentWalker> walker_;
   std::optional<SegmentWalker::Item> ahead_;  // first segment of the next bucket
   uint64_t versions_read_ = 0;
-  bool gave_up_ = false;  // the oldest family is damaged: not again in this opening
+  std::set<uint64_t> damaged_;  // families: not again in this opening
 
   // What the parts hold that are flushed and not yet committed.
   std::vector<uint64_t> rotations_;

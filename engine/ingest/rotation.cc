@@ -67,14 +67,12 @@ Result<bool> Rotation::Step() {
 // sequence under which the pages will count.
 Status Rotation::Begin(const Head& head) {
   const auto view = store_->spills().view();
-  std::vector<uint64_t> bytes;
-  for (const auto& f : view->families) bytes.push_back(f->record.byte_count);
-  if (NextSpillAction(bytes, spill_limits_) == SpillAction::kRoll) {
+  if (const auto target = RotationTarget(StatsOf(*view), spill_limits_)) {
+    family_id_ = view->families[*target]->id;
+    family_ = view->families[*target]->family;
+  } else {
     CISTERN_ASSIGN_OR_RETURN(family_id_, store_->NextSequence());
     CISTERN_ASSIGN_OR_RETURN(family_, store_->CreateSpill(family_id_));
-  } else {
-    family_id_ = view->families.back()->id;
-    family_ = view->families.back()->family;
   }
   CISTERN_ASSIGN_OR_RETURN(rotation_, store_->NextSequence());
   writer_.emplace(family_, rotation_);

@@ -1,4 +1,4 @@
-// Rewriting the oldest spill family, whole and damaged.
+// Rewriting the oldest of too many spill families, whole and damaged.
 #include "engine/ingest/respill.h"
 
 #include <map>

@@ -170,9 +170,16 @@ TEST(MetaRecords, FieldsThatLieUnderARightChecksumAreCorruption) {
   EXPECT_FALSE(spill({1, 1, uint64_t{1} << 60}));
 }
 
-// A flag is 0 or 1; anything else is not what we wrote.
-TEST(MetaRecords, FlagsAreZeroOrOne) {
-  EXPECT_FALSE(DecodeSpill(Sealed('\2' + Varints({5, 5, 0}))).ok());
+// A flag is 0 or 1, a tier one of the few; anything else is not what we wrote.
+TEST(MetaRecords, FlagsAndTiersAreThoseThatAreWritten) {
+  for (int state = 0; state < 256; ++state) {
+    const auto spill = DecodeSpill(Sealed(static_cast<char>(state) + Varints({5, 5, 0})));
+    EXPECT_EQ(spill.ok(), state / 2 <= limits::kSpillTierMax) << state;
+    if (!spill.ok()) continue;
+    EXPECT_EQ(spill->superseded, state % 2 == 1);
+    EXPECT_EQ(spill->tier, state / 2);
+    EXPECT_EQ(EncodeSpill(*spill), Sealed(static_cast<char>(state) + Varints({5, 5, 0})));
+  }
   EXPECT_FALSE(DecodeBoot(Sealed(Varints({0, 0, 0, 2}))).ok());
 }
 

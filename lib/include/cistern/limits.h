@@ -57,6 +57,7 @@ inline constexpr size_t kMemoryBudgetBytesDefault = 64 * 1024 * 1024;
 inline constexpr uint64_t kDiskBudgetBytesMin = 32ull * 1024 * 1024;
 inline constexpr uint64_t kInfoLogBytesMax = 2 * 1024 * 1024;  // two files of half this size each
 inline constexpr size_t kSpillFamilyCountMax = 12;
+inline constexpr uint8_t kSpillTierMax = 5;  // storage/spill_set.h; 32 times as many rotations each
 
 }  // namespace cistern::limits
 
