@@ -127,7 +127,11 @@ void Head::AppendRow(HeadBucket* bucket, const RowBatch& batch, size_t row, cons
     SetOwnBytes(entities_.memory_bytes() + side_bytes_);
     bucket->first_time_ = std::min(bucket->first_time_, time);
   } else {
-    if (bucket->main_.size() == 0) bucket->first_time_ = time;
+    if (bucket->main_.size() == 0) {
+      bucket->first_time_ = time;
+    } else if (time == bucket->last_time_) {
+      bucket->has_equal_times_ = true;
+    }
     bucket->last_time_ = time;
     bucket->main_.Append(layout, &arena_, batch, row, stamp);
     bucket->entity_->last_row_ = bucket->main_.last_row();

@@ -80,6 +80,7 @@ class HeadBucket {
   EntitySlot* entity_;
   int64_t start_s_;
   uint32_t split_;
+  bool has_equal_times_ = false;  // perhaps; false: every key of the main run is different
   uint64_t journal_first_ = 0;
   uint64_t journal_last_ = 0;
   int64_t first_time_ = 0;

@@ -117,6 +117,9 @@ void HeadReader::Select() {
   Range late = LateRange();
   const bool up = !request_.descending;
   refs_.reserve(std::min<size_t>(request_.max_rows, main.end - main.begin + late.end - late.begin));
+  if (late.begin == late.end && main.end - main.begin <= request_.max_rows) {
+    return bucket_.main_.GetRows(layout_, main.begin, main.end, &refs_);
+  }
   while (main.begin < main.end || late.begin < late.end) {
     bool take_main = late.begin == late.end;
     HeadRun::Ref ref;
@@ -143,6 +146,7 @@ void HeadReader::Select() {
 // Within each key, turns the order of arrival into newest write first. Provisional
 // timestamps do not compare with others, so such a key goes by arrival alone.
 void HeadReader::NewestFirst() {
+  if (bucket_.side_ == nullptr && !bucket_.has_equal_times_) return;
   for (size_t begin = 0; begin < refs_.size();) {
     size_t end = begin + 1;
     while (end < refs_.size() && CompareHeadRows(layout_, refs_[begin].row, refs_[end].row) == 0) {

@@ -104,6 +104,21 @@ HeadRun::Ref HeadRun::At(const HeadLayout& layout, uint32_t i) const {
   return {c.rows + size_t{index} * layout.row_bytes, &c, index};
 }
 
+void HeadRun::GetRows(const HeadLayout& layout, uint32_t begin, uint32_t end,
+                      std::vector<Ref>* out) const {
+  while (begin < end) {
+    Ref ref = At(layout, begin);
+    const uint32_t chunk_rows = ChunkRows(layout, static_cast<uint32_t>(ref.chunk - chunks_));
+    const uint32_t count = std::min(end - begin, chunk_rows - ref.index);
+    for (uint32_t i = 0; i < count; ++i) {
+      out->push_back(ref);
+      ref.row += layout.row_bytes;
+      ++ref.index;
+    }
+    begin += count;
+  }
+}
+
 void HeadRun::AddChunk(const HeadLayout& layout, HeadArena* arena) {
   if (chunk_count_ == chunk_room_) {
     const size_t bytes = HeadArena::ClassBytes((size_t{chunk_room_} + 1) * sizeof(Chunk));

@@ -3,6 +3,7 @@
 #define CISTERN_STORAGE_HEAD_RUN_H_
 
 #include <cstdint>
+#include <vector>
 
 #include "cistern/row_batch.h"
 #include "storage/head_arena.h"
@@ -43,6 +44,9 @@ class HeadRun {
   [[nodiscard]] uint32_t size() const { return count_; }
   [[nodiscard]] const char* last_row() const { return last_; }  // null: no rows
   [[nodiscard]] Ref At(const HeadLayout& layout, uint32_t i) const;
+  // Appends the rows [begin, end).
+  void GetRows(const HeadLayout& layout, uint32_t begin, uint32_t end,
+               std::vector<Ref>* out) const;
 
  private:
   [[nodiscard]] static uint32_t ChunkRows(const HeadLayout& layout, uint32_t chunk);

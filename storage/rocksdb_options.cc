@@ -2,6 +2,7 @@
 
 #include <rocksdb/convenience.h>
 #include <rocksdb/filter_policy.h>
+#include <rocksdb/memtablerep.h>
 #include <rocksdb/table.h>
 #include <rocksdb/version.h>
 
@@ -118,6 +119,9 @@ void SetKind(FamilyKind kind, const StoreConfig& config, rocksdb::ColumnFamilyOp
     case FamilyKind::kSpill:
       options->write_buffer_size = SpillBufferBytes(config);
       options->arena_block_size = kArenaBlockBytes;
+      // Nothing reads a rotation before it was flushed: its pages are gathered and sorted
+      // once instead of being sorted in one by one.
+      options->memtable_factory = std::make_shared<rocksdb::VectorRepFactory>();
       SetSpillCompaction(options);
       return;
   }

@@ -25,9 +25,25 @@ std::string_view StatusCodeName(StatusCode code) {
   return "Unknown";
 }
 
+Status::Status(StatusCode code, std::string message)
+    : failure_(code == StatusCode::kOk ? nullptr : new Failure{code, std::move(message)}) {}
+
+Status::Status(const Status& other)
+    : failure_(other.ok() ? nullptr : new Failure(*other.failure_)) {}
+
+Status& Status::operator=(const Status& other) {
+  if (this != &other) failure_.reset(other.ok() ? nullptr : new Failure(*other.failure_));
+  return *this;
+}
+
+const std::string& Status::message() const {
+  static const std::string kNone;
+  return ok() ? kNone : failure_->message;
+}
+
 std::string Status::ToString() const {
   if (ok()) return "OK";
-  return std::string(StatusCodeName(code_)) + ": " + message_;
+  return std::string(StatusCodeName(code())) + ": " + message();
 }
 
 }  // namespace cistern

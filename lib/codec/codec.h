@@ -49,11 +49,15 @@ struct FixedRun {
   NumberShape shape;
 };
 
+// The shape of an integer stream: what is worth trying first on the next run of a column.
+enum class IntegerForm : uint8_t { kAny, kOrder0, kOrder1, kOrder2, kPatched0, kPatched1, kRuns };
+
 // What is remembered of a column from page to page, so that parameters are searched
 // seldom. Part of the encoder only: a page never depends on it to be read.
 struct ColumnMemory {
   EncodingId encoding = EncodingId::kNone;  // of the last search; kNone: never searched
   uint8_t exponent = 0;                     // k of the decimal encodings
+  IntegerForm integers = IntegerForm::kAny;  // of its integer stream
   uint16_t pages_until_search = 0;
   double bits_per_value = 0;                // at the last search
 };

@@ -9,14 +9,15 @@ namespace {
 
 // Below this many bits per value no other codec is tried.
 constexpr double kGoodBits = 16;
-// A remembered codec may be this much worse than at its search.
-constexpr double kDriftBits = 2;
-constexpr double kAlwaysGoodBits = 8;
+// What is remembered may do this much worse than at its search, descriptors apart; or this
+// much better: then the data has changed, and something else may be better still.
+constexpr double kDriftBits = 1;
+constexpr size_t kDescriptorBytes = 8;
 constexpr uint16_t kPagesUntilSearchGood = 256;
 constexpr uint16_t kPagesUntilSearchBad = 16;
 
-double BitsPerValue(const FixedCodec& codec, const FixedRun& run) {
-  return 8.0 * static_cast<double>(codec.Score()) / static_cast<double>(run.values.size());
+double BitsPerValue(size_t byte_count, size_t count) {
+  return 8.0 * static_cast<double>(byte_count) / static_cast<double>(count);
 }
 
 template <typename T>
@@ -45,6 +46,18 @@ NumberShape ShapeOf(CqlType type) {
   }
 }
 
+bool IsAsBefore(const ColumnMemory& memory, size_t byte_count, size_t count) {
+  const size_t value_bytes = byte_count - std::min(byte_count, kDescriptorBytes);
+  return BitsPerValue(value_bytes, count) <= memory.bits_per_value + kDriftBits &&
+         BitsPerValue(byte_count, count) >= memory.bits_per_value - kDriftBits;
+}
+
+void NoteSearch(size_t byte_count, size_t count, ColumnMemory* memory) {
+  memory->bits_per_value = BitsPerValue(byte_count, count);
+  memory->pages_until_search =
+      memory->bits_per_value <= kGoodBits ? kPagesUntilSearchGood : kPagesUntilSearchBad;
+}
+
 // What worked for the last pages, if it still does.
 FixedCodec* FixedEncoder::Remembered(const FixedRun& run, ColumnMemory* memory) {
   if (memory->pages_until_search == 0) return nullptr;
@@ -55,14 +68,15 @@ FixedCodec* FixedEncoder::Remembered(const FixedRun& run, ColumnMemory* memory) 
     if (c->id() == memory->encoding) codec = c;
   }
   if (codec == nullptr || !codec->Analyze(run, *memory)) return nullptr;
-  const double bits = BitsPerValue(*codec, run);
-  return bits <= std::max(memory->bits_per_value + kDriftBits, kAlwaysGoodBits) ? codec : nullptr;
+  return IsAsBefore(*memory, codec->Score(), run.values.size()) ? codec : nullptr;
 }
 
 FixedCodec* FixedEncoder::Search(const FixedRun& run, ColumnMemory* memory) {
+  memory->integers = IntegerForm::kAny;
+  const size_t count = run.values.size();
   FixedCodec* best = nullptr;
   const auto consider = [&](FixedCodec* codec) {
-    if (best != nullptr && BitsPerValue(*best, run) <= kGoodBits) return;
+    if (best != nullptr && BitsPerValue(best->Score(), count) <= kGoodBits) return;
     if (!codec->Analyze(run, *memory)) return;
     if (best == nullptr || codec->Score() < best->Score()) best = codec;
   };
@@ -81,9 +95,7 @@ FixedCodec* FixedEncoder::Search(const FixedRun& run, ColumnMemory* memory) {
   }
   consider(&raw_zstd_);
   memory->encoding = best->id();
-  memory->bits_per_value = BitsPerValue(*best, run);
-  memory->pages_until_search =
-      memory->bits_per_value <= kGoodBits ? kPagesUntilSearchGood : kPagesUntilSearchBad;
+  NoteSearch(best->Score(), count, memory);
   best->Remember(memory);
   return best;
 }

@@ -24,10 +24,22 @@ class CodecCache {
     if (column >= columns_.size()) columns_.resize(column + 1);
     return &columns_[column];
   }
+  // The write timestamps: as they are, or as distances from what the event time predicts.
+  struct WriteTimes : ColumnMemory {
+    bool from_event = false;
+  };
+  [[nodiscard]] WriteTimes* write_times() { return &write_times_; }
 
  private:
   std::vector<ColumnMemory> columns_;
+  WriteTimes write_times_;
 };
+
+// Whether a run of `count` values that takes `byte_count` bytes is about as large as the column's
+// pages were at the last search.
+[[nodiscard]] bool IsAsBefore(const ColumnMemory& memory, size_t byte_count, size_t count);
+// Notes what a search found: `memory` serves the next pages.
+void NoteSearch(size_t byte_count, size_t count, ColumnMemory* memory);
 
 // Encodes runs of the fixed lane. Holds scratch space of a few pages' columns; make one
 // for a page or more. One thread at a time.

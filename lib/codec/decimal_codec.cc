@@ -156,7 +156,9 @@ bool DecimalCodec::Analyze(const FixedRun& run, const ColumnMemory& memory) {
     MapAll(run);
   }
   if (positions_.size() == run.values.size()) return false;
-  integers_plan_ = PlanIntegers(integers_);
+  const bool is_remembered = memory.encoding == id_;
+  integers_plan_ =
+      PlanIntegers(integers_, is_remembered ? memory.integers : IntegerForm::kAny);
   byte_count_ =
       (HasExponent(id_) ? 1 : 0) + VarintBytes(positions_.size()) + integers_plan_.byte_count;
   if (!positions_.empty()) {

@@ -29,7 +29,10 @@ class DecimalCodec final : public FixedCodec {
   bool Analyze(const FixedRun& run, const ColumnMemory& memory) override;
   size_t Score() const override { return byte_count_; }
   void Encode(std::string* out) const override;
-  void Remember(ColumnMemory* memory) const override { memory->exponent = exponent_; }
+  void Remember(ColumnMemory* memory) const override {
+    memory->exponent = exponent_;
+    memory->integers = integers_plan_.form();
+  }
 
  private:
   [[nodiscard]] bool SearchExponent(const FixedRun& run);

@@ -66,6 +66,13 @@ Survey SurveyRun(std::span<const int64_t> v) {
   return s;
 }
 
+template <int kOrder>
+Range RangeOf(std::span<const int64_t> v) {
+  Range range;
+  for (size_t i = 0; i + kOrder < v.size(); ++i) range.Add(Residual<kOrder>(v, i));
+  return range;
+}
+
 // Bytes of the descriptor and of the leading values of an order.
 template <int kOrder>
 size_t LeadBytes(std::span<const int64_t> v) {
@@ -391,6 +398,36 @@ IntegerPlan PlanIntegers(std::span<const int64_t> values) {
   return best;
 }
 
+IntegerForm IntegerPlan::form() const {
+  if (runs) return IntegerForm::kRuns;
+  if (!side_a.empty()) return order == 0 ? IntegerForm::kPatched0 : IntegerForm::kPatched1;
+  return order == 0   ? IntegerForm::kOrder0
+         : order == 1 ? IntegerForm::kOrder1
+                      : IntegerForm::kOrder2;
+}
+
+IntegerPlan PlanIntegers(std::span<const int64_t> values, IntegerForm form) {
+  if (form == IntegerForm::kAny) return PlanIntegers(values);
+  IntegerPlan plan;
+  if (form == IntegerForm::kRuns) {
+    PlanRuns(values, &plan);
+    return plan;
+  }
+  if (form == IntegerForm::kOrder2 && values.size() >= 3) {
+    return PlanWhole<2>(values, RangeOf<2>(values));
+  }
+  const bool of_steps = form == IntegerForm::kOrder1 || form == IntegerForm::kPatched1;
+  if (of_steps && values.size() >= 2) {
+    const Range range = RangeOf<1>(values);
+    const bool patched = form == IntegerForm::kPatched1;
+    if (patched && PlanPatched<1>(values, range, &plan)) return plan;
+    return PlanWhole<1>(values, range);
+  }
+  const Range range = RangeOf<0>(values);
+  if (form == IntegerForm::kPatched0 && PlanPatched<0>(values, range, &plan)) return plan;
+  return PlanWhole<0>(values, range);
+}
+
 void EncodeIntegers(std::span<const int64_t> values, const IntegerPlan& plan, std::string* out) {
   if (plan.runs) {
     out->push_back(static_cast<char>(kRuns));
@@ -407,10 +444,12 @@ void DecodeIntegers(ByteReader* in, std::span<int64_t> out) {
   DecodeStream(in, out, /*nested=*/false);
 }
 
-bool IntegerCodec::Analyze(const FixedRun& run, const ColumnMemory& /*memory*/) {
+bool IntegerCodec::Analyze(const FixedRun& run, const ColumnMemory& memory) {
   values_ = run.values;
-  plan_ = PlanIntegers(values_);
+  plan_ = PlanIntegers(values_, memory.integers);
   return true;
 }
+
+void IntegerCodec::Remember(ColumnMemory* memory) const { memory->integers = plan_.form(); }
 
 }  // namespace cistern

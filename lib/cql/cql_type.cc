@@ -11,32 +11,31 @@ namespace {
 struct TypeFacts {
   CqlType kind;
   std::string_view name;
-  Lane lane;
   size_t wire_width;  // 0: varies
 };
 
 constexpr std::array<TypeFacts, 21> kTypes = {{
-    {CqlType::kBoolean, "boolean", Lane::kFixed, 1},
-    {CqlType::kTinyint, "tinyint", Lane::kFixed, 1},
-    {CqlType::kSmallint, "smallint", Lane::kFixed, 2},
-    {CqlType::kInt, "int", Lane::kFixed, 4},
-    {CqlType::kBigint, "bigint", Lane::kFixed, 8},
-    {CqlType::kFloat, "float", Lane::kFixed, 4},
-    {CqlType::kDouble, "double", Lane::kFixed, 8},
-    {CqlType::kText, "text", Lane::kBytes, 0},
-    {CqlType::kAscii, "ascii", Lane::kBytes, 0},
-    {CqlType::kBlob, "blob", Lane::kBytes, 0},
-    {CqlType::kTimestamp, "timestamp", Lane::kFixed, 8},
-    {CqlType::kDate, "date", Lane::kFixed, 4},
-    {CqlType::kTime, "time", Lane::kFixed, 8},
-    {CqlType::kUuid, "uuid", Lane::kBytes, 16},
-    {CqlType::kTimeuuid, "timeuuid", Lane::kBytes, 16},
-    {CqlType::kInet, "inet", Lane::kBytes, 0},
-    {CqlType::kDecimal, "decimal", Lane::kBytes, 0},
-    {CqlType::kVarint, "varint", Lane::kBytes, 0},
-    {CqlType::kList, "list", Lane::kBytes, 0},
-    {CqlType::kSet, "set", Lane::kBytes, 0},
-    {CqlType::kMap, "map", Lane::kBytes, 0},
+    {CqlType::kBoolean, "boolean", 1},
+    {CqlType::kTinyint, "tinyint", 1},
+    {CqlType::kSmallint, "smallint", 2},
+    {CqlType::kInt, "int", 4},
+    {CqlType::kBigint, "bigint", 8},
+    {CqlType::kFloat, "float", 4},
+    {CqlType::kDouble, "double", 8},
+    {CqlType::kText, "text", 0},
+    {CqlType::kAscii, "ascii", 0},
+    {CqlType::kBlob, "blob", 0},
+    {CqlType::kTimestamp, "timestamp", 8},
+    {CqlType::kDate, "date", 4},
+    {CqlType::kTime, "time", 8},
+    {CqlType::kUuid, "uuid", 16},
+    {CqlType::kTimeuuid, "timeuuid", 16},
+    {CqlType::kInet, "inet", 0},
+    {CqlType::kDecimal, "decimal", 0},
+    {CqlType::kVarint, "varint", 0},
+    {CqlType::kList, "list", 0},
+    {CqlType::kSet, "set", 0},
+    {CqlType::kMap, "map", 0},
 }};
 
 const TypeFacts& FactsOf(CqlType kind) {
@@ -87,10 +86,6 @@ FixedRange FixedRangeOf(CqlType kind) {
 
 size_t WireWidth(CqlType kind) {
   return FactsOf(kind).wire_width;
-}
-
-Lane ColumnType::lane() const {
-  return FactsOf(kind).lane;
 }
 
 std::string ColumnType::ToCql() const {

@@ -15,6 +15,10 @@ bool IsKey(ColumnRole role) {
   return role == ColumnRole::kEntity || role == ColumnRole::kClustering;
 }
 
+bool TakesIntegers(CqlType kind) {
+  return LaneOf(kind) == Lane::kFixed && kind != CqlType::kDouble && kind != CqlType::kFloat;
+}
+
 Status TooLarge(const char* what, size_t bytes, size_t limit) {
   return Status::TooLarge(std::string(what) + " has " + std::to_string(bytes) +
                           " bytes; the limit is " + std::to_string(limit));
@@ -23,7 +27,25 @@ Status TooLarge(const char* what, size_t bytes, size_t limit) {
 }  // namespace
 
 RowBatch::RowBatch(std::shared_ptr<const TableSchema> schema)
-    : schema_(std::move(schema)), width_(schema_->columns.size()) {}
+    : schema_(std::move(schema)), width_(schema_->columns.size()), rules_(width_) {
+  for (size_t c = 0; c < width_; ++c) {
+    const ColumnSpec& spec = schema_->columns[c];
+    ColumnRule& rule = rules_[c];
+    rule.is_derived = spec.role == ColumnRole::kBucket || spec.role == ColumnRole::kSplit;
+    rule.is_double = spec.type.kind == CqlType::kDouble;
+    rule.is_bytes = spec.type.lane() == Lane::kBytes;
+    rule.is_text = spec.type.kind == CqlType::kText;
+    if (TakesIntegers(spec.type.kind)) {
+      const FixedRange range = SlotRangeOf(spec.type.kind);
+      rule.int_min = range.min;
+      rule.int_max = range.max;
+    }
+    if (IsKey(spec.role)) {
+      const bool is_entity = spec.role == ColumnRole::kEntity;
+      keys_.push_back({static_cast<uint32_t>(c), is_entity, spec.type.lane()});
+    }
+  }
+}
 
 void RowBatch::BeginRow(RowKind kind) {
   DropRow();
@@ -69,36 +91,18 @@ Status RowBatch::CheckTarget(size_t column) {
   return Status::Ok();
 }
 
-Status RowBatch::SetInt(size_t column, int64_t value) {
+Status RowBatch::RefuseInt(size_t column, int64_t value) {
   if (Status s = CheckTarget(column); !s.ok()) return Fail(std::move(s));
   const ColumnSpec& spec = schema_->columns[column];
-  switch (spec.type.kind) {
-    case CqlType::kBigint:
-    case CqlType::kTimestamp:
-      break;
-    case CqlType::kBoolean:
-    case CqlType::kTinyint:
-    case CqlType::kSmallint:
-    case CqlType::kInt:
-    case CqlType::kDate:
-    case CqlType::kTime:
-      if (Status s = CheckFixed(spec.type, value); !s.ok()) return Fail(InColumn(spec, s));
-      break;
-    default:
-      return Fail(InColumn(
-          spec, Status::InvalidArgument("is " + spec.type.ToCql() + " and takes no integer")));
-  }
-  Place(column, value, CellState::kValue);
-  return Status::Ok();
+  if (TakesIntegers(spec.type.kind)) return Fail(InColumn(spec, CheckFixed(spec.type, value)));
+  return Fail(InColumn(
+      spec, Status::InvalidArgument("is " + spec.type.ToCql() + " and takes no integer")));
 }
 
-Status RowBatch::SetDouble(size_t column, double value) {
+// A float column, or none that takes a double.
+Status RowBatch::SetRounded(size_t column, double value) {
   if (Status s = CheckTarget(column); !s.ok()) return Fail(std::move(s));
   const ColumnSpec& spec = schema_->columns[column];
-  if (spec.type.kind == CqlType::kDouble) {
-    Place(column, std::bit_cast<int64_t>(value), CellState::kValue);
-    return Status::Ok();
-  }
   if (spec.type.kind == CqlType::kFloat) {
     Place(column, std::bit_cast<uint32_t>(static_cast<float>(value)), CellState::kValue);
     return Status::Ok();
@@ -119,7 +123,7 @@ Status RowBatch::SetFloat(size_t column, float value) {
 Status RowBatch::SetBytes(size_t column, std::string_view value) {
   if (Status s = CheckTarget(column); !s.ok()) return Fail(std::move(s));
   const ColumnSpec& spec = schema_->columns[column];
-  if (spec.type.lane() != Lane::kBytes) {
+  if (!rules_[column].is_bytes) {
     return Fail(
         InColumn(spec, Status::InvalidArgument("is " + spec.type.ToCql() + " and takes no bytes")));
   }
@@ -130,7 +134,10 @@ Status RowBatch::SetBytes(size_t column, std::string_view value) {
   if (row_bytes > limits::kRowBytesMax) {
     return Fail(InColumn(spec, TooLarge("the row", row_bytes, limits::kRowBytesMax)));
   }
-  if (Status s = CheckWireBytes(spec.type, value); !s.ok()) return Fail(InColumn(spec, s));
+  const bool is_good_text = rules_[column].is_text && IsUtf8(value);
+  if (!is_good_text) {
+    if (Status s = CheckWireBytes(spec.type, value); !s.ok()) return Fail(InColumn(spec, s));
+  }
   const uint64_t offset = heap_.size();
   heap_.append(value);
   Place(column, static_cast<int64_t>(offset << 32 | value.size()), CellState::kValue);
@@ -167,34 +174,34 @@ Status RowBatch::SetTtl(uint32_t seconds) {
 Status RowBatch::CheckRow(size_t row) const {
   const int64_t* const row_slots = slots(row);
   const CellState* const row_states = states(row);
-  const auto key_bytes = [&](const std::vector<size_t>& columns, size_t* total) -> Status {
-    for (const size_t c : columns) {
-      if (row_states[c] != CellState::kValue) {
-        return InColumn(schema_->columns[c],
-                        Status::InvalidArgument("is part of the key and must be set"));
-      }
-      *total += KeyPartBytes(schema_->columns[c].type, row_slots[c] & 0xffffffff);
-    }
-    return Status::Ok();
-  };
   size_t entity_bytes = 0;
   size_t clustering_bytes = 0;
-  CISTERN_RETURN_IF_ERROR(key_bytes(schema_->entity_columns, &entity_bytes));
-  CISTERN_RETURN_IF_ERROR(key_bytes(schema_->clustering_columns, &clustering_bytes));
+  for (const KeyColumn& key : keys_) {
+    if (row_states[key.column] != CellState::kValue) {
+      return InColumn(schema_->columns[key.column],
+                      Status::InvalidArgument("is part of the key and must be set"));
+    }
+    const size_t bytes = KeyPartBytes(key.lane, row_slots[key.column] & 0xffffffff);
+    (key.is_entity ? entity_bytes : clustering_bytes) += bytes;
+  }
   if (entity_bytes > limits::kEntityKeyBytesMax) {
     return TooLarge("the entity key", entity_bytes, limits::kEntityKeyBytesMax);
   }
   if (clustering_bytes > limits::kClusteringKeyBytesMax) {
     return TooLarge("the clustering key", clustering_bytes, limits::kClusteringKeyBytesMax);
   }
-  const RowKind kind = kinds_[row];
-  if (kind == RowKind::kInsert) return Status::Ok();
+  return kinds_[row] == RowKind::kInsert ? Status::Ok() : CheckKind(row);
+}
+
+// What updates and row deletions set.
+Status RowBatch::CheckKind(size_t row) const {
+  const CellState* const row_states = states(row);
   size_t cells = 0;
   for (const size_t c : schema_->regular_columns) cells += row_states[c] != CellState::kAbsent;
-  if (kind == RowKind::kUpdate && cells == 0) {
+  if (kinds_[row] == RowKind::kUpdate && cells == 0) {
     return Status::InvalidArgument("an update must set at least one regular column");
   }
-  if (kind == RowKind::kDeleteRow && cells != 0) {
+  if (kinds_[row] == RowKind::kDeleteRow && cells != 0) {
     return Status::InvalidArgument("a row deletion sets key columns alone");
   }
   return Status::Ok();

@@ -21,8 +21,4 @@ Status InColumn(const ColumnSpec& column, const Status& status) {
   return {status.code(), "column '" + column.name + "': " + status.message()};
 }
 
-size_t KeyPartBytes(const ColumnType& type, size_t byte_count) {
-  return 2 + (type.lane() == Lane::kFixed ? 8 : byte_count);
-}
-
 }  // namespace cistern

@@ -23,7 +23,9 @@ namespace cistern {
 
 // Bytes of one entity or clustering column inside an encoded key: a 16-bit length and
 // the value; `byte_count` counts only on the bytes lane.
-[[nodiscard]] size_t KeyPartBytes(const ColumnType& type, size_t byte_count);
+[[nodiscard]] inline size_t KeyPartBytes(Lane lane, size_t byte_count) {
+  return 2 + (lane == Lane::kFixed ? 8 : byte_count);
+}
 
 }  // namespace cistern
 

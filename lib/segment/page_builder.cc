@@ -58,23 +58,46 @@ class PageEncoder {
 
   uint8_t PutWriteTimes() {
     const std::span<const int64_t> times(rows_.write_us.data() + begin_, row_count());
-    const IntegerPlan plan = PlanIntegers(times);
-    if (PredictsWriteTime(schema_)) {
-      const std::vector<int64_t>& events = rows_.columns[schema_.time_column()].fixed;
-      numbers_.resize(row_count());
-      for (size_t i = 0; i < row_count(); ++i) {
-        numbers_[i] = static_cast<int64_t>(
-            static_cast<uint64_t>(times[i]) -
-            PredictedWriteUs(schema_.time_unit, events[begin_ + i]));
+    CodecCache::WriteTimes* memory = cache_->write_times();
+    IntegerPlan plan;
+    if (!PlanRememberedWriteTimes(times, memory, &plan)) {
+      plan = PlanIntegers(times);
+      memory->from_event = false;
+      if (PredictsWriteTime(schema_)) {
+        PredictWriteTimes(times);
+        IntegerPlan from_event = PlanIntegers(numbers_);
+        if (from_event.byte_count < plan.byte_count) {
+          plan = std::move(from_event);
+          memory->from_event = true;
+        }
       }
-      const IntegerPlan predicted = PlanIntegers(numbers_);
-      if (predicted.byte_count < plan.byte_count) {
-        EncodeIntegers(numbers_, predicted, &out_);
-        return segment_format::kPageWriteFromEvent;
-      }
+      NoteSearch(plan.byte_count, row_count(), memory);
+      memory->integers = plan.form();
     }
-    EncodeIntegers(times, plan, &out_);
-    return 0;
+    EncodeIntegers(memory->from_event ? std::span<const int64_t>(numbers_) : times, plan, &out_);
+    return memory->from_event ? segment_format::kPageWriteFromEvent : 0;
+  }
+
+  // What was best for the last pages; false if it is due for a search, or went worse.
+  bool PlanRememberedWriteTimes(std::span<const int64_t> times, CodecCache::WriteTimes* memory,
+                                IntegerPlan* plan) {
+    if (memory->pages_until_search == 0) return false;
+    --memory->pages_until_search;
+    if (memory->from_event) PredictWriteTimes(times);
+    *plan = PlanIntegers(memory->from_event ? std::span<const int64_t>(numbers_) : times,
+                         memory->integers);
+    return IsAsBefore(*memory, plan->byte_count, row_count());
+  }
+
+  // Puts the distances from what the event times predict into numbers_.
+  void PredictWriteTimes(std::span<const int64_t> times) {
+    const std::vector<int64_t>& events = rows_.columns[schema_.time_column()].fixed;
+    numbers_.resize(row_count());
+    for (size_t i = 0; i < row_count(); ++i) {
+      numbers_[i] =
+          static_cast<int64_t>(static_cast<uint64_t>(times[i]) -
+                               PredictedWriteUs(schema_.time_unit, events[begin_ + i]));
+    }
   }
 
   uint8_t PutBoots() {
@@ -192,19 +215,27 @@ size_t PageEnd(const TableSchema& schema, const VersionColumns& rows, size_t beg
                size_t row_count_max) {
   const size_t row_max =
       std::min({rows.row_count - begin, row_count_max, size_t{limits::kPageRowsMax}});
-  size_t bytes_left = kPageRawBytesTarget;
-  for (size_t i = begin; i < begin + row_max; ++i) {
-    size_t row_bytes = 0;
-    for (size_t c = 0; c < schema.columns.size(); ++c) {
-      if (!IsStored(schema.columns[c])) continue;
-      const ColumnData& column = rows.columns[c];
-      row_bytes += 8;
-      if (column.lane == Lane::kBytes) row_bytes += column.offsets[i + 1] - column.offsets[i];
-    }
-    if (row_bytes > bytes_left && i > begin) return i;
-    bytes_left -= std::min(bytes_left, row_bytes);
+  size_t fixed_bytes = 0;  // of a row: a slot or an offset for each column
+  std::vector<const ColumnData*> texts;
+  for (size_t c = 0; c < schema.columns.size(); ++c) {
+    if (!IsStored(schema.columns[c])) continue;
+    fixed_bytes += 8;
+    if (rows.columns[c].lane == Lane::kBytes) texts.push_back(&rows.columns[c]);
   }
-  return begin + row_max;
+  const auto bytes_until = [&](size_t end) {
+    size_t bytes = (end - begin) * fixed_bytes;
+    for (const ColumnData* text : texts) bytes += text->offsets[end] - text->offsets[begin];
+    return bytes;
+  };
+  // Nearly always all of them fit. Otherwise the longest page that does, of one row at least.
+  if (bytes_until(begin + row_max) <= kPageRawBytesTarget) return begin + row_max;
+  size_t fits = begin + 1;
+  size_t too_long = begin + row_max;
+  while (too_long - fits > 1) {
+    const size_t middle = fits + (too_long - fits) / 2;
+    (bytes_until(middle) <= kPageRawBytesTarget ? fits : too_long) = middle;
+  }
+  return fits;
 }
 
 std::string EncodePage(const TableSchema& schema, const VersionColumns& rows, size_t begin,

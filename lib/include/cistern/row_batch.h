@@ -2,6 +2,7 @@
 #ifndef CISTERN_ROW_BATCH_H_
 #define CISTERN_ROW_BATCH_H_
 
+#include <bit>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -40,9 +41,19 @@ class CISTERN_EXPORT RowBatch {
   void BeginRow(RowKind kind = RowKind::kInsert);
   // Integers of every width, boolean (0/1), timestamp (ms), date (days since
   // 1970-01-01), time (ns of day). kOutOfRange beyond the column's type.
-  [[nodiscard]] Status SetInt(size_t column, int64_t value);
+  [[nodiscard]] Status SetInt(size_t column, int64_t value) {
+    if (!Takes(column) || value < rules_[column].int_min || value > rules_[column].int_max) {
+      return RefuseInt(column, value);
+    }
+    Place(column, value, CellState::kValue);
+    return Status::Ok();
+  }
   // double columns as they are, bit for bit; float columns rounded to nearest.
-  [[nodiscard]] Status SetDouble(size_t column, double value);
+  [[nodiscard]] Status SetDouble(size_t column, double value) {
+    if (!Takes(column) || !rules_[column].is_double) return SetRounded(column, value);
+    Place(column, std::bit_cast<int64_t>(value), CellState::kValue);
+    return Status::Ok();
+  }
   [[nodiscard]] Status SetFloat(size_t column, float value);
   // Columns of the bytes lane: the value as the native protocol serialises it,
   // checked (UTF-8, ASCII, 16 bytes of a uuid, version 1 of a timeuuid, ...).
@@ -90,9 +101,29 @@ class CISTERN_EXPORT RowBatch {
  private:
   friend class RowBatchFiller;  // rows that were checked before they were stored
   static constexpr uint32_t kTtlDefault = UINT32_MAX;
+  // What a column takes, worked out once.
+  struct ColumnRule {
+    bool is_derived = false;  // bucket and split: nothing
+    bool is_double = false;
+    bool is_bytes = false;
+    bool is_text = false;  // bytes that must be UTF-8 and nothing else
+    int64_t int_min = 1;   // of SetInt; an empty range: none
+    int64_t int_max = 0;
+  };
+  struct KeyColumn {
+    uint32_t column = 0;
+    bool is_entity = false;
+    Lane lane = Lane::kFixed;
+  };
+  [[nodiscard]] bool Takes(size_t column) const {
+    return open_ && column < width_ && !rules_[column].is_derived;
+  }
   [[nodiscard]] Status Fail(Status status);
   [[nodiscard]] Status CheckTarget(size_t column);
+  [[nodiscard]] Status RefuseInt(size_t column, int64_t value);
+  [[nodiscard]] Status SetRounded(size_t column, double value);
   [[nodiscard]] Status CheckRow(size_t row) const;
+  [[nodiscard]] Status CheckKind(size_t row) const;
   [[nodiscard]] Status CheckColumns(std::span<const size_t> columns,
                                     std::span<const ColumnData* const> data) const;
   void AddColumn(size_t column, const ColumnData& data);
@@ -105,6 +136,8 @@ class CISTERN_EXPORT RowBatch {
 
   std::shared_ptr<const TableSchema> schema_;
   size_t width_ = 0;
+  std::vector<ColumnRule> rules_;  // by column
+  std::vector<KeyColumn> keys_;
   size_t row_count_ = 0;
   bool open_ = false;           // between BeginRow and EndRow
   size_t row_heap_start_ = 0;   // of the open row

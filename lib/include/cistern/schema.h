@@ -28,11 +28,16 @@ enum class CqlType : uint8_t {
 //           float (its 32-bit pattern, zero-extended)
 //   kBytes  the value's bytes as CQL's native protocol serialises them
 enum class Lane : uint8_t { kFixed, kBytes };
+[[nodiscard]] constexpr Lane LaneOf(CqlType kind) {
+  const bool is_number = kind <= CqlType::kDouble;
+  const bool is_time = kind >= CqlType::kTimestamp && kind <= CqlType::kTime;
+  return is_number || is_time ? Lane::kFixed : Lane::kBytes;
+}
 
 struct ColumnType {
   CqlType kind = CqlType::kInt;
   std::vector<ColumnType> arguments;  // of frozen list, set, map
-  [[nodiscard]] Lane lane() const;
+  [[nodiscard]] Lane lane() const { return LaneOf(kind); }
   [[nodiscard]] std::string ToCql() const;  // "frozen<map<text, int>>"
   friend bool operator==(const ColumnType&, const ColumnType&) = default;
 };

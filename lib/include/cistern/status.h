@@ -2,6 +2,7 @@
 #ifndef CISTERN_STATUS_H_
 #define CISTERN_STATUS_H_
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -35,12 +36,19 @@ enum class StatusCode : int {
 // The code's name as the tool and the logs print it, for example "InvalidArgument".
 [[nodiscard]] CISTERN_EXPORT std::string_view StatusCodeName(StatusCode code);
 
-// A code and, unless OK, a sentence that says what, where and what to do.
-// Cheap to move; thread-compatible.
+// A code and, unless OK, a sentence that says what, where and what to do. OK is a null
+// pointer: what nearly every call returns costs nothing to make, move or ask.
+// Thread-compatible.
 class [[nodiscard]] CISTERN_EXPORT Status {
  public:
   Status() = default;
-  Status(StatusCode code, std::string message) : code_(code), message_(std::move(message)) {}
+  // An OK code keeps no message.
+  Status(StatusCode code, std::string message);
+  Status(const Status& other);
+  Status(Status&& other) noexcept = default;
+  Status& operator=(const Status& other);
+  Status& operator=(Status&& other) noexcept = default;
+  ~Status() = default;
 
   static Status Ok() { return {}; }
   static Status InvalidArgument(std::string m) {
@@ -62,9 +70,9 @@ class [[nodiscard]] CISTERN_EXPORT Status {
   static Status OutOfMemory(std::string m) { return {StatusCode::kOutOfMemory, std::move(m)}; }
   static Status Internal(std::string m) { return {StatusCode::kInternal, std::move(m)}; }
 
-  [[nodiscard]] bool ok() const { return code_ == StatusCode::kOk; }
-  [[nodiscard]] StatusCode code() const { return code_; }
-  [[nodiscard]] const std::string& message() const { return message_; }
+  [[nodiscard]] bool ok() const { return failure_ == nullptr; }
+  [[nodiscard]] StatusCode code() const { return ok() ? StatusCode::kOk : failure_->code; }
+  [[nodiscard]] const std::string& message() const;  // empty when OK
   // "OK", or "<CodeName>: <message>".
   [[nodiscard]] std::string ToString() const;
 
@@ -72,8 +80,11 @@ class [[nodiscard]] CISTERN_EXPORT Status {
   void IgnoreError() const {}
 
  private:
-  StatusCode code_ = StatusCode::kOk;
-  std::string message_;
+  struct Failure {
+    StatusCode code;
+    std::string message;
+  };
+  std::unique_ptr<Failure> failure_;  // null: OK
 };
 
 }  // namespace cistern

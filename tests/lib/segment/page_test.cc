@@ -78,6 +78,29 @@ TEST(Page, GatewayRowsComeBackAndAreSmall) {
   }
 }
 
+// What is remembered of earlier pages saves the search; where the data changed its character
+// the search happens again, so that a page never grows by much.
+TEST(Page, MemoryOfOtherDataCostsLittle) {
+  const TableSchema schema = GatewaySchema();
+  constexpr size_t kRows = 300;
+  const VersionColumns calm = GatewayRows(schema, kRows, 1, 1);
+  VersionColumns wild = GatewayRows(schema, kRows, 2, 900'000'000);
+  std::mt19937_64 random(7);
+  for (size_t i = 0; i < kRows; ++i) {
+    wild.columns[3].fixed[i] = DoubleBits(std::sin(static_cast<double>(i)));
+    wild.columns[4].fixed[i] = DoubleBits(static_cast<double>(random() % 1'000'000) / 1000);
+    wild.columns[7].fixed[i] = static_cast<int32_t>(random());
+    wild.columns[8].fixed[i] = static_cast<int64_t>(random() % 2);
+  }
+  const size_t calm_bytes = RoundTrip(schema, calm, 0, kRows).size();
+  const size_t wild_bytes = RoundTrip(schema, wild, 0, kRows).size();
+  CodecCache cache;
+  for (int round = 0; round < 3; ++round) {
+    EXPECT_LE(RoundTrip(schema, calm, 0, kRows, &cache).size(), calm_bytes * 105 / 100);
+    EXPECT_LE(RoundTrip(schema, wild, 0, kRows, &cache).size(), wild_bytes * 105 / 100);
+  }
+}
+
 TEST(Page, OneRowAndTheMost) {
   const TableSchema schema = GatewaySchema();
   const VersionColumns rows = GatewayRows(schema, limits::kPageRowsMax, 11, 900);
