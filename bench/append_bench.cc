@@ -12,6 +12,8 @@
 namespace cistern::bench {
 namespace {
 
+// Half an hour of the gateway: long enough that the row-per-key store has to compact.
+constexpr uint64_t kRows = 2'000'000;
 constexpr size_t kBatchRows = 100;
 constexpr size_t kMemoryBytes = 32 * 1024 * 1024;
 
@@ -23,7 +25,7 @@ void Report(benchmark::State& state, uint64_t rows, double cpu_s, uint64_t bytes
 
 // The rows alone, in the shape that each writer takes them.
 void BM_GenerateBatches(benchmark::State& state) {
-  const uint64_t rows = RowsFromEnv(500'000);
+  const uint64_t rows = RowsFromEnv(kRows);
   const auto schema = ParseCreateTable(kGatewayTable);
   for (auto _ : state) {
     GatewayWorkload workload;
@@ -38,7 +40,7 @@ void BM_GenerateBatches(benchmark::State& state) {
 }
 
 void BM_GenerateRows(benchmark::State& state) {
-  const uint64_t rows = RowsFromEnv(500'000);
+  const uint64_t rows = RowsFromEnv(kRows);
   for (auto _ : state) {
     GatewayWorkload workload;
     const double start = ProcessCpuSeconds();
@@ -49,7 +51,7 @@ void BM_GenerateRows(benchmark::State& state) {
 
 // Until every row is in segments.
 void BM_AppendCistern(benchmark::State& state) {
-  const uint64_t rows = RowsFromEnv(500'000);
+  const uint64_t rows = RowsFromEnv(kRows);
   for (auto _ : state) {
     EngineOptions options;
     options.memory_budget_bytes = kMemoryBytes;
@@ -81,7 +83,7 @@ void BM_AppendCistern(benchmark::State& state) {
 
 // Until every row is in SST files and compaction rests.
 void BM_AppendRawRocksDb(benchmark::State& state) {
-  const uint64_t rows = RowsFromEnv(500'000);
+  const uint64_t rows = RowsFromEnv(kRows);
   for (auto _ : state) {
     auto db = RawRocksDb::Open(FreshDirectory("append-raw"), kMemoryBytes);
     if (!db.ok()) return state.SkipWithError(db.status().ToString().c_str());
