@@ -155,6 +155,7 @@ Metrics EngineCore::GetMetrics() const {
     for (const auto& f : view->families) m.versions_open += f->record.version_count;
     m.versions_written = heads_.versions_written;
     m.versions_superseded = view->versions_superseded;
+    m.versions_quarantined = store_->versions_quarantined();
   }
   m.memory_bytes_charged = config_.budget->used_bytes() + store_->MemtableBytes();
   m.memory_bytes_peak = config_.budget->peak_bytes();

@@ -1,5 +1,7 @@
 #include "storage/boot_table.h"
 
+#include <algorithm>
+
 #include "lib/base/check.h"
 
 namespace cistern {
@@ -12,6 +14,11 @@ BootTable::BootTable(std::vector<BootRecord> records) : records_(std::move(recor
 std::shared_ptr<const BootBases> BootTable::bases() const {
   const std::lock_guard lock(mutex_);
   return bases_;
+}
+
+bool BootTable::complete() const {
+  const std::lock_guard lock(mutex_);
+  return std::find(bases_->begin() + 1, bases_->end(), 0) == bases_->end();
 }
 
 uint32_t BootTable::next_number() const {

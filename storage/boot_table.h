@@ -23,6 +23,8 @@ class BootTable {
 
   // Bases by boot number, as of now. Immutable.
   [[nodiscard]] std::shared_ptr<const BootBases> bases() const;
+  // Every boot's base is known: none of the records is damaged.
+  [[nodiscard]] bool complete() const;
   [[nodiscard]] uint32_t next_number() const;
   [[nodiscard]] BootRecord record(uint32_t boot) const;
   // Adds or replaces, after the record was made durable.

@@ -31,17 +31,23 @@ std::string WhereIs(const SpillFamily& family, uint64_t rotation) {
   return "rotation " + std::to_string(rotation) + " of spill family " + std::to_string(family.id);
 }
 
-Result<SegmentRef> MakeRef(const std::shared_ptr<const SpillFamily>& family, uint64_t rotation,
-                           std::string_view value) {
+// A header's value: the segment's index in its rotation, then the header itself.
+Result<SegmentHeader> ParseHeader(const SpillFamily& family, uint64_t rotation,
+                                  std::string_view value, uint64_t* index) {
   ByteReader in(value, "segment header");
-  const uint64_t index = in.ReadCount("index", kSegmentIndexMask);
+  *index = in.ReadCount("index", kSegmentIndexMask);
   Result<SegmentHeader> header = in.ok() ? DecodeSegmentHeader(value.substr(in.position()))
                                          : Result<SegmentHeader>(in.status());
-  if (!header.ok()) {
-    return Status(header.status().code(),
-                  WhereIs(*family, rotation) + ": " + header.status().message());
-  }
-  return SegmentRef{family, (rotation << kSegmentIndexBits) | index, *std::move(header)};
+  if (header.ok()) return header;
+  return Status(header.status().code(),
+                WhereIs(family, rotation) + ": " + header.status().message());
+}
+
+Result<SegmentRef> MakeRef(const std::shared_ptr<const SpillFamily>& family, uint64_t rotation,
+                           std::string_view value) {
+  uint64_t index = 0;
+  CISTERN_ASSIGN_OR_RETURN(SegmentHeader header, ParseHeader(*family, rotation, value, &index));
+  return SegmentRef{family, (rotation << kSegmentIndexBits) | index, std::move(header)};
 }
 
 }  // namespace
@@ -77,6 +83,32 @@ Result<std::string> ReadPage(const SegmentRef& segment, uint32_t page) {
   if (s.IsNotFound()) return Status::Corruption(where + " is missing");
   if (!s.ok()) return ToStatus(s, where);
   return value;
+}
+
+Result<FamilyContent> CountSegments(const SpillFamily& family) {
+  FamilyContent content;
+  const auto it = NewIterator(family, false);
+  it->SeekToFirst();
+  while (it->Valid()) {
+    if (it->key().size() < sizeof(uint64_t)) {
+      return Status::Corruption("spill family " + std::to_string(family.id) +
+                                ": a key without a rotation");
+    }
+    const auto rotation = GetBig<uint64_t>(it->key().data());
+    const std::string end = HeadersEnd(rotation);
+    for (it->Seek(HeaderKeyFrom(rotation, "")); it->Valid() && it->key().compare(end) < 0;
+         it->Next()) {
+      uint64_t index = 0;
+      CISTERN_ASSIGN_OR_RETURN(const SegmentHeader header,
+                               ParseHeader(family, rotation, View(it->value()), &index));
+      ++content.segments;
+      content.versions += header.row_count + header.deletes.size();
+    }
+    if (rotation == UINT64_MAX) break;
+    it->Seek(HeaderKeyFrom(rotation + 1, ""));  // past its pages
+  }
+  if (!it->status().ok()) return ToStatus(it->status(), "reading segment headers");
+  return content;
 }
 
 // --- BucketFrontier

@@ -29,6 +29,13 @@ struct SegmentRef {
 // One page's bytes. kCorruption names the segment and the page.
 [[nodiscard]] Result<std::string> ReadPage(const SegmentRef& segment, uint32_t page);
 
+// What lies in a family, whether it counts or not: for families whose record is damaged.
+struct FamilyContent {
+  uint64_t segments = 0;
+  uint64_t versions = 0;  // deletes included
+};
+[[nodiscard]] Result<FamilyContent> CountSegments(const SpillFamily& family);
+
 // Finds the buckets of one entity, in order of time. Remembers where each rotation
 // stands, so that going through all buckets seeks once for each segment. One thread.
 class BucketFrontier {

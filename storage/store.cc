@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "lib/base/coding.h"
 #include "lib/base/crash_point.h"
 #include "storage/keyspace.h"
 #include "storage/rocksdb_options.h"
@@ -13,7 +12,6 @@ namespace cistern {
 
 namespace {
 constexpr uint64_t kSequencesReservedAtOnce = 1024;
-constexpr uint64_t kDropHeadroomBytes = 512 * 1024;  // records of dropped families
 }  // namespace
 
 Result<std::unique_ptr<Store>> Store::Open(const StoreConfig& config, RecoveryReport* report) {
@@ -21,95 +19,8 @@ Result<std::unique_ptr<Store>> Store::Open(const StoreConfig& config, RecoveryRe
   *report = opened.recovery;
   report->created = opened.created;
   std::unique_ptr<Store> store(new Store(std::make_shared<StoreDb>(std::move(opened))));
-  CISTERN_RETURN_IF_ERROR(store->Load(config.read_only));
+  CISTERN_RETURN_IF_ERROR(store->Load(config.read_only, report));
   return store;
-}
-
-Status Store::Load(bool read_only) {
-  // From here on each family is owned by whoever uses it, not by the map.
-  auto& families = db_->opened().families;
-  const auto meta = families.find(std::string(kMetaFamilyName));
-  if (meta == families.end()) {
-    return Status::Corruption("the store has no family 'meta': restore it from a backup");
-  }
-  meta_ = std::make_shared<Family>(db_, meta->second);
-  families.erase(meta);
-  journal_ = std::make_unique<Journal>(db_);
-  CISTERN_RETURN_IF_ERROR(LoadMeta());
-  return LoadFamilies(read_only);
-}
-
-Status Store::LoadMeta() {
-  boots_.resize(1);
-  rocksdb::ReadOptions options;
-  options.total_order_seek = true;
-  std::unique_ptr<rocksdb::Iterator> it(db_->db()->NewIterator(options, meta_->handle()));
-  for (it->SeekToFirst(); it->Valid(); it->Next()) {
-    const std::string_view key(it->key().data(), it->key().size());
-    const std::string_view value(it->value().data(), it->value().size());
-    if (key == kStateKey) {
-      CISTERN_ASSIGN_OR_RETURN(state_, DecodeState(value));
-    } else if (key.size() == 5 && key[0] == 'T') {
-      CISTERN_ASSIGN_OR_RETURN(tables_[GetBig<uint32_t>(key.data() + 1)], DecodeTable(value));
-    } else if (key.size() == 5 && key[0] == 'B') {
-      const auto boot = GetBig<uint32_t>(key.data() + 1);
-      if (boot != boots_.size()) return Status::Corruption("meta: boot records are not dense");
-      CISTERN_ASSIGN_OR_RETURN(BootRecord record, DecodeBoot(value));
-      boots_.push_back(std::move(record));
-    } else if (key.size() == 9 && key[0] == 'S') {
-      CISTERN_ASSIGN_OR_RETURN(spill_records_[GetBig<uint64_t>(key.data() + 1)],
-                               DecodeSpill(value));
-    } else {
-      return Status::Corruption("meta: a key of unknown kind");
-    }
-  }
-  if (!it->status().ok()) return ToStatus(it->status(), "reading meta");
-  next_sequence_ = state_.sequence_reserved;
-  return Status::Ok();
-}
-
-// Sorts the families found at open: journals to the journal, spill families with a live
-// record into the view, superseded and unborn ones are dropped.
-Status Store::LoadFamilies(bool read_only) {
-  std::vector<Journal::NumberedFamily> journals;
-  auto view = std::make_shared<SpillView>();
-  view->versions_superseded = state_.versions_superseded;
-  auto& families = db_->opened().families;
-  for (auto it = families.begin(); it != families.end();) {
-    const std::optional<FamilyKind> kind = FamilyKindOf(it->first);
-    const std::optional<uint64_t> number = FamilyNumberOf(it->first);
-    if (!kind || !number) {
-      ++it;
-      continue;
-    }
-    auto family = std::make_shared<Family>(db_, it->second);
-    it = families.erase(it);
-    if (*number >= next_sequence_) next_sequence_ = *number + 1;
-    if (*kind == FamilyKind::kJournal) {
-      journals.push_back({*number, std::move(family)});
-      continue;
-    }
-    const auto record = spill_records_.find(*number);
-    if (record != spill_records_.end() && !record->second.superseded) {
-      view->families.push_back(std::make_shared<const SpillFamily>(
-          SpillFamily{*number, std::move(family), record->second}));
-    } else if (!read_only && CheckDevice(kDropHeadroomBytes).ok()) {
-      CISTERN_RETURN_IF_ERROR(DropSpill(*number, family));
-    }
-  }
-  for (const auto& [id, record] : spill_records_) {
-    const bool found = std::any_of(view->families.begin(), view->families.end(),
-                                   [id = id](const auto& f) { return f->id == id; });
-    if (!found && !record.superseded && record.version_count > 0) {
-      return Status::Corruption("spill family " + std::to_string(id) + " is missing");
-    }
-  }
-  std::sort(view->families.begin(), view->families.end(),
-            [](const auto& a, const auto& b) { return a->id < b->id; });
-  std::sort(journals.begin(), journals.end(),
-            [](const auto& a, const auto& b) { return a.id < b.id; });
-  spills_.Publish(std::move(view));
-  return journal_->Adopt(std::move(journals), read_only);
 }
 
 StateRecord Store::state() const {

@@ -7,6 +7,8 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "cistern/engine.h"
@@ -31,11 +33,20 @@ struct SpillCommit {
   StateRecord state;                          // as of this commit
 };
 
+// What an opening found damaged in meta and could do without. The record stays as it is,
+// and so does its family: nothing is dropped, nothing made up.
+struct DamagedRecord {
+  std::string what;        // which record, what is wrong with it, what follows
+  uint64_t family_id = 0;  // of a spill record
+  FamilyPtr family;        // its segments are not read; null: a boot record, or no such family
+};
+
 // Threads: the journal has its own rules; meta writes may come from any thread; spill
 // commits, creation and drops belong to the one maintenance actor.
 class Store {
  public:
-  // Opens or creates. `report` tells what recovery had to do.
+  // Opens or creates. `report` tells what recovery had to do. kCorruption names a damaged
+  // record without which nothing can be read: the state record, a table's.
   [[nodiscard]] static Result<std::unique_ptr<Store>> Open(const StoreConfig& config,
                                                            RecoveryReport* report);
 
@@ -45,6 +56,9 @@ class Store {
   [[nodiscard]] const std::map<uint32_t, TableRecord>& tables_at_open() const { return tables_; }
   // Index 0 is unused; boot numbers are never reused.
   [[nodiscard]] const std::vector<BootRecord>& boots_at_open() const { return boots_; }
+  [[nodiscard]] const std::vector<DamagedRecord>& damaged_records() const { return damaged_; }
+  // Row versions that no readable record accounts for: those of the damaged ones.
+  [[nodiscard]] uint64_t versions_quarantined() const { return versions_quarantined_; }
   [[nodiscard]] const std::string& store_id() const { return db_->opened().store_id; }
 
   // Synced writes of single records.
@@ -90,9 +104,17 @@ class Store {
 
  private:
   explicit Store(std::shared_ptr<StoreDb> db) : db_(std::move(db)) {}
-  [[nodiscard]] Status Load(bool read_only);
+  // store_load.cc:
+  struct FoundFamilies;
+  [[nodiscard]] Status Load(bool read_only, RecoveryReport* report);
   [[nodiscard]] Status LoadMeta();
-  [[nodiscard]] Status LoadFamilies(bool read_only);
+  [[nodiscard]] Status LoadRecord(std::string_view key, std::string_view value);
+  [[nodiscard]] Status LoadBootRecord(uint32_t boot, std::string_view value);
+  [[nodiscard]] Status LoadSpillRecord(uint64_t family_id, std::string_view value);
+  [[nodiscard]] FoundFamilies TakeFamilies();
+  [[nodiscard]] Status LoadSpillFamilies(FoundFamilies* found, bool read_only);
+  void CountQuarantined();
+
   [[nodiscard]] Status PutMeta(const std::string& key, const std::string& value, bool sync);
 
   std::shared_ptr<StoreDb> db_;
@@ -101,6 +123,8 @@ class Store {
   FamilyPtr meta_;
   std::map<uint32_t, TableRecord> tables_;         // constant after Open
   std::vector<BootRecord> boots_;                  // constant after Open
+  std::vector<DamagedRecord> damaged_;             // constant after Open
+  uint64_t versions_quarantined_ = 0;              // constant after Open
   std::map<uint64_t, SpillRecord> spill_records_;  // maintenance only
 
   mutable std::mutex state_mutex_;

@@ -29,6 +29,7 @@ Values ValuesOf(const Metrics& m) {
   add("versions_written", m.versions_written);
   add("versions_open", m.versions_open);
   add("versions_superseded", m.versions_superseded);
+  add("versions_quarantined", m.versions_quarantined);
   add("versions_head", m.versions_head);
   add("commit_groups", m.commit_groups);
   add("journal_bytes", m.journal_bytes);

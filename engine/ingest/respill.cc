@@ -74,6 +74,8 @@ void Respill::GiveUp(const Status& why) {
 }
 
 Result<bool> Respill::Begin(Scope scope) {
+  // Versions are resolved as they move: with a base that is lost their time would be, too.
+  if (!boots_->complete()) return false;
   const auto view = store_->spills().view();
   std::vector<SpillStats> stats = StatsOf(*view);
   for (size_t i = 0; i < stats.size(); ++i) {

@@ -39,7 +39,8 @@ class Respill {
   // Does one bounded step: a part of the family, flushed as an SST of its own. False when
   // nothing of the scope is due. Not while a rotation writes: two sequences in one SST
   // would overlap others. `may_begin`: provisional rows must not be rewritten before their
-  // boot is resolved. A damaged page ends the rewriting, and leaves everything as it is.
+  // boot is resolved, so never while a boot record is damaged either. A damaged page ends
+  // the rewriting, and leaves everything as it is.
   [[nodiscard]] Result<bool> Step(bool may_begin, Scope scope = Scope::kAll);
 
   [[nodiscard]] uint64_t bytes_written() const { return bytes_written_.load(); }

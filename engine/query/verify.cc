@@ -37,6 +37,7 @@ class Verifier {
         });
     if (!visited.ok()) Problem(visited.message() + "; what follows it was not looked at");
     for (const auto& family : view->families) CheckFamily(*family);
+    for (const DamagedRecord& damaged : context_.store->damaged_records()) Report(damaged);
     CISTERN_RETURN_IF_ERROR(CheckJournal());
     return std::move(report_);
   }
@@ -113,6 +114,17 @@ class Verifier {
     Problem("spill family " + std::to_string(family.id) + " holds " +
             std::to_string(family_versions_[family.id]) + " row versions, its record says " +
             std::to_string(family.record.version_count));
+  }
+
+  void Report(const DamagedRecord& damaged) {
+    std::string text = damaged.what;
+    if (damaged.family) {
+      const auto found = CountSegments({damaged.family_id, damaged.family, {}});
+      text += found.ok() ? ", " + std::to_string(found->segments) + " segments with " +
+                               std::to_string(found->versions) + " row versions"
+                         : "; " + found.status().message();
+    }
+    Problem(std::move(text));
   }
 
   [[nodiscard]] Status CheckJournal() {

@@ -1,62 +1,18 @@
 // Rewriting the oldest of too many spill families, whole and damaged.
 #include "engine/ingest/respill.h"
 
-#include <map>
+#include <optional>
+#include <string>
 
 #include "storage/keyspace.h"
 #include "storage/spill_reader.h"
-#include "tests/engine/engine_fixture.h"
-#include "tests/support/rng.h"
+#include "tests/engine/spill_fixture.h"
 
 namespace cistern::testing {
 namespace {
 
-constexpr size_t kRowsPerRotation = 100;
-constexpr int kSensors = 10;
-
-class RespillTest : public EngineFixture {
+class RespillTest : public SpillFixture {
  protected:
-  RespillTest() {
-    options_.memory_budget_bytes = 8 << 20;
-    options_.log_sink = [this](LogLevel, std::string_view line) { log_.emplace_back(line); };
-  }
-
-  // One rotation of rows that do not compress, a share for each sensor.
-  void Fill() {
-    RowBatch batch(schema_);
-    for (size_t i = 0; i < kRowsPerRotation; ++i) {
-      const std::string sensor = SensorOf(i % kSensors);
-      batch.BeginRow();
-      ASSERT_TRUE(batch.SetBytes(0, sensor).ok());
-      ASSERT_TRUE(batch.SetInt(2, next_ts_).ok());
-      ASSERT_TRUE(batch.SetDouble(3, static_cast<double>(i)).ok());
-      std::string noise;
-      for (int k = 0; k < 8000; ++k) noise.push_back(static_cast<char>('!' + random_.Below(90)));
-      ASSERT_TRUE(batch.SetBytes(4, noise).ok());
-      ASSERT_TRUE(batch.EndRow().ok());
-      expected_[sensor].emplace_back(next_ts_++, static_cast<double>(i));
-    }
-    ASSERT_TRUE(engine_->Append(batch, {Durability::kLog}).ok());
-    Rotate();
-  }
-  static std::string SensorOf(size_t i) { return std::string(1, static_cast<char>('a' + i)); }
-  // More families than there may be: the oldest is due to be rewritten.
-  void FillUntilRespillIsDue() {
-    for (int i = 0; i < 40 && Families().size() <= 4; ++i) Fill();
-    ASSERT_GT(Families().size(), 4u);
-  }
-  std::vector<std::shared_ptr<const SpillFamily>> Families() {
-    return Core()->store().spills().view()->families;
-  }
-  uint64_t Oldest() { return Families().front()->id; }
-  void TickUntilIdle() {
-    for (int i = 0; i < 10'000; ++i) {
-      const auto report = engine_->Tick({16});
-      ASSERT_TRUE(report.ok()) << report.status().ToString();
-      if (!report->more_due) return;
-    }
-    FAIL() << "maintenance does not come to an end";
-  }
   // The first segment of the sensor in the oldest family.
   void FindOldest(const std::string& sensor, SegmentRef* out) {
     auto view = std::make_shared<SpillView>();
@@ -81,30 +37,14 @@ class RespillTest : public EngineFixture {
     EXPECT_TRUE(s.ok());
     return before;
   }
-  [[nodiscard]] bool SaidThatItGaveUp() const {
-    return std::any_of(log_.begin(), log_.end(), [](const std::string& line) {
-      return line.find("was given up") != std::string::npos;
-    });
+  [[nodiscard]] bool SaidThatItGaveUp() const { return Said("was given up"); }
+  void ExpectDamaged(const std::string& sensor) {
+    auto cursor = engine_->Scan(Request(sensor, kStartMs, kStartMs + kDayMs));
+    ASSERT_TRUE(cursor.ok());
+    Rows seen;
+    Drain(cursor->get(), &seen);
+    EXPECT_EQ((*cursor)->status().code(), StatusCode::kCorruption);
   }
-  // Every row of every sensor; of `damaged` an error instead.
-  void ExpectAllBut(const std::string& damaged) {
-    for (const auto& [sensor, rows] : expected_) {
-      if (sensor != damaged) {
-        EXPECT_EQ(ScanAll(sensor), rows) << sensor;
-        continue;
-      }
-      auto cursor = engine_->Scan(Request(sensor, kStartMs, kStartMs + kDayMs));
-      ASSERT_TRUE(cursor.ok());
-      Rows seen;
-      Drain(cursor->get(), &seen);
-      EXPECT_EQ((*cursor)->status().code(), StatusCode::kCorruption);
-    }
-  }
-
-  Rng random_{1};
-  int64_t next_ts_ = kStartMs;
-  std::map<std::string, Rows> expected_;
-  std::vector<std::string> log_;
 };
 
 TEST_F(RespillTest, TheOldestFamilyMovesAndIsDroppedWhole) {
@@ -147,6 +87,7 @@ TEST_F(RespillTest, ADamagedPageEndsTheRewritingAndLosesNothing) {
     EXPECT_EQ(after.versions_open, before.versions_open);
     EXPECT_EQ(after.versions_superseded, before.versions_superseded);
     ExpectAllBut("e");
+    ExpectDamaged("e");
     const auto report = engine_->Verify();
     ASSERT_TRUE(report.ok());
     ASSERT_EQ(report->problems.size(), 1u);
@@ -158,7 +99,7 @@ TEST_F(RespillTest, ADamagedPageEndsTheRewritingAndLosesNothing) {
   TickUntilIdle();
   EXPECT_GT(Oldest(), oldest);
   ExpectAllBut("");
-  Fill();
+  Fill("abc");
   ExpectAllBut("");
   ExpectSound();
 }

@@ -99,6 +99,8 @@ struct RecoveryReport {
   uint64_t lost_sequence_first = 0;  // valid with recovered_with_loss
   uint64_t lost_sequence_last = 0;
   uint64_t records_replayed = 0;
+  uint64_t records_damaged = 0;      // of the catalog; each is named in `notes`
+  uint64_t versions_quarantined = 0; // row versions that are kept and not read for that
   std::vector<std::string> notes;    // what was done, for people
 };
 

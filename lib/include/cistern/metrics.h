@@ -1,5 +1,6 @@
 // Metrics: counters of one engine. Row versions reconcile at every moment:
-//   versions_written = versions_open + versions_superseded   (sealing adds its states)
+//   versions_written = versions_open + versions_superseded + versions_quarantined
+// (sealing adds its states).
 #ifndef CISTERN_METRICS_H_
 #define CISTERN_METRICS_H_
 
@@ -9,10 +10,11 @@ namespace cistern {
 
 struct Metrics {
   // --- row versions, exact across restarts and crashes. Deletes count as versions.
-  uint64_t versions_written = 0;     // committed to the journal since the store was created
-  uint64_t versions_open = 0;        // in the head or in spill segments
-  uint64_t versions_superseded = 0;  // dropped by a merge because every cell was shadowed
-  uint64_t versions_head = 0;        // part of versions_open
+  uint64_t versions_written = 0;      // committed to the journal since the store was created
+  uint64_t versions_open = 0;         // in the head or in spill segments
+  uint64_t versions_superseded = 0;   // dropped by a merge because every cell was shadowed
+  uint64_t versions_quarantined = 0;  // kept and not read: see RecoveryReport
+  uint64_t versions_head = 0;         // part of versions_open
 
   // --- the write path, since open
   uint64_t commit_groups = 0;

@@ -1,0 +1,199 @@
+// Opening: what meta says of the store, which of its records are damaged, and which
+// families count.
+#include <algorithm>
+#include <utility>
+
+#include "lib/base/coding.h"
+#include "storage/keyspace.h"
+#include "storage/rocksdb_status.h"
+#include "storage/store.h"
+
+namespace cistern {
+
+namespace {
+
+constexpr uint64_t kDropHeadroomBytes = 512 * 1024;  // records of dropped families
+constexpr size_t kMissingBootsMax = 1024;            // more is no boot number
+
+std::string_view View(const rocksdb::Slice& slice) {
+  return {slice.data(), slice.size()};
+}
+
+// Damage to what nothing can be read without; what a newer version wrote stays kTooNew.
+Status Essential(const Status& status, const std::string& prefix = "") {
+  if (status.code() != StatusCode::kCorruption) return status;
+  return Status::Corruption("meta: " + prefix + status.message() +
+                            "; the store cannot be opened without it. Keep the directory, "
+                            "restore a backup, or begin a new store beside it");
+}
+
+}  // namespace
+
+// The numbered families of the database, ascending, each owned by whoever uses it.
+struct Store::FoundFamilies {
+  std::vector<Journal::NumberedFamily> journals;
+  std::vector<Journal::NumberedFamily> spills;
+};
+
+Status Store::Load(bool read_only, RecoveryReport* report) {
+  auto& families = db_->opened().families;
+  const auto meta = families.find(std::string(kMetaFamilyName));
+  if (meta == families.end()) {
+    return Status::Corruption("the store has no family 'meta': restore it from a backup");
+  }
+  meta_ = std::make_shared<Family>(db_, meta->second);
+  families.erase(meta);
+  journal_ = std::make_unique<Journal>(db_);
+  CISTERN_RETURN_IF_ERROR(LoadMeta());
+  FoundFamilies found = TakeFamilies();
+  CISTERN_RETURN_IF_ERROR(LoadSpillFamilies(&found, read_only));
+  for (const DamagedRecord& damaged : damaged_) {
+    db_->opened().info_log->Write(LogLevel::kError, damaged.what);
+    report->clean = false;
+    report->notes.push_back(damaged.what);
+  }
+  report->records_damaged = damaged_.size();
+  report->versions_quarantined = versions_quarantined_;
+  return journal_->Adopt(std::move(found.journals), read_only);
+}
+
+Status Store::LoadMeta() {
+  boots_.resize(1);
+  rocksdb::ReadOptions options;
+  options.total_order_seek = true;
+  std::unique_ptr<rocksdb::Iterator> it(db_->db()->NewIterator(options, meta_->handle()));
+  for (it->SeekToFirst(); it->Valid(); it->Next()) {
+    CISTERN_RETURN_IF_ERROR(LoadRecord(View(it->key()), View(it->value())));
+  }
+  if (!it->status().ok()) return ToStatus(it->status(), "reading meta");
+  next_sequence_ = state_.sequence_reserved;
+  return Status::Ok();
+}
+
+Status Store::LoadRecord(std::string_view key, std::string_view value) {
+  if (key == kStateKey) {
+    auto state = DecodeState(value);
+    if (!state.ok()) return Essential(state.status());
+    state_ = *std::move(state);
+    return Status::Ok();
+  }
+  if (key.size() == 5 && key[0] == 'T') {
+    const auto id = GetBig<uint32_t>(key.data() + 1);
+    auto table = DecodeTable(value);
+    if (!table.ok()) return Essential(table.status(), "table " + std::to_string(id) + ", ");
+    tables_[id] = *std::move(table);
+    return Status::Ok();
+  }
+  if (key.size() == 5 && key[0] == 'B') {
+    return LoadBootRecord(GetBig<uint32_t>(key.data() + 1), value);
+  }
+  if (key.size() == 9 && key[0] == 'S') {
+    return LoadSpillRecord(GetBig<uint64_t>(key.data() + 1), value);
+  }
+  return Essential(Status::Corruption("a key of unknown kind"));
+}
+
+// Rows of a boot without a record keep their place in time by base 0 (lib/row/reconcile.h).
+Status Store::LoadBootRecord(uint32_t boot, std::string_view value) {
+  const auto give_up = [this](const std::string& why) {
+    const std::string record = "boot record " + std::to_string(boots_.size()) + " ";
+    damaged_.push_back({record + why + ": its rows yield to all others and do not expire", 0, {}});
+    boots_.push_back({.boot_id = {}, .resolved = true});
+  };
+  if (boot < boots_.size() || boot - boots_.size() > kMissingBootsMax) {
+    return Essential(Status::Corruption("boot record " + std::to_string(boot) + " out of order"));
+  }
+  while (boots_.size() < boot) give_up("is missing");
+  auto record = DecodeBoot(value);
+  if (record.ok()) {
+    boots_.push_back(*std::move(record));
+  } else if (record.status().code() == StatusCode::kCorruption) {
+    give_up("is damaged (" + record.status().message() + ")");
+  } else {
+    return record.status();
+  }
+  return Status::Ok();
+}
+
+Status Store::LoadSpillRecord(uint64_t family_id, std::string_view value) {
+  auto record = DecodeSpill(value);
+  if (record.ok()) {
+    spill_records_[family_id] = *std::move(record);
+  } else if (record.status().code() == StatusCode::kCorruption) {
+    damaged_.push_back({"the record of spill family " + std::to_string(family_id) +
+                            " is damaged (" + record.status().message() + ")",
+                        family_id, nullptr});
+  } else {
+    return record.status();
+  }
+  return Status::Ok();
+}
+
+// Names sort as their numbers do.
+Store::FoundFamilies Store::TakeFamilies() {
+  FoundFamilies found;
+  auto& families = db_->opened().families;
+  for (auto it = families.begin(); it != families.end();) {
+    const std::optional<FamilyKind> kind = FamilyKindOf(it->first);
+    const std::optional<uint64_t> number = FamilyNumberOf(it->first);
+    if (!kind || !number) {
+      ++it;
+      continue;
+    }
+    if (*number >= next_sequence_) next_sequence_ = *number + 1;
+    auto& kin = *kind == FamilyKind::kJournal ? found.journals : found.spills;
+    kin.push_back({*number, std::make_shared<Family>(db_, it->second)});
+    it = families.erase(it);
+  }
+  return found;
+}
+
+// Spill families with a live record make the view. Superseded and unborn ones are dropped,
+// unless row versions are missing that they may hold.
+Status Store::LoadSpillFamilies(FoundFamilies* found, bool read_only) {
+  CountQuarantined();
+  auto view = std::make_shared<SpillView>();
+  view->versions_superseded = state_.versions_superseded;
+  const bool may_drop =
+      !read_only && versions_quarantined_ == 0 && CheckDevice(kDropHeadroomBytes).ok();
+  for (auto& [id, family] : found->spills) {
+    const auto record = spill_records_.find(id);
+    const auto damaged = std::find_if(damaged_.begin(), damaged_.end(),
+                                      [id = id](const auto& d) { return d.family_id == id; });
+    if (damaged != damaged_.end()) {
+      damaged->what += ": its segments are kept and not read";
+      damaged->family = std::move(family);
+    } else if (record != spill_records_.end() && !record->second.superseded) {
+      view->families.push_back(std::make_shared<const SpillFamily>(
+          SpillFamily{id, std::move(family), record->second}));
+    } else if (may_drop) {
+      CISTERN_RETURN_IF_ERROR(DropSpill(id, family));
+    } else if (record == spill_records_.end() && versions_quarantined_ > 0) {
+      damaged_.push_back({"spill family " + std::to_string(id) +
+                              " has no record, and row versions are missing: its segments are "
+                              "kept and not read",
+                          id, std::move(family)});
+    }
+  }
+  for (const auto& [id, record] : spill_records_) {
+    const bool in_view = std::any_of(view->families.begin(), view->families.end(),
+                                     [id = id](const auto& f) { return f->id == id; });
+    if (!in_view && !record.superseded && record.version_count > 0) {
+      return Essential(Status::Corruption("spill family " + std::to_string(id) + " is missing"));
+    }
+  }
+  spills_.Publish(std::move(view));
+  return Status::Ok();
+}
+
+// Every row version up to the journal floor was superseded or is in a live family: the same
+// batches move all three counts.
+void Store::CountQuarantined() {
+  uint64_t accounted = state_.versions_superseded;
+  for (const auto& [id, record] : spill_records_) {
+    if (!record.superseded) accounted += record.version_count;
+  }
+  versions_quarantined_ = state_.versions_written - std::min(accounted, state_.versions_written);
+}
+
+}  // namespace cistern
