@@ -48,7 +48,9 @@ uint32_t LowerBound(uint32_t n, IsBefore is_before) {
 
 template <typename T>
 void CopyFixed(const std::vector<HeadRun::Ref>& refs, uint32_t offset, int64_t* out) {
-  for (const HeadRun::Ref& r : refs) *out++ = HeadLayout::Load<T>(r.row + offset);
+  for (const HeadRun::Ref& r : refs) {
+    *out++ = HeadLayout::Load<T>(r.row + offset);  // NOLINT(bugprone-signed-char-misuse)
+  }
 }
 
 }  // namespace

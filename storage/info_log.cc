@@ -12,7 +12,6 @@ namespace {
 
 using rocksdb::InfoLogLevel;
 using rocksdb::IOOptions;
-using rocksdb::IOStatus;
 
 constexpr int64_t kMinuteUs = 60'000'000;
 

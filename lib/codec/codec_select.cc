@@ -4,6 +4,8 @@
 #include <array>
 #include <limits>
 
+#include "lib/base/check.h"
+
 namespace cistern {
 namespace {
 
@@ -94,6 +96,7 @@ FixedCodec* FixedEncoder::Search(const FixedRun& run, ColumnMemory* memory) {
       break;
   }
   consider(&raw_zstd_);
+  CISTERN_CHECK(best != nullptr);  // integers and bits take any run of their kind
   memory->encoding = best->id();
   NoteSearch(best->Score(), count, memory);
   best->Remember(memory);

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <memory>
 
+#include "lib/base/check.h"
+
 namespace cistern {
 namespace {
 
@@ -78,6 +80,7 @@ bool RawZstdCodec::Analyze(const FixedRun& run, const ColumnMemory& /*memory*/) 
 void DecodeRawZstd(const NumberShape& shape, ByteReader* in, std::span<int64_t> out) {
   const size_t count = out.size();
   const size_t width = shape.byte_width;
+  CISTERN_CHECK(width >= 1 && width <= 8);
   std::string raw;
   ZstdDecompress(in->ReadBytes("frame", in->remaining()), count * width, "frame", in, &raw);
   if (!in->ok()) return;

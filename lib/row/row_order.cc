@@ -1,6 +1,7 @@
 #include "lib/row/row_order.h"
 
 #include <bit>
+#include <cmath>
 
 #include "cistern/limits.h"
 #include "lib/base/coding.h"
@@ -53,8 +54,8 @@ std::strong_ordering CompareFloats(Bits bits_a, Bits bits_b) {
   const auto b = std::bit_cast<Float>(bits_b);
   if (a < b) return std::strong_ordering::less;
   if (a > b) return std::strong_ordering::greater;
-  const bool nan_a = a != a;
-  const bool nan_b = b != b;
+  const bool nan_a = std::isnan(a);
+  const bool nan_b = std::isnan(b);
   if (nan_a || nan_b) return nan_a <=> nan_b;
   const bool minus_a = bits_a >> (sizeof(Bits) * 8 - 1) != 0;
   const bool minus_b = bits_b >> (sizeof(Bits) * 8 - 1) != 0;
