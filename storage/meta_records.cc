@@ -28,8 +28,16 @@ void PutString(std::string* out, std::string_view text) {
   out->append(text);
 }
 
-// Checks checksum and version and returns the fields between them.
-Result<std::string_view> Fields(std::string_view bytes, const char* what) {
+bool ReadFlag(ByteReader* in, const char* field) {
+  const uint8_t flag = in->ReadU8(field);
+  if (flag > 1) in->Fail(field, "is neither 0 nor 1");
+  return flag == 1;
+}
+
+// Checks checksum and version, has `read` take the fields between them, and wants no more
+// bytes than those. `what` names the record in errors.
+template <typename Record, typename Read>
+Result<Record> Decode(std::string_view bytes, const char* what, const Read& read) {
   if (bytes.size() < 9) return Status::Corruption(std::string(what) + ": too short");
   const std::string_view body = bytes.substr(0, bytes.size() - 8);
   if (GetLittle<uint64_t>(bytes.data() + body.size()) != Checksum(body)) {
@@ -39,20 +47,29 @@ Result<std::string_view> Fields(std::string_view bytes, const char* what) {
     return Status::TooNew(std::string(what) + ": record version " +
                           std::to_string(static_cast<uint8_t>(body[0])) + " is not known");
   }
-  return body.substr(1);
-}
-
-bool ReadFlag(ByteReader* in, const char* field) {
-  const uint8_t flag = in->ReadU8(field);
-  if (flag > 1) in->Fail(field, "is neither 0 nor 1");
-  return flag == 1;
-}
-
-template <typename T>
-Result<T> Finished(const ByteReader& in, T record, const char* what) {
+  ByteReader in(body.substr(1), what);
+  Record record;
+  read(&in, &record);
   if (!in.ok()) return in.status();
   if (in.remaining() != 0) return Status::Corruption(std::string(what) + ": bytes after its end");
   return record;
+}
+
+void ReadIntervals(ByteReader* in, std::vector<SequenceInterval>* out) {
+  const uint64_t count = in->ReadCount("intervals", kRotationCountMax);
+  uint64_t above = 0;
+  uint64_t rotations_left = kRotationCountMax;
+  for (uint64_t i = 0; i < count && in->ok(); ++i) {
+    const uint64_t first = in->ReadVarint("interval first");
+    const uint64_t length = in->ReadCount("interval length", rotations_left);
+    if (first < above || length == 0 || first + length < first) {
+      in->Fail("interval", "overlaps or is empty");
+      return;
+    }
+    above = first + length;
+    rotations_left -= length;
+    out->push_back({first, length});
+  }
 }
 
 }  // namespace
@@ -100,16 +117,14 @@ std::string EncodeState(const StateRecord& r) {
 }
 
 Result<StateRecord> DecodeState(std::string_view bytes) {
-  CISTERN_ASSIGN_OR_RETURN(const std::string_view fields, Fields(bytes, "state record"));
-  ByteReader in(fields, "state record");
-  StateRecord r;
-  r.sequence_reserved = in.ReadVarint("sequence_reserved");
-  r.journal_floor = in.ReadVarint("journal_floor");
-  r.versions_written = in.ReadVarint("versions_written");
-  r.versions_superseded = in.ReadVarint("versions_superseded");
-  r.write_us_last = in.ReadSigned("write_us_last");
-  r.trusted_us = in.ReadSigned("trusted_us");
-  return Finished(in, r, "state record");
+  return Decode<StateRecord>(bytes, "state record", [](ByteReader* in, StateRecord* r) {
+    r->sequence_reserved = in->ReadVarint("sequence_reserved");
+    r->journal_floor = in->ReadVarint("journal_floor");
+    r->versions_written = in->ReadVarint("versions_written");
+    r->versions_superseded = in->ReadVarint("versions_superseded");
+    r->write_us_last = in->ReadSigned("write_us_last");
+    r->trusted_us = in->ReadSigned("trusted_us");
+  });
 }
 
 std::string EncodeTable(const TableRecord& r) {
@@ -120,12 +135,10 @@ std::string EncodeTable(const TableRecord& r) {
 }
 
 Result<TableRecord> DecodeTable(std::string_view bytes) {
-  CISTERN_ASSIGN_OR_RETURN(const std::string_view fields, Fields(bytes, "table record"));
-  ByteReader in(fields, "table record");
-  TableRecord r;
-  r.schema_version = static_cast<uint32_t>(in.ReadCount("schema_version", UINT32_MAX));
-  r.cql = in.ReadBytes("cql", in.ReadCount("cql length", limits::kDdlBytesMax * 4));
-  return Finished(in, std::move(r), "table record");
+  return Decode<TableRecord>(bytes, "table record", [](ByteReader* in, TableRecord* r) {
+    r->schema_version = static_cast<uint32_t>(in->ReadCount("schema_version", UINT32_MAX));
+    r->cql = in->ReadBytes("cql", in->ReadCount("cql length", limits::kDdlBytesMax * 4));
+  });
 }
 
 std::string EncodeBoot(const BootRecord& r) {
@@ -138,14 +151,12 @@ std::string EncodeBoot(const BootRecord& r) {
 }
 
 Result<BootRecord> DecodeBoot(std::string_view bytes) {
-  CISTERN_ASSIGN_OR_RETURN(const std::string_view fields, Fields(bytes, "boot record"));
-  ByteReader in(fields, "boot record");
-  BootRecord r;
-  r.boot_id = in.ReadBytes("boot id", in.ReadCount("boot id length", 64));
-  r.monotonic_us = in.ReadSigned("monotonic_us");
-  r.base_us = in.ReadSigned("base_us");
-  r.resolved = ReadFlag(&in, "resolved");
-  return Finished(in, std::move(r), "boot record");
+  return Decode<BootRecord>(bytes, "boot record", [](ByteReader* in, BootRecord* r) {
+    r->boot_id = in->ReadBytes("boot id", in->ReadCount("boot id length", 64));
+    r->monotonic_us = in->ReadSigned("monotonic_us");
+    r->base_us = in->ReadSigned("base_us");
+    r->resolved = ReadFlag(in, "resolved");
+  });
 }
 
 std::string EncodeSpill(const SpillRecord& r) {
@@ -162,30 +173,15 @@ std::string EncodeSpill(const SpillRecord& r) {
 }
 
 Result<SpillRecord> DecodeSpill(std::string_view bytes) {
-  CISTERN_ASSIGN_OR_RETURN(const std::string_view fields, Fields(bytes, "spill record"));
-  ByteReader in(fields, "spill record");
-  SpillRecord r;
-  const uint8_t state = in.ReadU8("state");
-  r.superseded = (state & 1) != 0;
-  r.tier = state >> 1;
-  if (r.tier > limits::kSpillTierMax) in.Fail("state", "has a tier beyond the last one");
-  r.version_count = in.ReadVarint("versions");
-  r.byte_count = in.ReadVarint("bytes");
-  const uint64_t count = in.ReadCount("intervals", kRotationCountMax);
-  uint64_t above = 0;
-  uint64_t rotations_left = kRotationCountMax;
-  for (uint64_t i = 0; i < count && in.ok(); ++i) {
-    const uint64_t first = in.ReadVarint("interval first");
-    const uint64_t length = in.ReadCount("interval length", rotations_left);
-    if (first < above || length == 0 || first + length < first) {
-      in.Fail("interval", "overlaps or is empty");
-      break;
-    }
-    above = first + length;
-    rotations_left -= length;
-    r.committed.push_back({first, length});
-  }
-  return Finished(in, std::move(r), "spill record");
+  return Decode<SpillRecord>(bytes, "spill record", [](ByteReader* in, SpillRecord* r) {
+    const uint8_t state = in->ReadU8("state");
+    r->superseded = (state & 1) != 0;
+    r->tier = state >> 1;
+    if (r->tier > limits::kSpillTierMax) in->Fail("state", "has a tier beyond the last one");
+    r->version_count = in->ReadVarint("versions");
+    r->byte_count = in->ReadVarint("bytes");
+    ReadIntervals(in, &r->committed);
+  });
 }
 
 }  // namespace cistern
