@@ -25,22 +25,40 @@ IOStatus Error(FaultError error, const std::string& path) {
   return IOStatus::IOError(path);
 }
 
-class FaultyWritableFile : public rocksdb::FSWritableFileOwnerWrapper {
+// What every faulty thing has: the file system that decides, and its own path. `Wrapper` is
+// RocksDB's class that passes every call on to a `Target`.
+template <typename Wrapper, typename Target>
+class Faulty : public Wrapper {
  public:
-  FaultyWritableFile(FaultFileSystem* fs, std::string path,
-                     std::unique_ptr<rocksdb::FSWritableFile> file)
-      : FSWritableFileOwnerWrapper(std::move(file)), fs_(fs), path_(std::move(path)) {}
+  Faulty(FaultFileSystem* fs, std::string path, std::unique_ptr<Target> target)
+      : Wrapper(std::move(target)), fs_(fs), path_(std::move(path)) {}
+
+ protected:
+  // The fault that strikes now, or what `call` gives.
+  template <typename Call>
+  IOStatus Unless(FaultOp op, const Call& call) const {
+    IOStatus fault = fs_->Check(op, path_);
+    return fault.ok() ? call() : fault;
+  }
+
+  FaultFileSystem* const fs_;
+  const std::string path_;
+};
+
+using WritableFile = rocksdb::FSWritableFileOwnerWrapper;
+class FaultyWritableFile : public Faulty<WritableFile, rocksdb::FSWritableFile> {
+ public:
+  using Faulty::Faulty;
 
   IOStatus Append(const Slice& data, const IOOptions& options, IODebugContext* dbg) override {
     IOStatus fault = fs_->Check(FaultOp::kWrite, path_);
     uint64_t fits = fs_->TakeRoom(path_, data.size());
     if (fault.ok() && fits < data.size()) fault = Error(FaultError::kNoSpace, path_);
-    if (fault.ok()) return FSWritableFileOwnerWrapper::Append(data, options, dbg);
+    if (fault.ok()) return WritableFile::Append(data, options, dbg);
     // A full disk takes the beginning of a write before it says no.
     if (fault.IsNoSpace()) {
       fits = std::min<uint64_t>(fits, data.size() / 2);
-      FSWritableFileOwnerWrapper::Append(Slice(data.data(), fits), options, dbg)
-          .PermitUncheckedError();
+      WritableFile::Append(Slice(data.data(), fits), options, dbg).PermitUncheckedError();
     }
     return fault;
   }
@@ -49,100 +67,69 @@ class FaultyWritableFile : public rocksdb::FSWritableFileOwnerWrapper {
     return Append(data, options, dbg);
   }
   IOStatus Sync(const IOOptions& options, IODebugContext* dbg) override {
-    IOStatus fault = fs_->Check(FaultOp::kSync, path_);
-    return fault.ok() ? FSWritableFileOwnerWrapper::Sync(options, dbg) : fault;
+    return Unless(FaultOp::kSync, [&] { return WritableFile::Sync(options, dbg); });
   }
   IOStatus Fsync(const IOOptions& options, IODebugContext* dbg) override {
-    IOStatus fault = fs_->Check(FaultOp::kSync, path_);
-    return fault.ok() ? FSWritableFileOwnerWrapper::Fsync(options, dbg) : fault;
+    return Unless(FaultOp::kSync, [&] { return WritableFile::Fsync(options, dbg); });
   }
   IOStatus Allocate(uint64_t offset, uint64_t length, const IOOptions& options,
                     IODebugContext* dbg) override {
-    IOStatus fault = fs_->Check(FaultOp::kWrite, path_);
-    if (fault.ok() && fs_->TakeRoom(path_, length) < length) {
-      fault = Error(FaultError::kNoSpace, path_);
-    }
-    return fault.ok() ? FSWritableFileOwnerWrapper::Allocate(offset, length, options, dbg) : fault;
+    return Unless(FaultOp::kWrite, [&] {
+      if (fs_->TakeRoom(path_, length) < length) return Error(FaultError::kNoSpace, path_);
+      return WritableFile::Allocate(offset, length, options, dbg);
+    });
   }
-
- private:
-  FaultFileSystem* const fs_;
-  const std::string path_;
 };
 
-class FaultyRandomRwFile : public rocksdb::FSRandomRWFileOwnerWrapper {
+using RandomRwFile = rocksdb::FSRandomRWFileOwnerWrapper;
+class FaultyRandomRwFile : public Faulty<RandomRwFile, rocksdb::FSRandomRWFile> {
  public:
-  FaultyRandomRwFile(FaultFileSystem* fs, std::string path,
-                     std::unique_ptr<rocksdb::FSRandomRWFile> file)
-      : FSRandomRWFileOwnerWrapper(std::move(file)), fs_(fs), path_(std::move(path)) {}
+  using Faulty::Faulty;
   IOStatus Write(uint64_t offset, const Slice& data, const IOOptions& options,
                  IODebugContext* dbg) override {
-    IOStatus fault = fs_->Check(FaultOp::kWrite, path_);
-    return fault.ok() ? FSRandomRWFileOwnerWrapper::Write(offset, data, options, dbg) : fault;
+    return Unless(FaultOp::kWrite,
+                  [&] { return RandomRwFile::Write(offset, data, options, dbg); });
   }
   IOStatus Sync(const IOOptions& options, IODebugContext* dbg) override {
-    IOStatus fault = fs_->Check(FaultOp::kSync, path_);
-    return fault.ok() ? FSRandomRWFileOwnerWrapper::Sync(options, dbg) : fault;
+    return Unless(FaultOp::kSync, [&] { return RandomRwFile::Sync(options, dbg); });
   }
-
- private:
-  FaultFileSystem* const fs_;
-  const std::string path_;
 };
 
-class FaultySequentialFile : public rocksdb::FSSequentialFileOwnerWrapper {
+using SequentialFile = rocksdb::FSSequentialFileOwnerWrapper;
+class FaultySequentialFile : public Faulty<SequentialFile, rocksdb::FSSequentialFile> {
  public:
-  FaultySequentialFile(FaultFileSystem* fs, std::string path,
-                       std::unique_ptr<rocksdb::FSSequentialFile> file)
-      : FSSequentialFileOwnerWrapper(std::move(file)), fs_(fs), path_(std::move(path)) {}
+  using Faulty::Faulty;
   IOStatus Read(size_t n, const IOOptions& options, Slice* result, char* scratch,
                 IODebugContext* dbg) override {
-    IOStatus fault = fs_->Check(FaultOp::kRead, path_);
-    return fault.ok() ? FSSequentialFileOwnerWrapper::Read(n, options, result, scratch, dbg)
-                      : fault;
+    return Unless(FaultOp::kRead,
+                  [&] { return SequentialFile::Read(n, options, result, scratch, dbg); });
   }
-
- private:
-  FaultFileSystem* const fs_;
-  const std::string path_;
 };
 
-class FaultyRandomAccessFile : public rocksdb::FSRandomAccessFileOwnerWrapper {
+using RandomAccessFile = rocksdb::FSRandomAccessFileOwnerWrapper;
+class FaultyRandomAccessFile : public Faulty<RandomAccessFile, rocksdb::FSRandomAccessFile> {
  public:
-  FaultyRandomAccessFile(FaultFileSystem* fs, std::string path,
-                         std::unique_ptr<rocksdb::FSRandomAccessFile> file)
-      : FSRandomAccessFileOwnerWrapper(std::move(file)), fs_(fs), path_(std::move(path)) {}
+  using Faulty::Faulty;
   IOStatus Read(uint64_t offset, size_t n, const IOOptions& options, Slice* result, char* scratch,
                 IODebugContext* dbg) const override {
-    IOStatus fault = fs_->Check(FaultOp::kRead, path_);
-    return fault.ok()
-               ? FSRandomAccessFileOwnerWrapper::Read(offset, n, options, result, scratch, dbg)
-               : fault;
+    return Unless(FaultOp::kRead, [&] {
+      return RandomAccessFile::Read(offset, n, options, result, scratch, dbg);
+    });
   }
-
- private:
-  FaultFileSystem* const fs_;
-  const std::string path_;
 };
 
-class FaultyDirectory : public rocksdb::FSDirectoryWrapper {
+using Directory = rocksdb::FSDirectoryWrapper;
+class FaultyDirectory : public Faulty<Directory, rocksdb::FSDirectory> {
  public:
-  FaultyDirectory(FaultFileSystem* fs, std::string path,
-                  std::unique_ptr<rocksdb::FSDirectory> directory)
-      : FSDirectoryWrapper(std::move(directory)), fs_(fs), path_(std::move(path)) {}
+  using Faulty::Faulty;
   IOStatus Fsync(const IOOptions& options, IODebugContext* dbg) override {
-    IOStatus fault = fs_->Check(FaultOp::kDirSync, path_);
-    return fault.ok() ? FSDirectoryWrapper::Fsync(options, dbg) : fault;
+    return Unless(FaultOp::kDirSync, [&] { return Directory::Fsync(options, dbg); });
   }
   IOStatus FsyncWithDirOptions(const IOOptions& options, IODebugContext* dbg,
                                const rocksdb::DirFsyncOptions& what) override {
-    IOStatus fault = fs_->Check(FaultOp::kDirSync, path_);
-    return fault.ok() ? FSDirectoryWrapper::FsyncWithDirOptions(options, dbg, what) : fault;
+    return Unless(FaultOp::kDirSync,
+                  [&] { return Directory::FsyncWithDirOptions(options, dbg, what); });
   }
-
- private:
-  FaultFileSystem* const fs_;
-  const std::string path_;
 };
 
 }  // namespace
