@@ -21,7 +21,7 @@ std::unique_ptr<rocksdb::Iterator> Records(const Family& family) {
 
 }  // namespace
 
-Status Journal::Adopt(std::vector<NumberedFamily> found, bool read_only) {
+Status Journal::Adopt(std::vector<NumberedFamily> found, bool may_drop) {
   std::vector<NumberedFamily> empty;
   for (NumberedFamily& f : found) {
     auto it = Records(*f.family);
@@ -39,7 +39,7 @@ Status Journal::Adopt(std::vector<NumberedFamily> found, bool read_only) {
       fresh_ = true;
     } else if (f.id > newest && !next_.family) {
       next_ = std::move(f);
-    } else if (!read_only) {
+    } else if (may_drop) {
       const rocksdb::Status s = store_->db()->DropColumnFamily(f.family->handle());
       if (!s.ok()) return ToStatus(s, "dropping an empty journal family");
     }

@@ -30,8 +30,9 @@ class Journal {
 
   // Takes the families that were found at open, ascending by id. The ones with
   // records belong to the first head generation, an empty one is written next.
-  // With read_only nothing is dropped.
-  [[nodiscard]] Status Adopt(std::vector<NumberedFamily> found, bool read_only);
+  // Empty ones that are of no use are dropped; without `may_drop` (a reader, a full disk)
+  // they wait for the next open.
+  [[nodiscard]] Status Adopt(std::vector<NumberedFamily> found, bool may_drop);
 
   // Calls `visit` for every record, oldest first; `new_family` tells that the coder's
   // state begins anew. Stops at the first error.

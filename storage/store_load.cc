@@ -54,7 +54,8 @@ Status Store::Load(bool read_only, RecoveryReport* report) {
   }
   report->records_damaged = damaged_.size();
   report->versions_quarantined = versions_quarantined_;
-  return journal_->Adopt(std::move(found.journals), read_only);
+  const bool may_drop = !read_only && CheckDevice(kDropHeadroomBytes).ok();
+  return journal_->Adopt(std::move(found.journals), may_drop);
 }
 
 Status Store::LoadMeta() {

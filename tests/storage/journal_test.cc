@@ -234,6 +234,45 @@ TEST_F(JournalTest, ARecordThatFailedIsWholeOrNotThereAfterAReopen) {
   }
 }
 
+// An empty family that is of no use waits for an open with room for the record of its drop.
+TEST_F(JournalTest, NothingIsDroppedOnAFullDisk) {
+  constexpr uint64_t kDiskBytes = 64 << 20;
+  constexpr uint64_t kLittleBytes = 300 * 1024;
+  store_.reset();
+  auto disk = std::make_shared<FaultFileSystem>();
+  disk->SetDiskBytes(kDiskBytes);
+  temp_.config.base_fs = disk;
+  const auto fill = [&] {
+    disk->SetForeignBytes(kDiskBytes - disk->used_bytes() - kLittleBytes);
+  };
+  const auto families = [this] {
+    std::vector<std::string> names;
+    EXPECT_TRUE(rocksdb::DB::ListColumnFamilies({}, temp_.config.directory, &names).ok());
+    return names.size();
+  };
+  Open();
+  store_.reset();
+  fill();
+  Open();  // it releases the ballast
+  PrepareAll();
+  journal().Switch();  // the first family is empty, and the second will not be
+  Append(1, 2);
+  Prepare();
+  store_.reset();
+  const size_t before = families();
+  fill();
+  Open();
+  EXPECT_EQ(Replay(), Records(1, 2, {1}));
+  EXPECT_TRUE(journal().writable());
+  store_.reset();
+  EXPECT_EQ(families(), before);
+  disk->SetForeignBytes(0);
+  Open();
+  EXPECT_EQ(Replay(), Records(1, 2, {1}));
+  store_.reset();
+  EXPECT_EQ(families(), before - 1);
+}
+
 // Behind a gap nothing can be decoded, so a drop that fails must leave no gap.
 TEST_F(JournalTest, ADropThatFailsLeavesASuffix) {
   store_.reset();
