@@ -16,6 +16,7 @@ using journal::EntityCoder;
 namespace {
 
 constexpr uint64_t kOperationCountMax = 1 << 24;
+constexpr size_t kBatchColumnBytes = 128;  // a row batch of one row, for each column
 
 // Sums of untrusted numbers wrap.
 int64_t Sum(int64_t a, int64_t b) {
@@ -51,6 +52,7 @@ Status JournalDecoder::Decode(std::string_view record, uint64_t expected_sequenc
   chain.expiry_s = static_cast<uint32_t>(in.ReadCount("expiry", UINT32_MAX));
   const uint64_t count = in.ReadCount("count", kOperationCountMax);
   for (uint64_t i = 0; i < count && in.ok(); ++i) DecodeOperation(&in, &chain, sink);
+  charge_.Set(entities_.capacity() * sizeof(Entity) + table_bytes_);
   if (in.ok() && in.remaining() != 0) in.Fail("end", "has bytes behind it");
   return in.status();
 }
@@ -117,6 +119,8 @@ void JournalDecoder::DefineEntity(ByteReader* in) {
     found = tables_.emplace(table_id, TableState()).first;
     found->second.batch = std::make_unique<RowBatch>(schema);
     found->second.coder = std::make_unique<journal::TableCoder>(table_id, std::move(schema));
+    table_bytes_ += sizeof(TableState) + sizeof(journal::TableCoder) +
+                    found->second.coder->columns.size() * (sizeof(CodedColumn) + kBatchColumnBytes);
   }
   const TableSchema& schema = *found->second.coder->schema;
   Entity entity;

@@ -11,6 +11,7 @@
 
 #include "cistern/row_batch.h"
 #include "lib/base/coding.h"
+#include "lib/base/memory_budget.h"
 #include "lib/row/version_columns.h"
 #include "storage/head.h"
 #include "storage/journal_coder.h"
@@ -33,12 +34,17 @@ class JournalDecoder {
  public:
   // Finds the schema of a table; null if unknown.
   using SchemaLookup = std::function<std::shared_ptr<const TableSchema>(uint32_t table_id)>;
-  explicit JournalDecoder(SchemaLookup lookup) : lookup_(std::move(lookup)) {}
+  // The coder's state is charged to `budget` (null: to nobody) in any case: what is in the
+  // journal has to be read.
+  JournalDecoder(SchemaLookup lookup, MemoryBudget* budget)
+      : lookup_(std::move(lookup)), arena_(budget), charge_(budget) {}
 
-  // kCorruption names the field. The checksum is tested before the sink is called;
-  // after an error the decoder must not be used for later records.
+  // kCorruption names the field; kTooNew: a record of a later format. The checksum is tested
+  // before the sink is called; after an error the decoder must not be used for later records.
   [[nodiscard]] Status Decode(std::string_view record, uint64_t expected_sequence,
                               JournalSink* sink);
+
+  [[nodiscard]] size_t memory_bytes() const { return arena_.memory_bytes() + charge_.bytes(); }
 
  private:
   struct TableState {
@@ -78,9 +84,11 @@ class JournalDecoder {
 
   const SchemaLookup lookup_;
   std::unordered_map<uint32_t, TableState> tables_;
-  HeadArena arena_{nullptr};
+  HeadArena arena_;
   std::vector<Entity> entities_;  // by number
   size_t last_entity_ = 0;
+  size_t table_bytes_ = 0;        // estimate of tables_
+  MemoryCharge charge_;           // entities_ and tables_; the arena has its own
 };
 
 }  // namespace cistern

@@ -88,8 +88,9 @@ class ReplaySink final : public JournalSink {
 // segments, or were given up by an earlier opening: whatever is wrong with them was said.
 class Replayer {
  public:
-  Replayer(HeadSet* heads, TableSet* tables, WriteClock* clock, uint64_t journal_floor)
-      : sink_(heads, tables, clock), tables_(tables), floor_(journal_floor) {}
+  Replayer(HeadSet* heads, TableSet* tables, WriteClock* clock, MemoryBudget* budget,
+           uint64_t journal_floor)
+      : sink_(heads, tables, clock), tables_(tables), budget_(budget), floor_(journal_floor) {}
 
   // Feeds one record to the head. Returns the row versions that it added.
   [[nodiscard]] uint64_t Visit(uint64_t sequence, std::string_view record, bool new_family) {
@@ -97,10 +98,13 @@ class Replayer {
     if (new_family) {
       // A gap before it may have swallowed its own first records.
       broken_ = sequence > expected;
-      decoder_ = std::make_unique<JournalDecoder>([this](uint32_t id) {
-        const TablePtr table = tables_->FindById(id);
-        return table ? table->schema : std::shared_ptr<const TableSchema>();
-      });
+      decoder_.reset();  // before the next one is charged too
+      decoder_ = std::make_unique<JournalDecoder>(
+          [this](uint32_t id) {
+            const TablePtr table = tables_->FindById(id);
+            return table ? table->schema : std::shared_ptr<const TableSchema>();
+          },
+          budget_);
     } else if (sequence != last_seen_ + 1) {
       broken_ = true;
     }
@@ -152,6 +156,7 @@ class Replayer {
 
   ReplaySink sink_;
   TableSet* const tables_;
+  MemoryBudget* const budget_;
   const uint64_t floor_;
   std::unique_ptr<JournalDecoder> decoder_;
   bool broken_ = false;  // the rest of this family cannot be decoded
@@ -167,7 +172,7 @@ class Replayer {
 Status Committer::Replay(const OverflowFunction& overflow, bool read_only,
                          RecoveryReport* report) {
   const std::lock_guard lock(mutex_);
-  Replayer replayer(heads_, tables_, clock_, store_->state().journal_floor);
+  Replayer replayer(heads_, tables_, clock_, budget_, store_->state().journal_floor);
   uint64_t deletes_spilled = 0;
   CISTERN_RETURN_IF_ERROR(store_->journal().Replay(
       [&](uint64_t sequence, std::string_view record, bool new_family) -> Status {

@@ -134,10 +134,13 @@ class Verifier {
     return context_.store->journal().Replay(
         [&](uint64_t sequence, std::string_view record, bool new_family) -> Status {
           if (new_family) {
-            decoder = std::make_unique<JournalDecoder>([this](uint32_t id) {
-              const TablePtr table = tables_.FindById(id);
-              return table ? table->schema : std::shared_ptr<const TableSchema>();
-            });
+            decoder.reset();  // before the next one is charged too
+            decoder = std::make_unique<JournalDecoder>(
+                [this](uint32_t id) {
+                  const TablePtr table = tables_.FindById(id);
+                  return table ? table->schema : std::shared_ptr<const TableSchema>();
+                },
+                context_.budget);
           } else if (sequence != last + 1) {
             Problem("the journal jumps from record " + std::to_string(last) + " to " +
                     std::to_string(sequence));

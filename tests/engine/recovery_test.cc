@@ -210,6 +210,19 @@ TEST_F(RecoveryTest, ALargeJournalGoesIntoSegmentsWhileItIsRead) {
   ExpectSound();
 }
 
+// What decodes the journal is memory too, for as long as it is read.
+TEST_F(RecoveryTest, TheStateOfTheJournalsDecoderIsCharged) {
+  constexpr int kSensors = 5000;
+  RowBatch batch(schema_);
+  for (int i = 0; i < kSensors; ++i) AddRow(&batch, "sensor-" + std::to_string(i), kStartMs, i);
+  ASSERT_TRUE(engine_->Append(batch, {Durability::kLog}).ok());
+  Reopen();
+  const Metrics m = engine_->GetMetrics();
+  EXPECT_EQ(m.versions_head, static_cast<uint64_t>(kSensors));
+  EXPECT_GT(Core()->query().budget->peak_bytes(),
+            Core()->query().budget->used_bytes() + kSensors * 60);
+}
+
 TEST_F(RecoveryTest, ReplayedRowsGrowOldToo) {
   options_.head_age_us_max = 1'000'000;
   Reopen();

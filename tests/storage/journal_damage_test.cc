@@ -24,7 +24,7 @@ class JournalDamage : public testing::Test {
     }
   }
   std::unique_ptr<JournalDecoder> DecoderAt(size_t upto) const {
-    auto decoder = std::make_unique<JournalDecoder>(journal_test::LookupIn(tables_));
+    auto decoder = std::make_unique<JournalDecoder>(journal_test::LookupIn(tables_), nullptr);
     RecordingSink sink;
     for (size_t i = 0; i < upto; ++i) {
       EXPECT_TRUE(decoder->Decode(records_[i], i + 1, &sink).ok());
@@ -46,7 +46,7 @@ class JournalDamage : public testing::Test {
 TEST_F(JournalDamage, EveryTruncationIsCorruptionAndNothingIsSeen) {
   for (const size_t i : {0u, 7u, 59u}) {
     for (size_t size = 0; size < records_[i].size(); ++size) {
-      JournalDecoder decoder(journal_test::LookupIn(tables_));
+      JournalDecoder decoder(journal_test::LookupIn(tables_), nullptr);
       RecordingSink sink;
       const Status s = decoder.Decode(records_[i].substr(0, size), i + 1, &sink);
       ASSERT_EQ(s.code(), StatusCode::kCorruption) << i << " at " << size;
@@ -60,7 +60,7 @@ TEST_F(JournalDamage, EveryFlippedBitIsCorruptionAndNothingIsSeen) {
     for (size_t bit = 0; bit < records_[i].size() * 8; ++bit) {
       std::string record = records_[i];
       record[bit / 8] = static_cast<char>(record[bit / 8] ^ 1 << (bit % 8));
-      JournalDecoder decoder(journal_test::LookupIn(tables_));
+      JournalDecoder decoder(journal_test::LookupIn(tables_), nullptr);
       RecordingSink sink;
       ASSERT_EQ(decoder.Decode(record, i + 1, &sink).code(), StatusCode::kCorruption) << bit;
       ASSERT_TRUE(sink.seen.empty());
@@ -141,7 +141,7 @@ class JournalField : public testing::Test {
     PutVarint(&body, count);
     body += operation;
     PutLittle<uint64_t>(&body, Checksum(body));
-    JournalDecoder decoder(journal_test::LookupIn({row_test::PlainTable()}));
+    JournalDecoder decoder(journal_test::LookupIn({row_test::PlainTable()}), nullptr);
     return decoder.Decode(body, 1, &sink_);
   }
   void ExpectRefused(const std::string& operation, const char* field, uint64_t count = 1) {

@@ -17,7 +17,7 @@ TEST(JournalRoundTrip, TenThousandRandomRecordsOfOneFamily) {
   for (const uint64_t seed : {1, 2, 3}) {
     const auto tables = journal_test::Tables();
     RandomJournal journal(seed, tables);
-    JournalDecoder decoder(journal_test::LookupIn(tables));
+    JournalDecoder decoder(journal_test::LookupIn(tables), nullptr);
     size_t operations = 0;
     for (int i = 0; i < 10'000; ++i) {
       std::vector<Seen> want;
@@ -50,7 +50,7 @@ class JournalTest : public testing::Test {
   JournalTest() { BeginFamily(); }
   void BeginFamily() {
     encoder_.emplace(nullptr);
-    decoder_.emplace(journal_test::LookupIn({schema_}));
+    decoder_.emplace(journal_test::LookupIn({schema_}), nullptr);
     sequence_ = 0;
     sequence_us_ = 1'700'000'000'000'000;
   }
@@ -134,6 +134,36 @@ TEST(JournalMemory, StateIsChargedAndSmall) {
     EXPECT_EQ(encoder.memory_bytes(), budget.used_bytes());
     EXPECT_LT(encoder.memory_bytes(), 100'000u * 250);
     EXPECT_GT(encoder.memory_bytes(), 100'000u * 40);
+  }
+  EXPECT_EQ(budget.used_bytes(), 0u);
+}
+
+TEST(JournalMemory, TheDecodersStateIsChargedWhileItLives) {
+  MemoryBudget budget(size_t{1} << 30);
+  const auto schema = row_test::PlainTable();
+  Head head(nullptr);
+  JournalEncoder encoder(nullptr);
+  RowBatch batch(schema);
+  batch.BeginRow();
+  ASSERT_TRUE(batch.SetBytes(0, "p").ok());
+  ASSERT_TRUE(batch.SetInt(*schema->FindColumn("ts"), 1).ok());
+  ASSERT_TRUE(batch.EndRow().ok());
+  encoder.Begin(1);
+  for (int i = 100'000; i < 200'000; ++i) {
+    const std::string key = std::string("\0\6", 2) + std::to_string(i);
+    EntitySlot* slot = head.FindOrAddEntity(0, schema, key);
+    encoder.AddRow(*slot, batch, 0, 0, RowStamp{i, 0, 0, kVersionLiveness});
+  }
+  const std::string record(encoder.Finish());
+  {
+    JournalDecoder decoder(journal_test::LookupIn({schema}), &budget);
+    RecordingSink sink;
+    const Status s = decoder.Decode(record, 1, &sink);
+    ASSERT_TRUE(s.ok()) << s.ToString();
+    EXPECT_EQ(sink.seen.size(), 100'000u);
+    EXPECT_EQ(decoder.memory_bytes(), budget.used_bytes());
+    EXPECT_LT(decoder.memory_bytes(), 100'000u * 300);
+    EXPECT_GT(decoder.memory_bytes(), 100'000u * 60);
   }
   EXPECT_EQ(budget.used_bytes(), 0u);
 }
