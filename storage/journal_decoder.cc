@@ -43,7 +43,9 @@ Status JournalDecoder::Decode(std::string_view record, uint64_t expected_sequenc
   }
   ByteReader in(body, "journal record");
   if (const uint8_t version = in.ReadU8("version"); version != journal::kRecordVersion) {
-    return Status::TooNew("journal record: version " + std::to_string(version) + " is not known");
+    return Status::TooNew("journal record: version " + std::to_string(version) +
+                          " is not known, this Cistern reads " +
+                          std::to_string(journal::kRecordVersion) + "; use the newer one");
   }
   if (in.ReadVarint("sequence") != expected_sequence) in.Fail("sequence", "is not that of its key");
   Chain chain;

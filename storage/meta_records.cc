@@ -45,7 +45,9 @@ Result<Record> Decode(std::string_view bytes, const char* what, const Read& read
   }
   if (static_cast<uint8_t>(body[0]) != kRecordVersion) {
     return Status::TooNew(std::string(what) + ": record version " +
-                          std::to_string(static_cast<uint8_t>(body[0])) + " is not known");
+                          std::to_string(static_cast<uint8_t>(body[0])) +
+                          " is not known, this Cistern reads " + std::to_string(kRecordVersion) +
+                          "; use the newer one");
   }
   ByteReader in(body.substr(1), what);
   Record record;

@@ -27,10 +27,11 @@ Result<std::shared_ptr<const VersionColumns>> SegmentSource::NextChunk() {
                              ReadPage(segment_, static_cast<uint32_t>(page)));
     Result<VersionColumns> rows = DecodePage(schema_, bytes, wanted_);
     if (!rows.ok() || rows->row_count != info.row_count) {
-      return Status::Corruption(
-          "page " + std::to_string(page) + " of segment " + std::to_string(segment_.id) +
-          " in spill family " + std::to_string(segment_.family->id) + ": " +
-          (rows.ok() ? "its row count is not the header's" : rows.status().message()));
+      const std::string where = "page " + std::to_string(page) + " of segment " +
+                                std::to_string(segment_.id) + " in spill family " +
+                                std::to_string(segment_.family->id) + ": ";
+      if (rows.ok()) return Status::Corruption(where + "its row count is not the header's");
+      return Status(rows.status().code(), where + rows.status().message());
     }
     ResolveBoots(bases_, &*rows, {});
     return std::make_shared<const VersionColumns>(*std::move(rows));

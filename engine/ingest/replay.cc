@@ -92,8 +92,10 @@ class Replayer {
            uint64_t journal_floor)
       : sink_(heads, tables, clock), tables_(tables), budget_(budget), floor_(journal_floor) {}
 
-  // Feeds one record to the head. Returns the row versions that it added.
-  [[nodiscard]] uint64_t Visit(uint64_t sequence, std::string_view record, bool new_family) {
+  // Feeds one record to the head. Returns the row versions that it added; kTooNew for a
+  // record that only a newer Cistern can read: it is whole, and must not be given up.
+  [[nodiscard]] Result<uint64_t> Visit(uint64_t sequence, std::string_view record,
+                                       bool new_family) {
     const uint64_t expected = std::max(last_seen_, floor_) + 1;
     if (new_family) {
       // A gap before it may have swallowed its own first records.
@@ -115,11 +117,12 @@ class Replayer {
     last_seen_ = sequence;
     if (broken_) {
       if (sequence > floor_) NoteLoss(sequence, sequence, {});
-      return 0;
+      return uint64_t{0};
     }
     sink_.BeginRecord(sequence, sequence > floor_);
     const uint64_t before = sink_.versions_applied();
     const Status s = decoder_->Decode(record, sequence, &sink_);
+    if (s.code() == StatusCode::kTooNew) return s;
     if (!s.ok() || !sink_.problem().empty()) {
       broken_ = true;
       if (sequence > floor_) {
@@ -185,7 +188,9 @@ Status Committer::Replay(const OverflowFunction& overflow, bool read_only,
           if (!spilled.ok() && !may_grow) return spilled;
           if (spilled.ok()) deletes_spilled = replayer.deletes_applied();
         }
-        heads_->versions_written += replayer.Visit(sequence, record, new_family);
+        CISTERN_ASSIGN_OR_RETURN(const uint64_t versions,
+                                 replayer.Visit(sequence, record, new_family));
+        heads_->versions_written += versions;
         ++report->records_replayed;
         return Status::Ok();
       }));

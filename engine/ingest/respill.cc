@@ -16,6 +16,12 @@ constexpr size_t kMeasureRows = 8;         // rows between looks at it
 constexpr size_t kPartBytes = 256 * 1024;  // encoded
 constexpr uint64_t kHeadroomBytes = 4 << 20;
 
+// What is damaged, of a newer format or too much for one header is not rewritten.
+bool StaysWhereItIs(const Status& s) {
+  return s.code() == StatusCode::kCorruption || s.code() == StatusCode::kTooNew ||
+         s.code() == StatusCode::kTooLarge;
+}
+
 void AppendVersion(const VersionRef& from, VersionColumns* to) {
   const VersionColumns& rows = *from.rows;
   to->write_us.push_back(rows.write_us[from.index]);
@@ -34,8 +40,7 @@ Result<bool> Respill::Step(bool may_begin, Scope scope) {
     case Phase::kIdle: return may_begin ? Begin(scope) : Result<bool>(false);
     case Phase::kWrite: {
       const Status s = WritePart();
-      // What is damaged stays where it is, and so does what one header cannot take.
-      if (s.code() == StatusCode::kCorruption || s.code() == StatusCode::kTooLarge) {
+      if (StaysWhereItIs(s)) {
         GiveUp(s);
         return false;
       }
@@ -90,7 +95,7 @@ Result<bool> Respill::Begin(Scope scope) {
   gathers_ = due->gathers;
   walker_.emplace(source_, "");
   Result<std::optional<SegmentWalker::Item>> first = walker_->Next();
-  if (first.status().code() == StatusCode::kCorruption) {
+  if (StaysWhereItIs(first.status())) {
     GiveUp(first.status());
     return false;
   }
