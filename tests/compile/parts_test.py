@@ -1,0 +1,39 @@
+#!/usr/bin/env python3
+"""Who wants the library alone needs nothing but the library's own dependencies, and a folder that
+was set up so can be given the tests later, as tests/run does after tools/quickstart.
+
+    parts_test.py SOURCE_ROOT
+"""
+import json
+import re
+import subprocess
+import sys
+import tempfile
+
+SOURCE = sys.argv[1]
+LIBRARY_NEEDS = {'rocksdb', 'libxxhash', 'libzstd', 'boost', 'threads'}
+
+
+def meson(*arguments):
+    done = subprocess.run(['meson', *arguments], capture_output=True, text=True, cwd=SOURCE)
+    if done.returncode != 0:
+        sys.exit(f'failed: meson {" ".join(arguments)}\n{done.stdout[-3000:]}{done.stderr[-3000:]}')
+    return done.stdout
+
+
+def targets(folder):
+    return {target['name'] for target in json.loads(meson('introspect', '--targets', folder))}
+
+
+with tempfile.TemporaryDirectory() as folder:
+    output = meson('setup', folder, '-Dtools=disabled', '-Dtests=disabled', '-Dbench=disabled')
+    needed = {name.lower() for name in re.findall(r'dependency (\S+) found: YES', output)}
+    if not needed or needed - LIBRARY_NEEDS:
+        sys.exit(f'the library alone looks for {sorted(needed)}, expected {sorted(LIBRARY_NEEDS)}')
+    alone = targets(folder)
+    if alone & {'tool_test', 'append_bench'} or not any('cistern' in name for name in alone):
+        sys.exit(f'the library alone has the targets {sorted(alone)}')
+    meson('setup', '--reconfigure', folder, '-Dtools=enabled', '-Dtests=enabled')
+    if 'tool_test' not in targets(folder):
+        sys.exit('a folder without tests cannot be given them')
+print('the library alone needs', ', '.join(sorted(needed)))
