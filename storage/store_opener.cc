@@ -20,6 +20,12 @@ using rocksdb::WALRecoveryMode;
 
 constexpr int kReadOnlyAttempts = 3;
 
+// RocksDB keeps errno only as a text.
+bool LacksFile(const Status& status) {
+  return status.code() == StatusCode::kIoError &&
+         status.message().find("No such file or directory") != std::string::npos;
+}
+
 std::string ParentOf(const std::string& path) {
   const size_t slash = path.rfind('/');
   if (slash == std::string::npos) return ".";
@@ -63,6 +69,7 @@ class Opener {
   Status SyncLogs();
   Status OpenReadOnly();
   Status OpenBeacon();
+  Status ReadPastDamage(const Status& first);
   Status RunRepairPass(WALRecoveryMode mode);
   Status GoDownLadder(Status first);
   Result<std::vector<rocksdb::ColumnFamilyDescriptor>> DescribeFamilies(
@@ -226,9 +233,7 @@ Status Opener::OpenError(const rocksdb::Status& error, const std::string& contex
   Status status = ToStatus(error, context);
   // A file that the MANIFEST or CURRENT names is gone. Beside a live writer that may
   // happen to a reader; otherwise it is damage.
-  const bool missing = status.code() == StatusCode::kIoError &&
-                       error.ToString().find("No such file or directory") != std::string::npos;
-  return missing && !config().read_only ? Status::Corruption(status.message()) : status;
+  return LacksFile(status) && !config().read_only ? Status::Corruption(status.message()) : status;
 }
 
 Result<std::vector<rocksdb::ColumnFamilyDescriptor>> Opener::DescribeFamilies(
@@ -368,12 +373,34 @@ Status Opener::OpenReadOnly() {
     status = TryOpen(DbOptions());  // a live writer may change files under our hands
     if (status.ok()) return status;
   }
-  if (status.code() != StatusCode::kCorruption) return status;
+  if (LacksFile(status)) {
+    return Status::Corruption(status.message() + "; if a process writes the store, try again; if "
+                              "none does, a file of it was taken away: restore the directory from "
+                              "a backup, or begin a new store beside it");
+  }
+  return status.code() == StatusCode::kCorruption ? ReadPastDamage(status) : status;
+}
+
+// What comes before the damage of a log, where that can be read without repairing anything.
+Status Opener::ReadPastDamage(const Status& first) {
+  // RocksDB names the MANIFEST wherever it or an SST that it lists is damaged. No way of
+  // reading the logs helps then.
+  if (first.message().find("MANIFEST") != std::string::npos) {
+    return Status::Corruption(first.message() + "; restore the directory from a backup, or begin "
+                              "a new store beside it");
+  }
   rocksdb::DBOptions options = DbOptions();
   options.wal_recovery_mode = WALRecoveryMode::kPointInTimeRecovery;
-  CISTERN_RETURN_IF_ERROR(TryOpen(options));
+  const Status opened = TryOpen(options);
+  if (opened.code() == StatusCode::kCorruption) {
+    return Status::Corruption("a write-ahead log (*.log) is damaged: " + first.message() +
+                              "; opening the store for writing repairs it, and keeps a copy of "
+                              "the damaged logs in " + directory() + "/quarantine");
+  }
+  CISTERN_RETURN_IF_ERROR(opened);
   store_.rung = RecoveryRung::kPointInTime;
-  NoteOddity("the log is damaged (" + status.message() + "); what follows the damage is not shown");
+  NoteOddity("a write-ahead log (*.log) is damaged (" + first.message() +
+             "); what follows the damage is not shown. Opening the store for writing repairs it");
   return Status::Ok();
 }
 
