@@ -49,10 +49,9 @@ int RunCreate(const CreateOptions& options) {
   if (const Status s = (*engine)->CreateTable(*text); !s.ok()) return Fail(s);
   if (const Status s = (*engine)->Close(); !s.ok()) return Fail(s);
   const TableSchema& table = **schema;
-  fmt::print("table {}{}{} in {}: buckets by {}\n", table.keyspace,
-             table.keyspace.empty() ? "" : ".", table.name, options.store,
-             table.columns[table.bucket_column].name);
-  return kExitOk;
+  return Say(fmt::format("table {}{}{} in {}: buckets by {}", table.keyspace,
+                         table.keyspace.empty() ? "" : ".", table.name, options.store,
+                         table.columns[table.bucket_column].name));
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ constexpr char kFooter[] = R"(
 Examples:
   cistern delete --store S --table air --entity Dongsi --at 2016-12-01T05:00
   cistern delete --store S --table traffic --entity state=MN,station=ATR301 \
-      --at 2016-12-01T05:00 --key weather=Clouds
+      --at 2016-12-01T05:00 --key weather_description='light snow'
   cistern delete --store S --table air --entity Dongsi --from 2016-12-01 --to 2016-12-02
   cistern delete --store S --table air --entity Dongsi --bucket 2016-12
 
@@ -69,7 +69,7 @@ Status DeleteRow(Engine* engine, const std::shared_ptr<const TableSchema>& schem
 // An event time in the bucket whose column holds `literal`.
 Result<int64_t> TimeOfBucket(const TableSchema& schema, const std::string& literal) {
   const Result<int64_t> start_s = BucketStartFromText(schema, literal);
-  if (start_s.ok()) return ToTicks({*start_s, 0}, schema.time_unit);
+  if (start_s.ok()) return ToTicks({*start_s, 0}, schema.time_unit, literal);
   return Status(start_s.status().code(), fmt::format("--bucket '{}': {}", literal,
                                                      start_s.status().message()));
 }
@@ -125,15 +125,17 @@ void AddDelete(CLI::App* app, Action* action) {
   command->add_option("--entity", options->entity, "As for scan")
       ->required()
       ->allow_extra_args(false);
-  command->add_option("--at", options->at, "The row with this event time");
+  command->add_option("--at", options->at, "The row with this event time")->check(NotEmpty());
   command->add_option("--key", options->keys,
                       "NAME=VALUE of each further clustering column, with --at (repeatable)")
       ->allow_extra_args(false);
-  command->add_option("--from", options->from, "First event time of a range");
-  command->add_option("--to", options->to, "End of the range, not included");
+  command->add_option("--from", options->from, "First event time of a range")->check(NotEmpty());
+  command->add_option("--to", options->to, "End of the range, not included")->check(NotEmpty());
   command->add_option("--bucket", options->bucket,
-                      "The bucket whose column has this value: 2016-12");
-  command->add_option("--bucket-of", options->bucket_of, "The bucket that holds this event time");
+                      "The bucket whose column has this value: 2016-12")
+      ->check(NotEmpty());
+  command->add_option("--bucket-of", options->bucket_of, "The bucket that holds this event time")
+      ->check(NotEmpty());
   command->add_option("--durability", options->durability, "synced (default), log or memory");
   command->footer(kFooter);
   command->callback([options, action] { *action = [options] { return RunDelete(*options); }; });

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <csignal>
+#include <optional>
 
 #include "cistern/limits.h"
 #include "tools/command.h"
@@ -36,8 +38,8 @@ struct IngestOptions {
   uint64_t batch_rows = 1000;
   uint64_t reasons = 20;
   uint64_t reject_max = UINT64_MAX;
-  uint64_t ttl_s = UINT64_MAX;
-  uint64_t memory_budget_bytes = 0;
+  std::optional<uint32_t> ttl_s;
+  std::string memory_budget;
   bool quiet = false;
 };
 
@@ -91,6 +93,26 @@ Result<char> ParseDelimiter(std::string_view text) {
       fmt::format("--delimiter '{}' is not one character (tab is written \\t)", text));
 }
 
+// "16MiB", "8388608"; units are KiB, MiB and GiB.
+Result<size_t> ParseMemoryBudget(std::string_view text) {
+  uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const std::string_view unit = text.substr(static_cast<size_t>(end - text.data()));
+  const std::string_view units[] = {"", "KiB", "MiB", "GiB"};
+  const auto found = std::find(std::begin(units), std::end(units), unit);
+  const auto shift = 10 * (found - std::begin(units));
+  if (error != std::errc() || found == std::end(units) || value > (UINT64_MAX >> 1) >> shift) {
+    return Status::InvalidArgument(fmt::format(
+        "--memory-budget '{}' is not a whole number of bytes, KiB, MiB or GiB", text));
+  }
+  if (value << shift < limits::kMemoryBudgetBytesMin) {
+    return Status::InvalidArgument(fmt::format("--memory-budget '{}' is less than the {} MiB that "
+                                               "are needed", text,
+                                               limits::kMemoryBudgetBytesMin >> 20));
+  }
+  return static_cast<size_t>(value << shift);
+}
+
 // Fills the parts of options->mapping that are given as texts.
 Status CompleteMapping(IngestOptions* options) {
   MappingOptions& mapping = options->mapping;
@@ -99,14 +121,7 @@ Status CompleteMapping(IngestOptions* options) {
     mapping.ignores.push_back(list);
     for (std::string& name : SplitNames(list, ',')) mapping.ignores.push_back(std::move(name));
   }
-  if (options->ttl_s != UINT64_MAX) {
-    if (options->ttl_s > limits::kTtlSecondsMax) {
-      return Status::InvalidArgument(fmt::format("--ttl {} is more than the {} seconds that "
-                                                 "Cassandra allows", options->ttl_s,
-                                                 limits::kTtlSecondsMax));
-    }
-    mapping.ttl_s = static_cast<uint32_t>(options->ttl_s);
-  }
+  mapping.ttl_s = options->ttl_s;
   if (options->format == "line") mapping.time.number_unit = TimeUnit::kNanos;
   if (!options->time_unit.empty()) {
     CISTERN_ASSIGN_OR_RETURN(mapping.time.number_unit, ParseTimeUnit(options->time_unit));
@@ -131,7 +146,7 @@ class IngestCommand {
     Status s = Prepare();
     if (!s.ok()) return FailUsage(s);
     Result<std::unique_ptr<Engine>> opened = OpenStore(
-        options_.store, Access::kWrite, options_.memory_budget_bytes);
+        options_.store, Access::kWrite, memory_budget_bytes_);
     if (!opened.ok()) return FailOpen(opened.status());
     engine_ = std::move(*opened);
     const auto schema = engine_->FindTable(options_.table);
@@ -161,9 +176,8 @@ class IngestCommand {
     }
     CISTERN_ASSIGN_OR_RETURN(delimiter_, ParseDelimiter(options_.delimiter));
     CISTERN_ASSIGN_OR_RETURN(write_.durability, ParseDurability(options_.durability));
-    if (options_.batch_rows == 0 || options_.batch_rows > limits::kBatchRowsMax) {
-      return Status::InvalidArgument(
-          fmt::format("--batch-rows must be 1 to {}", limits::kBatchRowsMax));
+    if (!options_.memory_budget.empty()) {
+      CISTERN_ASSIGN_OR_RETURN(memory_budget_bytes_, ParseMemoryBudget(options_.memory_budget));
     }
     return CompleteMapping(&options_);
   }
@@ -250,7 +264,8 @@ class IngestCommand {
       for (const auto& file : rejects_) {
         if (file->used()) paths += (paths.empty() ? "" : ", ") + file->path();
       }
-      line += fmt::format(", {} lines rejected to {}", totals.rejected, paths);
+      line += fmt::format(", {} lines rejected", totals.rejected);
+      line += paths.empty() ? " and kept nowhere" : " to " + paths;
     }
     if (InterruptSignal() != 0) line += ", interrupted";
     if (!options_.quiet || totals.rejected > 0) Complain(line);
@@ -259,6 +274,7 @@ class IngestCommand {
   IngestOptions options_;
   Progress progress_;
   char delimiter_ = ',';
+  size_t memory_budget_bytes_ = 0;  // 0: the default
   WriteOptions write_;
   std::unique_ptr<Engine> engine_;
   std::shared_ptr<const TableSchema> schema_;
@@ -297,16 +313,18 @@ void AddMappingOptions(CLI::App* command, IngestOptions* o) {
 
 void AddWriteOptions(CLI::App* command, IngestOptions* o) {
   command->add_option("--durability", o->durability, "synced (default), log or memory");
-  command->add_option("--batch-rows", o->batch_rows, "Rows stored at once (default 1000)");
-  command->add_option("--ttl", o->ttl_s, "Seconds that the rows live (default: the table's)");
-  command
-      ->add_option("--memory-budget", o->memory_budget_bytes,
-                   "Memory that the engine may take, for example 16MiB (default 64MiB)")
-      ->transform(CLI::AsSizeValue(false));
+  command->add_option("--batch-rows", o->batch_rows, "Rows stored at once (default 1000)")
+      ->check(WholeNumber(1, limits::kBatchRowsMax));
+  command->add_option("--ttl", o->ttl_s, "Seconds that the rows live (default: the table's)")
+      ->check(WholeNumber(0, limits::kTtlSecondsMax));
+  command->add_option("--memory-budget", o->memory_budget,
+                      "Memory that the engine may take, for example 16MiB (default 64MiB)");
   command->add_option("--reject", o->reject,
                       "Where rejected lines go (default: FILE.reject in the current directory)");
-  command->add_option("--reject-max", o->reject_max, "Stop after more rejected lines than this");
-  command->add_option("--reasons", o->reasons, "Rejected lines to explain (default 20)");
+  command->add_option("--reject-max", o->reject_max, "Stop after more rejected lines than this")
+      ->check(WholeNumber(0, INT64_MAX));
+  command->add_option("--reasons", o->reasons, "Rejected lines to explain (default 20)")
+      ->check(WholeNumber(0, INT64_MAX));
   command->add_flag("--quiet", o->quiet, "No progress bar, no summary unless lines are rejected");
 }
 

@@ -111,6 +111,7 @@ void AddTables(CLI::App* app, Action* action) {
   CLI::App* command = app->add_subcommand("tables", "Print the tables of the store");
   command->add_option("--store", options->store, "Directory of the store")->required();
   command->add_flag("--cql", options->cql, "As CREATE TABLE text");
+  command->footer("\nExample:\n  cistern tables --store S --cql >schema.cql");
   command->callback([options, action] { *action = [options] { return RunTables(*options); }; });
 }
 

@@ -22,7 +22,7 @@ struct ScanOptions {
   std::string from;
   std::string to;
   bool descending = false;
-  uint64_t limit = 0;
+  uint64_t limit = 0;  // 0: not given
   std::string columns;
   std::string format = "table";
   std::string token;
@@ -203,14 +203,19 @@ void AddScan(CLI::App* app, Action* action) {
                       "pump-7, or a=1,b=x for a composite entity (or --entity a=1 --entity b=x)")
       ->required()
       ->allow_extra_args(false);
-  command->add_option("--from", options->from, "First event time (default: from the beginning)");
-  command->add_option("--to", options->to, "End of the range, not included (default: to the end)");
+  command->add_option("--from", options->from, "First event time (default: from the beginning)")
+      ->check(NotEmpty());
+  command->add_option("--to", options->to, "End of the range, not included (default: to the end)")
+      ->check(NotEmpty());
   command->add_flag("--desc", options->descending, "Newest first");
-  command->add_option("--limit", options->limit, "At most this many rows (default: all)");
-  command->add_option("--columns", options->columns, "Columns to print: a,b (default: all)");
+  command->add_option("--limit", options->limit, "At most this many rows (default: all)")
+      ->check(WholeNumber(1, INT64_MAX));
+  command->add_option("--columns", options->columns, "Columns to print: a,b (default: all)")
+      ->check(NotEmpty());
   command->add_option("--format", options->format, "table (default), csv or jsonl");
   command->add_option("--token", options->token,
-                      "Continue where a scan with the same options and --limit stopped");
+                      "Continue where a scan with the same options and --limit stopped")
+      ->check(NotEmpty());
   command->footer(kFooter);
   command->callback([options, action] {
     *action = [options] { return ScanCommand(*options).Run(); };

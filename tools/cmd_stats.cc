@@ -99,7 +99,8 @@ void AddStats(CLI::App* app, Action* action) {
   command->add_option("--store", options->store, "Directory of the store")->required();
   command->add_option("--format", options->format, "table (default), csv or jsonl");
   command->footer("\nCounters of writes are those since this open, so they are near zero here; "
-                  "versions and bytes in use are the store's.");
+                  "versions and bytes in use are the store's.\n\n"
+                  "Example:\n  cistern stats --store S --format jsonl");
   command->callback([options, action] { *action = [options] { return RunStats(*options); }; });
 }
 

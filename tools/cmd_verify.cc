@@ -2,25 +2,36 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include "cistern/limits.h"
+#include <algorithm>
+
 #include "tools/command.h"
 
 namespace cistern::tool {
 namespace {
 
+// What the opening met is a problem too. A damaged record of the catalog is found by both.
+size_t CountProblems(const VerifyReport& report, const RecoveryReport& recovery) {
+  const auto told = [&report](const std::string& note) {
+    return std::any_of(report.problems.begin(), report.problems.end(),
+                       [&note](const std::string& problem) { return problem.starts_with(note); });
+  };
+  return report.problems.size() +
+         static_cast<size_t>(std::count_if(recovery.notes.begin(), recovery.notes.end(),
+                                           [&told](const auto& note) { return !told(note); }));
+}
+
 int RunVerify(const std::string& store) {
   Result<std::unique_ptr<Engine>> engine = OpenStore(store, Access::kRead);
   if (!engine.ok()) return FailOpen(engine.status());
-  Result<VerifyReport> report = (*engine)->Verify();
+  const Result<VerifyReport> report = (*engine)->Verify();
   if (!report.ok()) return Fail(report.status());
-  if ((*engine)->Recovery().recovered_with_loss) {  // which rows was said by OpenStore
-    report->problems.emplace_back("the journal has lost acknowledged rows");
-  }
   for (const std::string& problem : report->problems) Complain(problem);
-  fmt::print("{}: {} buckets, {} segments, {} pages, {} row versions checked, {} problems\n", store,
-             report->buckets, report->segments, report->pages, report->versions,
-             report->problems.size());
-  return report->problems.empty() ? kExitOk : kExitPartial;
+  const size_t problems = CountProblems(*report, (*engine)->Recovery());  // OpenStore told its own
+  const int said = Say(fmt::format("{}: {} segments of {} buckets, {} pages, {} row versions with "
+                                   "those of the journal checked, {} problems", store,
+                                   report->segments, report->buckets, report->pages,
+                                   report->versions, problems));
+  return said == kExitOk && problems > 0 ? kExitPartial : said;
 }
 
 }  // namespace
@@ -30,8 +41,9 @@ void AddVerify(CLI::App* app, Action* action) {
   CLI::App* command =
       app->add_subcommand("verify", "Check every page, header, journal record and cross-invariant");
   command->add_option("--store", *store, "Directory of the store")->required();
-  command->footer("\nProblems are named on standard error; then the exit code is 1. Nothing is "
-                  "changed.");
+  command->footer("\nProblems, those met while opening too, are named on standard error; then the "
+                  "exit code is 1.\nNothing is changed. Buckets without a segment yet are in the "
+                  "journal alone.\n\nExample:\n  cistern verify --store /data/cistern");
   command->callback([store, action] { *action = [store] { return RunVerify(*store); }; });
 }
 

@@ -1,8 +1,12 @@
 #include "tools/command.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <charconv>
 #include <cstdio>
+
+#include "tools/output.h"
 
 namespace cistern::tool {
 namespace {
@@ -19,6 +23,13 @@ Result<std::string> ValueOf(std::string_view name, const std::vector<std::string
 }
 
 }  // namespace
+
+int Say(const std::string& line) {
+  Output output(STDOUT_FILENO);
+  output.Write(line + "\n");
+  output.Flush();
+  return output.status().ok() ? static_cast<int>(kExitOk) : Fail(output.status());
+}
 
 void Complain(std::string_view message) { fmt::print(stderr, "cistern: {}\n", message); }
 
@@ -106,6 +117,21 @@ Result<EntityKey> ParseEntity(const TableSchema& schema, const std::vector<std::
   CISTERN_ASSIGN_OR_RETURN(const std::vector<std::string> values, SplitEntity(schema, texts));
   const std::vector<std::string_view> parts(values.begin(), values.end());
   return EntityFromText(schema, parts);
+}
+
+TextCheck WholeNumber(uint64_t min, uint64_t max) {
+  return [min, max](const std::string& text) -> std::string {
+    uint64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error == std::errc() && end == text.data() + text.size() && value >= min && value <= max) {
+      return {};
+    }
+    return fmt::format("'{}' is not a whole number from {} to {}", text, min, max);
+  };
+}
+
+TextCheck NotEmpty() {
+  return [](const std::string& text) -> std::string { return text.empty() ? "is empty" : ""; };
 }
 
 Result<Durability> ParseDurability(std::string_view text) {

@@ -2,6 +2,7 @@
 #ifndef CISTERN_TOOLS_COMMAND_H_
 #define CISTERN_TOOLS_COMMAND_H_
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -30,6 +31,8 @@ void AddBuckets(CLI::App* app, Action* action);
 void AddStats(CLI::App* app, Action* action);
 void AddVerify(CLI::App* app, Action* action);
 
+// One line on standard output; kExitStorage where it cannot be written.
+[[nodiscard]] int Say(const std::string& line);
 // "cistern: <message>" on standard error.
 void Complain(std::string_view message);
 // Complains about a failed status and gives its exit code.
@@ -52,6 +55,12 @@ enum class Access { kRead, kWrite, kCreate };
                                                            const std::vector<std::string>& texts);
 [[nodiscard]] Result<EntityKey> ParseEntity(const TableSchema& schema,
                                             const std::vector<std::string>& texts);
+
+// Checks of an option's text for CLI11: empty, or what is wrong with it. CLI11 itself takes -1
+// for the largest number there is, and an empty text for no option at all.
+using TextCheck = std::function<std::string(const std::string&)>;
+[[nodiscard]] TextCheck WholeNumber(uint64_t min, uint64_t max);
+[[nodiscard]] TextCheck NotEmpty();
 
 // "synced", "log", "memory".
 [[nodiscard]] Result<Durability> ParseDurability(std::string_view text);

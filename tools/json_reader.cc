@@ -61,8 +61,13 @@ class ObjectCollector : public nlohmann::json_sax<Json> {
   }
   bool parse_error(size_t position, const std::string&, const Json::exception& e) override {
     std::string_view what = e.what();
-    // "[json.exception.parse_error.101] parse error at line 1, column 5: what is wrong"
-    if (const size_t at = what.find(": "); at != std::string_view::npos) what.remove_prefix(at + 2);
+    // "[json.exception.parse_error.101] parse error at line 1, column 5: what is wrong", or
+    // "[json.exception.out_of_range.406] what is wrong"
+    if (const size_t at = what.find("] "); at != std::string_view::npos) what.remove_prefix(at + 2);
+    if (const size_t at = what.find(": "); what.starts_with("parse error at ") &&
+                                           at != std::string_view::npos) {
+      what.remove_prefix(at + 2);
+    }
     return Fail(fmt::format("not JSON at byte {}: {}", position, what));
   }
 
@@ -133,7 +138,7 @@ class ObjectCollector : public nlohmann::json_sax<Json> {
     first_in_nest_ = false;
     if (depth_ == 1) {
       members.push_back({name_begin_, name_size_, text_begin_, heap.size() - text_begin_,
-                         CellForm::kBare});
+                         CellForm::kNested});
     }
     return true;
   }

@@ -4,6 +4,7 @@
 
 #include <csignal>
 #include <exception>
+#include <string_view>
 
 #include "tools/command.h"
 
@@ -42,6 +43,12 @@ int Run(int argc, char** argv) {
   AddBuckets(&app, &action);
   AddStats(&app, &action);
   AddVerify(&app, &action);
+  const std::string_view first = argc > 1 ? argv[1] : "-";
+  const auto named = [first](const CLI::App* command) { return command->get_name() == first; };
+  if (!first.starts_with('-') && app.get_subcommands(named).empty()) {
+    Complain(fmt::format("'{}' is no subcommand; see cistern --help", first));
+    return kExitUsage;
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

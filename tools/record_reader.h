@@ -25,6 +25,7 @@ enum class CellForm : uint8_t {
   kQuoted,  // CSV or line protocol text in quotes: always text, never a null token
   kString,  // a JSON string: JSON cannot write a bare word, so tokens are looked for here too
   kNull,    // JSON null
+  kNested,  // a JSON array or object, as a CQL literal: for collections alone
 };
 
 struct Cell {

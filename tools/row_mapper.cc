@@ -27,6 +27,10 @@ std::string Join(const Names& names) {
   return joined;
 }
 
+bool HoldsNested(CqlType kind) {
+  return kind == CqlType::kList || kind == CqlType::kSet || kind == CqlType::kMap;
+}
+
 bool IsDerived(const ColumnSpec& column) {
   return column.role == ColumnRole::kBucket || column.role == ColumnRole::kSplit;
 }
@@ -274,6 +278,11 @@ bool RowMapper::IsMissing(const Cell& cell) const {
 }
 
 Status RowMapper::SetCell(size_t column, const Cell& cell, RowBatch* batch) const {
+  if (cell.form == CellForm::kNested && !HoldsNested(schema_->columns[column].type.kind)) {
+    return Status::InvalidArgument(
+        fmt::format("column '{}': an array or object does not go into {}",
+                    schema_->columns[column].name, schema_->columns[column].type.ToCql()));
+  }
   if (!IsMissing(cell)) return SetCellFromText(column, cell.text, options_.time, batch);
   if (!options_.null_deletes || schema_->columns[column].role != ColumnRole::kRegular) {
     return Status::Ok();
@@ -289,6 +298,10 @@ Status RowMapper::SetTemplate(const Template& t, RowBatch* batch) {
     const Cell* cell = cells_[*piece.source];
     if (cell == nullptr) return Status::Ok();
     if (IsMissing(*cell)) return SetCell(t.column, *cell, batch);
+    if (cell->form == CellForm::kNested) {
+      return Status::InvalidArgument(fmt::format("'{}': an array or object cannot be joined",
+                                                 sources_[*piece.source].name));
+    }
     joined_ += cell->text;
   }
   return SetCellFromText(t.column, joined_, options_.time, batch);

@@ -23,7 +23,10 @@ Result<ScanToken> ParseScanToken(std::string_view text) {
   }
   ScanToken token;
   const auto count = std::from_chars(text.data(), text.data() + dot, token.rows_before);
-  if (count.ec != std::errc() || count.ptr != text.data() + dot) return refused;
+  if (count.ec != std::errc() || count.ptr != text.data() + dot ||
+      token.rows_before > static_cast<uint64_t>(INT64_MAX)) {  // a limit must fit beside it
+    return refused;
+  }
   const std::string_view hex = text.substr(dot + 1);
   if (hex.empty() || hex.size() % 2 != 0) return refused;
   for (size_t i = 0; i < hex.size(); i += 2) {

@@ -22,6 +22,11 @@ Result<Instant> ParseTimeByPattern(std::string_view text, const std::string& pat
     return Status::InvalidArgument(
         fmt::format("'{}' does not match the time format '{}'", text.substr(0, 80), pattern));
   }
+  // The library takes 1:2:60 for 01:03:00. No cluster keeps leap seconds.
+  if (fields.tod.hours().count() > 23 || fields.tod.minutes().count() > 59 ||
+      fields.tod.seconds().count() > 59) {
+    return Status::OutOfRange(fmt::format("'{}' is not a time of day", text.substr(0, 80)));
+  }
   if (in.peek() != std::istringstream::traits_type::eof()) {
     return Status::InvalidArgument(fmt::format("'{}' goes on after the time format '{}' ends",
                                                text.substr(0, 80), pattern));

@@ -269,13 +269,13 @@ Result<Instant> ParseTime(std::string_view text, const TimeFormat& format, TimeU
   return CheckRange(t, text);
 }
 
-Result<int64_t> ToTicks(const Instant& instant, TimeUnit unit) {
+Result<int64_t> ToTicks(const Instant& instant, TimeUnit unit, std::string_view text) {
   const int64_t per_second = PerSecond(unit);
   const int64_t nanos_per_tick = kNanosPerSecond / per_second;
   if (instant.nanos % nanos_per_tick != 0) {
     return Status::OutOfRange(fmt::format(
-        "a time with the decimals .{:09} is finer than {}, the unit of its column; nothing is "
-        "rounded", instant.nanos, UnitName(unit)));
+        "time {} is finer than {}, the unit of its column; nothing is rounded", Quoted(text),
+        UnitName(unit)));
   }
   int64_t ticks = 0;
   const int64_t part = instant.nanos / nanos_per_tick;
@@ -285,8 +285,8 @@ Result<int64_t> ToTicks(const Instant& instant, TimeUnit unit) {
   if (__builtin_mul_overflow(whole, per_second, &ticks) ||
       __builtin_add_overflow(ticks, shift ? part - per_second : part, &ticks)) {
     return Status::OutOfRange(
-        fmt::format("a time in the second {} does not fit in a 64-bit count of {}s",
-                    instant.seconds, UnitName(unit).substr(UnitName(unit).find(' ') + 1)));
+        fmt::format("time {} does not fit in a 64-bit count of {}s", Quoted(text),
+                    UnitName(unit).substr(UnitName(unit).find(' ') + 1)));
   }
   return ticks;
 }
@@ -304,7 +304,7 @@ Result<int64_t> ParseTicks(std::string_view text, TimeUnit unit) {
     return sign ? -static_cast<int64_t>(value) : static_cast<int64_t>(value);
   }
   CISTERN_ASSIGN_OR_RETURN(const Instant t, ParseIsoTime(text, 0));
-  return ToTicks(t, unit);
+  return ToTicks(t, unit, text);
 }
 
 std::string FormatTicks(int64_t ticks, TimeUnit unit) {

@@ -42,8 +42,10 @@ struct TimeFormat {
 [[nodiscard]] Result<Instant> ParseTime(std::string_view text, const TimeFormat& format,
                                         TimeUnit column_unit);
 
-// Ticks of `unit`. kOutOfRange when the instant is finer than the unit or does not fit.
-[[nodiscard]] Result<int64_t> ToTicks(const Instant& instant, TimeUnit unit);
+// Ticks of `unit`. kOutOfRange when the instant is finer than the unit or does not fit; the
+// message shows `text`, as which it was written.
+[[nodiscard]] Result<int64_t> ToTicks(const Instant& instant, TimeUnit unit,
+                                      std::string_view text);
 
 // For bounds on the command line: an integer is ticks of `unit`, all else is ISO 8601 in UTC.
 [[nodiscard]] Result<int64_t> ParseTicks(std::string_view text, TimeUnit unit);

@@ -90,13 +90,43 @@ class CliTest(unittest.TestCase):
     def test_usage_errors(self):
         self.assertIn("see cistern --help", self.run_tool(expect=2).err)
         self.assertIn("see cistern scan --help", self.run_tool("scan", expect=2).err)
-        self.assertIn("see cistern", self.run_tool("scna", "--store", "x", expect=2).err)
+        self.assertIn("'scna'", self.run_tool("scna", "--store", "x", expect=2).err)
         self.create()
         self.assertIn("csv, jsonl, line", self.ingest("", "--format", "xml", expect=2).err)
         self.assertIn("one character", self.ingest("", "--delimiter", "ab", expect=2).err)
         self.assertIn("time unit", self.ingest("", "--time-unit", "d", expect=2).err)
         self.assertIn("synced, log, memory", self.ingest("", "--durability", "no", expect=2).err)
         self.assertIn("offset from UTC", self.ingest("", "--utc-offset", "CET", expect=2).err)
+
+    def test_numbers_never_wrap(self):
+        self.create()
+        scan = ("scan", "--store", self.store, "--table", "air", "--entity", "a")
+        for option, value in (("--limit", "-1"), ("--limit", "0"), ("--limit", "1e3"),
+                              ("--limit", "18446744073709551616"), ("--limit", " 5"),
+                              ("--limit", "")):
+            done = self.run_tool(*scan, option, value, expect=2)
+            self.assertIn(option, done.err)
+            self.assertIn(f"'{value}' is not a whole number from 1 to ", done.err)
+        for option in ("--ttl", "--batch-rows", "--reasons", "--reject-max", "--memory-budget"):
+            for value in ("-1", "-2", "99999999999999999999", "x"):
+                done = self.ingest("", option, value, expect=2)
+                self.assertIn(option, done.err)
+                self.assertIn(f"'{value}' is not a whole number", done.err)
+        self.assertIn("8 MiB", self.ingest("", "--memory-budget", "1MiB", expect=2).err)
+        self.ingest("station,ts\na,1\n", "--memory-budget", "8MiB", "--ttl", "60")
+
+    def test_an_empty_option_is_not_an_absent_one(self):
+        self.create()
+        for option in ("--columns", "--from", "--to", "--token"):
+            self.assertIn(option, self.scan_text_error(option))
+        for option in ("--at", "--from", "--to", "--bucket", "--bucket-of"):
+            done = self.run_tool("delete", "--store", self.store, "--table", "air", "--entity", "a",
+                                 option, "", expect=2)
+            self.assertIn(f"{option}: is empty", done.err)
+
+    def scan_text_error(self, option):
+        return self.run_tool("scan", "--store", self.store, "--table", "air", "--entity", "a",
+                             option, "", expect=2).err
 
     # --- schema and store
 
@@ -243,12 +273,23 @@ class CliTest(unittest.TestCase):
         self.assertEqual((self.directory / "bad.csv").read_text(), "station,ts\nx\ny\n")
         done = self.ingest("station,ts\nx\n", "--reject", "no/such/place", expect=4)
         self.assertIn("cannot write rejected lines to no/such/place", done.err)
+        self.assertIn("1 lines rejected and kept nowhere", done.err)
+
+    def test_reasons_show_what_was_typed(self):
+        self.create()
+        done = self.ingest("station,ts\na,2024-01-01T00:00:00.1234\n", expect=1)
+        self.assertIn("'2024-01-01T00:00:00.1234' is finer than a millisecond", done.err)
+        done = self.ingest('{"station":"a","ts":1,"wd":["N"]}\n{"station":"a","ts":1e999}\n',
+                           "--format", "jsonl", expect=1)
+        self.assertIn("column 'wd': an array or object does not go into text", done.err)
+        self.assertNotIn("exception", done.err)
+        done = self.ingest("station,ts\na,1:2:60\n", "--time-format", "%H:%M:%S", expect=1)
 
     def test_memory_budget(self):
         self.create()
         self.ingest("station,ts\na,1\n", "--memory-budget", "8MiB")
         self.assertIn("memory", self.ingest("station,ts\n", "--memory-budget", "1MiB",
-                                            expect=3).err)
+                                            expect=2).err)
         self.ingest("station,ts\n", "--memory-budget", "much", expect=2)
 
     def test_missing_file(self):
@@ -557,6 +598,83 @@ class CliTest(unittest.TestCase):
         for i in range(len(data) // 4, len(data) // 2, 512):
             data[i] ^= 0x55
         file.write_bytes(data)
+
+    def files(self):
+        return {f.name: f.read_bytes() for f in self.store.iterdir() if f.is_file()}
+
+    def test_readers_of_a_damaged_store_are_told_what_to_do(self):
+        self.create()
+        self.ingest("station,ts,n\na,1,1\n")
+        whole = self.files()
+        manifest = next(self.store.glob("MANIFEST-*"))
+        sst = next(self.store.glob("*.sst"), None)
+
+        def flip(path):
+            data = bytearray(path.read_bytes())
+            data[len(data) // 2] ^= 0x55
+            path.write_bytes(data)
+
+        damages = {
+            manifest.name: manifest.unlink,
+            "CURRENT": lambda: (self.store / "CURRENT").write_text("MANIFEST-000099\n"),
+            "CURRENT ": lambda: (self.store / "CURRENT").write_text("hello"),
+            manifest.name + " ": lambda: flip(manifest),
+        }
+        if sst:
+            damages[sst.stem] = sst.unlink
+        for file, damage in damages.items():
+            damage()
+            for command in (("verify",), ("scan", "--table", "air", "--entity", "a")):
+                done = self.run_tool(command[0], "--store", self.store, *command[1:], expect=3)
+                self.assertIn("restore the directory from a backup", done.err, file)
+                if file != "CURRENT":  # RocksDB names the MANIFEST that it names
+                    self.assertIn(file.strip(), done.err)
+            for name, data in whole.items():
+                (self.store / name).write_bytes(data)
+        self.assertEqual(len(self.scan()), 1)
+
+    def test_a_log_that_cannot_be_read_in_part_names_the_repair(self):
+        self.create()
+        for first in range(0, 20000, 4000):
+            self.ingest("station,ts,temp\n" + "".join(
+                f"s{i % 50},{i * 1000},{i}.5\n" for i in range(first, first + 4000)))
+        whole = self.files()
+        logs = [log for log in self.store.glob("*.log") if log.stat().st_size > 0]
+        repairs = 0
+        for log in logs:
+            for part in range(1, 8):
+                data = bytearray(whole[log.name])
+                data[len(data) * part // 8] ^= 0x55
+                log.write_bytes(data)
+                done = subprocess.run([BIN, "verify", "--store", self.store], capture_output=True,
+                                      check=False, timeout=60)
+                self.assertIn(done.returncode, (1, 3), done)
+                self.assertIn(b"(*.log)", done.stderr)
+                repairs += b"pening the store for writing repairs it" in done.stderr
+                log.write_bytes(whole[log.name])
+        self.assertEqual(repairs, 7 * len(logs))
+
+    def test_verify_counts_damage_of_the_file_ACK(self):
+        self.create()
+        self.ingest("station,ts,n\na,1,1\n")
+        ack = self.store / "ACK"
+        whole = ack.read_bytes()
+        for damage in (ack.unlink, lambda: ack.write_bytes(bytes(len(whole)))):
+            damage()
+            done = self.run_tool("verify", "--store", self.store, expect=1)
+            self.assertIn("ACK", done.err)
+            self.assertIn(b" 1 problems", done.out)
+        ack.write_bytes(whole)
+        self.assertIn(b" 0 problems", self.run_tool("verify", "--store", self.store).out)
+
+    def test_an_answer_that_cannot_be_written_is_no_success(self):
+        self.create()
+        for command in ("verify", "tables", "stats", "buckets"):
+            with open("/dev/full", "wb") as full:
+                done = subprocess.run([BIN, command, "--store", self.store], stdout=full,
+                                      stderr=subprocess.PIPE, check=False, timeout=60)
+            self.assertEqual(done.returncode, 4, command)
+            self.assertIn(b"cannot write the output", done.stderr)
 
     def check_damage_is_reported(self):
         done = subprocess.run([BIN, "verify", "--store", self.store], capture_output=True,

@@ -33,6 +33,8 @@ TEST(JsonReader, NestedValuesBecomeCqlLiterals) {
   const auto records = ReadJson(R"({"l":[1,2,[3]],"m":{"it's":1,"b":["x"]},"e":[],"after":7})");
   ASSERT_EQ(records.size(), 1u);
   EXPECT_THAT(records[0].names, ElementsAre("l", "m", "e", "after"));
+  EXPECT_EQ(records[0].forms[0], CellForm::kNested);
+  EXPECT_EQ(records[0].forms[1], CellForm::kNested);
   EXPECT_THAT(records[0].texts,
               ElementsAre("[1, 2, [3]]", "{'it''s': 1, 'b': ['x']}", "[]", "7"));
 }
@@ -48,6 +50,17 @@ TEST(JsonReader, BadLinesSayWhyAndTheRestGoesOn) {
   EXPECT_FALSE(records[4].bad);
   EXPECT_EQ(records[4].line, 6u);
   EXPECT_THAT(records[5].reason, HasSubstr("NUL"));
+}
+
+TEST(JsonReader, ReasonsAreOurs) {
+  const auto records = ReadJson("{\"a\":1e999}\n{\"a\":tru}\n{\"a\"\n");
+  ASSERT_EQ(records.size(), 3u);
+  for (const ReadRecord& record : records) {
+    EXPECT_TRUE(record.bad);
+    EXPECT_THAT(record.reason, HasSubstr("not JSON at byte"));
+    EXPECT_THAT(record.reason, ::testing::Not(HasSubstr("exception")));
+    EXPECT_THAT(record.reason, ::testing::Not(HasSubstr("parse error at")));
+  }
 }
 
 TEST(JsonReader, DeepNestingIsHarmless) {

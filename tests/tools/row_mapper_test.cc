@@ -178,6 +178,21 @@ TEST_F(RowMapperTest, JsonArrayFillsASet) {
   EXPECT_EQ(std::bit_cast<float>(static_cast<uint32_t>(batch_.fixed(0, kF))), 0.1f);
 }
 
+TEST_F(RowMapperTest, NestedValuesGoIntoCollectionsAlone) {
+  RowMapper mapper = Make();
+  Record record;
+  record.cells = {Named("station", "a"), Named("ts", "5"),
+                  Named("wd", "['N']", CellForm::kNested)};
+  EXPECT_EQ(mapper.AddRow(record, &batch_).message(),
+            "column 'wd': an array or object does not go into text");
+  record.cells.back() = Named("tags", "['N']", CellForm::kNested);
+  const Status s = mapper.AddRow(record, &batch_);
+  EXPECT_TRUE(s.ok()) << s.ToString();
+  options_.maps = {"{station}-{ts}=wd"};
+  record.cells.front().form = CellForm::kNested;
+  EXPECT_THAT(Make().AddRow(record, &batch_).message(), HasSubstr("does not go into"));
+}
+
 TEST_F(RowMapperTest, HeaderErrors) {
   RowMapper mapper = Make();
   EXPECT_THAT(mapper.BindHeader({"station", "ts", "x"}).message(),

@@ -9,7 +9,7 @@ int64_t Ticks(std::string_view text, TimeUnit unit, const TimeFormat& format = {
   const Result<Instant> instant = ParseTime(text, format, unit);
   EXPECT_TRUE(instant.ok()) << text << ": " << instant.status().ToString();
   if (!instant.ok()) return INT64_MIN;
-  const Result<int64_t> ticks = ToTicks(*instant, unit);
+  const Result<int64_t> ticks = ToTicks(*instant, unit, text);
   EXPECT_TRUE(ticks.ok()) << text << ": " << ticks.status().ToString();
   return ticks.ok() ? *ticks : INT64_MIN;
 }
@@ -17,7 +17,7 @@ int64_t Ticks(std::string_view text, TimeUnit unit, const TimeFormat& format = {
 StatusCode Failure(std::string_view text, TimeUnit unit, const TimeFormat& format = {}) {
   const Result<Instant> instant = ParseTime(text, format, unit);
   if (!instant.ok()) return instant.status().code();
-  return ToTicks(*instant, unit).status().code();
+  return ToTicks(*instant, unit, text).status().code();
 }
 
 TEST(TimeText, Iso8601) {
@@ -70,9 +70,9 @@ TEST(TimeText, FinerThanTheColumnIsRefused) {
   EXPECT_EQ(Failure("2024-01-01T00:00:00.0005", TimeUnit::kMillis), StatusCode::kOutOfRange);
   EXPECT_EQ(Failure("1.5", TimeUnit::kMillis), StatusCode::kOutOfRange);
   EXPECT_EQ(Ticks("1.0", TimeUnit::kMillis), 1);
-  EXPECT_EQ(ToTicks({0, 500'000}, TimeUnit::kMillis).status().message(),
-            "a time with the decimals .000500000 is finer than a millisecond, the unit of its "
-            "column; nothing is rounded");
+  EXPECT_EQ(ToTicks({0, 500'000}, TimeUnit::kMillis, "0.0005").status().message(),
+            "time '0.0005' is finer than a millisecond, the unit of its column; nothing is "
+            "rounded");
 }
 
 TEST(TimeText, AbsurdTimes) {
@@ -107,6 +107,11 @@ TEST(TimeText, Pattern) {
             StatusCode::kInvalidArgument);
   EXPECT_EQ(Failure("24/05/2024 07:03:50 PM", TimeUnit::kSeconds, format),
             StatusCode::kInvalidArgument);
+  for (const char* text : {"24/05/2024 1:2:60", "31/12/2024 23:59:60", "24/05/2024 24:00:00",
+                           "24/05/2024 07:60:00", "24/05/2024 07:03:50 ", "24/05/2024 07:03:50\t",
+                           " 24/05/2024 07:03:50", "30/02/2024 07:03:50", "24/05/2024 07:03"}) {
+    EXPECT_NE(Failure(text, TimeUnit::kSeconds, format), StatusCode::kOk) << text;
+  }
   format.utc_offset_s = 3600;
   EXPECT_EQ(Ticks("24/05/2024 07:03:50", TimeUnit::kSeconds, format), 1716530630);
   format.pattern = "%Y%m%d %H%M%S %z";
