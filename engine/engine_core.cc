@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <mutex>
+#include <string>
+#include <string_view>
 
 namespace cistern {
 
@@ -23,6 +25,24 @@ SpillLimits SpillLimitsFor(size_t budget_bytes) {
   SpillLimits limits;
   limits.base_bytes = std::max<uint64_t>(1 << 20, budget_bytes / 8);
   return limits;
+}
+
+std::string_view TakeLine(std::string_view* text) {
+  const std::string_view line = text->substr(0, text->find('\n'));
+  text->remove_prefix(std::min(line.size() + 1, text->size()));
+  return line.substr(std::min(line.find_first_not_of(' '), line.size()));
+}
+
+// Where two declarations, which ToCql() writes alike, part.
+std::string FirstDifference(std::string_view there, std::string_view asked) {
+  std::string_view old_line;
+  std::string_view new_line;
+  do {
+    old_line = TakeLine(&there);
+    new_line = TakeLine(&asked);
+  } while (old_line == new_line && !(there.empty() && asked.empty()));
+  return "it says \"" + std::string(old_line) + "\" where this says \"" + std::string(new_line) +
+         "\"";
 }
 
 }  // namespace
@@ -111,8 +131,8 @@ Status EngineCore::CreateTable(std::string_view cql) {
   CISTERN_RETURN_IF_ERROR(committer_->failure());
   if (const TablePtr same = tables_.FindDeclared(*schema)) {
     if (same->schema->ToCql() == schema->ToCql()) return Status::Ok();
-    return Status::AlreadyExists("table " + schema->name + " exists with another declaration:\n" +
-                                 same->schema->ToCql());
+    return Status::AlreadyExists("table " + schema->name + " exists with another declaration: " +
+                                 FirstDifference(same->schema->ToCql(), schema->ToCql()));
   }
   const uint32_t id = tables_.next_id();
   if (id > limits::kTableCountMax) {

@@ -95,6 +95,17 @@ Status Delete(Engine* engine, const DeleteOptions& options, const WriteOptions& 
   return engine->DeleteRange(options.table, entity, {from, to}, write).status();
 }
 
+std::string Describe(const DeleteOptions& options) {
+  std::string entity;
+  for (const std::string& part : options.entity) entity += (entity.empty() ? "" : ",") + part;
+  std::string what = fmt::format("the rows from {} on and before {}", options.from, options.to);
+  if (!options.at.empty()) what = fmt::format("the row at {}", options.at);
+  for (const std::string& key : options.keys) what += ", " + key;
+  if (!options.bucket.empty()) what = fmt::format("the bucket {}", options.bucket);
+  if (!options.bucket_of.empty()) what = fmt::format("the bucket of {}", options.bucket_of);
+  return fmt::format("deleted in {}: {} of {}", options.table, what, entity);
+}
+
 int RunDelete(const DeleteOptions& options) {
   const bool range = !options.from.empty() || !options.to.empty();
   const int ways = !options.at.empty() + range + !options.bucket.empty() +
@@ -112,7 +123,7 @@ int RunDelete(const DeleteOptions& options) {
   const Status s = Delete(engine->get(), options, write);
   const Status closed = (*engine)->Close();
   if (!s.ok()) return s.code() == StatusCode::kNotFound ? FailUsage(s) : Fail(s);
-  return closed.ok() ? static_cast<int>(kExitOk) : Fail(closed);
+  return closed.ok() ? Say(Describe(options)) : Fail(closed);
 }
 
 }  // namespace

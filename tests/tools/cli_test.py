@@ -84,8 +84,11 @@ class CliTest(unittest.TestCase):
                      "Exit codes", "Examples"):
             self.assertIn(word, text)
         self.assertRegex(self.run_tool("--version").out.decode(), r"^cistern \d+\.\d+\.\d+\n$")
-        for command in ("create", "ingest", "scan", "delete", "buckets", "stats", "verify"):
-            self.assertIn("--store", self.run_tool(command, "--help").out.decode())
+        for command in ("create", "ingest", "scan", "delete", "tables", "buckets", "stats",
+                        "verify"):
+            text = self.run_tool(command, "--help").out.decode()
+            self.assertIn("--store", text)
+            self.assertRegex(text, f"(?s)Examples?:.*cistern {command} --store")
 
     def test_usage_errors(self):
         self.assertIn("see cistern --help", self.run_tool(expect=2).err)
@@ -140,7 +143,13 @@ class CliTest(unittest.TestCase):
     def test_create_again(self):
         self.create()
         self.create()
-        self.assertIn("air", self.create(AIR.replace("n int", "n bigint"), expect=2).err)
+        done = self.create(AIR.replace("n int", "n bigint"), expect=2)
+        self.assertIn('it says "n int," where this says "n bigint,"', done.err)
+        self.assertEqual(len(done.err.splitlines()), 1)
+        done = self.create(AIR.replace(", n int", ""), expect=2)
+        self.assertIn('it says "n int," where this says "PRIMARY KEY', done.err)
+        done = self.create(AIR.replace(");", ") WITH comment = 'x';"), expect=2)
+        self.assertIn('says "', done.err)
         self.assertEqual(self.run_tool("tables", "--store", self.store).out, b"air\n")
         cql = self.run_tool("tables", "--store", self.store, "--cql").out.decode()
         self.assertIn("CREATE TABLE air", cql)
@@ -451,10 +460,15 @@ class CliTest(unittest.TestCase):
             return self.run_tool("delete", "--store", self.store, "--table", "air", "--entity", "a",
                                  *options, **kwargs)
 
-        delete("--at", "1970-01-01T05:00:00Z")
-        delete("--from", 10 * hour, "--to", "1970-01-01T20:00:00Z")
-        delete("--bucket", "1970-01-02")
-        delete("--bucket-of", "1970-01-03T23:00:00Z")
+        self.assertEqual(delete("--at", "1970-01-01T05:00:00Z").out,
+                         b"deleted in air: the row at 1970-01-01T05:00:00Z of a\n")
+        self.assertEqual(delete("--from", 10 * hour, "--to", "1970-01-01T20:00:00Z").out,
+                         b"deleted in air: the rows from 36000000 on and before "
+                         b"1970-01-01T20:00:00Z of a\n")
+        self.assertEqual(delete("--bucket", "1970-01-02").out,
+                         b"deleted in air: the bucket 1970-01-02 of a\n")
+        self.assertEqual(delete("--bucket-of", "1970-01-03T23:00:00Z").out,
+                         b"deleted in air: the bucket of 1970-01-03T23:00:00Z of a\n")
         left = [i for i in range(24) if i != 5 and not 10 <= i < 20]
         self.assertEqual([int(r["n"]) for r in self.scan()], left)
         self.ingest(f"station,ts,n\na,{30 * hour},30\n")
