@@ -1,6 +1,11 @@
 #include "cistern/row_batch.h"
 
+#include <array>
 #include <bit>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+#include <string>
 #include <utility>
 
 #include "cistern/limits.h"
@@ -22,6 +27,13 @@ bool TakesIntegers(CqlType kind) {
 Status TooLarge(const char* what, size_t bytes, size_t limit) {
   return Status::TooLarge(std::string(what) + " has " + std::to_string(bytes) +
                           " bytes; the limit is " + std::to_string(limit));
+}
+
+Status OutOfFloat(double value) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%g", value);
+  return Status::OutOfRange(std::string(text.data()) +
+                            " does not fit float (-3.40282e+38 to 3.40282e+38)");
 }
 
 }  // namespace
@@ -104,6 +116,9 @@ Status RowBatch::SetRounded(size_t column, double value) {
   if (Status s = CheckTarget(column); !s.ok()) return Fail(std::move(s));
   const ColumnSpec& spec = schema_->columns[column];
   if (spec.type.kind == CqlType::kFloat) {
+    if (std::isfinite(value) && std::abs(value) > double{std::numeric_limits<float>::max()}) {
+      return Fail(InColumn(spec, OutOfFloat(value)));
+    }
     Place(column, std::bit_cast<uint32_t>(static_cast<float>(value)), CellState::kValue);
     return Status::Ok();
   }

@@ -48,7 +48,8 @@ class CISTERN_EXPORT RowBatch {
     Place(column, value, CellState::kValue);
     return Status::Ok();
   }
-  // double columns as they are, bit for bit; float columns rounded to nearest.
+  // double columns as they are, bit for bit; float columns rounded to nearest, kOutOfRange
+  // for finite values beyond the range of float.
   [[nodiscard]] Status SetDouble(size_t column, double value) {
     if (!Takes(column) || !rules_[column].is_double) return SetRounded(column, value);
     Place(column, std::bit_cast<int64_t>(value), CellState::kValue);

@@ -4,6 +4,8 @@
 
 #include <bit>
 #include <cmath>
+#include <limits>
+#include <string>
 
 #include "cistern/limits.h"
 #include "lib/row/row_batch_filler.h"
@@ -71,6 +73,26 @@ TEST_F(RowBatchTest, IntegersBeyondTheirTypeAreOutOfRange) {
       EXPECT_EQ(s.code(), StatusCode::kOutOfRange);
       EXPECT_NE(s.message().find(std::string("'") + name + "'"), std::string::npos) << s.message();
     }
+  }
+}
+
+TEST_F(RowBatchTest, DoublesBeyondFloatAreRefused) {
+  const double most = std::numeric_limits<float>::max();
+  const double infinity = std::numeric_limits<double>::infinity();
+  for (const double value : {most, -most, 1e-300, infinity, -infinity, std::nan("")}) {
+    batch_.BeginRow();
+    Key(&batch_);
+    EXPECT_TRUE(batch_.SetDouble(C("f"), value).ok()) << value;
+    ASSERT_TRUE(batch_.EndRow().ok());
+    const size_t row = batch_.row_count() - 1;
+    const auto bits = static_cast<uint32_t>(batch_.fixed(row, C("f")));
+    EXPECT_EQ(bits, std::bit_cast<uint32_t>(static_cast<float>(value))) << value;
+  }
+  for (const double value : {std::nextafter(most, infinity), 1e300, -1e300}) {
+    batch_.BeginRow();
+    const Status s = batch_.SetDouble(C("f"), value);
+    EXPECT_EQ(s.code(), StatusCode::kOutOfRange) << value;
+    EXPECT_NE(s.message().find("'f'"), std::string::npos) << s.message();
   }
 }
 
