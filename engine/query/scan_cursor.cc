@@ -86,6 +86,12 @@ Status ScanCursor::Resume(const ScanToken& token) {
   }
   const int64_t time = EventTime(*shape_.table->schema, position.after, 0);
   if (!bucketer_.InRange(time)) return Status::InvalidArgument("the scan token names no row");
+  if (limit_ != 0 && token.rows_returned >= limit_) {
+    return Status::InvalidArgument(
+        "the scan token stands behind " + std::to_string(token.rows_returned) +
+        " rows and the limit is " + std::to_string(limit_) +
+        ", which counts all rows of the scan: raise it by the rows of the next page");
+  }
   token_ = token;
   has_position_ = true;
   rows_returned_ = token.rows_returned;
@@ -97,7 +103,8 @@ Status ScanCursor::Resume(const ScanToken& token) {
 
 bool ScanCursor::Next(ResultBatch* batch) {
   batch->row_count = 0;
-  if (ended_ || !status_.ok()) return false;
+  // At the limit the scan stops and does not end: its token leads on.
+  if (ended_ || !status_.ok() || AtLimit()) return false;
   GroupRows rows;
   int64_t start_s = 0;
   const Result<bool> more = NextRows(&rows, &start_s);
@@ -116,10 +123,7 @@ bool ScanCursor::Next(ResultBatch* batch) {
 
 Result<bool> ScanCursor::NextRows(GroupRows* rows, int64_t* start_s) {
   uint64_t wanted = batch_rows_max_;
-  if (limit_ != 0) {
-    if (rows_returned_ >= limit_) return false;
-    wanted = std::min<uint64_t>(wanted, limit_ - rows_returned_);
-  }
+  if (limit_ != 0) wanted = std::min<uint64_t>(wanted, limit_ - rows_returned_);
   while (true) {
     CISTERN_RETURN_IF_ERROR(TopUp());
     if (groups_.empty()) return false;

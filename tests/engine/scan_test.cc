@@ -34,6 +34,7 @@ class ScanTest : public EngineFixture {
         return out;
       }
       AddRows(batch, &out);
+      if (out.size() == request.limit) return out;
       request.token = (*cursor)->Token();
       cursor->reset();
       between(page);
@@ -101,6 +102,50 @@ TEST_F(ScanTest, TheLimitCountsOverTokens) {
   request.batch_rows_max = 7;
   request.limit = 30;
   EXPECT_EQ(ScanByTokens(request, [](int) {}), Rows(rows.begin(), rows.begin() + 30));
+}
+
+// Pages by the limit, as Cursor::Token says: every row comes once, and the last page ends
+// the scan though the page before it was full.
+TEST_F(ScanTest, PagesByTheLimitGoOnBehindTheLastRow) {
+  const Rows rows = WriteHours();  // 96 of them
+  for (const size_t page_rows : {1u, 7u, 32u, 95u, 96u, 97u}) {
+    for (const bool down : {false, true}) {
+      ScanRequest request = Request("a", kStartMs, kStartMs + 30 * kDayMs);
+      if (down) std::swap(request.from, request.to);
+      request.batch_rows_max = 5;
+      Rows out;
+      for (size_t page = 0;; ++page) {
+        ASSERT_LE(page, rows.size()) << "the pages do not end";
+        request.limit += page_rows;
+        auto cursor = engine_->Scan(request);
+        ASSERT_TRUE(cursor.ok()) << cursor.status().ToString();
+        Drain(cursor->get(), &out);
+        ASSERT_TRUE((*cursor)->status().ok());
+        EXPECT_EQ(out.size(), std::min<size_t>(rows.size(), request.limit));
+        request.token = (*cursor)->Token();
+        if (request.token.empty()) break;
+      }
+      if (down) std::reverse(out.begin(), out.end());
+      EXPECT_EQ(out, rows) << page_rows;
+    }
+  }
+}
+
+// Nobody pages for ever on one spot.
+TEST_F(ScanTest, ATokenAtTheLimitIsRefused) {
+  (void)WriteHours();
+  ScanRequest request = Request("a", kStartMs, kStartMs + 30 * kDayMs);
+  request.limit = 10;
+  auto cursor = engine_->Scan(request);
+  ASSERT_TRUE(cursor.ok());
+  Rows out;
+  Drain(cursor->get(), &out);
+  EXPECT_EQ(out.size(), 10u);
+  request.token = (*cursor)->Token();
+  ASSERT_NE(request.token, "");
+  const Status refused = engine_->Scan(request).status();
+  EXPECT_EQ(refused.code(), StatusCode::kInvalidArgument);
+  EXPECT_NE(refused.message().find("limit is 10"), std::string::npos) << refused.message();
 }
 
 TEST_F(ScanTest, TokensOfOtherScansAndDamagedOnesAreRefused) {

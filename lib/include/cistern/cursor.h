@@ -37,7 +37,17 @@ class CISTERN_EXPORT Cursor {
 
   // Where the scan stands, to continue later with ScanRequest::token, also after
   // a restart, after rotations and after new buckets. Opaque, checked when used.
-  // Covers every row handed out so far; empty once the range is exhausted.
+  // Covers every row handed out so far: behind the last of them when the limit ended
+  // the scan; empty once the range is exhausted (and before the first row).
+  //
+  // Pages of 100 rows; the limit counts those of the pages before too:
+  //   while (true) {
+  //     request.limit += 100;
+  //     auto cursor = engine->Scan(request);
+  //     ...                                    // show what Next() gives until it is false
+  //     request.token = (*cursor)->Token();
+  //     if (request.token.empty()) break;      // exhausted
+  //   }
   [[nodiscard]] virtual std::string Token() const = 0;
 };
 

@@ -82,7 +82,10 @@ struct ScanRequest {
   EntityKey entity{};
   int64_t from = INT64_MIN;
   int64_t to = INT64_MAX;
-  uint64_t limit = 0;                   // rows over the whole scan, tokens included; 0: none
+  // Rows over the whole scan, those before the token included; 0: none. To page by it,
+  // raise it by a page for each token: see Cursor::Token. A token that stands at the
+  // limit already is kInvalidArgument.
+  uint64_t limit = 0;
   std::vector<std::string> columns{};   // projection; empty: all, in declared order
   std::string token{};                  // continue where an earlier cursor's Token() stood
   size_t batch_rows_max = limits::kScanBatchRowsDefault;
