@@ -177,11 +177,11 @@ Metrics EngineCore::GetMetrics() const {
     m.versions_superseded = view->versions_superseded;
     m.versions_quarantined = store_->versions_quarantined();
   }
-  m.memory_bytes_charged = config_.budget->used_bytes() + store_->MemtableBytes();
+  m.memory_bytes_charged = config_.budget->used_bytes();
   m.memory_bytes_peak = config_.budget->peak_bytes();
   m.memory_budget_bytes = config_.budget->limit_bytes();
   m.disk_budget_bytes = config_.options.disk_budget_bytes;
-  m.rows_replayed_at_open = recovery_.records_replayed;
+  m.records_replayed_at_open = recovery_.records_replayed;
   m.open_micros = static_cast<uint64_t>(std::max<int64_t>(open_us_, 0));
   m.clock_trusted = clock_->trusted();
   m.recovered_with_loss = recovery_.recovered_with_loss;

@@ -180,8 +180,4 @@ void Store::AddMetrics(Metrics* metrics) const {
   metrics->journal_families = journal_->family_count();
 }
 
-size_t Store::MemtableBytes() const {
-  return db_->opened().write_buffers->memory_usage();
-}
-
 }  // namespace cistern

@@ -99,8 +99,6 @@ class Store {
   // Fills the fields of `metrics` that the store knows.
   void AddMetrics(Metrics* metrics) const;
   [[nodiscard]] const StoreDb& db() const { return *db_; }
-  // RocksDB's own memory: memtables and pinned cache, for the budget.
-  [[nodiscard]] size_t MemtableBytes() const;
 
  private:
   explicit Store(std::shared_ptr<StoreDb> db) : db_(std::move(db)) {}

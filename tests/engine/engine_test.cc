@@ -105,6 +105,8 @@ TEST_F(EngineTest, RowsComeBackInOrderFromHeadSegmentsAndJournal) {
   const Metrics m = engine_->GetMetrics();
   EXPECT_EQ(m.versions_written, 3000u);
   EXPECT_EQ(m.versions_open + m.versions_superseded, 3000u);
+  EXPECT_GT(m.memory_bytes_charged, 0u);
+  EXPECT_LE(m.memory_bytes_charged, m.memory_bytes_peak);
 }
 
 TEST_F(EngineTest, NewestWriteWinsAcrossRotationsAndDeletes) {

@@ -33,15 +33,15 @@ struct Metrics {
   uint64_t other_bytes_written = 0;
 
   // --- state
-  uint64_t memory_bytes_charged = 0;
-  uint64_t memory_bytes_peak = 0;
+  uint64_t memory_bytes_charged = 0;  // to the budget; RocksDB's own memory as a fixed share
+  uint64_t memory_bytes_peak = 0;     // the most that was charged at once
   uint64_t memory_budget_bytes = 0;
   uint64_t disk_bytes_used = 0;
   uint64_t disk_budget_bytes = 0;
   uint64_t wal_bytes_on_disk = 0;
   uint64_t spill_families = 0;
   uint64_t journal_families = 0;
-  uint64_t rows_replayed_at_open = 0;
+  uint64_t records_replayed_at_open = 0;
   uint64_t open_micros = 0;
   bool clock_trusted = false;
   bool recovered_with_loss = false;  // acknowledged rows are missing: see Engine::Recovery()
