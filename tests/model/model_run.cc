@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <utility>
 
+#include "engine/engine_impl.h"
+
 namespace cistern::testing {
 
 namespace {
@@ -132,9 +134,10 @@ std::string ModelRun::Run(size_t count, const std::vector<bool>& skip, size_t* f
 
 std::string ModelRun::Step(Rng* rng) {
   const uint64_t dice = rng->Below(1000);
-  if (dice < 740) return Write(rng);
-  if (dice < 750) return config_.range_deletes ? DeleteRange(rng) : "";
-  if (dice < 756) return config_.bucket_deletes ? DeleteBucket(rng) : "";
+  if (dice < 720) return Write(rng);
+  if (dice < 735) return config_.range_deletes ? DeleteRange(rng) : "";
+  if (dice < 743) return config_.bucket_deletes ? DeleteBucket(rng) : "";
+  if (dice < 756) return config_.rotations ? RotatePartly(rng) : "";
   if (dice < 800) {
     const int64_t seconds = rng->Between(1, rng->OneIn(5) ? 400 : 8);
     if (config_.clock_steps) clock_->AdvanceSeconds(seconds);
@@ -256,7 +259,11 @@ std::string ModelRun::WriteColumns(Table* table, Rng* rng) {
 std::string ModelRun::DeleteRange(Rng* rng) {
   Table& table = PickTable(rng);
   const TableSchema& schema = table.random->schema();
-  const std::string entity = EntityBytes(schema, table.random->RandomEntity(rng));
+  return DeleteRangeOf(&table, EntityBytes(schema, table.random->RandomEntity(rng)), rng);
+}
+
+std::string ModelRun::DeleteRangeOf(Table* of, const std::string& entity, Rng* rng) {
+  Table& table = *of;
   int64_t from = table.random->RandomTime(NowSeconds(), rng);
   int64_t to = table.random->RandomTime(NowSeconds(), rng);
   if (from == to) ++to;
@@ -274,6 +281,28 @@ std::string ModelRun::DeleteRange(Rng* rng) {
   if (counted <= versions_written_) return "DeleteRange counted no row version";
   versions_written_ = counted;
   return "";
+}
+
+// Leaves a rotation, or the gathering of many, between two of its steps, mostly behind a
+// delete, and looks at what the delete covers there.
+std::string ModelRun::RotatePartly(Rng* rng) {
+  Table& table = PickTable(rng);
+  const std::string entity =
+      EntityBytes(table.random->schema(), table.random->RandomEntity(rng));
+  std::string problem;
+  if (config_.range_deletes && !rng->OneIn(3)) problem = DeleteRangeOf(&table, entity, rng);
+  for (uint64_t left = rng->OneIn(4) ? rng->Below(16) : 0; left > 0 && problem.empty(); --left) {
+    const Status s = engine_->Rotate();
+    problem = s.ok() ? Write(rng) : "Rotate: " + s.ToString();
+  }
+  if (!problem.empty()) return problem;
+  (void)(*static_cast<EngineImpl&>(*engine_).core())->committer().Freeze();
+  for (uint64_t left = rng->Below(4); left > 0; --left) {
+    if (problem = ScanWhole(table, entity); !problem.empty()) return problem;
+    const auto report = engine_->Tick({1});
+    if (!report.ok()) return "Tick: " + report.status().ToString();
+  }
+  return ScanWhole(table, entity);
 }
 
 std::string ModelRun::DeleteBucket(Rng* rng) {

@@ -58,8 +58,11 @@ class ModelRun {
   std::string WriteColumns(Table* table, Rng* rng);
   std::string Submit(const RowBatch& batch, Rng* rng);
   std::string DeleteRange(Rng* rng);
+  std::string DeleteRangeOf(Table* of, const std::string& entity, Rng* rng);
   std::string DeleteBucket(Rng* rng);
+  std::string RotatePartly(Rng* rng);
   std::string Scan(Rng* rng);
+  std::string ScanWhole(const Table& table, const std::string& entity);
   // One cursor of a scan in legs. Sets *done when the range or the limit is exhausted.
   std::string ScanLeg(const Table& table, ScanRequest* request, ClusteringKey* after,
                       uint64_t* returned, Rng* rng, bool* done);

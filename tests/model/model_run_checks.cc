@@ -100,6 +100,19 @@ std::string ModelRun::Scan(Rng* rng) {
   return "";
 }
 
+// All rows of the entity, by one cursor.
+std::string ModelRun::ScanWhole(const Table& table, const std::string& entity) {
+  ScanRequest request;
+  request.table = table.name;
+  request.entity.bytes = entity;
+  request.limit = 1'000'000;
+  ClusteringKey after;
+  uint64_t returned = 0;
+  bool done = false;
+  const std::string problem = ScanLeg(table, &request, &after, &returned, nullptr, &done);
+  return problem.empty() ? "" : "scan of the whole entity: " + problem;
+}
+
 std::string ModelRun::ScanLeg(const Table& table, ScanRequest* request, ClusteringKey* after,
                               uint64_t* returned, Rng* rng, bool* done) {
   const TableSchema& schema = table.random->schema();
@@ -140,9 +153,13 @@ std::string ModelRun::ScanLeg(const Table& table, ScanRequest* request, Clusteri
   if (!diff.empty()) return diff;
   *returned += actual.size();
   const std::string token = (*cursor)->Token();
-  if (!more || (request->limit != 0 && *returned == request->limit)) {
+  if (request->limit != 0 && *returned == request->limit) {
     *done = true;
-    return "";
+    return token.empty() ? "the token is empty though the limit ended the scan" : "";
+  }
+  if (!more) {
+    *done = true;
+    return token.empty() ? "" : "the token is not empty though the range is exhausted";
   }
   if (actual.empty() && token != request->token) return "the token moved without rows";
   if (!actual.empty()) {
