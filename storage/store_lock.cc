@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include <array>
 #include <cinttypes>
@@ -48,9 +49,12 @@ Result<std::unique_ptr<StoreLock>> StoreLock::Take(std::shared_ptr<rocksdb::File
   Status status = ToStatus(locked, "locking " + directory);
   if (status.code() != StatusCode::kLocked) return status;
   const int holder = HolderOf(path);
+  const bool here = holder == ::getpid();
   return Status::Locked("the store " + directory + " is open in " +
                         (holder > 0 ? "process " + std::to_string(holder) : "another place") +
-                        "; close it there, or open it read-only");
+                        (here ? ", this one: close the engine and destroy its cursors"
+                              : "; close it there") +
+                        ", or open it read-only");
 }
 
 StoreLock::~StoreLock() {

@@ -146,6 +146,8 @@ TEST(StoreOpener, ASecondOpenIsLockedAndTheFirstKeepsItsLock) {
   for (int i = 0; i < 2; ++i) {
     const auto second = temp.Open();
     EXPECT_EQ(second.status().code(), StatusCode::kLocked) << second.status().ToString();
+    EXPECT_NE(second.status().message().find("this one: close the engine and destroy its cursors"),
+              std::string::npos) << second.status().ToString();
   }
   ASSERT_TRUE(first->Close().ok());
   EXPECT_TRUE(temp.Open().ok());
@@ -171,6 +173,7 @@ TEST(StoreOpener, ALockedStoreNamesItsHolder) {
   EXPECT_EQ(store.status().code(), StatusCode::kLocked);
   const std::string holder = std::string("process ").append(std::to_string(child));
   EXPECT_NE(store.status().message().find(holder), std::string::npos) << store.status().ToString();
+  EXPECT_EQ(store.status().message().find("this one"), std::string::npos);
   temp.config.read_only = true;
   EXPECT_TRUE(temp.Open().ok());
   temp.config.read_only = false;

@@ -21,6 +21,9 @@ struct ResultBatch {
 
 // Not a snapshot: every row that was answered before the scan began is there; of rows
 // written while it runs, each bucket shows those of about the time it is read.
+//
+// Holds the store open: an engine that is closed, or that failed and wants to open its
+// store anew, waits for its cursors. Destroy what is read. May outlive its engine.
 class CISTERN_EXPORT Cursor {
  public:
   virtual ~Cursor() = default;

@@ -84,10 +84,10 @@ struct BucketInfo {
 };
 
 struct VerifyReport {
-  uint64_t buckets = 0;
+  uint64_t buckets = 0;   // with segments; others are in the journal alone
   uint64_t segments = 0;
   uint64_t pages = 0;
-  uint64_t versions = 0;
+  uint64_t versions = 0;  // row versions, those in the journal too
   std::vector<std::string> problems;  // each says what, where; at most 1000
 };
 
@@ -112,25 +112,43 @@ struct TimeRange {
 
 // An open store. Thread-safe except where said. Closed by the destructor; Close()
 // tells how that went.
+//
+// Beside the errors that are named, every call may give
+//   kClosed      after Close()
+//   kIoError, kNoSpace, kCorruption
+//                of the device; and, until the store could be opened anew after a failed
+//                write, the reason of that failure
+// and calls that write or change something give kReadOnly where the engine was opened so.
 class CISTERN_EXPORT Engine {
  public:
   // Opens the store in `directory`, creating it if allowed.
-  //   kNotFound   no store there and create_if_missing is false
-  //   kLocked     another process has it open
-  //   kTooNew     written by a newer version; nothing was touched
-  //   kReadOnly   the directory cannot be written
-  //   kCorruption not openable; the message says what to do
+  //   kInvalidArgument  a budget below its minimum; a file, or a directory of other things
+  //   kNotFound         no store there and create_if_missing is false
+  //   kLocked           another process has it open, or this one: a closed engine whose
+  //                     cursors live keeps it (Close)
+  //   kTooNew           written by a newer version; nothing was touched
+  //   kReadOnly         the directory cannot be written
+  //   kCorruption       not openable; the message says what to do
+  //   kOutOfMemory      read_only, and the journal that a crash left needs a larger budget
+  //   kNoSpace          not even with the reserve file given back
+  //   kNotSupported     the RocksDB that is linked was not tested with Cistern
   [[nodiscard]] static Result<std::unique_ptr<Engine>> Open(const std::string& directory,
                                                             const EngineOptions& options = {});
   virtual ~Engine() = default;
 
-  // Declares a table by CQL text. OK if an equal one exists; kAlreadyExists otherwise.
+  // Declares a table by CQL text, durably. OK if an equal one exists.
+  //   kInvalidArgument  no such CQL; the message has line and column
+  //   kNotSupported     CQL that Cistern does not have, named
+  //   kTooLarge         a limit of limits.h
+  //   kAlreadyExists    one of that name differs; the message has the first difference
+  //   kNoSpace          the disk budget or the disk is full
   [[nodiscard]] virtual Status CreateTable(std::string_view cql) = 0;
   // By name, or keyspace.name. kNotFound lists the tables there are.
   [[nodiscard]] virtual Result<std::shared_ptr<const TableSchema>> FindTable(
       std::string_view name) const = 0;
   [[nodiscard]] virtual std::vector<std::shared_ptr<const TableSchema>> ListTables() const = 0;
 
+  // kTooLarge: limits::kProducerCountMax producers exist.
   [[nodiscard]] virtual Result<std::unique_ptr<Producer>> NewProducer() = 0;
   // As Producer::Append, over a producer that all callers share under a lock.
   [[nodiscard]] virtual Result<WriteResult> Append(const RowBatch& batch,
@@ -139,34 +157,49 @@ class CISTERN_EXPORT Engine {
   // Deletes every row of the entity in the range, now and in older data upstream:
   // one range tombstone for each bucket that the range touches, at most
   // limits::kDeleteBucketsMax. Rows written later are not affected.
+  //   kNotFound         no such table
+  //   kInvalidArgument  an empty range, or an entity key that is not of this table
+  //   kTooLarge         more buckets than that: delete in parts
+  //   others            as Append
   [[nodiscard]] virtual Result<WriteResult> DeleteRange(const std::string& table,
                                                         const EntityKey& entity, TimeRange range,
                                                         const WriteOptions& options = {}) = 0;
   // Deletes a whole bucket (a Cassandra partition): the one that holds event time
-  // `time`, every split of it.
+  // `time`, every split of it. kOutOfRange: no bucket holds that time; others as DeleteRange.
   [[nodiscard]] virtual Result<WriteResult> DeleteBucket(const std::string& table,
                                                          const EntityKey& entity, int64_t time,
                                                          const WriteOptions& options = {}) = 0;
 
+  // Reads one entity in time order. Damage, and a memory budget that does not suffice
+  // (kOutOfMemory), may show here or later in Cursor::status().
+  //   kNotFound         no such table
+  //   kInvalidArgument  an entity key or column that is not of this table, equal bounds, an
+  //                     unbounded range without a limit, a token of another scan
+  //   kTooLarge         limits::kCursorCountMax cursors are open
   [[nodiscard]] virtual Result<std::unique_ptr<Cursor>> Scan(const ScanRequest& request) = 0;
 
   // Calls `visit` for every bucket that holds rows, in (table, entity, bucket, split)
-  // order, until it returns false. Bounded memory.
+  // order, until it returns false. Bounded memory. kCorruption: a damaged header; the
+  // buckets before it were visited.
   [[nodiscard]] virtual Status ListBuckets(const std::function<bool(const BucketInfo&)>& visit) = 0;
-  // Calls `visit` with each entity of the table once, in key order.
+  // Calls `visit` with each entity of the table once, in key order. kNotFound: no such
+  // table.
   [[nodiscard]] virtual Status ListEntities(
       const std::string& table, const std::function<bool(const EntityKey&)>& visit) = 0;
 
   // Does due background work in bounded steps, in the caller's thread. With
   // background_threads it is called for you, and harmless to call.
   [[nodiscard]] virtual Result<TickReport> Tick(TickBudget budget = {}) = 0;
-  // Makes everything committed so far durable, as kSynced would.
+  // Makes everything committed so far durable, as kSynced would. After kIoError what was
+  // not synced before may be lost: append it again.
   [[nodiscard]] virtual Status Sync() = 0;
   // Rotates now, whatever the head's size: every row committed so far is in segments
-  // when it returns.
+  // when it returns OK. kNoSpace, kIoError: the rows stay where they were, in the journal.
   [[nodiscard]] virtual Status Rotate() = 0;
 
-  // Reads and checks every page, header, journal record and cross-invariant.
+  // Reads and checks every page, header, journal record and cross-invariant, and changes
+  // nothing. Damage is no error but one of the report's problems. What Open met and had to
+  // do, damage of the file ACK among it, is in Recovery().
   [[nodiscard]] virtual Result<VerifyReport> Verify() = 0;
   [[nodiscard]] virtual Metrics GetMetrics() const = 0;
   [[nodiscard]] virtual RecoveryReport Recovery() const = 0;
@@ -174,6 +207,8 @@ class CISTERN_EXPORT Engine {
   [[nodiscard]] virtual Status Health() const = 0;
 
   // Syncs, stops the threads and closes the store. Later calls on this engine give kClosed.
+  // A cursor that lives reads on and keeps the store open and locked until it is destroyed:
+  // opening the directory gives kLocked until then, in this process as in others.
   virtual Status Close() = 0;
 };
 

@@ -1,5 +1,6 @@
-// Every limit of Cistern, in one place. A request beyond one gets kTooLarge or
-// kInvalidArgument with the limit's value, before anything of that size is allocated.
+// Every limit of Cistern, in one place. A request beyond one gets kTooLarge,
+// kInvalidArgument or kOutOfRange with the limit's value, before anything of that size is
+// allocated. Where "clamped" stands the nearest value within is taken instead, silently.
 #ifndef CISTERN_LIMITS_H_
 #define CISTERN_LIMITS_H_
 
@@ -25,7 +26,7 @@ inline constexpr size_t kRowBytesMax = 1024 * 1024;
 inline constexpr size_t kBatchBytesMax = 8 * 1024 * 1024;
 inline constexpr size_t kBatchRowsMax = 65536;
 inline constexpr uint32_t kTtlSecondsMax = 630'720'000;  // 20 years of 365 days, as Cassandra
-inline constexpr int64_t kExpirySecondsMax = 4'294'967'294;  // 2106-02-07: Cassandra 5's limit
+inline constexpr int64_t kExpirySecondsMax = 4'294'967'294;  // clamped; 2106-02-07, Cassandra 5's
 inline constexpr size_t kDeleteBucketsMax = 4096;        // buckets that one range delete may cover
 inline constexpr size_t kBucketRangeDeletesMax = 65536;  // range deletes kept for one bucket
 
@@ -37,8 +38,8 @@ inline constexpr int64_t kFutureSecondsDefault = 24 * 3600;  // event times ahea
 
 // --- queues and commit groups
 inline constexpr size_t kProducerCountMax = 1024;
-inline constexpr size_t kProducerQueueSlots = 1024;      // write units per producer
-inline constexpr size_t kCommitGroupBytesMax = 1024 * 1024;
+inline constexpr size_t kProducerQueueSlots = 1024;      // batches queued by one producer
+inline constexpr size_t kCommitGroupBytesMax = 1024 * 1024;  // of several batches; one may be more
 
 // --- segments
 inline constexpr uint32_t kPageRowsMax = 4096;
@@ -46,8 +47,8 @@ inline constexpr size_t kPageBytesMax = 16 * 1024 * 1024;  // more is refused be
 inline constexpr uint32_t kSegmentPagesMax = 65536;
 
 // --- scans
-inline constexpr size_t kScanBatchRowsDefault = 1024;
-inline constexpr size_t kScanBucketsAheadMax = 16;
+inline constexpr size_t kScanBatchRowsDefault = 1024;    // clamped to 1..kPageRowsMax
+inline constexpr size_t kScanBucketsAheadMax = 16;       // clamped, from 1
 inline constexpr size_t kScanTokenBytesMax = 4096;
 inline constexpr size_t kCursorCountMax = 256;
 
@@ -56,8 +57,8 @@ inline constexpr size_t kMemoryBudgetBytesMin = 8 * 1024 * 1024;
 inline constexpr size_t kMemoryBudgetBytesDefault = 64 * 1024 * 1024;
 inline constexpr uint64_t kDiskBudgetBytesMin = 32ull * 1024 * 1024;
 inline constexpr uint64_t kInfoLogBytesMax = 2 * 1024 * 1024;  // two files of half this size each
-inline constexpr size_t kSpillFamilyCountMax = 12;
-inline constexpr uint8_t kSpillTierMax = 5;  // storage/spill_set.h; 32 times as many rotations each
+inline constexpr size_t kSpillFamilyCountMax = 12;       // files' groups that hold segments
+inline constexpr uint8_t kSpillTierMax = 5;  // of those groups; each takes 32 of the one below
 
 }  // namespace cistern::limits
 

@@ -18,7 +18,7 @@ namespace cistern {
 
 // What a write has survived when it is answered. Ordered: later is stronger.
 enum class Durability : uint8_t {
-  kMemory = 0,  // in the head: a crash of the process may lose the newest rows
+  kMemory = 0,  // asks for the head alone; treated as kLog, and the answer says kLog
   kLog = 1,     // in the operating system: survives the process; a power cut may lose
                 // the newest rows back to the last sync, never older ones, never a gap
   kSynced = 2,  // on the device (fdatasync): survives power loss if the device honours flush
@@ -35,10 +35,14 @@ using LogSink = std::function<void(LogLevel, std::string_view)>;
 struct EngineOptions {
   // --- behaviour
   bool create_if_missing = true;   // false: kNotFound when the directory holds no store
-  bool read_only = false;          // open for reading alone; nothing is written, not even repairs
+  // Open for reading alone: nothing is written, not even repairs, and no lock is taken, so
+  // that it works beside a process that writes. What it shows is the store as it was when
+  // it was opened; what is written later is seen by opening again. Beside a writer files
+  // that such a reader still needs may be deleted: then its scans end with kIoError.
+  bool read_only = false;
   std::shared_ptr<Clock> clock;    // null: SystemClock()
   // Wall times before this are lies: the clock is untrusted. Seconds since 1970;
-  // 0 takes Cistern's own build date.
+  // 0 takes a date that is fixed in this version of Cistern, before its release.
   int64_t clock_floor_s = 0;
   // A wall clock that runs ahead of the last trusted reading plus the time passed since
   // then by more than this is not believed. Default ten years.

@@ -11,8 +11,8 @@
 
 namespace cistern {
 
-// What kind of failure it was. The values are part of the C interface: append,
-// never renumber.
+// What kind of failure it was. The values are part of the interface, and of the C interface
+// that is planned: append, never renumber.
 enum class StatusCode : int {
   kOk = 0,
   kInvalidArgument = 1,  // the caller's data or request is wrong; the same again fails again
