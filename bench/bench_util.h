@@ -4,9 +4,11 @@
 
 #include <benchmark/benchmark.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <string>
@@ -26,10 +28,16 @@ inline double ProcessCpuSeconds() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-// An empty directory for a store, on the disk that CISTERN_BENCH_DIR names.
+// An empty directory for a store, on the disk that CISTERN_BENCH_DIR names. Ends the program
+// where there is no such directory: figures of another disk would be taken for its own.
 inline std::string FreshDirectory(const std::string& name) {
   const char* given = std::getenv("CISTERN_BENCH_DIR");
-  const std::string path = std::string(given == nullptr ? "/tmp" : given) + "/cistern-" + name;
+  const std::string parent = given == nullptr ? "/tmp" : given;
+  if (!std::filesystem::is_directory(parent)) {
+    std::fprintf(stderr, "CISTERN_BENCH_DIR: there is no directory %s\n", parent.c_str());
+    std::exit(2);
+  }
+  const std::string path = parent + "/cistern-" + name;
   std::filesystem::remove_all(path);
   return path;
 }
@@ -41,6 +49,9 @@ inline uint64_t RowsFromEnv(uint64_t fallback) {
 // Collects every repetition's counters, so that medians of two benchmarks can be divided.
 class MedianReporter : public benchmark::ConsoleReporter {
  public:
+  // Colours for a person alone.
+  MedianReporter() : ConsoleReporter(isatty(STDOUT_FILENO) != 0 ? OO_Defaults : OO_Tabular) {}
+
   void ReportRuns(const std::vector<Run>& runs) override {
     for (const Run& run : runs) {
       if (run.run_type != Run::RT_Iteration || run.error_occurred) continue;
