@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """An installed Cistern is usable by a stranger: installs into an empty folder, builds
 examples/embed.cc with nothing but pkg-config's words, against the shared and the static library,
-runs it, and looks at what the shared library exports.
+runs it, and looks at what the shared library exports. README.md's compile lines are run as they
+stand.
 
     install_test.py SOURCE_ROOT BUILD_ROOT PREFIX SANITIZE COMPILER...
 """
@@ -33,6 +34,15 @@ def relocated_pc(root, folder):
     return dict(os.environ, PKG_CONFIG_PATH=str(folder))
 
 
+def readme_commands():
+    """The compile lines of README.md, each without its comment."""
+    text = (SOURCE / 'README.md').read_text().replace('\\\n', '')
+    lines = [line.split('  # ')[0] for line in re.findall(r'(?m)^g\+\+ .*$', text)]
+    if len(lines) != 2:
+        sys.exit(f'README.md has {len(lines)} compile lines, expected shared and static')
+    return dict(zip(('shared', 'static'), lines))
+
+
 def check_exports(library):
     """Only cistern's own names, and only those that a public header declares."""
     declared = ' '.join(path.read_text() for path in (SOURCE / 'lib/include/cistern').glob('*.h'))
@@ -43,7 +53,7 @@ def check_exports(library):
         if name.startswith('CISTERN_'):
             continue
         plain = re.sub(r'^(vtable|typeinfo( name)?|VTT|non-virtual thunk) (for|to) ', '', name)
-        found = re.match(r'cistern::(?:limits::)?(\w+)', plain) or re.match(r'(cistern_\w+)', plain)
+        found = re.match(r'cistern::(?:limits::)?(\w+)', plain)
         if not found:
             sys.exit(f'the shared library exports {name}, which is not of cistern')
         if not re.search(rf'\b{found.group(1)}\b', declared):
@@ -80,15 +90,21 @@ def main():
             run('cc', unit, '-o', folder / 'embed_c_linker',
                 next(installed.rglob('libcistern.a')), *private)
 
+        for kind, command in readme_commands().items():
+            command = command.replace('g++', ' '.join([*COMPILER, *SANITIZE]), 1)
+            command = command.replace('gateway.cc', f'{SOURCE}/examples/embed.cc')
+            run('sh', '-c', f'{command} -o {folder}/embed_readme_{kind}', env=env)
+
         env['LD_LIBRARY_PATH'] = str(shared.parent)
         outputs = {}
-        for kind in ('shared', 'static'):
+        for kind in ('shared', 'static', 'readme_shared', 'readme_static'):
             outputs[kind] = run(folder / f'embed_{kind}', folder / f'{kind}.store', env=env)
             print(f'{kind}: {outputs[kind].strip()}')
-        if outputs['shared'] != outputs['static'] or not outputs['shared'].strip():
+        if len(set(outputs.values())) != 1 or not outputs['shared'].strip():
             sys.exit('the example does not print the same with both libraries')
-        if 'libcistern' in run('ldd', folder / 'embed_static'):
-            sys.exit('the static example still needs libcistern.so')
+        for kind in ('static', 'readme_static'):
+            if 'libcistern' in run('ldd', folder / f'embed_{kind}'):
+                sys.exit(f'the {kind} example still needs libcistern.so')
         check_exports(shared)
     return 0
 

@@ -1,23 +1,26 @@
 #!/usr/bin/env python3
 """Who wants the library alone needs nothing but the library's own dependencies, and a folder that
-was set up so can be given the tests later, as tests/run does after tools/quickstart.
+was set up so can be given the tests later, as tests/run does after tools/quickstart. As a
+subproject, by README.md's words, it is the library alone.
 
     parts_test.py SOURCE_ROOT
 """
 import json
+import pathlib
 import re
 import subprocess
 import sys
 import tempfile
 
-SOURCE = sys.argv[1]
+SOURCE = pathlib.Path(sys.argv[1])
 LIBRARY_NEEDS = {'rocksdb', 'libxxhash', 'libzstd', 'boost', 'threads'}
 
 
 def meson(*arguments):
-    done = subprocess.run(['meson', *arguments], capture_output=True, text=True, cwd=SOURCE)
+    words = ['meson', *map(str, arguments)]
+    done = subprocess.run(words, capture_output=True, text=True, cwd=SOURCE)
     if done.returncode != 0:
-        sys.exit(f'failed: meson {" ".join(arguments)}\n{done.stdout[-3000:]}{done.stderr[-3000:]}')
+        sys.exit(f'failed: {" ".join(words)}\n{done.stdout[-3000:]}{done.stderr[-3000:]}')
     return done.stdout
 
 
@@ -36,4 +39,17 @@ with tempfile.TemporaryDirectory() as folder:
     meson('setup', '--reconfigure', folder, '-Dtools=enabled', '-Dtests=enabled')
     if 'tool_test' not in targets(folder):
         sys.exit('a folder without tests cannot be given them')
+
+with tempfile.TemporaryDirectory() as folder:
+    project = pathlib.Path(folder)
+    shown = re.findall(r'```meson\n(.*?)```', (SOURCE / 'README.md').read_text(), re.S)
+    (project / 'meson.build').write_text("project('gateway', 'cpp')\n" + '\n'.join(shown))
+    (project / 'gateway.cc').write_text('int main() {}\n')
+    (project / 'subprojects').mkdir()
+    (project / 'subprojects/cistern').symlink_to(SOURCE)
+    meson('setup', project / 'build', project, '--wrap-mode=nodownload')
+    if not {'gateway', 'cistern'} <= targets(project / 'build'):
+        sys.exit(f'as a subproject: the targets are {sorted(targets(project / "build"))}')
+    if 'tool_test' in targets(project / 'build'):
+        sys.exit('a subproject builds its own tests')
 print('the library alone needs', ', '.join(sorted(needed)))
