@@ -51,7 +51,7 @@ Values ValuesOf(const Metrics& m) {
   add("wal_bytes_on_disk", m.wal_bytes_on_disk);
   add("spill_families", m.spill_families);
   add("journal_families", m.journal_families);
-  add("records_replayed_at_open", m.rows_replayed_at_open);
+  add("records_replayed_at_open", m.records_replayed_at_open);
   add("open_micros", m.open_micros);
   add("clock_trusted", m.clock_trusted);
   add("recovered_with_loss", m.recovered_with_loss);
