@@ -12,11 +12,20 @@ namespace {
 // RocksDB's tables, threads and buffers at rest, measured with these options.
 constexpr size_t kRocksDbBaseBytes = 3 << 20;
 
+// What the heads leave to scans at least: a page and a batch of rows. Wider ones have the
+// heads written out first.
+constexpr size_t kScanReserveBytes = 2 << 20;
+
+// With the block cache.
+size_t RocksDbBytes(size_t budget_bytes) { return kRocksDbBaseBytes + budget_bytes / 16; }
+
 // Active and frozen head, their journals in RocksDB's memtables, the pages of one
-// rotation and the block cache must fit together.
+// rotation, the block cache and a scan must fit together.
 HeadLimits HeadLimitsFor(size_t budget_bytes) {
+  static_assert(limits::kMemoryBudgetBytesMin / 16 * 15 > kRocksDbBaseBytes + kScanReserveBytes);
   HeadLimits limits;
-  limits.head_bytes = budget_bytes / 4;
+  limits.head_bytes = std::min(
+      budget_bytes / 4, (budget_bytes - RocksDbBytes(budget_bytes) - kScanReserveBytes) / 2);
   limits.journal_bytes = budget_bytes / 12;
   return limits;
 }
@@ -61,7 +70,7 @@ EngineCore::~EngineCore() = default;
 Status EngineCore::Build() {
   const EngineOptions& options = config_.options;
   CISTERN_ASSIGN_OR_RETURN(store_, Store::Open(config_.store, &recovery_));
-  base_charge_.Set(kRocksDbBaseBytes + config_.store.memory_budget_bytes / 16);
+  base_charge_.Set(RocksDbBytes(config_.store.memory_budget_bytes));
   CISTERN_RETURN_IF_ERROR(tables_.Load(store_->tables_at_open()));
   boots_ = std::make_unique<BootTable>(store_->boots_at_open());
 
@@ -90,6 +99,9 @@ Status EngineCore::Build() {
   query_.budget = config_.budget.get();
   query_.read_ahead = config_.read_ahead.get();
   query_.now_s = [clock = clock_.get()] { return clock->now_s(); };
+  query_.make_room = [this] {
+    return !config_.options.read_only && !finished_ && maintenance_->RotateAll().ok();
+  };
   return Status::Ok();
 }
 
@@ -149,6 +161,7 @@ Status EngineCore::CreateTable(std::string_view cql) {
 }
 
 Status EngineCore::Finish() {
+  finished_ = true;
   if (config_.options.read_only) return Status::Ok();
   return maintenance_->WriteBeacon();
 }

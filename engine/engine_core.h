@@ -71,6 +71,7 @@ class EngineCore {
   std::unique_ptr<Maintenance> maintenance_;
   QueryContext query_;
   std::atomic<size_t> cursor_count_{0};
+  std::atomic<bool> finished_{false};  // a cursor that is left over changes nothing any more
   int64_t open_us_ = 0;
 };
 

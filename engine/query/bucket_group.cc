@@ -54,8 +54,11 @@ Status BucketGroup::Take(size_t row_count_max, GroupRows* out) {
   WaitIdle();
   if (prefetched_) {
     prefetched_ = false;
-    *out = std::move(prefetch_rows_);
-    return prefetch_status_;
+    // Without memory for it nothing was read ahead.
+    if (prefetch_status_.code() != StatusCode::kOutOfMemory) {
+      *out = std::move(prefetch_rows_);
+      return prefetch_status_;
+    }
   }
   return Fill(row_count_max, out);
 }
@@ -70,8 +73,12 @@ Status BucketGroup::Fill(size_t row_count_max, GroupRows* out) {
   while (out->rows.row_count < row_count_max && !IsWideBatch(out->rows)) {
     Lane* least = nullptr;
     for (const auto& lane : lanes_) {
-      CISTERN_ASSIGN_OR_RETURN(const bool more, Refill(lane.get(), lane_rows));
-      if (more && (least == nullptr || Before(*lane, *least))) least = lane.get();
+      const Result<bool> more = Refill(lane.get(), lane_rows);
+      // What is there already is given out first.
+      const bool stop = more.status().code() == StatusCode::kOutOfMemory && out->rows.row_count > 0;
+      if (stop) return Status::Ok();
+      if (!more.ok()) return more.status();
+      if (*more && (least == nullptr || Before(*lane, *least))) least = lane.get();
     }
     if (least == nullptr) break;
     for (size_t c = 0; c < schema.columns.size(); ++c) {

@@ -1,5 +1,6 @@
 #include "engine/query/bucket_reader.h"
 
+#include <algorithm>
 #include <mutex>
 #include <utility>
 
@@ -9,8 +10,11 @@
 namespace cistern {
 
 namespace {
-// A batch of wide rows ends early: memory is bounded by bytes, not by rows alone.
+// A batch of wide rows ends early: memory is bounded by bytes, not by rows alone. Where
+// little is left of the budget it ends earlier.
 constexpr size_t kBatchBytes = 1 << 20;
+constexpr size_t kBatchBytesMin = 64 * 1024;
+constexpr size_t kBatchShare = 4;  // of what is left; strings grow by doubling
 constexpr size_t kMeasureRows = 8;  // rows between looks at it
 }  // namespace
 
@@ -40,13 +44,32 @@ BucketReader::BucketReader(const QueryContext* context, const ScanShape* shape, 
 
 Status BucketReader::Fill(size_t row_count_max, VersionColumns* rows) {
   const TableSchema& schema = *shape_->table->schema;
+  const RowPosition after = after_;
+  const bool inclusive = inclusive_;
+  CISTERN_RETURN_IF_ERROR(FillRows(row_count_max, rows));
+  if (charge_.TrySet(merge_->MemoryBytes() + rows->MemoryBytes())) return Status::Ok();
+  // As if nothing had been read: it may be tried again once there is room.
+  *rows = VersionColumns::For(schema);
+  merge_.reset();
+  charge_.Set(0);
+  after_ = after;
+  inclusive_ = inclusive;
+  return Status::OutOfMemory(
+      "the scan needs more than the memory budget leaves: raise memory_budget_bytes, or read "
+      "with fewer cursors at once");
+}
+
+Status BucketReader::FillRows(size_t row_count_max, VersionColumns* rows) {
+  const TableSchema& schema = *shape_->table->schema;
   *rows = VersionColumns::For(schema);
   if (!merge_) CISTERN_RETURN_IF_ERROR(OpenSources());
   now_s_ = context_->now_s();
+  text_bytes_ = 0;
+  const size_t bytes_max = BatchBytes();
   while (rows->row_count < row_count_max) {
     const Result<bool> more = AppendNext(rows);
     if (more.ok()) {
-      if (!*more || IsWideBatch(*rows)) break;
+      if (!*more || IsFull(*rows, bytes_max)) break;
       continue;
     }
     if (more.status().code() != StatusCode::kBusy) return more.status();
@@ -61,12 +84,20 @@ Status BucketReader::Fill(size_t row_count_max, VersionColumns* rows) {
     after_ = PositionOf(schema, *rows, rows->row_count - 1);
     inclusive_ = false;
   }
-  if (!charge_.TrySet(merge_->MemoryBytes() + rows->MemoryBytes())) {
-    return Status::OutOfMemory(
-        "the scan needs more than the memory budget leaves: raise "
-        "memory_budget_bytes or lower batch_rows_max and buckets_ahead");
-  }
   return Status::Ok();
+}
+
+// How wide a batch may become.
+size_t BucketReader::BatchBytes() const {
+  const size_t left = context_->budget->left_bytes() + charge_.bytes();
+  return std::clamp(left / kBatchShare, kBatchBytesMin, kBatchBytes);
+}
+
+// Whether one more row of the width of those that are there would be too much.
+bool BucketReader::IsFull(const VersionColumns& rows, size_t bytes_max) const {
+  if (rows.row_count == 0) return false;
+  const size_t bytes = text_bytes_ + rows.row_count * rows.columns.size() * sizeof(int64_t);
+  return bytes + bytes / rows.row_count > bytes_max;
 }
 
 Status BucketReader::OpenSources() {
@@ -155,7 +186,7 @@ Result<bool> BucketReader::AppendNext(VersionColumns* rows) {
   return true;
 }
 
-void BucketReader::AppendRow(const VersionRef& key, VersionColumns* rows) const {
+void BucketReader::AppendRow(const VersionRef& key, VersionColumns* rows) {
   for (const size_t c : shape_->table->schema->clustering_columns) {
     rows->columns[c].AppendFrom(key.rows->columns[c], key.index);
   }
@@ -163,6 +194,7 @@ void BucketReader::AppendRow(const VersionRef& key, VersionColumns* rows) const 
     ColumnData& column = rows->columns[shape_->regular[k]];
     if (const auto winner = merger_.winner(k)) {
       column.AppendFrom(winner->rows->columns[shape_->regular[k]], winner->index);
+      if (column.lane == Lane::kBytes) text_bytes_ += column.bytes(column.size() - 1).size();
     } else {
       column.AppendMissing(CellState::kNull);
     }

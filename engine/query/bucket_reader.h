@@ -44,15 +44,18 @@ class BucketReader {
 
   // Replaces *rows by up to `row_count_max` more visible rows, fewer if they are wide:
   // clustering columns and the wanted regular ones, cells without a value as kNull. No
-  // row: the end.
+  // row: the end. After kOutOfMemory the same rows may be asked for again.
   [[nodiscard]] Status Fill(size_t row_count_max, VersionColumns* rows);
 
  private:
+  [[nodiscard]] Status FillRows(size_t row_count_max, VersionColumns* rows);
+  [[nodiscard]] size_t BatchBytes() const;
+  [[nodiscard]] bool IsFull(const VersionColumns& rows, size_t bytes_max) const;
   [[nodiscard]] Status OpenSources();
   void OpenHeads(std::vector<RangeDelete>* deletes);
   [[nodiscard]] Status OpenSegments(const SpillView& view);
   [[nodiscard]] Result<bool> AppendNext(VersionColumns* rows);
-  void AppendRow(const VersionRef& key, VersionColumns* rows) const;
+  void AppendRow(const VersionRef& key, VersionColumns* rows);
   [[nodiscard]] bool IsBehind(const VersionRef& key) const;
 
   const QueryContext* const context_;
@@ -67,6 +70,7 @@ class BucketReader {
   std::optional<VersionMerge> merge_;
   RowMerger merger_;
   MemoryCharge charge_;
+  size_t text_bytes_ = 0;  // of the batch being filled
   int64_t now_s_ = 0;
 };
 

@@ -1,5 +1,6 @@
 #include "engine/query/head_source.h"
 
+#include <algorithm>
 #include <mutex>
 #include <shared_mutex>
 #include <utility>
@@ -9,7 +10,13 @@
 namespace cistern {
 
 namespace {
-constexpr size_t kChunkRows = 512;  // copied under the lock at once
+constexpr size_t kChunkRows = 512;          // copied under the lock at once
+constexpr size_t kChunkBytes = 256 * 1024;  // or about so many bytes of wide rows
+
+size_t ChunkRows(const Head& head) {
+  const size_t row_bytes = head.memory_bytes() / std::max<uint64_t>(head.version_count(), 1);
+  return std::clamp<size_t>(kChunkBytes / std::max<size_t>(row_bytes, 1), 1, kChunkRows);
+}
 }
 
 HeadSource::HeadSource(const HeadSet* heads, bool frozen, uint64_t epoch, BucketKey bucket,
@@ -52,13 +59,13 @@ std::shared_ptr<VersionColumns> HeadSource::Copy(const Head& head) {
   request.descending = span_.descending;
   request.after = position_.row_count > 0 ? &position_ : nullptr;
   request.inclusive = position_included_;
-  request.max_rows = kChunkRows;
+  request.max_rows = ChunkRows(head);
   request.wanted = wanted_;
   auto rows = std::make_shared<VersionColumns>();
   const HeadBucket* bucket =
       head.FindBucket(bucket_.table_id, bucket_.entity, bucket_.start_s, bucket_.split);
   if (bucket != nullptr) *rows = head.CopyRows(*bucket, request);
-  exhausted_ = rows->row_count < kChunkRows;
+  exhausted_ = rows->row_count < request.max_rows;
   if (rows->row_count == 0) return nullptr;
   position_ = VersionColumns::For(schema_);
   const size_t last = span_.descending ? 0 : rows->row_count - 1;

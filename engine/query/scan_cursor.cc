@@ -13,6 +13,9 @@ namespace cistern {
 
 namespace {
 
+constexpr size_t kAheadBytes = 2 << 20;  // budget that must be left for each bucket read ahead
+constexpr int kRoomTriesMax = 4;         // while others write, what was freed may be taken again
+
 void FillConstant(const ColumnType& type, const CellValue& value, size_t count, ColumnData* out) {
   out->lane = type.lane();
   for (size_t i = 0; i < count; ++i) {
@@ -127,7 +130,7 @@ Result<bool> ScanCursor::NextRows(GroupRows* rows, int64_t* start_s) {
   while (true) {
     CISTERN_RETURN_IF_ERROR(TopUp());
     if (groups_.empty()) return false;
-    CISTERN_RETURN_IF_ERROR(groups_.front()->Take(wanted, rows));
+    CISTERN_RETURN_IF_ERROR(TakeRows(wanted, rows));
     if (rows->rows.row_count > 0) break;
     groups_.pop_front();
   }
@@ -139,9 +142,38 @@ Result<bool> ScanCursor::NextRows(GroupRows* rows, int64_t* start_s) {
   return true;
 }
 
+// From the first bucket. Short of memory a scan gives up what it read ahead, then has the
+// heads written out, and then reads row by row.
+Status ScanCursor::TakeRows(size_t wanted, GroupRows* rows) {
+  Status s = groups_.front()->Take(wanted, rows);
+  if (s.code() != StatusCode::kOutOfMemory) return s;
+  DropAhead();
+  s = groups_.front()->Take(wanted, rows);
+  for (int tries = 0; s.code() == StatusCode::kOutOfMemory && tries < kRoomTriesMax; ++tries) {
+    if (!context_->make_room()) tries = kRoomTriesMax;
+    s = groups_.front()->Take(tries == 0 ? wanted : 1, rows);
+  }
+  return s;
+}
+
+// Closes all buckets but the first, and opens no more before their turn.
+void ScanCursor::DropAhead() {
+  buckets_ahead_ = 1;
+  if (groups_.size() < 2) return;
+  next_at_s_ = groups_[1]->start_s();
+  all_listed_ = false;
+  frontier_.reset();  // it only goes on
+  while (groups_.size() > 1) {
+    groups_.back()->WaitIdle();
+    groups_.pop_back();
+  }
+}
+
 // Opens buckets until enough stand ready.
 Status ScanCursor::TopUp() {
-  const size_t ahead = context_->read_ahead == nullptr ? 1 : buckets_ahead_;
+  const size_t affordable = 1 + context_->budget->left_bytes() / kAheadBytes;
+  const size_t ahead =
+      context_->read_ahead == nullptr ? 1 : std::min(buckets_ahead_, affordable);
   while (!all_listed_ && groups_.size() < ahead) {
     CISTERN_ASSIGN_OR_RETURN(const std::optional<int64_t> start_s, FindBucket(next_at_s_));
     const bool down = shape_.span.descending;

@@ -47,6 +47,8 @@ class ScanCursor final : public Cursor {
 
  private:
   [[nodiscard]] Status TopUp();
+  [[nodiscard]] Status TakeRows(size_t wanted, GroupRows* rows);
+  void DropAhead();
   [[nodiscard]] Result<std::optional<int64_t>> FindBucket(int64_t at_s);
   [[nodiscard]] Result<bool> NextRows(GroupRows* rows, int64_t* start_s);
   void Emit(GroupRows rows, int64_t start_s, ResultBatch* batch) const;
@@ -60,7 +62,7 @@ class ScanCursor final : public Cursor {
   const uint64_t request_checksum_;
   const uint64_t limit_;  // 0: none
   const size_t batch_rows_max_;
-  const size_t buckets_ahead_;
+  size_t buckets_ahead_;
   const Bucketer bucketer_;
   std::vector<CellValue> entity_values_;  // by entity column, in key order
 

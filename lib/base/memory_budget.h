@@ -21,6 +21,10 @@ class MemoryBudget {
 
   [[nodiscard]] size_t limit_bytes() const { return limit_bytes_; }
   [[nodiscard]] size_t used_bytes() const { return used_.load(std::memory_order_relaxed); }
+  [[nodiscard]] size_t left_bytes() const {
+    const size_t used = used_bytes();
+    return used < limit_bytes_ ? limit_bytes_ - used : 0;
+  }
   [[nodiscard]] size_t peak_bytes() const { return peak_.load(std::memory_order_relaxed); }
 
  private:

@@ -31,6 +31,9 @@ class CISTERN_EXPORT Cursor {
   // Replaces *batch by the next rows in scan order. Returns false at the end of
   // the range or limit, and on error: look at status() after every scan. A
   // damaged page ends the scan with kCorruption, naming the bucket and the page.
+  // Short of memory it gives smaller batches, reads nothing ahead and has the head
+  // rotated; kOutOfMemory if not even one row fits then, with the pages it is merged
+  // from: one for each segment and split that holds rows of that time.
   // One thread at a time.
   [[nodiscard]] virtual bool Next(ResultBatch* batch) = 0;
   [[nodiscard]] virtual const Status& status() const = 0;
