@@ -87,12 +87,17 @@ Status EngineCore::Build() {
   rotation_ =
       std::make_unique<Rotation>(store_.get(), &heads_, &tables_, committer_.get(), spill_limits);
   respill_ = std::make_unique<Respill>(store_.get(), &heads_, &tables_, boots_.get(), spill_limits);
+  const SealLimits seal_limits{options.seal_grace_s, options.seal_idle_s,
+                               WindowCountFor(options.memory_budget_bytes)};
+  sealer_ = std::make_unique<Sealer>(store_.get(), &heads_, &tables_, boots_.get(),
+                                     config_.budget.get(), seal_limits);
   MaintenanceLimits limits;
+  if (!options.seal_when_due) limits.seal_interval_us = 0;
   limits.sync_interval_us = options.sync_interval_us;
   limits.head_age_us = options.head_age_us_max;
   maintenance_ =
       std::make_unique<Maintenance>(store_.get(), &heads_, committer_.get(), clock_.get(),
-                                    rotation_.get(), respill_.get(), limits);
+                                    rotation_.get(), respill_.get(), sealer_.get(), limits);
   query_.store = store_.get();
   query_.heads = &heads_;
   query_.boots = boots_.get();
@@ -178,6 +183,9 @@ Metrics EngineCore::GetMetrics() const {
   m.rotations = rotation_->rotations();
   m.spill_bytes = rotation_->spill_bytes();
   m.respill_bytes = respill_->bytes_written();
+  m.buckets_sealed = sealer_->buckets_sealed();
+  m.amendments = sealer_->amendments();
+  m.seal_bytes = sealer_->bytes_written();
   {
     // One moment: no rotation between the parts of the sum.
     const std::shared_lock lock(heads_.mutex);
@@ -185,7 +193,10 @@ Metrics EngineCore::GetMetrics() const {
         heads_.active->version_count() + (heads_.frozen ? heads_.frozen->version_count() : 0);
     m.versions_open = m.versions_head;
     const auto view = store_->spills().view();
-    for (const auto& f : view->families) m.versions_open += f->record.version_count;
+    for (const auto& f : view->families) {
+      m.versions_open += f->record.version_count - f->record.sealed_count;
+    }
+    for (const auto& w : view->windows) m.versions_sealed += w->record.version_count;
     m.versions_written = heads_.versions_written;
     m.versions_superseded = view->versions_superseded;
     m.versions_quarantined = store_->versions_quarantined();

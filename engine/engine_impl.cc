@@ -332,6 +332,26 @@ Status EngineImpl::Rotate() {
   return open->maintenance().RotateAll();
 }
 
+Result<SealReport> EngineImpl::Seal(const SealRequest& request) {
+  CISTERN_ASSIGN_OR_RETURN(const auto open, writable_core());
+  SealScope scope;
+  scope.due_only = request.due_only;
+  if (request.table.empty() && (request.entity || request.time)) {
+    return Status::InvalidArgument("an entity or a time to seal needs a table");
+  }
+  if (!request.table.empty()) {
+    CISTERN_ASSIGN_OR_RETURN(const TablePtr table, open->tables().Find(request.table));
+    scope.table_id = table->id;
+    if (request.entity) scope.entity = request.entity->bytes;
+    if (request.time) {
+      CISTERN_ASSIGN_OR_RETURN(const BucketSpan span, BucketOf(*table->schema, *request.time));
+      scope.start_s = span.start_s;
+    }
+  }
+  (void)open->committer().CommitQueued();
+  return open->maintenance().Seal(scope);
+}
+
 void EngineImpl::WakeMaintenance() {
   {
     const std::lock_guard lock(wake_mutex_);

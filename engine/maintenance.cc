@@ -45,9 +45,99 @@ Result<bool> Maintenance::Step() {
   }
   if (committer_->CommitQueued()) return true;
   if (!rotation_->idle()) return false;
+  for (const auto step : {&Maintenance::StepSeal, &Maintenance::StepRewrite}) {
+    CISTERN_ASSIGN_OR_RETURN(const bool did, (this->*step)());
+    if (did) return true;
+  }
+  return false;
+}
+
+Result<bool> Maintenance::StepRewrite() {
+  if (!sealer_->idle()) return false;
   const Result<bool> did = respill_->Step(clock_->settled());
   if (!did.ok()) return Watch(did.status());
   return *did;
+}
+
+// Goes on with a seal round, or looks whether one is due.
+Result<bool> Maintenance::StepSeal() {
+  if (!sealer_->idle()) return SealRoundStep();
+  const int64_t monotonic_us = clock_->monotonic_us();
+  const bool is_time = seal_more_ || monotonic_us - seal_us_ >= limits_.seal_interval_us;
+  if (limits_.seal_interval_us == 0 || !is_time || !clock_->settled() || !respill_->idle()) {
+    return false;
+  }
+  // What is due and still in the head is rotated first; then this step comes here again.
+  if (!seal_more_ && sealer_->NoteDueInHead({}, now_us())) return committer_->Freeze();
+  seal_us_ = monotonic_us;
+  const Result<bool> began = sealer_->Begin({}, now_us());
+  seal_more_ = began.ok() && *began;
+  // A full disk is met again later; damage stays where it is, and verify names it.
+  if (began.status().code() == StatusCode::kNoSpace || Sealer::IsDamage(began.status())) {
+    return false;
+  }
+  if (!began.ok()) return Watch(began.status());
+  return *began;
+}
+
+Result<bool> Maintenance::SealRoundStep() {
+  const Status s = sealer_->Step();
+  // A damaged bucket stays as it is, and is not looked at again.
+  if (Sealer::IsDamage(s)) return true;
+  CISTERN_RETURN_IF_ERROR(Watch(s));
+  return true;
+}
+
+// REQUIRES: mutex_.
+Status Maintenance::FinishRewriting() {
+  while (!sealer_->idle()) {
+    const Result<bool> did = SealRoundStep();
+    if (!did.ok()) return did.status();
+  }
+  while (!respill_->idle()) {
+    const Result<bool> did = respill_->Step(clock_->settled());
+    if (!did.ok()) return Watch(did.status());
+  }
+  return Status::Ok();
+}
+
+Result<SealReport> Maintenance::Seal(const SealScope& scope) {
+  const std::lock_guard lock(mutex_);
+  CISTERN_RETURN_IF_ERROR(committer_->failure());
+  CISTERN_RETURN_IF_ERROR(Watch(committer_->PollClock()));
+  if (!clock_->settled()) {
+    return Status::Busy("the clock is not trusted yet, and rows wait for their time: seal later");
+  }
+  CISTERN_RETURN_IF_ERROR(FinishRewriting());
+  if (!scope.due_only || sealer_->NoteDueInHead(scope, now_us())) {
+    CISTERN_RETURN_IF_ERROR(RotateAllLocked());
+  }
+  SealReport report;
+  const uint64_t buckets_before = sealer_->buckets_sealed();
+  const uint64_t amendments_before = sealer_->amendments();
+  const uint64_t bytes_before = sealer_->bytes_written();
+  while (true) {
+    const Result<bool> began = sealer_->Begin(scope, now_us());
+    if (Sealer::IsDamage(began.status())) {
+      report.problems.push_back(began.status().message());
+      break;
+    }
+    if (began.status().code() == StatusCode::kNoSpace) return began.status();
+    if (!began.ok()) return Watch(began.status());
+    if (!*began) break;
+    while (!sealer_->idle()) {
+      const Status s = sealer_->Step();
+      if (Sealer::IsDamage(s)) {
+        report.problems.push_back(s.message());
+        break;
+      }
+      CISTERN_RETURN_IF_ERROR(Watch(s));
+    }
+  }
+  report.buckets = sealer_->buckets_sealed() - buckets_before;
+  report.amendments = sealer_->amendments() - amendments_before;
+  report.bytes = sealer_->bytes_written() - bytes_before;
+  return report;
 }
 
 // Keeps a journal family to write and the next one ready.
@@ -140,6 +230,11 @@ Status Maintenance::MakeRoom() {
 Status Maintenance::RotateAll() {
   const std::lock_guard lock(mutex_);
   CISTERN_RETURN_IF_ERROR(committer_->failure());
+  return RotateAllLocked();
+}
+
+// REQUIRES: mutex_.
+Status Maintenance::RotateAllLocked() {
   // What is frozen first, then what is in the head now.
   for (int generation = 0; generation < 2; ++generation) {
     bool more = true;
@@ -159,6 +254,7 @@ Status Maintenance::RotateAll() {
 
 // Whoever asks for rotations faster than he ticks pays for the files that they make.
 Status Maintenance::GatherRotations() {
+  if (!sealer_->idle()) return Status::Ok();
   for (bool more = true; more;) {
     const Result<bool> did = respill_->Step(clock_->settled(), Respill::Scope::kGather);
     if (!did.ok()) return Watch(did.status());

@@ -9,6 +9,7 @@
 #include "engine/ingest/committer.h"
 #include "engine/ingest/respill.h"
 #include "engine/ingest/rotation.h"
+#include "engine/seal/sealer.h"
 
 namespace cistern {
 
@@ -17,21 +18,22 @@ struct MaintenanceLimits {
   int64_t head_age_us = 0;
   int64_t beacon_interval_us = 1'000'000;
   int64_t ballast_interval_us = 10'000'000;
+  int64_t seal_interval_us = 60'000'000;  // between looks for buckets that are due; 0: never
 };
 
-// The one maintenance actor: rotation, respill, journal families, syncs, the beacon, the
-// ballast.
-// Steps never overlap. Thread-safe: threads and Tick only call it.
+// The one maintenance actor: rotation, respill, seal rounds, journal families, syncs, the
+// beacon, the ballast. Steps never overlap. Thread-safe: threads and Tick only call it.
 class Maintenance {
  public:
   Maintenance(Store* store, HeadSet* heads, Committer* committer, WriteClock* clock,
-              Rotation* rotation, Respill* respill, MaintenanceLimits limits)
+              Rotation* rotation, Respill* respill, Sealer* sealer, MaintenanceLimits limits)
       : store_(store),
         heads_(heads),
         committer_(committer),
         clock_(clock),
         rotation_(rotation),
         respill_(respill),
+        sealer_(sealer),
         limits_(limits) {}
 
   // Does up to budget.steps_max due steps. After an error that leaves the store's state
@@ -43,6 +45,8 @@ class Maintenance {
   [[nodiscard]] Status MakeRoom();
   // Rotates everything committed so far into segments.
   [[nodiscard]] Status RotateAll();
+  // Seals what the scope names, to the end.
+  [[nodiscard]] Result<SealReport> Seal(const SealScope& scope);
   // Remembers on the device what was acknowledged; at close.
   [[nodiscard]] Status WriteBeacon();
 
@@ -53,6 +57,12 @@ class Maintenance {
   [[nodiscard]] Result<bool> StepSync();
   [[nodiscard]] Result<bool> StepMeta();
   [[nodiscard]] Result<bool> StepBallast();
+  [[nodiscard]] Result<bool> StepSeal();
+  [[nodiscard]] Result<bool> StepRewrite();
+  [[nodiscard]] Result<bool> SealRoundStep();
+  [[nodiscard]] Status RotateAllLocked();
+  [[nodiscard]] Status FinishRewriting();
+  [[nodiscard]] int64_t now_us() const { return clock_->now_s() * 1'000'000; }
   [[nodiscard]] Status GatherRotations();
   [[nodiscard]] Status WhyNotRotated() const;
   [[nodiscard]] Status Watch(const Status& status);
@@ -63,11 +73,14 @@ class Maintenance {
   WriteClock* const clock_;
   Rotation* const rotation_;
   Respill* const respill_;
+  Sealer* const sealer_;
   const MaintenanceLimits limits_;
 
   std::mutex mutex_;  // the actor; taken before the committer's and the heads' locks
   int64_t beacon_us_ = 0;
   int64_t ballast_us_ = 0;
+  int64_t seal_us_ = 0;
+  bool seal_more_ = false;  // the last round was full: look again at once
 };
 
 }  // namespace cistern

@@ -5,6 +5,7 @@ namespace {
 
 constexpr std::string_view kJournalPrefix = "journal-";
 constexpr std::string_view kSpillPrefix = "spill-";
+constexpr std::string_view kWindowPrefix = "window-";
 constexpr size_t kDigits = 16;
 
 std::string NumberedName(std::string_view prefix, uint64_t number) {
@@ -31,18 +32,22 @@ std::optional<uint64_t> ParseNumber(std::string_view name, std::string_view pref
 
 std::string JournalFamilyName(uint64_t number) { return NumberedName(kJournalPrefix, number); }
 std::string SpillFamilyName(uint64_t number) { return NumberedName(kSpillPrefix, number); }
+std::string WindowFamilyName(uint64_t number) { return NumberedName(kWindowPrefix, number); }
 
 std::optional<FamilyKind> FamilyKindOf(std::string_view name) {
   if (name == "default") return FamilyKind::kDefault;
   if (name == kMetaFamilyName) return FamilyKind::kMeta;
   if (ParseNumber(name, kJournalPrefix)) return FamilyKind::kJournal;
   if (ParseNumber(name, kSpillPrefix)) return FamilyKind::kSpill;
+  if (ParseNumber(name, kWindowPrefix)) return FamilyKind::kWindow;
   return std::nullopt;
 }
 
 std::optional<uint64_t> FamilyNumberOf(std::string_view name) {
-  if (const auto number = ParseNumber(name, kJournalPrefix)) return number;
-  return ParseNumber(name, kSpillPrefix);
+  for (const std::string_view prefix : {kJournalPrefix, kSpillPrefix, kWindowPrefix}) {
+    if (const auto number = ParseNumber(name, prefix)) return number;
+  }
+  return std::nullopt;
 }
 
 }  // namespace cistern

@@ -2,6 +2,7 @@
 #ifndef CISTERN_STORAGE_HEAD_BUCKET_H_
 #define CISTERN_STORAGE_HEAD_BUCKET_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -62,6 +63,15 @@ class HeadBucket {
   }
   [[nodiscard]] int64_t first_time() const { return first_time_; }  // ticks; with rows only
   [[nodiscard]] int64_t last_time() const { return last_time_; }
+  // Write timestamp of the row that came last; lowest int64 without rows.
+  [[nodiscard]] int64_t newest_write_us() const {
+    const char* late = side_ == nullptr ? nullptr : side_->late.last_row();
+    int64_t newest = INT64_MIN;
+    for (const char* row : {main_.last_row(), late}) {
+      if (row != nullptr) newest = std::max(newest, HeadLayout::WriteOf(row));
+    }
+    return newest;
+  }
   // Journal sequences of its first and last row or delete.
   [[nodiscard]] uint64_t journal_first() const { return journal_first_; }
   [[nodiscard]] uint64_t journal_last() const { return journal_last_; }

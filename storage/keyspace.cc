@@ -10,6 +10,7 @@ namespace {
 constexpr uint64_t kSignBit = uint64_t{1} << 63;
 constexpr char kHeaderTag = 'H';
 constexpr char kPageTag = 'P';
+constexpr char kManifestTag = 'M';
 
 std::string Tagged(char tag, uint64_t number, size_t width) {
   std::string key(1, tag);
@@ -104,6 +105,37 @@ std::string BootKey(uint32_t boot) {
 }
 std::string SpillKey(uint64_t family_id) {
   return Tagged('S', family_id, 8);
+}
+
+std::string WindowKey(uint64_t window_id) {
+  return Tagged('W', window_id, 8);
+}
+std::string OutboxKey(uint64_t seal) {
+  return Tagged('O', seal, 8);
+}
+
+std::string ManifestKeyFrom(uint64_t window_id, std::string_view bucket_key_bytes) {
+  std::string key = Tagged(kManifestTag, window_id, 8);
+  key.append(bucket_key_bytes);
+  return key;
+}
+
+std::string ManifestKey(uint64_t window_id, const BucketKey& bucket, uint64_t seal) {
+  std::string key = ManifestKeyFrom(window_id, EncodeBucketKey(bucket));
+  PutBig<uint64_t>(&key, seal);
+  return key;
+}
+
+std::optional<ManifestName> ParseManifestKey(std::string_view key) {
+  constexpr size_t kFixedBytes = 1 + 8 + 8;
+  if (key.size() < kFixedBytes || key[0] != kManifestTag) return std::nullopt;
+  ManifestName name;
+  name.window_id = GetBig<uint64_t>(key.data() + 1);
+  name.seal = GetBig<uint64_t>(key.data() + key.size() - 8);
+  std::optional<BucketKey> bucket = DecodeBucketKey(key.substr(9, key.size() - kFixedBytes));
+  if (!bucket) return std::nullopt;
+  name.bucket = *std::move(bucket);
+  return name;
 }
 
 }  // namespace cistern

@@ -48,6 +48,18 @@ inline constexpr std::string_view kStateKey = "A";
 [[nodiscard]] std::string TableKey(uint32_t table_id);
 [[nodiscard]] std::string BootKey(uint32_t boot);
 [[nodiscard]] std::string SpillKey(uint64_t family_id);
+[[nodiscard]] std::string WindowKey(uint64_t window_id);
+// Manifests: by window, then bucket, then seal. `bucket_key_bytes` may be a prefix.
+[[nodiscard]] std::string ManifestKeyFrom(uint64_t window_id, std::string_view bucket_key_bytes);
+[[nodiscard]] std::string ManifestKey(uint64_t window_id, const BucketKey& bucket, uint64_t seal);
+[[nodiscard]] std::string OutboxKey(uint64_t seal);
+// What a manifest key names; nothing for other keys.
+struct ManifestName {
+  uint64_t window_id = 0;
+  BucketKey bucket;
+  uint64_t seal = 0;
+};
+[[nodiscard]] std::optional<ManifestName> ParseManifestKey(std::string_view key);
 
 }  // namespace cistern
 

@@ -4,58 +4,15 @@
 
 #include "cistern/limits.h"
 #include "lib/base/check.h"
-#include "lib/base/checksum.h"
-#include "lib/base/coding.h"
+#include "storage/record_coding.h"
 
 namespace cistern {
 
+using namespace record_coding;
+
 namespace {
 
-constexpr uint8_t kRecordVersion = 1;
 constexpr uint64_t kRotationCountMax = 1 << 20;  // of one family
-
-std::string Begin() {
-  return std::string(1, static_cast<char>(kRecordVersion));
-}
-
-std::string Sealed(std::string record) {
-  PutLittle<uint64_t>(&record, Checksum(record));
-  return record;
-}
-
-void PutString(std::string* out, std::string_view text) {
-  PutVarint(out, text.size());
-  out->append(text);
-}
-
-bool ReadFlag(ByteReader* in, const char* field) {
-  const uint8_t flag = in->ReadU8(field);
-  if (flag > 1) in->Fail(field, "is neither 0 nor 1");
-  return flag == 1;
-}
-
-// Checks checksum and version, has `read` take the fields between them, and wants no more
-// bytes than those. `what` names the record in errors.
-template <typename Record, typename Read>
-Result<Record> Decode(std::string_view bytes, const char* what, const Read& read) {
-  if (bytes.size() < 9) return Status::Corruption(std::string(what) + ": too short");
-  const std::string_view body = bytes.substr(0, bytes.size() - 8);
-  if (GetLittle<uint64_t>(bytes.data() + body.size()) != Checksum(body)) {
-    return Status::Corruption(std::string(what) + ": checksum does not match");
-  }
-  if (static_cast<uint8_t>(body[0]) != kRecordVersion) {
-    return Status::TooNew(std::string(what) + ": record version " +
-                          std::to_string(static_cast<uint8_t>(body[0])) +
-                          " is not known, this Cistern reads " + std::to_string(kRecordVersion) +
-                          "; use the newer one");
-  }
-  ByteReader in(body.substr(1), what);
-  Record record;
-  read(&in, &record);
-  if (!in.ok()) return in.status();
-  if (in.remaining() != 0) return Status::Corruption(std::string(what) + ": bytes after its end");
-  return record;
-}
 
 void ReadIntervals(ByteReader* in, std::vector<SequenceInterval>* out) {
   const uint64_t count = in->ReadCount("intervals", kRotationCountMax);
@@ -165,6 +122,7 @@ std::string EncodeSpill(const SpillRecord& r) {
   std::string out = Begin();
   out.push_back(static_cast<char>((r.superseded ? 1 : 0) | r.tier << 1));
   PutVarint(&out, r.version_count);
+  PutVarint(&out, r.sealed_count);
   PutVarint(&out, r.byte_count);
   PutVarint(&out, r.committed.size());
   for (const SequenceInterval& i : r.committed) {
@@ -181,6 +139,7 @@ Result<SpillRecord> DecodeSpill(std::string_view bytes) {
     r->tier = state >> 1;
     if (r->tier > limits::kSpillTierMax) in->Fail("state", "has a tier beyond the last one");
     r->version_count = in->ReadVarint("versions");
+    r->sealed_count = in->ReadCount("sealed", r->version_count);
     r->byte_count = in->ReadVarint("bytes");
     ReadIntervals(in, &r->committed);
   });

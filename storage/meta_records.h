@@ -44,6 +44,7 @@ struct SequenceInterval {
 struct SpillRecord {
   bool superseded = false;
   uint64_t version_count = 0;
+  uint64_t sealed_count = 0;  // of those, in sealed buckets by now: nobody reads them here
   uint64_t byte_count = 0;
   std::vector<SequenceInterval> committed;  // ascending, disjoint
   uint8_t tier = 0;                         // how often its rotations were gathered

@@ -50,7 +50,8 @@ std::shared_ptr<rocksdb::TableFactory> MakeTableFactory(
   table.format_version = 5;
   // SSTs are a few MiB: an index in partitions would only add reads.
   table.index_type = rocksdb::BlockBasedTableOptions::kBinarySearch;
-  table.block_size = kind == FamilyKind::kSpill ? 16 * kKiB : 4 * kKiB;
+  const bool has_segments = kind == FamilyKind::kSpill || kind == FamilyKind::kWindow;
+  table.block_size = has_segments ? 16 * kKiB : 4 * kKiB;
   table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
   table.whole_key_filtering = true;
   table.verify_compression = false;
@@ -117,6 +118,7 @@ void SetKind(FamilyKind kind, const StoreConfig& config, rocksdb::ColumnFamilyOp
       SwitchCompactionOff(options);
       return;
     case FamilyKind::kSpill:
+    case FamilyKind::kWindow:  // written, flushed and read in the same way, by rounds
       options->write_buffer_size = SpillBufferBytes(config);
       options->arena_block_size = kArenaBlockBytes;
       // Nothing reads a rotation before it was flushed: its pages are gathered and sorted
@@ -185,7 +187,8 @@ Status CheckFamily(const std::string& name, FamilyKind kind,
   check.Expect(live.arena_block_size <= 64 * kKiB, "arena_block_size");
   check.Expect(live.force_consistency_checks, "force_consistency_checks");
   check.Expect(!live.enable_blob_files, "enable_blob_files");
-  const bool compacts = kind == FamilyKind::kMeta || kind == FamilyKind::kSpill;
+  const bool has_segments = kind == FamilyKind::kSpill || kind == FamilyKind::kWindow;
+  const bool compacts = kind == FamilyKind::kMeta || has_segments;
   check.Expect(live.disable_auto_compactions != compacts, "disable_auto_compactions");
   if (kind == FamilyKind::kJournal) {
     check.Expect(live.write_buffer_size >= kJournalBufferBytes, "write_buffer_size");
@@ -193,7 +196,7 @@ Status CheckFamily(const std::string& name, FamilyKind kind,
   if (kind == FamilyKind::kMeta) {
     check.Expect(live.write_buffer_size >= kMetaBufferBytes, "write_buffer_size");
   }
-  if (kind == FamilyKind::kSpill) {
+  if (has_segments) {
     check.Expect(live.target_file_size_base >= uint64_t{1} << 40, "target_file_size_base");
     check.Expect(live.level0_stop_writes_trigger == kNoLevelZeroLimit,
                  "level0_stop_writes_trigger");

@@ -6,6 +6,7 @@
 
 #include "lib/base/coding.h"
 #include "storage/rocksdb_status.h"
+#include "storage/seal_reader.h"
 
 namespace cistern {
 
@@ -27,12 +28,12 @@ std::string_view BucketBytes(const rocksdb::Slice& key) {
   return View(key).substr(9);
 }
 
-std::string WhereIs(const SpillFamily& family, uint64_t rotation) {
-  return "rotation " + std::to_string(rotation) + " of spill family " + std::to_string(family.id);
+std::string WhereIs(const SegmentFamily& family, uint64_t rotation) {
+  return "rotation " + std::to_string(rotation) + " of " + family.Name();
 }
 
 // A header's value: the segment's index in its rotation, then the header itself.
-Result<SegmentHeader> ParseHeader(const SpillFamily& family, uint64_t rotation,
+Result<SegmentHeader> ParseHeader(const SegmentFamily& family, uint64_t rotation,
                                   std::string_view value, uint64_t* index) {
   ByteReader in(value, "segment header");
   *index = in.ReadCount("index", kSegmentIndexMask);
@@ -43,29 +44,31 @@ Result<SegmentHeader> ParseHeader(const SpillFamily& family, uint64_t rotation,
                 WhereIs(family, rotation) + ": " + header.status().message());
 }
 
-Result<SegmentRef> MakeRef(const std::shared_ptr<const SpillFamily>& family, uint64_t rotation,
-                           std::string_view value) {
+}  // namespace
+
+Result<SegmentRef> MakeSegmentRef(const std::shared_ptr<const SegmentFamily>& family,
+                                  uint64_t rotation, std::string_view value) {
   uint64_t index = 0;
   CISTERN_ASSIGN_OR_RETURN(SegmentHeader header, ParseHeader(*family, rotation, value, &index));
   return SegmentRef{family, (rotation << kSegmentIndexBits) | index, std::move(header)};
 }
 
-}  // namespace
-
 Result<std::vector<SegmentRef>> ListSegments(const SpillView& view, const BucketKey& bucket) {
-  std::vector<SegmentRef> out;
+  CISTERN_ASSIGN_OR_RETURN(std::vector<SegmentRef> out, ListSealed(view, bucket));
+  const uint64_t sealed_round = out.empty() ? 0 : RotationOf(out.back().id);
   const std::string bucket_bytes = EncodeBucketKey(bucket);
   rocksdb::PinnableSlice value;
   for (const auto& family : view.families) {
     for (const SequenceInterval& interval : family->record.committed) {
       for (uint64_t r = interval.first; r < interval.first + interval.length; ++r) {
+        if (r < sealed_round) continue;
         value.Reset();
         const rocksdb::Status s =
             family->family->db()->Get(rocksdb::ReadOptions(), family->family->handle(),
                                       HeaderKeyFrom(r, bucket_bytes), &value);
         if (s.IsNotFound()) continue;
         if (!s.ok()) return ToStatus(s, "reading a segment header");
-        CISTERN_ASSIGN_OR_RETURN(SegmentRef ref, MakeRef(family, r, View(value)));
+        CISTERN_ASSIGN_OR_RETURN(SegmentRef ref, MakeSegmentRef(family, r, View(value)));
         out.push_back(std::move(ref));
       }
     }
@@ -76,8 +79,7 @@ Result<std::vector<SegmentRef>> ListSegments(const SpillView& view, const Bucket
 Result<std::string> ReadPage(const SegmentRef& segment, uint32_t page) {
   std::string value;
   const std::string where = "page " + std::to_string(page) + " of segment " +
-                            std::to_string(segment.id) + " in spill family " +
-                            std::to_string(segment.family->id);
+                            std::to_string(segment.id) + " in " + segment.family->Name();
   const rocksdb::Status s = segment.family->family->db()->Get(
       rocksdb::ReadOptions(), segment.family->family->handle(), PageKey(segment.id, page), &value);
   if (s.IsNotFound()) return Status::Corruption(where + " is missing");
@@ -124,21 +126,59 @@ BucketFrontier::BucketFrontier(std::shared_ptr<const SpillView> view, uint32_t t
       }
     }
   }
+  for (const auto& window : view_->windows) {
+    windows_.push_back({window->id, window->record.span, false, std::nullopt});
+  }
 }
 
 BucketFrontier::~BucketFrontier() = default;
 
 Result<std::optional<int64_t>> BucketFrontier::Next(int64_t at_s) {
   std::optional<int64_t> best;
+  const auto is_behind = [&](const std::optional<int64_t>& start_s) {
+    return start_s && (descending_ ? *start_s > at_s : *start_s < at_s);
+  };
+  const auto consider = [&](const std::optional<int64_t>& start_s) {
+    if (start_s && (!best || (descending_ ? *start_s > *best : *start_s < *best))) best = start_s;
+  };
   for (Rotation& rotation : rotations_) {
-    const bool behind =
-        rotation.start_s && (descending_ ? *rotation.start_s > at_s : *rotation.start_s < at_s);
-    if (!rotation.sought || behind) CISTERN_RETURN_IF_ERROR(Seek(&rotation, at_s));
-    if (!rotation.start_s) continue;
-    const int64_t start = *rotation.start_s;
-    if (!best || (descending_ ? start > *best : start < *best)) best = start;
+    if (!rotation.sought || is_behind(rotation.start_s)) {
+      CISTERN_RETURN_IF_ERROR(Seek(&rotation, at_s));
+    }
+    consider(rotation.start_s);
+  }
+  for (Window& window : windows_) {
+    if (!window.sought || is_behind(window.start_s)) {
+      CISTERN_RETURN_IF_ERROR(SeekSealed(&window, at_s));
+    }
+    consider(window.start_s);
   }
   return best;
+}
+
+Status BucketFrontier::SeekSealed(Window* window, int64_t at_s) {
+  window->sought = true;
+  window->start_s.reset();
+  if (descending_ ? window->span.start_s > at_s : window->span.end_s <= at_s) return Status::Ok();
+  if (!manifests_) {
+    manifests_.reset(view_->meta->db()->NewIterator({}, view_->meta->handle()));
+  }
+  const BucketKey edge{table_id_, entity_, at_s, descending_ ? uint32_t{UINT16_MAX} : 0};
+  const std::string key = ManifestKey(window->id, edge, descending_ ? UINT64_MAX : 0);
+  descending_ ? manifests_->SeekForPrev(key) : manifests_->Seek(key);
+  if (!manifests_->Valid()) {
+    return manifests_->status().ok() ? Status::Ok()
+                                     : ToStatus(manifests_->status(), "looking for a manifest");
+  }
+  const std::string prefix = ManifestKeyFrom(window->id, EntityPrefix(table_id_, entity_));
+  if (!View(manifests_->key()).starts_with(prefix)) return Status::Ok();
+  const std::optional<ManifestName> found = ParseManifestKey(View(manifests_->key()));
+  if (!found) {
+    return Status::Corruption("window " + std::to_string(window->id) +
+                              ": a manifest key does not parse");
+  }
+  window->start_s = found->bucket.start_s;
+  return Status::Ok();
 }
 
 Status BucketFrontier::Seek(Rotation* rotation, int64_t at_s) {
@@ -166,8 +206,9 @@ Status BucketFrontier::Seek(Rotation* rotation, int64_t at_s) {
 
 // --- SegmentWalker
 
-SegmentWalker::SegmentWalker(std::shared_ptr<const SpillView> view, std::string_view from) {
-  for (const auto& family : view->families) {
+SegmentWalker::SegmentWalker(std::shared_ptr<const SpillView> view, std::string_view from)
+    : view_(std::move(view)) {
+  for (const auto& family : view_->families) {
     for (const SequenceInterval& interval : family->record.committed) {
       for (uint64_t r = interval.first; r < interval.first + interval.length; ++r) {
         auto lane = std::make_unique<Lane>();
@@ -198,6 +239,27 @@ bool SegmentWalker::Later(const Lane* a, const Lane* b) {
 }
 
 Result<std::optional<SegmentWalker::Item>> SegmentWalker::Next() {
+  while (true) {
+    CISTERN_ASSIGN_OR_RETURN(std::optional<Item> item, NextSpilled());
+    if (!item) return item;
+    CISTERN_ASSIGN_OR_RETURN(const bool sealed, IsSealed(*item));
+    if (!sealed) return item;
+    const SegmentHeader& header = item->segment.header;
+    versions_sealed_ += header.row_count + header.deletes.size();
+  }
+}
+
+Result<bool> SegmentWalker::IsSealed(const Item& item) {
+  if (view_->windows.empty()) return false;
+  if (!has_bucket_ || item.bucket != bucket_) {
+    CISTERN_ASSIGN_OR_RETURN(sealed_round_, SealedRound(*view_, item.bucket));
+    bucket_ = item.bucket;
+    has_bucket_ = true;
+  }
+  return RotationOf(item.segment.id) < sealed_round_;
+}
+
+Result<std::optional<SegmentWalker::Item>> SegmentWalker::NextSpilled() {
   CISTERN_RETURN_IF_ERROR(status_);
   if (heap_.empty()) return std::optional<Item>();
   std::pop_heap(heap_.begin(), heap_.end(), Later);
@@ -207,8 +269,8 @@ Result<std::optional<SegmentWalker::Item>> SegmentWalker::Next() {
     return Status::Corruption(WhereIs(*lane->family, lane->rotation) +
                               ": a segment header key does not parse");
   }
-  CISTERN_ASSIGN_OR_RETURN(SegmentRef ref,
-                           MakeRef(lane->family, lane->rotation, View(lane->iterator->value())));
+  CISTERN_ASSIGN_OR_RETURN(
+      SegmentRef ref, MakeSegmentRef(lane->family, lane->rotation, View(lane->iterator->value())));
   lane->iterator->Next();
   if (!lane->iterator->status().ok()) {
     return ToStatus(lane->iterator->status(), "reading segment headers");

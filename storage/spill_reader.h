@@ -1,4 +1,4 @@
-// Reading segments: headers and pages of the spill families in a view.
+// Reading segments of open buckets: headers and pages of the spill families in a view.
 #ifndef CISTERN_STORAGE_SPILL_READER_H_
 #define CISTERN_STORAGE_SPILL_READER_H_
 
@@ -17,12 +17,17 @@ namespace cistern {
 
 // A segment that counts. Holds its family, so its pages stay readable.
 struct SegmentRef {
-  std::shared_ptr<const SpillFamily> family;
+  std::shared_ptr<const SegmentFamily> family;
   uint64_t id = 0;
   SegmentHeader header;
 };
 
-// Every segment of the bucket, oldest rotation of the oldest family first.
+// A header's value as a segment of that rotation or seal round. kCorruption names both.
+[[nodiscard]] Result<SegmentRef> MakeSegmentRef(const std::shared_ptr<const SegmentFamily>& family,
+                                                uint64_t rotation, std::string_view value);
+
+// Every segment of the bucket: of its seals, oldest first, then those spilled since, oldest
+// rotation of the oldest family first.
 [[nodiscard]] Result<std::vector<SegmentRef>> ListSegments(const SpillView& view,
                                                            const BucketKey& bucket);
 
@@ -36,8 +41,8 @@ struct FamilyContent {
 };
 [[nodiscard]] Result<FamilyContent> CountSegments(const SpillFamily& family);
 
-// Finds the buckets of one entity, in order of time. Remembers where each rotation
-// stands, so that going through all buckets seeks once for each segment. One thread.
+// Finds the buckets of one entity, in order of time. Remembers where each rotation and
+// window stands, so that going through all buckets seeks once for each segment. One thread.
 class BucketFrontier {
  public:
   BucketFrontier(std::shared_ptr<const SpillView> view, uint32_t table_id, std::string_view entity,
@@ -55,7 +60,14 @@ class BucketFrontier {
     bool sought = false;
     std::optional<int64_t> start_s;  // of its next bucket; none: no more
   };
+  struct Window {
+    uint64_t id = 0;
+    WindowSpan span;
+    bool sought = false;
+    std::optional<int64_t> start_s;
+  };
   [[nodiscard]] Status Seek(Rotation* rotation, int64_t at_s);
+  [[nodiscard]] Status SeekSealed(Window* window, int64_t at_s);
 
   const std::shared_ptr<const SpillView> view_;
   const uint32_t table_id_;
@@ -63,10 +75,13 @@ class BucketFrontier {
   const bool descending_;
   std::vector<std::unique_ptr<rocksdb::Iterator>> iterators_;  // by family
   std::vector<Rotation> rotations_;
+  std::unique_ptr<rocksdb::Iterator> manifests_;
+  std::vector<Window> windows_;
 };
 
-// Walks over every segment that counts, in bucket key order over all rotations. Holds an
-// iterator for each rotation. One thread.
+// Walks over every segment of open buckets that counts, in bucket key order over all
+// rotations: not over those that a seal has replaced. Holds an iterator for each rotation.
+// One thread.
 class SegmentWalker {
  public:
   // Begins at the first bucket whose key bytes are >= `from`.
@@ -78,6 +93,8 @@ class SegmentWalker {
     SegmentRef segment;
   };
   [[nodiscard]] Result<std::optional<Item>> Next();
+  // Row versions, deletes included, that were passed over because they are sealed.
+  [[nodiscard]] uint64_t versions_sealed() const { return versions_sealed_; }
 
  private:
   struct Lane {
@@ -87,6 +104,14 @@ class SegmentWalker {
     std::unique_ptr<rocksdb::Iterator> iterator;
   };
   [[nodiscard]] static bool Later(const Lane* a, const Lane* b);
+  [[nodiscard]] Result<std::optional<Item>> NextSpilled();
+  [[nodiscard]] Result<bool> IsSealed(const Item& item);
+
+  const std::shared_ptr<const SpillView> view_;
+  BucketKey bucket_;             // of the last segment
+  uint64_t sealed_round_ = 0;    // of bucket_: segments below are sealed
+  bool has_bucket_ = false;
+  uint64_t versions_sealed_ = 0;
   std::vector<std::unique_ptr<Lane>> lanes_;
   std::vector<Lane*> heap_;  // least bucket key first
   Status status_;

@@ -45,6 +45,10 @@ class Families {
 
 }  // namespace
 
+std::string SegmentFamily::Name() const {
+  return (kind == FamilyKind::kWindow ? "window " : "spill family ") + std::to_string(id);
+}
+
 std::vector<SpillStats> StatsOf(const SpillView& view) {
   std::vector<SpillStats> stats;
   for (const auto& f : view.families) {

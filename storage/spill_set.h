@@ -1,4 +1,4 @@
-// SpillSet: the spill families, and which segments in them count.
+// SpillSet: the families that hold segments, and which segments in them count.
 #ifndef CISTERN_STORAGE_SPILL_SET_H_
 #define CISTERN_STORAGE_SPILL_SET_H_
 
@@ -7,24 +7,46 @@
 #include <mutex>
 #include <optional>
 #include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
+#include "storage/family_kind.h"
 #include "storage/keyspace.h"
 #include "storage/meta_records.h"
+#include "storage/seal_records.h"
 #include "storage/store_db.h"
 
 namespace cistern {
 
-// One spill family as of some commit. Immutable: a commit makes a new one.
-struct SpillFamily {
+// A family of segments.
+struct SegmentFamily {
+  FamilyKind kind = FamilyKind::kSpill;  // or kWindow
   uint64_t id = 0;
   FamilyPtr family;
+  [[nodiscard]] std::string Name() const;  // "spill family 17", for messages
+};
+
+// One spill family as of some commit. Immutable: a commit makes a new one.
+struct SpillFamily : SegmentFamily {
+  SpillFamily(uint64_t number, FamilyPtr handle, SpillRecord as_of)
+      : SegmentFamily{FamilyKind::kSpill, number, std::move(handle)}, record(std::move(as_of)) {}
   SpillRecord record;
+};
+
+// One window as of some seal round. Immutable. Which segments in it count is told by the
+// manifests in meta.
+struct WindowFamily : SegmentFamily {
+  WindowFamily(uint64_t number, FamilyPtr handle, const WindowRecord& as_of)
+      : SegmentFamily{FamilyKind::kWindow, number, std::move(handle)}, record(as_of) {}
+  WindowRecord record;
 };
 
 // What a reader sees, whole, for as long as it holds it. Oldest family first.
 struct SpillView {
   std::vector<std::shared_ptr<const SpillFamily>> families;
+  std::vector<std::shared_ptr<const WindowFamily>> windows;  // by number
+  FamilyPtr meta;                    // where the manifests are
   uint64_t versions_superseded = 0;  // dropped by merges since the store was created
 };
 

@@ -98,6 +98,11 @@ void SpillWriter::WaitForMemtable() {
     const bool known = family_->db()->GetIntProperty(
         family_->handle(), rocksdb::DB::Properties::kNumImmutableMemTable, &waiting);
     if (!known || waiting == 0) return;
+    uint64_t errors = 0;  // nothing empties it any more
+    if (family_->db()->GetIntProperty(rocksdb::DB::Properties::kBackgroundErrors, &errors) &&
+        errors > 0) {
+      return;
+    }
     std::this_thread::sleep_for(kFlushPoll);
   }
 }

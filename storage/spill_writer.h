@@ -1,4 +1,5 @@
-// SpillWriter: writes the segments of one rotation into a spill family.
+// SpillWriter: writes the segments of one rotation into a spill family, or of one seal round
+// into a window.
 #ifndef CISTERN_STORAGE_SPILL_WRITER_H_
 #define CISTERN_STORAGE_SPILL_WRITER_H_
 
@@ -33,6 +34,9 @@ class SpillWriter {
   // Rows must follow the last ones in row order; they are cut into pages here.
   [[nodiscard]] Status AddRows(const VersionColumns& rows);
   [[nodiscard]] Status End(std::vector<RangeDelete> deletes);
+  // Of the segment at hand, until End.
+  [[nodiscard]] uint64_t segment_id() const { return segment_id_; }
+  [[nodiscard]] const SegmentHeader& header() const { return header_; }
 
   // Makes everything durable as one SST.
   [[nodiscard]] Status Flush();

@@ -119,12 +119,14 @@ Result<std::shared_ptr<const SpillView>> Store::CommitSpill(const SpillCommit& c
   if (commit.superseded_family) spill_records_[*commit.superseded_family] = superseded;
 
   auto next = std::make_shared<SpillView>();
+  next->windows = spills_.view()->windows;
+  next->meta = meta_;
   next->versions_superseded = commit.state.versions_superseded;
   for (const auto& f : spills_.view()->families) {
     if (f->id != commit.family_id && f->id != commit.superseded_family) next->families.push_back(f);
   }
-  next->families.push_back(std::make_shared<const SpillFamily>(
-      SpillFamily{commit.family_id, commit.family, std::move(record)}));
+  next->families.push_back(
+      std::make_shared<const SpillFamily>(commit.family_id, commit.family, std::move(record)));
   // A rewrite may commit to a family that has meanwhile stopped to be the newest.
   std::sort(next->families.begin(), next->families.end(),
             [](const auto& a, const auto& b) { return a->id < b->id; });
@@ -177,6 +179,7 @@ void Store::AddMetrics(Metrics* metrics) const {
   metrics->disk_bytes_used = fs.disk_bytes_used();
   metrics->wal_bytes_on_disk = fs.wal_bytes_on_disk();
   metrics->spill_families = spills_.view()->families.size();
+  metrics->window_families = spills_.view()->windows.size();
   metrics->journal_families = journal_->family_count();
 }
 

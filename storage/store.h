@@ -41,6 +41,20 @@ struct DamagedRecord {
   FamilyPtr family;        // its segments are not read; null: a boot record, or no such family
 };
 
+// One seal round: what the batch that makes it true contains.
+struct SealCommit {
+  uint64_t window_id = 0;
+  FamilyPtr window;  // of window_id
+  WindowSpan span;
+  struct Bucket {
+    BucketKey key;
+    uint64_t seal = 0;  // number of its segment in the window
+    Manifest manifest;
+  };
+  std::vector<Bucket> buckets;
+  std::map<uint64_t, uint64_t> sealed_counts;  // versions that they had, by spill family
+};
+
 // Threads: the journal has its own rules; meta writes may come from any thread; spill
 // commits, creation and drops belong to the one maintenance actor.
 class Store {
@@ -78,6 +92,13 @@ class Store {
   // Writes the batch, synced. On success the new view is returned but not yet
   // published: the caller does that together with its head.
   [[nodiscard]] Result<std::shared_ptr<const SpillView>> CommitSpill(const SpillCommit& commit);
+  // The family of a new window.
+  [[nodiscard]] Result<FamilyPtr> CreateWindow(uint64_t window_id);
+  // Manifests, outbox entries, the window's record and those of the spill families, in one
+  // synced batch. As CommitSpill.
+  [[nodiscard]] Result<std::shared_ptr<const SpillView>> CommitSeal(const SealCommit& commit);
+  // Every segment of the family is sealed: it stops counting. As CommitSpill.
+  [[nodiscard]] Result<std::shared_ptr<const SpillView>> SupersedeSpill(uint64_t family_id);
   // Drops a superseded family and its record. Its files go with the last reader.
   [[nodiscard]] Status DropSpill(uint64_t family_id, const FamilyPtr& family);
   // Flushes meta, or one unflushed record would pin every log file.
@@ -113,6 +134,8 @@ class Store {
   [[nodiscard]] Status LoadSpillFamilies(FoundFamilies* found, bool read_only);
   void CountQuarantined();
 
+  [[nodiscard]] Status LoadWindows(FoundFamilies* found, bool may_drop, SpillView* view);
+  [[nodiscard]] Status WriteSynced(rocksdb::WriteBatch* batch, const char* what);
   [[nodiscard]] Status PutMeta(const std::string& key, const std::string& value, bool sync);
 
   std::shared_ptr<StoreDb> db_;
@@ -124,6 +147,7 @@ class Store {
   std::vector<DamagedRecord> damaged_;             // constant after Open
   uint64_t versions_quarantined_ = 0;              // constant after Open
   std::map<uint64_t, SpillRecord> spill_records_;  // maintenance only
+  std::map<uint64_t, WindowRecord> window_records_;  // maintenance only
 
   mutable std::mutex state_mutex_;
   StateRecord state_;

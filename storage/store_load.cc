@@ -19,6 +19,10 @@ std::string_view View(const rocksdb::Slice& slice) {
   return {slice.data(), slice.size()};
 }
 
+bool IsOfSealedBucket(std::string_view key) {
+  return key.starts_with('M') || key.starts_with('O');
+}
+
 // Damage to what nothing can be read without; what a newer version wrote stays kTooNew.
 Status Essential(const Status& status, const std::string& prefix = "") {
   if (status.code() != StatusCode::kCorruption) return status;
@@ -33,6 +37,7 @@ Status Essential(const Status& status, const std::string& prefix = "") {
 struct Store::FoundFamilies {
   std::vector<Journal::NumberedFamily> journals;
   std::vector<Journal::NumberedFamily> spills;
+  std::vector<Journal::NumberedFamily> windows;
 };
 
 Status Store::Load(bool read_only, RecoveryReport* report) {
@@ -63,8 +68,15 @@ Status Store::LoadMeta() {
   rocksdb::ReadOptions options;
   options.total_order_seek = true;
   std::unique_ptr<rocksdb::Iterator> it(db_->db()->NewIterator(options, meta_->handle()));
-  for (it->SeekToFirst(); it->Valid(); it->Next()) {
+  // Manifests and outbox entries are as many as there are sealed buckets: opening does not
+  // look at them.
+  for (it->SeekToFirst(); it->Valid();) {
+    if (IsOfSealedBucket(View(it->key()))) {
+      it->Seek(std::string(1, static_cast<char>(it->key()[0] + 1)));
+      continue;
+    }
     CISTERN_RETURN_IF_ERROR(LoadRecord(View(it->key()), View(it->value())));
+    it->Next();
   }
   if (!it->status().ok()) return ToStatus(it->status(), "reading meta");
   next_sequence_ = state_.sequence_reserved;
@@ -90,6 +102,13 @@ Status Store::LoadRecord(std::string_view key, std::string_view value) {
   }
   if (key.size() == 9 && key[0] == 'S') {
     return LoadSpillRecord(GetBig<uint64_t>(key.data() + 1), value);
+  }
+  if (key.size() == 9 && key[0] == 'W') {
+    const auto id = GetBig<uint64_t>(key.data() + 1);
+    auto window = DecodeWindow(value);
+    if (!window.ok()) return Essential(window.status(), "window " + std::to_string(id) + ", ");
+    window_records_[id] = *std::move(window);
+    return Status::Ok();
   }
   return Essential(Status::Corruption("a key of unknown kind"));
 }
@@ -142,7 +161,9 @@ Store::FoundFamilies Store::TakeFamilies() {
       continue;
     }
     if (*number >= next_sequence_) next_sequence_ = *number + 1;
-    auto& kin = *kind == FamilyKind::kJournal ? found.journals : found.spills;
+    auto& kin = *kind == FamilyKind::kJournal ? found.journals
+                : *kind == FamilyKind::kSpill ? found.spills
+                                              : found.windows;
     kin.push_back({*number, std::make_shared<Family>(db_, it->second)});
     it = families.erase(it);
   }
@@ -165,8 +186,8 @@ Status Store::LoadSpillFamilies(FoundFamilies* found, bool read_only) {
       damaged->what += ": its segments are kept and not read";
       damaged->family = std::move(family);
     } else if (record != spill_records_.end() && !record->second.superseded) {
-      view->families.push_back(std::make_shared<const SpillFamily>(
-          SpillFamily{id, std::move(family), record->second}));
+      view->families.push_back(
+          std::make_shared<const SpillFamily>(id, std::move(family), record->second));
     } else if (may_drop) {
       CISTERN_RETURN_IF_ERROR(DropSpill(id, family));
     } else if (record == spill_records_.end() && versions_quarantined_ > 0) {
@@ -183,17 +204,38 @@ Status Store::LoadSpillFamilies(FoundFamilies* found, bool read_only) {
       return Essential(Status::Corruption("spill family " + std::to_string(id) + " is missing"));
     }
   }
+  CISTERN_RETURN_IF_ERROR(LoadWindows(found, may_drop, view.get()));
   spills_.Publish(std::move(view));
   return Status::Ok();
 }
 
-// Every row version up to the journal floor was superseded or is in a live family: the same
-// batches move all three counts.
+// A window without a record was made for a round that did not end.
+Status Store::LoadWindows(FoundFamilies* found, bool may_drop, SpillView* view) {
+  view->meta = meta_;
+  for (auto& [id, family] : found->windows) {
+    const auto record = window_records_.find(id);
+    if (record != window_records_.end()) {
+      view->windows.push_back(
+          std::make_shared<const WindowFamily>(id, std::move(family), record->second));
+    } else if (may_drop) {
+      const rocksdb::Status s = db_->db()->DropColumnFamily(family->handle());
+      if (!s.ok()) return ToStatus(s, "dropping an unused window");
+    }
+  }
+  if (view->windows.size() != window_records_.size()) {
+    return Essential(Status::Corruption("a window that has a record has no family"));
+  }
+  return Status::Ok();
+}
+
+// Every row version up to the journal floor was superseded, or is in a live spill family or
+// a window: the same batches move all counts.
 void Store::CountQuarantined() {
   uint64_t accounted = state_.versions_superseded;
   for (const auto& [id, record] : spill_records_) {
-    if (!record.superseded) accounted += record.version_count;
+    if (!record.superseded) accounted += record.version_count - record.sealed_count;
   }
+  for (const auto& [id, record] : window_records_) accounted += record.version_count;
   versions_quarantined_ = state_.versions_written - std::min(accounted, state_.versions_written);
 }
 

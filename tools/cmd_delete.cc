@@ -4,7 +4,6 @@
 
 #include <optional>
 
-#include "engine/bucketing/bucket_value.h"
 #include "tools/cell_text.h"
 #include "tools/command.h"
 #include "tools/time_text.h"
@@ -64,14 +63,6 @@ Status DeleteRow(Engine* engine, const std::shared_ptr<const TableSchema>& schem
   }
   CISTERN_RETURN_IF_ERROR(batch.EndRow());
   return engine->Append(batch, write).status();
-}
-
-// An event time in the bucket whose column holds `literal`.
-Result<int64_t> TimeOfBucket(const TableSchema& schema, const std::string& literal) {
-  const Result<int64_t> start_s = BucketStartFromText(schema, literal);
-  if (start_s.ok()) return ToTicks({*start_s, 0}, schema.time_unit, literal);
-  return Status(start_s.status().code(), fmt::format("--bucket '{}': {}", literal,
-                                                     start_s.status().message()));
 }
 
 Status Delete(Engine* engine, const DeleteOptions& options, const WriteOptions& write) {

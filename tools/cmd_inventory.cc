@@ -41,6 +41,7 @@ int RunTables(const TablesOptions& options) {
 const std::vector<PrintColumn> kBucketColumns = {
     {"table", false},   {"entity", false}, {"bucket", false}, {"split", true},
     {"state", false},   {"rows", true},    {"segments", true}, {"bytes", true},
+    {"seals", true},    {"seal", true},
     {"start", false},   {"first", false},  {"last", false}};
 
 // Prints one line for each bucket that the filters let through.
@@ -62,6 +63,8 @@ class BucketPrinter {
                                  fmt::format("{}", bucket.versions),
                                  fmt::format("{}", bucket.segments),
                                  fmt::format("{}", bucket.bytes),
+                                 fmt::format("{}", bucket.seals),
+                                 fmt::format("{}", bucket.seal_sequence),
                                  FormatTicks(bucket.bucket_start, ticks),
                                  FormatTicks(bucket.first_time, ticks),
                                  FormatTicks(bucket.last_time, ticks)};

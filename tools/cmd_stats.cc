@@ -28,6 +28,7 @@ Values ValuesOf(const Metrics& m) {
   };
   add("versions_written", m.versions_written);
   add("versions_open", m.versions_open);
+  add("versions_sealed", m.versions_sealed);
   add("versions_superseded", m.versions_superseded);
   add("versions_quarantined", m.versions_quarantined);
   add("versions_head", m.versions_head);
@@ -37,6 +38,9 @@ Values ValuesOf(const Metrics& m) {
   add("rotations", m.rotations);
   add("spill_bytes", m.spill_bytes);
   add("respill_bytes", m.respill_bytes);
+  add("buckets_sealed", m.buckets_sealed);
+  add("amendments", m.amendments);
+  add("seal_bytes", m.seal_bytes);
   add("busy_rejections", m.busy_rejections);
   add("rows_provisional", m.rows_provisional);
   add("wal_bytes_written", m.wal_bytes_written);
@@ -50,6 +54,7 @@ Values ValuesOf(const Metrics& m) {
   add("disk_budget_bytes", m.disk_budget_bytes);
   add("wal_bytes_on_disk", m.wal_bytes_on_disk);
   add("spill_families", m.spill_families);
+  add("window_families", m.window_families);
   add("journal_families", m.journal_families);
   add("records_replayed_at_open", m.records_replayed_at_open);
   add("open_micros", m.open_micros);

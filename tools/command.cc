@@ -6,7 +6,9 @@
 #include <charconv>
 #include <cstdio>
 
+#include "engine/bucketing/bucket_value.h"
 #include "tools/output.h"
+#include "tools/time_text.h"
 
 namespace cistern::tool {
 namespace {
@@ -132,6 +134,13 @@ TextCheck WholeNumber(uint64_t min, uint64_t max) {
 
 TextCheck NotEmpty() {
   return [](const std::string& text) -> std::string { return text.empty() ? "is empty" : ""; };
+}
+
+Result<int64_t> TimeOfBucket(const TableSchema& schema, const std::string& literal) {
+  const Result<int64_t> start_s = BucketStartFromText(schema, literal);
+  if (start_s.ok()) return ToTicks({*start_s, 0}, schema.time_unit, literal);
+  return Status(start_s.status().code(),
+                fmt::format("--bucket '{}': {}", literal, start_s.status().message()));
 }
 
 Result<Durability> ParseDurability(std::string_view text) {

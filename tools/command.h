@@ -26,6 +26,7 @@ void AddCreate(CLI::App* app, Action* action);
 void AddIngest(CLI::App* app, Action* action);
 void AddScan(CLI::App* app, Action* action);
 void AddDelete(CLI::App* app, Action* action);
+void AddSeal(CLI::App* app, Action* action);
 void AddTables(CLI::App* app, Action* action);
 void AddBuckets(CLI::App* app, Action* action);
 void AddStats(CLI::App* app, Action* action);
@@ -61,6 +62,9 @@ enum class Access { kRead, kWrite, kCreate };
 using TextCheck = std::function<std::string(const std::string&)>;
 [[nodiscard]] TextCheck WholeNumber(uint64_t min, uint64_t max);
 [[nodiscard]] TextCheck NotEmpty();
+
+// An event time in the bucket whose column holds `literal`: 2016-12.
+[[nodiscard]] Result<int64_t> TimeOfBucket(const TableSchema& schema, const std::string& literal);
 
 // "synced", "log", "memory".
 [[nodiscard]] Result<Durability> ParseDurability(std::string_view text);

@@ -39,6 +39,7 @@ int Run(int argc, char** argv) {
   AddIngest(&app, &action);
   AddScan(&app, &action);
   AddDelete(&app, &action);
+  AddSeal(&app, &action);
   AddTables(&app, &action);
   AddBuckets(&app, &action);
   AddStats(&app, &action);

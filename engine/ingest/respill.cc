@@ -5,14 +5,10 @@
 #include <utility>
 
 #include "lib/base/check.h"
-#include "lib/row/row_order.h"
 
 namespace cistern {
 
 namespace {
-constexpr size_t kStepRows = 1024;
-constexpr size_t kStepBytes = 1 << 20;     // or when the rows hold this much memory
-constexpr size_t kMeasureRows = 8;         // rows between looks at it
 constexpr size_t kPartBytes = 256 * 1024;  // encoded
 constexpr uint64_t kHeadroomBytes = 4 << 20;
 
@@ -20,17 +16,6 @@ constexpr uint64_t kHeadroomBytes = 4 << 20;
 bool StaysWhereItIs(const Status& s) {
   return s.code() == StatusCode::kCorruption || s.code() == StatusCode::kTooNew ||
          s.code() == StatusCode::kTooLarge;
-}
-
-void AppendVersion(const VersionRef& from, VersionColumns* to) {
-  const VersionColumns& rows = *from.rows;
-  to->write_us.push_back(rows.write_us[from.index]);
-  to->expiry_s.push_back(rows.expiry_of(from.index));
-  to->flags.push_back(rows.flags[from.index]);
-  for (size_t c = 0; c < to->columns.size(); ++c) {
-    if (rows.columns[c].size() > from.index) to->columns[c].AppendFrom(rows.columns[c], from.index);
-  }
-  ++to->row_count;
 }
 }  // namespace
 
@@ -54,6 +39,7 @@ Result<bool> Respill::Step(bool may_begin, Scope scope) {
     case Phase::kDrop: {
       const auto old = source_->families.front();
       source_.reset();
+      walker_.reset();
       CISTERN_RETURN_IF_ERROR(store_->DropSpill(old->id, old->family));
       CISTERN_RETURN_IF_ERROR(store_->FlushMeta());
       phase_ = Phase::kIdle;
@@ -82,6 +68,8 @@ Result<bool> Respill::Begin(Scope scope) {
   // Versions are resolved as they move: with a base that is lost their time would be, too.
   if (!boots_->complete()) return false;
   const auto view = store_->spills().view();
+  CISTERN_ASSIGN_OR_RETURN(const bool superseded, SupersedeSealed(*view, scope));
+  if (superseded) return true;
   std::vector<SpillStats> stats = StatsOf(*view);
   for (size_t i = 0; i < stats.size(); ++i) {
     stats[i].damaged = damaged_.contains(view->families[i]->id);
@@ -91,6 +79,8 @@ Result<bool> Respill::Begin(Scope scope) {
   if (!store_->CheckHeadroom(kHeadroomBytes + stats[due->source].byte_count).ok()) return false;
   auto source = std::make_shared<SpillView>();
   source->families.push_back(view->families[due->source]);
+  source->windows = view->windows;  // what is sealed stays behind
+  source->meta = view->meta;
   source_ = std::move(source);
   gathers_ = due->gathers;
   walker_.emplace(source_, "");
@@ -114,6 +104,24 @@ Result<bool> Respill::Begin(Scope scope) {
   return true;
 }
 
+// A family that has nothing but sealed buckets left is dropped as it stands.
+Result<bool> Respill::SupersedeSealed(const SpillView& view, Scope scope) {
+  if (scope == Scope::kGather) return false;
+  for (const auto& family : view.families) {
+    const SpillRecord& record = family->record;
+    if (record.version_count == 0 || record.sealed_count != record.version_count) continue;
+    CISTERN_ASSIGN_OR_RETURN(auto next, store_->SupersedeSpill(family->id));
+    auto source = std::make_shared<SpillView>();
+    source->families.push_back(family);
+    source_ = std::move(source);
+    const std::unique_lock lock(heads_->mutex);
+    store_->spills().Publish(std::move(next));
+    phase_ = Phase::kDrop;
+    return true;
+  }
+  return false;
+}
+
 // Merges buckets until enough is written, and flushes it under a sequence of its own.
 Status Respill::WritePart() {
   CISTERN_ASSIGN_OR_RETURN(const uint64_t rotation, store_->NextSequence());
@@ -124,6 +132,7 @@ Status Respill::WritePart() {
       CISTERN_ASSIGN_OR_RETURN(const bool more, NextBucket());
       if (!more) {
         CISTERN_RETURN_IF_ERROR(CheckAllRead());
+        walker_.reset();
         phase_ = Phase::kCommit;
         break;
       }
@@ -142,14 +151,22 @@ Status Respill::WritePart() {
 // A header that is gone would take its rows along without a word.
 Status Respill::CheckAllRead() const {
   const SpillFamily& family = *source_->families.front();
-  if (versions_read_ == family.record.version_count) return Status::Ok();
+  const SpillRecord& record = family.record;
+  if (versions_read_ + walker_->versions_sealed() == record.version_count &&
+      walker_->versions_sealed() == record.sealed_count) {
+    return Status::Ok();
+  }
   return Status::Corruption("spill family " + std::to_string(family.id) + " holds " +
-                            std::to_string(versions_read_) + " row versions, its record says " +
-                            std::to_string(family.record.version_count));
+                            std::to_string(versions_read_) + " open and " +
+                            std::to_string(walker_->versions_sealed()) +
+                            " sealed row versions, its record says " +
+                            std::to_string(record.version_count) + ", " +
+                            std::to_string(record.sealed_count) + " of them sealed");
 }
 
 void Respill::BeginSegment() {
-  writer_->Begin(bucket_, table_->schema.get(), schema_version_, journal_first_, journal_last_);
+  writer_->Begin(merge_->bucket(), merge_->table()->schema.get(), merge_->schema_version(),
+                 merge_->journal_first(), merge_->journal_last());
 }
 
 Status Respill::EndSegment() {
@@ -158,65 +175,31 @@ Status Respill::EndSegment() {
 
 // Gathers the next bucket's segments of the source family; false at its end.
 Result<bool> Respill::NextBucket() {
-  if (!ahead_) {
-    walker_.reset();
-    return false;
-  }
+  if (!ahead_) return false;
   const BucketKey bucket = ahead_->bucket;
   std::vector<SegmentRef> segments;
   while (ahead_ && ahead_->bucket == bucket) {
     segments.push_back(std::move(ahead_->segment));
     CISTERN_ASSIGN_OR_RETURN(ahead_, walker_->Next());
   }
-  CISTERN_RETURN_IF_ERROR(OpenBucket(bucket, std::move(segments)));
+  const TablePtr table = tables_->FindById(bucket.table_id);
+  if (!table) return Status::Corruption("a segment names an unknown table");
+  merge_.emplace(table, bucket, std::move(segments), boots_->bases());
+  for (const auto& [family, versions] : merge_->versions_read()) versions_read_ += versions;
+  deletes_ = merge_->deletes();
+  BeginSegment();
   return true;
 }
 
-Status Respill::OpenBucket(const BucketKey& bucket, std::vector<SegmentRef> segments) {
-  bucket_ = bucket;
-  table_ = tables_->FindById(bucket.table_id);
-  if (!table_) return Status::Corruption("a segment names an unknown table");
-  bases_ = boots_->bases();
-  merge_.emplace(*table_->schema, false);
-  deletes_.clear();
-  journal_first_ = UINT64_MAX;
-  journal_last_ = 0;
-  schema_version_ = 0;
-  for (SegmentRef& s : segments) {
-    journal_first_ = std::min(journal_first_, s.header.journal_first);
-    journal_last_ = std::max(journal_last_, s.header.journal_last);
-    schema_version_ = std::max(schema_version_, s.header.schema_version);
-    versions_read_ += s.header.row_count + s.header.deletes.size();
-    deletes_.insert(deletes_.end(), s.header.deletes.begin(), s.header.deletes.end());
-    merge_->Add(std::make_unique<SegmentSource>(*table_->schema, std::move(s), TimeSpan{}, nullptr,
-                                                *bases_));
-  }
-  ResolveBoots(*bases_, nullptr, deletes_);
-  covering_ = deletes_;
-  BeginSegment();
-  return Status::Ok();
-}
-
-// Merges up to kStepRows keys of the bucket; at its end its segment ends too.
+// Merges some rows of the bucket; at its end its segment ends too.
 Status Respill::MergeRows() {
-  VersionColumns rows = VersionColumns::For(*table_->schema);
-  std::vector<bool> keep;
-  for (size_t n = 0; n < kStepRows; ++n) {
-    CISTERN_ASSIGN_OR_RETURN(const bool more, merge_->NextKey());
-    if (!more) {
-      CISTERN_RETURN_IF_ERROR(writer_->AddRows(rows));
-      merge_.reset();
-      return EndSegment();
-    }
-    const std::span<const VersionRef> versions = merge_->versions();
-    const int64_t time = EventTime(*table_->schema, *versions[0].rows, versions[0].index);
-    KeepUnshadowed(*table_->schema, versions, DeletedUpTo(covering_, time), &keep);
-    for (size_t i = 0; i < versions.size(); ++i) {
-      if (keep[i]) AppendVersion(versions[i], &rows);
-    }
-    if (rows.row_count % kMeasureRows == 0 && rows.MemoryBytes() >= kStepBytes) break;
-  }
-  return writer_->AddRows(rows);
+  VersionColumns rows = VersionColumns::For(*merge_->table()->schema);
+  CISTERN_ASSIGN_OR_RETURN(const bool more, merge_->Next(&rows));
+  CISTERN_RETURN_IF_ERROR(writer_->AddRows(rows));
+  if (more) return Status::Ok();
+  CISTERN_RETURN_IF_ERROR(EndSegment());
+  merge_.reset();
+  return Status::Ok();
 }
 
 Status Respill::Commit() {

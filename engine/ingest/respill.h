@@ -11,12 +11,12 @@
 #include <vector>
 
 #include "storage/boot_table.h"
+#include "storage/bucket_merge.h"
 #include "storage/head_set.h"
 #include "storage/spill_reader.h"
 #include "storage/spill_writer.h"
 #include "storage/store.h"
 #include "storage/table_set.h"
-#include "storage/version_merge.h"
 
 namespace cistern {
 
@@ -43,14 +43,16 @@ class Respill {
   // the rewriting, and leaves everything as it is.
   [[nodiscard]] Result<bool> Step(bool may_begin, Scope scope = Scope::kAll);
 
+  // Nothing is being rewritten: buckets may be sealed.
+  [[nodiscard]] bool idle() const { return phase_ == Phase::kIdle; }
   [[nodiscard]] uint64_t bytes_written() const { return bytes_written_.load(); }
 
  private:
   enum class Phase : uint8_t { kIdle, kWrite, kCommit, kDrop };
   [[nodiscard]] Result<bool> Begin(Scope scope);
+  [[nodiscard]] Result<bool> SupersedeSealed(const SpillView& view, Scope scope);
   [[nodiscard]] Status WritePart();
   [[nodiscard]] Result<bool> NextBucket();
-  [[nodiscard]] Status OpenBucket(const BucketKey& bucket, std::vector<SegmentRef> segments);
   void BeginSegment();
   [[nodiscard]] Status EndSegment();
   [[nodiscard]] Status MergeRows();
@@ -82,15 +84,8 @@ class Respill {
   std::optional<SpillWriter> writer_;  // of the part being written
 
   // The bucket being merged; it may go on in the next part as another segment.
-  BucketKey bucket_;
-  TablePtr table_;
-  uint32_t schema_version_ = 0;
-  uint64_t journal_first_ = 0;
-  uint64_t journal_last_ = 0;
-  std::shared_ptr<const BootBases> bases_;
-  std::optional<VersionMerge> merge_;
-  std::vector<RangeDelete> deletes_;   // not yet written
-  std::vector<RangeDelete> covering_;  // all of the bucket
+  std::optional<BucketMerge> merge_;
+  std::vector<RangeDelete> deletes_;  // not yet written
 
   std::atomic<uint64_t> bytes_written_{0};
 };

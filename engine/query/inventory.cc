@@ -11,7 +11,7 @@
 #include "engine/bucketing/bucket_value.h"
 #include "engine/bucketing/bucketer.h"
 #include "lib/cql/value_text.h"
-#include "storage/spill_reader.h"
+#include "storage/seal_reader.h"
 
 namespace cistern {
 
@@ -41,6 +41,88 @@ std::map<std::string, BucketSummary> HeadBuckets(const HeadSet& heads) {
 
 }  // namespace
 
+namespace {
+
+// The buckets of head, spill families and windows as one run in key order.
+class BucketRun {
+ public:
+  BucketRun(std::map<std::string, BucketSummary> in_head,
+            const std::shared_ptr<const SpillView>& view)
+      : in_head_(std::move(in_head)), spilled_(view, ""), sealed_(view) {}
+
+  [[nodiscard]] Status Begin() {
+    CISTERN_RETURN_IF_ERROR(NextSpilled());
+    return NextSealed();
+  }
+
+  // The next bucket; false at the end.
+  [[nodiscard]] Result<bool> Next(BucketSummary* out) {
+    const std::string* least = nullptr;
+    const auto consider = [&least](const std::string& key) {
+      if (least == nullptr || key < *least) least = &key;
+    };
+    if (!in_head_.empty()) consider(in_head_.begin()->first);
+    if (spill_) consider(spill_key_);
+    if (seal_) consider(seal_key_);
+    if (least == nullptr) return false;
+    const std::string key = *least;
+    *out = BucketSummary{};
+    if (!in_head_.empty() && in_head_.begin()->first == key) {
+      *out = in_head_.extract(in_head_.begin()).mapped();
+      out->is_open = true;
+    }
+    while (spill_ && spill_key_ == key) {
+      AddSegment(spill_->bucket, spill_->segment.header, out);
+      CISTERN_RETURN_IF_ERROR(NextSpilled());
+    }
+    while (seal_ && seal_key_ == key) {
+      AddSeal(*seal_, out);
+      CISTERN_RETURN_IF_ERROR(NextSealed());
+    }
+    return true;
+  }
+
+ private:
+  static void AddSegment(const BucketKey& key, const SegmentHeader& header, BucketSummary* out) {
+    out->key = key;
+    out->is_open = true;
+    out->versions += header.row_count + header.deletes.size();
+    out->bytes += header.byte_count();
+    ++out->segments;
+    if (header.row_count > 0) Widen(out, header.first_time, header.last_time);
+  }
+  static void AddSeal(const ManifestWalker::Item& item, BucketSummary* out) {
+    const Manifest& m = item.manifest;
+    out->key = item.bucket;
+    out->versions += m.version_count();
+    out->bytes += m.byte_count;
+    ++out->segments;
+    ++out->seals;
+    out->seal_sequence = std::max(out->seal_sequence, item.seal);
+    if (m.row_count > 0) Widen(out, m.first_time, m.last_time);
+  }
+  [[nodiscard]] Status NextSpilled() {
+    CISTERN_ASSIGN_OR_RETURN(spill_, spilled_.Next());
+    if (spill_) spill_key_ = EncodeBucketKey(spill_->bucket);
+    return Status::Ok();
+  }
+  [[nodiscard]] Status NextSealed() {
+    CISTERN_ASSIGN_OR_RETURN(seal_, sealed_.Next());
+    if (seal_) seal_key_ = EncodeBucketKey(seal_->bucket);
+    return Status::Ok();
+  }
+
+  std::map<std::string, BucketSummary> in_head_;
+  SegmentWalker spilled_;
+  ManifestWalker sealed_;
+  std::optional<SegmentWalker::Item> spill_;
+  std::optional<ManifestWalker::Item> seal_;
+  std::string spill_key_;
+  std::string seal_key_;
+};
+
+}  // namespace
+
 Status VisitBuckets(const QueryContext& context,
                     const std::function<bool(const BucketSummary&)>& visit) {
   std::map<std::string, BucketSummary> in_head;
@@ -50,43 +132,13 @@ Status VisitBuckets(const QueryContext& context,
     in_head = HeadBuckets(*context.heads);
     view = context.store->spills().view();
   }
-  bool go_on = true;
-  std::string current_key;
-  BucketSummary current;
-  // Gives out the bucket gathered so far, after the head's buckets that come before it.
-  const auto give_out = [&](bool at_end) {
-    while (go_on && !in_head.empty() && (at_end || in_head.begin()->first <= current_key)) {
-      auto node = in_head.extract(in_head.begin());
-      if (!at_end && node.key() == current_key) {
-        current.versions += node.mapped().versions;
-        if (node.mapped().has_rows) {
-          Widen(&current, node.mapped().first_time, node.mapped().last_time);
-        }
-        break;
-      }
-      go_on = visit(node.mapped());
-    }
-    if (go_on && !at_end) go_on = visit(current);
-  };
-  CISTERN_RETURN_IF_ERROR(
-      VisitSegments(view, "", [&](const BucketKey& key, SegmentRef segment) -> Result<bool> {
-        std::string encoded = EncodeBucketKey(key);
-        if (encoded != current_key) {
-          if (!current_key.empty()) give_out(false);
-          current = BucketSummary{};
-          current.key = key;
-          current_key = std::move(encoded);
-        }
-        const SegmentHeader& h = segment.header;
-        current.versions += h.row_count + h.deletes.size();
-        current.bytes += h.byte_count();
-        ++current.segments;
-        if (h.row_count > 0) Widen(&current, h.first_time, h.last_time);
-        return go_on;
-      }));
-  if (!current_key.empty() && go_on) give_out(false);
-  if (go_on) give_out(true);
-  return Status::Ok();
+  BucketRun run(std::move(in_head), view);
+  CISTERN_RETURN_IF_ERROR(run.Begin());
+  BucketSummary summary;
+  while (true) {
+    CISTERN_ASSIGN_OR_RETURN(const bool more, run.Next(&summary));
+    if (!more || !visit(summary)) return Status::Ok();
+  }
 }
 
 BucketInfo ToBucketInfo(const TableSchema& schema, const BucketSummary& summary) {
@@ -97,7 +149,9 @@ BucketInfo ToBucketInfo(const TableSchema& schema, const BucketSummary& summary)
   FormatValueText(schema.columns[schema.bucket_column].type, value.fixed, value.bytes,
                   &info.bucket);
   info.split = summary.key.split;
-  info.state = "open";
+  info.state = summary.is_open ? "open" : "sealed";
+  info.seals = summary.seals;
+  info.seal_sequence = summary.seal_sequence;
   info.versions = summary.versions;
   info.segments = summary.segments;
   info.bytes = summary.bytes;

@@ -17,6 +17,9 @@ struct BucketSummary {
   uint64_t versions = 0;
   uint64_t segments = 0;
   uint64_t bytes = 0;
+  uint64_t seals = 0;
+  uint64_t seal_sequence = 0;  // of the last seal
+  bool is_open = false;        // something is in the head or spilled
   bool has_rows = false;  // first_time and last_time hold
   int64_t first_time = 0;
   int64_t last_time = 0;

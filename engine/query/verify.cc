@@ -9,9 +9,10 @@
 #include "engine/bucketing/bucketer.h"
 #include "engine/query/inventory.h"
 #include "lib/row/row_order.h"
+#include "lib/row/version_hash.h"
 #include "lib/segment/page_reader.h"
 #include "storage/journal_decoder.h"
-#include "storage/spill_reader.h"
+#include "storage/seal_reader.h"
 
 namespace cistern {
 
@@ -37,6 +38,7 @@ class Verifier {
         });
     if (!visited.ok()) Problem(visited.message() + "; what follows it was not looked at");
     for (const auto& family : view->families) CheckFamily(*family);
+    CheckSeals(view);
     for (const DamagedRecord& damaged : context_.store->damaged_records()) Report(damaged);
     CISTERN_RETURN_IF_ERROR(CheckJournal());
     return std::move(report_);
@@ -86,6 +88,7 @@ class Verifier {
     if (!bytes.ok()) return Problem(where + bytes.status().message());
     Result<VersionColumns> rows = DecodePage(schema, *bytes, nullptr);
     if (!rows.ok()) return Problem(where + rows.status().message());
+    content_hash_ += HashVersions(schema, *rows);
     const PageInfo& info = segment.header.pages[page];
     if (rows->row_count != info.row_count || bytes->size() != info.byte_count) {
       return Problem(where + "rows or bytes are not what the header says");
@@ -110,10 +113,55 @@ class Verifier {
   }
 
   void CheckFamily(const SpillFamily& family) {
-    if (family_versions_[family.id] == family.record.version_count) return;
+    const uint64_t open = family.record.version_count - family.record.sealed_count;
+    if (family_versions_[family.id] == open) return;
     Problem("spill family " + std::to_string(family.id) + " holds " +
-            std::to_string(family_versions_[family.id]) + " row versions, its record says " +
-            std::to_string(family.record.version_count));
+            std::to_string(family_versions_[family.id]) + " open row versions, its record says " +
+            std::to_string(open));
+  }
+
+  // Every manifest against its segment, every window's record against its manifests.
+  void CheckSeals(const std::shared_ptr<const SpillView>& view) {
+    std::map<uint64_t, WindowRecord> found;
+    ManifestWalker walker(view);
+    while (true) {
+      const Result<std::optional<ManifestWalker::Item>> item = walker.Next();
+      if (!item.ok()) return Problem(item.status().message() + "; what follows was not looked at");
+      if (!*item) break;
+      WindowRecord& record = found[(*item)->window->id];
+      record.version_count += (*item)->manifest.version_count();
+      record.byte_count += (*item)->manifest.byte_count;
+      ++record.seal_count;
+      CheckSeal(**item);
+    }
+    for (const auto& window : view->windows) {
+      const WindowRecord& is = found[window->id];
+      const WindowRecord& should = window->record;
+      if (is.version_count != should.version_count || is.byte_count != should.byte_count ||
+          is.seal_count != should.seal_count) {
+        Problem(window->Name() + ": its manifests do not add up to its record");
+      }
+    }
+  }
+
+  void CheckSeal(const ManifestWalker::Item& item) {
+    const Result<SegmentRef> segment = ReadSealedSegment(item.window, item.bucket, item.seal);
+    if (!segment.ok()) return Problem(segment.status().message());
+    content_hash_ = 0;
+    CheckSegment(item.bucket, *segment);
+    const SegmentHeader& header = segment->header;
+    const Manifest& m = item.manifest;
+    const std::string where = "seal " + std::to_string(item.seal) + " in " + item.window->Name();
+    if (header.row_count != m.row_count || header.deletes.size() != m.delete_count ||
+        header.byte_count() != m.byte_count || header.first_time != m.first_time ||
+        header.last_time != m.last_time) {
+      Problem(where + ": its manifest is not what the segment says");
+    } else if (content_hash_ != m.content_hash) {
+      Problem(where + ": its rows are not those that were sealed");
+    }
+    if (!item.window->record.span.Holds(item.bucket.start_s)) {
+      Problem(where + ": the bucket lies outside of its window");
+    }
   }
 
   void Report(const DamagedRecord& damaged) {
@@ -161,6 +209,7 @@ class Verifier {
   VerifyReport report_;
   std::string last_bucket_;
   std::map<uint64_t, uint64_t> family_versions_;
+  uint64_t content_hash_ = 0;  // of the segment's pages
 };
 
 }  // namespace

@@ -153,6 +153,12 @@ class Writer {
       s = engine_->Rotate();
       if (!s.ok() && !Failed("Rotate", s)) return false;
     }
+    if (workload_.seal_one_in != 0 && rng_.OneIn(workload_.seal_one_in)) {
+      SealRequest request;
+      request.due_only = false;
+      s = engine_->Seal(request).status();
+      if (!s.ok() && !Failed("Seal", s)) return false;
+    }
     if (workload_.sync_one_in != 0 && rng_.OneIn(workload_.sync_one_in)) {
       const uint64_t acknowledged = own_.acknowledged.load();
       s = engine_->Sync();
@@ -218,9 +224,11 @@ std::string CheckCounters(Engine* engine, uint64_t rows, uint64_t repeated) {
     return std::string(" ") + name + "=" + std::to_string(value);
   };
   if (metrics.versions_written < rows || metrics.versions_written > rows + repeated ||
-      metrics.versions_written != metrics.versions_open + metrics.versions_superseded) {
+      metrics.versions_written !=
+          metrics.versions_open + metrics.versions_sealed + metrics.versions_superseded) {
     return "counters do not reconcile:" + text("rows", rows) + text("repeated", repeated) +
            text("written", metrics.versions_written) + text("open", metrics.versions_open) +
+           text("sealed", metrics.versions_sealed) +
            text("superseded", metrics.versions_superseded);
   }
   uint64_t listed = 0;
@@ -229,7 +237,7 @@ std::string CheckCounters(Engine* engine, uint64_t rows, uint64_t repeated) {
     return true;
   });
   if (!s.ok()) return "ListBuckets: " + s.ToString();
-  if (listed != metrics.versions_open) {
+  if (listed != metrics.versions_open + metrics.versions_sealed) {
     return "the inventory does not reconcile:" + text("listed", listed) +
            text("open", metrics.versions_open);
   }

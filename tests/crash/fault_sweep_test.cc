@@ -21,6 +21,7 @@ CrashWorkload FixedWorkload() {
   w.seed = 7;
   w.batches_max = 24;
   w.rotate_one_in = 8;
+  w.seal_one_in = 12;
   w.sync_one_in = 6;
   w.tolerate_errors = true;
   return w;

@@ -24,16 +24,18 @@ CrashWorkload RandomWorkload(Rng* rng) {
   w.background_threads = rng->OneIn(3);
   w.close_at_end = rng->OneIn(2);
   w.rotate_one_in = rng->OneIn(6) ? 0 : 5 + rng->Below(60);
+  w.seal_one_in = rng->OneIn(3) ? 0 : 5 + rng->Below(60);
   return w;
 }
 
 // A life that meets every named point: rotations enough to roll a spill family, which
-// maintenance then gathers and drops.
+// maintenance then gathers and drops, and seals.
 CrashWorkload MeetingAll(Rng* rng) {
   CrashWorkload w;
   w.seed = rng->Next();
   w.batches_max = 60;
   w.rotate_one_in = 1;
+  w.seal_one_in = 20;
   return w;
 }
 
@@ -43,7 +45,9 @@ constexpr const char* kNamedPoints[] = {
     "create:before_ready",  "journal:after_append",  "journal:after_create",
     "journal:after_drop",   "journal:before_append", "journal:before_create",
     "journal:before_drop",  "meta:after_flush",      "meta:before_flush",
-    "rotation:before_freeze", "spill:after_commit",  "spill:after_create",
+    "rotation:before_freeze", "seal:after_commit",   "seal:after_create",
+    "seal:before_commit",   "seal:before_create",    "seal:before_read_back",
+    "spill:after_commit",  "spill:after_create",
     "spill:after_drop",     "spill:after_flush",     "spill:before_commit",
     "spill:before_create",  "spill:before_drop",     "spill:before_flush",
     "spill:before_pages"};
@@ -105,6 +109,7 @@ TEST(Kill, AtEveryNamedCrashPointLosesNothingAcknowledged) {
     cycle.NewStore();
     CrashWorkload workload = RandomWorkload(&rng);
     workload.rotate_one_in = 10;
+    workload.seal_one_in = 20;
     if (life == 0) workload = MeetingAll(&rng);
     for (int again = 0; again < 2; ++again) {
       const ChildEnd end = cycle.Live(cycle.OpenPlainly(), workload);
@@ -123,9 +128,14 @@ TEST(Kill, AtEveryNamedCrashPointLosesNothingAcknowledged) {
     const std::string name = cycle.points().points[point].name.data();
     const bool spared = killed[point] > 0;
     CrashWorkload workload = spared ? RandomWorkload(&rng) : MeetingAll(&rng);
-    const bool at_creation = name.rfind("create:", 0) == 0;
+    // Stores and windows are made once.
+    const bool at_creation = name.starts_with("create:") || name == "seal:before_create" ||
+                             name == "seal:after_create";
     if (i % kCyclesOfStore == 0 || at_creation) cycle.NewStore();
-    if (spared) workload.rotate_one_in = 5 + rng.Below(20);
+    if (spared) {
+      workload.rotate_one_in = 5 + rng.Below(20);
+      workload.seal_one_in = 5 + rng.Below(20);
+    }
     const uint64_t hit = !spared || at_creation ? 1 : 1 + rng.Below(rng.OneIn(2) ? 3 : 60);
     const ChildEnd end = cycle.LiveUntilPoint(workload, point, hit);
     ASSERT_EQ(Complaint(end, cycle.state()), "") << name;

@@ -41,6 +41,7 @@ CrashWorkload RandomWorkload(Rng* rng) {
   w.background_threads = rng->OneIn(4);
   w.close_at_end = rng->OneIn(2);
   w.rotate_one_in = rng->OneIn(6) ? 0 : 4 + rng->Below(30);
+  w.seal_one_in = rng->OneIn(3) ? 0 : 4 + rng->Below(30);
   return w;
 }
 

@@ -146,14 +146,14 @@ class EngineFixture : public ::testing::Test {
     const Status s = engine_->Rotate();
     ASSERT_TRUE(s.ok()) << s.ToString();
   }
-  // versions_written = versions_open + versions_superseded, and what Verify finds.
+  // Every version written is in one state, and what Verify finds.
   void ExpectSound() {
     const Metrics m = engine_->GetMetrics();
-    EXPECT_EQ(m.versions_written, m.versions_open + m.versions_superseded);
+    EXPECT_EQ(m.versions_written, m.versions_open + m.versions_sealed + m.versions_superseded);
     const auto report = engine_->Verify();
     ASSERT_TRUE(report.ok()) << report.status().ToString();
     EXPECT_TRUE(report->problems.empty()) << report->problems.front();
-    EXPECT_EQ(report->versions, m.versions_open);
+    EXPECT_EQ(report->versions, m.versions_open + m.versions_sealed);
   }
   // The core behind the engine, for tests that look inside.
   std::shared_ptr<EngineCore> Core() { return *static_cast<EngineImpl&>(*engine_).core(); }

@@ -27,7 +27,7 @@ class RespillTest : public SpillFixture {
     ASSERT_NE(out->family, nullptr);
   }
   // Replaces a value of a spill family, or removes it, and returns what it was.
-  static std::string Replace(const SpillFamily& family, const std::string& key,
+  static std::string Replace(const SegmentFamily& family, const std::string& key,
                              const std::optional<std::string>& value) {
     rocksdb::DB* db = family.family->db();
     std::string before;

@@ -118,7 +118,7 @@ TEST_F(TooNewTest, APageOfALaterFormatCostsItsBucketAlone) {
   ASSERT_TRUE(segments.ok());
   ASSERT_EQ(segments->size(), 1u);
   const std::string page = PageKey((*segments)[0].id, 0);
-  const SpillFamily& family = *(*segments)[0].family;
+  const SegmentFamily& family = *(*segments)[0].family;
   std::string bytes;
   ASSERT_TRUE(family.family->db()->Get({}, family.family->handle(), page, &bytes).ok());
   const auto format_2 = static_cast<uint8_t>((static_cast<uint8_t>(bytes[0]) & 0xF0) | 2);

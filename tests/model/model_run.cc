@@ -30,7 +30,7 @@ Progress g_progress;
 ModelRunConfig ModelRunConfig::FromSeed(uint64_t seed) {
   Rng rng(Mix(seed ^ 0xc0ffee));
   ModelRunConfig c;
-  for (bool* option : {&c.mix.updates, &c.mix.nulls, &c.mix.absent, &c.mix.ttls,
+  for (bool* option : {&c.seals, &c.mix.updates, &c.mix.nulls, &c.mix.absent, &c.mix.ttls,
                        &c.mix.row_deletes, &c.mix.late, &c.mix.duplicates, &c.mix.ancient,
                        &c.range_deletes, &c.bucket_deletes, &c.rotations, &c.reopens, &c.batches,
                        &c.columnar, &c.clock_steps}) {
@@ -46,7 +46,8 @@ std::string ModelRunConfig::ToString() const {
   std::string out = "tables=" + std::to_string(table_count) +
                     " budget=" + std::to_string(memory_budget_bytes) + " without:";
   const std::pair<const char*, bool> options[] = {
-      {"updates", mix.updates}, {"nulls", mix.nulls}, {"absent", mix.absent}, {"ttls", mix.ttls},
+      {"seals", seals}, {"updates", mix.updates}, {"nulls", mix.nulls}, {"absent", mix.absent},
+      {"ttls", mix.ttls},
       {"row_deletes", mix.row_deletes}, {"late", mix.late}, {"duplicates", mix.duplicates},
       {"ancient", mix.ancient}, {"range_deletes", range_deletes},
       {"bucket_deletes", bucket_deletes}, {"rotations", rotations}, {"reopens", reopens},
@@ -151,6 +152,7 @@ std::string ModelRun::Step(Rng* rng) {
     const Status s = config_.rotations ? engine_->Rotate() : Status::Ok();
     return s.ok() ? "" : "Rotate: " + s.ToString();
   }
+  if (dice < 846) return config_.seals ? Seal(rng) : "";
   if (dice < 849) {
     const Status s = engine_->Sync();
     return s.ok() ? "" : "Sync: " + s.ToString();
@@ -160,6 +162,16 @@ std::string ModelRun::Step(Rng* rng) {
   if (dice < 860) return CheckEntities(rng);
   if (dice < 861) return CheckVerify();
   return Scan(rng);
+}
+
+std::string ModelRun::Seal(Rng* rng) {
+  SealRequest request;
+  request.due_only = rng->OneIn(2);
+  if (rng->OneIn(2)) request.table = PickTable(rng).name;
+  const auto report = engine_->Seal(request);
+  if (!report.ok()) return "Seal: " + report.status().ToString();
+  if (!report->problems.empty()) return "Seal: " + report->problems.front();
+  return "";
 }
 
 std::string ModelRun::Answered(const Result<WriteResult>& answer, Durability asked) {

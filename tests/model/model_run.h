@@ -21,6 +21,7 @@ struct ModelRunConfig {
   RowMix mix;
   bool range_deletes = true;
   bool bucket_deletes = true;
+  bool seals = true;
   bool rotations = true;
   bool reopens = true;
   bool batches = true;
@@ -59,6 +60,7 @@ class ModelRun {
   std::string Submit(const RowBatch& batch, Rng* rng);
   std::string DeleteRange(Rng* rng);
   std::string DeleteRangeOf(Table* of, const std::string& entity, Rng* rng);
+  std::string Seal(Rng* rng);
   std::string DeleteBucket(Rng* rng);
   std::string RotatePartly(Rng* rng);
   std::string Scan(Rng* rng);

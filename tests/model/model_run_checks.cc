@@ -181,7 +181,8 @@ std::string ModelRun::ScanLeg(const Table& table, ScanRequest* request, Clusteri
 std::string ModelRun::CheckInventory() {
   const Metrics metrics = engine_->GetMetrics();
   if (metrics.versions_written != versions_written_ ||
-      metrics.versions_written != metrics.versions_open + metrics.versions_superseded ||
+      metrics.versions_written != metrics.versions_open + metrics.versions_sealed +
+                                      metrics.versions_superseded ||
       metrics.versions_head > metrics.versions_open) {
     return "counters: wrote " + std::to_string(versions_written_) +
            ", the engine says written=" + std::to_string(metrics.versions_written) +
@@ -197,14 +198,18 @@ std::string ModelRun::CheckInventory() {
     if (!seen.emplace(bucket.table, bucket.entity, bucket.bucket, bucket.split).second) {
       problem = "a bucket is listed twice: " + bucket.entity + " " + bucket.bucket;
     }
-    if (bucket.state != "open") problem = "a bucket is " + bucket.state;
+    const bool is_sealed = bucket.state == "sealed";
+    if (!is_sealed && bucket.state != "open") problem = "a bucket is " + bucket.state;
+    if (is_sealed && (bucket.seals == 0 || bucket.seal_sequence == 0)) {
+      problem = "a sealed bucket without a seal";
+    }
     return problem.empty();
   });
   if (!s.ok()) return "ListBuckets: " + s.ToString();
   if (!problem.empty()) return problem;
-  if (listed != metrics.versions_open) {
+  if (listed != metrics.versions_open + metrics.versions_sealed) {
     return "the buckets list " + std::to_string(listed) + " versions, the counters say " +
-           std::to_string(metrics.versions_open);
+           std::to_string(metrics.versions_open + metrics.versions_sealed);
   }
   return "";
 }

@@ -61,6 +61,9 @@ TEST(Keyspace, BytesAreThoseOfTheSpecification) {
   EXPECT_EQ(TableKey(0x102), std::string("T\0\0\1\2", 5));
   EXPECT_EQ(BootKey(0x102), std::string("B\0\0\1\2", 5));
   EXPECT_EQ(SpillKey(0x102), "S" + rotation);
+  EXPECT_EQ(WindowKey(0x102), "W" + rotation);
+  EXPECT_EQ(OutboxKey(0x102), "O" + rotation);
+  EXPECT_EQ(ManifestKey(0x102, key, 0x102), "M" + rotation + bucket + rotation);
 }
 
 TEST(Keyspace, BucketKeysComeBackAndKeepTheOrderOfTheirFields) {
@@ -130,6 +133,31 @@ TEST(Keyspace, EveryCutAndEveryWrongLengthIsNoKey) {
   std::string lying = bucket;  // says that its entity is longer than the key
   lying[4] = lying[5] = '\xff';
   EXPECT_EQ(DecodeBucketKey(lying), std::nullopt);
+}
+
+// By window, then in the order of bucket keys, then by seal; and each names its bucket.
+TEST(Keyspace, ManifestsStandByWindowBucketAndSeal) {
+  Rng random(6);
+  for (int round = 0; round < kRounds; ++round) {
+    const BucketKey a = RandomBucket(&random);
+    const BucketKey b = random.OneIn(2) ? a : RandomBucket(&random);
+    const uint64_t window_a = random.Below(3);
+    const uint64_t window_b = random.Below(3);
+    const uint64_t seal_a = random.Next();
+    const uint64_t seal_b = random.Next();
+    const std::string key = ManifestKey(window_a, a, seal_a);
+    const auto name = ParseManifestKey(key);
+    ASSERT_TRUE(name);
+    ASSERT_EQ(name->window_id, window_a);
+    ASSERT_EQ(name->bucket, a);
+    ASSERT_EQ(name->seal, seal_a);
+    ASSERT_TRUE(key.starts_with(ManifestKeyFrom(window_a, EncodeBucketKey(a))));
+    const auto order = std::tuple(window_a, EncodeBucketKey(a), seal_a) <=>
+                       std::tuple(window_b, EncodeBucketKey(b), seal_b);
+    ASSERT_EQ(key.compare(ManifestKey(window_b, b, seal_b)) <=> 0, order);
+    ASSERT_EQ(ParseManifestKey(key.substr(0, key.size() - 1)), std::nullopt);
+    ASSERT_EQ(ParseManifestKey(key.substr(0, random.Below(17))), std::nullopt);
+  }
 }
 
 TEST(Keyspace, WhateverDecodesIsWhatItsBytesSay) {

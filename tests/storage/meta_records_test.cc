@@ -11,6 +11,7 @@
 #include "cistern/limits.h"
 #include "lib/base/checksum.h"
 #include "lib/base/coding.h"
+#include "storage/seal_records.h"
 #include "tests/support/rng.h"
 
 namespace cistern {
@@ -24,6 +25,21 @@ struct Kind {
   std::function<Status(std::string_view)> decode;
 };
 
+Manifest SomeManifest() {
+  Manifest m;
+  m.row_count = 3'600;
+  m.delete_count = 300;
+  m.byte_count = 1 << 20;
+  m.first_time = -1'799'971'200'000;
+  m.last_time = 1'799'971'200'000;
+  m.write_us_first = -5;
+  m.write_us_last = 1'799'971'200'000'000;
+  m.expiry_s_last = UINT32_MAX;
+  m.has_endless = true;
+  m.content_hash = 0x0123456789abcdef;
+  return m;
+}
+
 // One record of each kind, every field with a value of several bytes.
 std::vector<Kind> EveryKind() {
   const auto outcome = [](const auto& result) { return result.status(); };
@@ -35,8 +51,14 @@ std::vector<Kind> EveryKind() {
        [=](std::string_view bytes) { return outcome(DecodeTable(bytes)); }},
       {"boot record", EncodeBoot({"3d1c-boot", 123'456'789, -987'654'321, true}),
        [=](std::string_view bytes) { return outcome(DecodeBoot(bytes)); }},
-      {"spill record", EncodeSpill({false, 70'000, 1 << 30, {{1, 300}, {400, 1}, {70'000, 2}}}),
+      {"spill record",
+       EncodeSpill({false, 70'000, 5'000, 1 << 30, {{1, 300}, {400, 1}, {70'000, 2}}}),
        [=](std::string_view bytes) { return outcome(DecodeSpill(bytes)); }},
+      {"window record",
+       EncodeWindow({{86'400, -5'000'000'000, 5'000'000'000}, 70'000, 1 << 30, 400}),
+       [=](std::string_view bytes) { return outcome(DecodeWindow(bytes)); }},
+      {"manifest", EncodeManifest(SomeManifest()),
+       [=](std::string_view bytes) { return outcome(DecodeManifest(bytes)); }},
   };
 }
 
@@ -156,7 +178,7 @@ TEST(MetaRecords, FieldsThatLieUnderARightChecksumAreCorruption) {
   EXPECT_FALSE(DecodeBoot(Sealed(Varints({65}) + std::string(65, 'b') + Varints({0, 0, 0}))).ok());
   // Intervals: more than there are, empty, out of order, overlapping, beyond the last number.
   const auto spill = [](const std::vector<uint64_t>& intervals) {
-    return DecodeSpill(Sealed('\0' + Varints({5, 5}) + Varints(intervals))).ok();
+    return DecodeSpill(Sealed('\0' + Varints({5, 2, 5}) + Varints(intervals))).ok();
   };
   EXPECT_TRUE(spill({2, 1, 3, 4, 1}));
   EXPECT_FALSE(spill({uint64_t{1} << 40, 1, 3}));
@@ -173,14 +195,40 @@ TEST(MetaRecords, FieldsThatLieUnderARightChecksumAreCorruption) {
 // A flag is 0 or 1, a tier one of the few; anything else is not what we wrote.
 TEST(MetaRecords, FlagsAndTiersAreThoseThatAreWritten) {
   for (int state = 0; state < 256; ++state) {
-    const auto spill = DecodeSpill(Sealed(static_cast<char>(state) + Varints({5, 5, 0})));
+    const auto spill = DecodeSpill(Sealed(static_cast<char>(state) + Varints({5, 2, 5, 0})));
     EXPECT_EQ(spill.ok(), state / 2 <= limits::kSpillTierMax) << state;
     if (!spill.ok()) continue;
     EXPECT_EQ(spill->superseded, state % 2 == 1);
     EXPECT_EQ(spill->tier, state / 2);
-    EXPECT_EQ(EncodeSpill(*spill), Sealed(static_cast<char>(state) + Varints({5, 5, 0})));
+    EXPECT_EQ(EncodeSpill(*spill), Sealed(static_cast<char>(state) + Varints({5, 2, 5, 0})));
   }
   EXPECT_FALSE(DecodeBoot(Sealed(Varints({0, 0, 0, 2}))).ok());
+}
+
+TEST(MetaRecords, SealsComeBack) {
+  const auto manifest = DecodeManifest(EncodeManifest(SomeManifest()));
+  ASSERT_TRUE(manifest.ok()) << manifest.status().ToString();
+  EXPECT_EQ(*manifest, SomeManifest());
+  EXPECT_EQ(manifest->version_count(), 3'900u);
+  const WindowRecord record{WindowSpan{}, 1, 2, 3};  // all times
+  const auto window = DecodeWindow(EncodeWindow(record));
+  ASSERT_TRUE(window.ok()) << window.status().ToString();
+  EXPECT_EQ(window->span, record.span);
+  EXPECT_EQ(window->version_count, 1u);
+  EXPECT_EQ(window->byte_count, 2u);
+  EXPECT_EQ(window->seal_count, 3u);
+}
+
+// Times that go backwards, a span without time, more sealed versions than there are.
+TEST(MetaRecords, SealsThatContradictThemselvesAreCorruption) {
+  Manifest backwards = SomeManifest();
+  std::swap(backwards.first_time, backwards.last_time);
+  EXPECT_FALSE(DecodeManifest(EncodeManifest(backwards)).ok());
+  backwards = SomeManifest();
+  std::swap(backwards.write_us_first, backwards.write_us_last);
+  EXPECT_FALSE(DecodeManifest(EncodeManifest(backwards)).ok());
+  EXPECT_FALSE(DecodeWindow(EncodeWindow({{86'400, 7, 7}, 0, 0, 0})).ok());
+  EXPECT_FALSE(DecodeSpill(Sealed('\0' + Varints({5, 6, 5, 0}))).ok());
 }
 
 TEST(MetaRecords, RandomBytesUnderARightChecksumNeverCrash) {

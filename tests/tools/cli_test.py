@@ -668,6 +668,29 @@ class CliTest(unittest.TestCase):
                 log.write_bytes(whole[log.name])
         self.assertEqual(repairs, 7 * len(logs))
 
+    def test_seal(self):
+        self.create()
+        self.ingest("station,ts,n\na,1,1\na,86400000,2\nb,1,3\n")
+        seal = ("seal", "--store", self.store)
+        scan = ("scan", "--store", self.store, "--table", "air", "--entity", "a", "--limit", 9)
+        before = self.run_tool(*scan).out
+        self.assertIn(b"0 buckets sealed", self.run_tool(*seal, "--due").out)  # rows just came
+        one = self.run_tool(*seal, "--table", "air", "--entity", "a", "--bucket", "1970-01-01")
+        self.assertIn(b"1 buckets sealed, 0 of them amendments", one.out)
+        self.assertIn(b"2 buckets sealed, 0 of", self.run_tool(*seal, "--all").out)
+        self.assertEqual(self.run_tool(*scan).out, before)
+        self.ingest("station,ts,n\na,2,4\n")
+        self.assertIn(b"1 buckets sealed, 1 of", self.run_tool(*seal, "--all").out)
+        buckets = self.run_tool("buckets", "--store", self.store, "--format", "csv").out.decode()
+        table = {(r["entity"], r["bucket"].strip("'")): r
+                 for r in csv.DictReader(io.StringIO(buckets))}
+        self.assertEqual({r["state"] for r in table.values()}, {"sealed"})
+        self.assertEqual(table["a", "1970-01-01"]["seals"], "2")
+        self.assertIn(b" 0 problems", self.run_tool("verify", "--store", self.store).out)
+        for wrong in ((), ("--due", "--all"), ("--entity", "a"), ("--all", "--table", "none"),
+                      ("--table", "air", "--entity", "a", "--bucket", "not a day")):
+            self.run_tool(*seal, *wrong, expect=2)
+
     def test_verify_counts_damage_of_the_file_ACK(self):
         self.create()
         self.ingest("station,ts,n\na,1,1\n")

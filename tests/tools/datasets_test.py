@@ -9,6 +9,7 @@ CISTERN_SHARED_DIR, CI)
 """
 
 import csv
+import hashlib
 import io
 import json
 import math
@@ -433,6 +434,23 @@ class Checker:
         return len(got)
 
 
+    def check_sealed(self, digests):
+        """Seals every bucket: each entity reads as it did before, byte for byte."""
+        done = run("seal", "--store", self.store, "--all").stdout.decode()
+        match = re.match(r"(\d+) buckets sealed, (\d+) of them", done)
+        count, amendments = map(int, match.groups())
+        assert amendments == 0, done
+        text = run("buckets", "--store", self.store, "--format", "csv").stdout.decode()
+        table = list(csv.DictReader(io.StringIO(text, newline="")))
+        assert len(table) == count, (len(table), count)
+        assert all(r["state"] == "sealed" and r["seals"] == "1" for r in table)
+        with ThreadPoolExecutor(4) as pool:
+            scans = pool.map(lambda e: self.scan(e, "--format", "csv").stdout, digests)
+            for entity, output in zip(digests, scans, strict=True):
+                assert hashlib.sha256(output).digest() == digests[entity], entity
+        return count
+
+
 def check_blank_is_rejected(files, directory):
     """Without --null ' ' the one blank SO2 cell of beijing-air goes to the reject file."""
     path = next((f for f in files if "Aotizhongxin" in f.name), None)
@@ -481,11 +499,13 @@ def test(name):
         print(f"  {count} rows ingested in {seconds:.1f} s", flush=True)
 
         entities = sorted(checker.expected)
+        digests = {}
         sample = checker.random.sample(entities, min(4, len(entities)))
         with ThreadPoolExecutor(4) as pool:  # each scan is a process that waits for its store
             scans = pool.map(checker.scan_both_ways, entities)
             for entity, (ascending, descending) in zip(entities, scans, strict=True):
                 rows, header = checker.check_entity(entity, ascending, descending)
+                digests[entity] = hashlib.sha256(ascending.encode()).digest()
                 if entity in sample:
                     checker.check_json(entity, rows, header)
                     checker.check_ranges(entity)
@@ -493,10 +513,12 @@ def test(name):
         assert checker.compared == sum(len(r) for r in checker.expected.values())
         buckets = checker.check_buckets()
         run("verify", "--store", store)
+        sealed = checker.check_sealed(digests)
+        run("verify", "--store", store)
         if name == "beijing-air":
             check_blank_is_rejected(plain, directory)
     print(f"  {checker.compared} rows of {len(entities)} entities in {buckets} buckets compared, "
-          "both ways")
+          f"both ways; {sealed} sealed, and compared again")
     return 0
 
 

@@ -74,13 +74,29 @@ struct BucketInfo {
   std::string entity;        // EntityToText
   std::string bucket;        // the bucket column's value, as CQL literal
   uint32_t split = 0;
-  std::string state;         // "open"
+  std::string state;         // "open", or "sealed" if nothing came since the last seal
   uint64_t versions = 0;     // row versions
-  uint64_t segments = 0;     // spilled segments, without the head
+  uint64_t segments = 0;     // spilled and sealed ones, without the head
+  uint64_t seals = 0;        // how often it was sealed
+  uint64_t seal_sequence = 0;  // of the last seal; grows over the store's life
   uint64_t bytes = 0;        // encoded bytes in segments
   int64_t first_time = 0;    // event times in the table's ticks
   int64_t last_time = 0;
   int64_t bucket_start = 0;  // in the table's ticks
+};
+
+// Which buckets Engine::Seal takes.
+struct SealRequest {
+  bool due_only = true;             // false: whatever else is said, also those that still go on
+  std::string table{};              // empty: every table
+  std::optional<EntityKey> entity{};  // with a table
+  std::optional<int64_t> time{};    // the bucket that holds this event time; with a table
+};
+struct SealReport {
+  uint64_t buckets = 0;     // sealed, amendments included
+  uint64_t amendments = 0;  // of buckets that were sealed before
+  uint64_t bytes = 0;       // written for them
+  std::vector<std::string> problems;  // damaged buckets, which stay as they were
 };
 
 struct VerifyReport {
@@ -196,6 +212,13 @@ class CISTERN_EXPORT Engine {
   // Rotates now, whatever the head's size: every row committed so far is in segments
   // when it returns OK. kNoSpace, kIoError: the rows stay where they were, in the journal.
   [[nodiscard]] virtual Status Rotate() = 0;
+
+  // Makes buckets immutable: each one's rows become one sorted, compressed segment, read
+  // back and checked, and wait in the outbox. Rows that come later make an amendment at the
+  // next seal. Returns when all are sealed; what is not due stays open unless asked for.
+  //   kBusy      the clock is not trusted yet, and rows wait for their time
+  //   kNotFound  no such table
+  [[nodiscard]] virtual Result<SealReport> Seal(const SealRequest& request) = 0;
 
   // Reads and checks every page, header, journal record and cross-invariant, and changes
   // nothing. Damage is no error but one of the report's problems. What Open met and had to

@@ -58,6 +58,8 @@ inline constexpr size_t kMemoryBudgetBytesDefault = 64 * 1024 * 1024;
 inline constexpr uint64_t kDiskBudgetBytesMin = 32ull * 1024 * 1024;
 inline constexpr uint64_t kInfoLogBytesMax = 2 * 1024 * 1024;  // two files of half this size each
 inline constexpr size_t kSpillFamilyCountMax = 12;       // files' groups that hold segments
+inline constexpr size_t kWindowFamilyCountMax = 48;      // the same, of sealed buckets
+inline constexpr size_t kWindowFamilyBytes = 92 * 1024;  // of memory for each of these
 inline constexpr uint8_t kSpillTierMax = 5;  // of those groups; each takes 32 of the one below
 
 }  // namespace cistern::limits

@@ -1,6 +1,6 @@
 // Metrics: counters of one engine. Row versions reconcile at every moment:
-//   versions_written = versions_open + versions_superseded + versions_quarantined
-// (sealing adds its states).
+//   versions_written = versions_open + versions_sealed + versions_superseded
+//                    + versions_quarantined
 #ifndef CISTERN_METRICS_H_
 #define CISTERN_METRICS_H_
 
@@ -12,6 +12,7 @@ struct Metrics {
   // --- row versions, exact across restarts and crashes. Deletes count as versions.
   uint64_t versions_written = 0;      // committed to the journal since the store was created
   uint64_t versions_open = 0;         // in the head or in spill segments
+  uint64_t versions_sealed = 0;       // in sealed buckets
   uint64_t versions_superseded = 0;   // dropped by a merge because every cell was shadowed
   uint64_t versions_quarantined = 0;  // kept and not read: see RecoveryReport
   uint64_t versions_head = 0;         // part of versions_open
@@ -23,6 +24,9 @@ struct Metrics {
   uint64_t rotations = 0;
   uint64_t spill_bytes = 0;        // pages and headers written by rotations
   uint64_t respill_bytes = 0;      // the same, rewritten when spill families roll
+  uint64_t buckets_sealed = 0;     // amendments included
+  uint64_t amendments = 0;         // seals of buckets that were sealed before
+  uint64_t seal_bytes = 0;         // pages and headers written by seals
   uint64_t busy_rejections = 0;
   uint64_t rows_provisional = 0;   // taken on an untrusted clock
 
@@ -40,6 +44,7 @@ struct Metrics {
   uint64_t disk_budget_bytes = 0;
   uint64_t wal_bytes_on_disk = 0;
   uint64_t spill_families = 0;
+  uint64_t window_families = 0;
   uint64_t journal_families = 0;
   uint64_t records_replayed_at_open = 0;
   uint64_t open_micros = 0;

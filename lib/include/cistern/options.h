@@ -63,6 +63,15 @@ struct EngineOptions {
   // The head rotates at this age even when it is small, so that the journal stays short.
   int64_t head_age_us_max = 3600ll * 1'000'000;
 
+  // --- sealing
+  // Whether buckets are sealed by Tick or the background thread when they are due; if not,
+  // only Engine::Seal does it.
+  bool seal_when_due = true;
+  // A bucket is due this long after its end by the trusted clock, if no row came to it for
+  // the idle time. Smaller: rows leave sooner, and late ones make more amendments.
+  int64_t seal_grace_s = 300;
+  int64_t seal_idle_s = 300;
+
   // --- threads
   // true: one maintenance thread and `scan_threads` read-ahead threads. false: the
   // host drives everything by Tick, and scans read in the caller's thread.

@@ -1,0 +1,54 @@
+// When a bucket is due for its seal, and which window takes it. Pure.
+#ifndef CISTERN_ENGINE_SEAL_SEAL_POLICY_H_
+#define CISTERN_ENGINE_SEAL_SEAL_POLICY_H_
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "cistern/limits.h"
+#include "cistern/schema.h"
+#include "engine/bucketing/bucketer.h"
+#include "storage/spill_set.h"
+
+namespace cistern {
+
+struct SealLimits {
+  int64_t grace_s = 300;  // behind the bucket's end
+  int64_t idle_s = 300;   // since its last row
+  size_t window_count_max = limits::kWindowFamilyCountMax;
+};
+
+// As many windows as take about a tenth of the memory budget.
+[[nodiscard]] inline size_t WindowCountFor(size_t budget_bytes) {
+  return std::clamp<size_t>(budget_bytes / (10 * limits::kWindowFamilyBytes), 8,
+                            limits::kWindowFamilyCountMax);
+}
+
+// Whether the bucket that ends at `end_s` and took its last row at `last_row_us` is over at
+// `now_us`, a trusted time. Row time alone decides nothing: history read from a file is
+// sealed once it has rested, and one row from the year 2106 does not seal the world.
+[[nodiscard]] inline bool IsDue(int64_t end_s, int64_t last_row_us, int64_t now_us,
+                                const SealLimits& limits) {
+  const int64_t now_s = now_us / 1'000'000;
+  return end_s <= now_s - limits.grace_s && last_row_us <= now_us - limits.idle_s * 1'000'000;
+}
+
+// The regular window of the bucket that starts at `start_s`: a whole number of buckets, so
+// wide that about 24 windows cover the rows' life, which is the table's TTL or, without
+// one, 30 days. TWCS advises 20 to 30 (Apache Cassandra, Time Window Compaction Strategy).
+[[nodiscard]] WindowSpan WindowOf(const TableSchema& schema, const Bucketer& bucketer,
+                                  int64_t start_s);
+
+// The window that takes the span: the one that has it; nothing: a new one of `span`. At the
+// bound on families *span becomes the one of all times, which is shared by what has no
+// window of its own.
+[[nodiscard]] std::shared_ptr<const WindowFamily> ChooseWindow(
+    const std::vector<std::shared_ptr<const WindowFamily>>& windows, size_t window_count_max,
+    WindowSpan* span);
+
+}  // namespace cistern
+
+#endif  // CISTERN_ENGINE_SEAL_SEAL_POLICY_H_

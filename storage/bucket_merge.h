@@ -1,0 +1,54 @@
+// BucketMerge: the segments of one bucket as one run of row versions, for rewriting.
+#ifndef CISTERN_STORAGE_BUCKET_MERGE_H_
+#define CISTERN_STORAGE_BUCKET_MERGE_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "storage/boot_table.h"
+#include "storage/spill_reader.h"
+#include "storage/table_set.h"
+#include "storage/version_merge.h"
+
+namespace cistern {
+
+// Versions come in row order, resolved (no boots), without those that are wholly shadowed
+// by others or by the deletes. One thread.
+class BucketMerge {
+ public:
+  // `segments` are all of one bucket and not empty.
+  BucketMerge(TablePtr table, BucketKey bucket, std::vector<SegmentRef> segments,
+              std::shared_ptr<const BootBases> bases);
+
+  // Appends the next versions: of about a thousand keys, fewer where they are wide. False:
+  // there are no more behind them.
+  [[nodiscard]] Result<bool> Next(VersionColumns* rows);
+
+  [[nodiscard]] const TablePtr& table() const { return table_; }
+  [[nodiscard]] const BucketKey& bucket() const { return bucket_; }
+  // Of all segments together.
+  [[nodiscard]] uint64_t journal_first() const { return journal_first_; }
+  [[nodiscard]] uint64_t journal_last() const { return journal_last_; }
+  [[nodiscard]] uint32_t schema_version() const { return schema_version_; }
+  [[nodiscard]] const std::vector<RangeDelete>& deletes() const { return deletes_; }
+  // Versions that the segments have, deletes included, by family.
+  [[nodiscard]] const std::map<uint64_t, uint64_t>& versions_read() const { return versions_read_; }
+
+ private:
+  const TablePtr table_;
+  const BucketKey bucket_;
+  const std::shared_ptr<const BootBases> bases_;
+  VersionMerge merge_;
+  uint64_t journal_first_ = UINT64_MAX;
+  uint64_t journal_last_ = 0;
+  uint32_t schema_version_ = 0;
+  std::vector<RangeDelete> deletes_;
+  std::map<uint64_t, uint64_t> versions_read_;
+  std::vector<bool> keep_;  // scratch
+};
+
+}  // namespace cistern
+
+#endif  // CISTERN_STORAGE_BUCKET_MERGE_H_

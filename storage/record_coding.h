@@ -1,0 +1,64 @@
+// What all records of meta have in common: a version, fields, a checksum (KEYSPACE.md).
+#ifndef CISTERN_STORAGE_RECORD_CODING_H_
+#define CISTERN_STORAGE_RECORD_CODING_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "cistern/result.h"
+#include "lib/base/checksum.h"
+#include "lib/base/coding.h"
+
+namespace cistern::record_coding {
+
+inline constexpr uint8_t kRecordVersion = 1;
+
+[[nodiscard]] inline std::string Begin() {
+  return std::string(1, static_cast<char>(kRecordVersion));
+}
+
+// The record with its checksum.
+[[nodiscard]] inline std::string Sealed(std::string record) {
+  PutLittle<uint64_t>(&record, Checksum(record));
+  return record;
+}
+
+inline void PutString(std::string* out, std::string_view text) {
+  PutVarint(out, text.size());
+  out->append(text);
+}
+
+[[nodiscard]] inline bool ReadFlag(ByteReader* in, const char* field) {
+  const uint8_t flag = in->ReadU8(field);
+  if (flag > 1) in->Fail(field, "is neither 0 nor 1");
+  return flag == 1;
+}
+
+// Checks checksum and version, has `read` take the fields between them, and wants no more
+// bytes than those. `what` names the record in errors.
+template <typename Record, typename Read>
+[[nodiscard]] Result<Record> Decode(std::string_view bytes, const char* what, const Read& read) {
+  if (bytes.size() < 9) return Status::Corruption(std::string(what) + ": too short");
+  const std::string_view body = bytes.substr(0, bytes.size() - 8);
+  if (GetLittle<uint64_t>(bytes.data() + body.size()) != Checksum(body)) {
+    return Status::Corruption(std::string(what) + ": checksum does not match");
+  }
+  if (static_cast<uint8_t>(body[0]) != kRecordVersion) {
+    return Status::TooNew(std::string(what) + ": record version " +
+                          std::to_string(static_cast<uint8_t>(body[0])) +
+                          " is not known, this Cistern reads " + std::to_string(kRecordVersion) +
+                          "; use the newer one");
+  }
+  ByteReader in(body.substr(1), what);
+  Record record;
+  read(&in, &record);
+  if (!in.ok()) return in.status();
+  if (in.remaining() != 0) return Status::Corruption(std::string(what) + ": bytes after its end");
+  return record;
+}
+
+}  // namespace cistern::record_coding
+
+#endif  // CISTERN_STORAGE_RECORD_CODING_H_

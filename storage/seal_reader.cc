@@ -1,0 +1,139 @@
+#include "storage/seal_reader.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "storage/rocksdb_status.h"
+
+namespace cistern {
+
+namespace {
+
+std::string_view View(const rocksdb::Slice& slice) {
+  return {slice.data(), slice.size()};
+}
+
+std::unique_ptr<rocksdb::Iterator> NewIterator(const SpillView& view) {
+  return std::unique_ptr<rocksdb::Iterator>(
+      view.meta->db()->NewIterator(rocksdb::ReadOptions(), view.meta->handle()));
+}
+
+// Bucket key and seal of a manifest key.
+std::string_view OrderBytes(const rocksdb::Slice& key) {
+  return View(key).substr(9);
+}
+
+Status DamagedKey(uint64_t window_id) {
+  return Status::Corruption("window " + std::to_string(window_id) +
+                            ": a manifest key does not parse");
+}
+
+}  // namespace
+
+Result<SegmentRef> ReadSealedSegment(const std::shared_ptr<const SegmentFamily>& window,
+                                     const BucketKey& bucket, uint64_t seal) {
+  std::string value;
+  const uint64_t round = RotationOf(seal);
+  const std::string where = "seal " + std::to_string(seal) + " in " + window->Name();
+  const rocksdb::Status s = window->family->db()->Get(
+      rocksdb::ReadOptions(), window->family->handle(), HeaderKey(round, bucket), &value);
+  if (s.IsNotFound()) return Status::Corruption(where + ": its segment is missing");
+  if (!s.ok()) return ToStatus(s, where);
+  CISTERN_ASSIGN_OR_RETURN(SegmentRef ref, MakeSegmentRef(window, round, value));
+  if (ref.id != seal) return Status::Corruption(where + ": its segment has another number");
+  return ref;
+}
+
+Result<std::vector<SegmentRef>> ListSealed(const SpillView& view, const BucketKey& bucket) {
+  std::vector<SegmentRef> out;
+  const std::string bucket_bytes = EncodeBucketKey(bucket);
+  for (const auto& window : view.windows) {
+    if (!window->record.span.Holds(bucket.start_s)) continue;
+    const std::string prefix = ManifestKeyFrom(window->id, bucket_bytes);
+    const auto it = NewIterator(view);
+    for (it->Seek(prefix); it->Valid() && View(it->key()).starts_with(prefix); it->Next()) {
+      const std::optional<ManifestName> name = ParseManifestKey(View(it->key()));
+      if (!name) return DamagedKey(window->id);
+      CISTERN_ASSIGN_OR_RETURN(SegmentRef ref, ReadSealedSegment(window, bucket, name->seal));
+      out.push_back(std::move(ref));
+    }
+    if (!it->status().ok()) return ToStatus(it->status(), "reading manifests");
+  }
+  std::sort(out.begin(), out.end(),
+            [](const SegmentRef& a, const SegmentRef& b) { return a.id < b.id; });
+  return out;
+}
+
+Result<uint64_t> SealedRound(const SpillView& view, const BucketKey& bucket) {
+  uint64_t round = 0;
+  for (const auto& window : view.windows) {
+    if (!window->record.span.Holds(bucket.start_s)) continue;
+    const auto it = NewIterator(view);
+    it->SeekForPrev(ManifestKey(window->id, bucket, UINT64_MAX));
+    if (!it->status().ok()) return ToStatus(it->status(), "reading manifests");
+    const std::string prefix = ManifestKeyFrom(window->id, EncodeBucketKey(bucket));
+    if (!it->Valid() || !View(it->key()).starts_with(prefix)) continue;
+    const std::optional<ManifestName> name = ParseManifestKey(View(it->key()));
+    if (!name) return DamagedKey(window->id);
+    round = std::max(round, RotationOf(name->seal));
+  }
+  return round;
+}
+
+ManifestWalker::ManifestWalker(std::shared_ptr<const SpillView> view) : view_(std::move(view)) {
+  for (const auto& window : view_->windows) {
+    auto lane = std::make_unique<Lane>();
+    lane->window = window;
+    lane->prefix = ManifestKeyFrom(window->id, "");
+    lane->iterator = NewIterator(*view_);
+    lane->iterator->Seek(lane->prefix);
+    const Result<bool> over = IsOver(*lane);
+    if (!over.ok()) {
+      status_ = over.status();
+      return;
+    }
+    if (*over) continue;
+    heap_.push_back(lane.get());
+    lanes_.push_back(std::move(lane));
+  }
+  std::make_heap(heap_.begin(), heap_.end(), Later);
+}
+
+ManifestWalker::~ManifestWalker() = default;
+
+bool ManifestWalker::Later(const Lane* a, const Lane* b) {
+  return OrderBytes(a->iterator->key()) > OrderBytes(b->iterator->key());
+}
+
+Result<bool> ManifestWalker::IsOver(const Lane& lane) const {
+  if (!lane.iterator->status().ok()) return ToStatus(lane.iterator->status(), "reading manifests");
+  return !lane.iterator->Valid() || !View(lane.iterator->key()).starts_with(lane.prefix);
+}
+
+Result<std::optional<ManifestWalker::Item>> ManifestWalker::Next() {
+  CISTERN_RETURN_IF_ERROR(status_);
+  if (heap_.empty()) return std::optional<Item>();
+  std::pop_heap(heap_.begin(), heap_.end(), Later);
+  Lane* lane = heap_.back();
+  std::optional<ManifestName> name = ParseManifestKey(View(lane->iterator->key()));
+  if (!name) return DamagedKey(lane->window->id);
+  Result<Manifest> manifest = DecodeManifest(View(lane->iterator->value()));
+  if (!manifest.ok()) {
+    return Status(manifest.status().code(), "seal " + std::to_string(name->seal) + " in " +
+                                                lane->window->Name() + ": " +
+                                                manifest.status().message());
+  }
+  Item item{lane->window, std::move(name->bucket), name->seal, *manifest};
+  lane->iterator->Next();
+  CISTERN_ASSIGN_OR_RETURN(const bool over, IsOver(*lane));
+  if (over) {
+    lane->iterator.reset();
+    heap_.pop_back();
+  } else {
+    std::push_heap(heap_.begin(), heap_.end(), Later);
+  }
+  return std::optional<Item>(std::move(item));
+}
+
+}  // namespace cistern

@@ -1,0 +1,60 @@
+// Reading sealed buckets: manifests in meta, segments in windows.
+#ifndef CISTERN_STORAGE_SEAL_READER_H_
+#define CISTERN_STORAGE_SEAL_READER_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "cistern/result.h"
+#include "storage/spill_reader.h"
+
+namespace cistern {
+
+// The segments of the bucket's seals, oldest first. kCorruption names what is missing.
+[[nodiscard]] Result<std::vector<SegmentRef>> ListSealed(const SpillView& view,
+                                                         const BucketKey& bucket);
+
+// The round that sealed the bucket last: its segments in rotations below are replaced. 0 if
+// it was never sealed.
+[[nodiscard]] Result<uint64_t> SealedRound(const SpillView& view, const BucketKey& bucket);
+
+// A bucket's segment that a seal wrote, whether or not its manifest counts yet.
+[[nodiscard]] Result<SegmentRef> ReadSealedSegment(
+    const std::shared_ptr<const SegmentFamily>& window, const BucketKey& bucket, uint64_t seal);
+
+// Walks over every manifest in the order of bucket keys, then seals, over all windows. Holds
+// an iterator for each window. One thread.
+class ManifestWalker {
+ public:
+  explicit ManifestWalker(std::shared_ptr<const SpillView> view);
+  ~ManifestWalker();
+  struct Item {
+    std::shared_ptr<const WindowFamily> window;
+    BucketKey bucket;
+    uint64_t seal = 0;
+    Manifest manifest;
+  };
+  // The next manifest; nothing at the end. kCorruption names the damaged one.
+  [[nodiscard]] Result<std::optional<Item>> Next();
+
+ private:
+  struct Lane {
+    std::shared_ptr<const WindowFamily> window;
+    std::string prefix;
+    std::unique_ptr<rocksdb::Iterator> iterator;
+  };
+  [[nodiscard]] static bool Later(const Lane* a, const Lane* b);
+  [[nodiscard]] Result<bool> IsOver(const Lane& lane) const;
+
+  const std::shared_ptr<const SpillView> view_;
+  std::vector<std::unique_ptr<Lane>> lanes_;
+  std::vector<Lane*> heap_;  // least bucket key and seal first
+  Status status_;
+};
+
+}  // namespace cistern
+
+#endif  // CISTERN_STORAGE_SEAL_READER_H_

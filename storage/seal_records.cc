@@ -1,0 +1,65 @@
+#include "storage/seal_records.h"
+
+#include "storage/record_coding.h"
+
+namespace cistern {
+
+using namespace record_coding;
+
+std::string EncodeWindow(const WindowRecord& r) {
+  std::string out = Begin();
+  PutVarint(&out, r.span.class_width_s);
+  PutSigned(&out, r.span.start_s);
+  PutSigned(&out, r.span.end_s);
+  PutVarint(&out, r.version_count);
+  PutVarint(&out, r.byte_count);
+  PutVarint(&out, r.seal_count);
+  return Sealed(std::move(out));
+}
+
+Result<WindowRecord> DecodeWindow(std::string_view bytes) {
+  return Decode<WindowRecord>(bytes, "window record", [](ByteReader* in, WindowRecord* r) {
+    r->span.class_width_s = in->ReadVarint("class width");
+    r->span.start_s = in->ReadSigned("start");
+    r->span.end_s = in->ReadSigned("end");
+    if (in->ok() && r->span.start_s >= r->span.end_s) in->Fail("end", "is not behind the start");
+    r->version_count = in->ReadVarint("versions");
+    r->byte_count = in->ReadVarint("bytes");
+    r->seal_count = in->ReadVarint("seals");
+  });
+}
+
+std::string EncodeManifest(const Manifest& m) {
+  std::string out = Begin();
+  PutVarint(&out, m.row_count);
+  PutVarint(&out, m.delete_count);
+  PutVarint(&out, m.byte_count);
+  PutSigned(&out, m.first_time);
+  PutSigned(&out, m.last_time);
+  PutSigned(&out, m.write_us_first);
+  PutSigned(&out, m.write_us_last);
+  PutVarint(&out, m.expiry_s_last);
+  out.push_back(m.has_endless ? 1 : 0);
+  PutLittle<uint64_t>(&out, m.content_hash);
+  return Sealed(std::move(out));
+}
+
+Result<Manifest> DecodeManifest(std::string_view bytes) {
+  return Decode<Manifest>(bytes, "manifest", [](ByteReader* in, Manifest* m) {
+    m->row_count = in->ReadVarint("rows");
+    m->delete_count = in->ReadVarint("deletes");
+    m->byte_count = in->ReadVarint("bytes");
+    m->first_time = in->ReadSigned("first time");
+    m->last_time = in->ReadSigned("last time");
+    m->write_us_first = in->ReadSigned("first write time");
+    m->write_us_last = in->ReadSigned("last write time");
+    if (in->ok() && (m->first_time > m->last_time || m->write_us_first > m->write_us_last)) {
+      in->Fail("times", "go backwards");
+    }
+    m->expiry_s_last = static_cast<uint32_t>(in->ReadCount("expiry", UINT32_MAX));
+    m->has_endless = ReadFlag(in, "endless");
+    m->content_hash = in->ReadU64("content hash");
+  });
+}
+
+}  // namespace cistern

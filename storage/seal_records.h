@@ -1,0 +1,55 @@
+// The records of windows and of the sealed buckets in them. Bytes: KEYSPACE.md.
+#ifndef CISTERN_STORAGE_SEAL_RECORDS_H_
+#define CISTERN_STORAGE_SEAL_RECORDS_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "cistern/result.h"
+
+namespace cistern {
+
+// A span of event time [start_s, end_s), seconds since 1970, of one class of tables: those
+// whose windows are equally wide. The lowest and highest int64 mean no end: the family of
+// what lies outside of the regular windows.
+struct WindowSpan {
+  uint64_t class_width_s = 0;
+  int64_t start_s = INT64_MIN;
+  int64_t end_s = INT64_MAX;
+  [[nodiscard]] bool Holds(int64_t s) const { return s >= start_s && s < end_s; }
+  friend bool operator==(const WindowSpan&, const WindowSpan&) = default;
+};
+
+struct WindowRecord {
+  WindowSpan span;
+  uint64_t version_count = 0;  // in sealed segments, deletes included
+  uint64_t byte_count = 0;     // of their pages
+  uint64_t seal_count = 0;     // manifests
+};
+
+// What one seal of one bucket contains.
+struct Manifest {
+  uint64_t row_count = 0;     // row versions
+  uint64_t delete_count = 0;  // range deletes
+  uint64_t byte_count = 0;    // of the pages
+  int64_t first_time = 0;     // event times in the table's ticks, inclusive; 0 without rows
+  int64_t last_time = 0;
+  int64_t write_us_first = 0;  // write timestamps of rows and deletes, inclusive
+  int64_t write_us_last = 0;
+  uint32_t expiry_s_last = 0;  // newest second of expiry; 0: none expires
+  bool has_endless = false;    // something in it never expires
+  uint64_t content_hash = 0;   // sum over the row versions (lib/row/version_hash.h)
+
+  [[nodiscard]] uint64_t version_count() const { return row_count + delete_count; }
+  friend bool operator==(const Manifest&, const Manifest&) = default;
+};
+
+[[nodiscard]] std::string EncodeWindow(const WindowRecord& r);
+[[nodiscard]] Result<WindowRecord> DecodeWindow(std::string_view bytes);
+[[nodiscard]] std::string EncodeManifest(const Manifest& m);
+[[nodiscard]] Result<Manifest> DecodeManifest(std::string_view bytes);
+
+}  // namespace cistern
+
+#endif  // CISTERN_STORAGE_SEAL_RECORDS_H_

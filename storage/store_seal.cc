@@ -1,0 +1,101 @@
+// Sealing: the batches by which buckets move from spill families into windows.
+#include <algorithm>
+#include <utility>
+
+#include "lib/base/check.h"
+#include "lib/base/coding.h"
+#include "lib/base/crash_point.h"
+#include "storage/keyspace.h"
+#include "storage/rocksdb_status.h"
+#include "storage/store.h"
+
+namespace cistern {
+
+Result<FamilyPtr> Store::CreateWindow(uint64_t window_id) {
+  rocksdb::ColumnFamilyHandle* handle = nullptr;
+  CrashPoint("seal:before_create");
+  const rocksdb::Status s = db_->db()->CreateColumnFamily(
+      db_->opened().FamilyOptions(FamilyKind::kWindow), WindowFamilyName(window_id), &handle);
+  if (!s.ok()) return ToStatus(s, "creating a window");
+  CrashPoint("seal:after_create");
+  return std::make_shared<Family>(db_, handle);
+}
+
+Status Store::WriteSynced(rocksdb::WriteBatch* batch, const char* what) {
+  rocksdb::WriteOptions options;
+  options.sync = true;
+  const rocksdb::Status s = db_->db()->Write(options, batch);
+  return s.ok() ? Status::Ok() : ToStatus(s, what);
+}
+
+Result<std::shared_ptr<const SpillView>> Store::CommitSeal(const SealCommit& commit) {
+  rocksdb::WriteBatch batch;
+  WindowRecord window = window_records_[commit.window_id];
+  window.span = commit.span;
+  uint64_t versions_kept = 0;
+  for (const SealCommit::Bucket& bucket : commit.buckets) {
+    batch.Put(meta_->handle(), ManifestKey(commit.window_id, bucket.key, bucket.seal),
+              EncodeManifest(bucket.manifest));
+    std::string entry;
+    PutBig<uint64_t>(&entry, commit.window_id);
+    entry += EncodeBucketKey(bucket.key);
+    batch.Put(meta_->handle(), OutboxKey(bucket.seal), entry);
+    versions_kept += bucket.manifest.version_count();
+    window.byte_count += bucket.manifest.byte_count;
+    ++window.seal_count;
+  }
+  window.version_count += versions_kept;
+  batch.Put(meta_->handle(), WindowKey(commit.window_id), EncodeWindow(window));
+  std::map<uint64_t, SpillRecord> spills;
+  uint64_t versions_taken = 0;
+  for (const auto& [id, count] : commit.sealed_counts) {
+    SpillRecord& record = spills[id] = spill_records_.at(id);
+    record.sealed_count += count;
+    CISTERN_CHECK(record.sealed_count <= record.version_count);
+    versions_taken += count;
+    batch.Put(meta_->handle(), SpillKey(id), EncodeSpill(record));
+  }
+  CISTERN_CHECK(versions_taken >= versions_kept);
+
+  auto next = std::make_shared<SpillView>(*spills_.view());
+  {
+    const std::lock_guard lock(state_mutex_);
+    StateRecord state = state_;
+    state.versions_superseded += versions_taken - versions_kept;
+    batch.Put(meta_->handle(), std::string(kStateKey), EncodeState(state));
+    CrashPoint("seal:before_commit");
+    CISTERN_RETURN_IF_ERROR(WriteSynced(&batch, "committing seals"));
+    CrashPoint("seal:after_commit");
+    state_ = state;
+    next->versions_superseded = state.versions_superseded;
+  }
+  window_records_[commit.window_id] = window;
+  for (auto& family : next->families) {
+    const auto changed = spills.find(family->id);
+    if (changed == spills.end()) continue;
+    spill_records_[family->id] = changed->second;
+    family = std::make_shared<const SpillFamily>(family->id, family->family, changed->second);
+  }
+  std::erase_if(next->windows, [&](const auto& w) { return w->id == commit.window_id; });
+  next->windows.push_back(
+      std::make_shared<const WindowFamily>(commit.window_id, commit.window, window));
+  std::sort(next->windows.begin(), next->windows.end(),
+            [](const auto& a, const auto& b) { return a->id < b->id; });
+  return std::shared_ptr<const SpillView>(std::move(next));
+}
+
+Result<std::shared_ptr<const SpillView>> Store::SupersedeSpill(uint64_t family_id) {
+  SpillRecord record = spill_records_.at(family_id);
+  CISTERN_CHECK(record.sealed_count == record.version_count);
+  record.superseded = true;
+  rocksdb::WriteBatch batch;
+  batch.Put(meta_->handle(), SpillKey(family_id), EncodeSpill(record));
+  CrashPoint("spill:before_commit");
+  CISTERN_RETURN_IF_ERROR(WriteSynced(&batch, "superseding a spill family"));
+  spill_records_[family_id] = record;
+  auto next = std::make_shared<SpillView>(*spills_.view());
+  std::erase_if(next->families, [&](const auto& f) { return f->id == family_id; });
+  return std::shared_ptr<const SpillView>(std::move(next));
+}
+
+}  // namespace cistern
