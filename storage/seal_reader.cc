@@ -48,10 +48,11 @@ Result<SegmentRef> ReadSealedSegment(const std::shared_ptr<const SegmentFamily>&
 Result<std::vector<SegmentRef>> ListSealed(const SpillView& view, const BucketKey& bucket) {
   std::vector<SegmentRef> out;
   const std::string bucket_bytes = EncodeBucketKey(bucket);
+  std::unique_ptr<rocksdb::Iterator> it;
   for (const auto& window : view.windows) {
     if (!window->record.span.Holds(bucket.start_s)) continue;
     const std::string prefix = ManifestKeyFrom(window->id, bucket_bytes);
-    const auto it = NewIterator(view);
+    if (!it) it = NewIterator(view);
     for (it->Seek(prefix); it->Valid() && View(it->key()).starts_with(prefix); it->Next()) {
       const std::optional<ManifestName> name = ParseManifestKey(View(it->key()));
       if (!name) return DamagedKey(window->id);
@@ -65,16 +66,21 @@ Result<std::vector<SegmentRef>> ListSealed(const SpillView& view, const BucketKe
   return out;
 }
 
-Result<uint64_t> SealedRound(const SpillView& view, const BucketKey& bucket) {
+SealedRounds::SealedRounds(std::shared_ptr<const SpillView> view) : view_(std::move(view)) {}
+
+SealedRounds::~SealedRounds() = default;
+
+Result<uint64_t> SealedRounds::Of(const BucketKey& bucket) {
   uint64_t round = 0;
-  for (const auto& window : view.windows) {
+  const std::string bucket_bytes = EncodeBucketKey(bucket);
+  for (const auto& window : view_->windows) {
     if (!window->record.span.Holds(bucket.start_s)) continue;
-    const auto it = NewIterator(view);
-    it->SeekForPrev(ManifestKey(window->id, bucket, UINT64_MAX));
-    if (!it->status().ok()) return ToStatus(it->status(), "reading manifests");
-    const std::string prefix = ManifestKeyFrom(window->id, EncodeBucketKey(bucket));
-    if (!it->Valid() || !View(it->key()).starts_with(prefix)) continue;
-    const std::optional<ManifestName> name = ParseManifestKey(View(it->key()));
+    if (!manifests_) manifests_ = NewIterator(*view_);
+    manifests_->SeekForPrev(ManifestKey(window->id, bucket, UINT64_MAX));
+    if (!manifests_->status().ok()) return ToStatus(manifests_->status(), "reading manifests");
+    const std::string prefix = ManifestKeyFrom(window->id, bucket_bytes);
+    if (!manifests_->Valid() || !View(manifests_->key()).starts_with(prefix)) continue;
+    const std::optional<ManifestName> name = ParseManifestKey(View(manifests_->key()));
     if (!name) return DamagedKey(window->id);
     round = std::max(round, RotationOf(name->seal));
   }

@@ -17,9 +17,20 @@ namespace cistern {
 [[nodiscard]] Result<std::vector<SegmentRef>> ListSealed(const SpillView& view,
                                                          const BucketKey& bucket);
 
-// The round that sealed the bucket last: its segments in rotations below are replaced. 0 if
-// it was never sealed.
-[[nodiscard]] Result<uint64_t> SealedRound(const SpillView& view, const BucketKey& bucket);
+// Answers by which round buckets were sealed last. Holds one iterator over the manifests,
+// made for the first question. One thread.
+class SealedRounds {
+ public:
+  explicit SealedRounds(std::shared_ptr<const SpillView> view);
+  ~SealedRounds();
+  // The round that sealed the bucket last: its segments in rotations below are replaced. 0 if
+  // it was never sealed.
+  [[nodiscard]] Result<uint64_t> Of(const BucketKey& bucket);
+
+ private:
+  const std::shared_ptr<const SpillView> view_;
+  std::unique_ptr<rocksdb::Iterator> manifests_;
+};
 
 // A bucket's segment that a seal wrote, whether or not its manifest counts yet.
 [[nodiscard]] Result<SegmentRef> ReadSealedSegment(

@@ -207,7 +207,7 @@ Status BucketFrontier::Seek(Rotation* rotation, int64_t at_s) {
 // --- SegmentWalker
 
 SegmentWalker::SegmentWalker(std::shared_ptr<const SpillView> view, std::string_view from)
-    : view_(std::move(view)) {
+    : view_(std::move(view)), sealed_rounds_(std::make_unique<SealedRounds>(view_)) {
   for (const auto& family : view_->families) {
     for (const SequenceInterval& interval : family->record.committed) {
       for (uint64_t r = interval.first; r < interval.first + interval.length; ++r) {
@@ -242,21 +242,22 @@ Result<std::optional<SegmentWalker::Item>> SegmentWalker::Next() {
   while (true) {
     CISTERN_ASSIGN_OR_RETURN(std::optional<Item> item, NextSpilled());
     if (!item) return item;
-    CISTERN_ASSIGN_OR_RETURN(const bool sealed, IsSealed(*item));
-    if (!sealed) return item;
+    CISTERN_RETURN_IF_ERROR(FindSealedRound(&*item));
+    if (RotationOf(item->segment.id) >= item->sealed_round) return item;
     const SegmentHeader& header = item->segment.header;
     versions_sealed_ += header.row_count + header.deletes.size();
   }
 }
 
-Result<bool> SegmentWalker::IsSealed(const Item& item) {
-  if (view_->windows.empty()) return false;
-  if (!has_bucket_ || item.bucket != bucket_) {
-    CISTERN_ASSIGN_OR_RETURN(sealed_round_, SealedRound(*view_, item.bucket));
-    bucket_ = item.bucket;
+Status SegmentWalker::FindSealedRound(Item* item) {
+  if (view_->windows.empty()) return Status::Ok();
+  if (!has_bucket_ || item->bucket != bucket_) {
+    CISTERN_ASSIGN_OR_RETURN(sealed_round_, sealed_rounds_->Of(item->bucket));
+    bucket_ = item->bucket;
     has_bucket_ = true;
   }
-  return RotationOf(item.segment.id) < sealed_round_;
+  item->sealed_round = sealed_round_;
+  return Status::Ok();
 }
 
 Result<std::optional<SegmentWalker::Item>> SegmentWalker::NextSpilled() {
@@ -281,7 +282,7 @@ Result<std::optional<SegmentWalker::Item>> SegmentWalker::NextSpilled() {
     lane->iterator.reset();
     heap_.pop_back();
   }
-  return std::optional<Item>(Item{*bucket, std::move(ref)});
+  return std::optional<Item>(Item{*bucket, std::move(ref), 0});
 }
 
 Status VisitSegments(std::shared_ptr<const SpillView> view, std::string_view from,

@@ -15,6 +15,8 @@
 
 namespace cistern {
 
+class SealedRounds;
+
 // A segment that counts. Holds its family, so its pages stay readable.
 struct SegmentRef {
   std::shared_ptr<const SegmentFamily> family;
@@ -91,6 +93,7 @@ class SegmentWalker {
   struct Item {
     BucketKey bucket;
     SegmentRef segment;
+    uint64_t sealed_round = 0;  // by which the bucket was sealed last; 0: never
   };
   [[nodiscard]] Result<std::optional<Item>> Next();
   // Row versions, deletes included, that were passed over because they are sealed.
@@ -105,9 +108,10 @@ class SegmentWalker {
   };
   [[nodiscard]] static bool Later(const Lane* a, const Lane* b);
   [[nodiscard]] Result<std::optional<Item>> NextSpilled();
-  [[nodiscard]] Result<bool> IsSealed(const Item& item);
+  [[nodiscard]] Status FindSealedRound(Item* item);
 
   const std::shared_ptr<const SpillView> view_;
+  std::unique_ptr<SealedRounds> sealed_rounds_;
   BucketKey bucket_;             // of the last segment
   uint64_t sealed_round_ = 0;    // of bucket_: segments below are sealed
   bool has_bucket_ = false;

@@ -146,6 +146,7 @@ Status Sealer::Collect(const SealScope& scope, int64_t now_us) {
     }
     if (!item) break;
     candidate.key = item->bucket;
+    candidate.is_sealed = item->sealed_round != 0;
     candidate.segments.push_back(std::move(item->segment));
   }
   return Status::Ok();
@@ -224,9 +225,7 @@ Status Sealer::WriteBuckets() {
 
 Status Sealer::WriteBucket(Candidate candidate) {
   current_ = EncodeBucketKey(candidate.key);
-  const auto view = store_->spills().view();
-  CISTERN_ASSIGN_OR_RETURN(const uint64_t sealed_before, SealedRound(*view, candidate.key));
-  if (sealed_before != 0) ++amendments_in_round_;
+  if (candidate.is_sealed) ++amendments_in_round_;
   const TablePtr table = tables_->FindById(candidate.key.table_id);
   const TableSchema& schema = *table->schema;
   SealCommit::Bucket bucket;

@@ -79,6 +79,7 @@ class Sealer {
   struct Candidate {
     BucketKey key;
     std::vector<SegmentRef> segments;
+    bool is_sealed = false;  // before: what comes now amends it
   };
   [[nodiscard]] bool Matches(const SealScope& scope, const BucketKey& key) const;
   [[nodiscard]] bool IsCandidate(const SealScope& scope, const Candidate& candidate,
