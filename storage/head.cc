@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "lib/base/equal_bytes.h"
 #include "lib/row/row_order.h"
 #include "storage/head_reader.h"
 
@@ -43,18 +44,39 @@ const HeadLayout* Head::LayoutOf(uint32_t table_id,
 EntitySlot* Head::FindOrAddEntity(uint32_t table_id,
                                   const std::shared_ptr<const TableSchema>& schema,
                                   std::string_view entity) {
-  const uint64_t hash = HeadEntityMap::Hash(table_id, entity);
-  if (EntitySlot* slot = entities_.Find(hash, table_id, entity)) {
-    // Entities come interleaved, and their rows are appended after the whole group was
-    // encoded: until then the lines that the append touches are on their way.
-    if (slot->last_row_ != nullptr) {
-      __builtin_prefetch(slot->last_, 1);
-      __builtin_prefetch(reinterpret_cast<const char*>(slot->last_) + 64, 1);
-      __builtin_prefetch(slot->last_row_, 1);
-      __builtin_prefetch(slot->last_row_ + 64, 1);
-    }
+  // Gateways ask their sensors in turn: mostly the one comes that came last time.
+  EntitySlot* slot = newest_ == nullptr ? nullptr : newest_->successor_;
+  if (slot != nullptr && slot->table_id() == table_id && EqualBytes(slot->entity(), entity)) {
+    newest_ = slot;
+    PrefetchRow(*slot);
     return slot;
   }
+  const uint64_t hash = HeadEntityMap::Hash(table_id, entity);
+  slot = entities_.Find(hash, table_id, entity);
+  if (slot == nullptr) slot = AddEntity(hash, table_id, schema, entity);
+  if (newest_ != nullptr) newest_->successor_ = slot;
+  newest_ = slot;
+  PrefetchRow(*slot);
+  return slot;
+}
+
+// Entities come interleaved, and their rows are appended after the whole group was encoded:
+// until then the lines that the append touches are on their way, and the next entity's.
+void Head::PrefetchRow(const EntitySlot& slot) {
+  if (slot.successor_ != nullptr) {
+    __builtin_prefetch(slot.successor_);
+    __builtin_prefetch(reinterpret_cast<const char*>(slot.successor_) + 64);
+  }
+  if (slot.last_row_ == nullptr) return;
+  __builtin_prefetch(slot.last_, 1);
+  __builtin_prefetch(reinterpret_cast<const char*>(slot.last_) + 64, 1);
+  __builtin_prefetch(slot.last_row_, 1);
+  __builtin_prefetch(slot.last_row_ + 64, 1);
+}
+
+EntitySlot* Head::AddEntity(uint64_t hash, uint32_t table_id,
+                            const std::shared_ptr<const TableSchema>& schema,
+                            std::string_view entity) {
   // The key lies behind its slot, so that comparing it touches no other line.
   char* memory = arena_.AllocateOnce(sizeof(EntitySlot) + entity.size());
   char* key = memory + sizeof(EntitySlot);

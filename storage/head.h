@@ -81,6 +81,10 @@ class Head {
   [[nodiscard]] std::vector<const HeadBucket*> SortedBuckets() const;
 
  private:
+  [[nodiscard]] EntitySlot* AddEntity(uint64_t hash, uint32_t table_id,
+                                      const std::shared_ptr<const TableSchema>& schema,
+                                      std::string_view entity);
+  static void PrefetchRow(const EntitySlot& slot);
   [[nodiscard]] HeadBucket* FindOrAddOtherBucket(EntitySlot* entity, int64_t start_s,
                                                  uint32_t split);
   [[nodiscard]] const HeadLayout* LayoutOf(uint32_t table_id,
@@ -98,6 +102,7 @@ class Head {
   size_t own_bytes_ = 0;
   size_t side_bytes_ = 0;
   HeadEntityMap entities_;
+  EntitySlot* newest_ = nullptr;  // found or added last
   std::unordered_map<uint32_t, std::unique_ptr<HeadLayout>> layouts_;
   std::deque<HeadBucket::Side> sides_;
   uint64_t sequence_ = 0;

@@ -42,6 +42,7 @@ class EntitySlot {
   std::string_view entity_;         // in the arena
   HeadBucket* last_ = nullptr;      // the bucket of the newest row: the hot path
   const char* last_row_ = nullptr;  // the newest row itself, only to be prefetched
+  EntitySlot* successor_ = nullptr; // whose row came next after this one's, the last time
   HeadBucket** buckets_ = nullptr;  // by start, then split; in the arena
   uint32_t bucket_count_ = 0;
   uint32_t bucket_room_ = 0;

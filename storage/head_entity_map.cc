@@ -3,6 +3,8 @@
 #include <cstring>
 #include <utility>
 
+#include "lib/base/equal_bytes.h"
+
 namespace cistern {
 
 namespace {
@@ -38,7 +40,7 @@ EntitySlot* HeadEntityMap::Find(uint64_t hash, uint32_t table_id, std::string_vi
     if (place.number == 0) return nullptr;
     if (place.tag != tag) continue;
     EntitySlot* slot = slots_[place.number - 1];
-    if (slot->entity() == entity && slot->table_id() == table_id) return slot;
+    if (slot->table_id() == table_id && EqualBytes(slot->entity(), entity)) return slot;
   }
 }
 

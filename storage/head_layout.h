@@ -10,6 +10,7 @@
 
 #include "cistern/schema.h"
 #include "lib/row/row_order.h"
+#include "lib/row/state_mask.h"
 
 namespace cistern {
 
@@ -68,6 +69,7 @@ struct HeadLayout {
   uint32_t row_bytes = 0;
   // Columns by width, for the append.
   std::vector<Column> wide8, wide4, wide2, wide1, texts;
+  StateMask cells;
   // Chunks of a run grow up to 2^chunk_log rows.
   uint32_t chunk_log = 2;
 };

@@ -4,11 +4,15 @@
 #include <bit>
 #include <utility>
 
+#include "lib/base/equal_bytes.h"
+
 namespace cistern {
 
 namespace {
 
-constexpr uint32_t kFirstLog = 2;  // rows of the first chunk: 4
+// Rows of the first chunk, and chunks between doublings: four of either.
+constexpr uint32_t kFirstLog = 2;
+constexpr uint32_t kGroupLog = 2;
 constexpr size_t kChunkBytesMax = 32 * 1024;
 
 uint8_t WidthOf(const ColumnType& type) {
@@ -46,7 +50,9 @@ T* NewLane(HeadArena* arena, size_t count) {
 }  // namespace
 
 HeadLayout::HeadLayout(std::shared_ptr<const TableSchema> table_schema)
-    : schema(std::move(table_schema)), row_bytes(kFlagsOffset + 1) {
+    : schema(std::move(table_schema)),
+      row_bytes(kFlagsOffset + 1),
+      cells(schema->columns.size()) {
   const auto add = [this](size_t column) {
     const ColumnType& type = schema->columns[column].type;
     Column c;
@@ -57,6 +63,7 @@ HeadLayout::HeadLayout(std::shared_ptr<const TableSchema> table_schema)
     c.width = c.is_text ? uint8_t{sizeof(const char*)} : WidthOf(type);
     row_bytes += c.width;
     columns.push_back(c);
+    cells.Add(column);
     if (c.is_text) {
       texts.push_back(c);
     } else {
@@ -85,21 +92,19 @@ int64_t HeadLayout::FixedOf(const Column& c, const char* row) {
 }
 
 uint32_t HeadRun::ChunkRows(const HeadLayout& layout, uint32_t chunk) {
-  const uint32_t log = chunk == 0 ? kFirstLog : kFirstLog + chunk - 1;
+  const uint32_t group = chunk >> kGroupLog;
+  const uint32_t log = group == 0 ? kFirstLog : kFirstLog + group - 1;
   return uint32_t{1} << std::min(log, layout.chunk_log);
 }
 
 HeadRun::Ref HeadRun::At(const HeadLayout& layout, uint32_t i) const {
-  uint32_t chunk = 0;
-  uint32_t index = i;
-  if (i >= uint32_t{1} << layout.chunk_log) {  // the chunks of full size begin there
-    chunk = layout.chunk_log - kFirstLog + (i >> layout.chunk_log);
-    index = i & ((uint32_t{1} << layout.chunk_log) - 1);
-  } else if (i >= uint32_t{1} << kFirstLog) {  // chunk k begins at row 2^(k + 1)
-    const auto log = static_cast<uint32_t>(std::bit_width(i)) - 1;
-    chunk = log - kFirstLog + 1;
-    index = i - (uint32_t{1} << log);
-  }
+  // Group g > 0 holds the rows [2^(g + 3), 2^(g + 4)), until chunks grow no more.
+  const auto row_log = static_cast<uint32_t>(std::bit_width(i | 1)) - 1;
+  const uint32_t log = std::clamp(row_log, kFirstLog + kGroupLog, layout.chunk_log + kGroupLog) -
+                       kGroupLog;
+  const uint32_t first = (log - kFirstLog) << kGroupLog;  // chunk, were all so long
+  const uint32_t chunk = first + (i >> log);
+  const uint32_t index = i & ((uint32_t{1} << log) - 1);
   const Chunk& c = chunks_[chunk];
   return {c.rows + size_t{index} * layout.row_bytes, &c, index};
 }
@@ -173,15 +178,14 @@ void HeadRun::Append(const HeadLayout& layout, HeadArena* arena, const RowBatch&
     const std::string_view text = batch.bytes(row, c.column);
     // A text equal to the previous row's is stored once.
     const char* copy = last_ == nullptr ? nullptr : HeadLayout::Load<const char*>(last_ + c.offset);
-    if (HeadLayout::TextAt(copy) != text) copy = text.empty() ? nullptr : arena->CopyText(text);
+    if (!EqualBytes(HeadLayout::TextAt(copy), text)) {
+      copy = text.empty() ? nullptr : arena->CopyText(text);
+    }
     std::memcpy(at + c.offset, &copy, sizeof(copy));
   }
-  unsigned missing = 0;
-  for (const HeadLayout::Column& c : layout.columns) {
-    missing |= static_cast<unsigned>(states[c.column]);
-  }
-  if ((missing | stamp.expiry_s | stamp.boot) != 0) {
-    PutRare(layout, arena, states, missing != 0, stamp);
+  const bool missing = layout.cells.AnyMissing(states);
+  if (missing || (stamp.expiry_s | stamp.boot) != 0) {
+    PutRare(layout, arena, states, missing, stamp);
   }
   last_ = at;
   next_ = at + layout.row_bytes;

@@ -11,9 +11,10 @@
 
 namespace cistern {
 
-// Rows in the order of their arrival. The first two chunks hold 4 rows, each next one
-// twice as many, up to about 32 KiB: nothing is copied when a run grows, and at most half
-// of a small one is empty. Lives in the arena; const methods may run at the same time.
+// Rows in the order of their arrival. The first eight chunks hold 4 rows each, the next four
+// 8, the four after those 16, and so on up to about 32 KiB: nothing is copied when a run
+// grows, and at most a fifth of it is empty. Lives in the arena; const methods may run at
+// the same time.
 class HeadRun {
  public:
   // The rows of a chunk, and what only some rows have: made when the first needs it.

@@ -25,7 +25,9 @@ ColumnCoding CodingOf(const ColumnType& type) {
 }  // namespace
 
 TableCoder::TableCoder(uint32_t id, std::shared_ptr<const TableSchema> table_schema)
-    : table_id(id), schema(std::move(table_schema)) {
+    : table_id(id),
+      schema(std::move(table_schema)),
+      regular_cells(schema->columns.size()) {
   const auto add = [this](size_t column) {
     CodedColumn coded;
     coded.column = static_cast<uint32_t>(column);
@@ -43,7 +45,10 @@ TableCoder::TableCoder(uint32_t id, std::shared_ptr<const TableSchema> table_sch
   for (const size_t column : schema->clustering_columns) add(column);
   if (columns[0].coding == ColumnCoding::kInteger) columns[0].coding = ColumnCoding::kTime;
   clustering_count = columns.size();
-  for (const size_t column : schema->regular_columns) add(column);
+  for (const size_t column : schema->regular_columns) {
+    add(column);
+    regular_cells.Add(column);
+  }
 }
 
 void CodedText::Set(std::string_view text, HeadArena* arena) {

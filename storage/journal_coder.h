@@ -11,6 +11,7 @@
 
 #include "cistern/column_data.h"
 #include "cistern/schema.h"
+#include "lib/row/state_mask.h"
 #include "storage/head_arena.h"
 
 namespace cistern::journal {
@@ -53,6 +54,7 @@ struct TableCoder {
   std::shared_ptr<const TableSchema> schema;
   std::vector<CodedColumn> columns;
   std::vector<uint32_t> text_columns;  // of the schema
+  StateMask regular_cells;
   size_t clustering_count = 0;
   [[nodiscard]] size_t regular_count() const { return columns.size() - clustering_count; }
 };

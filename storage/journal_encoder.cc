@@ -7,6 +7,7 @@
 #include "lib/base/check.h"
 #include "lib/base/checksum.h"
 #include "lib/base/coding.h"
+#include "lib/base/equal_bytes.h"
 
 namespace cistern {
 
@@ -94,6 +95,9 @@ inline char* PutReal(char* out, CodedColumn* column, int64_t bits, int64_t last_
 
 bool ShapeDiffers(EntityCoder* coder, const CellState* states) {
   const journal::TableCoder& table = *coder->table;
+  const bool was_complete = coder->value_count == table.columns.size();
+  if (was_complete != !table.regular_cells.AnyMissing(states)) return true;
+  if (was_complete) return false;
   const CellState* shape = coder->shape();
   const CodedColumn* columns = table.columns.data() + table.clustering_count;
   unsigned difference = 0;
@@ -252,7 +256,7 @@ char* JournalEncoder::PutRow(char* out, EntityCoder* coder, const RowBatch& batc
       case ColumnCoding::kBytes: {
         const std::string_view text = batch.bytes(row, column.column);
         journal::CodedText& last_text = coder->texts()[column.text];
-        changed = text != last_text.view();
+        changed = !EqualBytes(text, last_text.view());
         if (changed) {
           out = PutBytes(PutVarint(out, text.size()), text);
           last_text.Set(text, &arena_);

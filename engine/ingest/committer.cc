@@ -14,7 +14,7 @@ namespace {
 // A segment's header takes limits::kBucketRangeDeletesMax range deletes, and all of a
 // generation's may be of one bucket: it ends well before, as a group adds a few thousand.
 constexpr uint64_t kGenerationDeletesMax = limits::kBucketRangeDeletesMax / 2;
-constexpr uint64_t kDiskRoomStepBytes = 256 * 1024;        // journal between questions to the disk
+constexpr uint64_t kDiskRoomStepBytes = 512 * 1024;        // journal between questions to the disk
 constexpr uint64_t kDiskRoomForRotationBytes = 3 << 20;    // besides the segments' own bytes
 }  // namespace
 
@@ -198,7 +198,7 @@ uint64_t Committer::RotationBytes() const {
 // full disk itself: nothing is written then, and nothing has failed. Deletes may use the
 // room that is kept for rotation: they are how space comes back.
 Status Committer::TakeDiskRoom(const std::vector<WriteUnit*>& units, size_t bytes) {
-  const uint64_t needed = 2 * uint64_t{bytes} + 64 * 1024;  // coded rows, the log's framing
+  const uint64_t needed = 2 * uint64_t{bytes} + 4 * 1024;  // coded rows, the log's framing
   if (needed <= disk_room_bytes_) {
     disk_room_bytes_ -= needed;
     return Status::Ok();

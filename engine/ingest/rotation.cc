@@ -101,10 +101,10 @@ Status Rotation::WriteBucket(const Head& head, const HeadBucket& bucket) {
   VersionColumns rows = head.CopyRows(bucket, request);
   while (rows.row_count > 0) {
     CISTERN_RETURN_IF_ERROR(writer_->AddRows(rows));
-    VersionColumns next;
+    if (rows.row_count < request.max_rows) break;  // it was the rest
     request.after = &rows;
     request.after_row = rows.row_count - 1;
-    next = head.CopyRows(bucket, request);
+    VersionColumns next = head.CopyRows(bucket, request);
     rows = std::move(next);
   }
   return writer_->End(head.deletes(bucket));

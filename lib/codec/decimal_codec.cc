@@ -77,12 +77,33 @@ bool HasExponent(EncodingId id) {
 
 size_t VarintBytes(uint64_t v) { return (static_cast<size_t>(std::bit_width(v | 1)) + 6) / 7; }
 
+// Doubles that all fit the exponent, the common case: as ToInteger does, without a branch
+// in the loop. False if one does not fit.
+bool MapDecimals(std::span<const int64_t> values, double power, std::vector<int64_t>* out) {
+  out->resize(values.size());
+  int64_t* d = out->data();
+  uint64_t difference = 0;
+  for (const int64_t bits : values) {
+    const double scaled = std::bit_cast<double>(bits) * power;
+    const bool fits = std::abs(scaled) < kDecimalMax;  // false for NaN
+    *d = static_cast<int64_t>(fits ? scaled + std::copysign(0.5, scaled) : 0.0);
+    const double back = static_cast<double>(*d++) / power;
+    difference |= std::bit_cast<uint64_t>(back) ^ static_cast<uint64_t>(bits);
+  }
+  return difference == 0;
+}
+
 constexpr size_t kSampleMax = 48;
 constexpr size_t kExceptionBits = 80;
 
 }  // namespace
 
 void DecimalCodec::MapAll(const FixedRun& run) {
+  if (id_ == EncodingId::kDecimal64 && MapDecimals(run.values, kPowers[exponent_], &integers_)) {
+    positions_.clear();
+    raws_.clear();
+    return;
+  }
   const NumberKind kind = run.shape.kind;
   const double power = kPowers[exponent_];
   integers_.resize(run.values.size());

@@ -39,7 +39,10 @@ Status OutOfFloat(double value) {
 }  // namespace
 
 RowBatch::RowBatch(std::shared_ptr<const TableSchema> schema)
-    : schema_(std::move(schema)), width_(schema_->columns.size()), rules_(width_) {
+    : schema_(std::move(schema)),
+      width_(schema_->columns.size()),
+      state_width_(PaddedWidth(width_)),
+      rules_(width_) {
   for (size_t c = 0; c < width_; ++c) {
     const ColumnSpec& spec = schema_->columns[c];
     ColumnRule& rule = rules_[c];
@@ -62,7 +65,7 @@ RowBatch::RowBatch(std::shared_ptr<const TableSchema> schema)
 void RowBatch::BeginRow(RowKind kind) {
   DropRow();
   slots_.resize(slots_.size() + width_, 0);
-  states_.resize(states_.size() + width_, CellState::kAbsent);
+  states_.resize(states_.size() + state_width_, CellState::kAbsent);
   kinds_.push_back(kind);
   if (!ttls_.empty()) ttls_.push_back(kTtlDefault);
   row_heap_start_ = heap_.size();
@@ -71,7 +74,7 @@ void RowBatch::BeginRow(RowKind kind) {
 
 void RowBatch::Truncate(size_t rows, size_t heap_bytes) {
   slots_.resize(rows * width_);
-  states_.resize(rows * width_);
+  states_.resize(rows * state_width_);
   kinds_.resize(rows);
   if (ttls_.size() > rows) ttls_.resize(rows);
   heap_.resize(heap_bytes);
@@ -353,9 +356,8 @@ void RowBatch::AddColumn(size_t column, const ColumnData& data) {
       slot = static_cast<int64_t>(uint64_t{heap_.size()} << 32 | data.bytes(i).size());
       heap_.append(data.bytes(i));
     }
-    const size_t cell = (row_count_ + i) * width_ + column;
-    slots_[cell] = slot;
-    states_[cell] = state;
+    slots_[(row_count_ + i) * width_ + column] = slot;
+    states_[(row_count_ + i) * state_width_ + column] = state;
   }
 }
 
@@ -367,7 +369,7 @@ Status RowBatch::AppendColumns(std::span<const size_t> columns,
   const size_t rows_before = row_count_;
   const size_t heap_before = heap_.size();
   slots_.resize((rows_before + rows) * width_, 0);
-  states_.resize((rows_before + rows) * width_, CellState::kAbsent);
+  states_.resize((rows_before + rows) * state_width_, CellState::kAbsent);
   kinds_.resize(rows_before + rows, kind);
   if (!ttls_.empty()) ttls_.resize(rows_before + rows, kTtlDefault);
   for (size_t k = 0; k < columns.size(); ++k) AddColumn(columns[k], *data[k]);

@@ -20,7 +20,7 @@ class RowBatchFiller {
   void AddRow(RowKind kind) {
     RowBatch& b = *batch_;
     b.slots_.resize(b.slots_.size() + b.width_, 0);
-    b.states_.resize(b.states_.size() + b.width_, CellState::kAbsent);
+    b.states_.resize(b.states_.size() + b.state_width_, CellState::kAbsent);
     b.kinds_.push_back(kind);
     if (!b.ttls_.empty()) b.ttls_.push_back(RowBatch::kTtlDefault);
     ++b.row_count_;
@@ -30,7 +30,7 @@ class RowBatchFiller {
     return batch_->slots_.data() + (batch_->row_count_ - 1) * batch_->width_;
   }
   [[nodiscard]] CellState* states() {
-    return batch_->states_.data() + (batch_->row_count_ - 1) * batch_->width_;
+    return batch_->states_.data() + (batch_->row_count_ - 1) * batch_->state_width_;
   }
   // Stores bytes and returns the slot that names them.
   [[nodiscard]] int64_t AddBytes(std::string_view value) {

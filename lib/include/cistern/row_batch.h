@@ -86,7 +86,7 @@ class CISTERN_EXPORT RowBatch {
     return ttls_[row];
   }
   [[nodiscard]] CellState state(size_t row, size_t column) const {
-    return states_[row * width_ + column];
+    return states_[row * state_width_ + column];
   }
   [[nodiscard]] int64_t fixed(size_t row, size_t column) const {
     return slots_[row * width_ + column];
@@ -95,9 +95,15 @@ class CISTERN_EXPORT RowBatch {
     const auto slot = static_cast<uint64_t>(slots_[row * width_ + column]);
     return std::string_view(heap_).substr(slot >> 32, slot & 0xffffffffu);
   }
-  // Whole rows, for hot loops: `width` cells each.
+  // Whole rows, for hot loops: a cell for each column; states are padded to PaddedWidth.
   [[nodiscard]] const int64_t* slots(size_t row) const { return slots_.data() + row * width_; }
-  [[nodiscard]] const CellState* states(size_t row) const { return states_.data() + row * width_; }
+  [[nodiscard]] const CellState* states(size_t row) const {
+    return states_.data() + row * state_width_;
+  }
+  // Columns, rounded up to a multiple of eight: states are looked at in words.
+  [[nodiscard]] static constexpr size_t PaddedWidth(size_t columns) {
+    return (columns + 7) / 8 * 8;
+  }
 
  private:
   friend class RowBatchFiller;  // rows that were checked before they were stored
@@ -129,14 +135,14 @@ class CISTERN_EXPORT RowBatch {
                                     std::span<const ColumnData* const> data) const;
   void AddColumn(size_t column, const ColumnData& data);
   void Place(size_t column, int64_t slot, CellState state) {
-    const size_t cell = row_count_ * width_ + column;
-    slots_[cell] = slot;
-    states_[cell] = state;
+    slots_[row_count_ * width_ + column] = slot;
+    states_[row_count_ * state_width_ + column] = state;
   }
   void Truncate(size_t rows, size_t heap_bytes);
 
   std::shared_ptr<const TableSchema> schema_;
   size_t width_ = 0;
+  size_t state_width_ = 0;
   std::vector<ColumnRule> rules_;  // by column
   std::vector<KeyColumn> keys_;
   size_t row_count_ = 0;
