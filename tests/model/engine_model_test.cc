@@ -1,5 +1,6 @@
 // Random operations against the model. CISTERN_SEED replays one run's seed,
-// CISTERN_MODEL_OPS says how many operations in all.
+// CISTERN_MODEL_OPS says how many operations in all, CISTERN_MODEL_PARTS how many processes
+// share them.
 #include <gtest/gtest.h>
 
 #include <unistd.h>
@@ -39,7 +40,8 @@ void TellProgress(int signal_number) {
 }
 
 TEST(EngineModel, RandomOperationsAnswerAsTheModel) {
-  size_t left = EnvNumber("CISTERN_MODEL_OPS", kOperationsDefault);
+  size_t left = EnvNumber("CISTERN_MODEL_OPS", kOperationsDefault) /
+                std::max<uint64_t>(1, EnvNumber("CISTERN_MODEL_PARTS", 1));
   uint64_t seed = SeedFromEnv();
   std::signal(SIGABRT, TellProgress);
   std::printf("CISTERN_SEED=%llu, %zu operations\n", static_cast<unsigned long long>(seed), left);
