@@ -12,51 +12,100 @@ namespace {
 constexpr size_t kBatchRows = 100;
 constexpr size_t kBatchesOfSecond = 10;
 
+// The gateway's table with buckets of n seconds: n rows a bucket, as each sensor reports once
+// a second.
+std::string TableOf(uint32_t bucket_seconds) {
+  if (bucket_seconds == 0) return kGatewayTable;
+  std::string cql = kGatewayTable;
+  cql.replace(cql.find("day date"), 8, "part bigint");
+  cql.replace(cql.find("(sensor, day)"), 13, "(sensor, part)");
+  return cql + " WITH comment = 'cistern: bucket part = " + std::to_string(bucket_seconds) +
+         " seconds as epoch'";
+}
+
+Status TickAll(Engine* engine) {
+  for (bool more = true; more;) {
+    CISTERN_ASSIGN_OR_RETURN(const TickReport report, engine->Tick());
+    more = report.more_due;
+  }
+  return Status::Ok();
+}
+
+Status SealAll(Engine* engine) {
+  SealRequest all;
+  all.due_only = false;
+  CISTERN_ASSIGN_OR_RETURN(const SealReport report, engine->Seal(all));
+  if (report.problems.empty()) return Status::Ok();
+  return Status::Corruption(report.problems.front());
+}
+
 }  // namespace
 
 double WriteBytes::PerRow() const {
   const uint64_t bytes = metrics.wal_bytes_written + metrics.sst_bytes_written +
                          metrics.manifest_bytes_written + metrics.other_bytes_written;
-  return static_cast<double>(bytes) / static_cast<double>(rows) - RewrittenPerRow();
+  return static_cast<double>(bytes) / static_cast<double>(rows);
 }
+
+double WriteBytes::UntilSpilledPerRow() const { return PerRow() - RewrittenPerRow(); }
 
 double WriteBytes::RewrittenPerRow() const {
   return static_cast<double>(metrics.respill_bytes) / static_cast<double>(rows);
+}
+
+double WriteBytes::SealedPerRow() const {
+  return static_cast<double>(metrics.seal_bytes) / static_cast<double>(rows);
 }
 
 std::string WriteBytes::ToString() const {
   const auto per_row = [&](uint64_t bytes) {
     return static_cast<double>(bytes) / static_cast<double>(rows);
   };
-  char text[512];
-  std::snprintf(text, sizeof text,
-                "%.2f bytes a row handed to the kernel until spilled, and %.2f rewritten when"
-                " spill families roll\n  journal records %.2f, WAL files %.2f, SST files %.2f,"
+  char text[768];
+  int length = 0;
+  if (metrics.buckets_sealed == 0) {
+    length = std::snprintf(text, sizeof text,
+                           "%.2f bytes a row handed to the kernel until spilled, and %.2f"
+                           " rewritten when spill families roll\n",
+                           UntilSpilledPerRow(), RewrittenPerRow());
+  } else {
+    length = std::snprintf(
+        text, sizeof text,
+        "%.2f bytes a row handed to the kernel until all is sealed: %.3f of the %zu logical ones;"
+        " sealed pages take %.2f\n  spilled %.2f, rewritten when spill families roll %.2f;"
+        " %llu buckets sealed, %llu amendments\n",
+        PerRow(), PerRow() / kLogicalRowBytes, kLogicalRowBytes, SealedPerRow(),
+        per_row(metrics.spill_bytes), RewrittenPerRow(),
+        static_cast<unsigned long long>(metrics.buckets_sealed),
+        static_cast<unsigned long long>(metrics.amendments));
+  }
+  std::snprintf(text + length, sizeof text - static_cast<size_t>(length),
+                "  journal records %.2f, WAL files %.2f, SST files %.2f,"
                 " MANIFEST %.3f, other %.3f; %llu rotations, %llu syncs, %llu rows",
-                PerRow(), RewrittenPerRow(), per_row(metrics.journal_bytes),
-                per_row(metrics.wal_bytes_written), per_row(metrics.sst_bytes_written),
-                per_row(metrics.manifest_bytes_written), per_row(metrics.other_bytes_written),
+                per_row(metrics.journal_bytes), per_row(metrics.wal_bytes_written),
+                per_row(metrics.sst_bytes_written), per_row(metrics.manifest_bytes_written),
+                per_row(metrics.other_bytes_written),
                 static_cast<unsigned long long>(metrics.rotations),
                 static_cast<unsigned long long>(metrics.journal_syncs),
                 static_cast<unsigned long long>(rows));
   return text;
 }
 
-Result<WriteBytes> MeasureWriteBytes(const std::string& directory, uint64_t rows,
-                                     size_t memory_budget_bytes) {
+Result<WriteBytes> MeasureWriteBytes(const std::string& directory, const WriteBytesRun& run) {
   auto clock = std::make_shared<FakeClock>(kFirstTimeMs * 1000);
   EngineOptions options;
   options.clock = clock;
   options.clock_floor_s = kFirstTimeMs / 1000 - 1;
   options.background_threads = false;
-  options.memory_budget_bytes = memory_budget_bytes;
+  options.memory_budget_bytes = run.memory_budget_bytes;
+  options.seal_when_due = run.rows_of_sealed_bucket != 0;
   CISTERN_ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Open(directory, options));
-  CISTERN_RETURN_IF_ERROR(engine->CreateTable(kGatewayTable));
+  CISTERN_RETURN_IF_ERROR(engine->CreateTable(TableOf(run.rows_of_sealed_bucket)));
   CISTERN_ASSIGN_OR_RETURN(const auto schema, engine->FindTable("gateway.readings"));
   CISTERN_ASSIGN_OR_RETURN(const auto producer, engine->NewProducer());
   GatewayWorkload workload;
   RowBatch batch(schema);
-  while (workload.rows_made() < rows) {
+  while (workload.rows_made() < run.rows) {
     for (size_t i = 0; i < kBatchesOfSecond; ++i) {
       CISTERN_RETURN_IF_ERROR(workload.Fill(kBatchRows, &batch));
       CISTERN_RETURN_IF_ERROR(
@@ -64,13 +113,10 @@ Result<WriteBytes> MeasureWriteBytes(const std::string& directory, uint64_t rows
     }
     clock->AdvanceSeconds(1);
     CISTERN_RETURN_IF_ERROR(engine->Sync());
-    bool more = true;
-    while (more) {
-      CISTERN_ASSIGN_OR_RETURN(const TickReport report, engine->Tick());
-      more = report.more_due;
-    }
+    CISTERN_RETURN_IF_ERROR(TickAll(engine.get()));
   }
-  CISTERN_RETURN_IF_ERROR(engine->Rotate());
+  CISTERN_RETURN_IF_ERROR(run.rows_of_sealed_bucket == 0 ? engine->Rotate()
+                                                         : SealAll(engine.get()));
   WriteBytes result;
   result.rows = workload.rows_made();
   result.metrics = engine->GetMetrics();

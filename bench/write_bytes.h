@@ -11,19 +11,31 @@ namespace cistern::bench {
 
 struct WriteBytes {
   uint64_t rows = 0;
-  Metrics metrics;  // after everything was rotated into segments
+  Metrics metrics;  // after everything was rotated into segments, or sealed
 
   // Everything handed to the kernel but the rewriting of spill families.
-  [[nodiscard]] double PerRow() const;
+  [[nodiscard]] double UntilSpilledPerRow() const;
   [[nodiscard]] double RewrittenPerRow() const;
+  // Everything handed to the kernel.
+  [[nodiscard]] double PerRow() const;
+  // What sealed pages and their headers take.
+  [[nodiscard]] double SealedPerRow() const;
   [[nodiscard]] std::string ToString() const;
+};
+
+struct WriteBytesRun {
+  uint64_t rows = 0;
+  size_t memory_budget_bytes = 0;
+  // Buckets of so many rows, sealed when they are due and at the end all of them; 0: the
+  // gateway's table of days, and nothing is sealed.
+  uint32_t rows_of_sealed_bucket = 0;
 };
 
 // 1,000 sensors report once a second in appends of 100 rows, in `log` durability, and
 // the journal is synced each second of their time. The host drives, the clock is the
 // rows' own: nothing depends on the speed of the machine.
-[[nodiscard]] Result<WriteBytes> MeasureWriteBytes(const std::string& directory, uint64_t rows,
-                                                   size_t memory_budget_bytes);
+[[nodiscard]] Result<WriteBytes> MeasureWriteBytes(const std::string& directory,
+                                                   const WriteBytesRun& run);
 
 }  // namespace cistern::bench
 
