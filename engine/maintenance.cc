@@ -3,6 +3,7 @@
 #include <mutex>
 #include <shared_mutex>
 
+#include "lib/base/check.h"
 #include "storage/rocksdb_options.h"
 
 namespace cistern {
@@ -70,7 +71,7 @@ Result<bool> Maintenance::StepSeal() {
   // What is due and still in the head is rotated first; then this step comes here again.
   if (!seal_more_ && sealer_->NoteDueInHead({}, now_us())) return committer_->Freeze();
   seal_us_ = monotonic_us;
-  const Result<bool> began = sealer_->Begin({}, now_us());
+  const Result<bool> began = BeginRound({});
   seal_more_ = began.ok() && *began;
   // A full disk is met again later; damage stays where it is, and verify names it.
   if (began.status().code() == StatusCode::kNoSpace || Sealer::IsDamage(began.status())) {
@@ -88,56 +89,71 @@ Result<bool> Maintenance::SealRoundStep() {
   return true;
 }
 
-// REQUIRES: mutex_.
-Status Maintenance::FinishRewriting() {
-  while (!sealer_->idle()) {
-    const Result<bool> did = SealRoundStep();
-    if (!did.ok()) return did.status();
+Result<SealReport> Maintenance::Seal(SealScope scope) {
+  const uint64_t buckets_before = sealer_->buckets_sealed();
+  const uint64_t amendments_before = sealer_->amendments();
+  const uint64_t bytes_before = sealer_->bytes_written();
+  CISTERN_RETURN_IF_ERROR(PrepareSeal(&scope));
+  SealReport report;
+  for (bool more = true; more;) {
+    // Between two steps the lock is free: a writer whose head is full waits for it.
+    const std::lock_guard lock(mutex_);
+    CISTERN_RETURN_IF_ERROR(committer_->failure());
+    CISTERN_ASSIGN_OR_RETURN(more, SealByHandStep(scope, &report));
   }
-  while (!respill_->idle()) {
-    const Result<bool> did = respill_->Step(clock_->settled());
-    if (!did.ok()) return Watch(did.status());
-  }
-  return Status::Ok();
+  report.buckets = sealer_->buckets_sealed() - buckets_before;
+  report.amendments = sealer_->amendments() - amendments_before;
+  report.bytes = sealer_->bytes_written() - bytes_before;
+  return report;
 }
 
-Result<SealReport> Maintenance::Seal(const SealScope& scope) {
+// Brings what the scope names out of the head, and says in it where the work ends.
+Status Maintenance::PrepareSeal(SealScope* scope) {
   const std::lock_guard lock(mutex_);
   CISTERN_RETURN_IF_ERROR(committer_->failure());
   CISTERN_RETURN_IF_ERROR(Watch(committer_->PollClock()));
   if (!clock_->settled()) {
     return Status::Busy("the clock is not trusted yet, and rows wait for their time: seal later");
   }
-  CISTERN_RETURN_IF_ERROR(FinishRewriting());
-  if (!scope.due_only || sealer_->NoteDueInHead(scope, now_us())) {
+  if (!scope->due_only || sealer_->NoteDueInHead(*scope, now_us())) {
     CISTERN_RETURN_IF_ERROR(RotateAllLocked());
   }
-  SealReport report;
-  const uint64_t buckets_before = sealer_->buckets_sealed();
-  const uint64_t amendments_before = sealer_->amendments();
-  const uint64_t bytes_before = sealer_->bytes_written();
-  while (true) {
-    const Result<bool> began = sealer_->Begin(scope, now_us());
-    if (Sealer::IsDamage(began.status())) {
-      report.problems.push_back(began.status().message());
-      break;
-    }
-    if (began.status().code() == StatusCode::kNoSpace) return began.status();
-    if (!began.ok()) return Watch(began.status());
-    if (!*began) break;
-    while (!sealer_->idle()) {
-      const Status s = sealer_->Step();
-      if (Sealer::IsDamage(s)) {
-        report.problems.push_back(s.message());
-        break;
-      }
-      CISTERN_RETURN_IF_ERROR(Watch(s));
-    }
+  // Who asks for everything means what is there now, not what others write meanwhile.
+  if (!scope->due_only) scope->journal_last = store_->state().journal_floor;
+  return Status::Ok();
+}
+
+// One step of what stands before a round or of the round itself; false: nothing is left.
+// REQUIRES: mutex_.
+Result<bool> Maintenance::SealByHandStep(const SealScope& scope, SealReport* report) {
+  if (!sealer_->idle()) {
+    const Status s = sealer_->Step();
+    if (Sealer::IsDamage(s)) report->problems.push_back(s.message());
+    else CISTERN_RETURN_IF_ERROR(Watch(s));
+    return true;
   }
-  report.buckets = sealer_->buckets_sealed() - buckets_before;
-  report.amendments = sealer_->amendments() - amendments_before;
-  report.bytes = sealer_->bytes_written() - bytes_before;
-  return report;
+  if (!rotation_->idle()) {
+    CISTERN_ASSIGN_OR_RETURN(const bool did, StepRotation());
+    if (!did) return WhyNotRotated();
+    return true;
+  }
+  if (!respill_->idle()) return StepRewrite();
+  const Result<bool> began = BeginRound(scope);
+  if (Sealer::IsDamage(began.status())) {
+    report->problems.push_back(began.status().message());
+    return false;
+  }
+  if (began.status().code() == StatusCode::kNoSpace) return began.status();
+  if (!began.ok()) return Watch(began.status());
+  return *began;
+}
+
+// A round takes the next sequence and counts all segments below it as sealed. A rotation
+// or a rewriting that is under way has a lower one, and commits rows that the round does
+// not have.
+Result<bool> Maintenance::BeginRound(const SealScope& scope) {
+  CISTERN_CHECK(rotation_->idle() && respill_->idle());
+  return sealer_->Begin(scope, now_us());
 }
 
 // Keeps a journal family to write and the next one ready.

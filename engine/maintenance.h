@@ -3,13 +3,13 @@
 #define CISTERN_ENGINE_MAINTENANCE_H_
 
 #include <cstdint>
-#include <mutex>
 
 #include "cistern/engine.h"
 #include "engine/ingest/committer.h"
 #include "engine/ingest/respill.h"
 #include "engine/ingest/rotation.h"
 #include "engine/seal/sealer.h"
+#include "lib/base/fair_mutex.h"
 
 namespace cistern {
 
@@ -46,7 +46,7 @@ class Maintenance {
   // Rotates everything committed so far into segments.
   [[nodiscard]] Status RotateAll();
   // Seals what the scope names, to the end.
-  [[nodiscard]] Result<SealReport> Seal(const SealScope& scope);
+  [[nodiscard]] Result<SealReport> Seal(SealScope scope);
   // Remembers on the device what was acknowledged; at close.
   [[nodiscard]] Status WriteBeacon();
 
@@ -61,7 +61,9 @@ class Maintenance {
   [[nodiscard]] Result<bool> StepRewrite();
   [[nodiscard]] Result<bool> SealRoundStep();
   [[nodiscard]] Status RotateAllLocked();
-  [[nodiscard]] Status FinishRewriting();
+  [[nodiscard]] Status PrepareSeal(SealScope* scope);
+  [[nodiscard]] Result<bool> SealByHandStep(const SealScope& scope, SealReport* report);
+  [[nodiscard]] Result<bool> BeginRound(const SealScope& scope);
   [[nodiscard]] int64_t now_us() const { return clock_->now_s() * 1'000'000; }
   [[nodiscard]] Status GatherRotations();
   [[nodiscard]] Status WhyNotRotated() const;
@@ -76,7 +78,7 @@ class Maintenance {
   Sealer* const sealer_;
   const MaintenanceLimits limits_;
 
-  std::mutex mutex_;  // the actor; taken before the committer's and the heads' locks
+  FairMutex mutex_;  // the actor; taken before the committer's and the heads' locks
   int64_t beacon_us_ = 0;
   int64_t ballast_us_ = 0;
   int64_t seal_us_ = 0;

@@ -100,6 +100,10 @@ bool Sealer::IsCandidate(const SealScope& scope, const Candidate& candidate, int
   if (table == nullptr || !Matches(scope, candidate.key)) return false;
   const std::string encoded = EncodeBucketKey(candidate.key);
   if (damaged_.contains(encoded)) return false;
+  const bool is_old = std::any_of(
+      candidate.segments.begin(), candidate.segments.end(),
+      [&](const SegmentRef& s) { return s.header.journal_first <= scope.journal_last; });
+  if (!is_old) return false;
   int64_t last_row_us = INT64_MIN;
   for (const SegmentRef& s : candidate.segments) {
     last_row_us = std::max(last_row_us, NewestIn(RotationOf(s.id), now_us));

@@ -29,6 +29,8 @@ struct SealScope {
   std::optional<uint32_t> table_id;  // of this table alone
   std::optional<std::string> entity;
   std::optional<int64_t> start_s;
+  // Only buckets with rows of journal sequences up to this one.
+  uint64_t journal_last = UINT64_MAX;
 };
 
 // A round takes the spilled segments of many buckets of one window, merges each bucket's

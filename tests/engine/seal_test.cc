@@ -2,7 +2,9 @@
 // and nothing is lost or counted twice, whatever happens in between.
 #include <rocksdb/db.h>
 
+#include <atomic>
 #include <map>
+#include <thread>
 
 #include "storage/seal_reader.h"
 #include "tests/engine/engine_fixture.h"
@@ -185,6 +187,53 @@ TEST_F(SealTest, TicksSealWhatIsDueAndDropWhatIsLeftOfTheSpills) {
 }
 
 // A cursor that began before the seal goes on as if nothing had happened.
+// A rotation that is under way has a lower sequence than a round that begins now, and commits
+// after it: its rows would count as sealed.
+TEST_F(SealTest, ARotationUnderWayIsFinishedBeforeARoundBegins) {
+  for (int steps = 1; steps <= 4; ++steps) {
+    AppendDays(1);
+    ASSERT_TRUE(engine_->Rotate().ok());
+    RowBatch late(schema_);
+    AddRow(&late, "a", kStartMs + (steps - 1) * kDayMs + 30'000, 77.0);
+    ASSERT_TRUE(engine_->Append(late).ok());
+    const Rows before = ScanAll("a");
+    ASSERT_TRUE(Core()->committer().Freeze());
+    for (int i = 0; i < steps; ++i) ASSERT_TRUE(engine_->Tick({1}).ok());
+    clock_->AdvanceSeconds(3600);
+    Seal(/*due_only=*/true);
+    EXPECT_EQ(ScanAll("a"), before) << steps;
+    while (engine_->Tick()->more_due) {
+    }
+    EXPECT_EQ(ScanAll("a"), before) << steps;
+    ExpectSound();
+  }
+}
+
+// Rows that come while everything is being sealed are for the next time: Seal ends.
+TEST_F(SealTest, WritersGoOnWhileEverythingIsSealed) {
+  AppendDays(3);
+  std::atomic<bool> done = false;
+  std::atomic<int64_t> written = 0;
+  std::thread writer([&] {
+    while (!done) {
+      RowBatch batch(schema_);
+      AddRow(&batch, "w", kStartMs + written * 1000, 1.0);
+      ASSERT_TRUE(engine_->Append(batch, {Durability::kMemory, BackPressure::kWait}).ok());
+      ++written;
+      if (written % 50 == 0) {
+        ASSERT_TRUE(engine_->Rotate().ok());
+      }
+    }
+  });
+  while (written < 200) std::this_thread::yield();
+  for (int i = 0; i < 5; ++i) Seal();
+  done = true;
+  writer.join();
+  EXPECT_EQ(ScanAll("w").size(), static_cast<size_t>(written));
+  EXPECT_EQ(ScanAll("a").size(), 30u);
+  ExpectSound();
+}
+
 TEST_F(SealTest, OpenCursorsAndTokensSurviveASeal) {
   AppendDays(4);
   Rotate();
