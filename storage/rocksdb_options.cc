@@ -2,6 +2,7 @@
 
 #include <rocksdb/convenience.h>
 #include <rocksdb/filter_policy.h>
+#include <rocksdb/listener.h>
 #include <rocksdb/memtablerep.h>
 #include <rocksdb/table.h>
 #include <rocksdb/version.h>
@@ -63,6 +64,17 @@ std::shared_ptr<rocksdb::TableFactory> MakeTableFactory(
   table.cache_usage_options.options_overrides[rocksdb::CacheEntryRole::kFileMetadata] = charged;
   return std::shared_ptr<rocksdb::TableFactory>(rocksdb::NewBlockBasedTableFactory(table));
 }
+
+// After a full disk RocksDB 7.8 waits for space in a thread of its own and resumes, and may
+// abort by an assertion of its own when another error comes meanwhile. Here every error ends
+// the opening, and the engine opens again: that heals a full disk too.
+class NoResume : public rocksdb::EventListener {
+ public:
+  void OnErrorRecoveryBegin(rocksdb::BackgroundErrorReason /*reason*/, rocksdb::Status /*error*/,
+                            bool* auto_recovery) override {
+    *auto_recovery = false;
+  }
+};
 
 // No compaction, and nothing that waits for one.
 void SwitchCompactionOff(rocksdb::ColumnFamilyOptions* options) {
@@ -163,6 +175,7 @@ Status CheckDb(const rocksdb::DBOptions& live) {
   check.Expect(live.rate_limiter == nullptr, "rate_limiter");
   check.Expect(live.max_background_jobs == 2, "max_background_jobs");
   check.Expect(live.max_bgerror_resume_count == 0, "max_bgerror_resume_count");
+  check.Expect(live.listeners.size() == 1, "listeners");
   check.Expect(live.stats_dump_period_sec == 0 && live.stats_persist_period_sec == 0,
                "statistics period");
   check.Expect(live.paranoid_checks, "paranoid_checks");
@@ -281,6 +294,7 @@ rocksdb::DBOptions MakeDbOptions(const SharedParts& parts) {
   options.max_subcompactions = 1;
   options.rate_limiter = nullptr;  // waits on the wall clock in 7.8
   options.max_bgerror_resume_count = 0;
+  options.listeners.push_back(std::make_shared<NoResume>());
   options.stats_dump_period_sec = 0;
   options.stats_persist_period_sec = 0;
   options.persist_stats_to_disk = false;
