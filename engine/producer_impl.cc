@@ -22,6 +22,11 @@ Status FutureTime(const TableSchema& schema, int64_t ticks, int64_t seconds_ahea
                             " s ahead of the clock; check its unit, or raise event_future_s_max");
 }
 
+// No row of the batch is taken: which one is it?
+Status InRow(size_t row, const Status& status) {
+  return {status.code(), "row " + std::to_string(row) + " of the batch: " + status.message()};
+}
+
 }  // namespace
 
 Status CheckBatch(EngineCore& core, const EngineOptions& options, const Table& table,
@@ -37,15 +42,20 @@ Status CheckBatch(EngineCore& core, const EngineOptions& options, const Table& t
   }
   const Bucketer bucketer(schema);
   int64_t newest = INT64_MIN;
+  size_t newest_row = 0;
   for (size_t row = 0; row < batch.row_count(); ++row) {
     const int64_t ticks = EventTimeOf(schema, batch, row);
-    if (!bucketer.InRange(ticks)) return EventTimeOutOfRange(schema, ticks);
-    newest = std::max(newest, ticks);
+    if (!bucketer.InRange(ticks)) return InRow(row, EventTimeOutOfRange(schema, ticks));
+    if (ticks > newest) {
+      newest = ticks;
+      newest_row = row;
+    }
   }
   if (newest == INT64_MIN || !core.clock().trusted()) return Status::Ok();
   const int64_t newest_s = newest / TicksPerSecond(schema.time_unit);
   const int64_t ahead_s = newest_s - core.clock().now_s();
-  return ahead_s > options.event_future_s_max ? FutureTime(schema, newest, ahead_s) : Status::Ok();
+  if (ahead_s <= options.event_future_s_max) return Status::Ok();
+  return InRow(newest_row, FutureTime(schema, newest, ahead_s));
 }
 
 ProducerImpl::~ProducerImpl() {

@@ -23,14 +23,15 @@ constexpr size_t kSensor = 0, kTime = 2, kCelsius = 3;  // columns by their plac
 Status LogAndReadBack(const std::string& directory, int64_t now_ms) {
   CISTERN_ASSIGN_OR_RETURN(auto engine, Engine::Open(directory));
   CISTERN_RETURN_IF_ERROR(engine->CreateTable(kReadings));  // the cluster's CREATE TABLE text
-  RowBatch rows(engine->FindTable("readings").value());
+  CISTERN_ASSIGN_OR_RETURN(auto schema, engine->FindTable("readings"));
+  RowBatch rows(schema);
   rows.BeginRow();
   CISTERN_RETURN_IF_ERROR(rows.SetBytes(kSensor, "pump-7"));
   CISTERN_RETURN_IF_ERROR(rows.SetInt(kTime, now_ms));  // the bucket derives from it
   CISTERN_RETURN_IF_ERROR(rows.SetDouble(kCelsius, 61.5));
   CISTERN_RETURN_IF_ERROR(rows.EndRow());
   CISTERN_RETURN_IF_ERROR(engine->Append(rows).status());  // on the device when it answers
-  CISTERN_ASSIGN_OR_RETURN(auto pump, EntityFromText(*rows.schema(), {{"pump-7"}}));
+  CISTERN_ASSIGN_OR_RETURN(auto pump, EntityFromText(*schema, {{"pump-7"}}));
   CISTERN_ASSIGN_OR_RETURN(auto cursor, engine->Scan({.table = "readings", .entity = pump,
                                                       .from = now_ms, .to = now_ms + 1000}));
   for (ResultBatch batch; cursor->Next(&batch);) {

@@ -339,8 +339,7 @@ Status CheckRocksDbVersion(const StoreConfig& config) {
                       std::end(kTestedVersions);
   if (tested || config.allow_untested_rocksdb) return Status::Ok();
   return Status::NotSupported("RocksDB " + version +
-                              " was not tested with Cistern (7.8.3 was); link that version, or "
-                              "allow untested versions");
+                              " was not tested with Cistern: link 7.8.3");
 }
 
 }  // namespace cistern

@@ -89,7 +89,7 @@ void RowBatch::DropRow() {
 }
 
 Status RowBatch::Fail(Status status) {
-  if (row_status_.ok()) row_status_ = status;
+  if (open_ && row_status_.ok()) row_status_ = status;  // of no row: told to the caller alone
   return status;
 }
 

@@ -129,5 +129,19 @@ TEST_F(EngineTest, NewestWriteWinsAcrossRotationsAndDeletes) {
   EXPECT_EQ(Scan("p", kStartMs, kStartMs + 5000), (Rows{{kStartMs, 9}}));
 }
 
+TEST_F(EngineTest, ARefusedBatchNamesItsRow) {
+  RowBatch batch(schema_);
+  for (const int64_t time : {kStartMs, kStartMs * 1000, kStartMs + 1}) {  // one in microseconds
+    batch.BeginRow();
+    ASSERT_TRUE(batch.SetBytes(0, "p").ok());
+    ASSERT_TRUE(batch.SetInt(*schema_->FindColumn("ts"), time).ok());
+    ASSERT_TRUE(batch.EndRow().ok());
+  }
+  const Status refused = engine_->Append(batch).status();
+  EXPECT_EQ(refused.code(), StatusCode::kOutOfRange);
+  EXPECT_NE(refused.message().find("row 1 of the batch"), std::string::npos) << refused.message();
+  EXPECT_TRUE(Scan("p", kStartMs, kStartMs + 5000).empty()) << "all or none";
+}
+
 }  // namespace
 }  // namespace cistern

@@ -31,6 +31,14 @@ class RowBatchTest : public Test {
   RowBatch batch_{schema_};
 };
 
+TEST_F(RowBatchTest, ASetterOutsideOfARowLeavesTheNextRowAlone) {
+  EXPECT_EQ(batch_.SetInt(2, 5).code(), StatusCode::kInvalidArgument);
+  batch_.BeginRow();
+  Key(&batch_);
+  EXPECT_TRUE(batch_.EndRow().ok());
+  EXPECT_EQ(batch_.row_count(), 1u);
+}
+
 TEST_F(RowBatchTest, KeepsValuesBitForBit) {
   batch_.BeginRow();
   Key(&batch_, -7);
