@@ -193,13 +193,21 @@ Metrics EngineCore::GetMetrics() const {
         heads_.active->version_count() + (heads_.frozen ? heads_.frozen->version_count() : 0);
     m.versions_open = m.versions_head;
     const auto view = store_->spills().view();
+    uint64_t unreadable = 0;
+    const auto readable = [&](uint64_t family_id, uint64_t versions) {
+      const uint64_t lost = std::min(versions, store_->damage().versions_in(family_id));
+      unreadable += lost;
+      return versions - lost;
+    };
     for (const auto& f : view->families) {
-      m.versions_open += f->record.version_count - f->record.sealed_count;
+      m.versions_open += readable(f->id, f->record.version_count - f->record.sealed_count);
     }
-    for (const auto& w : view->windows) m.versions_sealed += w->record.version_count;
+    for (const auto& w : view->windows) {
+      m.versions_sealed += readable(w->id, w->record.version_count);
+    }
     m.versions_written = heads_.versions_written;
     m.versions_superseded = view->versions_superseded;
-    m.versions_quarantined = store_->versions_quarantined();
+    m.versions_quarantined = store_->versions_quarantined() + unreadable;
   }
   m.memory_bytes_charged = config_.budget->used_bytes();
   m.memory_bytes_peak = config_.budget->peak_bytes();

@@ -25,6 +25,7 @@ class HeldCursor final : public Cursor {
   ~HeldCursor() override { --core_->cursor_count(); }
   bool Next(ResultBatch* batch) override { return cursor_->Next(batch); }
   const Status& status() const override { return cursor_->status(); }
+  const std::vector<ScanGap>& gaps() const override { return cursor_->gaps(); }
   const std::vector<size_t>& columns() const override { return cursor_->columns(); }
   std::string Token() const override { return cursor_->Token(); }
 
@@ -310,6 +311,8 @@ Status EngineImpl::Heal(const Status& failure) {
   if (core_ && core_.use_count() > 1) return failure;  // a cursor or a call still holds it
   unavailable_ = failure;
   core_.reset();
+  // What a compaction met it would meet again.
+  if (failure.code() == StatusCode::kCorruption) config_.store.segments_rest = true;
   Result<std::shared_ptr<EngineCore>> opened = EngineCore::Open(config_);
   if (!opened.ok()) {
     unavailable_ = opened.status();

@@ -32,7 +32,8 @@ struct FileBytes {
 //   - counts the bytes written by kind, and the sizes of the files that are there;
 //   - keeps the files to their owner (0600, directories 0700) whatever the umask,
 //     and writes through no symbolic link;
-//   - stops the growth of WAL and SST files at a disk limit.
+//   - stops the growth of WAL and SST files at a disk limit;
+//   - gives stand-ins for files that cannot be read.
 //
 // Thread-safe. Counts only files below the store's directory.
 class StoreFileSystem : public rocksdb::FileSystemWrapper {
@@ -62,10 +63,21 @@ class StoreFileSystem : public rocksdb::FileSystemWrapper {
   // From here on every attempt to change a file fails.
   void SetReadOnly() { read_only_.store(true, std::memory_order_relaxed); }
 
+  // From here on whoever reads the file reads the stand-in (storage/stand_in.h), and it has
+  // `size_bytes`, whether or not there is such a file. What is there stays as it is.
+  void SetStandIn(const std::string& path, std::shared_ptr<const std::string> bytes,
+                  uint64_t size_bytes);
+
   [[nodiscard]] const std::string& directory() const { return directory_; }
 
   // --- rocksdb::FileSystem
   const char* Name() const override { return "CisternStoreFileSystem"; }
+  rocksdb::IOStatus NewRandomAccessFile(const std::string& path,
+                                        const rocksdb::FileOptions& options,
+                                        std::unique_ptr<rocksdb::FSRandomAccessFile>* result,
+                                        rocksdb::IODebugContext* dbg) override;
+  rocksdb::IOStatus GetFileSize(const std::string& path, const rocksdb::IOOptions& options,
+                                uint64_t* size_bytes, rocksdb::IODebugContext* dbg) override;
   rocksdb::IOStatus NewWritableFile(const std::string& path, const rocksdb::FileOptions& options,
                                     std::unique_ptr<rocksdb::FSWritableFile>* result,
                                     rocksdb::IODebugContext* dbg) override;
@@ -111,6 +123,12 @@ class StoreFileSystem : public rocksdb::FileSystemWrapper {
     bool deleted = false;     // guarded by mutex_
   };
   using TrackedFilePtr = std::shared_ptr<TrackedFile>;
+  struct StandIn {
+    std::shared_ptr<const std::string> bytes;  // null: none
+    uint64_t size_bytes = 0;
+  };
+
+  [[nodiscard]] StandIn FindStandIn(const std::string& path) const;
 
   [[nodiscard]] rocksdb::IOStatus CheckWritable(const std::string& path) const;
   [[nodiscard]] rocksdb::IOStatus CheckRoom(FileKind kind, uint64_t bytes) const;
@@ -129,6 +147,7 @@ class StoreFileSystem : public rocksdb::FileSystemWrapper {
   std::array<std::atomic<uint64_t>, kFileKindCount> files_on_disk_{};
   mutable std::mutex mutex_;
   std::unordered_map<std::string, TrackedFilePtr> files_;  // guarded by mutex_
+  std::unordered_map<std::string, StandIn> stand_ins_;     // guarded by mutex_
 };
 
 }  // namespace cistern

@@ -10,6 +10,7 @@ namespace {
 constexpr uint64_t kSignBit = uint64_t{1} << 63;
 constexpr char kHeaderTag = 'H';
 constexpr char kPageTag = 'P';
+constexpr char kExtentTag = 'Z';
 constexpr char kManifestTag = 'M';
 
 std::string Tagged(char tag, uint64_t number, size_t width) {
@@ -79,6 +80,31 @@ std::string PageKey(uint64_t segment_id, uint32_t page) {
   PutBig<uint64_t>(&out, segment_id);
   PutBig<uint32_t>(&out, page);
   return out;
+}
+
+std::string ExtentKey(const RotationExtent& extent) {
+  std::string out;
+  PutBig<uint64_t>(&out, extent.rotation);
+  out.push_back(kExtentTag);
+  PutBig<uint64_t>(&out, extent.version_count);
+  PutBig<uint32_t>(&out, extent.table_first);
+  PutBig<uint32_t>(&out, extent.table_last);
+  PutBig<uint64_t>(&out, static_cast<uint64_t>(extent.start_first_s) ^ kSignBit);
+  PutBig<uint64_t>(&out, static_cast<uint64_t>(extent.start_last_s) ^ kSignBit);
+  return out;
+}
+
+std::optional<RotationExtent> ParseExtentKey(std::string_view key) {
+  constexpr size_t kBytes = 8 + 1 + 8 + 4 + 4 + 8 + 8;
+  if (key.size() != kBytes || key[8] != kExtentTag) return std::nullopt;
+  RotationExtent extent;
+  extent.rotation = GetBig<uint64_t>(key.data());
+  extent.version_count = GetBig<uint64_t>(key.data() + 9);
+  extent.table_first = GetBig<uint32_t>(key.data() + 17);
+  extent.table_last = GetBig<uint32_t>(key.data() + 21);
+  extent.start_first_s = static_cast<int64_t>(GetBig<uint64_t>(key.data() + 25) ^ kSignBit);
+  extent.start_last_s = static_cast<int64_t>(GetBig<uint64_t>(key.data() + 33) ^ kSignBit);
+  return extent;
 }
 
 std::optional<BucketKey> ParseHeaderKey(std::string_view key) {

@@ -34,6 +34,19 @@ inline constexpr uint64_t RotationOf(uint64_t segment_id) {
 [[nodiscard]] std::string HeaderKeyFrom(uint64_t rotation, std::string_view bucket_key_bytes);
 [[nodiscard]] std::string HeadersEnd(uint64_t rotation);  // behind every header of it
 [[nodiscard]] std::string PageKey(uint64_t segment_id, uint32_t page);
+// What a rotation or seal round has written, as the last key of its file: RocksDB keeps the
+// first and last key of every file in its MANIFEST, so this is known of a file that is gone.
+struct RotationExtent {
+  uint64_t rotation = 0;
+  uint64_t version_count = 0;  // deletes included
+  uint32_t table_first = UINT32_MAX;
+  uint32_t table_last = 0;
+  int64_t start_first_s = INT64_MAX;  // of its buckets
+  int64_t start_last_s = INT64_MIN;
+};
+[[nodiscard]] std::string ExtentKey(const RotationExtent& extent);
+// Nothing for other keys.
+[[nodiscard]] std::optional<RotationExtent> ParseExtentKey(std::string_view key);
 // The bucket of a header key; nothing for other keys.
 [[nodiscard]] std::optional<BucketKey> ParseHeaderKey(std::string_view key);
 // What all bucket keys of an entity begin with.

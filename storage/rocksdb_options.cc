@@ -137,6 +137,7 @@ void SetKind(FamilyKind kind, const StoreConfig& config, rocksdb::ColumnFamilyOp
       // once instead of being sorted in one by one.
       options->memtable_factory = std::make_shared<rocksdb::VectorRepFactory>();
       SetSpillCompaction(options);
+      options->disable_auto_compactions = config.segments_rest;
       return;
   }
 }
@@ -189,7 +190,7 @@ Status CheckDb(const rocksdb::DBOptions& live) {
 }
 
 Status CheckFamily(const std::string& name, FamilyKind kind,
-                   const rocksdb::ColumnFamilyOptions& live) {
+                   const rocksdb::ColumnFamilyOptions& live, bool segments_rest) {
   OptionCheck check("the family " + name);
   check.Expect(live.ttl == 0, "ttl");
   check.Expect(live.periodic_compaction_seconds == 0, "periodic_compaction_seconds");
@@ -201,7 +202,7 @@ Status CheckFamily(const std::string& name, FamilyKind kind,
   check.Expect(live.force_consistency_checks, "force_consistency_checks");
   check.Expect(!live.enable_blob_files, "enable_blob_files");
   const bool has_segments = kind == FamilyKind::kSpill || kind == FamilyKind::kWindow;
-  const bool compacts = kind == FamilyKind::kMeta || has_segments;
+  const bool compacts = kind == FamilyKind::kMeta || (has_segments && !segments_rest);
   check.Expect(live.disable_auto_compactions != compacts, "disable_auto_compactions");
   if (kind == FamilyKind::kJournal) {
     check.Expect(live.write_buffer_size >= kJournalBufferBytes, "write_buffer_size");
@@ -323,12 +324,13 @@ rocksdb::ColumnFamilyOptions MakeFamilyOptions(FamilyKind kind, const StoreConfi
 }
 
 Status CheckLiveOptions(rocksdb::DB* db,
-                        const std::map<std::string, rocksdb::ColumnFamilyHandle*>& families) {
+                        const std::map<std::string, rocksdb::ColumnFamilyHandle*>& families,
+                        bool segments_rest) {
   CISTERN_RETURN_IF_ERROR(CheckDb(db->GetDBOptions()));
   for (const auto& [name, handle] : families) {
     const auto kind = FamilyKindOf(name);
     if (!kind) return Status::Internal("the family " + name + " is none of ours");
-    CISTERN_RETURN_IF_ERROR(CheckFamily(name, *kind, db->GetOptions(handle)));
+    CISTERN_RETURN_IF_ERROR(CheckFamily(name, *kind, db->GetOptions(handle), segments_rest));
   }
   return Status::Ok();
 }

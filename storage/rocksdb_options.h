@@ -52,7 +52,8 @@ inline constexpr size_t kMetaFlushBytes = 256 * 1024;
 // Compares what the open database really uses with what must hold. `families` by
 // name. kInternal names the first option that is off.
 [[nodiscard]] Status CheckLiveOptions(
-    rocksdb::DB* db, const std::map<std::string, rocksdb::ColumnFamilyHandle*>& families);
+    rocksdb::DB* db, const std::map<std::string, rocksdb::ColumnFamilyHandle*>& families,
+    bool segments_rest = false);
 
 // kNotSupported if this RocksDB was not tested with Cistern and that is not allowed.
 [[nodiscard]] Status CheckRocksDbVersion(const StoreConfig& config);

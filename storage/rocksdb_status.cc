@@ -64,4 +64,10 @@ Status ToStatus(const rocksdb::Status& status, std::string_view context) {
   return {translation.code, std::move(message)};
 }
 
+Status ToReadStatus(const rocksdb::Status& status, std::string_view context) {
+  Status read = ToStatus(status, context);
+  const bool is_bad_sector = status.IsIOError() && Contains(read.message(), "Input/output error");
+  return is_bad_sector ? Status::Corruption(read.message()) : read;
+}
+
 }  // namespace cistern

@@ -25,6 +25,9 @@ namespace cistern {
 //   the rest (our misuse)         kInternal
 [[nodiscard]] Status ToStatus(const rocksdb::Status& status, std::string_view context);
 
+// The same for reads of segments: a sector that the device cannot read is kCorruption too.
+[[nodiscard]] Status ToReadStatus(const rocksdb::Status& status, std::string_view context);
+
 }  // namespace cistern
 
 #endif  // CISTERN_STORAGE_ROCKSDB_STATUS_H_

@@ -39,13 +39,14 @@ Result<SegmentRef> ReadSealedSegment(const std::shared_ptr<const SegmentFamily>&
   const rocksdb::Status s = window->family->db()->Get(
       rocksdb::ReadOptions(), window->family->handle(), HeaderKey(round, bucket), &value);
   if (s.IsNotFound()) return Status::Corruption(where + ": its segment is missing");
-  if (!s.ok()) return ToStatus(s, where);
+  if (!s.ok()) return ToReadStatus(s, where);
   CISTERN_ASSIGN_OR_RETURN(SegmentRef ref, MakeSegmentRef(window, round, value));
   if (ref.id != seal) return Status::Corruption(where + ": its segment has another number");
   return ref;
 }
 
-Result<std::vector<SegmentRef>> ListSealed(const SpillView& view, const BucketKey& bucket) {
+Result<std::vector<SegmentRef>> ListSealed(const SpillView& view, const BucketKey& bucket,
+                                           std::vector<DamagedSegment>* damaged) {
   std::vector<SegmentRef> out;
   const std::string bucket_bytes = EncodeBucketKey(bucket);
   std::unique_ptr<rocksdb::Iterator> it;
@@ -56,8 +57,17 @@ Result<std::vector<SegmentRef>> ListSealed(const SpillView& view, const BucketKe
     for (it->Seek(prefix); it->Valid() && View(it->key()).starts_with(prefix); it->Next()) {
       const std::optional<ManifestName> name = ParseManifestKey(View(it->key()));
       if (!name) return DamagedKey(window->id);
-      CISTERN_ASSIGN_OR_RETURN(SegmentRef ref, ReadSealedSegment(window, bucket, name->seal));
-      out.push_back(std::move(ref));
+      Result<SegmentRef> ref = ReadSealedSegment(window, bucket, name->seal);
+      if (ref.ok()) {
+        out.push_back(*std::move(ref));
+      } else if (damaged != nullptr && ref.status().code() == StatusCode::kCorruption) {
+        const Result<Manifest> manifest = DecodeManifest(View(it->value()));
+        damaged->push_back({window, name->seal,
+                            manifest.ok() ? std::optional(*manifest) : std::nullopt,
+                            ref.status()});
+      } else {
+        return ref.status();
+      }
     }
     if (!it->status().ok()) return ToStatus(it->status(), "reading manifests");
   }

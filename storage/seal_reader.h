@@ -13,9 +13,10 @@
 
 namespace cistern {
 
-// The segments of the bucket's seals, oldest first. kCorruption names what is missing.
-[[nodiscard]] Result<std::vector<SegmentRef>> ListSealed(const SpillView& view,
-                                                         const BucketKey& bucket);
+// The segments of the bucket's seals, oldest first. kCorruption names what is missing, unless
+// there is a place for it.
+[[nodiscard]] Result<std::vector<SegmentRef>> ListSealed(
+    const SpillView& view, const BucketKey& bucket, std::vector<DamagedSegment>* damaged = nullptr);
 
 // Answers by which round buckets were sealed last. Holds one iterator over the manifests,
 // made for the first question. One thread.

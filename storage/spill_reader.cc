@@ -53,9 +53,15 @@ Result<SegmentRef> MakeSegmentRef(const std::shared_ptr<const SegmentFamily>& fa
   return SegmentRef{family, (rotation << kSegmentIndexBits) | index, std::move(header)};
 }
 
-Result<std::vector<SegmentRef>> ListSegments(const SpillView& view, const BucketKey& bucket) {
-  CISTERN_ASSIGN_OR_RETURN(std::vector<SegmentRef> out, ListSealed(view, bucket));
-  const uint64_t sealed_round = out.empty() ? 0 : RotationOf(out.back().id);
+Result<std::vector<SegmentRef>> ListSegments(const SpillView& view, const BucketKey& bucket,
+                                             std::vector<DamagedSegment>* damaged) {
+  CISTERN_ASSIGN_OR_RETURN(std::vector<SegmentRef> out, ListSealed(view, bucket, damaged));
+  uint64_t sealed_round = out.empty() ? 0 : RotationOf(out.back().id);
+  if (damaged != nullptr) {
+    for (const DamagedSegment& d : *damaged) {
+      sealed_round = std::max(sealed_round, RotationOf(d.id));
+    }
+  }
   const std::string bucket_bytes = EncodeBucketKey(bucket);
   rocksdb::PinnableSlice value;
   for (const auto& family : view.families) {
@@ -67,9 +73,16 @@ Result<std::vector<SegmentRef>> ListSegments(const SpillView& view, const Bucket
             family->family->db()->Get(rocksdb::ReadOptions(), family->family->handle(),
                                       HeaderKeyFrom(r, bucket_bytes), &value);
         if (s.IsNotFound()) continue;
-        if (!s.ok()) return ToStatus(s, "reading a segment header");
-        CISTERN_ASSIGN_OR_RETURN(SegmentRef ref, MakeSegmentRef(family, r, View(value)));
-        out.push_back(std::move(ref));
+        Result<SegmentRef> ref =
+            s.ok() ? MakeSegmentRef(family, r, View(value))
+                   : Result<SegmentRef>(ToReadStatus(s, "the header in " + WhereIs(*family, r)));
+        if (ref.ok()) {
+          out.push_back(*std::move(ref));
+        } else if (damaged != nullptr && ref.status().code() == StatusCode::kCorruption) {
+          damaged->push_back({family, r << kSegmentIndexBits, std::nullopt, ref.status()});
+        } else {
+          return ref.status();
+        }
       }
     }
   }
@@ -83,7 +96,7 @@ Result<std::string> ReadPage(const SegmentRef& segment, uint32_t page) {
   const rocksdb::Status s = segment.family->family->db()->Get(
       rocksdb::ReadOptions(), segment.family->family->handle(), PageKey(segment.id, page), &value);
   if (s.IsNotFound()) return Status::Corruption(where + " is missing");
-  if (!s.ok()) return ToStatus(s, where);
+  if (!s.ok()) return ToReadStatus(s, where);
   return value;
 }
 

@@ -28,10 +28,19 @@ struct SegmentRef {
 [[nodiscard]] Result<SegmentRef> MakeSegmentRef(const std::shared_ptr<const SegmentFamily>& family,
                                                 uint64_t rotation, std::string_view value);
 
+// A segment of a bucket that cannot be read.
+struct DamagedSegment {
+  std::shared_ptr<const SegmentFamily> family;
+  uint64_t id = 0;  // of a seal; of a rotation: the number that its segments begin with
+  std::optional<Manifest> manifest;  // of a seal
+  Status status;
+};
+
 // Every segment of the bucket: of its seals, oldest first, then those spilled since, oldest
-// rotation of the oldest family first.
-[[nodiscard]] Result<std::vector<SegmentRef>> ListSegments(const SpillView& view,
-                                                           const BucketKey& bucket);
+// rotation of the oldest family first. Those that are damaged fail it, unless there is a place
+// to name them.
+[[nodiscard]] Result<std::vector<SegmentRef>> ListSegments(
+    const SpillView& view, const BucketKey& bucket, std::vector<DamagedSegment>* damaged = nullptr);
 
 // One page's bytes. kCorruption names the segment and the page.
 [[nodiscard]] Result<std::string> ReadPage(const SegmentRef& segment, uint32_t page);

@@ -73,7 +73,11 @@ Status SpillWriter::End(std::vector<RangeDelete> deletes) {
   bytes += EncodeSegmentHeader(header_);
   batch_.Put(family_->handle(), HeaderKey(rotation_, bucket_), bytes);
   byte_count_ += bytes.size();
-  version_count_ += header_.row_count + header_.deletes.size();
+  extent_.version_count += header_.row_count + header_.deletes.size();
+  extent_.table_first = std::min(extent_.table_first, bucket_.table_id);
+  extent_.table_last = std::max(extent_.table_last, bucket_.table_id);
+  extent_.start_first_s = std::min(extent_.start_first_s, bucket_.start_s);
+  extent_.start_last_s = std::max(extent_.start_last_s, bucket_.start_s);
   schema_ = nullptr;
   return WriteOut(kBatchBytes);
 }
@@ -108,6 +112,7 @@ void SpillWriter::WaitForMemtable() {
 }
 
 Status SpillWriter::Flush() {
+  if (next_index_ > 0) batch_.Put(family_->handle(), ExtentKey(extent_), "");
   CISTERN_RETURN_IF_ERROR(WriteOut(1));
   rocksdb::FlushOptions options;
   options.wait = true;

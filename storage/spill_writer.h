@@ -25,7 +25,9 @@ class SpillWriter {
  public:
   // `rotation` was reserved for this writer alone.
   SpillWriter(FamilyPtr family, uint64_t rotation)
-      : family_(std::move(family)), rotation_(rotation) {}
+      : family_(std::move(family)), rotation_(rotation) {
+    extent_.rotation = rotation;
+  }
 
   // --- one segment: Begin, AddRows in row order any number of times, End. kTooLarge beyond
   // the pages or deletes that a header takes
@@ -41,7 +43,7 @@ class SpillWriter {
   // Makes everything durable as one SST.
   [[nodiscard]] Status Flush();
 
-  [[nodiscard]] uint64_t version_count() const { return version_count_; }  // deletes included
+  [[nodiscard]] uint64_t version_count() const { return extent_.version_count; }  // with deletes
   [[nodiscard]] uint64_t byte_count() const { return byte_count_; }
 
  private:
@@ -59,7 +61,7 @@ class SpillWriter {
   const TableSchema* schema_ = nullptr;
   uint64_t segment_id_ = 0;
   SegmentHeader header_;
-  uint64_t version_count_ = 0;
+  RotationExtent extent_;  // of the segments that have ended
   uint64_t byte_count_ = 0;
 };
 

@@ -13,6 +13,7 @@
 
 #include "cistern/engine.h"
 #include "cistern/result.h"
+#include "storage/damage.h"
 #include "storage/journal.h"
 #include "storage/meta_records.h"
 #include "storage/spill_set.h"
@@ -71,6 +72,8 @@ class Store {
   // Index 0 is unused; boot numbers are never reused.
   [[nodiscard]] const std::vector<BootRecord>& boots_at_open() const { return boots_; }
   [[nodiscard]] const std::vector<DamagedRecord>& damaged_records() const { return damaged_; }
+  // What is known of rows that cannot be read: of readable records' families and of others.
+  [[nodiscard]] Damage& damage() { return damage_; }
   // Row versions that no readable record accounts for: those of the damaged ones.
   [[nodiscard]] uint64_t versions_quarantined() const { return versions_quarantined_; }
   [[nodiscard]] const std::string& store_id() const { return db_->opened().store_id; }
@@ -134,6 +137,16 @@ class Store {
   [[nodiscard]] Status LoadSpillFamilies(FoundFamilies* found, bool read_only);
   void CountQuarantined();
 
+  // store_damage.cc:
+  struct LostFamily;
+  void FindDamage(RecoveryReport* report);
+  [[nodiscard]] std::optional<LostRotations> FindLostSpill(const SpillView& view, uint64_t id,
+                                                           const LostFamily& family,
+                                                           std::vector<RotationExtent> where);
+  [[nodiscard]] LostRotations FindLostSeals(const std::shared_ptr<const SpillView>& view,
+                                            uint64_t id, const LostFamily& family);
+  void NoteDamage(const std::string& what, RecoveryReport* report);
+
   [[nodiscard]] Status LoadWindows(FoundFamilies* found, bool may_drop, SpillView* view);
   [[nodiscard]] Status WriteSynced(rocksdb::WriteBatch* batch, const char* what);
   [[nodiscard]] Status PutMeta(const std::string& key, const std::string& value, bool sync);
@@ -146,6 +159,7 @@ class Store {
   std::vector<BootRecord> boots_;                  // constant after Open
   std::vector<DamagedRecord> damaged_;             // constant after Open
   uint64_t versions_quarantined_ = 0;              // constant after Open
+  Damage damage_;
   std::map<uint64_t, SpillRecord> spill_records_;  // maintenance only
   std::map<uint64_t, WindowRecord> window_records_;  // maintenance only
 

@@ -26,6 +26,8 @@ struct StoreConfig {
   std::shared_ptr<Clock> clock;    // for the times in the LOG; null: SystemClock()
   // Below everything that storage writes. Null: the machine's. Tests put faults here.
   std::shared_ptr<rocksdb::FileSystem> base_fs;
+  // No compaction in families of segments: one that met damage would end all writing.
+  bool segments_rest = false;
   // Opens with a RocksDB that is not among the tested versions.
   bool allow_untested_rocksdb = false;
 };

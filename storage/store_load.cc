@@ -52,13 +52,12 @@ Status Store::Load(bool read_only, RecoveryReport* report) {
   CISTERN_RETURN_IF_ERROR(LoadMeta());
   FoundFamilies found = TakeFamilies();
   CISTERN_RETURN_IF_ERROR(LoadSpillFamilies(&found, read_only));
-  for (const DamagedRecord& damaged : damaged_) {
-    db_->opened().info_log->Write(LogLevel::kError, damaged.what);
-    report->clean = false;
-    report->notes.push_back(damaged.what);
-  }
+  for (const DamagedRecord& damaged : damaged_) NoteDamage(damaged.what, report);
   report->records_damaged = damaged_.size();
   report->versions_quarantined = versions_quarantined_;
+  if (!damaged_.empty() || !db_->opened().lost_tables.empty()) {
+    FindDamage(report);
+  }
   const bool may_drop = !read_only && CheckDevice(kDropHeadroomBytes).ok();
   return journal_->Adopt(std::move(found.journals), may_drop);
 }
@@ -78,7 +77,7 @@ Status Store::LoadMeta() {
     CISTERN_RETURN_IF_ERROR(LoadRecord(View(it->key()), View(it->value())));
     it->Next();
   }
-  if (!it->status().ok()) return ToStatus(it->status(), "reading meta");
+  if (!it->status().ok()) return Essential(ToReadStatus(it->status(), "reading it"));
   next_sequence_ = state_.sequence_reserved;
   return Status::Ok();
 }

@@ -10,6 +10,7 @@
 #include "storage/quarantine.h"
 #include "storage/rocksdb_status.h"
 #include "storage/small_file.h"
+#include "storage/stand_in.h"
 #include "storage/store_format.h"
 
 namespace cistern {
@@ -75,6 +76,10 @@ class Opener {
   Result<std::vector<rocksdb::ColumnFamilyDescriptor>> DescribeFamilies(
       const rocksdb::DBOptions& options);
   Status TryOpen(const rocksdb::DBOptions& options);
+  Status TryOpenAround();
+  Result<std::vector<LostTable>> ListLostTables(bool is_open);
+  Status StandIn(std::vector<LostTable> lost);
+  Status CloseDatabase();
   Status OpenError(const rocksdb::Status& error, const std::string& context) const;
   void AdoptHandles(const std::vector<rocksdb::ColumnFamilyHandle*>& handles);
   rocksdb::DBOptions DbOptions() const;
@@ -83,6 +88,7 @@ class Opener {
   OpenedStore store_;
   StoreFormat format_;
   bool creating_ = false;
+  bool is_catalog_lost_ = false;  // no way of reading the logs helps then
 };
 
 Result<OpenedStore> Opener::Run() {
@@ -92,7 +98,8 @@ Result<OpenedStore> Opener::Run() {
   CISTERN_RETURN_IF_ERROR(PrepareParts());
   if (creating_) CISTERN_RETURN_IF_ERROR(BeginCreation());
   CISTERN_RETURN_IF_ERROR(config().read_only ? OpenReadOnly() : OpenDatabase());
-  CISTERN_RETURN_IF_ERROR(CheckLiveOptions(store_.db.get(), store_.families));
+  CISTERN_RETURN_IF_ERROR(CheckLiveOptions(store_.db.get(), store_.families,
+                                           config().segments_rest));
   if (creating_) CISTERN_RETURN_IF_ERROR(FinishCreation());
   CISTERN_RETURN_IF_ERROR(Settle());
   return std::move(store_);
@@ -226,6 +233,7 @@ rocksdb::DBOptions Opener::DbOptions() const {
                                               .write_buffers = store_.write_buffers});
   options.create_if_missing = creating_;
   options.create_missing_column_families = creating_;
+  options.verify_sst_unique_id_in_manifest = store_.lost_tables.empty();
   return options;
 }
 
@@ -276,6 +284,60 @@ Status Opener::TryOpen(const rocksdb::DBOptions& options) {
   return Status::Ok();
 }
 
+// What is lost of an open database, or of one that does not open for it.
+Result<std::vector<LostTable>> Opener::ListLostTables(bool is_open) {
+  std::vector<rocksdb::LiveFileMetaData> files;
+  if (is_open) {
+    store_.db->GetLiveFilesMetaData(&files);
+  } else {
+    CISTERN_ASSIGN_OR_RETURN(const auto families, DescribeFamilies(DbOptions()));
+    CISTERN_ASSIGN_OR_RETURN(files, ListTables(DbOptions(), directory(), families));
+  }
+  return FindLostTables(store_.env.get(), directory(), files, !is_open);
+}
+
+Status Opener::StandIn(std::vector<LostTable> lost) {
+  for (const LostTable& table : lost) {
+    if (table.kind != FamilyKind::kSpill && table.kind != FamilyKind::kWindow) {
+      is_catalog_lost_ = true;
+      return Status::Corruption(
+          directory() + "/" + table.name + ", a file of the catalog, cannot be used: " + table.why +
+          "; without it nobody can tell what counts of the rows that are there. Keep it, and "
+          "restore the directory from a backup, or that file alone, or begin a new store beside");
+    }
+    CISTERN_ASSIGN_OR_RETURN(std::string bytes, MakeStandIn(table.largest_key));
+    CISTERN_ASSIGN_OR_RETURN(auto fitted, FitStandIn(std::move(bytes), table.size_bytes));
+    store_.fs->SetStandIn(directory() + "/" + table.name, std::move(fitted), table.size_bytes);
+  }
+  store_.lost_tables = std::move(lost);
+  store_.config.segments_rest = true;
+  return Status::Ok();
+}
+
+// Opens the database with stand-ins for the files that cannot be used, if there are any.
+Status Opener::TryOpenAround() {
+  Status status = TryOpen(DbOptions());
+  const bool may_be_files =
+      status.ok() || status.code() == StatusCode::kCorruption || LacksFile(status);
+  if (creating_ || !may_be_files) return status;
+  auto lost = ListLostTables(status.ok());
+  if (!lost.ok() || lost->empty()) return status;
+  if (status.ok()) CISTERN_RETURN_IF_ERROR(CloseDatabase());
+  CISTERN_RETURN_IF_ERROR(StandIn(*std::move(lost)));
+  return TryOpen(DbOptions());
+}
+
+Status Opener::CloseDatabase() {
+  for (const auto& [name, handle] : store_.families) {
+    CISTERN_RETURN_IF_ERROR(
+        ToStatus(store_.db->DestroyColumnFamilyHandle(handle), "closing the family " + name));
+  }
+  store_.families.clear();
+  const rocksdb::Status closed = store_.db->Close();
+  store_.db.reset();
+  return ToStatus(closed, "closing the database in " + directory());
+}
+
 Status Opener::OpenDatabase() {
   Status status = OpenWritable();
   if (status.code() == StatusCode::kNoSpace && store_.ballast->held()) {
@@ -303,8 +365,10 @@ Status Opener::SyncLogs() {
 
 Status Opener::OpenWritable() {
   if (!creating_) CISTERN_RETURN_IF_ERROR(SyncLogs());
-  Status status = TryOpen(DbOptions());
-  if (status.code() == StatusCode::kCorruption && !creating_) return GoDownLadder(status);
+  Status status = TryOpenAround();
+  if (status.code() == StatusCode::kCorruption && !creating_ && !is_catalog_lost_) {
+    return GoDownLadder(status);
+  }
   return status;
 }
 
@@ -315,14 +379,7 @@ Status Opener::RunRepairPass(WALRecoveryMode mode) {
   options.wal_recovery_mode = mode;
   options.avoid_flush_during_recovery = false;
   CISTERN_RETURN_IF_ERROR(TryOpen(options));
-  for (const auto& [name, handle] : store_.families) {
-    CISTERN_RETURN_IF_ERROR(
-        ToStatus(store_.db->DestroyColumnFamilyHandle(handle), "closing the family " + name));
-  }
-  store_.families.clear();
-  const rocksdb::Status closed = store_.db->Close();
-  store_.db.reset();
-  CISTERN_RETURN_IF_ERROR(ToStatus(closed, "closing the repaired database"));
+  CISTERN_RETURN_IF_ERROR(CloseDatabase());
   return TryOpen(DbOptions());
 }
 
@@ -370,9 +427,16 @@ Status Opener::OpenReadOnly() {
   CISTERN_RETURN_IF_ERROR(OpenBeacon());
   Status status;
   for (int attempt = 0; attempt < kReadOnlyAttempts; ++attempt) {
-    status = TryOpen(DbOptions());  // a live writer may change files under our hands
-    if (status.ok()) return status;
+    // A live writer may change files under our hands: only what stays is damage.
+    const bool is_last = attempt + 1 == kReadOnlyAttempts;
+    status = is_last ? TryOpenAround() : TryOpen(DbOptions());
+    if (!status.ok()) continue;
+    if (is_last) return status;
+    CISTERN_ASSIGN_OR_RETURN(const auto lost, ListLostTables(/*is_open=*/true));
+    if (lost.empty()) return status;
+    CISTERN_RETURN_IF_ERROR(CloseDatabase());
   }
+  if (is_catalog_lost_) return status;
   if (LacksFile(status)) {
     return Status::Corruption(status.message() + "; if a process writes the store, try again; if "
                               "none does, a file of it was taken away: restore the directory from "
@@ -428,35 +492,6 @@ Status Opener::Settle() {
 }
 
 }  // namespace
-
-OpenedStore& OpenedStore::operator=(OpenedStore&& other) noexcept {
-  if (this == &other) return *this;
-  Close().IgnoreError();  // of the store that is replaced: nobody is left to hear it
-  std::destroy_at(this);
-  return *std::construct_at(this, std::move(other));
-}
-
-OpenedStore::~OpenedStore() {
-  Close().IgnoreError();  // who wants to know calls Close()
-}
-
-Status OpenedStore::Close() {
-  Status status;
-  if (db != nullptr) {
-    for (const auto& [name, handle] : families) {
-      const rocksdb::Status freed = db->DestroyColumnFamilyHandle(handle);
-      if (status.ok()) status = ToStatus(freed, "closing the family " + name);
-    }
-    families.clear();
-    const rocksdb::Status closed = db->Close();
-    if (status.ok()) status = ToStatus(closed, "closing the database in " + config.directory);
-    db.reset();
-  }
-  beacon.reset();
-  ballast.reset();
-  lock.reset();
-  return status;
-}
 
 Result<OpenedStore> OpenStore(const StoreConfig& config) { return Opener(config).Run(); }
 

@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "cistern/engine.h"
 #include "cistern/result.h"
@@ -18,6 +19,7 @@
 #include "storage/ballast.h"
 #include "storage/file_system.h"
 #include "storage/info_log.h"
+#include "storage/lost_tables.h"
 #include "storage/rocksdb_options.h"
 #include "storage/store_config.h"
 #include "storage/store_lock.h"
@@ -64,6 +66,7 @@ struct OpenedStore {
   std::string store_id;  // 32 hexadecimal digits
   bool created = false;
   RecoveryRung rung = RecoveryRung::kClean;
+  std::vector<LostTable> lost_tables;  // stand-ins are read instead; they hold nothing
   // created, clean and notes; what was lost is for who knows the journal to say.
   RecoveryReport recovery;
 };
@@ -84,6 +87,10 @@ struct OpenedStore {
 // The ladder: the log is read expecting a torn end at most; if it is damaged, logs and
 // MANIFEST are copied to quarantine/, then read to the first damage, and if families
 // disagree then, past it. Whatever was given up is said in `recovery`.
+//
+// A file of segments that is gone or cannot be used is no reason to stay shut: it is opened as
+// if it were empty, is in `lost_tables`, and families of segments are compacted no more until
+// it is whole. One of the catalog is kCorruption, and named.
 //
 // read_only takes no lock and writes nothing: it sees the store as it was at some
 // moment of opening, and a writer that drops a family or deletes a file meanwhile may

@@ -8,11 +8,27 @@
 namespace cistern {
 
 SegmentSource::SegmentSource(const TableSchema& schema, SegmentRef segment, TimeSpan span,
-                             const std::vector<bool>* wanted, const BootBases& bases)
-    : schema_(schema), segment_(std::move(segment)), span_(span), wanted_(wanted), bases_(bases) {}
+                             const std::vector<bool>* wanted, const BootBases& bases,
+                             OnDamagedPage on_damage)
+    : schema_(schema),
+      segment_(std::move(segment)),
+      span_(span),
+      wanted_(wanted),
+      bases_(bases),
+      on_damage_(std::move(on_damage)) {}
 
 int64_t SegmentSource::bound_time() const {
   return span_.descending ? segment_.header.last_time : segment_.header.first_time;
+}
+
+Result<VersionColumns> SegmentSource::ReadRows(uint32_t page) const {
+  CISTERN_ASSIGN_OR_RETURN(const std::string bytes, ReadPage(segment_, page));
+  Result<VersionColumns> rows = DecodePage(schema_, bytes, wanted_);
+  if (rows.ok() && rows->row_count == segment_.header.pages[page].row_count) return rows;
+  const std::string where = "page " + std::to_string(page) + " of segment " +
+                            std::to_string(segment_.id) + " in " + segment_.family->Name() + ": ";
+  if (rows.ok()) return Status::Corruption(where + "its row count is not the header's");
+  return Status(rows.status().code(), where + rows.status().message());
 }
 
 Result<std::shared_ptr<const VersionColumns>> SegmentSource::NextChunk() {
@@ -23,15 +39,12 @@ Result<std::shared_ptr<const VersionColumns>> SegmentSource::NextChunk() {
     const PageInfo& info = pages[page];
     if (info.last_time < span_.from || !(span_.unbounded_to || info.first_time < span_.to))
       continue;
-    CISTERN_ASSIGN_OR_RETURN(const std::string bytes,
-                             ReadPage(segment_, static_cast<uint32_t>(page)));
-    Result<VersionColumns> rows = DecodePage(schema_, bytes, wanted_);
-    if (!rows.ok() || rows->row_count != info.row_count) {
-      const std::string where = "page " + std::to_string(page) + " of segment " +
-                                std::to_string(segment_.id) + " in spill family " +
-                                std::to_string(segment_.family->id) + ": ";
-      if (rows.ok()) return Status::Corruption(where + "its row count is not the header's");
-      return Status(rows.status().code(), where + rows.status().message());
+    Result<VersionColumns> rows = ReadRows(static_cast<uint32_t>(page));
+    if (!rows.ok()) {
+      const bool goes_on = on_damage_ && rows.status().code() == StatusCode::kCorruption &&
+                           on_damage_(segment_, static_cast<uint32_t>(page), rows.status());
+      if (!goes_on) return rows.status();
+      continue;
     }
     ResolveBoots(bases_, &*rows, {});
     return std::make_shared<const VersionColumns>(*std::move(rows));

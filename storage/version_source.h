@@ -3,6 +3,7 @@
 #define CISTERN_STORAGE_VERSION_SOURCE_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -37,21 +38,30 @@ class VersionSource {
   [[nodiscard]] virtual Result<std::shared_ptr<const VersionColumns>> NextChunk() = 0;
 };
 
+// Told of a page that cannot be read. False: the source fails with that status; true: it goes
+// on behind the page.
+using OnDamagedPage =
+    std::function<bool(const SegmentRef& segment, uint32_t page, const Status& status)>;
+
 // The pages of one segment that meet the span. `wanted` as in DecodePage; schema,
-// wanted and bases must outlive the source.
+// wanted and bases must outlive the source, and whatever `on_damage` uses; it may be empty.
 class SegmentSource final : public VersionSource {
  public:
   SegmentSource(const TableSchema& schema, SegmentRef segment, TimeSpan span,
-                const std::vector<bool>* wanted, const BootBases& bases);
+                const std::vector<bool>* wanted, const BootBases& bases,
+                OnDamagedPage on_damage = {});
   [[nodiscard]] int64_t bound_time() const override;
   [[nodiscard]] Result<std::shared_ptr<const VersionColumns>> NextChunk() override;
 
  private:
+  [[nodiscard]] Result<VersionColumns> ReadRows(uint32_t page) const;
+
   const TableSchema& schema_;
   SegmentRef segment_;
   TimeSpan span_;
   const std::vector<bool>* wanted_;
   const BootBases& bases_;
+  const OnDamagedPage on_damage_;
   size_t next_page_ = 0;  // counts from the reading side
 };
 

@@ -37,7 +37,8 @@ Examples:
 
 Times are ISO 8601 (UTC unless they name an offset) or integer ticks of the table's event time.
 Rows from A on and before B are printed, ascending; --desc, or A later than B, turns the order
-round. After --limit rows the token that continues the scan is printed on standard error.)";
+round. After --limit rows the token that continues the scan is printed on standard error.
+Damaged rows are passed over: each gap is named on standard error, and the exit code is 6.)";
 
 bool IsNumber(CqlType kind) {
   switch (kind) {
@@ -137,8 +138,7 @@ class ScanCommand {
     const auto printer = RecordPrinter::New(format_, std::move(columns), &output_);
     ResultBatch batch;
     uint64_t rows = 0;
-    // Asked no further than the limit: there the token stands.
-    while (!output_.closed() && !IsFull(rows) && cursor->Next(&batch)) {
+    while (!output_.closed() && cursor->Next(&batch)) {
       for (size_t row = 0; row < batch.row_count && !output_.closed(); ++row) {
         PrintRow(cursor->columns(), batch, row, printer.get());
       }
@@ -146,7 +146,10 @@ class ScanCommand {
     }
     if (!output_.closed()) printer->Finish();
     output_.Flush();
-    if (!cursor->status().ok()) return Fail(cursor->status());
+    for (const ScanGap& gap : cursor->gaps()) Complain(GapText(gap));
+    const bool has_gaps = !cursor->gaps().empty();
+    const bool is_gap = has_gaps && cursor->status().code() == StatusCode::kCorruption;
+    if (!cursor->status().ok() && !is_gap) return Fail(cursor->status());
     if (!output_.status().ok()) return Fail(output_.status());
     if (IsFull(rows)) {
       const std::string token = cursor->Token();
@@ -155,7 +158,19 @@ class ScanCommand {
                              FormatScanToken({rows_before_ + rows, token})));
       }
     }
-    return kExitOk;
+    return has_gaps ? kExitMissing : kExitOk;
+  }
+
+  std::string GapText(const ScanGap& gap) const {
+    const std::string versions =
+        gap.versions == 0 ? "rows" : fmt::format("{} row versions", gap.versions);
+    if (!gap.located) {
+      return fmt::format("{} of this store are lost, and rows of this scan may be among them: {}",
+                         versions, gap.what);
+    }
+    return fmt::format("{} are damaged and nothing was printed from {} to {}: {}", versions,
+                       FormatTicks(gap.first_time, schema_->time_unit),
+                       FormatTicks(gap.last_time, schema_->time_unit), gap.what);
   }
 
   bool IsFull(uint64_t rows) const { return options_.limit != 0 && rows >= options_.limit; }

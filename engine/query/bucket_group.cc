@@ -63,6 +63,14 @@ Status BucketGroup::Take(size_t row_count_max, GroupRows* out) {
   return Fill(row_count_max, out);
 }
 
+std::vector<ScanGap> BucketGroup::Gaps() const {
+  std::vector<ScanGap> gaps;
+  for (const auto& lane : lanes_) {
+    gaps.insert(gaps.end(), lane->reader.gaps().begin(), lane->reader.gaps().end());
+  }
+  return gaps;
+}
+
 Status BucketGroup::Fill(size_t row_count_max, GroupRows* out) {
   out->splits.clear();
   if (lanes_.size() == 1) return lanes_[0]->reader.Fill(row_count_max, &out->rows);

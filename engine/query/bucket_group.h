@@ -43,6 +43,8 @@ class BucketGroup {
   void WaitIdle();
   // The prefetched rows, or the next ones. No row: the group is exhausted.
   [[nodiscard]] Status Take(size_t row_count_max, GroupRows* out);
+  // What was passed over so far, of all splits. Not while it is filled.
+  [[nodiscard]] std::vector<ScanGap> Gaps() const;
 
  private:
   struct Lane {

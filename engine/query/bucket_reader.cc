@@ -4,6 +4,8 @@
 #include <mutex>
 #include <utility>
 
+#include "cistern/entity.h"
+#include "engine/bucketing/bucketer.h"
 #include "engine/query/head_source.h"
 #include "lib/row/row_order.h"
 
@@ -148,17 +150,67 @@ Status BucketReader::OpenSegments(const SpillView& view) {
       span.to = span.unbounded_to ? INT64_MAX : time + 1;
     }
   }
-  Result<std::vector<SegmentRef>> segments = ListSegments(view, bucket_);
+  std::vector<DamagedSegment> damaged;
+  Result<std::vector<SegmentRef>> segments = ListSegments(view, bucket_, &damaged);
   if (!segments.ok()) return segments.status();
+  for (const DamagedSegment& d : damaged) NoteSegment(d);
   for (SegmentRef& s : *segments) {
     deletes_.insert(deletes_.end(), s.header.deletes.begin(), s.header.deletes.end());
     const bool meets = !s.header.pages.empty() && s.header.last_time >= span.from &&
                        (span.unbounded_to || s.header.first_time < span.to);
     if (!meets) continue;
-    merge_->Add(
-        std::make_unique<SegmentSource>(schema, std::move(s), span, &shape_->wanted, *bases_));
+    merge_->Add(std::make_unique<SegmentSource>(
+        schema, std::move(s), span, &shape_->wanted, *bases_,
+        [this](const SegmentRef& segment, uint32_t page, const Status& status) {
+          NotePage(segment, page, status);
+          return true;
+        }));
   }
   return Status::Ok();
+}
+
+void BucketReader::NotePage(const SegmentRef& segment, uint32_t page, const Status& status) {
+  const PageInfo& info = segment.header.pages[page];
+  context_->store->damage().NotePage(segment.family->id, segment.id, page, info.row_count);
+  NoteGap({info.first_time, info.last_time, true, info.row_count, status.message()});
+}
+
+// Of a seal the manifest tells what it held; but a delete may be of any time. Of a rotation
+// nothing is known.
+void BucketReader::NoteSegment(const DamagedSegment& damaged) {
+  const TableSchema& schema = *shape_->table->schema;
+  ScanGap gap;
+  gap.what = damaged.status.message();
+  gap.first_time = TicksFromSeconds(schema.time_unit, bucket_.start_s);
+  gap.last_time = TicksFromSeconds(schema.time_unit, NextBucketStart(schema, bucket_.start_s)) - 1;
+  if (damaged.manifest) {
+    const Manifest& m = *damaged.manifest;
+    gap.versions = m.version_count();
+    context_->store->damage().NoteSegment(damaged.family->id, damaged.id, gap.versions);
+    if (m.delete_count == 0) {
+      gap.first_time = m.first_time;
+      gap.last_time = m.last_time;
+    }
+  }
+  NoteGap(std::move(gap));
+}
+
+// Those that do not meet the span are no gaps of the scan.
+void BucketReader::NoteGap(ScanGap gap) {
+  const TimeSpan& span = shape_->span;
+  if (gap.last_time < span.from || !(span.unbounded_to || gap.first_time < span.to)) return;
+  const TableSchema& schema = *shape_->table->schema;
+  gap.what = schema.name + " " + EntityToText(schema, bucket_.entity) + ", bucket at " +
+             std::to_string(bucket_.start_s) + " s: " + gap.what;
+  const bool is_known = std::any_of(gaps_.begin(), gaps_.end(),
+                                    [&gap](const ScanGap& g) { return g.what == gap.what; });
+  if (!is_known) gaps_.push_back(std::move(gap));
+}
+
+bool BucketReader::IsInGap(int64_t time) const {
+  return std::any_of(gaps_.begin(), gaps_.end(), [time](const ScanGap& g) {
+    return time >= g.first_time && time <= g.last_time;
+  });
 }
 
 // Whether the key lies at or before after_, so was given out already.
@@ -182,6 +234,7 @@ Result<bool> BucketReader::AppendNext(VersionColumns* rows) {
     const bool past_end = span.descending ? time < span.from : time >= span.from;
     return !past_end;
   }
+  if (!gaps_.empty() && IsInGap(time)) return true;
   if (merger_.Merge(versions, DeletedUpTo(deletes_, time), now_s_)) AppendRow(versions[0], rows);
   return true;
 }

@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "cistern/cursor.h"
 #include "cistern/result.h"
 #include "engine/query/query_context.h"
 #include "lib/base/memory_budget.h"
@@ -34,8 +35,8 @@ using RowPosition = VersionColumns;
 [[nodiscard]] bool IsWideBatch(const VersionColumns& rows);
 
 // Not a snapshot: each key is read as of some moment after the reader was opened. When a
-// rotation moves rows under it, it begins anew behind the last row it gave out. One
-// thread at a time.
+// rotation moves rows under it, it begins anew behind the last row it gave out. Damage is
+// passed over, with every row of its times, and noted. One thread at a time.
 class BucketReader {
  public:
   // Begins behind `after`, or at it if `inclusive`.
@@ -46,6 +47,8 @@ class BucketReader {
   // clustering columns and the wanted regular ones, cells without a value as kNull. No
   // row: the end. After kOutOfMemory the same rows may be asked for again.
   [[nodiscard]] Status Fill(size_t row_count_max, VersionColumns* rows);
+  // What was passed over so far.
+  [[nodiscard]] const std::vector<ScanGap>& gaps() const { return gaps_; }
 
  private:
   [[nodiscard]] Status FillRows(size_t row_count_max, VersionColumns* rows);
@@ -56,6 +59,10 @@ class BucketReader {
   [[nodiscard]] Status OpenSegments(const SpillView& view);
   [[nodiscard]] Result<bool> AppendNext(VersionColumns* rows);
   void AppendRow(const VersionRef& key, VersionColumns* rows);
+  void NotePage(const SegmentRef& segment, uint32_t page, const Status& status);
+  void NoteSegment(const DamagedSegment& damaged);
+  void NoteGap(ScanGap gap);
+  [[nodiscard]] bool IsInGap(int64_t time) const;
   [[nodiscard]] bool IsBehind(const VersionRef& key) const;
 
   const QueryContext* const context_;
@@ -67,6 +74,7 @@ class BucketReader {
   uint64_t epoch_ = 0;
   std::shared_ptr<const BootBases> bases_;
   std::vector<RangeDelete> deletes_;
+  std::vector<ScanGap> gaps_;  // few
   std::optional<VersionMerge> merge_;
   RowMerger merger_;
   MemoryCharge charge_;

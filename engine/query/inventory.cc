@@ -47,8 +47,8 @@ namespace {
 class BucketRun {
  public:
   BucketRun(std::map<std::string, BucketSummary> in_head,
-            const std::shared_ptr<const SpillView>& view)
-      : in_head_(std::move(in_head)), spilled_(view, ""), sealed_(view) {}
+            const std::shared_ptr<const SpillView>& view, const Damage* damage)
+      : in_head_(std::move(in_head)), spilled_(view, ""), sealed_(view), damage_(damage) {}
 
   [[nodiscard]] Status Begin() {
     CISTERN_RETURN_IF_ERROR(NextSpilled());
@@ -73,10 +73,12 @@ class BucketRun {
     }
     while (spill_ && spill_key_ == key) {
       AddSegment(spill_->bucket, spill_->segment.header, out);
+      NoteDamage(spill_->segment.family->id, spill_->segment.id, out);
       CISTERN_RETURN_IF_ERROR(NextSpilled());
     }
     while (seal_ && seal_key_ == key) {
       AddSeal(*seal_, out);
+      NoteDamage(seal_->window->id, seal_->seal, out);
       CISTERN_RETURN_IF_ERROR(NextSealed());
     }
     return true;
@@ -101,6 +103,9 @@ class BucketRun {
     out->seal_sequence = std::max(out->seal_sequence, item.seal);
     if (m.row_count > 0) Widen(out, m.first_time, m.last_time);
   }
+  void NoteDamage(uint64_t family_id, uint64_t segment, BucketSummary* out) const {
+    out->is_damaged = out->is_damaged || damage_->Touches(family_id, segment);
+  }
   [[nodiscard]] Status NextSpilled() {
     CISTERN_ASSIGN_OR_RETURN(spill_, spilled_.Next());
     if (spill_) spill_key_ = EncodeBucketKey(spill_->bucket);
@@ -115,6 +120,7 @@ class BucketRun {
   std::map<std::string, BucketSummary> in_head_;
   SegmentWalker spilled_;
   ManifestWalker sealed_;
+  const Damage* const damage_;
   std::optional<SegmentWalker::Item> spill_;
   std::optional<ManifestWalker::Item> seal_;
   std::string spill_key_;
@@ -132,7 +138,7 @@ Status VisitBuckets(const QueryContext& context,
     in_head = HeadBuckets(*context.heads);
     view = context.store->spills().view();
   }
-  BucketRun run(std::move(in_head), view);
+  BucketRun run(std::move(in_head), view, &context.store->damage());
   CISTERN_RETURN_IF_ERROR(run.Begin());
   BucketSummary summary;
   while (true) {
@@ -149,7 +155,7 @@ BucketInfo ToBucketInfo(const TableSchema& schema, const BucketSummary& summary)
   FormatValueText(schema.columns[schema.bucket_column].type, value.fixed, value.bytes,
                   &info.bucket);
   info.split = summary.key.split;
-  info.state = summary.is_open ? "open" : "sealed";
+  info.state = summary.is_damaged ? "quarantined" : summary.is_open ? "open" : "sealed";
   info.seals = summary.seals;
   info.seal_sequence = summary.seal_sequence;
   info.versions = summary.versions;

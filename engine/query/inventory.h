@@ -20,7 +20,8 @@ struct BucketSummary {
   uint64_t seals = 0;
   uint64_t seal_sequence = 0;  // of the last seal
   bool is_open = false;        // something is in the head or spilled
-  bool has_rows = false;  // first_time and last_time hold
+  bool is_damaged = false;     // something of it is known to be unreadable
+  bool has_rows = false;       // first_time and last_time hold
   int64_t first_time = 0;
   int64_t last_time = 0;
 };

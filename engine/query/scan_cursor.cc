@@ -44,7 +44,7 @@ ScanCursor::ScanCursor(const QueryContext* context, ScanShape shape, const ScanR
   const TimeSpan& span = shape_.span;
   const int64_t first = ClampedStart(bucketer_, span.from);
   const int64_t last = ClampedStart(bucketer_, span.unbounded_to ? span.to : span.to - 1);
-  next_at_s_ = span.descending ? last : first;
+  next_at_s_ = first_at_s_ = span.descending ? last : first;
   last_at_s_ = span.descending ? first : last;
 }
 
@@ -100,14 +100,18 @@ Status ScanCursor::Resume(const ScanToken& token) {
   rows_returned_ = token.rows_returned;
   resume_ = std::move(position);
   resume_start_s_ = bucketer_.StartOf(time);
-  next_at_s_ = resume_start_s_;
+  next_at_s_ = first_at_s_ = resume_start_s_;
   return Status::Ok();
 }
 
 bool ScanCursor::Next(ResultBatch* batch) {
   batch->row_count = 0;
   // At the limit the scan stops and does not end: its token leads on.
-  if (ended_ || !status_.ok() || AtLimit()) return false;
+  if (ended_ || !status_.ok()) return false;
+  if (AtLimit()) {
+    Conclude();
+    return false;
+  }
   GroupRows rows;
   int64_t start_s = 0;
   const Result<bool> more = NextRows(&rows, &start_s);
@@ -117,6 +121,7 @@ bool ScanCursor::Next(ResultBatch* batch) {
   }
   if (!*more) {
     ended_ = true;
+    Conclude();
     return false;
   }
   NotePosition(rows, start_s);
@@ -131,6 +136,7 @@ Result<bool> ScanCursor::NextRows(GroupRows* rows, int64_t* start_s) {
     CISTERN_RETURN_IF_ERROR(TopUp());
     if (groups_.empty()) return false;
     CISTERN_RETURN_IF_ERROR(TakeRows(wanted, rows));
+    NoteGaps(groups_.front()->Gaps());
     if (rows->rows.row_count > 0) break;
     groups_.pop_front();
   }
@@ -140,6 +146,44 @@ Result<bool> ScanCursor::NextRows(GroupRows* rows, int64_t* start_s) {
     rows->rows.row_count = limit_ - rows_returned_;
   }
   return true;
+}
+
+void ScanCursor::NoteGaps(std::vector<ScanGap> gaps) {
+  for (ScanGap& gap : gaps) {
+    const bool is_known = std::any_of(gaps_.begin(), gaps_.end(),
+                                      [&gap](const ScanGap& g) { return g.what == gap.what; });
+    if (!is_known) gaps_.push_back(std::move(gap));
+  }
+}
+
+// Rotations that are lost as a whole and may have held rows of what was read.
+void ScanCursor::NoteLostRotations() {
+  const auto& all_lost = context_->store->damage().lost_rotations();
+  if (all_lost.empty()) return;
+  const int64_t end_s = ended_ || !has_position_ ? last_at_s_ : token_.start_s;
+  const int64_t first_s = std::min(first_at_s_, end_s);
+  const int64_t last_s = std::max(first_at_s_, end_s);
+  for (const LostRotations& lost : all_lost) {
+    if (!lost.MayHold(shape_.table->id, first_s, last_s)) continue;
+    ScanGap gap;
+    gap.first_time = shape_.span.from;
+    gap.last_time = shape_.span.unbounded_to ? shape_.span.to : shape_.span.to - 1;
+    gap.located = false;
+    gap.versions = lost.version_count;
+    gap.what = lost.what;
+    NoteGaps({std::move(gap)});
+  }
+}
+
+// At the end of the range or of the limit: only a scan that lacks nothing ends OK.
+void ScanCursor::Conclude() {
+  NoteLostRotations();
+  if (gaps_.empty()) return;
+  std::string message = "rows are missing from this scan: " + gaps_[0].what;
+  if (gaps_.size() > 1) {
+    message += "; and in " + std::to_string(gaps_.size() - 1) + " more places: Cursor::gaps()";
+  }
+  status_ = Status::Corruption(std::move(message));
 }
 
 // From the first bucket. Short of memory a scan gives up what it read ahead, then has the

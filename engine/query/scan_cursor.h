@@ -37,6 +37,7 @@ class ScanCursor final : public Cursor {
 
   [[nodiscard]] bool Next(ResultBatch* batch) override;
   [[nodiscard]] const Status& status() const override { return status_; }
+  [[nodiscard]] const std::vector<ScanGap>& gaps() const override { return gaps_; }
   [[nodiscard]] const std::vector<size_t>& columns() const override { return columns_; }
   [[nodiscard]] std::string Token() const override;
 
@@ -54,6 +55,9 @@ class ScanCursor final : public Cursor {
   void Emit(GroupRows rows, int64_t start_s, ResultBatch* batch) const;
   [[nodiscard]] bool AtLimit() const { return limit_ != 0 && rows_returned_ >= limit_; }
   void NotePosition(const GroupRows& rows, int64_t start_s);
+  void NoteGaps(std::vector<ScanGap> gaps);
+  void NoteLostRotations();
+  void Conclude();
 
   const QueryContext* const context_;
   const ScanShape shape_;
@@ -66,6 +70,7 @@ class ScanCursor final : public Cursor {
   const Bucketer bucketer_;
   std::vector<CellValue> entity_values_;  // by entity column, in key order
 
+  int64_t first_at_s_ = 0;  // start of the bucket where this cursor begins
   int64_t next_at_s_ = 0;  // where to look for the next bucket
   int64_t last_at_s_ = 0;  // start of the last bucket that can hold rows of the span
   bool all_listed_ = false;
@@ -78,6 +83,7 @@ class ScanCursor final : public Cursor {
   ScanToken token_;
   bool has_position_ = false;
   bool ended_ = false;
+  std::vector<ScanGap> gaps_;
   Status status_;
 };
 

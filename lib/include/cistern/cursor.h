@@ -2,6 +2,7 @@
 #ifndef CISTERN_CURSOR_H_
 #define CISTERN_CURSOR_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,19 @@ struct ResultBatch {
   std::vector<ColumnData> columns;
 };
 
+// What a scan could not read, for damage.
+struct ScanGap {
+  int64_t first_time = 0;  // event times in the table's ticks, both inclusive
+  int64_t last_time = 0;
+  // True: no row of that partition and these times was given out, readable ones among them
+  // neither, as a newer version or a delete of theirs may be missing. False: whole files are
+  // lost and nobody knows whose rows they held. The rows of these times that are readable were
+  // given out; others, or newer versions of them, may be missing.
+  bool located = true;
+  uint64_t versions = 0;  // row versions that are lost; not located: of all entities; 0: unknown
+  std::string what;       // the bucket, the piece of it, what is wrong
+};
+
 // Not a snapshot: every row that was answered before the scan began is there; of rows
 // written while it runs, each bucket shows those of about the time it is read.
 //
@@ -29,14 +43,19 @@ class CISTERN_EXPORT Cursor {
   virtual ~Cursor() = default;
 
   // Replaces *batch by the next rows in scan order. Returns false at the end of
-  // the range or limit, and on error: look at status() after every scan. A
-  // damaged page ends the scan with kCorruption, naming the bucket and the page.
+  // the range or limit, and on error: look at status() after every scan.
+  // Where stored rows are damaged the scan passes over them and goes on. At its end, or
+  // that of its limit, status() is then kCorruption and gaps() tells what is missing:
+  // a scan that ends OK is complete. Token() leads on all the same.
   // Short of memory it gives smaller batches, reads nothing ahead and has the head
   // rotated; kOutOfMemory if not even one row fits then, with the pages it is merged
   // from: one for each segment and split that holds rows of that time.
   // One thread at a time.
   [[nodiscard]] virtual bool Next(ResultBatch* batch) = 0;
   [[nodiscard]] virtual const Status& status() const = 0;
+
+  // What was passed over so far. At the end every gap that meets the range that was read.
+  [[nodiscard]] virtual const std::vector<ScanGap>& gaps() const = 0;
 
   // Schema columns that the batches carry, as indices into TableSchema::columns.
   [[nodiscard]] virtual const std::vector<size_t>& columns() const = 0;

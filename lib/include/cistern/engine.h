@@ -74,7 +74,9 @@ struct BucketInfo {
   std::string entity;        // EntityToText
   std::string bucket;        // the bucket column's value, as CQL literal
   uint32_t split = 0;
-  std::string state;         // "open", or "sealed" if nothing came since the last seal
+  // "open"; "sealed" if nothing came since the last seal; "quarantined" if a page or segment
+  // of it is known to be unreadable (Verify looks at all of them): scans have a gap there
+  std::string state;
   uint64_t versions = 0;     // row versions
   uint64_t segments = 0;     // spilled and sealed ones, without the head
   uint64_t seals = 0;        // how often it was sealed
@@ -116,7 +118,8 @@ struct RecoveryReport {
   uint64_t lost_sequence_last = 0;
   uint64_t records_replayed = 0;
   uint64_t records_damaged = 0;      // of the catalog; each is named in `notes`
-  uint64_t versions_quarantined = 0; // row versions that are kept and not read for that
+  uint64_t files_damaged = 0;        // of segments, that cannot be used; each is named in `notes`
+  uint64_t versions_quarantined = 0; // row versions that are kept and not read for either
   std::vector<std::string> notes;    // what was done, for people
 };
 

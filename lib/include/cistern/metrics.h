@@ -14,7 +14,9 @@ struct Metrics {
   uint64_t versions_open = 0;         // in the head or in spill segments
   uint64_t versions_sealed = 0;       // in sealed buckets
   uint64_t versions_superseded = 0;   // dropped by a merge because every cell was shadowed
-  uint64_t versions_quarantined = 0;  // kept and not read: see RecoveryReport
+  // Kept and not read: what the opening found (RecoveryReport), and pages that scans and
+  // Verify have met since.
+  uint64_t versions_quarantined = 0;
   uint64_t versions_head = 0;         // part of versions_open
 
   // --- the write path, since open

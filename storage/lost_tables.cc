@@ -1,0 +1,100 @@
+#include "storage/lost_tables.h"
+
+#include <rocksdb/sst_file_reader.h>
+#include <rocksdb/table.h>
+
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#include "lib/base/coding.h"
+#include "storage/keyspace.h"
+
+namespace cistern {
+
+namespace {
+
+// Every block that holds headers.
+rocksdb::Status ReadHeaders(rocksdb::SstFileReader* reader) {
+  rocksdb::ReadOptions options;
+  options.fill_cache = false;
+  const std::unique_ptr<rocksdb::Iterator> it(reader->NewIterator(options));
+  for (it->SeekToFirst(); it->Valid();) {
+    const std::string_view key(it->key().data(), it->key().size());
+    if (ParseHeaderKey(key)) {
+      it->Next();
+      continue;
+    }
+    const uint64_t rotation = key.size() < sizeof(uint64_t) ? UINT64_MAX
+                                                            : GetBig<uint64_t>(key.data());
+    if (rotation == UINT64_MAX) break;
+    it->Seek(HeaderKeyFrom(rotation + 1, ""));  // past its pages
+  }
+  return it->status();
+}
+
+// What is wrong with the file; empty: nothing.
+std::string Examine(rocksdb::Env* env, const std::string& path, uint64_t size_bytes,
+                    bool headers) {
+  uint64_t is_bytes = 0;
+  rocksdb::Status s = env->GetFileSize(path, &is_bytes);
+  if (s.IsNotFound() || s.IsPathNotFound()) return "it is missing";
+  if (s.ok() && is_bytes != size_bytes) {
+    return "it has " + std::to_string(is_bytes) + " bytes, it had " + std::to_string(size_bytes);
+  }
+  rocksdb::BlockBasedTableOptions table;
+  table.no_block_cache = true;  // index and filter are read with the footer
+  rocksdb::Options options;
+  options.env = env;
+  options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+  rocksdb::SstFileReader reader(options);
+  if (s.ok()) s = reader.Open(path);
+  if (s.ok() && headers) s = ReadHeaders(&reader);
+  return s.ok() ? "" : s.ToString();
+}
+
+}  // namespace
+
+Result<std::vector<rocksdb::LiveFileMetaData>> ListTables(
+    rocksdb::DBOptions options, const std::string& directory,
+    const std::vector<rocksdb::ColumnFamilyDescriptor>& families) {
+  options.paranoid_checks = false;
+  options.create_if_missing = false;
+  options.create_missing_column_families = false;
+  std::vector<rocksdb::ColumnFamilyDescriptor> wanted;
+  for (const auto& family : families) {
+    if (FamilyKindOf(family.name) != FamilyKind::kJournal) wanted.push_back(family);
+  }
+  std::vector<rocksdb::ColumnFamilyHandle*> handles;
+  rocksdb::DB* raw = nullptr;
+  const rocksdb::Status s =
+      rocksdb::DB::OpenForReadOnly(options, directory, wanted, &handles, &raw);
+  if (!s.ok()) return Status::Corruption("listing the files of " + directory + ": " + s.ToString());
+  const std::unique_ptr<rocksdb::DB> db(raw);
+  std::vector<rocksdb::LiveFileMetaData> files;
+  db->GetLiveFilesMetaData(&files);
+  for (rocksdb::ColumnFamilyHandle* handle : handles) {
+    db->DestroyColumnFamilyHandle(handle).PermitUncheckedError();
+  }
+  return files;
+}
+
+std::vector<LostTable> FindLostTables(rocksdb::Env* env, const std::string& directory,
+                                      const std::vector<rocksdb::LiveFileMetaData>& files,
+                                      bool windows_too) {
+  std::vector<LostTable> lost;
+  for (const rocksdb::LiveFileMetaData& file : files) {
+    const FamilyKind kind = FamilyKindOf(file.column_family_name).value_or(FamilyKind::kDefault);
+    const bool is_spill = kind == FamilyKind::kSpill;
+    if (!is_spill && !windows_too) continue;
+    std::string why =
+        Examine(env, directory + "/" + file.relative_filename, file.size, is_spill);
+    if (why.empty()) continue;
+    lost.push_back({file.relative_filename, kind,
+                    FamilyNumberOf(file.column_family_name).value_or(0), file.size,
+                    file.smallestkey, file.largestkey, std::move(why)});
+  }
+  return lost;
+}
+
+}  // namespace cistern

@@ -1,0 +1,197 @@
+// Opening: which row versions are in files that cannot be used, or in families whose record
+// is damaged, and where they would be.
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "lib/base/civil_time.h"
+#include "lib/base/coding.h"
+#include "storage/seal_reader.h"
+#include "storage/store.h"
+
+namespace cistern {
+
+namespace {
+
+uint64_t RotationOfKey(std::string_view key) {
+  return key.size() < sizeof(uint64_t) ? 0 : GetBig<uint64_t>(key.data());
+}
+
+// A span of rotations, as the keys of a file have it.
+struct FileSpan {
+  uint64_t first = 0;
+  uint64_t last = 0;
+};
+
+// What rotations of the families hold, as far as the MANIFEST tells: of each the last file
+// ends with its extent. A file that holds several has only the last one's.
+class Extents {
+ public:
+  explicit Extents(const std::vector<rocksdb::LiveFileMetaData>& files) {
+    for (const auto& file : files) {
+      const auto extent = ParseExtentKey(file.largestkey);
+      if (extent) by_rotation_[extent->rotation] = *extent;
+    }
+  }
+  [[nodiscard]] RotationExtent Of(FileSpan span) const {
+    const auto found = by_rotation_.find(span.last);
+    if (span.first == span.last && found != by_rotation_.end()) return found->second;
+    return {.rotation = span.last,
+            .version_count = 0,
+            .table_first = 0,
+            .table_last = UINT32_MAX,
+            .start_first_s = INT64_MIN,
+            .start_last_s = INT64_MAX};
+  }
+
+ private:
+  std::map<uint64_t, RotationExtent> by_rotation_;
+};
+
+std::string DayOf(int64_t start_s) {
+  const CivilDate date = CivilFromDays(FloorDiv(start_s, kSecondsPerDay));
+  const auto two = [](uint32_t n) { return std::to_string(100 + n).substr(1); };
+  return std::to_string(date.year) + "-" + two(date.month) + "-" + two(date.day);
+}
+
+// ", of buckets that start from 2027-01-15 to 2027-01-16"; empty where it is not known.
+std::string WhenText(const std::vector<RotationExtent>& extents) {
+  int64_t first_s = INT64_MAX;
+  int64_t last_s = INT64_MIN;
+  for (const RotationExtent& e : extents) {
+    first_s = std::min(first_s, e.start_first_s);
+    last_s = std::max(last_s, e.start_last_s);
+  }
+  if (first_s == INT64_MIN || last_s == INT64_MAX || first_s > last_s) return "";
+  return ", of buckets that start from " + DayOf(first_s) + " to " + DayOf(last_s);
+}
+
+// Row versions of open buckets that can still be reached in one family; up to the first
+// damage, where there is more.
+uint64_t CountReadable(const SpillView& view,
+                               const std::shared_ptr<const SpillFamily>& family) {
+  auto alone = std::make_shared<SpillView>();
+  alone->families = {family};
+  alone->windows = view.windows;
+  alone->meta = view.meta;
+  SegmentWalker walker(std::move(alone), "");
+  uint64_t count = 0;
+  while (true) {
+    const auto item = walker.Next();
+    if (!item.ok() || !*item) return count;
+    count += (*item)->segment.header.row_count + (*item)->segment.header.deletes.size();
+  }
+}
+
+// Notes what of a seal cannot be read; returns its versions.
+uint64_t NoteSeal(const ManifestWalker::Item& item, Damage* damage) {
+  const uint64_t window = item.window->id;
+  const Result<SegmentRef> segment = ReadSealedSegment(item.window, item.bucket, item.seal);
+  if (!segment.ok()) {
+    damage->NoteSegment(window, item.seal, item.manifest.version_count());
+    return item.manifest.version_count();
+  }
+  uint64_t count = 0;
+  for (uint32_t page = 0; page < segment->header.pages.size(); ++page) {
+    if (ReadPage(*segment, page).ok()) continue;
+    damage->NotePage(window, item.seal, page, segment->header.pages[page].row_count);
+    count += segment->header.pages[page].row_count;
+  }
+  return count;
+}
+
+}  // namespace
+
+// One line for each family that has lost files.
+struct Store::LostFamily {
+  FamilyKind kind = FamilyKind::kSpill;
+  std::string files;  // names, with what is wrong
+  std::vector<FileSpan> spans;
+};
+
+void Store::FindDamage(RecoveryReport* report) {
+  std::vector<rocksdb::LiveFileMetaData> files;
+  db_->db()->GetLiveFilesMetaData(&files);
+  const Extents extents(files);
+  for (const DamagedRecord& record : damaged_) {
+    if (!record.family || versions_quarantined_ == 0) continue;
+    LostRotations lost{record.family_id, record.what, 0, {}};
+    for (const auto& file : files) {
+      if (file.column_family_name != SpillFamilyName(record.family_id)) continue;
+      lost.extents.push_back(
+          extents.Of({RotationOfKey(file.smallestkey), RotationOfKey(file.largestkey)}));
+    }
+    damage_.AddLostRotations(std::move(lost));
+  }
+  std::map<uint64_t, LostFamily> families;
+  for (const LostTable& table : db_->opened().lost_tables) {
+    LostFamily& family = families[table.family_id];
+    family.kind = table.kind;
+    family.files += (family.files.empty() ? "" : ", ") + table.name + " (" + table.why + ")";
+    family.spans.push_back(
+        {RotationOfKey(table.smallest_key), RotationOfKey(table.largest_key)});
+  }
+  report->files_damaged = db_->opened().lost_tables.size();
+  const std::shared_ptr<const SpillView> view = spills_.view();
+  for (const auto& [id, family] : families) {
+    std::vector<RotationExtent> where;
+    for (const FileSpan& span : family.spans) where.push_back(extents.Of(span));
+    const bool is_spill = family.kind == FamilyKind::kSpill;
+    std::optional<LostRotations> lost = is_spill
+                                            ? FindLostSpill(*view, id, family, std::move(where))
+                                            : FindLostSeals(view, id, family);
+    if (!lost) continue;  // nothing in it counts any more
+    NoteDamage(lost->what, report);
+    report->versions_quarantined += lost->version_count;
+    if (is_spill) damage_.AddLostRotations(*std::move(lost));
+  }
+}
+
+void Store::NoteDamage(const std::string& what, RecoveryReport* report) {
+  db_->opened().info_log->Write(LogLevel::kError, what);
+  report->clean = false;
+  report->notes.push_back(what);
+}
+
+std::optional<LostRotations> Store::FindLostSpill(const SpillView& view, uint64_t id,
+                                                  const LostFamily& family,
+                                                  std::vector<RotationExtent> where) {
+  const auto in_view = std::find_if(view.families.begin(), view.families.end(),
+                                    [id](const auto& f) { return f->id == id; });
+  if (in_view == view.families.end()) return std::nullopt;
+  const SpillRecord& record = (*in_view)->record;
+  const uint64_t open = record.version_count - record.sealed_count;
+  const uint64_t readable = CountReadable(view, *in_view);
+  LostRotations lost{id, "", open - std::min(open, readable), std::move(where)};
+  if (lost.version_count == 0) return std::nullopt;
+  lost.what = (*in_view)->Name() + " cannot be read as a whole: " + family.files + "; " +
+              std::to_string(lost.version_count) + " row versions" + WhenText(lost.extents) +
+              ", are quarantined";
+  return lost;
+}
+
+LostRotations Store::FindLostSeals(const std::shared_ptr<const SpillView>& view, uint64_t id,
+                                   const LostFamily& family) {
+  LostRotations lost{id, "", 0, {}};
+  uint64_t seals = 0;
+  ManifestWalker walker(view);
+  while (true) {
+    const auto item = walker.Next();
+    if (!item.ok() || !*item) break;  // a manifest that is damaged too: Verify names it
+    const uint64_t round = RotationOf((*item)->seal);
+    const bool is_lost = (*item)->window->id == id &&
+                         std::any_of(family.spans.begin(), family.spans.end(), [&](FileSpan s) {
+                           return round >= s.first && round <= s.last;
+                         });
+    if (!is_lost) continue;
+    const uint64_t versions = NoteSeal(**item, &damage_);
+    lost.version_count += versions;
+    seals += versions > 0 ? 1 : 0;
+  }
+  lost.what = "window " + std::to_string(id) + " cannot be read as a whole: " + family.files +
+              "; " + std::to_string(lost.version_count) + " row versions of " +
+              std::to_string(seals) + " seals are quarantined";
+  return lost;
+}
+
+}  // namespace cistern

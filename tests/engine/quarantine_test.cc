@@ -1,0 +1,217 @@
+// What is damaged is named, counted and passed over; the rest answers, seals and takes rows.
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+
+#include "tests/engine/spill_fixture.h"
+
+namespace cistern::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string ReadFile(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+void WriteFile(const fs::path& path, const std::string& bytes) {
+  std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
+}
+
+class QuarantineTest : public SpillFixture {
+ protected:
+  QuarantineTest() { options_.seal_when_due = false; }
+
+  void Shut() {
+    ASSERT_TRUE(engine_->Close().ok());
+    engine_.reset();
+  }
+  std::vector<fs::path> Tables(const std::string& family) {
+    std::vector<rocksdb::LiveFileMetaData> files;
+    Core()->store().db().db()->GetLiveFilesMetaData(&files);
+    std::vector<fs::path> paths;
+    for (const auto& file : files) {
+      if (file.column_family_name.starts_with(family)) {
+        paths.push_back(fs::path(directory()) / file.relative_filename);
+      }
+    }
+    return paths;
+  }
+  uint64_t SealAll() {
+    SealRequest request;
+    request.due_only = false;
+    const auto report = engine_->Seal(request);
+    EXPECT_TRUE(report.ok()) << report.status().ToString();
+    if (!report.ok()) return 0;
+    EXPECT_TRUE(report->problems.empty()) << report->problems.front();
+    return report->buckets;
+  }
+  // A rotation of 50 rows for each of a and b, in one file.
+  void FillSmall() {
+    RowBatch batch(schema_);
+    for (int i = 0; i < 100; ++i) {
+      const std::string sensor = i % 2 == 0 ? "a" : "b";
+      AddRow(&batch, sensor, next_ts_, i);
+      expected_[sensor].emplace_back(next_ts_++, i);
+    }
+    ASSERT_TRUE(engine_->Append(batch).ok());
+    Rotate();
+  }
+  struct Answer {
+    Rows rows;
+    std::vector<ScanGap> gaps;
+    StatusCode code = StatusCode::kOk;
+  };
+  Answer Read(ScanRequest request) {
+    Answer answer;
+    auto cursor = engine_->Scan(request);
+    EXPECT_TRUE(cursor.ok());
+    Drain(cursor->get(), &answer.rows);
+    answer.gaps = (*cursor)->gaps();
+    answer.code = (*cursor)->status().code();
+    return answer;
+  }
+  ScanRequest Whole(const std::string& sensor) {
+    return Request(sensor, kStartMs, kStartMs + 30 * kDayMs);
+  }
+  void ExpectReconciled(uint64_t quarantined) {
+    const Metrics m = engine_->GetMetrics();
+    EXPECT_EQ(m.versions_quarantined, quarantined);
+    EXPECT_EQ(m.versions_written,
+              m.versions_open + m.versions_sealed + m.versions_superseded + quarantined);
+  }
+};
+
+TEST_F(QuarantineTest, ADamagedPageCostsItsTimesAndNoMore) {
+  for (int i = 0; i < 3; ++i) Fill("ab");
+  EXPECT_EQ(SealAll(), 2u);
+  const auto tables = Tables("window-");
+  ASSERT_FALSE(tables.empty());
+  Shut();
+  std::string bytes = ReadFile(tables.front());
+  bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 4);
+  WriteFile(tables.front(), bytes);
+  Open();
+  EXPECT_TRUE(engine_->Recovery().clean) << "pages are not read by an opening";
+  uint64_t lost = 0;
+  for (const char* sensor : {"a", "b"}) {
+    const Answer answer = Read(Whole(sensor));
+    Rows kept = expected_[sensor];
+    for (const ScanGap& gap : answer.gaps) {
+      EXPECT_TRUE(gap.located);
+      EXPECT_NE(gap.what.find(std::string("pumps ") + sensor), std::string::npos) << gap.what;
+      const size_t erased = std::erase_if(kept, [&gap](const auto& row) {
+        return row.first >= gap.first_time && row.first <= gap.last_time;
+      });
+      EXPECT_EQ(erased, gap.versions);
+      lost += erased;
+      // Around it everything is complete, and says so.
+      EXPECT_EQ(Read(Request(sensor, kStartMs, gap.first_time)).code, StatusCode::kOk);
+      EXPECT_EQ(Read(Request(sensor, gap.last_time + 1, kStartMs + kDayMs)).code, StatusCode::kOk);
+    }
+    EXPECT_EQ(answer.rows, kept);
+    EXPECT_EQ(answer.code, answer.gaps.empty() ? StatusCode::kOk : StatusCode::kCorruption);
+    ScanRequest down = Whole(sensor);
+    std::swap(down.from, down.to);
+    Answer backward = Read(down);
+    std::reverse(backward.rows.begin(), backward.rows.end());
+    EXPECT_EQ(backward.rows, kept);
+  }
+  EXPECT_GT(lost, 0u);
+  EXPECT_LT(lost, 150u) << "some pages of one bucket";
+  ExpectReconciled(lost);
+  const auto report = engine_->Verify();
+  ASSERT_TRUE(report.ok());
+  EXPECT_FALSE(report->problems.empty());
+  EXPECT_EQ(report->versions + lost, engine_->GetMetrics().versions_written);
+  size_t quarantined = 0;
+  ASSERT_TRUE(engine_->ListBuckets([&](const BucketInfo& b) {
+                       quarantined += b.state == "quarantined" ? 1 : 0;
+                       return true;
+                     }).ok());
+  EXPECT_GE(quarantined, 1u);
+}
+
+// A token leads over a gap; each page that met it says so.
+TEST_F(QuarantineTest, PagesOfAScanGoOnBehindAGap) {
+  for (int i = 0; i < 3; ++i) Fill("a");
+  SealAll();
+  const auto tables = Tables("window-");
+  Shut();
+  std::string bytes = ReadFile(tables.front());
+  bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 4);
+  WriteFile(tables.front(), bytes);
+  Open();
+  const Answer whole = Read(Whole("a"));
+  ASSERT_FALSE(whole.gaps.empty());
+  Rows rows;
+  size_t with_gaps = 0;
+  ScanRequest request = Whole("a");
+  do {
+    request.limit += 20;
+    auto cursor = engine_->Scan(request);
+    ASSERT_TRUE(cursor.ok());
+    Drain(cursor->get(), &rows);
+    with_gaps += (*cursor)->gaps().empty() ? 0 : 1;
+    EXPECT_EQ((*cursor)->status().ok(), (*cursor)->gaps().empty());
+    request.token = (*cursor)->Token();
+  } while (!request.token.empty() && request.limit < 1000);
+  EXPECT_EQ(rows, whole.rows);
+  EXPECT_GE(with_gaps, 1u);
+  EXPECT_LE(with_gaps, 3u);
+}
+
+TEST_F(QuarantineTest, ALostSpillFileIsCountedAndTheRestGoesOn) {
+  FillSmall();
+  next_ts_ = kStartMs + 5 * kDayMs;
+  clock_->AdvanceSeconds(5 * 86'400);
+  const auto first_day = Tables("spill-");
+  ASSERT_EQ(first_day.size(), 1u);
+  FillSmall();
+  Shut();
+  std::map<fs::path, std::string> whole;
+  for (const fs::path& path : first_day) {
+    whole[path] = ReadFile(path);
+    fs::remove(path);
+  }
+  const auto later = [this](const std::string& sensor) {
+    return Request(sensor, kStartMs + kDayMs, kStartMs + 30 * kDayMs);
+  };
+  for (int opened = 0; opened < 2; ++opened) {
+    Open();
+    const RecoveryReport recovery = engine_->Recovery();
+    EXPECT_EQ(recovery.files_damaged, first_day.size());
+    EXPECT_EQ(recovery.versions_quarantined, 100u);
+    ASSERT_EQ(recovery.notes.size(), 1u);
+    EXPECT_NE(recovery.notes[0].find(first_day[0].filename().string()), std::string::npos);
+    EXPECT_NE(recovery.notes[0].find("100 row versions, of buckets that start from 2027-01-15 to "
+                                     "2027-01-15"),
+              std::string::npos)
+        << recovery.notes[0];
+    ExpectReconciled(100);
+    const Answer answer = Read(Whole("a"));
+    EXPECT_EQ(answer.code, StatusCode::kCorruption);
+    ASSERT_EQ(answer.gaps.size(), 1u);
+    EXPECT_FALSE(answer.gaps[0].located);
+    EXPECT_EQ(answer.rows, (Rows{expected_["a"].begin() + 50, expected_["a"].end()}));
+    EXPECT_EQ(Read(later("a")).code, StatusCode::kOk) << "of other days nothing is lost";
+    if (opened == 0) {
+      EXPECT_EQ(SealAll(), 2u);
+      MustAppend("c", next_ts_++, 3);
+      Rotate();
+    }
+    TickUntilIdle();
+    ExpectReconciled(100);
+    EXPECT_EQ(Read(later("a")).rows.size(), 50u);
+    Shut();
+  }
+  for (const auto& [path, bytes] : whole) WriteFile(path, bytes);
+  Open();
+  EXPECT_TRUE(engine_->Recovery().clean);
+  ExpectAllBut("");
+  ExpectSound();
+}
+
+}  // namespace
+}  // namespace cistern::testing
