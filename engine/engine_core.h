@@ -47,6 +47,8 @@ class EngineCore {
   Committer& committer() { return *committer_; }
   Maintenance& maintenance() { return *maintenance_; }
   WriteClock& clock() { return *clock_; }
+  const BootTable& boots() const { return *boots_; }
+  const HeadSet& heads() const { return heads_; }
   const QueryContext& query() const { return query_; }
   std::atomic<size_t>& cursor_count() { return cursor_count_; }  // open ones
   const RecoveryReport& recovery() const { return recovery_; }

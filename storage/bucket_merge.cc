@@ -27,7 +27,7 @@ void AppendVersion(const VersionRef& from, VersionColumns* to) {
 }  // namespace
 
 BucketMerge::BucketMerge(TablePtr table, BucketKey bucket, std::vector<SegmentRef> segments,
-                         std::shared_ptr<const BootBases> bases)
+                         std::shared_ptr<const BootBases> bases, OnDamagedPage on_damage)
     : table_(std::move(table)),
       bucket_(std::move(bucket)),
       bases_(std::move(bases)),
@@ -39,9 +39,16 @@ BucketMerge::BucketMerge(TablePtr table, BucketKey bucket, std::vector<SegmentRe
     versions_read_[s.family->id] += s.header.row_count + s.header.deletes.size();
     deletes_.insert(deletes_.end(), s.header.deletes.begin(), s.header.deletes.end());
     merge_.Add(std::make_unique<SegmentSource>(*table_->schema, std::move(s), TimeSpan{}, nullptr,
-                                               *bases_));
+                                               *bases_, on_damage));
   }
   ResolveBoots(*bases_, nullptr, deletes_);
+}
+
+void BucketMerge::Add(std::unique_ptr<VersionSource> rows,
+                      const std::vector<RangeDelete>& deletes) {
+  deletes_.insert(deletes_.end(), deletes.begin(), deletes.end());
+  ResolveBoots(*bases_, nullptr, deletes_);
+  merge_.Add(std::move(rows));
 }
 
 Result<bool> BucketMerge::Next(VersionColumns* rows) {

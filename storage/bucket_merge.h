@@ -18,9 +18,12 @@ namespace cistern {
 // by others or by the deletes. One thread.
 class BucketMerge {
  public:
-  // `segments` are all of one bucket and not empty.
+  // `segments` are all of one bucket. Damage fails the merge, unless `on_damage` is there and
+  // passes over it.
   BucketMerge(TablePtr table, BucketKey bucket, std::vector<SegmentRef> segments,
-              std::shared_ptr<const BootBases> bases);
+              std::shared_ptr<const BootBases> bases, OnDamagedPage on_damage = {});
+  // One more source of the bucket, before the first Next().
+  void Add(std::unique_ptr<VersionSource> rows, const std::vector<RangeDelete>& deletes);
 
   // Appends the next versions: of about a thousand keys, fewer where they are wide. False:
   // there are no more behind them.
@@ -28,10 +31,12 @@ class BucketMerge {
 
   [[nodiscard]] const TablePtr& table() const { return table_; }
   [[nodiscard]] const BucketKey& bucket() const { return bucket_; }
+  [[nodiscard]] const BootBases& bases() const { return *bases_; }
   // Of all segments together.
   [[nodiscard]] uint64_t journal_first() const { return journal_first_; }
   [[nodiscard]] uint64_t journal_last() const { return journal_last_; }
   [[nodiscard]] uint32_t schema_version() const { return schema_version_; }
+  // Of all sources together.
   [[nodiscard]] const std::vector<RangeDelete>& deletes() const { return deletes_; }
   // Versions that the segments have, deletes included, by family.
   [[nodiscard]] const std::map<uint64_t, uint64_t>& versions_read() const { return versions_read_; }

@@ -22,6 +22,10 @@ struct BucketsOptions {
   std::string store;
   std::string table;
   std::string entity;
+  std::string state;
+  std::string from;
+  std::string to;
+  uint64_t limit = UINT64_MAX;
   std::string format = "table";
 };
 
@@ -44,17 +48,63 @@ const std::vector<PrintColumn> kBucketColumns = {
     {"seals", true},    {"seal", true},
     {"start", false},   {"first", false},  {"last", false}};
 
-// Prints one line for each bucket that the filters let through.
-class BucketPrinter {
+// Units of event times by table.
+class TableUnits {
  public:
-  BucketPrinter(Engine* engine, PrintFormat format, Output* output)
-      : printer_(RecordPrinter::New(format, kBucketColumns, output)) {
+  explicit TableUnits(Engine* engine) {
     for (const auto& table : engine->ListTables()) units_[table->name] = table->time_unit;
   }
+  [[nodiscard]] TimeUnit Of(const BucketInfo& bucket) const {
+    const auto unit = units_.find(bucket.table);
+    return unit == units_.end() ? TimeUnit::kMillis : unit->second;
+  }
+
+ private:
+  std::map<std::string, TimeUnit> units_;
+};
+
+// Which buckets are wanted.
+class BucketFilter {
+ public:
+  // `table` as it is named in the inventory; empty: all.
+  BucketFilter(const BucketsOptions& options, std::string table, const TableUnits* units)
+      : options_(options), table_(std::move(table)), units_(units) {}
+
+  [[nodiscard]] Status Check() const {
+    for (const std::string& time : {options_.from, options_.to}) {
+      if (!time.empty()) CISTERN_RETURN_IF_ERROR(ParseTicks(time, TimeUnit::kMillis).status());
+    }
+    return Status::Ok();
+  }
+  [[nodiscard]] bool Wants(const BucketInfo& bucket) const {
+    if (!table_.empty() && bucket.table != table_) return false;
+    if (!options_.entity.empty() && bucket.entity != options_.entity) return false;
+    if (!options_.state.empty() && bucket.state != options_.state) return false;
+    const TimeUnit unit = units_->Of(bucket);
+    return (options_.from.empty() || bucket.last_time >= TicksOf(options_.from, unit)) &&
+           (options_.to.empty() || bucket.first_time < TicksOf(options_.to, unit));
+  }
+
+ private:
+  // Times beyond what the unit can say are beyond every row.
+  [[nodiscard]] static int64_t TicksOf(const std::string& text, TimeUnit unit) {
+    const Result<int64_t> ticks = ParseTicks(text, unit);
+    return ticks.ok() ? *ticks : INT64_MAX;
+  }
+
+  const BucketsOptions& options_;
+  const std::string table_;
+  const TableUnits* const units_;
+};
+
+// Prints one line for each bucket.
+class BucketPrinter {
+ public:
+  BucketPrinter(const TableUnits* units, PrintFormat format, Output* output)
+      : printer_(RecordPrinter::New(format, kBucketColumns, output)), units_(units) {}
 
   void Print(const BucketInfo& bucket) {
-    const auto unit = units_.find(bucket.table.substr(bucket.table.find('.') + 1));
-    const TimeUnit ticks = unit == units_.end() ? TimeUnit::kMillis : unit->second;
+    const TimeUnit ticks = units_->Of(bucket);
     const std::string texts[] = {bucket.table,
                                  bucket.entity,
                                  bucket.bucket,
@@ -78,7 +128,7 @@ class BucketPrinter {
 
  private:
   std::unique_ptr<RecordPrinter> printer_;
-  std::map<std::string, TimeUnit> units_;
+  const TableUnits* const units_;
 };
 
 int RunBuckets(const BucketsOptions& options) {
@@ -92,14 +142,16 @@ int RunBuckets(const BucketsOptions& options) {
     if (!schema.ok()) return FailUsage(schema.status());
     table = (*schema)->name;
   }
+  const TableUnits units(engine->get());
+  const BucketFilter filter(options, table, &units);
+  if (const Status checked = filter.Check(); !checked.ok()) return FailUsage(checked);
   Output output(STDOUT_FILENO);
-  BucketPrinter printer(engine->get(), *format, &output);
+  BucketPrinter printer(&units, *format, &output);
+  uint64_t left = options.limit;
   const Status s = (*engine)->ListBuckets([&](const BucketInfo& bucket) {
-    const bool wanted =
-        (table.empty() || bucket.table == table || bucket.table.ends_with("." + table)) &&
-        (options.entity.empty() || bucket.entity == options.entity);
-    if (wanted) printer.Print(bucket);
-    return !output.closed();
+    if (!filter.Wants(bucket)) return !output.closed();
+    printer.Print(bucket);
+    return --left > 0 && !output.closed();
   });
   if (!output.closed()) printer.Finish();
   output.Flush();
@@ -125,9 +177,20 @@ void AddBuckets(CLI::App* app, Action* action) {
   command->add_option("--store", options->store, "Directory of the store")->required();
   command->add_option("--table", options->table, "Of this table alone");
   command->add_option("--entity", options->entity, "Of this entity alone, as buckets prints it");
+  command->add_option("--state", options->state, "In this state: open, sealed or quarantined")
+      ->check(CLI::IsMember({"open", "sealed", "quarantined"}));
+  command->add_option("--from", options->from, "With rows at this event time or later")
+      ->check(NotEmpty());
+  command->add_option("--to", options->to, "With rows before this event time")
+      ->check(NotEmpty());
+  command->add_option("--limit", options->limit, "At most this many (default: all)")
+      ->check(WholeNumber(1, INT64_MAX));
   command->add_option("--format", options->format, "table (default), csv or jsonl");
   command->footer("\nRows are row versions: an overwritten row counts until its versions are "
-                  "merged.\n\nExample:\n  cistern buckets --store S --table air --entity Dongsi");
+                  "merged. A bucket is quarantined where the opening found a part of it "
+                  "unreadable; verify reads every page.\n\nExamples:\n"
+                  "  cistern buckets --store S --table air --entity Dongsi\n"
+                  "  cistern buckets --store S --state open --to 2016-12-01");
   command->callback([options, action] { *action = [options] { return RunBuckets(*options); }; });
 }
 

@@ -26,9 +26,11 @@ void AddCreate(CLI::App* app, Action* action);
 void AddIngest(CLI::App* app, Action* action);
 void AddScan(CLI::App* app, Action* action);
 void AddDelete(CLI::App* app, Action* action);
+void AddSalvage(CLI::App* app, Action* action);
 void AddSeal(CLI::App* app, Action* action);
 void AddTables(CLI::App* app, Action* action);
 void AddBuckets(CLI::App* app, Action* action);
+void AddHistograms(CLI::App* app, Action* action);
 void AddStats(CLI::App* app, Action* action);
 void AddVerify(CLI::App* app, Action* action);
 

@@ -42,7 +42,9 @@ int Run(int argc, char** argv) {
   AddSeal(&app, &action);
   AddTables(&app, &action);
   AddBuckets(&app, &action);
+  AddHistograms(&app, &action);
   AddStats(&app, &action);
+  AddSalvage(&app, &action);
   AddVerify(&app, &action);
   const std::string_view first = argc > 1 ? argv[1] : "-";
   const auto named = [first](const CLI::App* command) { return command->get_name() == first; };

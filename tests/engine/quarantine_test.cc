@@ -1,8 +1,9 @@
-// What is damaged is named, counted and passed over; the rest answers, seals and takes rows.
+// What is damaged is named, counted and passed over; the rest answers, seals and is saved.
 #include <algorithm>
 #include <fstream>
 #include <iterator>
 
+#include "storage/seal_reader.h"
 #include "tests/engine/spill_fixture.h"
 
 namespace cistern::testing {
@@ -80,6 +81,18 @@ class QuarantineTest : public SpillFixture {
     EXPECT_EQ(m.versions_quarantined, quarantined);
     EXPECT_EQ(m.versions_written,
               m.versions_open + m.versions_sealed + m.versions_superseded + quarantined);
+  }
+  // Content hashes of all seals, by bucket.
+  std::map<std::string, uint64_t> Hashes(Engine* engine) {
+    std::map<std::string, uint64_t> out;
+    const auto core = *static_cast<EngineImpl*>(engine)->core();
+    ManifestWalker walker(core->store().spills().view());
+    while (true) {
+      const auto item = walker.Next();
+      EXPECT_TRUE(item.ok());
+      if (!item.ok() || !*item) return out;
+      out[EncodeBucketKey((*item)->bucket)] += (*item)->manifest.content_hash;
+    }
   }
 };
 
@@ -211,6 +224,51 @@ TEST_F(QuarantineTest, ALostSpillFileIsCountedAndTheRestGoesOn) {
   EXPECT_TRUE(engine_->Recovery().clean);
   ExpectAllBut("");
   ExpectSound();
+}
+
+// The versions of the new store are those of the old one, bit for bit.
+TEST_F(QuarantineTest, SalvageKeepsVersionsAsTheyAre) {
+  for (int64_t i = 0; i < 50; ++i) MustAppend("a", kStartMs + i, static_cast<double>(i));
+  SealAll();
+  for (int64_t i = 0; i < 50; i += 7) MustAppend("a", kStartMs + i, -1.0);
+  ASSERT_TRUE(engine_->DeleteRange("pumps", Entity("a"), {kStartMs + 20, kStartMs + 30}).ok());
+  Rotate();
+  RowBatch batch(schema_);
+  AddRow(&batch, "b", kStartMs, 5, RowKind::kInsert, 1000);
+  AddRow(&batch, "b", kStartMs + 1, 0, RowKind::kDeleteRow);
+  ASSERT_TRUE(engine_->Append(batch).ok());  // in the journal alone
+  const Rows a = ScanAll("a");
+  Shut();
+  const std::string to = fs::path(temp_.path()) / "new";
+  SalvageOptions options;
+  options.clock = clock_;
+  const auto report = Salvage(directory(), to, options);
+  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  EXPECT_TRUE(report->complete());
+  ASSERT_EQ(report->tables.size(), 1u);
+  EXPECT_EQ(report->tables[0].buckets, 2u);
+  EXPECT_EQ(Salvage(directory(), to, options).status().code(), StatusCode::kAlreadyExists);
+  Open();
+  const auto sealed_versions = [&] {
+    SealAll();
+    return Hashes(engine_.get());
+  };
+  const std::map<std::string, uint64_t> before = sealed_versions();
+  const uint64_t b_before = before.rbegin()->second;
+  Shut();
+  directory_ = to;
+  Open();
+  EXPECT_EQ(ScanAll("a"), a);
+  EXPECT_EQ(ScanAll("b"), (Rows{{kStartMs, 5}}));
+  ExpectSound();
+  const std::map<std::string, uint64_t> after = sealed_versions();
+  ASSERT_EQ(after.size(), before.size());
+  EXPECT_EQ(after.rbegin()->second, b_before);
+  // What is written next is newer than all that was saved.
+  MustAppend("a", kStartMs + 1, 99);
+  EXPECT_EQ(Scan("a", kStartMs + 1, kStartMs + 2), (Rows{{kStartMs + 1, 99}}));
+  clock_->AdvanceSeconds(2000);
+  EXPECT_TRUE(ScanAll("b").empty()) << "expiry is what it was";
 }
 
 }  // namespace

@@ -691,6 +691,94 @@ class CliTest(unittest.TestCase):
                       ("--table", "air", "--entity", "a", "--bucket", "not a day")):
             self.run_tool(*seal, *wrong, expect=2)
 
+    def test_histograms(self):
+        self.create()
+        self.ingest("station,ts,n\n" + "".join(
+            f"s{i},{k},1\n" for i in range(1, 101) for k in range(i)))
+        self.run_tool("seal", "--store", self.store, "--all")
+        out = self.run_tool("histograms", "--store", self.store, "--json").out.decode()
+        sizes = json.loads(out)
+        self.assertEqual((sizes["table"], sizes["buckets"]), ("air", 100))
+        self.assertEqual(sizes["rows"], {"min": 1, "p50": 50, "p75": 75, "p95": 95, "p98": 98,
+                                         "p99": 99, "max": 100})
+        self.assertLess(sizes["bytes"]["min"], sizes["bytes"]["max"])
+        text = self.run_tool("histograms", "--store", self.store, "--table", "air").out.decode()
+        self.assertEqual(len(text.splitlines()), 2 + 7)
+        self.run_tool("histograms", "--store", self.store, "--table", "none", expect=2)
+
+    def test_bucket_filters(self):
+        self.create()
+        day = 86400000
+        self.ingest(f"station,ts\na,0\na,{day}\na,{2 * day}\nb,0\n")
+        self.run_tool("seal", "--store", self.store, "--table", "air", "--entity", "a",
+                      "--bucket", "1970-01-01")
+
+        def buckets(*options):
+            text = self.run_tool("buckets", "--store", self.store, "--format", "csv",
+                                 *options).out.decode()
+            return [r["entity"] + r["bucket"].strip("'")[-2:]
+                    for r in csv.DictReader(io.StringIO(text))]
+
+        self.assertEqual(buckets(), ["a01", "a02", "a03", "b01"])
+        self.assertEqual(buckets("--state", "sealed"), ["a01"])
+        self.assertEqual(buckets("--state", "open", "--limit", "2"), ["a02", "a03"])
+        self.assertEqual(buckets("--state", "quarantined"), [])
+        self.assertEqual(buckets("--from", "1970-01-02"), ["a02", "a03"])
+        self.assertEqual(buckets("--to", str(day)), ["a01", "b01"])
+        self.assertEqual(buckets("--from", "1970-01-01T00:00:00.001Z", "--to", "1970-01-03"),
+                         ["a02"])
+        self.run_tool("buckets", "--store", self.store, "--state", "lost", expect=2)
+        self.run_tool("buckets", "--store", self.store, "--from", "noon", expect=2)
+
+    def test_what_is_damaged_is_named_and_the_rest_saved(self):
+        self.create()
+        self.ingest("station,ts,n\n" + "".join(f"a,{i},{i}\nb,{i},{i}\n" for i in range(2000)))
+        self.run_tool("seal", "--store", self.store, "--all")
+        self.ingest("station,ts,n,wd\na,86400000,1,\nc,5,1,NE\n")  # in the journal
+        window = next(p for p in self.store.glob("*.sst") if b"window-" in p.read_bytes())
+        whole = window.read_bytes()
+        window.write_bytes(whole[:200] + bytes([whole[200] ^ 1]) + whole[201:])
+        done = self.run_tool("scan", "--store", self.store, "--table", "air", "--entity", "a",
+                             "--format", "csv", expect=6)
+        self.assertIn("nothing was printed from 1970-01-01T00:00:00.000Z", done.err)
+        self.assertEqual(len(done.out.splitlines()), 2, "the header and the other day")
+        self.assertEqual(len(self.scan(entity="c")), 1)
+        done = self.run_tool("verify", "--store", self.store, expect=1)
+        self.assertIn("air a at 0", done.err)
+
+        window.unlink()
+        done = self.run_tool("stats", "--store", self.store, "--format", "jsonl")
+        stats = json.loads(done.out)
+        self.assertIn(window.name, done.err)
+        self.assertEqual(stats["versions_quarantined"], 4000)
+        self.assertEqual(stats["versions_written"], 4002)
+        self.assertEqual(stats["versions_open"], 2)
+        text = self.run_tool("buckets", "--store", self.store, "--state", "quarantined",
+                             "--format", "csv").out.decode()
+        self.assertEqual(len(text.splitlines()), 3)
+        self.ingest("station,ts,n\nc,6,1\n")  # it takes rows
+        files = self.files()
+        new = self.directory / "new"
+        done = self.run_tool("salvage", "--store", self.store, "--to", new, expect=6)
+        self.assertEqual(self.files(), files, "the damaged store is only read")
+        self.assertIn("air: 2 buckets, 3 row versions saved, 4000 lost", done.out.decode())
+        self.assertIn(window.name, done.err)
+        self.run_tool("salvage", "--store", self.store, "--to", new, expect=2)
+        self.run_tool("salvage", "--store", self.store, "--to", self.directory / "x", "--table",
+                      "none", expect=3)
+        window.write_bytes(whole)
+        self.assertEqual(len(self.scan()), 2001)
+        again = self.directory / "again"
+        done = self.run_tool("salvage", "--store", self.store, "--to", again)
+        self.assertIn("air: 4 buckets, 4003 row versions saved, 0 lost", done.out.decode())
+        rows = {entity: self.scan_text(entity=entity) for entity in "abc"}
+        self.store = again
+        self.assertEqual({entity: self.scan_text(entity=entity) for entity in "abc"}, rows)
+        self.assertIn("0 problems", self.run_tool("verify", "--store", again).out.decode())
+        next(again.glob("MANIFEST-*")).unlink()
+        done = self.run_tool("salvage", "--store", again, "--to", self.directory / "y", expect=3)
+        self.assertIn("Put those files back from a backup", done.err)
+
     def test_verify_counts_damage_of_the_file_ACK(self):
         self.create()
         self.ingest("station,ts,n\na,1,1\n")

@@ -12,6 +12,7 @@
 #include "cistern/options.h"
 #include "cistern/result.h"
 #include "cistern/row_batch.h"
+#include "cistern/salvage.h"
 #include "cistern/schema.h"
 #include "cistern/status.h"
 

@@ -1,0 +1,60 @@
+// Salvage: what can be read of a damaged store, as a new store.
+#ifndef CISTERN_SALVAGE_H_
+#define CISTERN_SALVAGE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cistern/clock.h"
+#include "cistern/export.h"
+#include "cistern/limits.h"
+#include "cistern/options.h"
+#include "cistern/result.h"
+
+namespace cistern {
+
+struct SalvageOptions {
+  std::string table{};  // by name, or keyspace.name; empty: every table
+  size_t memory_budget_bytes = limits::kMemoryBudgetBytesDefault;  // for each of the two stores
+  std::shared_ptr<Clock> clock{};  // null: the machine's
+  LogSink log_sink{};              // of both; may be empty
+};
+
+struct SalvagedTable {
+  std::string table;
+  uint64_t buckets = 0;
+  uint64_t versions_saved = 0;  // row versions, deletes included; without those that others shadow
+  uint64_t versions_lost = 0;   // in pages and seals that cannot be read
+};
+
+struct SalvageReport {
+  std::vector<SalvagedTable> tables;  // those that were asked for, by number
+  // Row versions in files and families that are lost as a whole: of which tables is not known.
+  uint64_t versions_lost = 0;
+  std::vector<std::string> problems;  // everything that could not be read, each says what and where
+  [[nodiscard]] bool complete() const { return problems.empty(); }
+};
+
+// Reads the store in `from`, changing nothing in it, and writes what is readable to a new store
+// in `to`: every row version and delete with its write timestamp and expiry as they are, so that
+// the new store reconciles with copies upstream as the old one would have. Buckets are open
+// there, sealed ones too, and are sealed anew when they are due. Of a bucket that is damaged
+// every other page is saved: a row whose newest version or delete was in the damage comes with
+// the one before.
+//
+//   kNotFound       no store in `from`, or no such table
+//   kAlreadyExists  there is a store in `to`
+//   kCorruption     the catalog of `from` is damaged: its segments cannot be told apart without.
+//                   The message says what is still possible
+//   others          as Engine::Open of either directory, and of writing to `to`. What is there
+//                   then is of no use: remove it
+[[nodiscard]] CISTERN_EXPORT Result<SalvageReport> Salvage(const std::string& from,
+                                                           const std::string& to,
+                                                           const SalvageOptions& options = {});
+
+}  // namespace cistern
+
+#endif  // CISTERN_SALVAGE_H_

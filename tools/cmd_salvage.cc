@@ -1,0 +1,67 @@
+// cistern salvage: what can be read of a damaged store, as a new one.
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "cistern/salvage.h"
+#include "tools/command.h"
+
+namespace cistern::tool {
+namespace {
+
+struct SalvageArguments {
+  std::string store;
+  std::string to;
+  std::string table;
+};
+
+constexpr char kFooter[] = R"(
+The damaged store is only read. The new one gets every row version that is readable, with its write
+timestamp and expiry, and every delete; all buckets are open there and are sealed anew when due.
+What could not be read is named on standard error, and the exit code is then 6. Without its catalog
+(CURRENT, MANIFEST, family meta) a store cannot be salvaged: the message says what is possible.
+
+Example:
+  cistern salvage --store /data/broken --to /data/cistern)";
+
+int RunSalvage(const SalvageArguments& arguments) {
+  SalvageOptions options;
+  options.table = arguments.table;
+  const Result<SalvageReport> report = Salvage(arguments.store, arguments.to, options);
+  if (!report.ok()) {
+    const StatusCode code = report.status().code();
+    if (code == StatusCode::kAlreadyExists) return FailUsage(report.status());
+    return code == StatusCode::kCorruption || code == StatusCode::kNotFound
+               ? FailOpen(report.status())
+               : Fail(report.status());
+  }
+  for (const std::string& problem : report->problems) Complain(problem);
+  for (const SalvagedTable& table : report->tables) {
+    const int said = Say(fmt::format("{}: {} buckets, {} row versions saved, {} lost", table.table,
+                                     table.buckets, table.versions_saved, table.versions_lost));
+    if (said != kExitOk) return said;
+  }
+  if (report->versions_lost > 0) {
+    Complain(fmt::format("{} row versions are lost in files of which nothing is left to tell whose "
+                         "they were", report->versions_lost));
+  }
+  return report->complete() ? kExitOk : kExitMissing;
+}
+
+}  // namespace
+
+void AddSalvage(CLI::App* app, Action* action) {
+  auto arguments = std::make_shared<SalvageArguments>();
+  CLI::App* command = app->add_subcommand(
+      "salvage", "Write what can be read of a damaged store to a new one");
+  command->add_option("--store", arguments->store, "Directory of the damaged store")->required();
+  command->add_option("--to", arguments->to, "Directory of the new store: empty, or not there yet")
+      ->required()
+      ->check(NotEmpty());
+  command->add_option("--table", arguments->table, "Of this table alone");
+  command->footer(kFooter);
+  command->callback([arguments, action] {
+    *action = [arguments] { return RunSalvage(*arguments); };
+  });
+}
+
+}  // namespace cistern::tool
