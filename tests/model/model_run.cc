@@ -130,6 +130,9 @@ std::string ModelRun::Run(size_t count, const std::vector<bool>& skip, size_t* f
   if (std::string problem = CheckVerify(); !problem.empty()) return problem;
   if (std::string problem = Reopen(); !problem.empty()) return problem;
   if (std::string problem = CheckInventory(); !problem.empty()) return problem;
+  Rng damage(Mix(seed_ + 1));
+  if (std::string problem = CheckDamage(&damage); !problem.empty()) return problem;
+  if (std::string problem = CheckInventory(); !problem.empty()) return problem;
   return CheckVerify();
 }
 

@@ -71,6 +71,10 @@ class ModelRun {
   std::string CheckInventory();
   std::string CheckEntities(Rng* rng);
   std::string CheckVerify();
+  // Damages files of the closed store, one after the other, and compares what is left.
+  std::string CheckDamage(Rng* rng);
+  std::string CheckDamaged();
+  std::string CheckGaps(const Table& table, const std::string& entity);
   // Applies a write's answer: an error text if it was refused.
   std::string Answered(const Result<WriteResult>& answer, Durability asked);
 
@@ -90,6 +94,10 @@ class ModelRun {
   uint64_t last_sequence_ = 0;
   uint64_t rows_compared_ = 0;
 };
+
+// Row `i` of a batch with these columns of the schema; the others are null.
+VisibleRow RowOfBatch(const TableSchema& schema, const std::vector<size_t>& columns,
+                      const ResultBatch& batch, size_t i);
 
 // What is being done just now, for a handler of SIGABRT: async-signal-safe to read.
 struct Progress {

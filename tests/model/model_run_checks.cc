@@ -8,8 +8,6 @@
 
 namespace cistern::testing {
 
-namespace {
-
 VisibleRow RowOfBatch(const TableSchema& schema, const std::vector<size_t>& columns,
                       const ResultBatch& batch, size_t i) {
   VisibleRow row(schema.columns.size(), Cell::Null());
@@ -25,6 +23,8 @@ VisibleRow RowOfBatch(const TableSchema& schema, const std::vector<size_t>& colu
   }
   return row;
 }
+
+namespace {
 
 std::string CheckShape(const TableSchema& schema, const std::vector<size_t>& columns,
                        const ResultBatch& batch, size_t rows_max) {
