@@ -140,4 +140,25 @@ uint64_t RawRocksDb::Scan(uint32_t sensor, int64_t from_ms, int64_t to_ms, doubl
   return rows;
 }
 
+Status RawRocksDb::Drop(uint32_t sensor_count, int64_t from_ms, int64_t to_ms) {
+  rocksdb::WriteBatch batch;
+  for (uint32_t sensor = 0; sensor < sensor_count; ++sensor) {
+    const Key first = KeyOf(sensor, from_ms);
+    const Key last = KeyOf(sensor, to_ms);
+    CISTERN_RETURN_IF_ERROR(
+        FromRocksDb(batch.DeleteRange(rocksdb::Slice(first.data(), first.size()),
+                                      rocksdb::Slice(last.data(), last.size()))));
+  }
+  rocksdb::WriteOptions synced;
+  synced.sync = true;
+  CISTERN_RETURN_IF_ERROR(FromRocksDb(db_->Write(synced, &batch)));
+  return FromRocksDb(db_->CompactRange(rocksdb::CompactRangeOptions(), nullptr, nullptr));
+}
+
+uint64_t RawRocksDb::disk_bytes() const {
+  uint64_t bytes = 0;
+  db_->GetIntProperty(rocksdb::DB::Properties::kTotalSstFilesSize, &bytes);
+  return bytes;
+}
+
 }  // namespace cistern::bench

@@ -32,6 +32,12 @@ class RawRocksDb {
   // column so that the values are looked at.
   [[nodiscard]] uint64_t Scan(uint32_t sensor, int64_t from_ms, int64_t to_ms, double* sum);
 
+  // Deletes every row of the sensors 0 .. sensor_count - 1 in a span of time, a range for each,
+  // and has the space given back.
+  [[nodiscard]] Status Drop(uint32_t sensor_count, int64_t from_ms, int64_t to_ms);
+  // Of the SST files.
+  [[nodiscard]] uint64_t disk_bytes() const;
+
   // Handed to the kernel, by every file.
   [[nodiscard]] uint64_t bytes_written() const { return *bytes_written_; }
 

@@ -91,13 +91,17 @@ Status EngineCore::Build() {
                                WindowCountFor(options.memory_budget_bytes)};
   sealer_ = std::make_unique<Sealer>(store_.get(), &heads_, &tables_, boots_.get(),
                                      config_.budget.get(), seal_limits);
+  const RetentionLimits retention{options.keep_confirmed_s, options.keep_unconfirmed_s,
+                                  options.disk_shed};
+  keeper_ = std::make_unique<WindowKeeper>(store_.get(), &heads_, retention);
   MaintenanceLimits limits;
   if (!options.seal_when_due) limits.seal_interval_us = 0;
   limits.sync_interval_us = options.sync_interval_us;
   limits.head_age_us = options.head_age_us_max;
   maintenance_ =
       std::make_unique<Maintenance>(store_.get(), &heads_, committer_.get(), clock_.get(),
-                                    rotation_.get(), respill_.get(), sealer_.get(), limits);
+                                    rotation_.get(), respill_.get(), sealer_.get(),
+                                    keeper_.get(), limits);
   query_.store = store_.get();
   query_.heads = &heads_;
   query_.boots = boots_.get();
@@ -186,6 +190,7 @@ Metrics EngineCore::GetMetrics() const {
   m.buckets_sealed = sealer_->buckets_sealed();
   m.amendments = sealer_->amendments();
   m.seal_bytes = sealer_->bytes_written();
+  m.windows_dropped = keeper_->windows_dropped();
   {
     // One moment: no rotation between the parts of the sum.
     const std::shared_lock lock(heads_.mutex);
@@ -207,6 +212,8 @@ Metrics EngineCore::GetMetrics() const {
     }
     m.versions_written = heads_.versions_written;
     m.versions_superseded = view->versions_superseded;
+    m.versions_expired = view->versions_expired;
+    m.versions_shed = view->versions_shed;
     m.versions_quarantined = store_->versions_quarantined() + unreadable;
   }
   m.memory_bytes_charged = config_.budget->used_bytes();

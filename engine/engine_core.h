@@ -13,6 +13,7 @@
 #include "engine/ingest/write_clock.h"
 #include "engine/maintenance.h"
 #include "engine/query/query_context.h"
+#include "engine/retain/window_keeper.h"
 #include "engine/seal/sealer.h"
 #include "lib/base/memory_budget.h"
 #include "storage/boot_table.h"
@@ -72,6 +73,7 @@ class EngineCore {
   std::unique_ptr<Rotation> rotation_;
   std::unique_ptr<Respill> respill_;
   std::unique_ptr<Sealer> sealer_;
+  std::unique_ptr<WindowKeeper> keeper_;
   std::unique_ptr<Maintenance> maintenance_;
   QueryContext query_;
   std::atomic<size_t> cursor_count_{0};

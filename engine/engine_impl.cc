@@ -355,6 +355,11 @@ Result<SealReport> EngineImpl::Seal(const SealRequest& request) {
   return open->maintenance().Seal(scope);
 }
 
+Result<ExpireReport> EngineImpl::Expire() {
+  CISTERN_ASSIGN_OR_RETURN(const auto open, writable_core());
+  return open->maintenance().Expire();
+}
+
 void EngineImpl::WakeMaintenance() {
   {
     const std::lock_guard lock(wake_mutex_);

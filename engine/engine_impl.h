@@ -50,6 +50,7 @@ class EngineImpl final : public Engine {
   [[nodiscard]] Status Sync() override;
   [[nodiscard]] Status Rotate() override;
   [[nodiscard]] Result<SealReport> Seal(const SealRequest& request) override;
+  [[nodiscard]] Result<ExpireReport> Expire() override;
   [[nodiscard]] Result<VerifyReport> Verify() override;
   [[nodiscard]] Metrics GetMetrics() const override;
   [[nodiscard]] RecoveryReport Recovery() const override;

@@ -46,7 +46,8 @@ Result<bool> Maintenance::Step() {
   }
   if (committer_->CommitQueued()) return true;
   if (!rotation_->idle()) return false;
-  for (const auto step : {&Maintenance::StepSeal, &Maintenance::StepRewrite}) {
+  for (const auto step :
+       {&Maintenance::StepSeal, &Maintenance::StepWindows, &Maintenance::StepRewrite}) {
     CISTERN_ASSIGN_OR_RETURN(const bool did, (this->*step)());
     if (did) return true;
   }
@@ -57,6 +58,15 @@ Result<bool> Maintenance::StepRewrite() {
   if (!sealer_->idle()) return false;
   const Result<bool> did = respill_->Step(clock_->settled());
   if (!did.ok()) return Watch(did.status());
+  return *did;
+}
+
+// Ends windows between seal rounds and rewritings, which look at the set of windows.
+Result<bool> Maintenance::StepWindows() {
+  if (!sealer_->idle() || !respill_->idle()) return false;
+  const Result<bool> did = keeper_->Step(clock_->now_s(), clock_->settled());
+  if (!did.ok()) return Watch(did.status());
+  if (*did) sealer_->ChargeWindows();
   return *did;
 }
 
@@ -154,6 +164,46 @@ Result<bool> Maintenance::SealByHandStep(const SealScope& scope, SealReport* rep
 Result<bool> Maintenance::BeginRound(const SealScope& scope) {
   CISTERN_CHECK(rotation_->idle() && respill_->idle());
   return sealer_->Begin(scope, now_us());
+}
+
+Result<ExpireReport> Maintenance::Expire() {
+  {
+    const std::lock_guard lock(mutex_);
+    CISTERN_RETURN_IF_ERROR(committer_->failure());
+    CISTERN_RETURN_IF_ERROR(Watch(committer_->PollClock()));
+    if (!clock_->settled()) {
+      return Status::Busy("the clock is not trusted yet: nothing ends by it; expire later");
+    }
+  }
+  const StateRecord before = store_->state();
+  const uint64_t windows_before = keeper_->windows_dropped();
+  for (bool more = true; more;) {
+    const std::lock_guard lock(mutex_);
+    CISTERN_RETURN_IF_ERROR(committer_->failure());
+    CISTERN_ASSIGN_OR_RETURN(more, ExpireStep());
+  }
+  ExpireReport report;
+  report.windows = keeper_->windows_dropped() - windows_before;
+  report.versions = store_->state().versions_expired - before.versions_expired;
+  report.versions_shed = store_->state().versions_shed - before.versions_shed;
+  return report;
+}
+
+// One step of what stands before the end of a window, or of that; false: nothing is left.
+// REQUIRES: mutex_.
+Result<bool> Maintenance::ExpireStep() {
+  if (!sealer_->idle()) return SealRoundStep();
+  // A rewriting goes on when no rotation writes.
+  if (!respill_->idle() && !rotation_->idle()) {
+    CISTERN_ASSIGN_OR_RETURN(const bool did, StepRotation());
+    if (!did) return WhyNotRotated();
+    return true;
+  }
+  if (!respill_->idle()) {
+    CISTERN_ASSIGN_OR_RETURN(const bool did, StepRewrite());
+    if (did) return true;
+  }
+  return StepWindows();
 }
 
 // Keeps a journal family to write and the next one ready.

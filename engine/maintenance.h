@@ -8,6 +8,7 @@
 #include "engine/ingest/committer.h"
 #include "engine/ingest/respill.h"
 #include "engine/ingest/rotation.h"
+#include "engine/retain/window_keeper.h"
 #include "engine/seal/sealer.h"
 #include "lib/base/fair_mutex.h"
 
@@ -21,12 +22,14 @@ struct MaintenanceLimits {
   int64_t seal_interval_us = 60'000'000;  // between looks for buckets that are due; 0: never
 };
 
-// The one maintenance actor: rotation, respill, seal rounds, journal families, syncs, the
-// beacon, the ballast. Steps never overlap. Thread-safe: threads and Tick only call it.
+// The one maintenance actor: rotation, respill, seal rounds, ends of windows, journal
+// families, syncs, the beacon, the ballast. Steps never overlap. Thread-safe: threads and
+// Tick only call it.
 class Maintenance {
  public:
   Maintenance(Store* store, HeadSet* heads, Committer* committer, WriteClock* clock,
-              Rotation* rotation, Respill* respill, Sealer* sealer, MaintenanceLimits limits)
+              Rotation* rotation, Respill* respill, Sealer* sealer, WindowKeeper* keeper,
+              MaintenanceLimits limits)
       : store_(store),
         heads_(heads),
         committer_(committer),
@@ -34,6 +37,7 @@ class Maintenance {
         rotation_(rotation),
         respill_(respill),
         sealer_(sealer),
+        keeper_(keeper),
         limits_(limits) {}
 
   // Does up to budget.steps_max due steps. After an error that leaves the store's state
@@ -47,6 +51,8 @@ class Maintenance {
   [[nodiscard]] Status RotateAll();
   // Seals what the scope names, to the end.
   [[nodiscard]] Result<SealReport> Seal(SealScope scope);
+  // Ends every window whose time is over.
+  [[nodiscard]] Result<ExpireReport> Expire();
   // Remembers on the device what was acknowledged; at close.
   [[nodiscard]] Status WriteBeacon();
 
@@ -59,6 +65,8 @@ class Maintenance {
   [[nodiscard]] Result<bool> StepBallast();
   [[nodiscard]] Result<bool> StepSeal();
   [[nodiscard]] Result<bool> StepRewrite();
+  [[nodiscard]] Result<bool> StepWindows();
+  [[nodiscard]] Result<bool> ExpireStep();
   [[nodiscard]] Result<bool> SealRoundStep();
   [[nodiscard]] Status RotateAllLocked();
   [[nodiscard]] Status PrepareSeal(SealScope* scope);
@@ -76,6 +84,7 @@ class Maintenance {
   Rotation* const rotation_;
   Respill* const respill_;
   Sealer* const sealer_;
+  WindowKeeper* const keeper_;
   const MaintenanceLimits limits_;
 
   FairMutex mutex_;  // the actor; taken before the committer's and the heads' locks

@@ -136,8 +136,14 @@ std::string SpillKey(uint64_t family_id) {
 std::string WindowKey(uint64_t window_id) {
   return Tagged('W', window_id, 8);
 }
-std::string OutboxKey(uint64_t seal) {
-  return Tagged('O', seal, 8);
+std::string OutboxKey(uint64_t window_id, uint64_t seal) {
+  std::string key = OutboxKeyFrom(window_id);
+  PutBig<uint64_t>(&key, seal);
+  return key;
+}
+
+std::string OutboxKeyFrom(uint64_t window_id) {
+  return Tagged('O', window_id, 8);
 }
 
 std::string ManifestKeyFrom(uint64_t window_id, std::string_view bucket_key_bytes) {

@@ -65,7 +65,9 @@ inline constexpr std::string_view kStateKey = "A";
 // Manifests: by window, then bucket, then seal. `bucket_key_bytes` may be a prefix.
 [[nodiscard]] std::string ManifestKeyFrom(uint64_t window_id, std::string_view bucket_key_bytes);
 [[nodiscard]] std::string ManifestKey(uint64_t window_id, const BucketKey& bucket, uint64_t seal);
-[[nodiscard]] std::string OutboxKey(uint64_t seal);
+// The outbox: by window, then seal.
+[[nodiscard]] std::string OutboxKey(uint64_t window_id, uint64_t seal);
+[[nodiscard]] std::string OutboxKeyFrom(uint64_t window_id);
 // What a manifest key names; nothing for other keys.
 struct ManifestName {
   uint64_t window_id = 0;

@@ -70,6 +70,8 @@ std::string EncodeState(const StateRecord& r) {
   PutVarint(&out, r.journal_floor);
   PutVarint(&out, r.versions_written);
   PutVarint(&out, r.versions_superseded);
+  PutVarint(&out, r.versions_expired);
+  PutVarint(&out, r.versions_shed);
   PutSigned(&out, r.write_us_last);
   PutSigned(&out, r.trusted_us);
   return Sealed(std::move(out));
@@ -81,6 +83,8 @@ Result<StateRecord> DecodeState(std::string_view bytes) {
     r->journal_floor = in->ReadVarint("journal_floor");
     r->versions_written = in->ReadVarint("versions_written");
     r->versions_superseded = in->ReadVarint("versions_superseded");
+    r->versions_expired = in->ReadVarint("versions_expired");
+    r->versions_shed = in->ReadVarint("versions_shed");
     r->write_us_last = in->ReadSigned("write_us_last");
     r->trusted_us = in->ReadSigned("trusted_us");
   });

@@ -17,6 +17,8 @@ struct StateRecord {
   uint64_t journal_floor = 0;
   uint64_t versions_written = 0;
   uint64_t versions_superseded = 0;
+  uint64_t versions_expired = 0;
+  uint64_t versions_shed = 0;
   int64_t write_us_last = 0;
   int64_t trusted_us = 0;
 };

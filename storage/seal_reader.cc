@@ -76,24 +76,53 @@ Result<std::vector<SegmentRef>> ListSealed(const SpillView& view, const BucketKe
   return out;
 }
 
+namespace {
+
+// The round of the bucket's last seal in a window; 0: none.
+Result<uint64_t> RoundIn(uint64_t window_id, const BucketKey& bucket, rocksdb::Iterator* it) {
+  it->SeekForPrev(ManifestKey(window_id, bucket, UINT64_MAX));
+  if (!it->status().ok()) return ToStatus(it->status(), "reading manifests");
+  const std::string prefix = ManifestKeyFrom(window_id, EncodeBucketKey(bucket));
+  if (!it->Valid() || !View(it->key()).starts_with(prefix)) return 0;
+  const std::optional<ManifestName> name = ParseManifestKey(View(it->key()));
+  if (!name) return DamagedKey(window_id);
+  return RotationOf(name->seal);
+}
+
+}  // namespace
+
+Result<bool> IsSealedIn(const SpillView& view, uint64_t window_id, const BucketKey& bucket) {
+  CISTERN_ASSIGN_OR_RETURN(const uint64_t round,
+                           RoundIn(window_id, bucket, NewIterator(view).get()));
+  return round != 0;
+}
+
+Result<uint64_t> RoundInEnded(const SpillView& view, const BucketKey& bucket) {
+  uint64_t round = 0;
+  for (const EndedWindow& window : view.ended) {
+    if (!window.span.Holds(bucket.start_s)) continue;
+    CISTERN_ASSIGN_OR_RETURN(const uint64_t found,
+                             RoundIn(window.id, bucket, NewIterator(view).get()));
+    round = std::max(round, found);
+  }
+  return round;
+}
+
 SealedRounds::SealedRounds(std::shared_ptr<const SpillView> view) : view_(std::move(view)) {}
 
 SealedRounds::~SealedRounds() = default;
 
 Result<uint64_t> SealedRounds::Of(const BucketKey& bucket) {
   uint64_t round = 0;
-  const std::string bucket_bytes = EncodeBucketKey(bucket);
-  for (const auto& window : view_->windows) {
-    if (!window->record.span.Holds(bucket.start_s)) continue;
+  const auto look_in = [&](uint64_t window_id, const WindowSpan& span) -> Status {
+    if (!span.Holds(bucket.start_s)) return Status::Ok();
     if (!manifests_) manifests_ = NewIterator(*view_);
-    manifests_->SeekForPrev(ManifestKey(window->id, bucket, UINT64_MAX));
-    if (!manifests_->status().ok()) return ToStatus(manifests_->status(), "reading manifests");
-    const std::string prefix = ManifestKeyFrom(window->id, bucket_bytes);
-    if (!manifests_->Valid() || !View(manifests_->key()).starts_with(prefix)) continue;
-    const std::optional<ManifestName> name = ParseManifestKey(View(manifests_->key()));
-    if (!name) return DamagedKey(window->id);
-    round = std::max(round, RotationOf(name->seal));
-  }
+    CISTERN_ASSIGN_OR_RETURN(const uint64_t found, RoundIn(window_id, bucket, manifests_.get()));
+    round = std::max(round, found);
+    return Status::Ok();
+  };
+  for (const auto& w : view_->windows) CISTERN_RETURN_IF_ERROR(look_in(w->id, w->record.span));
+  for (const EndedWindow& w : view_->ended) CISTERN_RETURN_IF_ERROR(look_in(w.id, w.span));
   return round;
 }
 

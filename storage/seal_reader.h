@@ -24,14 +24,21 @@ class SealedRounds {
  public:
   explicit SealedRounds(std::shared_ptr<const SpillView> view);
   ~SealedRounds();
-  // The round that sealed the bucket last: its segments in rotations below are replaced. 0 if
-  // it was never sealed.
+  // The round that sealed the bucket last, in a window that has ended too: its segments in
+  // rotations below are replaced. 0 if it was never sealed.
   [[nodiscard]] Result<uint64_t> Of(const BucketKey& bucket);
 
  private:
   const std::shared_ptr<const SpillView> view_;
   std::unique_ptr<rocksdb::Iterator> manifests_;
 };
+
+// Whether a seal of the bucket is in the window.
+[[nodiscard]] Result<bool> IsSealedIn(const SpillView& view, uint64_t window_id,
+                                      const BucketKey& bucket);
+
+// As SealedRounds::Of, in windows that have ended alone.
+[[nodiscard]] Result<uint64_t> RoundInEnded(const SpillView& view, const BucketKey& bucket);
 
 // A bucket's segment that a seal wrote, whether or not its manifest counts yet.
 [[nodiscard]] Result<SegmentRef> ReadSealedSegment(

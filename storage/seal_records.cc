@@ -6,6 +6,21 @@ namespace cistern {
 
 using namespace record_coding;
 
+namespace {
+
+constexpr uint64_t kSourcesMax = 1 << 16;
+
+void ReadSources(ByteReader* in, std::vector<uint64_t>* out) {
+  const uint64_t count = in->ReadCount("sources", kSourcesMax);
+  for (uint64_t i = 0; i < count && in->ok(); ++i) {
+    const uint64_t id = in->ReadVarint("source");
+    if (!out->empty() && id <= out->back()) in->Fail("source", "is not behind the one before");
+    out->push_back(id);
+  }
+}
+
+}  // namespace
+
 std::string EncodeWindow(const WindowRecord& r) {
   std::string out = Begin();
   PutVarint(&out, r.span.class_width_s);
@@ -14,6 +29,13 @@ std::string EncodeWindow(const WindowRecord& r) {
   PutVarint(&out, r.version_count);
   PutVarint(&out, r.byte_count);
   PutVarint(&out, r.seal_count);
+  PutVarint(&out, r.endless_count);
+  PutVarint(&out, r.expiry_s_last);
+  PutVarint(&out, r.confirmed_count);
+  PutSigned(&out, r.confirmed_us_last);
+  out.push_back(r.ended ? 1 : 0);
+  PutVarint(&out, r.sources.size());
+  for (const uint64_t id : r.sources) PutVarint(&out, id);
   return Sealed(std::move(out));
 }
 
@@ -26,6 +48,12 @@ Result<WindowRecord> DecodeWindow(std::string_view bytes) {
     r->version_count = in->ReadVarint("versions");
     r->byte_count = in->ReadVarint("bytes");
     r->seal_count = in->ReadVarint("seals");
+    r->endless_count = in->ReadCount("endless seals", r->seal_count);
+    r->expiry_s_last = static_cast<uint32_t>(in->ReadCount("expiry", UINT32_MAX));
+    r->confirmed_count = in->ReadCount("confirmed seals", r->seal_count);
+    r->confirmed_us_last = in->ReadSigned("confirmed_us_last");
+    r->ended = ReadFlag(in, "ended");
+    ReadSources(in, &r->sources);
   });
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cistern/result.h"
 
@@ -26,6 +27,16 @@ struct WindowRecord {
   uint64_t version_count = 0;  // in sealed segments, deletes included
   uint64_t byte_count = 0;     // of their pages
   uint64_t seal_count = 0;     // manifests
+  uint64_t endless_count = 0;  // manifests with something that never expires
+  uint32_t expiry_s_last = 0;  // newest second of expiry in them; 0: none expires
+  uint64_t confirmed_count = 0;    // manifests whose rows upstream has confirmed
+  int64_t confirmed_us_last = 0;   // when it did so last, by the trusted clock
+  // Its buckets are gone and what they held is counted elsewhere: the family is to be
+  // dropped. The record stands for all of them while their manifests are still needed.
+  bool ended = false;
+  // Spill families that may still hold rows which were sealed here: only the manifests tell
+  // that those are not open. Ascending.
+  std::vector<uint64_t> sources{};
 };
 
 // What one seal of one bucket contains.

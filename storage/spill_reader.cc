@@ -62,6 +62,8 @@ Result<std::vector<SegmentRef>> ListSegments(const SpillView& view, const Bucket
       sealed_round = std::max(sealed_round, RotationOf(d.id));
     }
   }
+  CISTERN_ASSIGN_OR_RETURN(const uint64_t ended_round, RoundInEnded(view, bucket));
+  sealed_round = std::max(sealed_round, ended_round);
   const std::string bucket_bytes = EncodeBucketKey(bucket);
   rocksdb::PinnableSlice value;
   for (const auto& family : view.families) {
@@ -263,7 +265,7 @@ Result<std::optional<SegmentWalker::Item>> SegmentWalker::Next() {
 }
 
 Status SegmentWalker::FindSealedRound(Item* item) {
-  if (view_->windows.empty()) return Status::Ok();
+  if (view_->windows.empty() && view_->ended.empty()) return Status::Ok();
   if (!has_bucket_ || item->bucket != bucket_) {
     CISTERN_ASSIGN_OR_RETURN(sealed_round_, sealed_rounds_->Of(item->bucket));
     bucket_ = item->bucket;

@@ -42,12 +42,23 @@ struct WindowFamily : SegmentFamily {
   WindowRecord record;
 };
 
+// A window whose buckets are gone, while a spill family may still hold rows that were
+// sealed in it: its manifests tell that they are not open.
+struct EndedWindow {
+  uint64_t id = 0;
+  WindowSpan span;
+};
+
 // What a reader sees, whole, for as long as it holds it. Oldest family first.
 struct SpillView {
   std::vector<std::shared_ptr<const SpillFamily>> families;
   std::vector<std::shared_ptr<const WindowFamily>> windows;  // by number
+  std::vector<EndedWindow> ended;    // by number
   FamilyPtr meta;                    // where the manifests are
-  uint64_t versions_superseded = 0;  // dropped by merges since the store was created
+  // Since the store was created:
+  uint64_t versions_superseded = 0;  // dropped by merges
+  uint64_t versions_expired = 0;     // went with the end of their window
+  uint64_t versions_shed = 0;        // given up before their time
 };
 
 // Readers take views from any thread; one maintenance actor changes the set.

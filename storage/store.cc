@@ -54,9 +54,12 @@ Result<uint64_t> Store::NextSequence() {
   return next_sequence_++;
 }
 
+bool Store::BudgetHasRoomFor(uint64_t bytes) const {
+  return db_->opened().fs->HasRoomFor(bytes);
+}
+
 Status Store::CheckHeadroom(uint64_t bytes) const {
-  const StoreFileSystem& fs = *db_->opened().fs;
-  if (!fs.HasRoomFor(bytes)) {
+  if (!BudgetHasRoomFor(bytes)) {
     return Status::NoSpace("the disk budget leaves no room for " + std::to_string(bytes) +
                            " bytes: raise disk_budget_bytes or delete data");
   }
@@ -120,7 +123,10 @@ Result<std::shared_ptr<const SpillView>> Store::CommitSpill(const SpillCommit& c
 
   auto next = std::make_shared<SpillView>();
   next->windows = spills_.view()->windows;
+  next->ended = spills_.view()->ended;
   next->meta = meta_;
+  next->versions_expired = commit.state.versions_expired;
+  next->versions_shed = commit.state.versions_shed;
   next->versions_superseded = commit.state.versions_superseded;
   for (const auto& f : spills_.view()->families) {
     if (f->id != commit.family_id && f->id != commit.superseded_family) next->families.push_back(f);
@@ -141,6 +147,7 @@ Status Store::DropSpill(uint64_t family_id, const FamilyPtr& family) {
   s = db_->db()->Delete(rocksdb::WriteOptions(), meta_->handle(), SpillKey(family_id));
   if (!s.ok()) return ToStatus(s, "forgetting a spill family");
   spill_records_.erase(family_id);
+  held_spills_[family_id] = family;
   return Status::Ok();
 }
 

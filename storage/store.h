@@ -56,6 +56,12 @@ struct SealCommit {
   std::map<uint64_t, uint64_t> sealed_counts;  // versions that they had, by spill family
 };
 
+// What became of the rows of a window that is no more.
+enum class Ending : uint8_t {
+  kExpired,  // their time was over
+  kShed,     // they were given up before it was
+};
+
 // Threads: the journal has its own rules; meta writes may come from any thread; spill
 // commits, creation and drops belong to the one maintenance actor.
 class Store {
@@ -89,6 +95,8 @@ class Store {
   // must not fail half way (reliability.md 0.3).
   // Counts the disk budget too.
   [[nodiscard]] Status CheckHeadroom(uint64_t bytes) const;
+  // Whether the disk budget, whatever the device has, leaves room for them.
+  [[nodiscard]] bool BudgetHasRoomFor(uint64_t bytes) const;
   // The same for what makes room: the budget does not stand in its way.
   [[nodiscard]] Status CheckDevice(uint64_t bytes) const;
   [[nodiscard]] Result<FamilyPtr> CreateSpill(uint64_t family_id);
@@ -102,6 +110,20 @@ class Store {
   [[nodiscard]] Result<std::shared_ptr<const SpillView>> CommitSeal(const SealCommit& commit);
   // Every segment of the family is sealed: it stops counting. As CommitSpill.
   [[nodiscard]] Result<std::shared_ptr<const SpillView>> SupersedeSpill(uint64_t family_id);
+  // --- the end of a window (store_windows.cc), in this order
+  // Its buckets are gone and their row versions counted as such, in one synced batch. As
+  // CommitSpill. The window is live.
+  [[nodiscard]] Result<std::shared_ptr<const SpillView>> EndWindow(uint64_t window_id,
+                                                                   Ending ending);
+  // Drops the family of a window that has ended: its files go with the last reader. False:
+  // there is none.
+  [[nodiscard]] Result<bool> DropEndedWindow();
+  // The files of a dropped window are still on disk, for a reader's sake.
+  [[nodiscard]] bool HoldsDroppedWindow() const;
+  // Removes manifests, outbox entries and the record of a window that has ended and is
+  // dropped, once no spill family that a reader may look at holds rows of it. As CommitSpill;
+  // null: there is none. Not while a spill family is being rewritten.
+  [[nodiscard]] Result<std::shared_ptr<const SpillView>> ForgetEndedWindow();
   // Drops a superseded family and its record. Its files go with the last reader.
   [[nodiscard]] Status DropSpill(uint64_t family_id, const FamilyPtr& family);
   // Flushes meta, or one unflushed record would pin every log file.
@@ -136,6 +158,10 @@ class Store {
   [[nodiscard]] FoundFamilies TakeFamilies();
   [[nodiscard]] Status LoadSpillFamilies(FoundFamilies* found, bool read_only);
   void CountQuarantined();
+  // Whether a reader may look at the spill family, now or later.
+  [[nodiscard]] bool MayBeRead(uint64_t spill_id) const;
+  void NoteSources(const SealCommit& commit, WindowRecord* window) const;
+  [[nodiscard]] Result<std::shared_ptr<const SpillView>> Forget(uint64_t window_id);
 
   // store_damage.cc:
   struct LostFamily;
@@ -162,6 +188,9 @@ class Store {
   Damage damage_;
   std::map<uint64_t, SpillRecord> spill_records_;  // maintenance only
   std::map<uint64_t, WindowRecord> window_records_;  // maintenance only
+  std::map<uint64_t, FamilyPtr> ended_families_;     // of ended windows, to be dropped; the same
+  std::map<uint64_t, std::weak_ptr<Family>> held_spills_;  // dropped ones; the same
+  std::vector<std::weak_ptr<Family>> held_windows_;        // the same
 
   mutable std::mutex state_mutex_;
   StateRecord state_;

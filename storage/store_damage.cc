@@ -73,6 +73,7 @@ uint64_t CountReadable(const SpillView& view,
   auto alone = std::make_shared<SpillView>();
   alone->families = {family};
   alone->windows = view.windows;
+  alone->ended = view.ended;
   alone->meta = view.meta;
   SegmentWalker walker(std::move(alone), "");
   uint64_t count = 0;

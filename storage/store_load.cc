@@ -175,6 +175,8 @@ Status Store::LoadSpillFamilies(FoundFamilies* found, bool read_only) {
   CountQuarantined();
   auto view = std::make_shared<SpillView>();
   view->versions_superseded = state_.versions_superseded;
+  view->versions_expired = state_.versions_expired;
+  view->versions_shed = state_.versions_shed;
   const bool may_drop =
       !read_only && versions_quarantined_ == 0 && CheckDevice(kDropHeadroomBytes).ok();
   for (auto& [id, family] : found->spills) {
@@ -208,12 +210,15 @@ Status Store::LoadSpillFamilies(FoundFamilies* found, bool read_only) {
   return Status::Ok();
 }
 
-// A window without a record was made for a round that did not end.
+// A window without a record was made for a round that did not end. The family of one that
+// has ended is left to maintenance.
 Status Store::LoadWindows(FoundFamilies* found, bool may_drop, SpillView* view) {
   view->meta = meta_;
   for (auto& [id, family] : found->windows) {
     const auto record = window_records_.find(id);
-    if (record != window_records_.end()) {
+    if (record != window_records_.end() && record->second.ended) {
+      ended_families_[id] = std::move(family);
+    } else if (record != window_records_.end()) {
       view->windows.push_back(
           std::make_shared<const WindowFamily>(id, std::move(family), record->second));
     } else if (may_drop) {
@@ -221,20 +226,26 @@ Status Store::LoadWindows(FoundFamilies* found, bool may_drop, SpillView* view) 
       if (!s.ok()) return ToStatus(s, "dropping an unused window");
     }
   }
-  if (view->windows.size() != window_records_.size()) {
+  for (const auto& [id, record] : window_records_) {
+    if (record.ended) view->ended.push_back({id, record.span});
+  }
+  if (view->windows.size() + view->ended.size() != window_records_.size()) {
     return Essential(Status::Corruption("a window that has a record has no family"));
   }
   return Status::Ok();
 }
 
-// Every row version up to the journal floor was superseded, or is in a live spill family or
-// a window: the same batches move all counts.
+// Every row version up to the journal floor was superseded, has expired or was shed, or is
+// in a live spill family or a window: the same batches move all counts.
 void Store::CountQuarantined() {
-  uint64_t accounted = state_.versions_superseded;
+  uint64_t accounted =
+      state_.versions_superseded + state_.versions_expired + state_.versions_shed;
   for (const auto& [id, record] : spill_records_) {
     if (!record.superseded) accounted += record.version_count - record.sealed_count;
   }
-  for (const auto& [id, record] : window_records_) accounted += record.version_count;
+  for (const auto& [id, record] : window_records_) {
+    if (!record.ended) accounted += record.version_count;
+  }
   versions_quarantined_ = state_.versions_written - std::min(accounted, state_.versions_written);
 }
 

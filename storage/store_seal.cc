@@ -1,15 +1,27 @@
 // Sealing: the batches by which buckets move from spill families into windows.
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "lib/base/check.h"
-#include "lib/base/coding.h"
 #include "lib/base/crash_point.h"
 #include "storage/keyspace.h"
 #include "storage/rocksdb_status.h"
 #include "storage/store.h"
 
 namespace cistern {
+
+namespace {
+
+void AddTo(WindowRecord* window, const Manifest& m) {
+  window->version_count += m.version_count();
+  window->byte_count += m.byte_count;
+  ++window->seal_count;
+  if (m.has_endless) ++window->endless_count;
+  window->expiry_s_last = std::max(window->expiry_s_last, m.expiry_s_last);
+}
+
+}  // namespace
 
 Result<FamilyPtr> Store::CreateWindow(uint64_t window_id) {
   rocksdb::ColumnFamilyHandle* handle = nullptr;
@@ -28,6 +40,13 @@ Status Store::WriteSynced(rocksdb::WriteBatch* batch, const char* what) {
   return s.ok() ? Status::Ok() : ToStatus(s, what);
 }
 
+void Store::NoteSources(const SealCommit& commit, WindowRecord* window) const {
+  std::set<uint64_t> sources(window->sources.begin(), window->sources.end());
+  for (const auto& [id, count] : commit.sealed_counts) sources.insert(id);
+  std::erase_if(sources, [this](uint64_t id) { return !MayBeRead(id); });
+  window->sources.assign(sources.begin(), sources.end());
+}
+
 Result<std::shared_ptr<const SpillView>> Store::CommitSeal(const SealCommit& commit) {
   rocksdb::WriteBatch batch;
   WindowRecord window = window_records_[commit.window_id];
@@ -36,15 +55,12 @@ Result<std::shared_ptr<const SpillView>> Store::CommitSeal(const SealCommit& com
   for (const SealCommit::Bucket& bucket : commit.buckets) {
     batch.Put(meta_->handle(), ManifestKey(commit.window_id, bucket.key, bucket.seal),
               EncodeManifest(bucket.manifest));
-    std::string entry;
-    PutBig<uint64_t>(&entry, commit.window_id);
-    entry += EncodeBucketKey(bucket.key);
-    batch.Put(meta_->handle(), OutboxKey(bucket.seal), entry);
+    batch.Put(meta_->handle(), OutboxKey(commit.window_id, bucket.seal),
+              EncodeBucketKey(bucket.key));
     versions_kept += bucket.manifest.version_count();
-    window.byte_count += bucket.manifest.byte_count;
-    ++window.seal_count;
+    AddTo(&window, bucket.manifest);
   }
-  window.version_count += versions_kept;
+  NoteSources(commit, &window);
   batch.Put(meta_->handle(), WindowKey(commit.window_id), EncodeWindow(window));
   std::map<uint64_t, SpillRecord> spills;
   uint64_t versions_taken = 0;

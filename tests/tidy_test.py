@@ -39,7 +39,7 @@ LIB_FOLDERS = {
     'segment': {'base', 'row', 'codec', 'cql'},
 }
 # The flows of the engine meet in storage and are wired in engine/ itself.
-FLOWS = {'ingest', 'seal', 'query'}
+FLOWS = {'ingest', 'seal', 'retain', 'query'}
 
 # Dependency -> where its door is.
 DOORS = [

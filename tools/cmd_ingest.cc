@@ -145,8 +145,8 @@ class IngestCommand {
   int Run() {
     Status s = Prepare();
     if (!s.ok()) return FailUsage(s);
-    Result<std::unique_ptr<Engine>> opened = OpenStore(
-        options_.store, Access::kWrite, memory_budget_bytes_);
+    Result<std::unique_ptr<Engine>> opened =
+        OpenStore(options_.store, Access::kWrite, open_options_);
     if (!opened.ok()) return FailOpen(opened.status());
     engine_ = std::move(*opened);
     const auto schema = engine_->FindTable(options_.table);
@@ -177,7 +177,8 @@ class IngestCommand {
     CISTERN_ASSIGN_OR_RETURN(delimiter_, ParseDelimiter(options_.delimiter));
     CISTERN_ASSIGN_OR_RETURN(write_.durability, ParseDurability(options_.durability));
     if (!options_.memory_budget.empty()) {
-      CISTERN_ASSIGN_OR_RETURN(memory_budget_bytes_, ParseMemoryBudget(options_.memory_budget));
+      CISTERN_ASSIGN_OR_RETURN(open_options_.memory_budget_bytes,
+                               ParseMemoryBudget(options_.memory_budget));
     }
     return CompleteMapping(&options_);
   }
@@ -274,7 +275,7 @@ class IngestCommand {
   IngestOptions options_;
   Progress progress_;
   char delimiter_ = ',';
-  size_t memory_budget_bytes_ = 0;  // 0: the default
+  EngineOptions open_options_;
   WriteOptions write_;
   std::unique_ptr<Engine> engine_;
   std::shared_ptr<const TableSchema> schema_;

@@ -30,6 +30,8 @@ Values ValuesOf(const Metrics& m) {
   add("versions_open", m.versions_open);
   add("versions_sealed", m.versions_sealed);
   add("versions_superseded", m.versions_superseded);
+  add("versions_expired", m.versions_expired);
+  add("versions_shed", m.versions_shed);
   add("versions_quarantined", m.versions_quarantined);
   add("versions_head", m.versions_head);
   add("commit_groups", m.commit_groups);
@@ -41,6 +43,7 @@ Values ValuesOf(const Metrics& m) {
   add("buckets_sealed", m.buckets_sealed);
   add("amendments", m.amendments);
   add("seal_bytes", m.seal_bytes);
+  add("windows_dropped", m.windows_dropped);
   add("busy_rejections", m.busy_rejections);
   add("rows_provisional", m.rows_provisional);
   add("wal_bytes_written", m.wal_bytes_written);

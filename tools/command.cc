@@ -52,11 +52,9 @@ int FailOpen(const Status& status) {
 }
 
 Result<std::unique_ptr<Engine>> OpenStore(const std::string& directory, Access access,
-                                          size_t memory_budget_bytes) {
-  EngineOptions options;
+                                          EngineOptions options) {
   options.create_if_missing = access == Access::kCreate;
   options.read_only = access == Access::kRead;
-  if (memory_budget_bytes != 0) options.memory_budget_bytes = memory_budget_bytes;
   Result<std::unique_ptr<Engine>> engine = Engine::Open(directory, options);
   if (access == Access::kRead && engine.status().code() == StatusCode::kOutOfMemory) {
     // After a crash the journal may hold two heads. A reader cannot rotate the first away.

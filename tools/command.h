@@ -28,6 +28,7 @@ void AddScan(CLI::App* app, Action* action);
 void AddDelete(CLI::App* app, Action* action);
 void AddSalvage(CLI::App* app, Action* action);
 void AddSeal(CLI::App* app, Action* action);
+void AddExpire(CLI::App* app, Action* action);
 void AddTables(CLI::App* app, Action* action);
 void AddBuckets(CLI::App* app, Action* action);
 void AddHistograms(CLI::App* app, Action* action);
@@ -47,10 +48,9 @@ void Complain(std::string_view message);
 enum class Access { kRead, kWrite, kCreate };
 
 // Opens the store and says on standard error what its recovery had to do, if anything.
-// `memory_budget_bytes` 0 is the default.
+// `access` decides about create_if_missing and read_only.
 [[nodiscard]] Result<std::unique_ptr<Engine>> OpenStore(const std::string& directory,
-                                                        Access access,
-                                                        size_t memory_budget_bytes = 0);
+                                                        Access access, EngineOptions options = {});
 
 // "pump-7" for a table with one entity column; "a=1,b=x" for a composite one, or several
 // texts of one NAME=VALUE each, whose values may then hold commas. Values in key order.

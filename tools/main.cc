@@ -40,6 +40,7 @@ int Run(int argc, char** argv) {
   AddScan(&app, &action);
   AddDelete(&app, &action);
   AddSeal(&app, &action);
+  AddExpire(&app, &action);
   AddTables(&app, &action);
   AddBuckets(&app, &action);
   AddHistograms(&app, &action);

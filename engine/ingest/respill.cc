@@ -80,6 +80,7 @@ Result<bool> Respill::Begin(Scope scope) {
   auto source = std::make_shared<SpillView>();
   source->families.push_back(view->families[due->source]);
   source->windows = view->windows;  // what is sealed stays behind
+  source->ended = view->ended;
   source->meta = view->meta;
   source_ = std::move(source);
   gathers_ = due->gathers;

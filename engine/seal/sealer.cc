@@ -114,12 +114,28 @@ bool Sealer::IsCandidate(const SealScope& scope, const Candidate& candidate, int
   return IsDue(end_s, last_row_us, now_us, limits_);
 }
 
+// A bucket stays in the window that it was sealed into, that of all times too: all its seals
+// are in one window, so that none is left over when that one ends.
+Result<WindowSpan> Sealer::SpanFor(const Candidate& candidate, const SpillView& view) const {
+  const BucketKey& key = candidate.key;
+  for (const auto& window : view.windows) {
+    if (!candidate.is_sealed || !window->record.span.Holds(key.start_s)) continue;
+    CISTERN_ASSIGN_OR_RETURN(const bool is_there, IsSealedIn(view, window->id, key));
+    if (is_there) return window->record.span;
+  }
+  const TablePtr table = tables_->FindById(key.table_id);
+  return WindowOf(*table->schema, Bucketer(*table->schema), key.start_s);
+}
+
 // Whether the round takes the bucket: the first one decides about the window.
-bool Sealer::TakesMore(const Candidate& candidate) {
-  const TablePtr table = tables_->FindById(candidate.key.table_id);
-  WindowSpan span = WindowOf(*table->schema, Bucketer(*table->schema), candidate.key.start_s);
-  const auto window =
-      ChooseWindow(store_->spills().view()->windows, limits_.window_count_max, &span);
+Result<bool> Sealer::Takes(const Candidate& candidate) {
+  if (candidates_.size() >= kRoundBucketsMax || segment_count_ >= kRoundSegmentsMax ||
+      candidate_bytes_ >= kRoundBytesMax) {
+    return false;
+  }
+  const auto view = store_->spills().view();
+  CISTERN_ASSIGN_OR_RETURN(WindowSpan span, SpanFor(candidate, *view));
+  const auto window = ChooseWindow(view->windows, limits_.window_count_max, &span);
   if (candidates_.empty()) {
     commit_.span = span;
     window_ = window;
@@ -132,20 +148,19 @@ Status Sealer::Collect(const SealScope& scope, int64_t now_us) {
   ForgetOldRotations(*view);
   SegmentWalker walker(view, "");
   Candidate candidate;
-  const auto take = [&] {
-    if (candidate.segments.empty() || !IsCandidate(scope, candidate, now_us)) return;
-    if (candidates_.size() >= kRoundBucketsMax || segment_count_ >= kRoundSegmentsMax ||
-        candidate_bytes_ >= kRoundBytesMax || !TakesMore(candidate)) {
-      return;
-    }
+  const auto take = [&]() -> Status {
+    if (candidate.segments.empty() || !IsCandidate(scope, candidate, now_us)) return Status::Ok();
+    CISTERN_ASSIGN_OR_RETURN(const bool takes, Takes(candidate));
+    if (!takes) return Status::Ok();
     segment_count_ += candidate.segments.size();
     for (const SegmentRef& s : candidate.segments) candidate_bytes_ += s.header.byte_count();
     candidates_.push_back(std::move(candidate));
+    return Status::Ok();
   };
   while (true) {
     CISTERN_ASSIGN_OR_RETURN(auto item, walker.Next());
     if (!item || item->bucket != candidate.key) {
-      take();
+      CISTERN_RETURN_IF_ERROR(take());
       candidate = Candidate{};
     }
     if (!item) break;
@@ -168,7 +183,10 @@ Result<bool> Sealer::Begin(const SealScope& scope, int64_t now_us) {
     return false;
   }
   CISTERN_RETURN_IF_ERROR(store_->CheckHeadroom(kHeadroomBytes + candidate_bytes_));
-  if (window_ == nullptr) {
+  window_is_new_ = window_ == nullptr;
+  if (window_is_new_ && spare_ != nullptr) {
+    window_ = std::exchange(spare_, nullptr);
+  } else if (window_is_new_) {
     CISTERN_ASSIGN_OR_RETURN(const uint64_t id, store_->NextSequence());
     CISTERN_ASSIGN_OR_RETURN(FamilyPtr family, store_->CreateWindow(id));
     window_ = std::make_shared<const SegmentFamily>(
@@ -203,12 +221,13 @@ Status Sealer::Step() {
   return s;
 }
 
-// Nothing was committed, so nothing has changed; a window that was made for the round has
-// no record and goes at the next opening.
+// Nothing was committed, so nothing has changed; a window that was made for the round waits
+// for the next one that needs one.
 void Sealer::GiveUp(const Status& why) {
   store_->db().opened().info_log->Write(LogLevel::kError,
                                         "a seal round was given up: " + why.message());
   damaged_.insert(current_);
+  if (window_is_new_) spare_ = window_;
   candidates_.clear();
   writer_.reset();
   window_.reset();

@@ -72,6 +72,11 @@ class Sealer {
            s.code() == StatusCode::kTooLarge;
   }
 
+  // Charges the budget for the windows that there are.
+  void ChargeWindows() {
+    charge_.Set(store_->spills().view()->windows.size() * limits::kWindowFamilyBytes);
+  }
+
   [[nodiscard]] uint64_t buckets_sealed() const { return buckets_sealed_.load(); }
   [[nodiscard]] uint64_t amendments() const { return amendments_.load(); }
   [[nodiscard]] uint64_t bytes_written() const { return bytes_written_.load(); }
@@ -90,17 +95,15 @@ class Sealer {
   [[nodiscard]] int64_t NewestIn(uint64_t rotation, int64_t now_us);
   void ForgetOldRotations(const SpillView& view);
   [[nodiscard]] Status Collect(const SealScope& scope, int64_t now_us);
-  [[nodiscard]] bool TakesMore(const Candidate& candidate);
+  [[nodiscard]] Result<bool> Takes(const Candidate& candidate);
+  [[nodiscard]] Result<WindowSpan> SpanFor(const Candidate& candidate,
+                                            const SpillView& view) const;
   [[nodiscard]] Status WriteBuckets();
   [[nodiscard]] Status WriteBucket(Candidate candidate);
   [[nodiscard]] Status ReadBack();
   [[nodiscard]] Status CheckBucket(const SealCommit::Bucket& bucket) const;
   [[nodiscard]] Status Commit();
   void GiveUp(const Status& why);
-  void ChargeWindows() {
-    charge_.Set(store_->spills().view()->windows.size() * limits::kWindowFamilyBytes);
-  }
-
   Store* const store_;
   HeadSet* const heads_;
   TableSet* const tables_;
@@ -120,6 +123,10 @@ class Sealer {
   uint64_t candidate_bytes_ = 0;
   std::string current_;  // encoded key of the bucket at hand, to name it when it is damaged
   std::shared_ptr<const SegmentFamily> window_;
+  bool window_is_new_ = false;  // it has no record yet
+  // The family of a round that was given up before its window had a record: taken by the
+  // next one. What was written there has no manifest and counts for nothing.
+  std::shared_ptr<const SegmentFamily> spare_;
   std::optional<SpillWriter> writer_;
   SealCommit commit_;
   size_t next_check_ = 0;

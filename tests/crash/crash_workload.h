@@ -27,6 +27,7 @@ struct CrashWorkload {
   bool close_at_end = true;        // else the engine is destroyed without Close
   uint64_t rotate_one_in = 40;     // batches between rotations, on average; 0: never
   uint64_t seal_one_in = 0;        // batches between seals of everything; 0: never
+  uint64_t expire_one_in = 0;      // batches between windows that end, see Writer::EndWindow
   uint64_t sync_one_in = 10;       // batches between syncs in kLog; 0: never
   // Errors of the device are expected: a refused batch is tried again a few times, and a
   // writer that gets no further ends. The statuses must be ones that fit.

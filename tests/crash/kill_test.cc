@@ -25,17 +25,19 @@ CrashWorkload RandomWorkload(Rng* rng) {
   w.close_at_end = rng->OneIn(2);
   w.rotate_one_in = rng->OneIn(6) ? 0 : 5 + rng->Below(60);
   w.seal_one_in = rng->OneIn(3) ? 0 : 5 + rng->Below(60);
+  w.expire_one_in = rng->OneIn(3) ? 0 : 10 + rng->Below(60);
   return w;
 }
 
 // A life that meets every named point: rotations enough to roll a spill family, which
-// maintenance then gathers and drops, and seals.
+// maintenance then gathers and drops, seals, and windows that end.
 CrashWorkload MeetingAll(Rng* rng) {
   CrashWorkload w;
   w.seed = rng->Next();
   w.batches_max = 60;
   w.rotate_one_in = 1;
   w.seal_one_in = 20;
+  w.expire_one_in = 15;
   return w;
 }
 
@@ -50,7 +52,9 @@ constexpr const char* kNamedPoints[] = {
     "spill:after_commit",  "spill:after_create",
     "spill:after_drop",     "spill:after_flush",     "spill:before_commit",
     "spill:before_create",  "spill:before_drop",     "spill:before_flush",
-    "spill:before_pages"};
+    "spill:before_pages",   "window:after_drop",     "window:after_end",
+    "window:after_forget",  "window:before_drop",    "window:before_end",
+    "window:before_forget"};
 
 std::vector<std::string> NamedPointsNotIn(const PointLog& log) {
   std::vector<std::string> missing;

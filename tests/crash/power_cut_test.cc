@@ -42,6 +42,7 @@ CrashWorkload RandomWorkload(Rng* rng) {
   w.close_at_end = rng->OneIn(2);
   w.rotate_one_in = rng->OneIn(6) ? 0 : 4 + rng->Below(30);
   w.seal_one_in = rng->OneIn(3) ? 0 : 4 + rng->Below(30);
+  w.expire_one_in = rng->OneIn(3) ? 0 : 4 + rng->Below(30);
   return w;
 }
 

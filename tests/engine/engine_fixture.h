@@ -66,25 +66,28 @@ class EngineFixture : public ::testing::Test {
     engine_.reset();
     Open();
   }
-  // Everything as the process would have left it without Close: a copy is opened. RocksDB's
-  // own threads begin nothing and delete nothing while it is made.
-  void Crash() {
-    const std::string copy = std::filesystem::path(temp_.path()) / std::to_string(++copies_);
-    {
-      const auto core = static_cast<EngineImpl&>(*engine_).core();
-      rocksdb::DB* db = core.ok() ? (*core)->store().db().db() : nullptr;
-      if (db != nullptr) {
-        EXPECT_TRUE(db->PauseBackgroundWork().ok());
-        EXPECT_TRUE(db->DisableFileDeletions().ok());
-      }
-      std::filesystem::copy(directory(), copy, std::filesystem::copy_options::recursive);
-      if (db != nullptr) {
-        EXPECT_TRUE(db->EnableFileDeletions(/*force=*/false).ok());
-        EXPECT_TRUE(db->ContinueBackgroundWork().ok());
-      }
+  // Everything as the process would have left it without Close: a copy is opened.
+  void Crash() { GoOnWith(CopyStore()); }
+  // What a process that ended now would leave behind. RocksDB's own threads begin nothing
+  // and delete nothing while it is copied.
+  std::string CopyStore() {
+    std::string copy = std::filesystem::path(temp_.path()) / std::to_string(++copies_);
+    const auto core = static_cast<EngineImpl&>(*engine_).core();
+    rocksdb::DB* db = core.ok() ? (*core)->store().db().db() : nullptr;
+    if (db != nullptr) {
+      EXPECT_TRUE(db->PauseBackgroundWork().ok());
+      EXPECT_TRUE(db->DisableFileDeletions().ok());
     }
+    std::filesystem::copy(directory(), copy, std::filesystem::copy_options::recursive);
+    if (db != nullptr) {
+      EXPECT_TRUE(db->EnableFileDeletions(/*force=*/false).ok());
+      EXPECT_TRUE(db->ContinueBackgroundWork().ok());
+    }
+    return copy;
+  }
+  void GoOnWith(std::string copy) {
     engine_.reset();
-    directory_ = copy;
+    directory_ = std::move(copy);
     Open();
   }
   [[nodiscard]] std::string directory() const {
@@ -164,7 +167,8 @@ class EngineFixture : public ::testing::Test {
   // Every version written is in one state, and what Verify finds.
   void ExpectSound() {
     const Metrics m = engine_->GetMetrics();
-    EXPECT_EQ(m.versions_written, m.versions_open + m.versions_sealed + m.versions_superseded);
+    EXPECT_EQ(m.versions_written, m.versions_open + m.versions_sealed + m.versions_superseded +
+                                      m.versions_expired + m.versions_shed);
     const auto report = engine_->Verify();
     ASSERT_TRUE(report.ok()) << report.status().ToString();
     EXPECT_TRUE(report->problems.empty()) << report->problems.front();

@@ -1,5 +1,6 @@
 // Peak anonymous memory of a process that does nothing else: budget plus 8 MiB for code
-// and stacks. CISTERN_MEMORY_ROWS says how many rows (default 10 million).
+// and stacks. CISTERN_MEMORY_ROWS says how many rows (default 10 million),
+// CISTERN_DAILY_ENTITIES how many entities have fifty years of daily rows (default 20).
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -13,6 +14,7 @@
 #include <thread>
 
 #include "bench/workload.h"
+#include "engine/seal/seal_policy.h"
 #include "tests/crash/crash_cycle.h"
 #include "tests/support/rng.h"
 #include "tests/support/temp_dir.h"
@@ -186,6 +188,57 @@ TEST_F(MemoryTest, WideRowsAreReadWithinTheSmallestBudget) {
     ExpectWithin(what.c_str(),
                  PeakOf([&] { return AppendAndScanWide(directory, rows, row_bytes); }), kAllowed);
   }
+}
+
+// One row a day for each entity, sealed year by year, in a table without a TTL: its windows
+// are months, and there are more of them than families may be.
+Status SealFiftyYears(const std::string& directory, uint64_t entities) {
+  constexpr int64_t kDayMs = 86'400'000;
+  constexpr int64_t kDays = 50 * 365;
+  EngineOptions options = Options();
+  options.background_threads = false;
+  CISTERN_ASSIGN_OR_RETURN(const auto engine, Engine::Open(directory, options));
+  CISTERN_RETURN_IF_ERROR(engine->CreateTable(
+      "CREATE TABLE m.daily (id int, month text, ts timestamp, a double,"
+      " PRIMARY KEY ((id, month), ts)) WITH comment = 'cistern: bucket month = 1 month'"));
+  CISTERN_ASSIGN_OR_RETURN(const auto schema, engine->FindTable("m.daily"));
+  RowBatch batch(schema);
+  SealRequest all;
+  all.due_only = false;
+  for (int64_t day = 0; day < kDays; ++day) {
+    batch.Clear();
+    for (uint64_t id = 0; id < entities; ++id) {
+      batch.BeginRow();
+      CISTERN_RETURN_IF_ERROR(batch.SetInt(0, static_cast<int64_t>(id)));
+      CISTERN_RETURN_IF_ERROR(batch.SetInt(2, day * kDayMs));
+      CISTERN_RETURN_IF_ERROR(batch.SetDouble(3, static_cast<double>(day)));
+      CISTERN_RETURN_IF_ERROR(batch.EndRow());
+    }
+    CISTERN_RETURN_IF_ERROR(engine->Append(batch, {Durability::kLog}).status());
+    if (day % 365 != 364) continue;
+    CISTERN_RETURN_IF_ERROR(engine->Seal(all).status());
+    for (bool more = true; more;) {
+      CISTERN_ASSIGN_OR_RETURN(const TickReport report, engine->Tick());
+      more = report.more_due;
+    }
+    const Metrics m = engine->GetMetrics();
+    if (m.window_families > WindowCountFor(kBudgetBytes) || m.spill_families > 1) {
+      return Status::Internal(std::to_string(m.window_families) + " windows and " +
+                              std::to_string(m.spill_families) + " spill families");
+    }
+  }
+  const Metrics m = engine->GetMetrics();
+  if (m.versions_sealed != entities * kDays || m.memory_bytes_peak > kBudgetBytes) {
+    return Status::Internal("sealed " + std::to_string(m.versions_sealed) + ", charged " +
+                            std::to_string(m.memory_bytes_peak) + " bytes");
+  }
+  return engine->Close();
+}
+
+TEST_F(MemoryTest, FiftyYearsOfDailyRowsKeepFamiliesAndMemoryWithinTheirBounds) {
+  const uint64_t entities = EnvNumber("CISTERN_DAILY_ENTITIES", 20);
+  ExpectWithin("fifty years of daily rows",
+               PeakOf([&] { return SealFiftyYears(root_.path() + "/daily", entities); }));
 }
 
 TEST_F(MemoryTest, SixteenTablesShareTheBudget) {

@@ -203,7 +203,8 @@ class ClockHistory {
   std::string CheckCounters() {
     const Metrics m = engine_->GetMetrics();
     if (m.versions_written < model_->versions() ||
-        m.versions_written != m.versions_open + m.versions_sealed + m.versions_superseded) {
+        m.versions_written != m.versions_open + m.versions_sealed + m.versions_superseded +
+                                  m.versions_expired) {
       return "the counters do not reconcile";
     }
     if (!m.clock_trusted) return "the right time is not trusted";

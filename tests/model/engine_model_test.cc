@@ -48,6 +48,7 @@ TEST(EngineModel, RandomOperationsAnswerAsTheModel) {
   std::fflush(stdout);
   const TempDir root("cistern-model");
   uint64_t compared = 0;
+  uint64_t expired = 0;
   for (; left > 0; ++seed) {
     const size_t count = std::min(left, kOperationsOfRun);
     left -= count;
@@ -59,6 +60,7 @@ TEST(EngineModel, RandomOperationsAnswerAsTheModel) {
       ModelRun run(seed, directory);
       problem = run.Run(count, {}, &failed);
       compared += run.rows_compared();
+      expired += run.versions_expired();
     }
     if (problem.empty()) continue;
     std::string report = "CISTERN_SEED=" + std::to_string(seed) + " operation " +
@@ -77,7 +79,9 @@ TEST(EngineModel, RandomOperationsAnswerAsTheModel) {
     FAIL() << report << "\nwhere operation " << failed << " finds: " << smaller;
   }
   EXPECT_GT(compared, 0u);
-  std::printf("%llu rows compared\n", static_cast<unsigned long long>(compared));
+  std::printf("%llu rows compared, %llu row versions expired with their windows\n",
+              static_cast<unsigned long long>(compared),
+              static_cast<unsigned long long>(expired));
 }
 
 }  // namespace

@@ -128,6 +128,7 @@ std::string ModelRun::Run(size_t count, const std::vector<bool>& skip, size_t* f
   *failed = count;
   if (std::string problem = CheckInventory(); !problem.empty()) return problem;
   if (std::string problem = CheckVerify(); !problem.empty()) return problem;
+  versions_expired_ = engine_->GetMetrics().versions_expired;
   if (std::string problem = Reopen(); !problem.empty()) return problem;
   if (std::string problem = CheckInventory(); !problem.empty()) return problem;
   Rng damage(Mix(seed_ + 1));
@@ -155,7 +156,11 @@ std::string ModelRun::Step(Rng* rng) {
     const Status s = config_.rotations ? engine_->Rotate() : Status::Ok();
     return s.ok() ? "" : "Rotate: " + s.ToString();
   }
-  if (dice < 846) return config_.seals ? Seal(rng) : "";
+  if (dice < 847) return config_.seals ? Seal(rng) : "";
+  if (dice < 848) {
+    const auto report = engine_->Expire();
+    return report.ok() ? "" : "Expire: " + report.status().ToString();
+  }
   if (dice < 849) {
     const Status s = engine_->Sync();
     return s.ok() ? "" : "Sync: " + s.ToString();

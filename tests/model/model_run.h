@@ -44,6 +44,8 @@ class ModelRun {
   // wrong, and then the number of the operation.
   [[nodiscard]] std::string Run(size_t count, const std::vector<bool>& skip, size_t* failed);
   [[nodiscard]] uint64_t rows_compared() const { return rows_compared_; }
+  // Of a run that found nothing wrong.
+  [[nodiscard]] uint64_t versions_expired() const { return versions_expired_; }
 
  private:
   struct Table {
@@ -93,6 +95,7 @@ class ModelRun {
   uint64_t versions_written_ = 0;  // by the engine's count, known exactly but for range deletes
   uint64_t last_sequence_ = 0;
   uint64_t rows_compared_ = 0;
+  uint64_t versions_expired_ = 0;  // gone with their windows
 };
 
 // Row `i` of a batch with these columns of the schema; the others are null.

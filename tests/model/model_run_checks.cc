@@ -182,12 +182,14 @@ std::string ModelRun::CheckInventory() {
   const Metrics metrics = engine_->GetMetrics();
   if (metrics.versions_written != versions_written_ ||
       metrics.versions_written != metrics.versions_open + metrics.versions_sealed +
-                                      metrics.versions_superseded ||
+                                      metrics.versions_superseded +
+                                      metrics.versions_expired ||
       metrics.versions_head > metrics.versions_open) {
     return "counters: wrote " + std::to_string(versions_written_) +
            ", the engine says written=" + std::to_string(metrics.versions_written) +
            " open=" + std::to_string(metrics.versions_open) +
            " superseded=" + std::to_string(metrics.versions_superseded) +
+           " expired=" + std::to_string(metrics.versions_expired) +
            " head=" + std::to_string(metrics.versions_head);
   }
   uint64_t listed = 0;

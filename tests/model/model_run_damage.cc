@@ -73,7 +73,7 @@ std::string ModelRun::CheckDamaged() {
   }
   const Metrics m = engine_->GetMetrics();
   if (m.versions_written != m.versions_open + m.versions_sealed + m.versions_superseded +
-                                m.versions_quarantined) {
+                                m.versions_expired + m.versions_quarantined) {
     return "the counters do not add up: " + std::to_string(m.versions_quarantined) +
            " versions are quarantined";
   }

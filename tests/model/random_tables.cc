@@ -140,6 +140,11 @@ const std::vector<TableProfile>& TableProfiles() {
        " WITH CLUSTERING ORDER BY (ts DESC, id DESC)"
        " AND comment = 'cistern: bucket year = 1 year'",
        40 * 86400, false},
+      // Windows of a minute, whose rows soon expire.
+      {"CREATE TABLE m.brief (sensor text, slot timestamp, ts timestamp, v int, w text,"
+       " PRIMARY KEY ((sensor, slot), ts)) WITH default_time_to_live = 60"
+       " AND comment = 'cistern: bucket slot = 1 minute'",
+       20, false},
   };
   return kProfiles;
 }

@@ -62,7 +62,8 @@ TEST(Keyspace, BytesAreThoseOfTheSpecification) {
   EXPECT_EQ(BootKey(0x102), std::string("B\0\0\1\2", 5));
   EXPECT_EQ(SpillKey(0x102), "S" + rotation);
   EXPECT_EQ(WindowKey(0x102), "W" + rotation);
-  EXPECT_EQ(OutboxKey(0x102), "O" + rotation);
+  EXPECT_EQ(OutboxKey(0x102, 0x102), "O" + rotation + rotation);
+  EXPECT_TRUE(OutboxKey(0x102, 7).starts_with(OutboxKeyFrom(0x102)));
   EXPECT_EQ(ManifestKey(0x102, key, 0x102), "M" + rotation + bucket + rotation);
 }
 

@@ -55,7 +55,8 @@ std::vector<Kind> EveryKind() {
        EncodeSpill({false, 70'000, 5'000, 1 << 30, {{1, 300}, {400, 1}, {70'000, 2}}}),
        [=](std::string_view bytes) { return outcome(DecodeSpill(bytes)); }},
       {"window record",
-       EncodeWindow({{86'400, -5'000'000'000, 5'000'000'000}, 70'000, 1 << 30, 400}),
+       EncodeWindow({{86'400, -5'000'000'000, 5'000'000'000}, 70'000, 1 << 30, 400, 3,
+                     1'900'000'000, 5, 1'799'971'200'000'000, true, {4, 7, 300}}),
        [=](std::string_view bytes) { return outcome(DecodeWindow(bytes)); }},
       {"manifest", EncodeManifest(SomeManifest()),
        [=](std::string_view bytes) { return outcome(DecodeManifest(bytes)); }},
@@ -210,13 +211,19 @@ TEST(MetaRecords, SealsComeBack) {
   ASSERT_TRUE(manifest.ok()) << manifest.status().ToString();
   EXPECT_EQ(*manifest, SomeManifest());
   EXPECT_EQ(manifest->version_count(), 3'900u);
-  const WindowRecord record{WindowSpan{}, 1, 2, 3};  // all times
+  const WindowRecord record{WindowSpan{}, 1, 2, 3, 2, 99, 1, 77, true, {5, 8}};  // all times
   const auto window = DecodeWindow(EncodeWindow(record));
   ASSERT_TRUE(window.ok()) << window.status().ToString();
   EXPECT_EQ(window->span, record.span);
   EXPECT_EQ(window->version_count, 1u);
   EXPECT_EQ(window->byte_count, 2u);
   EXPECT_EQ(window->seal_count, 3u);
+  EXPECT_EQ(window->endless_count, 2u);
+  EXPECT_EQ(window->expiry_s_last, 99u);
+  EXPECT_EQ(window->confirmed_count, 1u);
+  EXPECT_EQ(window->confirmed_us_last, 77);
+  EXPECT_TRUE(window->ended);
+  EXPECT_EQ(window->sources, record.sources);
 }
 
 // Times that go backwards, a span without time, more sealed versions than there are.
@@ -228,6 +235,9 @@ TEST(MetaRecords, SealsThatContradictThemselvesAreCorruption) {
   std::swap(backwards.write_us_first, backwards.write_us_last);
   EXPECT_FALSE(DecodeManifest(EncodeManifest(backwards)).ok());
   EXPECT_FALSE(DecodeWindow(EncodeWindow({{86'400, 7, 7}, 0, 0, 0})).ok());
+  EXPECT_FALSE(DecodeWindow(EncodeWindow({{}, 1, 1, 1, 2})).ok()) << "more endless than all";
+  EXPECT_FALSE(DecodeWindow(EncodeWindow({{}, 1, 1, 1, 0, 0, 2})).ok()) << "more confirmed";
+  EXPECT_FALSE(DecodeWindow(EncodeWindow({{}, 1, 1, 1, 0, 0, 0, 0, false, {6, 6}})).ok());
   EXPECT_FALSE(DecodeSpill(Sealed('\0' + Varints({5, 6, 5, 0}))).ok());
 }
 

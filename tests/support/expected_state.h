@@ -42,6 +42,7 @@ struct ExpectedWriter {
 struct ExpectedState {
   std::array<ExpectedWriter, kExpectedWritersMax> writers;
   std::atomic<uint64_t> repeated_rows{0};  // rows appended again after an unknown outcome
+  std::atomic<int64_t> clock_ahead_us{0};  // how far the store's clock was put forward
   std::atomic<uint64_t> io_operations{0};  // of the worker's last life
   std::atomic<uint64_t> crash_points_hit{0};
   std::atomic<bool> opened{false};   // the worker's engine was open
@@ -55,6 +56,7 @@ struct ExpectedState {
   void Clear() {
     for (ExpectedWriter& w : writers) w.attempted = w.acknowledged = w.durable = w.batch_count = 0;
     repeated_rows = 0;
+    clock_ahead_us = 0;
     BeginLife();
   }
   // Before a worker is forked.

@@ -779,6 +779,29 @@ class CliTest(unittest.TestCase):
         done = self.run_tool("salvage", "--store", again, "--to", self.directory / "y", expect=3)
         self.assertIn("Put those files back from a backup", done.err)
 
+    def test_expire(self):
+        self.create()
+        self.ingest("station,ts,n\na,1,1\nb,1,3\n", "--ttl", 1)
+        self.run_tool("seal", "--store", self.store, "--all")
+        time.sleep(1.1)
+        expire = ("expire", "--store", self.store)
+        gone = self.run_tool(*expire)
+        self.assertIn(b"1 windows dropped, 2 row versions expired", gone.out)
+        self.ingest("station,ts,n\na,86400000,5\n")
+        self.run_tool("seal", "--store", self.store, "--all")
+        self.assertIn(b"0 windows", self.run_tool(*expire).out, "nobody has it")
+        shed = self.run_tool(*expire, "--keep-unconfirmed", 60)
+        self.assertIn(b"1 windows dropped, 0 row versions expired, 1 shed", shed.out)
+        self.run_tool(*expire, "--keep-unconfirmed", 0, expect=2)
+        again = self.run_tool(*expire)
+        self.assertIn(b"0 windows dropped, 0 row versions expired", again.out)
+        out = self.run_tool("stats", "--store", self.store, "--format", "jsonl").out.decode()
+        stats = json.loads(out)
+        self.assertEqual(stats["versions_written"], sum(
+            stats["versions_" + of]
+            for of in ("open", "sealed", "superseded", "expired", "shed", "quarantined")))
+        self.assertIn(b" 0 problems", self.run_tool("verify", "--store", self.store).out)
+
     def test_verify_counts_damage_of_the_file_ACK(self):
         self.create()
         self.ingest("station,ts,n\na,1,1\n")

@@ -101,6 +101,13 @@ struct SealReport {
   std::vector<std::string> problems;  // damaged buckets, which stay as they were
 };
 
+// What Engine::Expire did.
+struct ExpireReport {
+  uint64_t windows = 0;   // whose column families were dropped
+  uint64_t versions = 0;  // row versions that went because their time was over
+  uint64_t versions_shed = 0;  // that went before, by the retention options
+};
+
 struct VerifyReport {
   uint64_t buckets = 0;   // with segments; others are in the journal alone
   uint64_t segments = 0;
@@ -222,6 +229,12 @@ class CISTERN_EXPORT Engine {
   //   kBusy      the clock is not trusted yet, and rows wait for their time
   //   kNotFound  no such table
   [[nodiscard]] virtual Result<SealReport> Seal(const SealRequest& request) = 0;
+
+  // Ends every window of sealed buckets whose rows have all expired by the trusted clock, or
+  // whose local retention (EngineOptions) is over: its files go at once, or with the last
+  // cursor that holds them. Tick does it too. Expired rows are invisible before that.
+  //   kBusy  the clock is not trusted yet, and rows wait for their time
+  [[nodiscard]] virtual Result<ExpireReport> Expire() = 0;
 
   // Reads and checks every page, header, journal record and cross-invariant, and changes
   // nothing. Damage is no error but one of the report's problems. What Open met and had to

@@ -1,6 +1,6 @@
 // Metrics: counters of one engine. Row versions reconcile at every moment:
 //   versions_written = versions_open + versions_sealed + versions_superseded
-//                    + versions_quarantined
+//                    + versions_expired + versions_shed + versions_quarantined
 #ifndef CISTERN_METRICS_H_
 #define CISTERN_METRICS_H_
 
@@ -14,6 +14,8 @@ struct Metrics {
   uint64_t versions_open = 0;         // in the head or in spill segments
   uint64_t versions_sealed = 0;       // in sealed buckets
   uint64_t versions_superseded = 0;   // dropped by a merge because every cell was shadowed
+  uint64_t versions_expired = 0;      // went with their window when its time was over
+  uint64_t versions_shed = 0;         // went with it before that, by the retention options
   // Kept and not read: what the opening found (RecoveryReport), and pages that scans and
   // Verify have met since.
   uint64_t versions_quarantined = 0;
@@ -29,6 +31,7 @@ struct Metrics {
   uint64_t buckets_sealed = 0;     // amendments included
   uint64_t amendments = 0;         // seals of buckets that were sealed before
   uint64_t seal_bytes = 0;         // pages and headers written by seals
+  uint64_t windows_dropped = 0;    // column families of windows that have ended
   uint64_t busy_rejections = 0;
   uint64_t rows_provisional = 0;   // taken on an untrusted clock
 

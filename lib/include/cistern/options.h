@@ -32,6 +32,14 @@ enum class BackPressure : uint8_t { kWait, kBusy };
 enum class LogLevel : uint8_t { kDebug, kInfo, kWarning, kError };
 using LogSink = std::function<void(LogLevel, std::string_view)>;
 
+// Which windows of sealed buckets go before their time when the disk budget leaves no room.
+// Their rows are counted as versions_shed and the store's LOG names each window.
+enum class DiskShed : uint8_t {
+  kNothing,    // none: writes are refused with kNoSpace
+  kConfirmed,  // the oldest that upstream has confirmed; then writes are refused
+  kOldest,     // then the oldest of all, also those whose rows are nowhere else
+};
+
 struct EngineOptions {
   // --- behaviour
   bool create_if_missing = true;   // false: kNotFound when the directory holds no store
@@ -71,6 +79,14 @@ struct EngineOptions {
   // the idle time. Smaller: rows leave sooner, and late ones make more amendments.
   int64_t seal_grace_s = 300;
   int64_t seal_idle_s = 300;
+
+  // --- local retention, by whole windows of sealed buckets. What has expired goes anyway.
+  // How long a window stays after its end and after upstream has confirmed all of it.
+  int64_t keep_confirmed_s = 30ll * 86400;
+  // How long one stays after its end that upstream has not confirmed. 0: for ever. Else its
+  // rows are lost then, and counted as versions_shed.
+  int64_t keep_unconfirmed_s = 0;
+  DiskShed disk_shed = DiskShed::kConfirmed;
 
   // --- threads
   // true: one maintenance thread and `scan_threads` read-ahead threads. false: the

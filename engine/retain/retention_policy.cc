@@ -1,0 +1,45 @@
+#include "engine/retain/retention_policy.h"
+
+#include <algorithm>
+
+namespace cistern {
+
+namespace {
+
+// Whether `kept_s` have passed since `since_s`; far ends do not overflow.
+bool HasPassed(int64_t since_s, int64_t kept_s, int64_t now_s) {
+  int64_t until_s = 0;
+  return !__builtin_add_overflow(since_s, kept_s, &until_s) && until_s <= now_s;
+}
+
+}  // namespace
+
+WindowFate FateOf(const WindowRecord& window, int64_t now_s, const RetentionLimits& limits) {
+  if (HasExpired(window, now_s)) return WindowFate::kExpired;
+  const int64_t end_s = window.span.end_s;
+  if (IsConfirmed(window)) {
+    const int64_t since_s = std::max(end_s, window.confirmed_us_last / 1'000'000);
+    return HasPassed(since_s, limits.keep_confirmed_s, now_s) ? WindowFate::kOver
+                                                              : WindowFate::kStays;
+  }
+  const bool ends = limits.keep_unconfirmed_s != 0;
+  return ends && HasPassed(end_s, limits.keep_unconfirmed_s, now_s) ? WindowFate::kShed
+                                                                    : WindowFate::kStays;
+}
+
+std::optional<size_t> NextToShed(std::span<const WindowRecord> windows, DiskShed disk_shed) {
+  if (disk_shed == DiskShed::kNothing) return std::nullopt;
+  std::optional<size_t> best;
+  const auto goes_before = [&](size_t a, size_t b) {
+    const bool confirmed = IsConfirmed(windows[a]);
+    if (confirmed != IsConfirmed(windows[b])) return confirmed;
+    return windows[a].span.start_s < windows[b].span.start_s;
+  };
+  for (size_t i = 0; i < windows.size(); ++i) {
+    if (disk_shed == DiskShed::kConfirmed && !IsConfirmed(windows[i])) continue;
+    if (!best || goes_before(i, *best)) best = i;
+  }
+  return best;
+}
+
+}  // namespace cistern

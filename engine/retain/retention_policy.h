@@ -1,0 +1,60 @@
+// When the buckets of a window go. Pure.
+#ifndef CISTERN_ENGINE_RETAIN_RETENTION_POLICY_H_
+#define CISTERN_ENGINE_RETAIN_RETENTION_POLICY_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "cistern/options.h"
+#include "storage/seal_records.h"
+
+namespace cistern {
+
+// Whether nothing in the window is visible any more at `now_s`, a trusted time, nor ever will
+// be again. Deletes never expire: they keep their window.
+//
+// Then the window may go as a whole, though an expired version still shadows older ones of
+// its key. Those older ones can only be in the window itself: a bucket's seals are all in the
+// one window of its time, each took everything of the bucket that was spilled before it, and
+// write timestamps rise from one row to the next. Rows of the bucket that are still open, in
+// the head, in a spill or in a frozen journal, came later and are newer, however old their
+// event times are; provisional ones are resolved to what lies above everything before them.
+// They lose nothing, as what is expired hides as much as what is gone, and they begin a
+// window of their own when they are sealed.
+[[nodiscard]] inline bool HasExpired(const WindowRecord& window, int64_t now_s) {
+  return window.endless_count == 0 && int64_t{window.expiry_s_last} <= now_s;
+}
+
+struct RetentionLimits {
+  int64_t keep_confirmed_s = 30 * 86400;
+  int64_t keep_unconfirmed_s = 0;  // 0: for ever
+  DiskShed disk_shed = DiskShed::kConfirmed;
+};
+
+// Every row of it is at the other end.
+[[nodiscard]] inline bool IsConfirmed(const WindowRecord& window) {
+  return window.seal_count > 0 && window.confirmed_count == window.seal_count;
+}
+
+enum class WindowFate : uint8_t {
+  kStays,
+  kExpired,  // nothing in it is visible any more
+  kOver,     // it is confirmed, and was kept as long as it should be
+  kShed,     // it was kept long enough without being confirmed: its rows are given up
+};
+
+// What becomes of the window at `now_s`, a trusted time. The window of all times has no end:
+// there only expiry counts.
+[[nodiscard]] WindowFate FateOf(const WindowRecord& window, int64_t now_s,
+                                const RetentionLimits& limits);
+
+// Which of the windows goes first when the disk budget leaves no room: the one of the
+// oldest time among those that may, confirmed ones before others. Nothing: none may.
+[[nodiscard]] std::optional<size_t> NextToShed(std::span<const WindowRecord> windows,
+                                               DiskShed disk_shed);
+
+}  // namespace cistern
+
+#endif  // CISTERN_ENGINE_RETAIN_RETENTION_POLICY_H_

@@ -1,0 +1,95 @@
+#include "engine/retain/window_keeper.h"
+
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cistern {
+
+namespace {
+constexpr uint64_t kHeadroomBytes = 512 * 1024;  // records, and that of a dropped family
+constexpr uint64_t kRecordBytes = 64 * 1024;   // of the log, for the end of a window
+// Less than this left of the disk budget: a rotation could soon not begin.
+constexpr uint64_t kShedBelowBytes = 8 << 20;
+// What gives space back must be able to say so in the log: at the end of the disk budget the
+// ballast goes, which maintenance takes again later.
+bool HasRoomToEnd(const Store& store) {
+  if (store.BudgetHasRoomFor(kRecordBytes)) return true;
+  Ballast* ballast = store.db().opened().ballast.get();
+  return ballast != nullptr && ballast->held() && ballast->Release().ok() &&
+         store.BudgetHasRoomFor(kRecordBytes);
+}
+
+}  // namespace
+
+void WindowKeeper::Publish(std::shared_ptr<const SpillView> view) {
+  const std::unique_lock lock(heads_->mutex);
+  store_->spills().Publish(std::move(view));
+}
+
+Result<bool> WindowKeeper::Step(int64_t now_s, bool settled) {
+  if (!store_->CheckDevice(kHeadroomBytes).ok()) return false;
+  CISTERN_ASSIGN_OR_RETURN(const bool dropped, store_->DropEndedWindow());
+  if (dropped) {
+    ++windows_dropped_;
+    return true;
+  }
+  if (store_->BudgetHasRoomFor(kRecordBytes)) {
+    CISTERN_ASSIGN_OR_RETURN(auto view, store_->ForgetEndedWindow());
+    if (view != nullptr) {
+      Publish(std::move(view));
+      return true;
+    }
+  }
+  if (settled) {
+    CISTERN_ASSIGN_OR_RETURN(const bool ended, EndOne(now_s));
+    if (ended) return true;
+  }
+  return ShedForRoom();
+}
+
+Result<bool> WindowKeeper::EndOne(int64_t now_s) {
+  const auto current = store_->spills().view();
+  for (const auto& window : current->windows) {
+    const WindowFate fate = FateOf(window->record, now_s, limits_);
+    if (fate == WindowFate::kStays) continue;
+    if (!HasRoomToEnd(*store_)) return false;
+    const char* why = fate == WindowFate::kExpired ? "its rows have expired"
+                      : fate == WindowFate::kOver
+                          ? "it is confirmed and its local retention is over"
+                          : "it was not confirmed within keep_unconfirmed_s";
+    CISTERN_RETURN_IF_ERROR(End(*window, fate, why));
+    return true;
+  }
+  return false;
+}
+
+// One at a time: what the last one gave back is counted before another one goes, and while
+// a reader holds its files none does, or one long scan would cost every window.
+Result<bool> WindowKeeper::ShedForRoom() {
+  if (store_->BudgetHasRoomFor(kShedBelowBytes) || store_->HoldsDroppedWindow()) return false;
+  const auto current = store_->spills().view();
+  std::vector<WindowRecord> records;
+  for (const auto& window : current->windows) records.push_back(window->record);
+  const std::optional<size_t> next = NextToShed(records, limits_.disk_shed);
+  if (!next || !HasRoomToEnd(*store_)) return false;
+  CISTERN_RETURN_IF_ERROR(
+      End(*current->windows[*next], WindowFate::kShed, "the disk budget leaves no room"));
+  return true;
+}
+
+Status WindowKeeper::End(const WindowFamily& window, WindowFate fate, const char* why) {
+  const bool shed = fate == WindowFate::kShed;
+  CISTERN_ASSIGN_OR_RETURN(
+      auto view, store_->EndWindow(window.id, shed ? Ending::kShed : Ending::kExpired));
+  Publish(std::move(view));
+  store_->db().opened().info_log->Write(
+      shed ? LogLevel::kWarning : LogLevel::kInfo,
+      window.Name() + " with " + std::to_string(window.record.version_count) +
+          " row versions was " + (shed ? "shed: " : "ended: ") + why);
+  return Status::Ok();
+}
+
+}  // namespace cistern

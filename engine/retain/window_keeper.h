@@ -1,0 +1,47 @@
+// WindowKeeper: ends windows whose time is over.
+#ifndef CISTERN_ENGINE_RETAIN_WINDOW_KEEPER_H_
+#define CISTERN_ENGINE_RETAIN_WINDOW_KEEPER_H_
+
+#include <atomic>
+#include <cstdint>
+
+#include "cistern/result.h"
+#include "engine/retain/retention_policy.h"
+#include "storage/head_set.h"
+#include "storage/store.h"
+
+namespace cistern {
+
+// First one synced batch says that all buckets of a window are gone and counts them; then
+// the column family is dropped, without a tombstone, and its files with the last reader;
+// last, when no spill family needs them, its manifests leave meta by one range. A crash in
+// between goes on where it stopped, and counts nothing twice.
+//
+// Belongs to the maintenance actor. Not during a seal round or while segments are being
+// rewritten.
+class WindowKeeper {
+ public:
+  WindowKeeper(Store* store, HeadSet* heads, RetentionLimits limits)
+      : store_(store), heads_(heads), limits_(limits) {}
+
+  // Does one bounded step; false: nothing is due. `settled`: `now_s` is trusted; nothing
+  // ends while it is not.
+  [[nodiscard]] Result<bool> Step(int64_t now_s, bool settled);
+
+  [[nodiscard]] uint64_t windows_dropped() const { return windows_dropped_.load(); }
+
+ private:
+  [[nodiscard]] Result<bool> EndOne(int64_t now_s);
+  [[nodiscard]] Result<bool> ShedForRoom();
+  [[nodiscard]] Status End(const WindowFamily& window, WindowFate fate, const char* why);
+  void Publish(std::shared_ptr<const SpillView> view);
+
+  Store* const store_;
+  HeadSet* const heads_;
+  const RetentionLimits limits_;
+  std::atomic<uint64_t> windows_dropped_{0};
+};
+
+}  // namespace cistern
+
+#endif  // CISTERN_ENGINE_RETAIN_WINDOW_KEEPER_H_

@@ -1,0 +1,101 @@
+// The ends of windows: the batch by which all buckets of one go, and what is left to do then.
+#include <algorithm>
+#include <utility>
+
+#include "lib/base/check.h"
+#include "lib/base/crash_point.h"
+#include "storage/keyspace.h"
+#include "storage/rocksdb_status.h"
+#include "storage/store.h"
+
+namespace cistern {
+
+bool Store::MayBeRead(uint64_t spill_id) const {
+  const auto view = spills_.view();
+  const bool live = std::any_of(view->families.begin(), view->families.end(),
+                                [&](const auto& f) { return f->id == spill_id; });
+  if (live) return true;
+  const bool damaged = std::any_of(damaged_.begin(), damaged_.end(),
+                                   [&](const auto& d) { return d.family_id == spill_id; });
+  const auto held = held_spills_.find(spill_id);
+  return damaged || (held != held_spills_.end() && !held->second.expired());
+}
+
+// The sums of the window's record move the counters, so that the batch is as small for ten
+// million rows as for one. What it leaves in meta is removed later, by one range.
+Result<std::shared_ptr<const SpillView>> Store::EndWindow(uint64_t window_id, Ending ending) {
+  WindowRecord record = window_records_.at(window_id);
+  CISTERN_CHECK(!record.ended);
+  record.ended = true;
+  rocksdb::WriteBatch batch;
+  batch.Put(meta_->handle(), WindowKey(window_id), EncodeWindow(record));
+  auto next = std::make_shared<SpillView>(*spills_.view());
+  {
+    const std::lock_guard lock(state_mutex_);
+    StateRecord state = state_;
+    (ending == Ending::kExpired ? state.versions_expired : state.versions_shed) +=
+        record.version_count;
+    batch.Put(meta_->handle(), std::string(kStateKey), EncodeState(state));
+    CrashPoint("window:before_end");
+    CISTERN_RETURN_IF_ERROR(WriteSynced(&batch, "ending a window"));
+    CrashPoint("window:after_end");
+    state_ = state;
+    next->versions_expired = state.versions_expired;
+    next->versions_shed = state.versions_shed;
+  }
+  const auto at = std::find_if(next->windows.begin(), next->windows.end(),
+                               [&](const auto& w) { return w->id == window_id; });
+  ended_families_[window_id] = (*at)->family;
+  next->windows.erase(at);
+  next->ended.push_back({window_id, record.span});
+  window_records_[window_id] = std::move(record);
+  return std::shared_ptr<const SpillView>(std::move(next));
+}
+
+Result<bool> Store::DropEndedWindow() {
+  if (ended_families_.empty()) return false;
+  const auto ended = ended_families_.begin();
+  CrashPoint("window:before_drop");
+  const rocksdb::Status s = db_->db()->DropColumnFamily(ended->second->handle());
+  if (!s.ok()) return ToStatus(s, "dropping a window");
+  CrashPoint("window:after_drop");
+  held_windows_.push_back(ended->second);
+  ended_families_.erase(ended);
+  std::erase_if(held_windows_, [](const auto& held) { return held.expired(); });
+  return true;
+}
+
+bool Store::HoldsDroppedWindow() const {
+  return std::any_of(held_windows_.begin(), held_windows_.end(),
+                     [](const auto& held) { return !held.expired(); });
+}
+
+Result<std::shared_ptr<const SpillView>> Store::ForgetEndedWindow() {
+  std::erase_if(held_spills_, [](const auto& held) { return held.second.expired(); });
+  for (const auto& [id, record] : window_records_) {
+    const bool needed = std::any_of(record.sources.begin(), record.sources.end(),
+                                    [this](uint64_t spill_id) { return MayBeRead(spill_id); });
+    if (!record.ended || ended_families_.contains(id) || needed) continue;
+    return Forget(id);
+  }
+  return std::shared_ptr<const SpillView>();
+}
+
+// Not synced: what a power cut takes back is done again.
+Result<std::shared_ptr<const SpillView>> Store::Forget(uint64_t window_id) {
+  rocksdb::WriteBatch batch;
+  batch.DeleteRange(meta_->handle(), ManifestKeyFrom(window_id, ""),
+                    ManifestKeyFrom(window_id + 1, ""));
+  batch.DeleteRange(meta_->handle(), OutboxKeyFrom(window_id), OutboxKeyFrom(window_id + 1));
+  batch.Delete(meta_->handle(), WindowKey(window_id));
+  CrashPoint("window:before_forget");
+  const rocksdb::Status s = db_->db()->Write(rocksdb::WriteOptions(), &batch);
+  if (!s.ok()) return ToStatus(s, "forgetting a window");
+  CrashPoint("window:after_forget");
+  window_records_.erase(window_id);
+  auto next = std::make_shared<SpillView>(*spills_.view());
+  std::erase_if(next->ended, [&](const EndedWindow& w) { return w.id == window_id; });
+  return std::shared_ptr<const SpillView>(std::move(next));
+}
+
+}  // namespace cistern

@@ -1,0 +1,55 @@
+// cistern expire: gives back the space of what has expired.
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "tools/command.h"
+
+namespace cistern::tool {
+namespace {
+
+struct ExpireOptions {
+  std::string store;
+  int64_t keep_unconfirmed_s = 0;
+};
+
+constexpr char kFooter[] = R"(
+Rows that have expired are invisible at once. Their space comes back when the last row of
+their window of sealed buckets has expired: then the window goes as a whole. A store that is
+kept open does it by itself.
+
+Windows whose rows are nowhere else stay, whatever their age, unless --keep-unconfirmed says
+how many seconds after its end such a one may go: its rows are then lost, and counted as shed.
+
+Examples:
+  cistern expire --store S
+  cistern expire --store S --keep-unconfirmed 31536000)";
+
+int RunExpire(const ExpireOptions& asked) {
+  EngineOptions open_options;
+  open_options.keep_unconfirmed_s = asked.keep_unconfirmed_s;
+  open_options.background_threads = false;  // or they would be first, and the report empty
+  Result<std::unique_ptr<Engine>> engine = OpenStore(asked.store, Access::kWrite, open_options);
+  if (!engine.ok()) return FailOpen(engine.status());
+  const Result<ExpireReport> report = (*engine)->Expire();
+  const Status closed = (*engine)->Close();
+  if (!report.ok()) return Fail(report.status());
+  fmt::print("{} windows dropped, {} row versions expired, {} shed\n", report->windows,
+             report->versions, report->versions_shed);
+  return closed.ok() ? static_cast<int>(kExitOk) : Fail(closed);
+}
+
+}  // namespace
+
+void AddExpire(CLI::App* app, Action* action) {
+  auto options = std::make_shared<ExpireOptions>();
+  CLI::App* command = app->add_subcommand("expire", "Give back the space of what has expired");
+  command->add_option("--store", options->store, "Directory of the store")->required();
+  command
+      ->add_option("--keep-unconfirmed", options->keep_unconfirmed_s,
+                   "Shed what upstream has not confirmed so many seconds after its window")
+      ->check(CLI::Range(int64_t{1}, int64_t{100} * 365 * 86400));
+  command->footer(kFooter);
+  command->callback([options, action] { *action = [options] { return RunExpire(*options); }; });
+}
+
+}  // namespace cistern::tool
