@@ -45,7 +45,7 @@ std::vector<Kind> EveryKind() {
   const auto outcome = [](const auto& result) { return result.status(); };
   return {
       {"state record",
-       EncodeState({1'000'000, 70'000, 9'000'000'000, 300, -5'000'000'000, 1 << 30}),
+       EncodeState({1'000'000, 70'000, 9'000'000'000, 300, 40, 7, -5'000'000'000, 1 << 30}),
        [=](std::string_view bytes) { return outcome(DecodeState(bytes)); }},
       {"table record", EncodeTable({300, "CREATE TABLE t (...)"}),
        [=](std::string_view bytes) { return outcome(DecodeTable(bytes)); }},
@@ -77,13 +77,15 @@ std::string Varints(const std::vector<uint64_t>& values) {
 }
 
 TEST(MetaRecords, EveryFieldComesBack) {
-  const StateRecord state{UINT64_MAX, 1, 2, UINT64_MAX - 1, INT64_MIN, INT64_MAX};
+  const StateRecord state{UINT64_MAX, 1, 2, UINT64_MAX - 1, 3, 4, INT64_MIN, INT64_MAX};
   const auto s = DecodeState(EncodeState(state));
   ASSERT_TRUE(s.ok()) << s.status().ToString();
   EXPECT_EQ(s->sequence_reserved, state.sequence_reserved);
   EXPECT_EQ(s->journal_floor, state.journal_floor);
   EXPECT_EQ(s->versions_written, state.versions_written);
   EXPECT_EQ(s->versions_superseded, state.versions_superseded);
+  EXPECT_EQ(s->versions_expired, state.versions_expired);
+  EXPECT_EQ(s->versions_shed, state.versions_shed);
   EXPECT_EQ(s->write_us_last, state.write_us_last);
   EXPECT_EQ(s->trusted_us, state.trusted_us);
 
