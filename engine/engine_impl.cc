@@ -54,6 +54,11 @@ Result<std::unique_ptr<Engine>> OpenEngineOver(const std::string& directory,
                                    std::to_string(options.disk_budget_bytes) + ", at least " +
                                    std::to_string(limits::kDiskBudgetBytesMin) + " are needed");
   }
+  for (const int64_t seconds : {options.seal_grace_s, options.seal_idle_s}) {
+    if (seconds >= 0 && seconds <= kSealDelaySecondsMax) continue;
+    return Status::InvalidArgument("seal_grace_s or seal_idle_s is " + std::to_string(seconds) +
+                                   ": 0 to " + std::to_string(kSealDelaySecondsMax));
+  }
   CoreConfig config;
   config.budget = std::make_shared<MemoryBudget>(options.memory_budget_bytes);
   if (options.background_threads && options.scan_threads > 0) {

@@ -93,10 +93,14 @@ Result<bool> Maintenance::StepSeal() {
 
 Result<bool> Maintenance::SealRoundStep() {
   const Status s = sealer_->Step();
-  // A damaged bucket stays as it is, and is not looked at again.
-  if (Sealer::IsDamage(s)) return true;
-  CISTERN_RETURN_IF_ERROR(Watch(s));
-  return true;
+  // A damaged bucket stays as it is, and is not looked at again; a full disk is met again
+  // later.
+  if (s.ok() || EndedTheRoundAlone(s)) return true;
+  return Watch(s);
+}
+
+bool Maintenance::EndedTheRoundAlone(const Status& s) const {
+  return sealer_->idle() && (Sealer::IsDamage(s) || s.code() == StatusCode::kNoSpace);
 }
 
 Result<SealReport> Maintenance::Seal(SealScope scope) {
@@ -138,8 +142,10 @@ Status Maintenance::PrepareSeal(SealScope* scope) {
 Result<bool> Maintenance::SealByHandStep(const SealScope& scope, SealReport* report) {
   if (!sealer_->idle()) {
     const Status s = sealer_->Step();
-    if (Sealer::IsDamage(s)) report->problems.push_back(s.message());
-    else CISTERN_RETURN_IF_ERROR(Watch(s));
+    if (s.ok()) return true;
+    if (!EndedTheRoundAlone(s)) return Watch(s);
+    if (s.code() == StatusCode::kNoSpace) return s;
+    report->problems.push_back(s.message());
     return true;
   }
   if (!rotation_->idle()) {
@@ -147,7 +153,10 @@ Result<bool> Maintenance::SealByHandStep(const SealScope& scope, SealReport* rep
     if (!did) return WhyNotRotated();
     return true;
   }
-  if (!respill_->idle()) return StepRewrite();
+  if (!respill_->idle()) {
+    CISTERN_RETURN_IF_ERROR(StepRewrite().status());  // one that was given up is over as well
+    return true;
+  }
   const Result<bool> began = BeginRound(scope);
   if (Sealer::IsDamage(began.status())) {
     report->problems.push_back(began.status().message());

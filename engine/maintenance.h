@@ -68,6 +68,7 @@ class Maintenance {
   [[nodiscard]] Result<bool> StepWindows();
   [[nodiscard]] Result<bool> ExpireStep();
   [[nodiscard]] Result<bool> SealRoundStep();
+  [[nodiscard]] bool EndedTheRoundAlone(const Status& s) const;
   [[nodiscard]] Status RotateAllLocked();
   [[nodiscard]] Status PrepareSeal(SealScope* scope);
   [[nodiscard]] Result<bool> SealByHandStep(const SealScope& scope, SealReport* report);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "lib/row/reconcile.h"
 #include "lib/row/row_order.h"
 
 namespace cistern {
@@ -42,6 +43,7 @@ BucketMerge::BucketMerge(TablePtr table, BucketKey bucket, std::vector<SegmentRe
                                                *bases_, on_damage));
   }
   ResolveBoots(*bases_, nullptr, deletes_);
+  FoldDeletes(&deletes_);
 }
 
 void BucketMerge::Add(std::unique_ptr<VersionSource> rows,

@@ -64,12 +64,15 @@ class HeadBucket {
   }
   [[nodiscard]] int64_t first_time() const { return first_time_; }  // ticks; with rows only
   [[nodiscard]] int64_t last_time() const { return last_time_; }
-  // Write timestamp of the row that came last; lowest int64 without rows.
+  // Write timestamp of the row or delete that came last.
   [[nodiscard]] int64_t newest_write_us() const {
     const char* late = side_ == nullptr ? nullptr : side_->late.last_row();
     int64_t newest = INT64_MIN;
     for (const char* row : {main_.last_row(), late}) {
       if (row != nullptr) newest = std::max(newest, HeadLayout::WriteOf(row));
+    }
+    if (side_ != nullptr && !side_->deletes.empty()) {
+      newest = std::max(newest, side_->deletes.back().write_us);
     }
     return newest;
   }

@@ -14,11 +14,6 @@ std::string_view View(const rocksdb::Slice& slice) {
   return {slice.data(), slice.size()};
 }
 
-std::unique_ptr<rocksdb::Iterator> NewIterator(const SpillView& view) {
-  return std::unique_ptr<rocksdb::Iterator>(
-      view.meta->db()->NewIterator(rocksdb::ReadOptions(), view.meta->handle()));
-}
-
 // Bucket key and seal of a manifest key.
 std::string_view OrderBytes(const rocksdb::Slice& key) {
   return View(key).substr(9);
@@ -30,6 +25,11 @@ Status DamagedKey(uint64_t window_id) {
 }
 
 }  // namespace
+
+std::unique_ptr<rocksdb::Iterator> NewManifestIterator(const SpillView& view) {
+  return std::unique_ptr<rocksdb::Iterator>(
+      view.meta->db()->NewIterator(rocksdb::ReadOptions(), view.meta->handle()));
+}
 
 Result<SegmentRef> ReadSealedSegment(const std::shared_ptr<const SegmentFamily>& window,
                                      const BucketKey& bucket, uint64_t seal) {
@@ -53,10 +53,11 @@ Result<std::vector<SegmentRef>> ListSealed(const SpillView& view, const BucketKe
   for (const auto& window : view.windows) {
     if (!window->record.span.Holds(bucket.start_s)) continue;
     const std::string prefix = ManifestKeyFrom(window->id, bucket_bytes);
-    if (!it) it = NewIterator(view);
+    if (!it) it = NewManifestIterator(view);
     for (it->Seek(prefix); it->Valid() && View(it->key()).starts_with(prefix); it->Next()) {
       const std::optional<ManifestName> name = ParseManifestKey(View(it->key()));
       if (!name) return DamagedKey(window->id);
+      if (RotationOf(name->seal) > view.round_last) break;
       Result<SegmentRef> ref = ReadSealedSegment(window, bucket, name->seal);
       if (ref.ok()) {
         out.push_back(*std::move(ref));
@@ -78,9 +79,11 @@ Result<std::vector<SegmentRef>> ListSealed(const SpillView& view, const BucketKe
 
 namespace {
 
-// The round of the bucket's last seal in a window; 0: none.
-Result<uint64_t> RoundIn(uint64_t window_id, const BucketKey& bucket, rocksdb::Iterator* it) {
-  it->SeekForPrev(ManifestKey(window_id, bucket, UINT64_MAX));
+// The round of the bucket's last seal in a window that the view has; 0: none.
+Result<uint64_t> RoundIn(const SpillView& view, uint64_t window_id, const BucketKey& bucket,
+                         rocksdb::Iterator* it) {
+  const uint64_t seal_last = view.round_last << kSegmentIndexBits | kSegmentIndexMask;
+  it->SeekForPrev(ManifestKey(window_id, bucket, seal_last));
   if (!it->status().ok()) return ToStatus(it->status(), "reading manifests");
   const std::string prefix = ManifestKeyFrom(window_id, EncodeBucketKey(bucket));
   if (!it->Valid() || !View(it->key()).starts_with(prefix)) return 0;
@@ -93,7 +96,7 @@ Result<uint64_t> RoundIn(uint64_t window_id, const BucketKey& bucket, rocksdb::I
 
 Result<bool> IsSealedIn(const SpillView& view, uint64_t window_id, const BucketKey& bucket) {
   CISTERN_ASSIGN_OR_RETURN(const uint64_t round,
-                           RoundIn(window_id, bucket, NewIterator(view).get()));
+                           RoundIn(view, window_id, bucket, NewManifestIterator(view).get()));
   return round != 0;
 }
 
@@ -102,7 +105,7 @@ Result<uint64_t> RoundInEnded(const SpillView& view, const BucketKey& bucket) {
   for (const EndedWindow& window : view.ended) {
     if (!window.span.Holds(bucket.start_s)) continue;
     CISTERN_ASSIGN_OR_RETURN(const uint64_t found,
-                             RoundIn(window.id, bucket, NewIterator(view).get()));
+                             RoundIn(view, window.id, bucket, NewManifestIterator(view).get()));
     round = std::max(round, found);
   }
   return round;
@@ -116,8 +119,9 @@ Result<uint64_t> SealedRounds::Of(const BucketKey& bucket) {
   uint64_t round = 0;
   const auto look_in = [&](uint64_t window_id, const WindowSpan& span) -> Status {
     if (!span.Holds(bucket.start_s)) return Status::Ok();
-    if (!manifests_) manifests_ = NewIterator(*view_);
-    CISTERN_ASSIGN_OR_RETURN(const uint64_t found, RoundIn(window_id, bucket, manifests_.get()));
+    if (!manifests_) manifests_ = NewManifestIterator(*view_);
+    CISTERN_ASSIGN_OR_RETURN(const uint64_t found,
+                             RoundIn(*view_, window_id, bucket, manifests_.get()));
     round = std::max(round, found);
     return Status::Ok();
   };
@@ -131,7 +135,7 @@ ManifestWalker::ManifestWalker(std::shared_ptr<const SpillView> view) : view_(st
     auto lane = std::make_unique<Lane>();
     lane->window = window;
     lane->prefix = ManifestKeyFrom(window->id, "");
-    lane->iterator = NewIterator(*view_);
+    lane->iterator = NewManifestIterator(*view_);
     lane->iterator->Seek(lane->prefix);
     const Result<bool> over = IsOver(*lane);
     if (!over.ok()) {
@@ -157,6 +161,13 @@ Result<bool> ManifestWalker::IsOver(const Lane& lane) const {
 }
 
 Result<std::optional<ManifestWalker::Item>> ManifestWalker::Next() {
+  while (true) {
+    CISTERN_ASSIGN_OR_RETURN(std::optional<Item> item, NextOfAll());
+    if (!item || RotationOf(item->seal) <= view_->round_last) return item;
+  }
+}
+
+Result<std::optional<ManifestWalker::Item>> ManifestWalker::NextOfAll() {
   CISTERN_RETURN_IF_ERROR(status_);
   if (heap_.empty()) return std::optional<Item>();
   std::pop_heap(heap_.begin(), heap_.end(), Later);

@@ -13,6 +13,10 @@
 
 namespace cistern {
 
+// An iterator over `meta` as it is now: manifests of rounds that the view does not have are
+// to be passed over.
+[[nodiscard]] std::unique_ptr<rocksdb::Iterator> NewManifestIterator(const SpillView& view);
+
 // The segments of the bucket's seals, oldest first. kCorruption names what is missing, unless
 // there is a place for it.
 [[nodiscard]] Result<std::vector<SegmentRef>> ListSealed(
@@ -67,6 +71,7 @@ class ManifestWalker {
   };
   [[nodiscard]] static bool Later(const Lane* a, const Lane* b);
   [[nodiscard]] Result<bool> IsOver(const Lane& lane) const;
+  [[nodiscard]] Result<std::optional<Item>> NextOfAll();
 
   const std::shared_ptr<const SpillView> view_;
   std::vector<std::unique_ptr<Lane>> lanes_;

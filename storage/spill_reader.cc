@@ -176,7 +176,7 @@ Status BucketFrontier::SeekSealed(Window* window, int64_t at_s) {
   window->start_s.reset();
   if (descending_ ? window->span.start_s > at_s : window->span.end_s <= at_s) return Status::Ok();
   if (!manifests_) {
-    manifests_.reset(view_->meta->db()->NewIterator({}, view_->meta->handle()));
+    manifests_ = NewManifestIterator(*view_);
   }
   const BucketKey edge{table_id_, entity_, at_s, descending_ ? uint32_t{UINT16_MAX} : 0};
   const std::string key = ManifestKey(window->id, edge, descending_ ? UINT64_MAX : 0);

@@ -55,6 +55,10 @@ struct SpillView {
   std::vector<std::shared_ptr<const WindowFamily>> windows;  // by number
   std::vector<EndedWindow> ended;    // by number
   FamilyPtr meta;                    // where the manifests are
+  // Of the last seal round that the view has: manifests of later ones do not count. A seal
+  // that commits while a reader walks would else take segments away from it. (A snapshot of
+  // RocksDB would do as well, but releasing one makes 7.8 rewrite files of every family.)
+  uint64_t round_last = 0;
   // Since the store was created:
   uint64_t versions_superseded = 0;  // dropped by merges
   uint64_t versions_expired = 0;     // went with the end of their window

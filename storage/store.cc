@@ -125,6 +125,7 @@ Result<std::shared_ptr<const SpillView>> Store::CommitSpill(const SpillCommit& c
   next->windows = spills_.view()->windows;
   next->ended = spills_.view()->ended;
   next->meta = meta_;
+  next->round_last = spills_.view()->round_last;
   next->versions_expired = commit.state.versions_expired;
   next->versions_shed = commit.state.versions_shed;
   next->versions_superseded = commit.state.versions_superseded;

@@ -75,6 +75,7 @@ uint64_t CountReadable(const SpillView& view,
   alone->windows = view.windows;
   alone->ended = view.ended;
   alone->meta = view.meta;
+  alone->round_last = view.round_last;
   SegmentWalker walker(std::move(alone), "");
   uint64_t count = 0;
   while (true) {

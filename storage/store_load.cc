@@ -174,6 +174,7 @@ Store::FoundFamilies Store::TakeFamilies() {
 Status Store::LoadSpillFamilies(FoundFamilies* found, bool read_only) {
   CountQuarantined();
   auto view = std::make_shared<SpillView>();
+  view->round_last = next_sequence_ - 1;  // above every round that there was
   view->versions_superseded = state_.versions_superseded;
   view->versions_expired = state_.versions_expired;
   view->versions_shed = state_.versions_shed;

@@ -74,6 +74,7 @@ Result<std::shared_ptr<const SpillView>> Store::CommitSeal(const SealCommit& com
   CISTERN_CHECK(versions_taken >= versions_kept);
 
   auto next = std::make_shared<SpillView>(*spills_.view());
+  if (!commit.buckets.empty()) next->round_last = RotationOf(commit.buckets.front().seal);
   {
     const std::lock_guard lock(state_mutex_);
     StateRecord state = state_;

@@ -82,6 +82,7 @@ Result<bool> Respill::Begin(Scope scope) {
   source->windows = view->windows;  // what is sealed stays behind
   source->ended = view->ended;
   source->meta = view->meta;
+  source->round_last = view->round_last;
   source_ = std::move(source);
   gathers_ = due->gathers;
   walker_.emplace(source_, "");

@@ -87,12 +87,17 @@ void Sealer::ForgetOldRotations(const SpillView& view) {
   });
 }
 
-// When the newest of the bucket's rows in the head was written; lowest int64: none is there.
+// When the newest of the bucket's rows in the heads was written; lowest int64: none is there.
 int64_t Sealer::NewestInHead(const BucketKey& key) const {
   const std::shared_lock lock(heads_->mutex);
-  const HeadBucket* bucket =
-      heads_->active->FindBucket(key.table_id, key.entity, key.start_s, key.split);
-  return bucket == nullptr ? INT64_MIN : bucket->newest_write_us();
+  int64_t newest_us = INT64_MIN;
+  for (const Head* head : {heads_->active.get(), heads_->frozen.get()}) {
+    const HeadBucket* bucket =
+        head == nullptr ? nullptr
+                        : head->FindBucket(key.table_id, key.entity, key.start_s, key.split);
+    if (bucket != nullptr) newest_us = std::max(newest_us, bucket->newest_write_us());
+  }
+  return newest_us;
 }
 
 bool Sealer::IsCandidate(const SealScope& scope, const Candidate& candidate, int64_t now_us) {
@@ -153,7 +158,9 @@ Status Sealer::Collect(const SealScope& scope, int64_t now_us) {
     CISTERN_ASSIGN_OR_RETURN(const bool takes, Takes(candidate));
     if (!takes) return Status::Ok();
     segment_count_ += candidate.segments.size();
-    for (const SegmentRef& s : candidate.segments) candidate_bytes_ += s.header.byte_count();
+    for (const SegmentRef& s : candidate.segments) {
+      candidate_bytes_ += s.header.byte_count() + s.header.deletes.size() * sizeof(RangeDelete);
+    }
     candidates_.push_back(std::move(candidate));
     return Status::Ok();
   };
@@ -202,23 +209,37 @@ Result<bool> Sealer::Begin(const SealScope& scope, int64_t now_us) {
 }
 
 Status Sealer::Step() {
-  Status s;
   switch (phase_) {
     case Phase::kIdle: return Status::Ok();
-    case Phase::kWrite: s = WriteBuckets(); break;
-    case Phase::kFlush:
-      s = writer_->Flush();
-      phase_ = Phase::kReadBack;
-      break;
-    case Phase::kReadBack: s = ReadBack(); break;
-    case Phase::kCommit: s = Commit(); break;
+    case Phase::kWrite: return UnlessDamaged(WriteBuckets());
+    case Phase::kFlush: return Flush();
+    case Phase::kReadBack: return UnlessDamaged(ReadBack());
+    case Phase::kCommit: return Commit();
     case Phase::kFlushMeta:
-      s = store_->FlushMeta();
+      CISTERN_RETURN_IF_ERROR(store_->FlushMeta());
       phase_ = Phase::kIdle;
-      break;
+      return Status::Ok();
   }
-  if (IsDamage(s)) GiveUp(s);
+  return Status::Internal("sealer: unknown phase");
+}
+
+// Damage of the bucket at hand ends the round.
+Status Sealer::UnlessDamaged(Status s) {
+  if (!IsDamage(s)) return s;
+  damaged_.insert(current_);
+  GiveUp(s);
   return s;
+}
+
+// Others have written since the round began: without room it ends before RocksDB meets the
+// full disk itself.
+Status Sealer::Flush() {
+  if (Status room = store_->CheckHeadroom(kHeadroomBytes + writer_->byte_count()); !room.ok()) {
+    GiveUp(room);
+    return room;
+  }
+  phase_ = Phase::kReadBack;
+  return writer_->Flush();
 }
 
 // Nothing was committed, so nothing has changed; a window that was made for the round waits
@@ -226,7 +247,6 @@ Status Sealer::Step() {
 void Sealer::GiveUp(const Status& why) {
   store_->db().opened().info_log->Write(LogLevel::kError,
                                         "a seal round was given up: " + why.message());
-  damaged_.insert(current_);
   if (window_is_new_) spare_ = window_;
   candidates_.clear();
   writer_.reset();

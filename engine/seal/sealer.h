@@ -63,7 +63,8 @@ class Sealer {
   // Chooses a round's buckets; false if there are none, or no room. REQUIRES: idle(), no
   // rotation under way, every boot resolved.
   [[nodiscard]] Result<bool> Begin(const SealScope& scope, int64_t now_us);
-  // One bounded step of the round. Damage ends the round, with everything as it was.
+  // One bounded step of the round. Damage ends the round, with everything as it was, and so
+  // does kNoSpace if the sealer is idle then; after other errors nothing is known.
   [[nodiscard]] Status Step();
   // Whether an error means that stored bytes cannot be sealed as they are, not that the
   // store is in an unknown state.
@@ -103,6 +104,8 @@ class Sealer {
   [[nodiscard]] Status ReadBack();
   [[nodiscard]] Status CheckBucket(const SealCommit::Bucket& bucket) const;
   [[nodiscard]] Status Commit();
+  [[nodiscard]] Status UnlessDamaged(Status s);
+  [[nodiscard]] Status Flush();
   void GiveUp(const Status& why);
   Store* const store_;
   HeadSet* const heads_;

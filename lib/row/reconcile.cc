@@ -1,7 +1,9 @@
 #include "lib/row/reconcile.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
+#include <map>
 #include <utility>
 
 #include "cistern/limits.h"
@@ -129,6 +131,26 @@ int64_t DeletedUpTo(std::span<const RangeDelete> deletes, int64_t event_time) {
     if (event_time >= d.from && before_end) up_to = std::max(up_to, d.write_us);
   }
   return up_to;
+}
+
+void FoldDeletes(std::vector<RangeDelete>* deletes) {
+  std::stable_sort(deletes->begin(), deletes->end(),
+                   [](const auto& a, const auto& b) { return a.write_us > b.write_us; });
+  std::map<int64_t, int64_t> covered;  // from, to: apart from each other
+  std::erase_if(*deletes, [&](const RangeDelete& d) {
+    auto at = covered.upper_bound(d.from);
+    if (at != covered.begin() && std::prev(at)->second >= d.from) --at;
+    int64_t from = d.from;
+    int64_t to = d.to;
+    if (at != covered.end() && at->first <= from && at->second >= to) return true;
+    while (at != covered.end() && at->first <= to) {
+      from = std::min(from, at->first);
+      to = std::max(to, at->second);
+      at = covered.erase(at);
+    }
+    covered.emplace(from, to);
+    return false;
+  });
 }
 
 RowMerger::RowMerger(const TableSchema& schema, std::vector<size_t> columns)

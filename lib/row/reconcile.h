@@ -33,6 +33,10 @@ void ResolveBoots(const BootBases& bases, VersionColumns* rows, std::span<RangeD
 // Largest write timestamp of the deletes that cover `event_time`; INT64_MIN if none.
 [[nodiscard]] int64_t DeletedUpTo(std::span<const RangeDelete> deletes, int64_t event_time);
 
+// Leaves out the deletes whose whole range newer ones cover: they delete nothing more. The
+// rest stands newest first. Provisional ones must be resolved.
+void FoldDeletes(std::vector<RangeDelete>* deletes);
+
 // One version among several of the same clustering key.
 struct VersionRef {
   const VersionColumns* rows = nullptr;

@@ -139,6 +139,17 @@ TEST(DecimalCodec, TypicalColumnsGetTheirEncoding) {
   EXPECT_LE(Pick(floats, kFloatShape, &id).size() * 8, 360u * 27);
 }
 
+// Among decimals that fit a few values that no decimal is: with NaN alone, or -0.0 alone.
+TEST(DecimalCodec, FewOddValuesAmongDecimalsComeBack) {
+  for (const double odd : {std::numeric_limits<double>::quiet_NaN(), -0.0,
+                           std::numeric_limits<double>::denorm_min(), 1e300}) {
+    Values values(200);
+    for (size_t i = 0; i < 200; ++i) values[i] = D(static_cast<double>(i % 50) / 4);
+    for (const size_t i : {0u, 77u, 199u}) values[i] = D(odd);
+    EXPECT_LE(Pick(values, kDoubleShape).size() * 8, 200u * 16);  // Pick reads them back
+  }
+}
+
 TEST(DecimalCodec, ManyNansCostLittle) {
   Values values(400, D(std::numeric_limits<double>::quiet_NaN()));
   for (size_t i = 0; i < 400; i += 3) values[i] = D(static_cast<double>(i % 50) / 4);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <random>
 
 #include "cistern/limits.h"
 #include "tests/lib/row/row_test_util.h"
@@ -124,6 +125,31 @@ TEST(ResolveBoots, AddsBasesAndTurnsTtlIntoExpiry) {
   RangeDelete unknown{.write_us = 5, .boot = 99};
   ResolveBoots({}, nullptr, std::span(&unknown, 1));
   EXPECT_EQ(unknown.write_us, 5);
+}
+
+// Whatever is folded away, no event time is deleted up to another timestamp.
+TEST(FoldDeletes, DeletesTheSameAsBefore) {
+  std::mt19937_64 random(11);
+  size_t folded = 0;
+  for (int run = 0; run < 300; ++run) {
+    std::vector<RangeDelete> deletes(1 + random() % 12);
+    for (RangeDelete& d : deletes) {
+      d.from = random() % 9 == 0 ? INT64_MIN : static_cast<int64_t>(random() % 20);
+      d.to = random() % 9 == 0 ? INT64_MAX : std::max<int64_t>(d.from, 0) + 1 +
+                                                 static_cast<int64_t>(random() % 8);
+      d.write_us = static_cast<int64_t>(random() % 10);
+    }
+    std::vector<RangeDelete> kept = deletes;
+    FoldDeletes(&kept);
+    folded += deletes.size() - kept.size();
+    for (const int64_t time : {INT64_MIN, INT64_MAX}) {
+      EXPECT_EQ(DeletedUpTo(kept, time), DeletedUpTo(deletes, time));
+    }
+    for (int64_t time = -2; time < 32; ++time) {
+      EXPECT_EQ(DeletedUpTo(kept, time), DeletedUpTo(deletes, time)) << run << " at " << time;
+    }
+  }
+  EXPECT_GT(folded, 300u);
 }
 
 TEST(DeletedUpTo, IsHalfOpenAndTakesTheNewest) {

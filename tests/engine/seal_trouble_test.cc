@@ -1,0 +1,180 @@
+// Sealing when things go wrong: bytes that the device changes, a full disk, readers and
+// deletes in between.
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "lib/base/crash_point.h"
+#include "tests/engine/engine_fixture.h"
+
+namespace cistern::testing {
+namespace {
+
+// What a crash point does in this test.
+std::function<void()> g_at_point;
+const char* g_point = "";
+void AtPoint(const char* name) {
+  if (std::string_view(name) == g_point && g_at_point) std::exchange(g_at_point, nullptr)();
+}
+
+class SealTroubleTest : public EngineFixture {
+ protected:
+  SealTroubleTest() { options_.seal_when_due = false; }
+  void TearDown() override {
+    g_crash_hook = nullptr;
+    g_at_point = nullptr;
+  }
+  void DoAt(const char* point, std::function<void()> what) {
+    g_point = point;
+    g_at_point = std::move(what);
+    g_crash_hook = AtPoint;
+  }
+  Result<SealReport> Seal(bool due_only = false) {
+    SealRequest request;
+    request.due_only = due_only;
+    return engine_->Seal(request);
+  }
+  // Flips a bit in the middle of the largest of the newest two SST files.
+  void DamageNewestTable() {
+    std::vector<std::filesystem::path> tables;
+    for (const auto& entry : std::filesystem::directory_iterator(directory())) {
+      if (entry.path().extension() == ".sst") tables.push_back(entry.path());
+    }
+    ASSERT_FALSE(tables.empty());
+    std::fstream file(*std::max_element(tables.begin(), tables.end()),
+                      std::ios::in | std::ios::out | std::ios::binary);
+    char byte = 0;
+    file.seekg(40);
+    file.get(byte);
+    file.seekp(40);
+    file.put(static_cast<char>(byte ^ 1));
+  }
+};
+
+// The sealed pages themselves, after they were flushed and before they are read back.
+TEST_F(SealTroubleTest, WhatTheDeviceChangedIsNotSealed) {
+  for (int i = 0; i < 50; ++i) MustAppend("a", kStartMs + i * 1000, i);
+  const Rows before = ScanAll("a");
+  DoAt("seal:before_read_back", [&] { DamageNewestTable(); });
+  const auto report = Seal();
+  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  EXPECT_EQ(report->buckets, 0u);
+  ASSERT_EQ(report->problems.size(), 1u);
+  EXPECT_EQ(ScanAll("a"), before);
+  EXPECT_EQ(engine_->GetMetrics().versions_sealed, 0u);
+  EXPECT_EQ(engine_->GetMetrics().versions_open, 50u);
+  Reopen();
+  EXPECT_EQ(ScanAll("a"), before);
+  EXPECT_EQ(Seal()->buckets, 1u) << "another try, in another opening";
+  EXPECT_EQ(ScanAll("a"), before);
+  ExpectSound();
+}
+
+TEST_F(SealTroubleTest, ADeleteIsAWriteLikeAnother) {
+  options_.seal_grace_s = options_.seal_idle_s = 300;
+  Reopen();
+  clock_->AdvanceSeconds(3 * 86'400);  // the first day is over
+  const auto delete_one = [&](int64_t at_ms) {
+    const auto deleted = engine_->DeleteRange("pumps", Entity("a"), {at_ms, at_ms + 1});
+    ASSERT_TRUE(deleted.ok()) << deleted.status().ToString();
+  };
+  delete_one(kStartMs);
+  EXPECT_EQ(Seal(/*due_only=*/true)->buckets, 0u) << "it came just now";
+  clock_->AdvanceSeconds(200);
+  delete_one(kStartMs + 5);
+  clock_->AdvanceSeconds(200);
+  EXPECT_EQ(Seal(/*due_only=*/true)->buckets, 0u) << "not idle for 300 s";
+  clock_->AdvanceSeconds(101);
+  EXPECT_EQ(Seal(/*due_only=*/true)->buckets, 1u);
+}
+
+TEST_F(SealTroubleTest, DeletesThatNewerOnesCoverAreNotKept) {
+  for (int round = 0; round < 3; ++round) {
+    for (int64_t i = 0; i < 100; ++i) {
+      ASSERT_TRUE(
+          engine_->DeleteRange("pumps", Entity("a"), {kStartMs + i, kStartMs + i + 1}).ok());
+    }
+    ASSERT_TRUE(engine_->Rotate().ok());
+  }
+  ASSERT_TRUE(engine_->DeleteRange("pumps", Entity("a"), {kStartMs, kStartMs + 50}).ok());
+  ASSERT_EQ(Seal()->buckets, 1u);
+  const Metrics m = engine_->GetMetrics();
+  EXPECT_EQ(m.versions_sealed, 51u) << "the last one, and 50 that it does not cover";
+  EXPECT_EQ(m.versions_superseded, 250u);
+  ExpectSound();
+}
+
+TEST_F(SealTroubleTest, VerifySeesOneMomentWhileOthersSeal) {
+  std::atomic<bool> done = false;
+  std::thread writer([&] {
+    for (int64_t i = 0; !done; ++i) {
+      const std::string pump(1, static_cast<char>('a' + i % 7));
+      ASSERT_TRUE(Append(pump, kStartMs + i * 60'000, 1).ok());
+      if (i % 20 != 0) continue;
+      const auto report = Seal();
+      ASSERT_TRUE(report.ok() && report->problems.empty());
+    }
+  });
+  for (int i = 0; i < 60; ++i) {
+    const auto report = engine_->Verify();
+    EXPECT_TRUE(report.ok()) << report.status().ToString();
+    if (!report.ok()) break;
+    EXPECT_TRUE(report->problems.empty()) << report->problems.front();
+    uint64_t listed = 0;
+    EXPECT_TRUE(engine_
+                    ->ListBuckets([&](const BucketInfo& info) {
+                      listed += info.versions;
+                      return true;
+                    })
+                    .ok());
+  }
+  done = true;
+  writer.join();
+  ExpectSound();
+}
+
+TEST_F(SealTroubleTest, AbsurdTimesAreRefused) {
+  for (const int64_t seconds : {int64_t{-1}, INT64_MAX}) {
+    EngineOptions options = options_;
+    options.seal_idle_s = seconds;
+    EXPECT_EQ(TryOpen(options).status().code(), StatusCode::kInvalidArgument);
+    options = options_;
+    options.seal_grace_s = seconds;
+    EXPECT_EQ(TryOpen(options).status().code(), StatusCode::kInvalidArgument);
+  }
+}
+
+// The disk fills up between the choice of a round and its flush.
+class SealFullDiskTest : public SealTroubleTest {
+ protected:
+  void SetUp() override {
+    faults_ = std::make_shared<FaultFileSystem>();
+    faults_->SetDiskBytes(64 << 20);
+    fs_ = faults_;
+    SealTroubleTest::SetUp();
+  }
+  std::shared_ptr<FaultFileSystem> faults_;
+};
+
+TEST_F(SealFullDiskTest, ARoundWithoutRoomIsGivenUpAndNothingHasFailed) {
+  for (int i = 0; i < 50; ++i) MustAppend("a", kStartMs + i * 1000, i);
+  ASSERT_TRUE(engine_->Rotate().ok());
+  const Rows before = ScanAll("a");
+  const auto fill = [&] { faults_->SetForeignBytes((64 << 20) - faults_->used_bytes() - 100'000); };
+  fill();
+  EXPECT_EQ(Seal().status().code(), StatusCode::kNoSpace) << "before it begins";
+  faults_->SetForeignBytes(0);
+  DoAt("seal:after_create", fill);
+  EXPECT_EQ(Seal().status().code(), StatusCode::kNoSpace) << "before its flush";
+  EXPECT_EQ(faults_->injected(), 0u) << "RocksDB met the full disk itself";
+  EXPECT_TRUE(Core()->committer().failure().ok());
+  EXPECT_EQ(ScanAll("a"), before);
+  faults_->SetForeignBytes(0);
+  EXPECT_EQ(Seal()->buckets, 1u);
+  EXPECT_EQ(ScanAll("a"), before);
+  ExpectSound();
+}
+
+}  // namespace
+}  // namespace cistern::testing
