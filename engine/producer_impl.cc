@@ -23,7 +23,8 @@ Status FutureTime(const TableSchema& schema, int64_t ticks, int64_t seconds_ahea
 }
 
 // No row of the batch is taken: which one is it?
-Status InRow(size_t row, const Status& status) {
+Status InRow(const RowBatch& batch, size_t row, const Status& status) {
+  if (batch.row_count() == 1) return status;
   return {status.code(), "row " + std::to_string(row) + " of the batch: " + status.message()};
 }
 
@@ -45,7 +46,7 @@ Status CheckBatch(EngineCore& core, const EngineOptions& options, const Table& t
   size_t newest_row = 0;
   for (size_t row = 0; row < batch.row_count(); ++row) {
     const int64_t ticks = EventTimeOf(schema, batch, row);
-    if (!bucketer.InRange(ticks)) return InRow(row, EventTimeOutOfRange(schema, ticks));
+    if (!bucketer.InRange(ticks)) return InRow(batch, row, EventTimeOutOfRange(schema, ticks));
     if (ticks > newest) {
       newest = ticks;
       newest_row = row;
@@ -55,7 +56,7 @@ Status CheckBatch(EngineCore& core, const EngineOptions& options, const Table& t
   const int64_t newest_s = newest / TicksPerSecond(schema.time_unit);
   const int64_t ahead_s = newest_s - core.clock().now_s();
   if (ahead_s <= options.event_future_s_max) return Status::Ok();
-  return InRow(newest_row, FutureTime(schema, newest, ahead_s));
+  return InRow(batch, newest_row, FutureTime(schema, newest, ahead_s));
 }
 
 ProducerImpl::~ProducerImpl() {

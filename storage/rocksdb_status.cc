@@ -22,7 +22,7 @@ Translation TranslateIoError(const rocksdb::Status& status, const std::string& t
   }
   if (Contains(text, "While lock file") || Contains(text, "lock hold by current process")) {
     if (!Contains(text, "Permission denied") && !Contains(text, "Read-only file system")) {
-      return {StatusCode::kLocked, "close the store where it is open, or open it read-only"};
+      return {StatusCode::kLocked, "close the store where it is open"};
     }
   }
   if (Contains(text, "Read-only file system") || Contains(text, "Permission denied") ||

@@ -38,6 +38,14 @@ int HolderOf(const std::string& path) {
   return 0;
 }
 
+// " (cistern)": what the process is called, where the system tells.
+std::string NameOf(int process) {
+  std::ifstream file("/proc/" + std::to_string(process) + "/comm");
+  std::string name;
+  std::getline(file, name);
+  return name.empty() ? name : " (" + name + ")";
+}
+
 }  // namespace
 
 Result<std::unique_ptr<StoreLock>> StoreLock::Take(std::shared_ptr<rocksdb::FileSystem> fs,
@@ -51,10 +59,10 @@ Result<std::unique_ptr<StoreLock>> StoreLock::Take(std::shared_ptr<rocksdb::File
   const int holder = HolderOf(path);
   const bool here = holder == ::getpid();
   return Status::Locked("the store " + directory + " is open in " +
-                        (holder > 0 ? "process " + std::to_string(holder) : "another place") +
+                        (holder > 0 ? "process " + std::to_string(holder) + NameOf(holder)
+                                    : "another place") +
                         (here ? ", this one: close the engine and destroy its cursors"
-                              : "; close it there") +
-                        ", or open it read-only");
+                              : "; close it there"));
 }
 
 StoreLock::~StoreLock() {

@@ -58,6 +58,7 @@ class Opener {
 
   Status CheckArguments();
   Status LookAround();     // touches nothing: decides between opening, creating, refusing
+  bool MayCreate() const { return config().create_if_missing && !config().read_only; }
   Status CheckIsVacant();  // a directory without the file CISTERN
   Status TakeHold();       // directory, lock; looks again under the lock
   Status PrepareParts();
@@ -148,9 +149,7 @@ Status Opener::LookAround() {
     else CISTERN_RETURN_IF_ERROR(CheckIsVacant());
     if (format_.ready) return Status::Ok();
   }
-  if (config().read_only || !config().create_if_missing) {
-    return Status::NotFound("there is no store in " + directory());
-  }
+  if (!MayCreate()) return Status::NotFound("there is no store in " + directory());
   creating_ = true;
   return Status::Ok();
 }
@@ -167,8 +166,10 @@ Status Opener::CheckIsVacant() {
     return Status::Corruption("the file CISTERN is missing from the store " + directory() +
                               "; restore it from a backup of this store");
   }
-  return Status::InvalidArgument(directory() + " holds other things (" + *foreign +
-                                 ") and no store; choose an empty or new directory");
+  const std::string held = "holds other things (" + *foreign + ")";
+  if (!MayCreate()) return Status::NotFound("there is no store in " + directory() + ": it " + held);
+  return Status::InvalidArgument(directory() + " " + held +
+                                 " and no store; choose an empty or new directory");
 }
 
 Status Opener::TakeHold() {

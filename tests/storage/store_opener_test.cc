@@ -86,6 +86,10 @@ TEST(StoreOpener, AForeignDirectoryIsRefusedAndUntouched) {
   const auto store = temp.Open();
   EXPECT_EQ(store.status().code(), StatusCode::kInvalidArgument);
   EXPECT_NE(store.status().message().find("letters.txt"), std::string::npos);
+  temp.config.create_if_missing = false;
+  const auto without_leave = temp.Open();
+  EXPECT_EQ(without_leave.status().code(), StatusCode::kNotFound);
+  EXPECT_NE(without_leave.status().message().find("letters.txt"), std::string::npos);
   EXPECT_EQ(NamesIn(temp.config.directory), std::set<std::string>{"letters.txt"});
 }
 

@@ -70,7 +70,7 @@ struct TickReport {
 
 // A line of the bucket inventory.
 struct BucketInfo {
-  std::string table;
+  std::string table;         // name, or keyspace.name
   std::string entity;        // EntityToText
   std::string bucket;        // the bucket column's value, as CQL literal
   uint32_t split = 0;
@@ -205,7 +205,8 @@ class CISTERN_EXPORT Engine {
   [[nodiscard]] virtual Result<std::unique_ptr<Cursor>> Scan(const ScanRequest& request) = 0;
 
   // Calls `visit` for every bucket that holds rows, in (table, entity, bucket, split)
-  // order, until it returns false. Bounded memory. kCorruption: a damaged header; the
+  // order, until it returns false: tables as they were created, entities by their keys,
+  // buckets by time. Bounded memory. kCorruption: a damaged header; the
   // buckets before it were visited.
   [[nodiscard]] virtual Status ListBuckets(const std::function<bool(const BucketInfo&)>& visit) = 0;
   // Calls `visit` with each entity of the table once, in key order. kNotFound: no such
