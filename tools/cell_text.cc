@@ -8,6 +8,7 @@
 
 #include "lib/cql/value_text.h"
 #include "lib/cql/wire_value.h"
+#include "lib/row/row_order.h"
 
 namespace cistern::tool {
 namespace {
@@ -129,6 +130,14 @@ Status SetCellFromText(size_t index, std::string_view text, const TimeFormat& fo
     default:
       return SetOther(index, column, value, batch);
   }
+}
+
+int64_t RowTime(const RowBatch& batch, size_t row) {
+  const TableSchema& schema = *batch.schema();
+  const size_t column = schema.time_column();
+  return schema.columns[column].type.kind == CqlType::kTimeuuid
+             ? TimeuuidTicks(batch.bytes(row, column))
+             : batch.fixed(row, column);
 }
 
 Status CopyRow(const RowBatch& from, size_t row, RowBatch* to) {

@@ -19,6 +19,9 @@ namespace cistern::tool {
 [[nodiscard]] Status SetCellFromText(size_t column, std::string_view text,
                                      const TimeFormat& format, RowBatch* batch);
 
+// Event time of a row in the table's ticks.
+[[nodiscard]] int64_t RowTime(const RowBatch& batch, size_t row);
+
 // Copies row `row` of `from` as it is into `to`, a batch of the same table.
 [[nodiscard]] Status CopyRow(const RowBatch& from, size_t row, RowBatch* to);
 

@@ -1,15 +1,22 @@
-// cistern create: declares the table of a CREATE TABLE file.
+// cistern create: declares the tables of a file of CREATE TABLE statements.
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstring>
 #include <fstream>
 #include <sstream>
 
 #include "cistern/limits.h"
 #include "tools/command.h"
+#include "tools/cql_script.h"
 
 namespace cistern::tool {
 namespace {
+
+constexpr size_t kSchemaFileBytesMax = 16 * limits::kDdlBytesMax;  // of several statements
+
+using Tables = std::vector<std::shared_ptr<const TableSchema>>;
 
 struct CreateOptions {
   std::string store;
@@ -22,50 +29,66 @@ Result<std::string> ReadSchemaFile(const std::string& path) {
     return Status::InvalidArgument(fmt::format("cannot open the schema {}: {}", path,
                                                std::strerror(errno)));
   }
-  std::string text(limits::kDdlBytesMax + 1, '\0');
+  std::string text(kSchemaFileBytesMax + 1, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   if (file.bad() || (file.fail() && !file.eof())) {
     return Status::InvalidArgument(fmt::format("cannot read the schema {}", path));
   }
   text.resize(static_cast<size_t>(file.gcount()));
-  if (text.size() > limits::kDdlBytesMax) {
+  if (text.size() > kSchemaFileBytesMax) {
     return Status::TooLarge(fmt::format("the schema {} is longer than {} bytes", path,
-                                        limits::kDdlBytesMax));
+                                        kSchemaFileBytesMax));
   }
   return text;
+}
+
+// First those that exist, which creates nothing: one that differs stops all the others.
+Status CreateAll(Engine* engine, Tables tables) {
+  std::stable_partition(tables.begin(), tables.end(), [engine](const auto& table) {
+    return engine->FindTable(QualifiedName(*table)).ok();
+  });
+  for (const auto& table : tables) CISTERN_RETURN_IF_ERROR(engine->CreateTable(table->ToCql()));
+  return Status::Ok();
 }
 
 int RunCreate(const CreateOptions& options) {
   const Result<std::string> text = ReadSchemaFile(options.schema);
   if (!text.ok()) return FailUsage(text.status());
   // Before the store is touched: a wrong schema must not leave an empty store behind.
-  const auto schema = ParseCreateTable(*text);
-  if (!schema.ok()) {
+  const Result<Tables> tables = ParseCqlScript(*text);
+  if (!tables.ok()) {
     return FailUsage(Status::InvalidArgument(
-        fmt::format("{}: {}", options.schema, schema.status().message())));
+        fmt::format("{}: {}", options.schema, tables.status().message())));
   }
   Result<std::unique_ptr<Engine>> engine = OpenStore(options.store, Access::kCreate);
   if (!engine.ok()) return FailOpen(engine.status());
-  if (const Status s = (*engine)->CreateTable(*text); !s.ok()) return Fail(s);
+  const int done = DoneCode(**engine);
+  if (const Status s = CreateAll(engine->get(), *tables); !s.ok()) return Fail(s);
   if (const Status s = (*engine)->Close(); !s.ok()) return Fail(s);
-  const TableSchema& table = **schema;
-  return Say(fmt::format("table {}{}{} in {}: buckets by {}", table.keyspace,
-                         table.keyspace.empty() ? "" : ".", table.name, options.store,
-                         table.columns[table.bucket_column].name));
+  std::string lines;
+  for (const auto& table : *tables) {
+    lines += fmt::format("{}table {} in {}: buckets by {}", lines.empty() ? "" : "\n",
+                         QualifiedName(*table), options.store,
+                         table->columns[table->bucket_column].name);
+  }
+  const int said = Say(lines);
+  return said == kExitOk ? done : said;
 }
 
 }  // namespace
 
 void AddCreate(CLI::App* app, Action* action) {
   auto options = std::make_shared<CreateOptions>();
-  CLI::App* command = app->add_subcommand("create", "Declare a table by CREATE TABLE text; makes "
+  CLI::App* command = app->add_subcommand("create", "Declare tables by CREATE TABLE text; makes "
                                                     "the store if there is none");
-  command->add_option("--store", options->store, "Directory of the store")->required();
-  command->add_option("--schema", options->schema, "File with one CREATE TABLE statement")
+  AddStoreOption(command, &options->store);
+  command->add_option("--schema", options->schema, "File with CREATE TABLE statements, a ; between")
       ->required();
-  command->footer("\nExample:\n  cistern create --store /data/cistern --schema air.cql\n\n"
-                  "A table that exists and is equal is left as it is; one that differs is an "
-                  "error.");
+  command->footer("\nExamples:\n  cistern create --store /data/cistern --schema air.cql\n"
+                  "  cistern tables --store OLD --cql >all.cql\n"
+                  "  cistern create --store NEW --schema all.cql\n\n"
+                  "Every statement is checked before the first table is created. A table that "
+                  "exists and is equal\nis left as it is; one that differs is an error.");
   command->callback([options, action] { *action = [options] { return RunCreate(*options); }; });
 }
 

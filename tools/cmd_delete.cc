@@ -4,12 +4,16 @@
 
 #include <optional>
 
+#include "engine/bucketing/bucketer.h"
 #include "tools/cell_text.h"
 #include "tools/command.h"
+#include "tools/entity_text.h"
 #include "tools/time_text.h"
 
 namespace cistern::tool {
 namespace {
+
+constexpr uint64_t kRowsOfOneTimeMax = 100'000;  // that are counted
 
 struct DeleteOptions {
   std::string store;
@@ -48,8 +52,24 @@ Status SetKey(const TableSchema& schema, const std::string& pair, RowBatch* batc
   return SetCellFromText(*column, std::string_view(pair).substr(split + 1), {}, batch);
 }
 
-Status DeleteRow(Engine* engine, const std::shared_ptr<const TableSchema>& schema,
-                 const DeleteOptions& options, const WriteOptions& write) {
+// Rows of the range, counted up to `limit`; nullopt if that cannot be told. A page that cannot be
+// read must not keep anybody from deleting.
+std::optional<uint64_t> CountRows(Engine* engine, const std::string& table,
+                                  const EntityKey& entity, TimeRange range, uint64_t limit) {
+  auto cursor = engine->Scan(
+      {.table = table, .entity = entity, .from = range.from, .to = range.to, .limit = limit});
+  uint64_t rows = 0;
+  ResultBatch batch;
+  while (cursor.ok() && (*cursor)->Next(&batch)) rows += batch.row_count;
+  if (!cursor.ok() || !(*cursor)->status().ok()) return std::nullopt;
+  return rows;
+}
+
+// Whether a deletion met rows, as far as that can be told: true in doubt.
+using Met = bool;
+
+Result<Met> DeleteRow(Engine* engine, const std::shared_ptr<const TableSchema>& schema,
+                      const DeleteOptions& options, const WriteOptions& write) {
   RowBatch batch(schema);
   batch.BeginRow(RowKind::kDeleteRow);
   CISTERN_ASSIGN_OR_RETURN(const std::vector<std::string> values,
@@ -62,10 +82,28 @@ Status DeleteRow(Engine* engine, const std::shared_ptr<const TableSchema>& schem
     CISTERN_RETURN_IF_ERROR(SetKey(*schema, pair, &batch));
   }
   CISTERN_RETURN_IF_ERROR(batch.EndRow());
-  return engine->Append(batch, write).status();
+  // Rows of one time differ in their further key: one less is there if it was there.
+  CISTERN_ASSIGN_OR_RETURN(const EntityKey entity, ParseEntity(*schema, options.entity));
+  const int64_t time = RowTime(batch, 0);
+  const auto count = [&]() -> std::optional<uint64_t> {
+    if (time == INT64_MAX) return std::nullopt;
+    return CountRows(engine, options.table, entity, {time, time + 1}, kRowsOfOneTimeMax);
+  };
+  const std::optional<uint64_t> before = count();
+  CISTERN_RETURN_IF_ERROR(engine->Append(batch, write).status());
+  return !before || *before == kRowsOfOneTimeMax || before != count();
 }
 
-Status Delete(Engine* engine, const DeleteOptions& options, const WriteOptions& write) {
+// The event times of the bucket that holds `time`.
+TimeRange RangeOfBucket(const TableSchema& schema, int64_t time) {
+  const Bucketer bucketer(schema);
+  if (!bucketer.InRange(time)) return {time, time};
+  const BucketSpan span = bucketer.SpanOf(time);
+  return {TicksFromSeconds(schema.time_unit, span.start_s),
+          TicksFromSeconds(schema.time_unit, span.end_s)};
+}
+
+Result<Met> Delete(Engine* engine, const DeleteOptions& options, const WriteOptions& write) {
   CISTERN_ASSIGN_OR_RETURN(const auto schema, engine->FindTable(options.table));
   if (!options.at.empty()) return DeleteRow(engine, schema, options, write);
   CISTERN_ASSIGN_OR_RETURN(const EntityKey entity, ParseEntity(*schema, options.entity));
@@ -76,14 +114,20 @@ Status Delete(Engine* engine, const DeleteOptions& options, const WriteOptions& 
     } else {
       CISTERN_ASSIGN_OR_RETURN(time, ParseTicks(options.bucket_of, schema->time_unit));
     }
-    return engine->DeleteBucket(options.table, entity, time, write).status();
+    const TimeRange range = RangeOfBucket(*schema, time);
+    const Met met = CountRows(engine, options.table, entity, range, 1) != 0;
+    CISTERN_RETURN_IF_ERROR(engine->DeleteBucket(options.table, entity, time, write).status());
+    return met;
   }
   CISTERN_ASSIGN_OR_RETURN(const int64_t from, ParseTicks(options.from, schema->time_unit));
   CISTERN_ASSIGN_OR_RETURN(const int64_t to, ParseTicks(options.to, schema->time_unit));
   if (from >= to) {
     return Status::InvalidArgument("--from must be before --to, which is not included");
   }
-  return engine->DeleteRange(options.table, entity, {from, to}, write).status();
+  const Met met = CountRows(engine, options.table, entity, {from, to}, 1) != 0;
+  CISTERN_RETURN_IF_ERROR(
+      engine->DeleteRange(options.table, entity, {from, to}, write).status());
+  return met;
 }
 
 std::string Describe(const DeleteOptions& options) {
@@ -111,10 +155,17 @@ int RunDelete(const DeleteOptions& options) {
   write.durability = *durability;
   Result<std::unique_ptr<Engine>> engine = OpenStore(options.store, Access::kWrite);
   if (!engine.ok()) return FailOpen(engine.status());
-  const Status s = Delete(engine->get(), options, write);
+  const int done = DoneCode(**engine);
+  const Result<Met> met = Delete(engine->get(), options, write);
   const Status closed = (*engine)->Close();
-  if (!s.ok()) return s.code() == StatusCode::kNotFound ? FailUsage(s) : Fail(s);
-  return closed.ok() ? Say(Describe(options)) : Fail(closed);
+  if (!met.ok()) {
+    return met.status().code() == StatusCode::kNotFound ? FailUsage(met.status())
+                                                        : Fail(met.status());
+  }
+  if (!closed.ok()) return Fail(closed);
+  const int said = Say(Describe(options) +
+                       (*met ? "" : "; no row was there, and a tombstone was written"));
+  return said == kExitOk ? done : said;
 }
 
 }  // namespace
@@ -122,7 +173,7 @@ int RunDelete(const DeleteOptions& options) {
 void AddDelete(CLI::App* app, Action* action) {
   auto options = std::make_shared<DeleteOptions>();
   CLI::App* command = app->add_subcommand("delete", "Delete a row, a range or a bucket");
-  command->add_option("--store", options->store, "Directory of the store")->required();
+  AddStoreOption(command, &options->store);
   command->add_option("--table", options->table, "Table, or keyspace.table")->required();
   command->add_option("--entity", options->entity, "As for scan")
       ->required()

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "tools/command.h"
+#include "tools/counted.h"
 
 namespace cistern::tool {
 namespace {
@@ -30,12 +31,13 @@ int RunExpire(const ExpireOptions& asked) {
   open_options.background_threads = false;  // or they would be first, and the report empty
   Result<std::unique_ptr<Engine>> engine = OpenStore(asked.store, Access::kWrite, open_options);
   if (!engine.ok()) return FailOpen(engine.status());
+  const int done = DoneCode(**engine);
   const Result<ExpireReport> report = (*engine)->Expire();
   const Status closed = (*engine)->Close();
   if (!report.ok()) return Fail(report.status());
-  fmt::print("{} windows dropped, {} row versions expired, {} shed\n", report->windows,
-             report->versions, report->versions_shed);
-  return closed.ok() ? static_cast<int>(kExitOk) : Fail(closed);
+  fmt::print("{} dropped, {} expired, {} shed\n", Counted(report->windows, "window"),
+             Counted(report->versions, "row version"), report->versions_shed);
+  return closed.ok() ? done : Fail(closed);
 }
 
 }  // namespace
@@ -43,7 +45,7 @@ int RunExpire(const ExpireOptions& asked) {
 void AddExpire(CLI::App* app, Action* action) {
   auto options = std::make_shared<ExpireOptions>();
   CLI::App* command = app->add_subcommand("expire", "Give back the space of what has expired");
-  command->add_option("--store", options->store, "Directory of the store")->required();
+  AddStoreOption(command, &options->store);
   command
       ->add_option("--keep-unconfirmed", options->keep_unconfirmed_s,
                    "Shed what upstream has not confirmed so many seconds after its window")

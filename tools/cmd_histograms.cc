@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "tools/command.h"
+#include "tools/cql_script.h"
 #include "tools/output.h"
 #include "tools/record_printer.h"
 
@@ -89,7 +90,7 @@ int RunHistograms(const HistogramsOptions& options) {
   if (!options.table.empty()) {
     const auto schema = (*engine)->FindTable(options.table);
     if (!schema.ok()) return FailUsage(schema.status());
-    wanted = (*schema)->name;
+    wanted = QualifiedName(**schema);
   }
   std::map<std::string, Sizes> tables;
   const Status s = (*engine)->ListBuckets([&](const BucketInfo& bucket) {
@@ -108,7 +109,7 @@ int RunHistograms(const HistogramsOptions& options) {
   Output output(STDOUT_FILENO);
   options.json ? PrintJson(tables, &output) : PrintTable(tables, &output);
   output.Flush();
-  return output.status().ok() ? static_cast<int>(kExitOk) : Fail(output.status());
+  return output.status().ok() ? DoneCode(**engine) : Fail(output.status());
 }
 
 }  // namespace
@@ -117,7 +118,7 @@ void AddHistograms(CLI::App* app, Action* action) {
   auto options = std::make_shared<HistogramsOptions>();
   CLI::App* command =
       app->add_subcommand("histograms", "Print how large buckets are, by percentile");
-  command->add_option("--store", options->store, "Directory of the store")->required();
+  AddStoreOption(command, &options->store);
   command->add_option("--table", options->table, "Of this table alone");
   command->add_flag("--json", options->json, "One JSON object for each table");
   command->footer("\nA bucket is a partition of Cassandra. Rows are row versions; bytes are those "

@@ -6,9 +6,13 @@
 #include <charconv>
 #include <csignal>
 #include <optional>
+#include <utility>
 
 #include "cistern/limits.h"
+#include "engine/bucketing/bucketer.h"
+#include "tools/cell_text.h"
 #include "tools/command.h"
+#include "tools/counted.h"
 #include "tools/ingest_run.h"
 #include "tools/input.h"
 #include "tools/interrupt.h"
@@ -16,6 +20,7 @@
 #include "tools/record_reader.h"
 #include "tools/reject_file.h"
 #include "tools/row_mapper.h"
+#include "tools/time_text.h"
 
 namespace cistern::tool {
 namespace {
@@ -40,6 +45,7 @@ struct IngestOptions {
   uint64_t reject_max = UINT64_MAX;
   std::optional<uint32_t> ttl_s;
   std::string memory_budget;
+  std::string future_max;
   bool quiet = false;
 };
 
@@ -113,6 +119,45 @@ Result<size_t> ParseMemoryBudget(std::string_view text) {
   return static_cast<size_t>(value << shift);
 }
 
+// "90s", "36h", "400d": whole seconds, minutes, hours or days; seconds without a unit.
+Result<int64_t> ParseFutureMax(std::string_view text) {
+  constexpr int64_t kSecondsMax = limits::kEventSecondsMax - limits::kEventSecondsMin;
+  int64_t value = -1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const std::string_view unit = text.substr(static_cast<size_t>(end - text.data()));
+  const std::pair<std::string_view, int64_t> units[] = {
+      {"", 1}, {"s", 1}, {"m", 60}, {"h", 3600}, {"d", 86400}};
+  const auto found = std::find_if(std::begin(units), std::end(units),
+                                  [unit](const auto& known) { return known.first == unit; });
+  if (error == std::errc() && value >= 0 && found != std::end(units) &&
+      value <= kSecondsMax / found->second) {
+    return value * found->second;
+  }
+  return Status::InvalidArgument(fmt::format(
+      "--future-max '{}' is not a whole number of seconds, minutes, hours or days: 90s, 5m, 36h, "
+      "400d", text));
+}
+
+// The command that unpacks what begins with these bytes; nullptr if nothing is known to.
+const char* UnpackerOf(std::string_view head) {
+  if (head.starts_with("\x1f\x8b")) return "zcat";
+  if (head.starts_with("\x28\xb5\x2f\xfd")) return "zstdcat";
+  if (head.starts_with("\xfd" "7zXZ")) return "xzcat";
+  if (head.starts_with("BZh")) return "bzcat";
+  return nullptr;
+}
+
+// Of a header that is one cell: "; try --delimiter ';'" if it holds another usual one.
+std::string DelimiterAdvice(const Record& header, char delimiter) {
+  if (delimiter != ',' || header.cells.size() != 1) return {};
+  const std::string_view text = header.cells.front().text;
+  if (text.find(';') != std::string_view::npos) return "; are its cells apart by --delimiter ';'?";
+  if (text.find('\t') != std::string_view::npos) {
+    return "; are its cells apart by --delimiter '\\t'?";
+  }
+  return {};
+}
+
 // Fills the parts of options->mapping that are given as texts.
 Status CompleteMapping(IngestOptions* options) {
   MappingOptions& mapping = options->mapping;
@@ -146,26 +191,28 @@ class IngestCommand {
     Status s = Prepare();
     if (!s.ok()) return FailUsage(s);
     Result<std::unique_ptr<Engine>> opened =
-        OpenStore(options_.store, Access::kWrite, open_options_);
+        OpenStore(options_.store, Access::kWrite, engine_options_);
     if (!opened.ok()) return FailOpen(opened.status());
     engine_ = std::move(*opened);
+    const int done = DoneCode(*engine_);
     const auto schema = engine_->FindTable(options_.table);
     if (!schema.ok()) return FailUsage(schema.status());
     schema_ = *schema;
     IngestRun run(schema_, Settings(), &progress_);
     int code = kExitOk;
-    for (const std::string& file : options_.files) {
-      code = ReadFile(file, &run);
-      if (code != kExitOk || InterruptSignal() != 0) break;
+    size_t begun = 0;
+    while (begun < options_.files.size() && code == kExitOk && InterruptSignal() == 0) {
+      code = ReadFile(options_.files[begun++], &run);
     }
     progress_.Clear();
+    if (begun < options_.files.size()) ReportUnread(begun);
     if (const Status closed = engine_->Close(); !closed.ok() && code == kExitOk) {
       code = Fail(closed);
     }
     Report(run.totals());
     if (InterruptSignal() != 0) return 128 + InterruptSignal();
-    if (code == kExitOk && run.totals().rejected > 0) return kExitPartial;
-    return code;
+    if (code != kExitOk) return code;
+    return done == kExitOk && run.totals().rejected > 0 ? static_cast<int>(kExitPartial) : done;
   }
 
  private:
@@ -177,8 +224,12 @@ class IngestCommand {
     CISTERN_ASSIGN_OR_RETURN(delimiter_, ParseDelimiter(options_.delimiter));
     CISTERN_ASSIGN_OR_RETURN(write_.durability, ParseDurability(options_.durability));
     if (!options_.memory_budget.empty()) {
-      CISTERN_ASSIGN_OR_RETURN(open_options_.memory_budget_bytes,
+      CISTERN_ASSIGN_OR_RETURN(engine_options_.memory_budget_bytes,
                                ParseMemoryBudget(options_.memory_budget));
+    }
+    if (!options_.future_max.empty()) {
+      CISTERN_ASSIGN_OR_RETURN(engine_options_.event_future_s_max,
+                               ParseFutureMax(options_.future_max));
     }
     return CompleteMapping(&options_);
   }
@@ -188,11 +239,31 @@ class IngestCommand {
     settings.batch_rows_max = options_.batch_rows;
     settings.reasons_shown_max = options_.reasons;
     settings.rejected_max = options_.reject_max;
-    settings.append = [this](const RowBatch& batch) {
-      return engine_->Append(batch, write_).status();
-    };
+    settings.append = [this](const RowBatch& batch) { return Append(batch); };
     settings.complain = [](const std::string& line) { Complain(line); };
     return settings;
+  }
+
+  Status Append(const RowBatch& batch) {
+    Status s = engine_->Append(batch, write_).status();
+    // A row that is refused is tried alone at last.
+    const bool is_row = s.code() == StatusCode::kOutOfRange && batch.row_count() == 1;
+    return is_row ? ExplainFuture(batch, std::move(s)) : s;
+  }
+
+  // The refusal of a time ahead of the clock in the words of the command line.
+  Status ExplainFuture(const RowBatch& batch, Status refused) const {
+    const int64_t ticks = RowTime(batch, 0);
+    const int64_t now_s = SystemClock()->WallMicros() / 1'000'000;
+    const int64_t ahead_s = ticks / TicksPerSecond(schema_->time_unit) - now_s;
+    if (ahead_s <= engine_options_.event_future_s_max || !Bucketer(*schema_).InRange(ticks)) {
+      return refused;
+    }
+    return Status::OutOfRange(fmt::format(
+        "column '{}': {} is {:.1f} days ahead of the clock; check its unit (--time-unit), or take "
+        "it with --future-max {}d",
+        schema_->columns[schema_->time_column()].name, FormatTicks(ticks, schema_->time_unit),
+        static_cast<double>(ahead_s) / 86400, ahead_s / 86400 + 1));
   }
 
   std::unique_ptr<RecordReader> NewReader(Input* input) const {
@@ -221,6 +292,8 @@ class IngestCommand {
       switch (reader->Next(&record)) {
         case ReadOutcome::kIdle: continue;
         case ReadOutcome::kEnd:
+          Complain(name + " is empty: it has not even a header");
+          return Status::Ok();
         case ReadOutcome::kInterrupted: return Status::Ok();
         case ReadOutcome::kFailed: return input->status();
         case ReadOutcome::kBad:
@@ -235,7 +308,9 @@ class IngestCommand {
     for (const Cell& cell : record.cells) names.emplace_back(cell.text);
     rejects->SetHeader(record.raw);
     const Status s = mapper->BindHeader(names);
-    return s.ok() ? s : Status(s.code(), fmt::format("{}: {}", name, s.message()));
+    if (s.ok()) return s;
+    return {s.code(),
+            fmt::format("{}: {}{}", name, s.message(), DelimiterAdvice(record, delimiter_))};
   }
 
   int ReadFile(const std::string& file, IngestRun* run) {
@@ -247,6 +322,7 @@ class IngestCommand {
     if (!mapper.ok()) return FailUsage(mapper.status());
     Result<std::unique_ptr<Input>> input = Input::Open(file);
     if (!input.ok()) return FailUsage(input.status());
+    if (const Status s = CheckIsPlain(file, input->get()); !s.ok()) return FailUsage(s);
     const std::unique_ptr<RecordReader> reader = NewReader(input->get());
     RejectFile* rejects = RejectsFor(file);
     if (options_.format == "csv") {
@@ -258,14 +334,36 @@ class IngestCommand {
     return s.ok() ? static_cast<int>(kExitOk) : Fail(s);
   }
 
+  // kInvalidArgument for a compressed file, with what unpacks it. A pipe is not looked at: its
+  // first bytes may take their time.
+  static Status CheckIsPlain(const std::string& file, Input* input) {
+    if (input->size() == 0 || input->Grow() != Fill::kData) return Status::Ok();
+    const char* unpacker = UnpackerOf(input->window());
+    if (unpacker == nullptr) return Status::Ok();
+    return Status::InvalidArgument(
+        file == "-" ? fmt::format("standard input is compressed; unpack it with {}", unpacker)
+                    : fmt::format("{} is compressed; unpack it on the way: {} {} | cistern ingest "
+                                  "... -", file, unpacker, file));
+  }
+
+  void ReportUnread(size_t begun) const {
+    std::string names;
+    for (size_t i = begun; i < options_.files.size(); ++i) {
+      names += (names.empty() ? "" : ", ") + options_.files[i];
+    }
+    const bool one = begun + 1 == options_.files.size();
+    Complain(fmt::format("{} {} not read", names, one ? "was" : "were"));
+  }
+
   void Report(const IngestTotals& totals) {
-    std::string line = fmt::format("{} rows stored in {}", totals.rows, options_.table);
+    std::string line =
+        fmt::format("{} stored in {}", Counted(totals.rows, "row"), options_.table);
     if (totals.rejected > 0) {
       std::string paths;
       for (const auto& file : rejects_) {
         if (file->used()) paths += (paths.empty() ? "" : ", ") + file->path();
       }
-      line += fmt::format(", {} lines rejected", totals.rejected);
+      line += fmt::format(", {} rejected", Counted(totals.rejected, "line"));
       line += paths.empty() ? " and kept nowhere" : " to " + paths;
     }
     if (InterruptSignal() != 0) line += ", interrupted";
@@ -275,7 +373,7 @@ class IngestCommand {
   IngestOptions options_;
   Progress progress_;
   char delimiter_ = ',';
-  EngineOptions open_options_;
+  EngineOptions engine_options_;
   WriteOptions write_;
   std::unique_ptr<Engine> engine_;
   std::shared_ptr<const TableSchema> schema_;
@@ -320,6 +418,10 @@ void AddWriteOptions(CLI::App* command, IngestOptions* o) {
       ->check(WholeNumber(0, limits::kTtlSecondsMax));
   command->add_option("--memory-budget", o->memory_budget,
                       "Memory that the engine may take, for example 16MiB (default 64MiB)");
+  command->add_option("--future-max", o->future_max,
+                      "How far event times may be ahead of the clock, for example 36h or 400d "
+                      "(default 1d)")
+      ->check(NotEmpty());
   command->add_option("--reject", o->reject,
                       "Where rejected lines go (default: FILE.reject in the current directory)");
   command->add_option("--reject-max", o->reject_max, "Stop after more rejected lines than this")
@@ -334,7 +436,7 @@ void AddWriteOptions(CLI::App* command, IngestOptions* o) {
 void AddIngest(CLI::App* app, Action* action) {
   auto options = std::make_shared<IngestOptions>();
   CLI::App* command = app->add_subcommand("ingest", "Store the rows of files or standard input");
-  command->add_option("--store", options->store, "Directory of the store")->required();
+  AddStoreOption(command, &options->store);
   command->add_option("--table", options->table, "Table, or keyspace.table")->required();
   command->add_option("--format", options->format,
                       "csv (default), jsonl, or line (InfluxDB line protocol)");

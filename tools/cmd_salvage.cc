@@ -4,6 +4,7 @@
 
 #include "cistern/salvage.h"
 #include "tools/command.h"
+#include "tools/counted.h"
 
 namespace cistern::tool {
 namespace {
@@ -36,8 +37,10 @@ int RunSalvage(const SalvageArguments& arguments) {
   }
   for (const std::string& problem : report->problems) Complain(problem);
   for (const SalvagedTable& table : report->tables) {
-    const int said = Say(fmt::format("{}: {} buckets, {} row versions saved, {} lost", table.table,
-                                     table.buckets, table.versions_saved, table.versions_lost));
+    const int said = Say(fmt::format("{}: {}, {} saved, {} lost", table.table,
+                                     Counted(table.buckets, "bucket"),
+                                     Counted(table.versions_saved, "row version"),
+                                     table.versions_lost));
     if (said != kExitOk) return said;
   }
   if (report->versions_lost > 0) {
@@ -53,7 +56,9 @@ void AddSalvage(CLI::App* app, Action* action) {
   auto arguments = std::make_shared<SalvageArguments>();
   CLI::App* command = app->add_subcommand(
       "salvage", "Write what can be read of a damaged store to a new one");
-  command->add_option("--store", arguments->store, "Directory of the damaged store")->required();
+  command->add_option("--store", arguments->store, "Directory of the damaged store")
+      ->required()
+      ->check(NotEmpty());
   command->add_option("--to", arguments->to, "Directory of the new store: empty, or not there yet")
       ->required()
       ->check(NotEmpty());

@@ -4,13 +4,17 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <optional>
+#include <set>
 
-#include "lib/cql/value_text.h"
 #include "tools/command.h"
+#include "tools/counted.h"
+#include "tools/entity_text.h"
 #include "tools/output.h"
 #include "tools/record_printer.h"
 #include "tools/scan_token.h"
 #include "tools/time_text.h"
+#include "tools/value_cell.h"
 
 namespace cistern::tool {
 namespace {
@@ -18,7 +22,8 @@ namespace {
 struct ScanOptions {
   std::string store;
   std::string table;
-  std::vector<std::string> entity;
+  std::vector<std::string> entity;  // empty: all_entities
+  bool all_entities = false;
   std::string from;
   std::string to;
   bool descending = false;
@@ -34,35 +39,19 @@ Examples:
   cistern scan --store S --table air --entity Dongsi --desc --limit 10
   cistern scan --store S --table traffic --entity state=MN,station=ATR301 --columns ts,temp \
       --format csv
+  cistern scan --store S --table air --all-entities --from 2016-12-31 --format jsonl
 
 Times are ISO 8601 (UTC unless they name an offset) or integer ticks of the table's event time.
 Rows from A on and before B are printed, ascending; --desc, or A later than B, turns the order
 round. After --limit rows the token that continues the scan is printed on standard error.
+With --all-entities one entity's rows follow another's, in the order that entities has; then
+--limit counts over all of them, and there is no token.
 Damaged rows are passed over: each gap is named on standard error, and the exit code is 6.)";
 
-bool IsNumber(CqlType kind) {
-  switch (kind) {
-    case CqlType::kTinyint:
-    case CqlType::kSmallint:
-    case CqlType::kInt:
-    case CqlType::kBigint:
-    case CqlType::kFloat:
-    case CqlType::kDouble:
-      return true;
-    default:
-      return false;
-  }
-}
-
-// Whether JSON takes the text as it is. NaN and infinities are no JSON numbers.
-bool IsBare(CqlType kind, std::string_view text) {
-  if (kind == CqlType::kBoolean) return true;
-  if (!IsNumber(kind) || text.empty()) return false;
-  return (text.back() >= '0' && text.back() <= '9');
-}
-
-bool IsNegativeZero(CqlType kind, std::string_view text) {
-  return text == "-0" && (kind == CqlType::kDouble || kind == CqlType::kFloat);
+std::string_view WithoutBlanks(std::string_view text) {
+  while (text.starts_with(' ')) text.remove_prefix(1);
+  while (text.ends_with(' ')) text.remove_suffix(1);
+  return text;
 }
 
 class ScanCommand {
@@ -74,22 +63,29 @@ class ScanCommand {
     const Result<PrintFormat> format = ParsePrintFormat(options_.format);
     if (!format.ok()) return FailUsage(format.status());
     format_ = *format;
+    if (options_.all_entities ? !options_.entity.empty() || !options_.token.empty()
+                              : options_.entity.empty()) {
+      return FailUsage(Status::InvalidArgument(
+          "say whose rows by --entity, or --all-entities, which takes no --token"));
+    }
     Result<std::unique_ptr<Engine>> engine = OpenStore(options_.store, Access::kRead);
     if (!engine.ok()) return FailOpen(engine.status());
-    const auto schema = (*engine)->FindTable(options_.table);
+    engine_ = std::move(*engine);
+    const auto schema = engine_->FindTable(options_.table);
     if (!schema.ok()) return FailUsage(schema.status());
     schema_ = *schema;
     ScanRequest request;
     if (const Status s = Prepare(&request); !s.ok()) return FailUsage(s);
-    Result<std::unique_ptr<Cursor>> cursor = (*engine)->Scan(request);
-    if (!cursor.ok()) return Fail(cursor.status());
-    return Print(cursor->get());
+    StartPrinter();
+    return options_.all_entities ? PrintAll(request) : PrintOne(request);
   }
 
  private:
   Status Prepare(ScanRequest* request) {
     request->table = options_.table;
-    CISTERN_ASSIGN_OR_RETURN(request->entity, ParseEntity(*schema_, options_.entity));
+    if (!options_.all_entities) {
+      CISTERN_ASSIGN_OR_RETURN(request->entity, ParseEntity(*schema_, options_.entity));
+    }
     if (!options_.from.empty()) {
       CISTERN_ASSIGN_OR_RETURN(request->from, ParseTicks(options_.from, schema_->time_unit));
     }
@@ -109,100 +105,135 @@ class ScanCommand {
     return Status::Ok();
   }
 
+  // Those that --columns names, or all, as the engine takes them.
   Status TakeColumns(ScanRequest* request) {
     std::string_view rest = options_.columns;
+    if (rest.empty()) {
+      for (size_t i = 0; i < schema_->columns.size(); ++i) columns_.push_back(i);
+    }
     while (!rest.empty()) {
       const size_t end = std::min(rest.find(','), rest.size());
-      const std::string name(rest.substr(0, end));
-      if (!schema_->FindColumn(name)) {
+      const std::string name(WithoutBlanks(rest.substr(0, end)));
+      const std::optional<size_t> column = schema_->FindColumn(name);
+      if (!column) {
         std::string names;
-        for (const ColumnSpec& column : schema_->columns) {
-          names += (names.empty() ? "" : ", ") + column.name;
+        for (const ColumnSpec& known : schema_->columns) {
+          names += (names.empty() ? "" : ", ") + known.name;
         }
         return Status::InvalidArgument(fmt::format("--columns: table '{}' has no column '{}'; it "
                                                    "has {}", schema_->name, name, names));
       }
       request->columns.push_back(name);
+      columns_.push_back(*column);
       rest.remove_prefix(std::min(end + 1, rest.size()));
     }
     return Status::Ok();
   }
 
-  int Print(Cursor* cursor) {
-    std::vector<PrintColumn> columns;
-    for (const size_t i : cursor->columns()) {
-      columns.push_back({schema_->columns[i].name, IsNumber(schema_->columns[i].type.kind)});
+  int PrintOne(const ScanRequest& request) {
+    Result<std::unique_ptr<Cursor>> cursor = engine_->Scan(request);
+    if (!cursor.ok()) return Fail(cursor.status());
+    if (const Status s = Finish(Print(cursor->get())); !s.ok()) return Fail(s);
+    if (rows_ == 0 && !has_gaps_) TellIfUnknown(request);
+    const std::string token = IsFull() ? (*cursor)->Token() : std::string();
+    if (!token.empty()) {
+      Complain(fmt::format("more rows may follow; continue with --token {}",
+                           FormatScanToken({rows_before_ + rows_, token})));
     }
-    texts_.resize(columns.size());
-    cells_.resize(columns.size());
-    const auto printer = RecordPrinter::New(format_, std::move(columns), &output_);
+    return has_gaps_ ? kExitMissing : DoneCode(*engine_);
+  }
+
+  // One cursor at a time, so that memory does not grow with the entities.
+  int PrintAll(ScanRequest request) {
+    Status failed;
+    const Status listed = engine_->ListEntities(options_.table, [&](const EntityKey& entity) {
+      request.entity = entity;
+      if (options_.limit != 0) request.limit = options_.limit - rows_;
+      Result<std::unique_ptr<Cursor>> cursor = engine_->Scan(request);
+      failed = cursor.ok() ? Print(cursor->get()) : cursor.status();
+      return failed.ok() && !output_.closed() && !IsFull();
+    });
+    if (const Status s = Finish(failed.ok() ? listed : failed); !s.ok()) return Fail(s);
+    if (IsFull()) {
+      Complain(fmt::format("stopped after --limit {}; more rows may follow", options_.limit));
+    }
+    return has_gaps_ ? kExitMissing : DoneCode(*engine_);
+  }
+
+  // Nothing was printed: is there such an entity at all?
+  void TellIfUnknown(ScanRequest request) {
+    request.from = INT64_MIN;
+    request.to = INT64_MAX;
+    request.limit = 1;
+    request.token.clear();
+    const Result<std::unique_ptr<Cursor>> cursor = engine_->Scan(request);
     ResultBatch batch;
-    uint64_t rows = 0;
+    if (cursor.ok() && !(*cursor)->Next(&batch) && (*cursor)->status().ok()) {
+      Complain(fmt::format("table {} has no rows of entity {}", schema_->name,
+                           EntityToText(*schema_, request.entity.bytes)));
+    }
+  }
+
+  // OK with gaps too: those are told.
+  Status Print(Cursor* cursor) {
+    ResultBatch batch;
     while (!output_.closed() && cursor->Next(&batch)) {
       for (size_t row = 0; row < batch.row_count && !output_.closed(); ++row) {
-        PrintRow(cursor->columns(), batch, row, printer.get());
+        for (size_t i = 0; i < cells_.size(); ++i) {
+          cells_[i] =
+              ValueCell(*schema_, columns_[i], batch.columns[i], row, format_, &texts_[i]);
+        }
+        printer_->Row(cells_);
       }
-      rows += batch.row_count;
+      rows_ += batch.row_count;
     }
-    if (!output_.closed()) printer->Finish();
+    if (cursor->gaps().empty()) return cursor->status();
+    has_gaps_ = true;
     output_.Flush();
-    for (const ScanGap& gap : cursor->gaps()) Complain(GapText(gap));
-    const bool has_gaps = !cursor->gaps().empty();
-    const bool is_gap = has_gaps && cursor->status().code() == StatusCode::kCorruption;
-    if (!cursor->status().ok() && !is_gap) return Fail(cursor->status());
-    if (!output_.status().ok()) return Fail(output_.status());
-    if (IsFull(rows)) {
-      const std::string token = cursor->Token();
-      if (!token.empty()) {
-        Complain(fmt::format("more rows may follow; continue with --token {}",
-                             FormatScanToken({rows_before_ + rows, token})));
-      }
-    }
-    return has_gaps ? kExitMissing : kExitOk;
+    for (const ScanGap& gap : cursor->gaps()) TellGap(gap);
+    const bool is_gap = cursor->status().code() == StatusCode::kCorruption;
+    return is_gap ? Status::Ok() : cursor->status();
   }
 
-  std::string GapText(const ScanGap& gap) const {
-    const std::string versions =
-        gap.versions == 0 ? "rows" : fmt::format("{} row versions", gap.versions);
-    if (!gap.located) {
-      return fmt::format("{} of this store are lost, and rows of this scan may be among them: {}",
-                         versions, gap.what);
+  void TellGap(const ScanGap& gap) {
+    const std::string versions = gap.versions == 0 ? "rows" : Counted(gap.versions, "row version");
+    if (gap.located) {
+      Complain(fmt::format("{} are damaged and nothing was printed from {} to {}: {}", versions,
+                           FormatTicks(gap.first_time, schema_->time_unit),
+                           FormatTicks(gap.last_time, schema_->time_unit), gap.what));
+    } else if (lost_files_told_.insert(gap.what).second) {  // the same for every entity
+      Complain(fmt::format("{} of this store are lost, and rows of this scan may be among them: {}",
+                           versions, gap.what));
     }
-    return fmt::format("{} are damaged and nothing was printed from {} to {}: {}", versions,
-                       FormatTicks(gap.first_time, schema_->time_unit),
-                       FormatTicks(gap.last_time, schema_->time_unit), gap.what);
   }
 
-  bool IsFull(uint64_t rows) const { return options_.limit != 0 && rows >= options_.limit; }
-
-  void PrintRow(const std::vector<size_t>& columns, const ResultBatch& batch, size_t row,
-                RecordPrinter* printer) {
-    for (size_t i = 0; i < columns.size(); ++i) {
-      const ColumnData& data = batch.columns[i];
-      const ColumnType& type = schema_->columns[columns[i]].type;
-      PrintCell& cell = cells_[i];
-      cell.null = data.state(row) != CellState::kValue;
-      texts_[i].clear();
-      if (!cell.null) {
-        const bool fixed = data.lane == Lane::kFixed;
-        FormatValueText(type, fixed ? data.fixed[row] : 0,
-                        fixed ? std::string_view() : data.bytes(row), &texts_[i]);
-      }
-      // Some readers of JSON take -0 for an integer and lose its sign.
-      if (format_ == PrintFormat::kJsonl && IsNegativeZero(type.kind, texts_[i])) {
-        texts_[i] = "-0.0";
-      }
-      cell.text = texts_[i];
-      cell.bare = IsBare(type.kind, texts_[i]);
-    }
-    printer->Row(cells_);
+  void StartPrinter() {
+    std::vector<PrintColumn> columns;
+    for (const size_t i : columns_) columns.push_back(PrintColumnOf(*schema_, i, format_));
+    texts_.resize(columns.size());
+    cells_.resize(columns.size());
+    printer_ = RecordPrinter::New(format_, std::move(columns), &output_);
   }
+
+  Status Finish(const Status& scanned) {
+    if (!output_.closed()) printer_->Finish();
+    output_.Flush();
+    return scanned.ok() ? output_.status() : scanned;
+  }
+
+  bool IsFull() const { return options_.limit != 0 && rows_ >= options_.limit; }
 
   ScanOptions options_;
   Output output_;
+  std::unique_ptr<Engine> engine_;
   std::shared_ptr<const TableSchema> schema_;
   PrintFormat format_ = PrintFormat::kTable;
-  uint64_t rows_before_ = 0;
+  std::unique_ptr<RecordPrinter> printer_;
+  std::vector<size_t> columns_;  // of the schema, in the order of the output
+  uint64_t rows_before_ = 0;  // the token
+  uint64_t rows_ = 0;         // printed
+  bool has_gaps_ = false;
+  std::set<std::string> lost_files_told_;
   std::vector<std::string> texts_;
   std::vector<PrintCell> cells_;
 };
@@ -211,13 +242,14 @@ class ScanCommand {
 
 void AddScan(CLI::App* app, Action* action) {
   auto options = std::make_shared<ScanOptions>();
-  CLI::App* command = app->add_subcommand("scan", "Print the rows of one entity in time order");
-  command->add_option("--store", options->store, "Directory of the store")->required();
+  CLI::App* command = app->add_subcommand("scan", "Print rows in time order, of one entity or all");
+  AddStoreOption(command, &options->store);
   command->add_option("--table", options->table, "Table, or keyspace.table")->required();
   command->add_option("--entity", options->entity,
-                      "pump-7, or a=1,b=x for a composite entity (or --entity a=1 --entity b=x)")
-      ->required()
+                      "pump-7 or pump=pump-7; a=1,b=x for a composite entity (or --entity a=1 "
+                      "--entity b=x)")
       ->allow_extra_args(false);
+  command->add_flag("--all-entities", options->all_entities, "Of every entity of the table");
   command->add_option("--from", options->from, "First event time (default: from the beginning)")
       ->check(NotEmpty());
   command->add_option("--to", options->to, "End of the range, not included (default: to the end)")

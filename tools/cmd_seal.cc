@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include "tools/command.h"
+#include "tools/counted.h"
+#include "tools/entity_text.h"
 
 namespace cistern::tool {
 namespace {
@@ -46,6 +48,7 @@ int RunSeal(const SealOptions& options) {
   }
   Result<std::unique_ptr<Engine>> engine = OpenStore(options.store, Access::kWrite);
   if (!engine.ok()) return FailOpen(engine.status());
+  const int done = DoneCode(**engine);
   const Result<SealRequest> request = RequestOf(engine->get(), options);
   if (!request.ok()) return FailUsage(request.status());
   const Result<SealReport> report = (*engine)->Seal(*request);
@@ -55,10 +58,10 @@ int RunSeal(const SealOptions& options) {
     return usage ? FailUsage(report.status()) : Fail(report.status());
   }
   for (const std::string& problem : report->problems) Complain(problem);
-  fmt::print("{} buckets sealed, {} of them amendments, {} bytes\n", report->buckets,
-             report->amendments, report->bytes);
+  fmt::print("{} sealed, {} of them amendments, {}\n", Counted(report->buckets, "bucket"),
+             report->amendments, Counted(report->bytes, "byte"));
   if (!closed.ok()) return Fail(closed);
-  return report->problems.empty() ? kExitOk : kExitPartial;
+  return report->problems.empty() ? done : static_cast<int>(kExitPartial);
 }
 
 }  // namespace
@@ -67,7 +70,7 @@ void AddSeal(CLI::App* app, Action* action) {
   auto options = std::make_shared<SealOptions>();
   CLI::App* command =
       app->add_subcommand("seal", "Make buckets immutable, small and ready to leave");
-  command->add_option("--store", options->store, "Directory of the store")->required();
+  AddStoreOption(command, &options->store);
   command->add_option("--table", options->table, "Of this table alone");
   command->add_flag("--due", options->due, "What is due");
   command->add_flag("--all", options->all, "Everything, due or not");

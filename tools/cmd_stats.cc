@@ -96,7 +96,7 @@ int RunStats(const StatsOptions& options) {
   Output output(STDOUT_FILENO);
   Print(ValuesOf((*engine)->GetMetrics()), *format, &output);
   output.Flush();
-  return output.status().ok() ? static_cast<int>(kExitOk) : Fail(output.status());
+  return output.status().ok() ? DoneCode(**engine) : Fail(output.status());
 }
 
 }  // namespace
@@ -104,7 +104,7 @@ int RunStats(const StatsOptions& options) {
 void AddStats(CLI::App* app, Action* action) {
   auto options = std::make_shared<StatsOptions>();
   CLI::App* command = app->add_subcommand("stats", "Print the counters of the store");
-  command->add_option("--store", options->store, "Directory of the store")->required();
+  AddStoreOption(command, &options->store);
   command->add_option("--format", options->format, "table (default), csv or jsonl");
   command->footer("\nCounters of writes are those since this open, so they are near zero here; "
                   "versions and bytes in use are the store's.\n\n"

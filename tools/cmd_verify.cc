@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "tools/command.h"
+#include "tools/counted.h"
 
 namespace cistern::tool {
 namespace {
@@ -27,10 +28,11 @@ int RunVerify(const std::string& store) {
   if (!report.ok()) return Fail(report.status());
   for (const std::string& problem : report->problems) Complain(problem);
   const size_t problems = CountProblems(*report, (*engine)->Recovery());  // OpenStore told its own
-  const int said = Say(fmt::format("{}: {} segments of {} buckets, {} pages, {} row versions with "
-                                   "those of the journal checked, {} problems", store,
-                                   report->segments, report->buckets, report->pages,
-                                   report->versions, problems));
+  const int said = Say(fmt::format(
+      "{}: {} of {}, {}, {} with those of the journal checked, {}", store,
+      Counted(report->segments, "segment"), Counted(report->buckets, "bucket"),
+      Counted(report->pages, "page"), Counted(report->versions, "row version"),
+      Counted(problems, "problem")));
   return said == kExitOk && problems > 0 ? kExitPartial : said;
 }
 
@@ -40,7 +42,7 @@ void AddVerify(CLI::App* app, Action* action) {
   auto store = std::make_shared<std::string>();
   CLI::App* command =
       app->add_subcommand("verify", "Check every page, header, journal record and cross-invariant");
-  command->add_option("--store", *store, "Directory of the store")->required();
+  AddStoreOption(command, store.get());
   command->footer("\nProblems, those met while opening too, are named on standard error; then the "
                   "exit code is 1.\nNothing is changed. Buckets without a segment yet are in the "
                   "journal alone.\n\nExample:\n  cistern verify --store /data/cistern");

@@ -1,10 +1,13 @@
 #include "tools/command.h"
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <charconv>
 #include <cstdio>
+#include <filesystem>
+#include <system_error>
 
 #include "engine/bucketing/bucket_value.h"
 #include "tools/output.h"
@@ -13,15 +16,19 @@
 namespace cistern::tool {
 namespace {
 
-// The value of entity column `name` among "NAME=VALUE" texts.
-Result<std::string> ValueOf(std::string_view name, const std::vector<std::string_view>& pairs) {
-  for (const std::string_view pair : pairs) {
-    const size_t split = pair.find('=');
-    if (split != std::string_view::npos && pair.substr(0, split) == name) {
-      return std::string(pair.substr(split + 1));
-    }
+// What a person at the command line can do, beside what the engine says.
+std::string OpenAdvice(const std::string& directory, StatusCode code) {
+  std::error_code ignored;  // what cannot be looked at is not empty
+  const bool is_free = !std::filesystem::exists(directory, ignored) ||
+                       std::filesystem::is_empty(directory, ignored);
+  if (code == StatusCode::kNotFound && is_free) {
+    return fmt::format("; cistern create --store {} --schema FILE.cql makes one", directory);
   }
-  return Status::InvalidArgument(fmt::format("--entity does not give '{}'", name));
+  if (code == StatusCode::kLocked) {
+    return "; that firmware or command must end before another one can write, while scan and the "
+           "other commands that only read work beside it";
+  }
+  return {};
 }
 
 }  // namespace
@@ -51,6 +58,12 @@ int FailOpen(const Status& status) {
   return code == kExitUsage ? kExitStore : code;
 }
 
+void AddStoreOption(CLI::App* command, std::string* directory) {
+  command->add_option("--store", *directory, "Directory of the store")
+      ->required()
+      ->check(NotEmpty());
+}
+
 Result<std::unique_ptr<Engine>> OpenStore(const std::string& directory, Access access,
                                           EngineOptions options) {
   options.create_if_missing = access == Access::kCreate;
@@ -63,7 +76,8 @@ Result<std::unique_ptr<Engine>> OpenStore(const std::string& directory, Access a
   }
   if (!engine.ok()) {
     const Status& s = engine.status();
-    return Status(s.code(), fmt::format("cannot open the store {}: {}", directory, s.message()));
+    return Status(s.code(), fmt::format("cannot open the store {}: {}{}", directory, s.message(),
+                                        OpenAdvice(directory, s.code())));
   }
   const RecoveryReport recovery = (*engine)->Recovery();
   if (recovery.recovered_with_loss) {
@@ -76,47 +90,8 @@ Result<std::unique_ptr<Engine>> OpenStore(const std::string& directory, Access a
   return engine;
 }
 
-Result<std::vector<std::string>> SplitEntity(const TableSchema& schema,
-                                             const std::vector<std::string>& texts) {
-  if (schema.entity_columns.size() == 1) {
-    if (texts.size() != 1) return Status::InvalidArgument("--entity is given more than once");
-    return texts;
-  }
-  std::vector<std::string_view> pairs;
-  for (const std::string& text : texts) {
-    std::string_view rest = text;
-    while (texts.size() == 1 && rest.find(',') != std::string_view::npos) {
-      pairs.push_back(rest.substr(0, rest.find(',')));
-      rest.remove_prefix(rest.find(',') + 1);
-    }
-    pairs.push_back(rest);
-  }
-  std::vector<std::string> values;
-  std::string form;
-  for (const size_t column : schema.entity_columns) {
-    form += fmt::format("{}{}=...", form.empty() ? "" : ",", schema.columns[column].name);
-  }
-  for (const size_t column : schema.entity_columns) {
-    Result<std::string> value = ValueOf(schema.columns[column].name, pairs);
-    if (!value.ok()) {
-      return Status::InvalidArgument(
-          fmt::format("{}; table '{}' needs --entity {}", value.status().message(), schema.name,
-                      form));
-    }
-    values.push_back(std::move(*value));
-  }
-  if (pairs.size() != values.size()) {
-    return Status::InvalidArgument(
-        fmt::format("--entity names {} columns; table '{}' needs --entity {}", pairs.size(),
-                    schema.name, form));
-  }
-  return values;
-}
-
-Result<EntityKey> ParseEntity(const TableSchema& schema, const std::vector<std::string>& texts) {
-  CISTERN_ASSIGN_OR_RETURN(const std::vector<std::string> values, SplitEntity(schema, texts));
-  const std::vector<std::string_view> parts(values.begin(), values.end());
-  return EntityFromText(schema, parts);
+int DoneCode(const Engine& engine) {
+  return engine.Recovery().recovered_with_loss ? kExitMissing : kExitOk;
 }
 
 TextCheck WholeNumber(uint64_t min, uint64_t max) {

@@ -30,6 +30,7 @@ void AddSalvage(CLI::App* app, Action* action);
 void AddSeal(CLI::App* app, Action* action);
 void AddExpire(CLI::App* app, Action* action);
 void AddTables(CLI::App* app, Action* action);
+void AddEntities(CLI::App* app, Action* action);
 void AddBuckets(CLI::App* app, Action* action);
 void AddHistograms(CLI::App* app, Action* action);
 void AddStats(CLI::App* app, Action* action);
@@ -47,17 +48,16 @@ void Complain(std::string_view message);
 
 enum class Access { kRead, kWrite, kCreate };
 
-// Opens the store and says on standard error what its recovery had to do, if anything.
-// `access` decides about create_if_missing and read_only.
+// Adds --store DIR, which every subcommand needs.
+void AddStoreOption(CLI::App* command, std::string* directory);
+
+// Opens the store and says on standard error what its recovery had to do, if anything. Of
+// `options` what `access` decides is overridden.
 [[nodiscard]] Result<std::unique_ptr<Engine>> OpenStore(const std::string& directory,
                                                         Access access, EngineOptions options = {});
-
-// "pump-7" for a table with one entity column; "a=1,b=x" for a composite one, or several
-// texts of one NAME=VALUE each, whose values may then hold commas. Values in key order.
-[[nodiscard]] Result<std::vector<std::string>> SplitEntity(const TableSchema& schema,
-                                                           const std::vector<std::string>& texts);
-[[nodiscard]] Result<EntityKey> ParseEntity(const TableSchema& schema,
-                                            const std::vector<std::string>& texts);
+// The exit code of a command that is done: kExitMissing if this opening of the store found that
+// acknowledged rows are gone. To be asked while the engine is open.
+[[nodiscard]] int DoneCode(const Engine& engine);
 
 // Checks of an option's text for CLI11: empty, or what is wrong with it. CLI11 itself takes -1
 // for the largest number there is, and an empty text for no option at all.

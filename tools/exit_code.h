@@ -13,7 +13,7 @@ enum ExitCode : int {
   kExitStore = 3,     // the store cannot be used: missing, locked, too new, damaged, read-only
   kExitStorage = 4,   // a write failed: no space, I/O error, out of memory
   kExitInternal = 5,  // our own mistake
-  kExitMissing = 6,   // done, but damaged rows are missing from what was printed or saved
+  kExitMissing = 6,   // done, but rows are known to be missing: damaged ones, or lost ones
   kExitInterrupted = 130,
   kExitTerminated = 143,
 };

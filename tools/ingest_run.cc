@@ -4,6 +4,7 @@
 
 #include "tools/cell_text.h"
 #include "tools/interrupt.h"
+#include "tools/time_text.h"
 
 namespace cistern::tool {
 namespace {
@@ -12,6 +13,16 @@ namespace {
 bool IsOfARow(StatusCode code) {
   return code == StatusCode::kInvalidArgument || code == StatusCode::kOutOfRange ||
          code == StatusCode::kTooLarge;
+}
+
+// Of the units that a column of integers may have.
+std::string_view PluralOf(TimeUnit unit) {
+  switch (unit) {
+    case TimeUnit::kMillis: return "milliseconds";
+    case TimeUnit::kMicros: return "microseconds";
+    case TimeUnit::kNanos: return "nanoseconds";
+    default: return "seconds";
+  }
 }
 
 }  // namespace
@@ -40,8 +51,8 @@ Status IngestRun::Reject(uint64_t line, std::string_view raw, const std::string&
   CISTERN_RETURN_IF_ERROR(rejects_->Add(raw));
   if (totals_.rejected <= settings_.rejected_max) return Status::Ok();
   return Status::InvalidArgument(
-      fmt::format("more than {} lines were rejected; stopped at line {} of {}",
-                  settings_.rejected_max, line, name_));
+      fmt::format("more than {} {} rejected; stopped at line {} of {}", settings_.rejected_max,
+                  settings_.rejected_max == 1 ? "line was" : "lines were", line, name_));
 }
 
 Status IngestRun::TakeBad(const Record& record) {
@@ -55,6 +66,8 @@ Status IngestRun::Take(const Record& record, RowMapper* mapper) {
   if (const Status s = mapper->AddRow(record, &batch_); !s.ok()) {
     return Reject(record.line, record.raw, s.message());
   }
+  if (!has_taken_) DoubtUnit(record, *mapper);
+  has_taken_ = true;
   pending_raw_ += record.raw;
   pending_.push_back({record.line, pending_raw_.size()});
   if (batch_.row_count() >= settings_.batch_rows_max ||
@@ -63,6 +76,21 @@ Status IngestRun::Take(const Record& record, RowMapper* mapper) {
     return Flush();
   }
   return Status::Ok();
+}
+
+// Of the first row: a number that lies in 1970 in the column's own unit was hardly meant so.
+void IngestRun::DoubtUnit(const Record& record, const RowMapper& mapper) {
+  constexpr int64_t kYearSeconds = 365 * 86400;
+  const std::optional<std::string_view> number = mapper.BareTimeNumber();
+  const size_t column = schema_->time_column();
+  if (!number || schema_->columns[column].type.lane() != Lane::kFixed) return;
+  const TimeUnit unit = schema_->time_unit;
+  const int64_t ticks = batch_.fixed(batch_.row_count() - 1, column);
+  if (unit == TimeUnit::kSeconds || ticks / TicksPerSecond(unit) >= kYearSeconds) return;
+  progress_->Clear();
+  settings_.complain(fmt::format(
+      "{}:{}: event time {} is taken for {}, {}; if it counts seconds, say --time-unit s", name_,
+      record.line, *number, PluralOf(unit), FormatTicks(ticks, unit)));
 }
 
 Status IngestRun::Flush() {

@@ -51,6 +51,7 @@ class IngestRun {
   };
 
   Status Take(const Record& record, RowMapper* mapper);
+  void DoubtUnit(const Record& record, const RowMapper& mapper);
   Status Reject(uint64_t line, std::string_view raw, const std::string& reason);
   Status TakeBad(const Record& record);
   Status Flush();
@@ -68,6 +69,7 @@ class IngestRun {
   std::string name_;
   RejectFile* rejects_ = nullptr;
   bool in_long_line_ = false;
+  bool has_taken_ = false;  // a row, of any input
   uint64_t stored_to_line_ = 0;
 };
 

@@ -4,9 +4,12 @@
 
 #include <csignal>
 #include <exception>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "tools/command.h"
+#include "tools/nearest_name.h"
 
 namespace cistern::tool {
 namespace {
@@ -26,7 +29,29 @@ Exit codes:
   3  the store cannot be used: missing, locked, too new, damaged, read-only
   4  a write failed: no space, an I/O error, out of memory
   5  a mistake inside cistern
+  6  done, but rows are known to be missing
   130, 143  ended by SIGINT or SIGTERM, after what was read was stored)";
+
+// Of a name that is not one of `names`: "; did you mean X?", or nothing if none is near.
+std::string DidYouMean(std::string_view name, const std::vector<std::string>& names) {
+  const std::string nearest = NearestName(name, names);
+  return nearest.empty() ? nearest : fmt::format("; did you mean {}?", nearest);
+}
+
+// What is wrong if an option was mistyped, whatever the parser missed for it; or nothing.
+std::string Mistyped(const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  for (const std::string& word : command.remaining()) {
+    const std::string_view name = std::string_view(word).substr(0, word.find('='));
+    const std::string hint = name.starts_with("--") ? DidYouMean(name, names) : "";
+    if (hint.empty()) continue;
+    return fmt::format("'{}' is no option of {}{}", name, command.get_name(), hint);
+  }
+  return {};
+}
 
 int Run(int argc, char** argv) {
   CLI::App app{"Cistern keeps sensor rows in time buckets, as Cassandra partitions them.",
@@ -42,6 +67,7 @@ int Run(int argc, char** argv) {
   AddSeal(&app, &action);
   AddExpire(&app, &action);
   AddTables(&app, &action);
+  AddEntities(&app, &action);
   AddBuckets(&app, &action);
   AddHistograms(&app, &action);
   AddStats(&app, &action);
@@ -50,7 +76,10 @@ int Run(int argc, char** argv) {
   const std::string_view first = argc > 1 ? argv[1] : "-";
   const auto named = [first](const CLI::App* command) { return command->get_name() == first; };
   if (!first.starts_with('-') && app.get_subcommands(named).empty()) {
-    Complain(fmt::format("'{}' is no subcommand; see cistern --help", first));
+    std::vector<std::string> names;
+    for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
+    Complain(fmt::format("'{}' is no subcommand{}; see cistern --help", first,
+                         DidYouMean(first, names)));
     return kExitUsage;
   }
   try {
@@ -58,7 +87,8 @@ int Run(int argc, char** argv) {
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() == 0) return app.exit(e);
     const auto chosen = app.get_subcommands();
-    Complain(fmt::format("{}; see cistern {}--help", e.what(),
+    const std::string mistyped = chosen.empty() ? "" : Mistyped(*chosen.front());
+    Complain(fmt::format("{}; see cistern {}--help", mistyped.empty() ? e.what() : mistyped,
                          chosen.empty() ? "" : chosen.front()->get_name() + " "));
     return kExitUsage;
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "tools/cell_text.h"
+#include "tools/counted.h"
 
 namespace cistern::tool {
 namespace {
@@ -249,8 +250,9 @@ Status RowMapper::GatherCells(const Record& record) {
   std::fill(cells_.begin(), cells_.end(), nullptr);
   if (has_header_) {
     if (record.cells.size() != positions_.size()) {
-      return Status::InvalidArgument(fmt::format("{} cells where the header has {}",
-                                                 record.cells.size(), positions_.size()));
+      return Status::InvalidArgument(fmt::format("{} where the header has {}",
+                                                 Counted(record.cells.size(), "cell"),
+                                                 positions_.size()));
     }
     for (size_t i = 0; i < positions_.size(); ++i) {
       if (positions_[i] != kIgnored) cells_[positions_[i]] = &record.cells[i];
@@ -277,13 +279,25 @@ bool RowMapper::IsMissing(const Cell& cell) const {
          options_.null_tokens.end();
 }
 
-Status RowMapper::SetCell(size_t column, const Cell& cell, RowBatch* batch) const {
+Status RowMapper::SetText(size_t column, std::string_view text, RowBatch* batch) {
+  if (column == schema_->time_column()) time_text_ = text;
+  return SetCellFromText(column, text, options_.time, batch);
+}
+
+std::optional<std::string_view> RowMapper::BareTimeNumber() const {
+  const TimeFormat& time = options_.time;
+  const bool is_number = time_text_.find_first_not_of("0123456789. ") == std::string_view::npos;
+  if (!is_number || time.number_unit || time.base || !time.pattern.empty()) return std::nullopt;
+  return time_text_;
+}
+
+Status RowMapper::SetCell(size_t column, const Cell& cell, RowBatch* batch) {
   if (cell.form == CellForm::kNested && !HoldsNested(schema_->columns[column].type.kind)) {
     return Status::InvalidArgument(
         fmt::format("column '{}': an array or object does not go into {}",
                     schema_->columns[column].name, schema_->columns[column].type.ToCql()));
   }
-  if (!IsMissing(cell)) return SetCellFromText(column, cell.text, options_.time, batch);
+  if (!IsMissing(cell)) return SetText(column, cell.text, batch);
   if (!options_.null_deletes || schema_->columns[column].role != ColumnRole::kRegular) {
     return Status::Ok();
   }
@@ -304,7 +318,7 @@ Status RowMapper::SetTemplate(const Template& t, RowBatch* batch) {
     }
     joined_ += cell->text;
   }
-  return SetCellFromText(t.column, joined_, options_.time, batch);
+  return SetText(t.column, joined_, batch);
 }
 
 Status RowMapper::AddRow(const Record& record, RowBatch* batch) {
@@ -320,7 +334,7 @@ Status RowMapper::AddRow(const Record& record, RowBatch* batch) {
   }
   for (size_t i = 0; i < templates_.size() && s.ok(); ++i) s = SetTemplate(templates_[i], batch);
   for (size_t i = 0; i < constants_.size() && s.ok(); ++i) {
-    s = SetCellFromText(constants_[i].column, constants_[i].text, options_.time, batch);
+    s = SetText(constants_[i].column, constants_[i].text, batch);
   }
   if (s.ok() && options_.ttl_s) s = batch->SetTtl(*options_.ttl_s);
   if (s.ok()) s = batch->EndRow();

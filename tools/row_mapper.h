@@ -44,6 +44,10 @@ class RowMapper {
   // Appends one row to `batch`, or nothing: kInvalidArgument, kOutOfRange, kTooLarge say why.
   [[nodiscard]] Status AddRow(const Record& record, RowBatch* batch);
 
+  // The event time of the last row as it was written, if it is a number and no option says what
+  // it counts or from when. Valid until the next row.
+  [[nodiscard]] std::optional<std::string_view> BareTimeNumber() const;
+
  private:
   // A named part of the input and the columns that take it as it is.
   struct Source {
@@ -81,7 +85,8 @@ class RowMapper {
 
   Status GatherCells(const Record& record);
   bool IsMissing(const Cell& cell) const;
-  Status SetCell(size_t column, const Cell& cell, RowBatch* batch) const;
+  Status SetText(size_t column, std::string_view text, RowBatch* batch);
+  Status SetCell(size_t column, const Cell& cell, RowBatch* batch);
   Status SetTemplate(const Template& t, RowBatch* batch);
 
   std::shared_ptr<const TableSchema> schema_;
@@ -98,6 +103,7 @@ class RowMapper {
   std::vector<size_t> positions_;    // by cell: source or kIgnored
   std::vector<const Cell*> cells_;   // by source, of the record at hand
   std::string joined_;
+  std::string_view time_text_;       // of the last row's event time
 };
 
 }  // namespace cistern::tool

@@ -427,7 +427,7 @@ class Checker:
         text = run("buckets", "--store", self.store, "--format", "csv").stdout.decode()
         for r in csv.DictReader(io.StringIO(text, newline="")):
             place = (r["entity"], self.bucket(r["bucket"].strip("'")))
-            got[place] = got.get(place, 0) + int(r["rows"])
+            got[place] = got.get(place, 0) + int(r["versions"])
         assert set(got) == set(expected), sorted(set(got) ^ set(expected))[:5]
         for place, versions in got.items():
             assert versions >= expected[place], (place, versions, expected[place])
@@ -437,7 +437,7 @@ class Checker:
     def check_sealed(self, digests):
         """Seals every bucket: each entity reads as it did before, byte for byte."""
         done = run("seal", "--store", self.store, "--all").stdout.decode()
-        match = re.match(r"(\d+) buckets sealed, (\d+) of them", done)
+        match = re.match(r"(\d+) buckets? sealed, (\d+) of them", done)
         count, amendments = map(int, match.groups())
         assert amendments == 0, done
         text = run("buckets", "--store", self.store, "--format", "csv").stdout.decode()

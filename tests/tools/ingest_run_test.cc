@@ -27,6 +27,7 @@ class IngestRunTest : public ::testing::Test {
     ASSERT_TRUE(schema.ok());
     schema_ = *schema;
     settings_.batch_rows_max = 8;
+    mapping_.time.number_unit = TimeUnit::kMillis;
     settings_.append = [this](const RowBatch& batch) { return Append(batch); };
     settings_.complain = [this](const std::string& line) { complaints_.push_back(line); };
   }
@@ -45,7 +46,7 @@ class IngestRunTest : public ::testing::Test {
   Status Read(const std::string& text) {
     Progress progress(false);
     IngestRun run(schema_, settings_, &progress);
-    auto mapper = RowMapper::Make(schema_, {}, std::nullopt);
+    auto mapper = RowMapper::Make(schema_, mapping_, std::nullopt);
     EXPECT_TRUE(mapper.ok());
     EXPECT_TRUE(mapper->BindHeader({"e", "ts", "v"}).ok());
     const auto input = Input::FromText(text);
@@ -66,6 +67,7 @@ class IngestRunTest : public ::testing::Test {
   std::filesystem::path directory_;
   std::shared_ptr<const TableSchema> schema_;
   IngestSettings settings_;
+  MappingOptions mapping_;
   std::set<int64_t> refused_;
   Status failure_;
   std::vector<int64_t> times_;
@@ -85,6 +87,22 @@ TEST_F(IngestRunTest, BadLinesGoToTheRejectFileWordForWord) {
   EXPECT_EQ(complaints_[0], "in.csv:2: column 'v': 'x' is not an integer, as int needs");
   EXPECT_THAT(complaints_[1], HasSubstr("in.csv:4: 2 cells"));
   EXPECT_THAT(complaints_[2], HasSubstr("in.csv:5: not UTF-8"));
+}
+
+TEST_F(IngestRunTest, TheFirstTimeIsDoubtedIfItLiesIn1970) {
+  mapping_.time.number_unit.reset();
+  ASSERT_TRUE(Read("bad\na,1700000000,1\na,1700000001,2\n").ok());
+  ASSERT_THAT(complaints_, SizeIs(2));
+  EXPECT_EQ(complaints_[1], "in.csv:2: event time 1700000000 is taken for milliseconds, "
+                            "1970-01-20T16:13:20.000Z; if it counts seconds, say --time-unit s");
+  for (const char* sure : {"a,1700000000000,1\n", "a,1970-01-20,1\n", "a,-1,1\n"}) {
+    complaints_.clear();
+    ASSERT_TRUE(Read(sure).ok());
+    EXPECT_THAT(complaints_, SizeIs(0)) << sure;
+  }
+  mapping_.time.base = Instant{1'700'000'000, 0};
+  ASSERT_TRUE(Read("a,5,1\n").ok());
+  EXPECT_THAT(complaints_, SizeIs(0));
 }
 
 TEST_F(IngestRunTest, NoRejectFileWithoutRejects) {
@@ -121,7 +139,7 @@ TEST_F(IngestRunTest, RejectLimitStopsAfterTheGoodRowsBeforeIt) {
   settings_.rejected_max = 1;
   const Status s = Read("a,1,1\nb\na,2,1\nc\na,3,1\n");
   EXPECT_EQ(s.code(), StatusCode::kInvalidArgument);
-  EXPECT_THAT(s.message(), HasSubstr("more than 1 lines were rejected"));
+  EXPECT_THAT(s.message(), HasSubstr("more than 1 line was rejected"));
   EXPECT_THAT(times_, ElementsAre(1, 2));
 }
 

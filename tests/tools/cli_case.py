@@ -1,0 +1,72 @@
+"""What the tests of the command line share: a directory, a store, and the tool run as a shell does.
+
+Environment: CISTERN_BIN.
+"""
+
+import csv
+import io
+import os
+import shutil
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+BIN = os.environ.get("CISTERN_BIN", "cistern")
+AIR = """CREATE TABLE air (
+    station text, day date, ts timestamp, temp double, wd text, n int,
+    PRIMARY KEY ((station, day), ts)
+);
+"""
+PUMPS = """CREATE TABLE plant.pumps (
+    site int, pump text, hour timestamp, ts bigint, part text, value float, on_ boolean,
+    tags frozen<set<text>>, raw blob,
+    PRIMARY KEY ((site, pump, hour), ts, part)
+) WITH CLUSTERING ORDER BY (ts DESC, part ASC)
+   AND comment = 'cistern: time ts = us';
+"""
+
+
+class Done:
+    def __init__(self, process):
+        self.code = process.returncode
+        self.out = process.stdout
+        self.err = process.stderr.decode()
+
+
+class CliCase(unittest.TestCase):
+    def setUp(self):
+        self.directory = Path(tempfile.mkdtemp(prefix="cistern-cli-"))
+        self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
+        self.store = self.directory / "store"
+
+    def run_tool(self, *arguments, stdin=b"", expect=0):
+        process = subprocess.run([BIN, *map(str, arguments)], input=stdin, capture_output=True,
+                                 cwd=self.directory, check=False, timeout=120)
+        done = Done(process)
+        self.assertEqual(done.code, expect, f"{arguments}\n{done.out[-2000:]}\n{done.err[-2000:]}")
+        if done.err:
+            self.assertTrue(done.err.startswith("cistern: "), done.err)
+        return done
+
+    def write(self, name, text):
+        path = self.directory / name
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return path
+
+    def create(self, schema=AIR, **kwargs):
+        return self.run_tool("create", "--store", self.store, "--schema",
+                             self.write("schema.cql", schema), **kwargs)
+
+    def ingest(self, text, *options, table="air", expect=0):
+        data = text if isinstance(text, bytes) else text.encode()
+        return self.run_tool("ingest", "--store", self.store, "--table", table, *options, "-",
+                             stdin=data, expect=expect)
+
+    def scan_text(self, *options, table="air", entity="a", expect=0):
+        return self.run_tool("scan", "--store", self.store, "--table", table, "--entity", entity,
+                             "--format", "csv", *options, expect=expect).out.decode()
+
+    def scan(self, *options, **kwargs):
+        text = self.scan_text(*options, **kwargs)
+        return list(csv.DictReader(io.StringIO(text, newline="")))

@@ -1,0 +1,266 @@
+"""What the tool says when something is not as meant, and the exit code that goes with it.
+
+Environment: CISTERN_BIN.
+"""
+
+import bz2
+import gzip
+import lzma
+import os
+import re
+import shutil
+import subprocess
+import time
+import unittest
+
+from cli_case import AIR, BIN, PUMPS, CliCase
+
+
+class MessageTest(CliCase):
+    # --- the command line
+
+    def test_mistyped_names_get_a_suggestion(self):
+        self.create()
+        scan = ("scan", "--store", self.store, "--table", "air")
+        for words, meant in (((*scan, "--entity", "a", "--fromat", "csv"), "--format"),
+                             ((*scan, "--entty", "a"), "--entity"),
+                             ((*scan, "--entity", "a", "--formt=csv"), "--format"),
+                             (("ingest", "--store", self.store, "--tabel", "air", "x"), "--table"),
+                             (("sacn", "--store", "x"), "scan"),
+                             (("buckts",), "buckets")):
+            self.assertIn(f"did you mean {meant}?; see", self.run_tool(*words, expect=2).err)
+        done = self.run_tool(*scan, "--entity", "a", "--quite-another", expect=2)
+        self.assertNotIn("did you mean", done.err)
+        self.assertIn("--quite-another", done.err)
+
+    def test_a_store_without_a_name_is_a_usage_error(self):
+        for command in ("create", "ingest", "scan", "delete", "seal", "tables", "entities",
+                        "buckets", "stats", "verify"):
+            done = self.run_tool(command, "--store", "", expect=2)
+            self.assertIn("--store: is empty", done.err)
+
+    # --- the store
+
+    def test_where_there_is_no_store(self):
+        for command in (("tables",), ("ingest", "--table", "air", "-")):
+            done = self.run_tool(command[0], "--store", "nope", *command[1:], expect=3)
+            self.assertIn("there is no store in nope; cistern create --store nope --schema",
+                          done.err)
+        (self.directory / "photos").mkdir()
+        self.assertIn("cistern create", self.run_tool("stats", "--store", "photos", expect=3).err)
+        self.write("photos/1.jpg", "x")
+        for command in (("stats",), ("ingest", "--table", "air", "-")):
+            done = self.run_tool(command[0], "--store", "photos", *command[1:], expect=3)
+            self.assertIn("there is no store in photos: it holds other things (1.jpg)", done.err)
+            self.assertNotIn("choose", done.err)
+            self.assertNotIn("cistern create", done.err)
+        done = self.run_tool("create", "--store", "photos", "--schema", self.write("a.cql", AIR),
+                             expect=3)
+        self.assertIn("choose an empty or new directory", done.err)
+
+    def test_a_locked_store_names_its_holder(self):
+        self.create()
+        with subprocess.Popen([BIN, "ingest", "--store", self.store, "--table", "air", "-"],
+                              stdin=subprocess.PIPE, stderr=subprocess.PIPE,
+                              cwd=self.directory) as holder:
+            holder.stdin.write(b"station,ts\na,1\n")
+            holder.stdin.flush()
+            deadline = time.monotonic() + 30
+            while not self.scan():  # rows are stored when nothing comes
+                self.assertLess(time.monotonic(), deadline)
+            done = self.ingest("station,ts\n", expect=3)
+            self.assertIn(f"open in process {holder.pid} (cistern); close it there", done.err)
+            self.assertIn("that firmware or command must end", done.err)
+            self.assertNotIn("open it read-only", done.err)
+            holder.communicate(timeout=30)
+
+    def lose_rows(self):
+        """Flips a byte of a log that can be read in part after it: not every one is such."""
+        for log in sorted(self.store.glob("*.log"), reverse=True):
+            whole = log.read_bytes()
+            for part in range(1, 32 if whole else 1):
+                data = bytearray(whole)
+                data[len(data) * part // 32] ^= 0x55
+                log.write_bytes(data)
+                done = subprocess.run([BIN, "verify", "--store", self.store], capture_output=True,
+                                      check=False, timeout=60)
+                if done.returncode == 1 and b"acknowledged rows are missing" in done.stderr:
+                    return
+            log.write_bytes(whole)
+        self.fail("no damage leaves a log that can be read in part")
+
+    def test_rows_that_are_known_to_be_missing_have_their_own_exit_code(self):
+        self.create()
+        for first in range(0, 20000, 4000):
+            self.ingest("station,ts,temp\n" + "".join(
+                f"s{i % 50},{i * 1000},{i}.5\n" for i in range(first, first + 4000)))
+        self.lose_rows()
+        damaged = self.directory / "damaged"
+        shutil.copytree(self.store, damaged)
+
+        def lossy(*words, stdin=b""):
+            done = self.run_tool(*words, stdin=stdin, expect=6)
+            self.assertIn("acknowledged rows are missing from", done.err)
+            return done
+
+        writers = (("ingest", "--table", "air", "--time-unit", "ms", "-"),
+                   ("create", "--schema", self.write("b.cql", PUMPS)),
+                   ("delete", "--table", "air", "--entity", "s1", "--at", "1000"),
+                   ("seal", "--all"))
+        for writer in writers:
+            shutil.rmtree(self.store)
+            shutil.copytree(damaged, self.store)
+            for reader in (("scan", "--table", "air", "--entity", "s1"), ("tables",), ("buckets",),
+                           ("scan", "--table", "air", "--all-entities"), ("stats",),
+                           ("entities", "--table", "air")) if writer == writers[0] else ():
+                lossy(reader[0], "--store", self.store, *reader[1:])
+            lossy(writer[0], "--store", self.store, *writer[1:], stdin=b"station,ts\na,1\n")
+            # Told once, by the opening that finds it.
+            self.run_tool("stats", "--store", self.store)
+        shutil.rmtree(self.store)
+        shutil.copytree(damaged, self.store)
+        self.run_tool("verify", "--store", self.store, expect=1)
+        # Lines that are rejected besides change nothing about it.
+        self.assertIn("1 line rejected", self.ingest("station,ts\nx\n", expect=6).err)
+
+    # --- inputs
+
+    def test_compressed_input_is_recognised(self):
+        self.create()
+        text = b"station,ts\na,1\n"
+        for name, packed, tool in (("x.csv.gz", gzip.compress(text), "zcat"),
+                                   ("x.bz2", bz2.compress(text), "bzcat"),
+                                   ("x", lzma.compress(text), "xzcat"),
+                                   ("x.zst", b"\x28\xb5\x2f\xfd" + bytes(9), "zstdcat")):
+            self.write(name, packed)
+            for options in ((), ("--header", "station,ts"), ("--format", "jsonl")):
+                done = self.run_tool("ingest", "--store", self.store, "--table", "air", *options,
+                                     name, expect=2)
+                self.assertIn(f"{tool} {name} | cistern ingest ... -", done.err)
+                self.assertFalse(list(self.directory.glob("*.reject")))
+
+    def test_another_delimiter_is_suggested(self):
+        self.create()
+        self.assertIn("--delimiter ';'", self.ingest("station;ts;n\na;1;1\n", expect=2).err)
+        self.assertIn("--delimiter '\\t'", self.ingest("station\tts\na\t1\n", expect=2).err)
+        self.assertNotIn("--delimiter", self.ingest("statoin,ts\na,1\n", expect=2).err)
+
+    def test_an_empty_input_is_told(self):
+        self.create()
+        self.assertIn("standard input is empty", self.ingest("").err)
+        self.assertNotIn("is empty", self.ingest("station,ts\n").err)
+        self.assertNotIn("is empty", self.ingest("", "--header", "station,ts").err)
+
+    def test_inputs_after_a_failure_are_named(self):
+        self.create()
+        self.write("a.csv", "station,nonsense\n")
+        for name in ("b.csv", "c.csv"):
+            self.write(name, "station,ts\na,1\n")
+        ingest = ("ingest", "--store", self.store, "--table", "air")
+        done = self.run_tool(*ingest, "a.csv", "b.csv", expect=2)
+        self.assertIn("cistern: b.csv was not read\n", done.err)
+        done = self.run_tool(*ingest, "a.csv", "b.csv", "c.csv", expect=2)
+        self.assertIn("cistern: b.csv, c.csv were not read\n", done.err)
+        self.assertNotIn("not read", self.run_tool(*ingest, "b.csv", "a.csv", expect=2).err)
+
+    def test_numbers_agree_with_their_nouns(self):
+        self.create()
+        self.assertIn("1 row stored in air\n", self.ingest("station,ts\na,1\n").err)
+        done = self.ingest("station,ts\na,1\nb,2\nc\n", expect=1)
+        self.assertIn("2 rows stored in air, 1 line rejected to", done.err)
+        self.assertIn("1 cell where the header has 2", done.err)
+        seal = ("seal", "--store", self.store)
+        self.assertIn(b"1 bucket sealed, 0", self.run_tool(*seal, "--table", "air", "--entity", "a",
+                                                           "--bucket", "1970-01-01").out)
+        self.assertIn(b": 2 segments of 2 buckets, 2 pages, 2 row versions ",
+                      self.run_tool("verify", "--store", self.store).out)
+        self.ingest("station,ts\nc,3\n")
+        self.assertIn(b"2 buckets sealed, 0", self.run_tool(*seal, "--all").out)
+
+    # --- times
+
+    def test_a_time_in_1970_may_be_in_another_unit(self):
+        self.create()
+        done = self.ingest("station,ts\na,1700000000\nb,1700000001\n")
+        self.assertEqual(done.err.count("--time-unit s"), 1)
+        self.assertIn("standard input:2: event time 1700000000 is taken for milliseconds, "
+                      "1970-01-20T16:13:20.000Z", done.err)
+        for text, options in (("1700000000000", ()), ("1700000000", ("--time-unit", "s")),
+                              ("1970-01-20", ()), ("1700000000", ("--time-unit", "ms")),
+                              ("-5", ()), ("5", ("--time-base", "2024-01-01"))):
+            done = self.ingest(f"station,ts\na,{text}\n", *options)
+            self.assertNotIn("--time-unit", done.err)
+
+    def test_times_ahead_of_the_clock(self):
+        self.create()
+        now = time.time()
+
+        def day(days):
+            return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(now + days * 86400))
+
+        done = self.ingest(f"station,ts\na,{day(10.01)}\n", expect=1)
+        self.assertRegex(done.err, rf"column 'ts': {day(10.01)[:-1]}\.000Z is 10\.0 days ahead of "
+                                   r"the clock; .*--future-max")
+        self.assertNotIn("event_future_s_max", done.err)
+        self.assertNotIn("of the batch", done.err)
+        self.ingest(f"station,ts\na,{day(10)}\n", "--future-max", "11d")
+        self.ingest(f"station,ts\na,{day(0.5)}\n", "--future-max", "1h", expect=1)
+        for text in ("", "soon", "-1d", "5 d", "1y", "99999999999999999999d"):
+            done = self.ingest("", "--future-max", text, expect=2)
+            self.assertIn("--future-max", done.err)
+
+    # --- delete, buckets
+
+    def test_a_delete_of_nothing_is_told(self):
+        self.create(AIR + PUMPS)
+        self.ingest("station,ts,n\na,0,1\na,86400000,2\n")
+        self.ingest("site,pump,ts,part\n1,p,5,x\n", table="pumps")
+        note = "a tombstone was written"
+
+        def delete(*options, table="air", entity="a"):
+            return self.run_tool("delete", "--store", self.store, "--table", table, "--entity",
+                                 entity, *options).out.decode()
+
+        self.assertIn(note, delete("--at", "7"))
+        self.assertNotIn(note, delete("--at", "0"))
+        self.assertIn(note, delete("--at", "0"))
+        self.assertIn(note, delete("--from", "5", "--to", "86400000"))
+        self.assertIn(note, delete("--bucket", "1970-01-03"))
+        self.assertIn(note, delete("--bucket-of", "5", entity="b"))
+        self.assertNotIn(note, delete("--bucket", "1970-01-02"))
+        self.assertIn(note, delete("--bucket", "1970-01-02"))
+        pump = {"table": "pumps", "entity": "site=1,pump=p"}
+        self.assertIn(note, delete("--at", "5", "--key", "part=y", **pump))
+        self.assertNotIn(note, delete("--at", "5", "--key", "part=x", **pump))
+
+    def test_buckets_for_people_leave_out_what_tells_nothing(self):
+        self.create(AIR)
+        self.ingest("station,ts,n\na,0,1\na,1,1\na,86400000,1\nb,5,1\n")
+
+        def buckets(*options):
+            done = self.run_tool("buckets", "--store", self.store, *options)
+            return done.out.decode().split("\n")
+
+        lines = buckets()
+        self.assertEqual(lines[0].split(), ["table", "entity", "bucket", "state", "versions",
+                                            "segments", "bytes", "seals", "first", "last"])
+        self.assertRegex(lines[-2], r"^total: 3 buckets, 4 versions, \d+ segments?, \d+ bytes$")
+        self.assertEqual(buckets("--table", "air", "--entity", "station=b")[0].split()[0], "bucket")
+        self.assertEqual(re.split(", |: ", buckets("--entity", "b")[-2])[1:3],
+                         ["1 bucket", "1 version"])
+        for options in (("--format", "csv"), ("--format", "csv", "--table", "air")):
+            self.assertEqual(buckets(*options)[0], "table,entity,bucket,split,state,versions,"
+                                                   "segments,bytes,seals,seal,start,first,last")
+        self.create("""CREATE TABLE other.air (a text, k int, shard int, ts timestamp,
+            PRIMARY KEY ((a, k, shard), ts))
+            WITH comment = 'cistern: bucket k = 1 day as epoch; split shard = hash 4';""")
+        self.assertEqual(buckets()[0].split()[3], "split")
+        self.assertIn("start", buckets()[0].split())
+        self.ingest("a,ts\nx,1\n", table="other.air")
+        self.assertIn("total: 1 bucket,", buckets("--table", "other.air")[-2])
+        self.assertIn("other.air,x,", "\n".join(buckets("--format", "csv")))
+
+
+if __name__ == "__main__":
+    os.environ["TZ"] = "UTC"
+    unittest.main(verbosity=1)

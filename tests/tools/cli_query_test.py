@@ -1,0 +1,153 @@
+"""What scan, entities and tables print, and how an entity is named.
+
+Environment: CISTERN_BIN.
+"""
+
+import csv
+import io
+import json
+import unittest
+
+from cli_case import AIR, PUMPS, CliCase
+
+TRACE = """CREATE TABLE trace (
+    unit text, hour timestamp, ts bigint, v int,
+    PRIMARY KEY ((unit, hour), ts)
+) WITH comment = 'cistern: time ts = ns';
+"""
+
+
+class QueryTest(CliCase):
+    def lines(self, command, *options, fmt="csv", expect=0):
+        return self.run_tool(command, "--store", self.store, "--format", fmt, *options,
+                             expect=expect).out.decode().splitlines()
+
+    # --- whose rows
+
+    def test_an_entity_of_one_column_may_be_named_by_it(self):
+        self.create()
+        self.ingest("station,ts,n\na,1,1\nx=y,2,2\nstation=a,3,3\n")
+        for entity, number in (("a", "1"), ("station=a", "1"), ("x=y", "2"), ("station=x=y", "2"),
+                               ("station=station=a", "3")):
+            self.assertEqual([r["n"] for r in self.scan(entity=entity)], [number], entity)
+        self.assertEqual(self.scan(entity="STATION=a"), [])
+        self.run_tool("delete", "--store", self.store, "--table", "air", "--entity", "station=a",
+                      "--at", "1")
+        self.assertEqual(self.scan(), [])
+
+    def test_an_unknown_entity_is_told(self):
+        self.create()
+        self.ingest("station,ts,n\na,1,1\n")
+        scan = ("scan", "--store", self.store, "--table", "air", "--format", "csv")
+        done = self.run_tool(*scan, "--entity", "b")
+        self.assertEqual(done.err, "cistern: table air has no rows of entity b\n")
+        self.assertEqual(done.out, b"station,day,ts,temp,wd,n\n")
+        self.assertEqual(self.run_tool(*scan, "--entity", "a", "--from", "5").err, "")
+
+    def test_entities(self):
+        self.create(AIR + PUMPS)
+        self.ingest("station,ts,n\nb,1,1\na,1,2\n\"c,d\",1,3\na,86400000,4\n")
+        self.ingest("site,pump,ts,part\n7,q,5,x\n-3,p,5,x\n", table="pumps")
+        self.assertEqual(sorted(self.lines("entities", "--table", "air")),
+                         ['"c,d"', "a", "b", "station"])
+        rows = [json.loads(line) for line in self.lines("entities", "--table", "plant.pumps",
+                                                        fmt="jsonl")]
+        self.assertEqual(sorted((r["site"], r["pump"]) for r in rows), [(-3, "p"), (7, "q")])
+        self.assertEqual(self.lines("entities", "--table", "pumps", fmt="table")[0], "site  pump")
+        self.lines("entities", "--table", "none", expect=2)
+
+    def test_scan_of_all_entities(self):
+        self.create()
+        names = ["b", "a", "c", "d"]
+        self.ingest("station,ts,n\n" + "".join(
+            f"{e},{t * 40000000},{t}\n" for t in range(5) for e in names))
+        every = ("--table", "air", "--all-entities")
+        order = self.lines("entities", "--table", "air")[1:]
+
+        def rows(*options):
+            text = self.lines("scan", *every, *options)
+            return [(r["station"], int(r["n"])) for r in csv.DictReader(text)]
+
+        self.assertEqual(rows(), [(e, n) for e in order for n in range(5)])
+        self.assertEqual(rows("--desc", "--from", "40000000", "--to", "120000000"),
+                         [(e, n) for e in order for n in (2, 1)])
+        for limit in (1, 5, 7, 19):
+            done = self.run_tool("scan", "--store", self.store, *every, "--limit", limit,
+                                 "--format", "csv")
+            self.assertEqual(len(done.out.splitlines()), 1 + limit)
+            self.assertIn(f"stopped after --limit {limit}", done.err)
+        self.assertEqual(len(rows("--limit", "21")), 20)
+        self.assertEqual(self.lines("scan", *every, "--from", "999999999999"),
+                         ["station,day,ts,temp,wd,n"])
+        for wrong in (("--entity", "a"), ("--token", "1.00")):
+            self.lines("scan", *every, *wrong, expect=2)
+        self.lines("scan", "--table", "air", expect=2)
+
+    # --- how values are shown
+
+    def test_a_table_shows_event_times_that_are_integers_as_iso(self):
+        self.create(TRACE + PUMPS)
+        self.ingest("unit,ts,v\na,1700000000123456789,1\na,-1,2\n", table="trace")
+        self.ingest("site,pump,ts,part\n1,p,1700000000123456,x\n", table="pumps")
+        scan = ("--table", "trace", "--entity", "a", "--columns", "ts, v")
+        self.assertEqual(self.lines("scan", *scan, fmt="table"),
+                         ["ts                              v",
+                          "------------------------------  -",
+                          "1969-12-31T23:59:59.999999999Z  2",
+                          "2023-11-14T22:13:20.123456789Z  1"])
+        self.assertEqual(self.lines("scan", *scan), ["ts,v", "-1,2", "1700000000123456789,1"])
+        self.assertEqual(json.loads(self.lines("scan", *scan, fmt="jsonl")[1]),
+                         {"ts": 1700000000123456789, "v": 1})
+        self.assertEqual(self.lines("scan", "--table", "pumps", "--entity", "site=1,pump=p",
+                                    "--columns", "ts", fmt="table")[2],
+                         "2023-11-14T22:13:20.123456Z")
+
+    # --- tables
+
+    def test_tables_show_how_they_are_declared(self):
+        self.create(AIR.replace(");", ") WITH default_time_to_live = 86400;") + """
+            CREATE TABLE m.shards (a text, b int, shard int, q text, ts timestamp, v int,
+                PRIMARY KEY ((a, q, b, shard), ts))
+                WITH comment = 'cistern: bucket q = 15 minutes; split shard = hash 8';""")
+        rows = {r["table"]: r for r in csv.DictReader(self.lines("tables"))}
+        air, shards = rows["air"], rows["m.shards"]
+        names = ("entity", "time", "bucket", "split", "columns", "ttl_s")
+        self.assertEqual([air[c] for c in names],
+                         ["station", "ts = ms", "day = 1 day", "", "6", "86400"])
+        self.assertEqual([shards[c] for c in ("entity", "bucket", "split", "columns")],
+                         ["a, b", "q = 15 minutes", "shard = hash 8", "6"])
+        self.assertIn("CREATE TABLE air", rows["air"]["cql"])
+        text = self.lines("tables", fmt="table")
+        self.assertEqual(text[0].split(),
+                         ["table", "entity", "time", "bucket", "split", "columns", "ttl_s"])
+        self.assertEqual(len(self.lines("tables", "--table", "shards", fmt="table")), 3)
+        self.lines("tables", "--table", "none", expect=2)
+        self.lines("tables", "--cql", expect=2)
+
+    def test_what_tables_prints_create_takes(self):
+        self.create(AIR + "-- the pumps;\n;" + PUMPS + TRACE.rstrip(";\n"))
+        cql = self.run_tool("tables", "--store", self.store, "--cql").out
+        first = self.store
+        self.store = self.directory / "second"
+        done = self.create(cql.decode())
+        self.assertEqual(len(done.out.splitlines()), 3)
+        self.assertEqual(self.run_tool("tables", "--store", self.store, "--cql").out, cql)
+        one = self.run_tool("tables", "--store", first, "--table", "trace", "--cql").out.decode()
+        self.assertEqual(one.count("CREATE TABLE"), 1)
+        self.create(one)
+
+    def test_all_statements_are_checked_before_the_first_is_created(self):
+        done = self.create(AIR + "/* é */ " + PUMPS.replace("int, pump", "itn, pump"), expect=2)
+        self.assertRegex(done.err, r"schema\.cql: line 6, column 10: .*itn")
+        self.assertFalse(self.store.exists())
+        self.assertIn("twice", self.create(AIR + AIR, expect=2).err)
+        self.assertIn("expected CREATE", self.create(";", expect=2).err)
+        self.assertIn("expected CREATE", self.create("-- nothing", expect=2).err)
+        self.assertFalse(self.store.exists())
+        self.create(TRACE)
+        self.create(PUMPS + TRACE.replace("v int", "v text"), expect=2)
+        self.assertEqual(len(self.lines("tables", fmt="table")), 3)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=1)

@@ -1,0 +1,246 @@
+// cistern buckets: what a store holds of each bucket.
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <map>
+
+#include "tools/command.h"
+#include "tools/counted.h"
+#include "tools/cql_script.h"
+#include "tools/entity_text.h"
+#include "tools/output.h"
+#include "tools/record_printer.h"
+#include "tools/time_text.h"
+
+namespace cistern::tool {
+namespace {
+
+struct BucketsOptions {
+  std::string store;
+  std::string table;
+  std::string entity;
+  std::string state;
+  std::string from;
+  std::string to;
+  uint64_t limit = UINT64_MAX;
+  std::string format = "table";
+};
+
+using Tables = std::vector<std::shared_ptr<const TableSchema>>;
+
+struct BucketColumn {
+  PrintColumn column;
+  bool shown = true;
+};
+
+// The machine formats have every column. A table for people leaves out what was asked for and is
+// the same on every line, and what tells nothing: splits where no table has any, the sequence of
+// the last seal, and starts unless the buckets are mere numbers.
+std::vector<BucketColumn> ColumnsFor(const BucketsOptions& options, PrintFormat format,
+                                     const Tables& tables) {
+  const bool all = format != PrintFormat::kTable;
+  const bool splits = std::any_of(tables.begin(), tables.end(),
+                                  [](const auto& t) { return t->split_column.has_value(); });
+  const bool numbers = std::any_of(tables.begin(), tables.end(), [](const auto& table) {
+    return table->bucket.encoding == BucketEncoding::kSinceEpoch;
+  });
+  return {{{"table", false}, all || options.table.empty()},
+          {{"entity", false}, all || options.entity.empty()},
+          {{"bucket", false}},
+          {{"split", true}, all || splits},
+          {{"state", false}},
+          {{"versions", true}},
+          {{"segments", true}},
+          {{"bytes", true}},
+          {{"seals", true}},
+          {{"seal", true}, all},
+          {{"start", false}, all || numbers},
+          {{"first", false}},
+          {{"last", false}}};
+}
+
+// Units of event times by table.
+class TableUnits {
+ public:
+  explicit TableUnits(const Tables& tables) {
+    for (const auto& table : tables) units_[QualifiedName(*table)] = table->time_unit;
+  }
+  [[nodiscard]] TimeUnit Of(const BucketInfo& bucket) const {
+    const auto unit = units_.find(bucket.table);
+    return unit == units_.end() ? TimeUnit::kMillis : unit->second;
+  }
+
+ private:
+  std::map<std::string, TimeUnit> units_;
+};
+
+// Which buckets are wanted.
+class BucketFilter {
+ public:
+  // `table` and `entity` as they are named in the inventory; empty: all.
+  BucketFilter(const BucketsOptions& options, std::string table, std::string entity,
+               const TableUnits* units)
+      : options_(options), table_(std::move(table)), entity_(std::move(entity)), units_(units) {}
+
+  [[nodiscard]] Status Check() const {
+    for (const std::string& time : {options_.from, options_.to}) {
+      if (!time.empty()) CISTERN_RETURN_IF_ERROR(ParseTicks(time, TimeUnit::kMillis).status());
+    }
+    return Status::Ok();
+  }
+  [[nodiscard]] bool Wants(const BucketInfo& bucket) const {
+    if (!table_.empty() && bucket.table != table_) return false;
+    if (!entity_.empty() && bucket.entity != entity_) return false;
+    if (!options_.state.empty() && bucket.state != options_.state) return false;
+    const TimeUnit unit = units_->Of(bucket);
+    return (options_.from.empty() || bucket.last_time >= TicksOf(options_.from, unit)) &&
+           (options_.to.empty() || bucket.first_time < TicksOf(options_.to, unit));
+  }
+
+ private:
+  // Times beyond what the unit can say are beyond every row.
+  [[nodiscard]] static int64_t TicksOf(const std::string& text, TimeUnit unit) {
+    const Result<int64_t> ticks = ParseTicks(text, unit);
+    return ticks.ok() ? *ticks : INT64_MAX;
+  }
+
+  const BucketsOptions& options_;
+  const std::string table_;
+  const std::string entity_;
+  const TableUnits* const units_;
+};
+
+// Prints one line for each bucket, and their sum for people.
+class BucketPrinter {
+ public:
+  BucketPrinter(std::vector<BucketColumn> columns, const TableUnits* units, PrintFormat format,
+                Output* output)
+      : columns_(std::move(columns)),
+        units_(units),
+        output_(output),
+        with_total_(format == PrintFormat::kTable) {
+    std::vector<PrintColumn> shown;
+    for (const BucketColumn& column : columns_) {
+      if (column.shown) shown.push_back(column.column);
+    }
+    printer_ = RecordPrinter::New(format, std::move(shown), output);
+  }
+
+  void Print(const BucketInfo& bucket) {
+    const TimeUnit ticks = units_->Of(bucket);
+    const std::string texts[] = {bucket.table,
+                                 bucket.entity,
+                                 bucket.bucket,
+                                 fmt::format("{}", bucket.split),
+                                 bucket.state,
+                                 fmt::format("{}", bucket.versions),
+                                 fmt::format("{}", bucket.segments),
+                                 fmt::format("{}", bucket.bytes),
+                                 fmt::format("{}", bucket.seals),
+                                 fmt::format("{}", bucket.seal_sequence),
+                                 FormatTicks(bucket.bucket_start, ticks),
+                                 FormatTicks(bucket.first_time, ticks),
+                                 FormatTicks(bucket.last_time, ticks)};
+    std::vector<PrintCell> cells;
+    for (size_t i = 0; i < columns_.size(); ++i) {
+      if (columns_[i].shown) cells.push_back({texts[i], false, columns_[i].column.right});
+    }
+    printer_->Row(cells);
+    ++buckets_;
+    versions_ += bucket.versions;
+    segments_ += bucket.segments;
+    bytes_ += bucket.bytes;
+  }
+  void Finish() {
+    printer_->Finish();
+    if (!with_total_) return;
+    output_->Write(fmt::format("total: {}, {}, {}, {}\n", Counted(buckets_, "bucket"),
+                               Counted(versions_, "version"), Counted(segments_, "segment"),
+                               Counted(bytes_, "byte")));
+  }
+
+ private:
+  const std::vector<BucketColumn> columns_;
+  const TableUnits* const units_;
+  Output* const output_;
+  const bool with_total_;
+  std::unique_ptr<RecordPrinter> printer_;
+  uint64_t buckets_ = 0;
+  uint64_t versions_ = 0;
+  uint64_t segments_ = 0;
+  uint64_t bytes_ = 0;
+};
+
+// The tables whose buckets are wanted.
+Result<Tables> Choose(const Engine& engine, const std::string& name) {
+  if (name.empty()) return engine.ListTables();
+  CISTERN_ASSIGN_OR_RETURN(auto table, engine.FindTable(name));
+  return Tables{std::move(table)};
+}
+
+// The entity as the inventory has it; with a table it may be given as for scan.
+Result<std::string> EntityIn(const Tables& tables, const BucketsOptions& options) {
+  if (options.table.empty() || options.entity.empty()) return options.entity;
+  const TableSchema& schema = *tables.front();
+  CISTERN_ASSIGN_OR_RETURN(const EntityKey entity, ParseEntity(schema, {options.entity}));
+  return EntityToText(schema, entity.bytes);
+}
+
+int RunBuckets(const BucketsOptions& options) {
+  const Result<PrintFormat> format = ParsePrintFormat(options.format);
+  if (!format.ok()) return FailUsage(format.status());
+  Result<std::unique_ptr<Engine>> engine = OpenStore(options.store, Access::kRead);
+  if (!engine.ok()) return FailOpen(engine.status());
+  const Result<Tables> tables = Choose(**engine, options.table);
+  if (!tables.ok()) return FailUsage(tables.status());
+  const Result<std::string> entity = EntityIn(*tables, options);
+  if (!entity.ok()) return FailUsage(entity.status());
+  const TableUnits units(*tables);
+  const BucketFilter filter(options, options.table.empty() ? "" : QualifiedName(*tables->front()),
+                            *entity, &units);
+  if (const Status checked = filter.Check(); !checked.ok()) return FailUsage(checked);
+  Output output(STDOUT_FILENO);
+  BucketPrinter printer(ColumnsFor(options, *format, *tables), &units, *format, &output);
+  uint64_t left = options.limit;
+  const Status s = (*engine)->ListBuckets([&](const BucketInfo& bucket) {
+    if (!filter.Wants(bucket)) return !output.closed();
+    printer.Print(bucket);
+    return --left > 0 && !output.closed();
+  });
+  if (!output.closed()) printer.Finish();
+  output.Flush();
+  if (!s.ok()) return Fail(s);
+  return output.status().ok() ? DoneCode(**engine) : Fail(output.status());
+}
+
+}  // namespace
+
+void AddBuckets(CLI::App* app, Action* action) {
+  auto options = std::make_shared<BucketsOptions>();
+  CLI::App* command =
+      app->add_subcommand("buckets", "Print the buckets: state, versions, bytes, bounds");
+  AddStoreOption(command, &options->store);
+  command->add_option("--table", options->table, "Of this table alone");
+  command->add_option("--entity", options->entity,
+                      "Of this entity alone: with --table as for scan, else as buckets prints it");
+  command->add_option("--state", options->state, "In this state: open, sealed or quarantined")
+      ->check(CLI::IsMember({"open", "sealed", "quarantined"}));
+  command->add_option("--from", options->from, "With rows at this event time or later")
+      ->check(NotEmpty());
+  command->add_option("--to", options->to, "With rows before this event time")
+      ->check(NotEmpty());
+  command->add_option("--limit", options->limit, "At most this many (default: all)")
+      ->check(WholeNumber(1, INT64_MAX));
+  command->add_option("--format", options->format, "table (default), csv or jsonl");
+  command->footer("\nVersions are row versions: an overwritten row counts until its versions are "
+                  "merged. A bucket is\nquarantined where the opening found a part of it "
+                  "unreadable; verify reads every page. csv and\njsonl have every column: the "
+                  "split, the sequence of the last seal and the bucket's start too.\n\nExamples:\n"
+                  "  cistern buckets --store S --table air --entity Dongsi\n"
+                  "  cistern buckets --store S --state open --to 2016-12-01");
+  command->callback([options, action] { *action = [options] { return RunBuckets(*options); }; });
+}
+
+}  // namespace cistern::tool
