@@ -88,17 +88,10 @@ void BM_AppendRawRocksDb(benchmark::State& state) {
     auto db = RawRocksDb::Open(FreshDirectory("append-raw"), kMemoryBytes);
     if (!db.ok()) return state.SkipWithError(db.status().ToString().c_str());
     GatewayWorkload workload;
-    std::vector<GatewayRow> batch(kBatchRows);
     const double start = ProcessCpuSeconds();
-    while (workload.rows_made() < rows) {
-      for (GatewayRow& row : batch) row = workload.Next();
-      if (const Status s = (*db)->Append(batch); !s.ok()) {
-        return state.SkipWithError(s.ToString().c_str());
-      }
-    }
-    if (const Status s = (*db)->Settle(); !s.ok()) {
-      return state.SkipWithError(s.ToString().c_str());
-    }
+    Status s = (*db)->AppendAll(&workload, rows, kBatchRows);
+    if (s.ok()) s = (*db)->Settle();
+    if (!s.ok()) return state.SkipWithError(s.ToString().c_str());
     Report(state, rows, ProcessCpuSeconds() - start, (*db)->bytes_written());
   }
 }

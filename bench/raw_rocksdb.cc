@@ -9,6 +9,7 @@
 #include <array>
 #include <cstring>
 #include <utility>
+#include <vector>
 
 namespace cistern::bench {
 
@@ -108,6 +109,15 @@ Status RawRocksDb::Append(std::span<const GatewayRow> rows) {
                                                   rocksdb::Slice(value.data(), value.size()))));
   }
   return FromRocksDb(db_->Write(rocksdb::WriteOptions(), &batch));
+}
+
+Status RawRocksDb::AppendAll(GatewayWorkload* workload, uint64_t rows, size_t batch_rows) {
+  std::vector<GatewayRow> batch(batch_rows);
+  while (workload->rows_made() < rows) {
+    for (GatewayRow& row : batch) row = workload->Next();
+    CISTERN_RETURN_IF_ERROR(Append(batch));
+  }
+  return Status::Ok();
 }
 
 Status RawRocksDb::Settle() {

@@ -26,6 +26,8 @@ class RawRocksDb {
 
   // One WriteBatch: in the log of the operating system, not synced.
   [[nodiscard]] Status Append(std::span<const GatewayRow> rows);
+  // The workload's rows until it has made `rows`, in batches.
+  [[nodiscard]] Status AppendAll(GatewayWorkload* workload, uint64_t rows, size_t batch_rows);
   // Until every row is in SST files and no compaction is due.
   [[nodiscard]] Status Settle();
   // Reads the rows of one sensor in a span of time; returns how many, and adds up a

@@ -97,16 +97,9 @@ void DropInRawRocksDb(benchmark::State& state, uint64_t rows) {
     auto db = RawRocksDb::Open(FreshDirectory("window-drop-raw"), kMemoryBytes);
     if (!db.ok()) return state.SkipWithError(db.status().ToString().c_str());
     GatewayWorkload workload;
-    std::vector<GatewayRow> batch(kBatchRows);
-    while (workload.rows_made() < rows) {
-      for (GatewayRow& row : batch) row = workload.Next();
-      if (const Status s = (*db)->Append(batch); !s.ok()) {
-        return state.SkipWithError(s.ToString().c_str());
-      }
-    }
-    if (const Status s = (*db)->Settle(); !s.ok()) {
-      return state.SkipWithError(s.ToString().c_str());
-    }
+    Status s = (*db)->AppendAll(&workload, rows, kBatchRows);
+    if (s.ok()) s = (*db)->Settle();
+    if (!s.ok()) return state.SkipWithError(s.ToString().c_str());
     const uint64_t bytes = (*db)->bytes_written();
     const uint64_t before = (*db)->disk_bytes();
     Status dropped;

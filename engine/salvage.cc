@@ -12,6 +12,7 @@
 #include "engine/query/head_source.h"
 #include "engine/query/inventory.h"
 #include "storage/bucket_merge.h"
+#include "storage/spill_target.h"
 #include "storage/spill_writer.h"
 
 namespace cistern {
@@ -38,8 +39,7 @@ class SalvageTarget {
   [[nodiscard]] Status EndRotation();
 
   std::unique_ptr<Store> store_;
-  uint64_t family_id_ = 0;
-  FamilyPtr family_;
+  SpillTarget target_;
   uint64_t rotation_ = 0;
   std::optional<SpillWriter> writer_;
   StateRecord state_;
@@ -62,16 +62,9 @@ Status SalvageTarget::Create(const std::string& directory, const SalvageOptions&
 }
 
 Status SalvageTarget::BeginRotation() {
-  const auto view = store_->spills().view();
-  if (const auto target = RotationTarget(StatsOf(*view), SpillLimits{})) {
-    family_id_ = view->families[*target]->id;
-    family_ = view->families[*target]->family;
-  } else {
-    CISTERN_ASSIGN_OR_RETURN(family_id_, store_->NextSequence());
-    CISTERN_ASSIGN_OR_RETURN(family_, store_->CreateSpill(family_id_));
-  }
+  CISTERN_ASSIGN_OR_RETURN(target_, TakeSpillTarget(store_.get(), SpillLimits{}));
   CISTERN_ASSIGN_OR_RETURN(rotation_, store_->NextSequence());
-  writer_.emplace(family_, rotation_);
+  writer_.emplace(target_.family, rotation_);
   return Status::Ok();
 }
 
@@ -102,8 +95,8 @@ Status SalvageTarget::EndRotation() {
   if (!writer_) return Status::Ok();
   CISTERN_RETURN_IF_ERROR(writer_->Flush());
   SpillCommit commit;
-  commit.family_id = family_id_;
-  commit.family = family_;
+  commit.family_id = target_.id;
+  commit.family = target_.family;
   commit.rotations = {rotation_};
   commit.version_count = writer_->version_count();
   commit.byte_count = writer_->byte_count();
@@ -112,7 +105,7 @@ Status SalvageTarget::EndRotation() {
   CISTERN_ASSIGN_OR_RETURN(auto view, store_->CommitSpill(commit));
   store_->spills().Publish(std::move(view));
   writer_.reset();
-  family_.reset();
+  target_ = {};
   return store_->FlushMeta();
 }
 

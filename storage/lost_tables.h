@@ -15,13 +15,13 @@
 namespace cistern {
 
 struct LostTable {
-  std::string name;  // 000123.sst
+  std::string name;          // 000123.sst
   FamilyKind kind = FamilyKind::kSpill;
-  uint64_t family_id = 0;  // of a numbered family
-  uint64_t size_bytes = 0;     // as the MANIFEST has it
-  std::string smallest_key;  // both as the MANIFEST has them
+  uint64_t family_id = 0;    // of a numbered family
+  uint64_t size_bytes = 0;   // this and the keys as the MANIFEST has them
+  std::string smallest_key;
   std::string largest_key;
-  std::string why;  // what is wrong with it
+  std::string why;           // what is wrong with it
 };
 
 // What a database has of files is told by the database if it is open; else by one that is

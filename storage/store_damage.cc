@@ -68,8 +68,7 @@ std::string WhenText(const std::vector<RotationExtent>& extents) {
 
 // Row versions of open buckets that can still be reached in one family; up to the first
 // damage, where there is more.
-uint64_t CountReadable(const SpillView& view,
-                               const std::shared_ptr<const SpillFamily>& family) {
+uint64_t CountReadable(const SpillView& view, const std::shared_ptr<const SpillFamily>& family) {
   auto alone = std::make_shared<SpillView>();
   alone->families = {family};
   alone->windows = view.windows;

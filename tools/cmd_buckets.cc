@@ -28,8 +28,6 @@ struct BucketsOptions {
   std::string format = "table";
 };
 
-using Tables = std::vector<std::shared_ptr<const TableSchema>>;
-
 struct BucketColumn {
   PrintColumn column;
   bool shown = true;
@@ -173,13 +171,6 @@ class BucketPrinter {
   uint64_t bytes_ = 0;
 };
 
-// The tables whose buckets are wanted.
-Result<Tables> Choose(const Engine& engine, const std::string& name) {
-  if (name.empty()) return engine.ListTables();
-  CISTERN_ASSIGN_OR_RETURN(auto table, engine.FindTable(name));
-  return Tables{std::move(table)};
-}
-
 // The entity as the inventory has it; with a table it may be given as for scan.
 Result<std::string> EntityIn(const Tables& tables, const BucketsOptions& options) {
   if (options.table.empty() || options.entity.empty()) return options.entity;
@@ -193,7 +184,7 @@ int RunBuckets(const BucketsOptions& options) {
   if (!format.ok()) return FailUsage(format.status());
   Result<std::unique_ptr<Engine>> engine = OpenStore(options.store, Access::kRead);
   if (!engine.ok()) return FailOpen(engine.status());
-  const Result<Tables> tables = Choose(**engine, options.table);
+  const Result<Tables> tables = ChooseTables(**engine, options.table);
   if (!tables.ok()) return FailUsage(tables.status());
   const Result<std::string> entity = EntityIn(*tables, options);
   if (!entity.ok()) return FailUsage(entity.status());

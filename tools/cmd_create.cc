@@ -16,8 +16,6 @@ namespace {
 
 constexpr size_t kSchemaFileBytesMax = 16 * limits::kDdlBytesMax;  // of several statements
 
-using Tables = std::vector<std::shared_ptr<const TableSchema>>;
-
 struct CreateOptions {
   std::string store;
   std::string schema;

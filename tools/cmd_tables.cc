@@ -12,8 +12,6 @@
 namespace cistern::tool {
 namespace {
 
-using Tables = std::vector<std::shared_ptr<const TableSchema>>;
-
 struct TablesOptions {
   std::string store;
   std::string table;
@@ -88,18 +86,12 @@ void Print(const Tables& tables, PrintFormat format, Output* output) {
   printer->Finish();
 }
 
-Result<Tables> Choose(const Engine& engine, const std::string& name) {
-  if (name.empty()) return engine.ListTables();
-  CISTERN_ASSIGN_OR_RETURN(auto table, engine.FindTable(name));
-  return Tables{std::move(table)};
-}
-
 int RunTables(const TablesOptions& options) {
   const Result<PrintFormat> format = ParsePrintFormat(options.format);
   if (!format.ok()) return FailUsage(format.status());
   Result<std::unique_ptr<Engine>> engine = OpenStore(options.store, Access::kRead);
   if (!engine.ok()) return FailOpen(engine.status());
-  const Result<Tables> tables = Choose(**engine, options.table);
+  const Result<Tables> tables = ChooseTables(**engine, options.table);
   if (!tables.ok()) return FailUsage(tables.status());
   Output output(STDOUT_FILENO);
   if (options.cql) {

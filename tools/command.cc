@@ -109,6 +109,12 @@ TextCheck NotEmpty() {
   return [](const std::string& text) -> std::string { return text.empty() ? "is empty" : ""; };
 }
 
+Result<Tables> ChooseTables(const Engine& engine, const std::string& name) {
+  if (name.empty()) return engine.ListTables();
+  CISTERN_ASSIGN_OR_RETURN(auto table, engine.FindTable(name));
+  return Tables{std::move(table)};
+}
+
 Result<int64_t> TimeOfBucket(const TableSchema& schema, const std::string& literal) {
   const Result<int64_t> start_s = BucketStartFromText(schema, literal);
   if (start_s.ok()) return ToTicks({*start_s, 0}, schema.time_unit, literal);

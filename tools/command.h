@@ -65,6 +65,10 @@ using TextCheck = std::function<std::string(const std::string&)>;
 [[nodiscard]] TextCheck WholeNumber(uint64_t min, uint64_t max);
 [[nodiscard]] TextCheck NotEmpty();
 
+using Tables = std::vector<std::shared_ptr<const TableSchema>>;
+// The table of that name; all of them if it is empty.
+[[nodiscard]] Result<Tables> ChooseTables(const Engine& engine, const std::string& name);
+
 // An event time in the bucket whose column holds `literal`: 2016-12.
 [[nodiscard]] Result<int64_t> TimeOfBucket(const TableSchema& schema, const std::string& literal);
 

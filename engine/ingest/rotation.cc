@@ -66,16 +66,9 @@ Result<bool> Rotation::Step() {
 // Chooses the family, making a new one when the newest has rolled, and reserves the
 // sequence under which the pages will count.
 Status Rotation::Begin(const Head& head) {
-  const auto view = store_->spills().view();
-  if (const auto target = RotationTarget(StatsOf(*view), spill_limits_)) {
-    family_id_ = view->families[*target]->id;
-    family_ = view->families[*target]->family;
-  } else {
-    CISTERN_ASSIGN_OR_RETURN(family_id_, store_->NextSequence());
-    CISTERN_ASSIGN_OR_RETURN(family_, store_->CreateSpill(family_id_));
-  }
+  CISTERN_ASSIGN_OR_RETURN(target_, TakeSpillTarget(store_, spill_limits_));
   CISTERN_ASSIGN_OR_RETURN(rotation_, store_->NextSequence());
-  writer_.emplace(family_, rotation_);
+  writer_.emplace(target_.family, rotation_);
   buckets_ = head.SortedBuckets();
   next_bucket_ = 0;
   return Status::Ok();
@@ -113,8 +106,8 @@ Status Rotation::WriteBucket(const Head& head, const HeadBucket& bucket) {
 Result<std::shared_ptr<const SpillView>> Rotation::Commit(const FrozenState& frozen) {
   CISTERN_CHECK(writer_->version_count() == frozen.version_count);
   SpillCommit commit;
-  commit.family_id = family_id_;
-  commit.family = family_;
+  commit.family_id = target_.id;
+  commit.family = target_.family;
   commit.rotations = {rotation_};
   commit.version_count = writer_->version_count();
   commit.byte_count = writer_->byte_count();
@@ -126,7 +119,7 @@ Result<std::shared_ptr<const SpillView>> Rotation::Commit(const FrozenState& fro
   CISTERN_ASSIGN_OR_RETURN(auto view, store_->CommitSpill(commit));
   spill_bytes_ += writer_->byte_count();
   writer_.reset();
-  family_.reset();
+  target_ = {};
   return view;
 }
 

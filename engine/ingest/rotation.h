@@ -10,6 +10,7 @@
 
 #include "engine/ingest/committer.h"
 #include "storage/head_set.h"
+#include "storage/spill_target.h"
 #include "storage/spill_writer.h"
 #include "storage/store.h"
 #include "storage/table_set.h"
@@ -56,8 +57,7 @@ class Rotation {
   const SpillLimits spill_limits_;
 
   Phase phase_ = Phase::kIdle;
-  uint64_t family_id_ = 0;
-  FamilyPtr family_;
+  SpillTarget target_;
   uint64_t rotation_ = 0;
   std::optional<SpillWriter> writer_;
   std::vector<const HeadBucket*> buckets_;

@@ -152,7 +152,7 @@ void ScanCursor::NoteGaps(std::vector<ScanGap> gaps) {
   for (ScanGap& gap : gaps) {
     const bool is_known = std::any_of(gaps_.begin(), gaps_.end(),
                                       [&gap](const ScanGap& g) { return g.what == gap.what; });
-    if (!is_known) gaps_.push_back(std::move(gap));
+    if (!is_known && gaps_.size() < limits::kScanGapsMax) gaps_.push_back(std::move(gap));
   }
 }
 
@@ -180,7 +180,9 @@ void ScanCursor::Conclude() {
   NoteLostRotations();
   if (gaps_.empty()) return;
   std::string message = "rows are missing from this scan: " + gaps_[0].what;
-  if (gaps_.size() > 1) {
+  if (gaps_.size() == limits::kScanGapsMax) {
+    message += "; and in many more places: the first are in Cursor::gaps()";
+  } else if (gaps_.size() > 1) {
     message += "; and in " + std::to_string(gaps_.size() - 1) + " more places: Cursor::gaps()";
   }
   status_ = Status::Corruption(std::move(message));

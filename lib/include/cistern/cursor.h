@@ -54,7 +54,8 @@ class CISTERN_EXPORT Cursor {
   [[nodiscard]] virtual bool Next(ResultBatch* batch) = 0;
   [[nodiscard]] virtual const Status& status() const = 0;
 
-  // What was passed over so far. At the end every gap that meets the range that was read.
+  // What was passed over so far. At the end every gap that meets the range that was read, the
+  // first limits::kScanGapsMax of them.
   [[nodiscard]] virtual const std::vector<ScanGap>& gaps() const = 0;
 
   // Schema columns that the batches carry, as indices into TableSchema::columns.

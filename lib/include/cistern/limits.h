@@ -50,6 +50,7 @@ inline constexpr uint32_t kSegmentPagesMax = 65536;
 inline constexpr size_t kScanBatchRowsDefault = 1024;    // clamped to 1..kPageRowsMax
 inline constexpr size_t kScanBucketsAheadMax = 16;       // clamped, from 1
 inline constexpr size_t kScanTokenBytesMax = 4096;
+inline constexpr size_t kScanGapsMax = 1000;              // named by a cursor, the first ones
 inline constexpr size_t kCursorCountMax = 256;
 
 // --- memory and disk
