@@ -31,8 +31,8 @@ class SalvageTarget {
   }
   // All rows of the merge as one segment; tells how many versions it got. None: no segment.
   [[nodiscard]] Result<uint64_t> AddBucket(BucketMerge* merge);
-  // Makes everything durable. `source` has the newest write timestamp.
-  [[nodiscard]] Status Finish(const StateRecord& source);
+  // Makes everything durable. `source` issued the newest write timestamp.
+  [[nodiscard]] Status Finish(const WriteClock& source);
 
  private:
   [[nodiscard]] Status BeginRotation();
@@ -110,9 +110,9 @@ Status SalvageTarget::EndRotation() {
 }
 
 // The clock of the new store goes on above the old one's.
-Status SalvageTarget::Finish(const StateRecord& source) {
-  state_.write_us_last = source.write_us_last;
-  state_.trusted_us = source.trusted_us;
+Status SalvageTarget::Finish(const WriteClock& source) {
+  state_.write_us_last = source.last_issued_us();
+  state_.trusted_us = source.trusted_us();
   if (!writer_) CISTERN_RETURN_IF_ERROR(BeginRotation());
   return EndRotation();
 }
@@ -143,7 +143,7 @@ class Salvager {
     });
     CISTERN_RETURN_IF_ERROR(failed);
     if (!visited.ok()) Problem(visited.message() + "; buckets behind it were not looked at");
-    CISTERN_RETURN_IF_ERROR(target_->Finish(source_->store().state()));
+    CISTERN_RETURN_IF_ERROR(target_->Finish(source_->clock()));
     report_.versions_lost = source_->store().versions_quarantined();
     for (const LostRotations& lost : source_->store().damage().lost_rotations()) {
       report_.versions_lost += lost.version_count;

@@ -110,6 +110,7 @@ std::string EncodeBoot(const BootRecord& r) {
   PutSigned(&out, r.monotonic_us);
   PutSigned(&out, r.base_us);
   out.push_back(r.resolved ? 1 : 0);
+  PutSigned(&out, r.last_count_us);
   return Sealed(std::move(out));
 }
 
@@ -119,6 +120,11 @@ Result<BootRecord> DecodeBoot(std::string_view bytes) {
     r->monotonic_us = in->ReadSigned("monotonic_us");
     r->base_us = in->ReadSigned("base_us");
     r->resolved = ReadFlag(in, "resolved");
+    r->last_count_us = in->ReadSigned("last_count_us");
+    int64_t last_us = 0;
+    if (in->ok() && __builtin_add_overflow(r->base_us, r->last_count_us, &last_us)) {
+      in->Fail("last_count_us", "lies beyond all times");
+    }
   });
 }
 

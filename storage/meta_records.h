@@ -35,6 +35,9 @@ struct BootRecord {
   int64_t monotonic_us = 0;
   int64_t base_us = 0;
   bool resolved = false;
+  // Count of its newest row when it was resolved: what comes later is written above that,
+  // also when no state record has been written since.
+  int64_t last_count_us = 0;
 };
 
 // Rotation sequences first .. first + length - 1.

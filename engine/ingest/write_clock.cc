@@ -20,6 +20,12 @@ WriteClock::WriteClock(std::shared_ptr<Clock> clock, ClockLimits limits, Store* 
   memory_.trusted_us = state.trusted_us;
   trusted_us_ = state.trusted_us;
   last_us_ = state.write_us_last;
+  // The state record may be older than a boot's resolution, which moved its rows up.
+  for (uint32_t boot = 1; boot < boots_->next_number(); ++boot) {
+    const BootRecord record = boots_->record(boot);
+    if (!record.resolved) continue;
+    last_us_ = std::max(last_us_.load(), record.base_us + record.last_count_us);
+  }
   // A process that restarts within an untrusted boot goes on with its record.
   const uint32_t newest = boots_->next_number() - 1;
   if (newest > 0) {
@@ -98,6 +104,7 @@ Status WriteClock::ResolveBoot(int64_t wall_us, int64_t monotonic_us) {
   BootRecord record = boots_->record(boot_);
   record.base_us = std::max(record.base_us, wall_us - (monotonic_us - record.monotonic_us));
   record.resolved = true;
+  record.last_count_us = std::max<int64_t>(boot_count_us_, 0);
   CISTERN_RETURN_IF_ERROR(store_->PutBoot(boot_, record));
   boots_->Set(boot_, record);
   last_us_ = std::max(last_us_.load(), record.base_us + boot_count_us_);

@@ -280,7 +280,7 @@ TEST_F(DamagedCatalogTest, ARecordOfALaterVersionIsTooNew) {
        {std::string(kStateKey), TableKey(1), BootKey(1), SpillKey(id)}) {
     const std::string whole = Replace(key, "");
     std::string newer = whole.substr(0, whole.size() - 8);
-    newer[0] = 2;
+    newer[0] = static_cast<char>(newer[0] + 1);
     PutLittle<uint64_t>(&newer, Checksum(newer));
     Replace(key, newer);
     EXPECT_EQ(TryOpen(options_).status().code(), StatusCode::kTooNew);

@@ -11,6 +11,7 @@
 #include "cistern/limits.h"
 #include "lib/base/checksum.h"
 #include "lib/base/coding.h"
+#include "storage/record_coding.h"
 #include "storage/seal_records.h"
 #include "tests/support/rng.h"
 
@@ -64,7 +65,7 @@ std::vector<Kind> EveryKind() {
 }
 
 // A record with these fields whose version and checksum are right.
-std::string Sealed(const std::string& fields, char version = 1) {
+std::string Sealed(const std::string& fields, char version = record_coding::kRecordVersion) {
   std::string record = version + fields;
   PutLittle<uint64_t>(&record, Checksum(record));
   return record;
@@ -95,13 +96,17 @@ TEST(MetaRecords, EveryFieldComesBack) {
   EXPECT_EQ(t->schema_version, table.schema_version);
   EXPECT_EQ(t->cql, table.cql);
 
-  const BootRecord boot{std::string(64, 'b'), INT64_MAX, INT64_MIN, false};
+  const BootRecord boot{std::string(64, 'b'), INT64_MAX, INT64_MIN, true, INT64_MAX};
   const auto b = DecodeBoot(EncodeBoot(boot));
   ASSERT_TRUE(b.ok()) << b.status().ToString();
   EXPECT_EQ(b->boot_id, boot.boot_id);
   EXPECT_EQ(b->monotonic_us, boot.monotonic_us);
   EXPECT_EQ(b->base_us, boot.base_us);
   EXPECT_EQ(b->resolved, boot.resolved);
+  EXPECT_EQ(b->last_count_us, boot.last_count_us);
+
+  const BootRecord beyond{"b", 0, INT64_MAX, true, 1};
+  EXPECT_EQ(DecodeBoot(EncodeBoot(beyond)).status().code(), StatusCode::kCorruption);
 }
 
 TEST(MetaRecords, RandomSpillRecordsKeepTheirRotations) {
@@ -157,8 +162,10 @@ TEST(MetaRecords, ARecordIsNotTakenForOneOfAnotherVersion) {
   for (const Kind& kind : EveryKind()) {
     const std::string fields = kind.bytes.substr(1, kind.bytes.size() - 9);
     EXPECT_EQ(Sealed(fields), kind.bytes);
-    EXPECT_EQ(kind.decode(Sealed(fields, 2)).code(), StatusCode::kTooNew) << kind.name;
-    EXPECT_EQ(kind.decode(Sealed(fields, 0)).code(), StatusCode::kTooNew) << kind.name;
+    for (const int version : {0, record_coding::kRecordVersion + 1}) {
+      EXPECT_EQ(kind.decode(Sealed(fields, static_cast<char>(version))).code(), StatusCode::kTooNew)
+          << kind.name << " of version " << version;
+    }
   }
 }
 
