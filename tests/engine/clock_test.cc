@@ -107,6 +107,55 @@ TEST_F(ClockTest, TheYear2106PoisonsNothing) {
   EXPECT_LT(Core()->clock().last_issued_us(), kStartUs + 10'000'000);
 }
 
+// A gateway's first day: it boots in 1970, a time server says 2106, then the time is right.
+TEST_F(ClockTest, NothingIsSealedOrExpiresBeforeItsTrueTime) {
+  const auto expect_untouched = [&](double newest) {
+    while (engine_->Tick()->more_due) {
+    }
+    const Metrics m = engine_->GetMetrics();
+    EXPECT_EQ(m.buckets_sealed, 0u);
+    EXPECT_EQ(m.versions_expired, 0u);
+    EXPECT_EQ(ScanAll("a"), (Rows{{kStartMs, newest}}));
+    EXPECT_EQ(ScanAll("brief").size(), 1u);
+  };
+  clock_->Reboot("boot-2", 0);
+  Reopen();
+  RowBatch brief(schema_);
+  AddRow(&brief, "brief", kStartMs, 1, RowKind::kInsert, 3600);
+  ASSERT_TRUE(engine_->Append(brief).ok());
+  MustAppend("a", kStartMs, 1);
+  expect_untouched(1);
+  clock_->AdvanceSeconds(600);
+  for (const int64_t lie_us : {kStartUs + 79 * kYearUs, int64_t{INT32_MAX} * 1'000'000}) {
+    clock_->SetWallMicros(lie_us);
+    MustAppend("a", kStartMs, 2);
+    expect_untouched(2);
+    Rotate();
+    Reopen();
+    expect_untouched(2);
+  }
+  EXPECT_EQ(engine_->Seal({}).status().code(), StatusCode::kBusy) << "its rows have no time yet";
+  clock_->SetWallMicros(kStartUs + 600'000'000);
+  MustAppend("a", kStartMs, 3);
+  EXPECT_TRUE(engine_->GetMetrics().clock_trusted);
+  EXPECT_LT(Core()->clock().last_issued_us(), kStartUs + 600'000'010);
+  expect_untouched(3);
+  clock_->AdvanceSeconds(2999);
+  expect_untouched(3);
+  clock_->AdvanceSeconds(1);  // written at kStartUs, as it turned out
+  EXPECT_TRUE(ScanAll("brief").empty());
+  clock_->AdvanceSeconds(86'400 - 3600 + 299);
+  while (engine_->Tick()->more_due) {
+  }
+  EXPECT_EQ(engine_->GetMetrics().buckets_sealed, 0u);
+  clock_->AdvanceSeconds(60);  // due now; it is looked for from time to time
+  while (engine_->Tick()->more_due) {
+  }
+  EXPECT_EQ(engine_->GetMetrics().buckets_sealed, 2u);
+  EXPECT_EQ(ScanAll("a"), (Rows{{kStartMs, 3}}));
+  ExpectSound();
+}
+
 TEST_F(ClockTest, TimeToLiveOfProvisionalRowsCountsFromTheirTrueTime) {
   clock_->SetWallMicros(0);
   RowBatch batch(schema_);

@@ -5,7 +5,8 @@ late, the amended buckets are those, and only those, that got a row after they h
 What must be amended is worked out here from the rows alone, with nothing of Cistern but its rule:
 a bucket is due 300 s after its end when no row has come to it for 300 s.
 
-Usage: event_clock_test.py SET...   (environment as datasets_test.py, and CISTERN_EVENT_CLOCK_INGEST)
+Usage: event_clock_test.py SET...   (environment as datasets_test.py's, and
+CISTERN_EVENT_CLOCK_INGEST)
 """
 
 import csv
