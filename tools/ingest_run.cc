@@ -70,7 +70,10 @@ Status IngestRun::Take(const Record& record, RowMapper* mapper) {
   has_taken_ = true;
   pending_raw_ += record.raw;
   pending_.push_back({record.line, pending_raw_.size()});
-  if (batch_.row_count() >= settings_.batch_rows_max ||
+  const int64_t now_us = settings_.clock->MonotonicMicros();
+  if (batch_.row_count() == 1) batch_began_us_ = now_us;
+  if (now_us - batch_began_us_ >= settings_.batch_age_us_max ||
+      batch_.row_count() >= settings_.batch_rows_max ||
       batch_.byte_count() >= settings_.batch_bytes_max ||
       pending_raw_.size() >= settings_.batch_bytes_max) {
     return Flush();

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "cistern/clock.h"
 #include "cistern/row_batch.h"
 #include "cistern/status.h"
 #include "tools/progress.h"
@@ -25,6 +26,9 @@ struct IngestTotals {
 struct IngestSettings {
   size_t batch_rows_max = 1000;
   size_t batch_bytes_max = 1024 * 1024;
+  // A slow stream is stored at least this often, though it never pauses.
+  int64_t batch_age_us_max = 1'000'000;
+  std::shared_ptr<Clock> clock = SystemClock();
   uint64_t reasons_shown_max = 20;         // rejected lines that are named on standard error
   uint64_t rejected_max = UINT64_MAX;      // stop beyond it
   std::function<Status(const RowBatch&)> append;
@@ -64,6 +68,7 @@ class IngestRun {
   Progress* progress_;
   IngestTotals totals_;
   RowBatch batch_;
+  int64_t batch_began_us_ = 0;  // monotonic, when it got its first row
   std::vector<Pending> pending_;
   std::string pending_raw_;
   std::string name_;

@@ -70,7 +70,9 @@ class EventClockIngest {
     CISTERN_RETURN_IF_ERROR(mapper.BindHeader(names));
     IngestSettings settings;
     settings.batch_rows_max = batch_rows;
-    settings.batch_bytes_max = SIZE_MAX;  // rows alone, or nobody could say what went together
+    // Rows alone, or nobody could say what went together.
+    settings.batch_bytes_max = SIZE_MAX;
+    settings.batch_age_us_max = INT64_MAX;
     settings.rejected_max = 0;
     settings.append = [this](const RowBatch& batch) { return Append(batch); };
     settings.complain = [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); };

@@ -8,6 +8,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "tests/support/fake_clock.h"
+
 namespace cistern::tool {
 namespace {
 
@@ -103,6 +105,24 @@ TEST_F(IngestRunTest, TheFirstTimeIsDoubtedIfItLiesIn1970) {
   mapping_.time.base = Instant{1'700'000'000, 0};
   ASSERT_TRUE(Read("a,5,1\n").ok());
   EXPECT_THAT(complaints_, SizeIs(0));
+}
+
+// Two rows and a half come in a second, without a pause.
+class SlowClock : public FakeClock {
+ public:
+  int64_t MonotonicMicros() override {
+    AdvanceMicros(400'000);
+    return FakeClock::MonotonicMicros();
+  }
+};
+
+TEST_F(IngestRunTest, ASlowStreamIsStoredEverySecond) {
+  const std::string rows = "a,1,1\na,2,2\na,3,3\na,4,4\na,5,5\na,6,6\n";
+  ASSERT_TRUE(Read(rows).ok());
+  EXPECT_EQ(appends_, 1);
+  settings_.clock = std::make_shared<SlowClock>();
+  ASSERT_TRUE(Read(rows).ok());
+  EXPECT_EQ(appends_, 3) << "of four rows and of two";
 }
 
 TEST_F(IngestRunTest, NoRejectFileWithoutRejects) {
