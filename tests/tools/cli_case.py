@@ -3,12 +3,14 @@
 Environment: CISTERN_BIN.
 """
 
+import contextlib
 import csv
 import io
 import os
 import shutil
 import subprocess
 import tempfile
+import time
 import unittest
 from pathlib import Path
 
@@ -48,6 +50,20 @@ class CliCase(unittest.TestCase):
         if done.err:
             self.assertTrue(done.err.startswith("cistern: "), done.err)
         return done
+
+    @contextlib.contextmanager
+    def holder_of_store(self):
+        """A process that has the new store open, one row in it, and reads on from its stdin."""
+        self.create()
+        with subprocess.Popen([BIN, "ingest", "--store", self.store, "--table", "air", "-"],
+                              stdin=subprocess.PIPE, stderr=subprocess.PIPE,
+                              cwd=self.directory) as holder:
+            holder.stdin.write(b"station,ts\na,1\n")
+            holder.stdin.flush()
+            deadline = time.monotonic() + 30
+            while not self.scan():  # rows are stored when nothing comes
+                self.assertLess(time.monotonic(), deadline)
+            yield holder
 
     def write(self, name, text):
         path = self.directory / name

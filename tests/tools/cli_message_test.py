@@ -59,15 +59,7 @@ class MessageTest(CliCase):
         self.assertIn("choose an empty or new directory", done.err)
 
     def test_a_locked_store_names_its_holder(self):
-        self.create()
-        with subprocess.Popen([BIN, "ingest", "--store", self.store, "--table", "air", "-"],
-                              stdin=subprocess.PIPE, stderr=subprocess.PIPE,
-                              cwd=self.directory) as holder:
-            holder.stdin.write(b"station,ts\na,1\n")
-            holder.stdin.flush()
-            deadline = time.monotonic() + 30
-            while not self.scan():  # rows are stored when nothing comes
-                self.assertLess(time.monotonic(), deadline)
+        with self.holder_of_store() as holder:
             done = self.ingest("station,ts\n", expect=3)
             self.assertIn(f"open in process {holder.pid} (cistern); close it there", done.err)
             self.assertIn("that firmware or command must end", done.err)

@@ -13,7 +13,6 @@ import subprocess
 import sys
 import time
 import unittest
-from pathlib import Path
 
 from cli_case import AIR, BIN, PUMPS, CliCase
 
@@ -143,29 +142,8 @@ class CliTest(CliCase):
         marker.write_bytes(old)
         self.assertEqual(len(self.scan()), 1)
 
-    def wait_until_open(self, process):
-        """Until the process holds files of the store, journal and lock among them."""
-        deadline = time.monotonic() + 30
-        while time.monotonic() < deadline:
-            names = []
-            for link in Path(f"/proc/{process.pid}/fd").iterdir():
-                try:
-                    names.append(os.readlink(link))
-                except OSError:  # closed meanwhile
-                    pass
-            if any(n.startswith(str(self.store)) and n.endswith(".log") for n in names):
-                return
-            time.sleep(0.02)
-        self.fail("the store was not opened")
-
     def test_store_that_is_open_elsewhere(self):
-        self.create()
-        with subprocess.Popen([BIN, "ingest", "--store", self.store, "--table", "air", "-"],
-                              stdin=subprocess.PIPE, stderr=subprocess.PIPE,
-                              cwd=self.directory) as holder:
-            holder.stdin.write(b"station,ts\na,1\n")
-            holder.stdin.flush()
-            self.wait_until_open(holder)
+        with self.holder_of_store() as holder:
             done = subprocess.run([BIN, "ingest", "--store", self.store, "--table", "air", "-"],
                                   input=b"station,ts\n", capture_output=True, check=False,
                                   cwd=self.directory)
