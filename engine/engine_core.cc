@@ -80,6 +80,7 @@ Status EngineCore::Build() {
   clock_limits.ceiling_ahead_us = options.clock_ceiling_ahead_s * 1'000'000;
   clock_ = std::make_unique<WriteClock>(options.clock, clock_limits, store_.get(), boots_.get());
 
+  heads_.rows_came = config_.rows_came;
   const SpillLimits spill_limits = SpillLimitsFor(options.memory_budget_bytes);
   committer_ = std::make_unique<Committer>(
       store_.get(), &heads_, &tables_, clock_.get(), config_.budget.get(),

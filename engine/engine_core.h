@@ -29,6 +29,7 @@ struct CoreConfig {
   EngineOptions options;
   std::shared_ptr<MemoryBudget> budget;   // kept by the core: a cursor may outlive the engine
   std::shared_ptr<ReadAhead> read_ahead;  // null: everything in the caller's thread
+  std::shared_ptr<RowSignal> rows_came = std::make_shared<RowSignal>();
 };
 
 // Members are declared in the order in which they depend on one another, and destroyed

@@ -5,9 +5,11 @@
 #include <utility>
 
 #include "engine/bucketing/bucketer.h"
+#include "engine/query/follow_cursor.h"
 #include "engine/query/inventory.h"
 #include "engine/query/scan_cursor.h"
 #include "lib/base/check.h"
+#include "lib/row/row_order.h"
 
 namespace cistern {
 
@@ -243,6 +245,60 @@ Result<std::unique_ptr<Cursor>> EngineImpl::Scan(const ScanRequest& request) {
   return std::unique_ptr<Cursor>(std::make_unique<HeldCursor>(std::move(open), std::move(cursor)));
 }
 
+Result<std::unique_ptr<Cursor>> EngineImpl::Follow(const ScanRequest& request, int64_t wait_us) {
+  if (request.from >= request.to || request.limit != 0) {
+    return Status::InvalidArgument(
+        "to follow goes on in time and without end: from must be before to, and there is no limit");
+  }
+  if (wait_us < 0 || wait_us > limits::kFollowWaitUsMax) {
+    return Status::InvalidArgument("wait_us is " + std::to_string(wait_us) + ": 0 to " +
+                                   std::to_string(limits::kFollowWaitUsMax));
+  }
+  ScanRequest scan = request;
+  scan.limit = UINT64_MAX;  // of a scan without an end
+  CISTERN_ASSIGN_OR_RETURN(const auto first, Scan(scan));
+  CISTERN_ASSIGN_OR_RETURN(const auto schema, FindTable(request.table));
+  return std::unique_ptr<Cursor>(std::make_unique<FollowCursor>(
+      [this](const ScanRequest& r) { return Scan(r); }, config_.rows_came, std::move(scan),
+      first->columns(), schema->split.count > 0, wait_us));
+}
+
+Result<std::optional<int64_t>> EngineImpl::FirstEvent(const std::string& table,
+                                                      const EntityKey& entity) {
+  ScanRequest request;
+  request.table = table;
+  request.entity = entity;
+  return OuterEvent(request);
+}
+
+Result<std::optional<int64_t>> EngineImpl::LastEvent(const std::string& table,
+                                                     const EntityKey& entity) {
+  ScanRequest request;
+  request.table = table;
+  request.entity = entity;
+  std::swap(request.from, request.to);
+  return OuterEvent(request);
+}
+
+// The event time of the scan's first row.
+Result<std::optional<int64_t>> EngineImpl::OuterEvent(const ScanRequest& request) {
+  CISTERN_ASSIGN_OR_RETURN(const auto schema, FindTable(request.table));
+  ScanRequest first = request;
+  first.limit = 1;
+  first.buckets_ahead = 1;
+  first.columns = {schema->columns[schema->time_column()].name};
+  CISTERN_ASSIGN_OR_RETURN(const auto cursor, Scan(first));
+  ResultBatch batch;
+  while (cursor->Next(&batch)) {
+    if (batch.row_count == 0) continue;
+    const ColumnData& time = batch.columns[0];
+    return std::optional<int64_t>(time.lane == Lane::kFixed ? time.fixed[0]
+                                                            : TimeuuidTicks(time.bytes(0)));
+  }
+  CISTERN_RETURN_IF_ERROR(cursor->status());
+  return std::optional<int64_t>();
+}
+
 Status EngineImpl::ListBuckets(const std::function<bool(const BucketInfo&)>& visit) {
   CISTERN_ASSIGN_OR_RETURN(const auto open, core());
   return VisitBuckets(open->query(), [&](const BucketSummary& summary) {
@@ -385,6 +441,7 @@ void EngineImpl::RunMaintenance() {
 }
 
 Status EngineImpl::Close() {
+  config_.rows_came->Close();
   {
     const std::lock_guard lock(wake_mutex_);
     stopping_ = true;

@@ -43,6 +43,12 @@ class EngineImpl final : public Engine {
                                                  int64_t time,
                                                  const WriteOptions& options) override;
   [[nodiscard]] Result<std::unique_ptr<Cursor>> Scan(const ScanRequest& request) override;
+  [[nodiscard]] Result<std::unique_ptr<Cursor>> Follow(const ScanRequest& request,
+                                                       int64_t wait_us) override;
+  [[nodiscard]] Result<std::optional<int64_t>> FirstEvent(const std::string& table,
+                                                          const EntityKey& entity) override;
+  [[nodiscard]] Result<std::optional<int64_t>> LastEvent(const std::string& table,
+                                                         const EntityKey& entity) override;
   [[nodiscard]] Status ListBuckets(const std::function<bool(const BucketInfo&)>& visit) override;
   [[nodiscard]] Status ListEntities(const std::string& table,
                                     const std::function<bool(const EntityKey&)>& visit) override;
@@ -72,6 +78,7 @@ class EngineImpl final : public Engine {
   [[nodiscard]] Result<WriteResult> Delete(const TablePtr& table, const EntityKey& entity,
                                            std::vector<WriteUnit::BucketDelete> deletes,
                                            const WriteOptions& options);
+  [[nodiscard]] Result<std::optional<int64_t>> OuterEvent(const ScanRequest& request);
   [[nodiscard]] Status Heal(const Status& failure);
   void RunMaintenance();
 

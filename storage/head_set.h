@@ -7,6 +7,7 @@
 #include <shared_mutex>
 
 #include "storage/head.h"
+#include "storage/row_signal.h"
 
 namespace cistern {
 
@@ -21,6 +22,7 @@ struct HeadSet {
   std::unique_ptr<Head> frozen;
   uint64_t epoch = 0;
   uint64_t versions_written = 0;  // of the store, with what is in `active`
+  std::shared_ptr<RowSignal> rows_came = std::make_shared<RowSignal>();  // the committer notifies
 
   // The frozen generation, or null. Only maintenance ends it, so it may use it freely.
   [[nodiscard]] const Head* frozen_head() const {

@@ -249,9 +249,12 @@ Status Committer::WriteGroup(const std::vector<WriteUnit*>& units, size_t bytes,
   if (stamps.boot != 0) counters_.rows_provisional += versions;
   NoteWritten(sync);
   CrashPoint("commit:before_apply");
-  const std::unique_lock lock(heads_->mutex);
-  ApplyGroup();
-  heads_->versions_written += versions;
+  {
+    const std::unique_lock lock(heads_->mutex);
+    ApplyGroup();
+    heads_->versions_written += versions;
+  }
+  heads_->rows_came->Notify();
   return Status::Ok();
 }
 

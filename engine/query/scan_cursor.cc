@@ -124,6 +124,10 @@ bool ScanCursor::Next(ResultBatch* batch) {
     Conclude();
     return false;
   }
+  if (rows.rows.row_count == 0) {
+    EmitNone(batch);
+    return true;
+  }
   NotePosition(rows, start_s);
   Emit(std::move(rows), start_s, batch);
   return true;
@@ -132,16 +136,17 @@ bool ScanCursor::Next(ResultBatch* batch) {
 Result<bool> ScanCursor::NextRows(GroupRows* rows, int64_t* start_s) {
   uint64_t wanted = batch_rows_max_;
   if (limit_ != 0) wanted = std::min<uint64_t>(wanted, limit_ - rows_returned_);
-  while (true) {
+  for (size_t empty = 0;; ++empty) {
     CISTERN_RETURN_IF_ERROR(TopUp());
     if (groups_.empty()) return false;
     CISTERN_RETURN_IF_ERROR(TakeRows(wanted, rows));
     NoteGaps(groups_.front()->Gaps());
+    *start_s = groups_.front()->start_s();
     if (rows->rows.row_count > 0) break;
     groups_.pop_front();
+    if (empty + 1 == limits::kEmptyBucketsMax) return true;
   }
   // A prefetched batch may hold more than the limit leaves.
-  *start_s = groups_.front()->start_s();
   if (limit_ != 0 && rows->rows.row_count > limit_ - rows_returned_) {
     rows->rows.row_count = limit_ - rows_returned_;
   }
@@ -278,6 +283,14 @@ std::string ScanCursor::Token() const {
   ScanToken token = token_;
   token.request_checksum = request_checksum_;
   return has_position_ ? EncodeScanToken(token) : std::string();
+}
+
+void ScanCursor::EmitNone(ResultBatch* batch) const {
+  batch->columns.resize(columns_.size());
+  for (size_t i = 0; i < columns_.size(); ++i) {
+    batch->columns[i].Clear();
+    batch->columns[i].lane = shape_.table->schema->columns[columns_[i]].type.lane();
+  }
 }
 
 void ScanCursor::Emit(GroupRows rows, int64_t start_s, ResultBatch* batch) const {

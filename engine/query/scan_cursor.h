@@ -52,6 +52,7 @@ class ScanCursor final : public Cursor {
   void DropAhead();
   [[nodiscard]] Result<std::optional<int64_t>> FindBucket(int64_t at_s);
   [[nodiscard]] Result<bool> NextRows(GroupRows* rows, int64_t* start_s);
+  void EmitNone(ResultBatch* batch) const;
   void Emit(GroupRows rows, int64_t start_s, ResultBatch* batch) const;
   [[nodiscard]] bool AtLimit() const { return limit_ != 0 && rows_returned_ >= limit_; }
   void NotePosition(const GroupRows& rows, int64_t start_s);

@@ -159,6 +159,34 @@ class Concurrency : public ::testing::Test {
     }
   }
 
+  // Follows a sensor from its first row: each row once and in order, as it was produced, over
+  // buckets, rotations and seals.
+  void Follow(size_t sensor) {
+    const std::string name = std::to_string(sensor);
+    const std::string_view parts[] = {name};
+    ScanRequest request;
+    request.table = "c.rows";
+    request.entity = *EntityFromText(*schema_, parts);
+    request.from = kFirstMs;
+    request.columns = {"v"};
+    auto cursor = engine_->Follow(request, 50'000);
+    if (!cursor.ok()) return Complain(cursor.status().ToString());
+    ResultBatch batch;
+    int64_t next = 0;
+    while (!stop_ || next < attempted_[sensor]) {
+      while ((*cursor)->Next(&batch)) {
+        for (size_t i = 0; i < batch.row_count; ++i, ++next) {
+          if (batch.columns[0].fixed[i] == next) continue;
+          return Complain("the follower of " + name + " got row " +
+                          std::to_string(batch.columns[0].fixed[i]) + " for row " +
+                          std::to_string(next));
+        }
+      }
+      if (!(*cursor)->status().ok()) return Complain((*cursor)->status().ToString());
+    }
+    followed_ += next;
+  }
+
   void Complain(const std::string& text) {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (complaints_.size() < 10) complaints_.push_back(text);
@@ -197,6 +225,7 @@ class Concurrency : public ::testing::Test {
   std::array<std::atomic<int64_t>, kProducers> attempted_{};
   std::array<std::atomic<int64_t>, kProducers> acknowledged_{};
   std::atomic<int64_t> scans_{0};
+  std::atomic<int64_t> followed_{0};
   std::atomic<bool> stop_{false};
   std::mutex mutex_;
   std::vector<std::string> complaints_;
@@ -210,6 +239,19 @@ TEST_F(Concurrency, EverythingAtOnceWithBackgroundThreads) {
     ASSERT_TRUE(rows.ok()) << rows.status().ToString();
     EXPECT_EQ(*rows, acknowledged_[p].load());
   }
+  EXPECT_TRUE(engine_->Close().ok());
+}
+
+TEST_F(Concurrency, FollowersGetEveryRowInOrder) {
+  ASSERT_NO_FATAL_FAILURE(Open(true));
+  std::vector<std::thread> followers;
+  for (size_t p = 0; p < kProducers; ++p) followers.emplace_back([this, p] { Follow(p); });
+  RunAll([this] { WaitForWork(6000, 10); });
+  for (std::thread& t : followers) t.join();
+  for (const std::string& complaint : complaints_) ADD_FAILURE() << complaint;
+  int64_t produced = 0;
+  for (const auto& n : attempted_) produced += n;
+  EXPECT_EQ(followed_, produced);
   EXPECT_TRUE(engine_->Close().ok());
 }
 

@@ -44,6 +44,8 @@ class CISTERN_EXPORT Cursor {
 
   // Replaces *batch by the next rows in scan order. Returns false at the end of
   // the range or limit, and on error: look at status() after every scan.
+  // A batch may be empty: the scan has passed limits::kEmptyBucketsMax buckets in which all
+  // is expired or deleted, and lets you decide whether to go on.
   // Where stored rows are damaged the scan passes over them and goes on. At its end, or
   // that of its limit, status() is then kCorruption and gaps() tells what is missing:
   // a scan that ends OK is complete. Token() leads on all the same.

@@ -204,6 +204,23 @@ class CISTERN_EXPORT Engine {
   //   kTooLarge         limits::kCursorCountMax cursors are open
   [[nodiscard]] virtual Result<std::unique_ptr<Cursor>> Scan(const ScanRequest& request) = 0;
 
+  // Reads one entity in time order and, at the end, waits for the rows behind it: Next() gives
+  // them as they come, and returns false with status() OK when none came for `wait_us` of real
+  // time (0: it does not wait). Call it again to wait on. An error is of that call alone; the
+  // next one goes on behind the last row. Rows that sort before it are not given any more, and
+  // values that are written over rows that were given neither. Holds nothing open while it
+  // waits; Close() ends the waiting, with kClosed at the next call. Destroy it before the engine.
+  //   kInvalidArgument  a descending range, a limit, a wait beyond limits::kFollowWaitUsMax
+  //   others            as Scan
+  [[nodiscard]] virtual Result<std::unique_ptr<Cursor>> Follow(const ScanRequest& request,
+                                                               int64_t wait_us) = 0;
+  // Event time, in the table's ticks, of the entity's first or last visible row; nullopt: it
+  // has none. Looks at buckets that hold something, from that end on. Errors as Scan.
+  [[nodiscard]] virtual Result<std::optional<int64_t>> FirstEvent(const std::string& table,
+                                                                  const EntityKey& entity) = 0;
+  [[nodiscard]] virtual Result<std::optional<int64_t>> LastEvent(const std::string& table,
+                                                                 const EntityKey& entity) = 0;
+
   // Calls `visit` for every bucket that holds rows, in (table, entity, bucket, split)
   // order, until it returns false: tables as they were created, entities by their keys,
   // buckets by time. Bounded memory. kCorruption: a damaged header; the

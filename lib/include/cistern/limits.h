@@ -52,6 +52,10 @@ inline constexpr size_t kScanBucketsAheadMax = 16;       // clamped, from 1
 inline constexpr size_t kScanTokenBytesMax = 4096;
 inline constexpr size_t kScanGapsMax = 1000;              // named by a cursor, the first ones
 inline constexpr size_t kCursorCountMax = 256;
+// Buckets without a visible row that one Cursor::Next passes; then it gives an empty batch.
+inline constexpr size_t kEmptyBucketsMax = 256;
+inline constexpr int64_t kFollowWaitUsMax = 3'600'000'000;
+inline constexpr int64_t kFollowPauseUs = 10'000;  // between two looks of a follower
 
 // --- memory and disk
 inline constexpr size_t kMemoryBudgetBytesMin = 8 * 1024 * 1024;
