@@ -4,6 +4,10 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <utility>
+
+#include "lib/base/crash_point.h"
+#include "lib/cql/alteration.h"
 
 namespace cistern {
 
@@ -105,6 +109,7 @@ Status EngineCore::Build() {
                                     keeper_.get(), limits);
   query_.store = store_.get();
   query_.heads = &heads_;
+  query_.tables = &tables_;
   query_.boots = boots_.get();
   query_.budget = config_.budget.get();
   query_.read_ahead = config_.read_ahead.get();
@@ -154,7 +159,8 @@ Status EngineCore::CreateTable(std::string_view cql) {
   if (const TablePtr same = tables_.FindDeclared(*schema)) {
     if (same->schema->ToCql() == schema->ToCql()) return Status::Ok();
     return Status::AlreadyExists("table " + schema->name + " exists with another declaration: " +
-                                 FirstDifference(same->schema->ToCql(), schema->ToCql()));
+                                 FirstDifference(same->schema->ToCql(), schema->ToCql()) +
+                                 "; AlterTable (cistern alter) changes a table");
   }
   const uint32_t id = tables_.next_id();
   if (id > limits::kTableCountMax) {
@@ -162,11 +168,46 @@ Status EngineCore::CreateTable(std::string_view cql) {
                             " tables");
   }
   CISTERN_RETURN_IF_ERROR(store_->CheckHeadroom(1 << 20));
-  if (const Status s = store_->PutTable(id, {0, schema->ToCql()}); !s.ok()) {
+  if (const Status s = store_->PutTable(id, 0, {0, schema->ToCql()}); !s.ok()) {
     committer_->Fail(s);
     return s;
   }
-  tables_.Add(std::make_shared<const Table>(Table{id, 0, schema}));
+  tables_.Put(std::make_shared<const Table>(id, std::vector<TableVersion>{{schema, 0}}));
+  return Status::Ok();
+}
+
+Status EngineCore::AlterTable(std::string_view cql) {
+  CISTERN_ASSIGN_OR_RETURN(const std::shared_ptr<const TableSchema> schema, ParseCreateTable(cql));
+  const std::lock_guard lock(create_mutex_);
+  const TablePtr table = tables_.FindDeclared(*schema);
+  if (!table) return Status::NotFound("no table " + schema->name + " to alter: create it first");
+  if (table->schema->ToCql() == schema->ToCql()) return committer_->failure();
+  std::vector<std::shared_ptr<const TableSchema>> before;
+  for (const TableVersion& version : table->versions) before.push_back(version.schema);
+  CISTERN_RETURN_IF_ERROR(CheckAlteration(before, *schema));
+  if (before.size() >= limits::kSchemaVersionsMax) {
+    return Status::TooLarge("a table is altered at most " +
+                            std::to_string(limits::kSchemaVersionsMax - 1) + " times");
+  }
+  return maintenance_->WithoutHead([&] { return PutVersion(*table, schema); });
+}
+
+// REQUIRES: no row is in the head or, above the journal's floor, in the journal.
+Status EngineCore::PutVersion(const Table& table, std::shared_ptr<const TableSchema> schema) {
+  CISTERN_RETURN_IF_ERROR(store_->CheckHeadroom(1 << 20));
+  std::vector<TableVersion> versions = table.versions;
+  versions.push_back({std::move(schema), committer_->last_sequence()});
+  auto next = std::make_shared<const Table>(table.id, std::move(versions));
+  CrashPoint("alter:before_record");
+  if (const Status s = store_->PutTable(
+          next->id, next->schema_version,
+          {next->versions.back().journal_before, next->schema->ToCql()});
+      !s.ok()) {
+    committer_->Fail(s);
+    return s;
+  }
+  CrashPoint("alter:after_record");
+  tables_.Put(std::move(next));
   return Status::Ok();
 }
 

@@ -40,6 +40,7 @@ class EngineCore {
   ~EngineCore();
 
   [[nodiscard]] Status CreateTable(std::string_view cql);
+  [[nodiscard]] Status AlterTable(std::string_view cql);
   // Syncs and remembers what was acknowledged. The store closes with the destructor.
   [[nodiscard]] Status Finish();
   [[nodiscard]] Metrics GetMetrics() const;
@@ -60,13 +61,14 @@ class EngineCore {
       : config_(config), base_charge_(config.budget.get()) {}
   [[nodiscard]] Status Build();
   [[nodiscard]] Status Recover();
+  [[nodiscard]] Status PutVersion(const Table& table, std::shared_ptr<const TableSchema> schema);
 
   const CoreConfig config_;
   MemoryCharge base_charge_;  // RocksDB's own
   RecoveryReport recovery_;
   std::unique_ptr<Store> store_;
   TableSet tables_;
-  std::mutex create_mutex_;
+  std::mutex create_mutex_;  // of declarations; taken before the maintenance actor's
   std::unique_ptr<BootTable> boots_;
   HeadSet heads_;
   std::unique_ptr<WriteClock> clock_;

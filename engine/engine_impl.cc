@@ -117,6 +117,11 @@ Status EngineImpl::CreateTable(std::string_view cql) {
   return open->CreateTable(cql);
 }
 
+Status EngineImpl::AlterTable(std::string_view cql) {
+  CISTERN_ASSIGN_OR_RETURN(const auto open, writable_core());
+  return open->AlterTable(cql);
+}
+
 Result<std::shared_ptr<const TableSchema>> EngineImpl::FindTable(std::string_view name) const {
   CISTERN_ASSIGN_OR_RETURN(const auto open, core());
   CISTERN_ASSIGN_OR_RETURN(const TablePtr table, open->tables().Find(name));
@@ -234,8 +239,14 @@ Result<WriteResult> EngineImpl::Delete(const TablePtr& table, const EntityKey& e
 // --- reads
 
 Result<std::unique_ptr<Cursor>> EngineImpl::Scan(const ScanRequest& request) {
+  return ScanAs(request, std::nullopt);
+}
+
+Result<std::unique_ptr<Cursor>> EngineImpl::ScanAs(const ScanRequest& request,
+                                                   std::optional<uint32_t> version) {
   CISTERN_ASSIGN_OR_RETURN(auto open, core());
   CISTERN_ASSIGN_OR_RETURN(TablePtr table, open->tables().Find(request.table));
+  if (version && *version < table->schema_version) table = table->AsOf(*version);
   CISTERN_ASSIGN_OR_RETURN(auto cursor, OpenScan(&open->query(), std::move(table), request));
   if (++open->cursor_count() > limits::kCursorCountMax) {
     --open->cursor_count();
@@ -256,11 +267,13 @@ Result<std::unique_ptr<Cursor>> EngineImpl::Follow(const ScanRequest& request, i
   }
   ScanRequest scan = request;
   scan.limit = UINT64_MAX;  // of a scan without an end
-  CISTERN_ASSIGN_OR_RETURN(const auto first, Scan(scan));
-  CISTERN_ASSIGN_OR_RETURN(const auto schema, FindTable(request.table));
+  CISTERN_ASSIGN_OR_RETURN(const auto open, core());
+  CISTERN_ASSIGN_OR_RETURN(const TablePtr table, open->tables().Find(request.table));
+  const uint32_t version = table->schema_version;
+  CISTERN_ASSIGN_OR_RETURN(const auto first, ScanAs(scan, version));
   return std::unique_ptr<Cursor>(std::make_unique<FollowCursor>(
-      [this](const ScanRequest& r) { return Scan(r); }, config_.rows_came, std::move(scan),
-      first->columns(), schema->split.count > 0, wait_us));
+      [this, version](const ScanRequest& r) { return ScanAs(r, version); }, config_.rows_came,
+      std::move(scan), first->columns(), table->schema->split.count > 0, wait_us));
 }
 
 Result<std::optional<int64_t>> EngineImpl::FirstEvent(const std::string& table,

@@ -30,6 +30,7 @@ class EngineImpl final : public Engine {
   [[nodiscard]] Status Start();
 
   [[nodiscard]] Status CreateTable(std::string_view cql) override;
+  [[nodiscard]] Status AlterTable(std::string_view cql) override;
   [[nodiscard]] Result<std::shared_ptr<const TableSchema>> FindTable(
       std::string_view name) const override;
   [[nodiscard]] std::vector<std::shared_ptr<const TableSchema>> ListTables() const override;
@@ -75,6 +76,9 @@ class EngineImpl final : public Engine {
   [[nodiscard]] const EngineOptions& options() const { return config_.options; }
 
  private:
+  // A scan that shows the table as it was declared in that version; nullopt: the last one.
+  [[nodiscard]] Result<std::unique_ptr<Cursor>> ScanAs(const ScanRequest& request,
+                                                       std::optional<uint32_t> version);
   [[nodiscard]] Result<WriteResult> Delete(const TablePtr& table, const EntityKey& entity,
                                            std::vector<WriteUnit::BucketDelete> deletes,
                                            const WriteOptions& options);

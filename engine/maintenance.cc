@@ -308,6 +308,15 @@ Status Maintenance::RotateAll() {
   return RotateAllLocked();
 }
 
+Status Maintenance::WithoutHead(const std::function<Status()>& step) {
+  const std::lock_guard lock(mutex_);
+  CISTERN_RETURN_IF_ERROR(committer_->failure());
+  (void)committer_->CommitQueued();  // what was submitted before belongs before
+  const Committer::Hold hold(committer_);
+  CISTERN_RETURN_IF_ERROR(RotateAllLocked());
+  return step();
+}
+
 // REQUIRES: mutex_.
 Status Maintenance::RotateAllLocked() {
   // What is frozen first, then what is in the head now.

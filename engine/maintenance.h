@@ -3,6 +3,7 @@
 #define CISTERN_ENGINE_MAINTENANCE_H_
 
 #include <cstdint>
+#include <functional>
 
 #include "cistern/engine.h"
 #include "engine/ingest/committer.h"
@@ -49,6 +50,9 @@ class Maintenance {
   [[nodiscard]] Status MakeRoom();
   // Rotates everything committed so far into segments.
   [[nodiscard]] Status RotateAll();
+  // Does `step` while no row is in the head, and above the journal's floor none in the journal:
+  // everything is rotated, and writes wait until it is done.
+  [[nodiscard]] Status WithoutHead(const std::function<Status()>& step);
   // Seals what the scope names, to the end.
   [[nodiscard]] Result<SealReport> Seal(SealScope scope);
   // Ends every window whose time is over.

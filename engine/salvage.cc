@@ -26,9 +26,7 @@ constexpr size_t kProblemsMax = 1000;
 class SalvageTarget {
  public:
   [[nodiscard]] Status Create(const std::string& directory, const SalvageOptions& options);
-  [[nodiscard]] Status AddTable(const Table& table) {
-    return store_->PutTable(table.id, {table.schema_version, table.schema->ToCql()});
-  }
+  [[nodiscard]] Status AddTable(const Table& table);
   // All rows of the merge as one segment; tells how many versions it got. None: no segment.
   [[nodiscard]] Result<uint64_t> AddBucket(BucketMerge* merge);
   // Makes everything durable. `source` issued the newest write timestamp.
@@ -61,6 +59,15 @@ Status SalvageTarget::Create(const std::string& directory, const SalvageOptions&
   return Status::Ok();
 }
 
+// With every version: a column that was dropped stays hidden. None is of the new journal.
+Status SalvageTarget::AddTable(const Table& table) {
+  for (uint32_t version = 0; version <= table.schema_version; ++version) {
+    CISTERN_RETURN_IF_ERROR(
+        store_->PutTable(table.id, version, {0, table.versions[version].schema->ToCql()}));
+  }
+  return Status::Ok();
+}
+
 Status SalvageTarget::BeginRotation() {
   CISTERN_ASSIGN_OR_RETURN(target_, TakeSpillTarget(store_.get(), SpillLimits{}));
   CISTERN_ASSIGN_OR_RETURN(rotation_, store_->NextSequence());
@@ -78,7 +85,8 @@ Result<uint64_t> SalvageTarget::AddBucket(BucketMerge* merge) {
   }
   if (rows.row_count == 0 && merge->deletes().empty()) return uint64_t{0};
   // Of the new store's journal, which has none of these rows.
-  writer_->Begin(merge->bucket(), merge->table()->schema.get(), merge->schema_version(), 0, 0);
+  const Table& table = *merge->table();
+  writer_->Begin(merge->bucket(), table.schema.get(), table.schema_version, 0, 0);
   CISTERN_RETURN_IF_ERROR(writer_->AddRows(rows));
   while (more) {
     rows = VersionColumns::For(*merge->table()->schema);
@@ -203,7 +211,8 @@ void Salvager::AddHead(const BucketKey& key, const Head* head, bool frozen, Buck
   const HeadBucket* bucket = head->FindBucket(key.table_id, key.entity, key.start_s, key.split);
   if (bucket == nullptr) return;
   auto rows = std::make_unique<HeadSource>(&source_->heads(), frozen, source_->heads().epoch, key,
-                                           *merge->table()->schema, TimeSpan{}, nullptr,
+                                           merge->table(), merge->table()->schema_version,
+                                           TimeSpan{}, nullptr,
                                            merge->bases(), VersionColumns());
   rows->Prime(*head);
   merge->Add(std::move(rows), head->deletes(*bucket));

@@ -36,11 +36,10 @@ BucketMerge::BucketMerge(TablePtr table, BucketKey bucket, std::vector<SegmentRe
   for (SegmentRef& s : segments) {
     journal_first_ = std::min(journal_first_, s.header.journal_first);
     journal_last_ = std::max(journal_last_, s.header.journal_last);
-    schema_version_ = std::max(schema_version_, s.header.schema_version);
     versions_read_[s.family->id] += s.header.row_count + s.header.deletes.size();
     deletes_.insert(deletes_.end(), s.header.deletes.begin(), s.header.deletes.end());
-    merge_.Add(std::make_unique<SegmentSource>(*table_->schema, std::move(s), TimeSpan{}, nullptr,
-                                               *bases_, on_damage));
+    merge_.Add(std::make_unique<SegmentSource>(table_, table_->schema_version, std::move(s),
+                                               TimeSpan{}, nullptr, *bases_, on_damage));
   }
   ResolveBoots(*bases_, nullptr, deletes_);
   FoldDeletes(&deletes_);

@@ -14,8 +14,8 @@
 
 namespace cistern {
 
-// Versions come in row order, resolved (no boots), without those that are wholly shadowed
-// by others or by the deletes. One thread.
+// Versions come as the table's last declaration has them, in row order, resolved (no boots),
+// without those that are wholly shadowed by others or by the deletes. One thread.
 class BucketMerge {
  public:
   // `segments` are all of one bucket. Damage fails the merge, unless `on_damage` is there and
@@ -35,7 +35,6 @@ class BucketMerge {
   // Of all segments together.
   [[nodiscard]] uint64_t journal_first() const { return journal_first_; }
   [[nodiscard]] uint64_t journal_last() const { return journal_last_; }
-  [[nodiscard]] uint32_t schema_version() const { return schema_version_; }
   // Of all sources together.
   [[nodiscard]] const std::vector<RangeDelete>& deletes() const { return deletes_; }
   // Versions that the segments have, deletes included, by family.
@@ -48,7 +47,6 @@ class BucketMerge {
   VersionMerge merge_;
   uint64_t journal_first_ = UINT64_MAX;
   uint64_t journal_last_ = 0;
-  uint32_t schema_version_ = 0;
   std::vector<RangeDelete> deletes_;
   std::map<uint64_t, uint64_t> versions_read_;
   std::vector<bool> keep_;  // scratch

@@ -48,6 +48,7 @@ Status JournalDecoder::Decode(std::string_view record, uint64_t expected_sequenc
                           std::to_string(journal::kRecordVersion) + "; use the newer one");
   }
   if (in.ReadVarint("sequence") != expected_sequence) in.Fail("sequence", "is not that of its key");
+  sequence_ = expected_sequence;
   Chain chain;
   chain.next_us = in.ReadSigned("first_us");
   chain.boot = static_cast<uint32_t>(in.ReadCount("boot", UINT32_MAX));
@@ -116,7 +117,7 @@ void JournalDecoder::DefineEntity(ByteReader* in) {
   if (!in->ok()) return;
   auto found = tables_.find(table_id);
   if (found == tables_.end()) {
-    auto schema = lookup_(table_id);
+    auto schema = lookup_(table_id, sequence_);
     if (!schema) return in->Fail("table", "is not known");
     found = tables_.emplace(table_id, TableState()).first;
     found->second.batch = std::make_unique<RowBatch>(schema);

@@ -32,8 +32,10 @@ class JournalSink {
 // One decoder per journal family; its records in order. One thread at a time.
 class JournalDecoder {
  public:
-  // Finds the schema of a table; null if unknown.
-  using SchemaLookup = std::function<std::shared_ptr<const TableSchema>(uint32_t table_id)>;
+  // Finds what a table was declared as when a record was written; null if unknown. All records
+  // of a family that name the table are of one declaration.
+  using SchemaLookup =
+      std::function<std::shared_ptr<const TableSchema>(uint32_t table_id, uint64_t sequence)>;
   // The coder's state is charged to `budget` (null: to nobody) in any case: what is in the
   // journal has to be read.
   JournalDecoder(SchemaLookup lookup, MemoryBudget* budget)
@@ -87,6 +89,7 @@ class JournalDecoder {
   HeadArena arena_;
   std::vector<Entity> entities_;  // by number
   size_t last_entity_ = 0;
+  uint64_t sequence_ = 0;         // of the record at hand
   size_t table_bytes_ = 0;        // estimate of tables_
   MemoryCharge charge_;           // entities_ and tables_; the arena has its own
 };

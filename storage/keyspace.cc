@@ -123,8 +123,10 @@ std::optional<uint64_t> ParseJournalKey(std::string_view key) {
   return GetBig<uint64_t>(key.data());
 }
 
-std::string TableKey(uint32_t table_id) {
-  return Tagged('T', table_id, 4);
+std::string TableKey(uint32_t table_id, uint32_t schema_version) {
+  std::string key = Tagged('T', table_id, 4);
+  PutBig<uint32_t>(&key, schema_version);
+  return key;
 }
 std::string BootKey(uint32_t boot) {
   return Tagged('B', boot, 4);

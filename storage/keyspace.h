@@ -58,7 +58,8 @@ struct RotationExtent {
 
 // The meta family.
 inline constexpr std::string_view kStateKey = "A";
-[[nodiscard]] std::string TableKey(uint32_t table_id);
+// The versions of a table, oldest first.
+[[nodiscard]] std::string TableKey(uint32_t table_id, uint32_t schema_version = 0);
 [[nodiscard]] std::string BootKey(uint32_t boot);
 [[nodiscard]] std::string SpillKey(uint64_t family_id);
 [[nodiscard]] std::string WindowKey(uint64_t window_id);

@@ -92,14 +92,14 @@ Result<StateRecord> DecodeState(std::string_view bytes) {
 
 std::string EncodeTable(const TableRecord& r) {
   std::string out = Begin();
-  PutVarint(&out, r.schema_version);
+  PutVarint(&out, r.journal_before);
   PutString(&out, r.cql);
   return Sealed(std::move(out));
 }
 
 Result<TableRecord> DecodeTable(std::string_view bytes) {
   return Decode<TableRecord>(bytes, "table record", [](ByteReader* in, TableRecord* r) {
-    r->schema_version = static_cast<uint32_t>(in->ReadCount("schema_version", UINT32_MAX));
+    r->journal_before = in->ReadVarint("journal_before");
     r->cql = in->ReadBytes("cql", in->ReadCount("cql length", limits::kDdlBytesMax * 4));
   });
 }

@@ -3,6 +3,7 @@
 #define CISTERN_STORAGE_META_RECORDS_H_
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,10 +24,14 @@ struct StateRecord {
   int64_t trusted_us = 0;
 };
 
+// One version of a table's declaration.
 struct TableRecord {
-  uint32_t schema_version = 0;
+  uint64_t journal_before = 0;  // last journal record whose rows are of a version before
   std::string cql;
 };
+
+// By table, then version from 0 on.
+using TableRecords = std::map<uint32_t, std::vector<TableRecord>>;
 
 // One stretch of untrusted clock: effective timestamp = base_us + count, where the
 // count is monotonic time since monotonic_us.

@@ -45,7 +45,8 @@ Status SpillWriter::AddPage(const VersionColumns& rows, size_t begin, size_t end
     return Status::TooLarge("a segment would have more than " +
                             std::to_string(limits::kSegmentPagesMax) + " pages");
   }
-  const std::string page = EncodePage(*schema_, rows, begin, end, &caches_[bucket_.table_id]);
+  const std::string page = EncodePage(*schema_, rows, begin, end,
+                                      &caches_[{bucket_.table_id, header_.schema_version}]);
   PageInfo info;
   info.row_count = static_cast<uint32_t>(end - begin);
   info.byte_count = static_cast<uint32_t>(page.size());

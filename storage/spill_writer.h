@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "cistern/schema.h"
@@ -55,7 +56,7 @@ class SpillWriter {
   const uint64_t rotation_;
   uint64_t next_index_ = 0;
   rocksdb::WriteBatch batch_;
-  std::map<uint32_t, CodecCache> caches_;  // by table
+  std::map<std::pair<uint32_t, uint32_t>, CodecCache> caches_;  // by table and version
 
   BucketKey bucket_;
   const TableSchema* schema_ = nullptr;

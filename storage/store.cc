@@ -35,8 +35,8 @@ Status Store::PutMeta(const std::string& key, const std::string& value, bool syn
   return s.ok() ? Status::Ok() : ToStatus(s, "writing meta");
 }
 
-Status Store::PutTable(uint32_t table_id, const TableRecord& record) {
-  return PutMeta(TableKey(table_id), EncodeTable(record), true);
+Status Store::PutTable(uint32_t table_id, uint32_t schema_version, const TableRecord& record) {
+  return PutMeta(TableKey(table_id, schema_version), EncodeTable(record), true);
 }
 
 Status Store::PutBoot(uint32_t boot, const BootRecord& record) {

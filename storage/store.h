@@ -74,7 +74,7 @@ class Store {
   [[nodiscard]] Journal& journal() { return *journal_; }
   [[nodiscard]] SpillSet& spills() { return spills_; }
   [[nodiscard]] StateRecord state() const;
-  [[nodiscard]] const std::map<uint32_t, TableRecord>& tables_at_open() const { return tables_; }
+  [[nodiscard]] const TableRecords& tables_at_open() const { return tables_; }
   // Index 0 is unused; boot numbers are never reused.
   [[nodiscard]] const std::vector<BootRecord>& boots_at_open() const { return boots_; }
   [[nodiscard]] const std::vector<DamagedRecord>& damaged_records() const { return damaged_; }
@@ -85,7 +85,9 @@ class Store {
   [[nodiscard]] const std::string& store_id() const { return db_->opened().store_id; }
 
   // Synced writes of single records.
-  [[nodiscard]] Status PutTable(uint32_t table_id, const TableRecord& record);
+  // The next version of a table's declaration; of a table that is new, version 0.
+  [[nodiscard]] Status PutTable(uint32_t table_id, uint32_t schema_version,
+                                const TableRecord& record);
   [[nodiscard]] Status PutBoot(uint32_t boot, const BootRecord& record);
 
   // A number above every one given before, also after a crash: for rotations and families.
@@ -153,6 +155,8 @@ class Store {
   [[nodiscard]] Status Load(bool read_only, RecoveryReport* report);
   [[nodiscard]] Status LoadMeta();
   [[nodiscard]] Status LoadRecord(std::string_view key, std::string_view value);
+  [[nodiscard]] Status LoadTableRecord(uint32_t table_id, uint32_t schema_version,
+                                       std::string_view value);
   [[nodiscard]] Status LoadBootRecord(uint32_t boot, std::string_view value);
   [[nodiscard]] Status LoadSpillRecord(uint64_t family_id, std::string_view value);
   [[nodiscard]] FoundFamilies TakeFamilies();
@@ -181,7 +185,7 @@ class Store {
   std::unique_ptr<Journal> journal_;
   SpillSet spills_;
   FamilyPtr meta_;
-  std::map<uint32_t, TableRecord> tables_;         // constant after Open
+  TableRecords tables_;                            // constant after Open
   std::vector<BootRecord> boots_;                  // constant after Open
   std::vector<DamagedRecord> damaged_;             // constant after Open
   uint64_t versions_quarantined_ = 0;              // constant after Open

@@ -89,12 +89,9 @@ Status Store::LoadRecord(std::string_view key, std::string_view value) {
     state_ = *std::move(state);
     return Status::Ok();
   }
-  if (key.size() == 5 && key[0] == 'T') {
-    const auto id = GetBig<uint32_t>(key.data() + 1);
-    auto table = DecodeTable(value);
-    if (!table.ok()) return Essential(table.status(), "table " + std::to_string(id) + ", ");
-    tables_[id] = *std::move(table);
-    return Status::Ok();
+  if (key.size() == 9 && key[0] == 'T') {
+    return LoadTableRecord(GetBig<uint32_t>(key.data() + 1), GetBig<uint32_t>(key.data() + 5),
+                           value);
   }
   if (key.size() == 5 && key[0] == 'B') {
     return LoadBootRecord(GetBig<uint32_t>(key.data() + 1), value);
@@ -110,6 +107,23 @@ Status Store::LoadRecord(std::string_view key, std::string_view value) {
     return Status::Ok();
   }
   return Essential(Status::Corruption("a key of unknown kind"));
+}
+
+// Every version is needed: it tells how older segments are laid out, and which columns were
+// dropped since.
+Status Store::LoadTableRecord(uint32_t table_id, uint32_t schema_version, std::string_view value) {
+  const std::string where = "table " + std::to_string(table_id) +
+                            (schema_version == 0
+                                 ? std::string()
+                                 : ", version " + std::to_string(schema_version));
+  std::vector<TableRecord>& versions = tables_[table_id];
+  if (versions.size() != schema_version) {
+    return Essential(Status::Corruption(where + ": the version before it is missing"));
+  }
+  auto record = DecodeTable(value);
+  if (!record.ok()) return Essential(record.status(), where + ", ");
+  versions.push_back(*std::move(record));
+  return Status::Ok();
 }
 
 // Rows of a boot without a record keep their place in time by base 0 (lib/row/reconcile.h).

@@ -1,5 +1,6 @@
 #include "storage/table_set.h"
 
+#include <algorithm>
 #include <mutex>
 
 namespace cistern {
@@ -10,19 +11,47 @@ std::string FullName(const TableSchema& schema) {
 }
 }  // namespace
 
-Status TableSet::Load(const std::map<uint32_t, TableRecord>& records) {
-  for (const auto& [id, record] : records) {
-    auto schema = ParseCreateTable(record.cql);
-    if (!schema.ok()) {
-      return Status::Corruption("table " + std::to_string(id) +
-                                " of the catalog does not parse: " + schema.status().message());
+std::optional<uint32_t> Table::VersionOf(const TableSchema& declaration) const {
+  for (uint32_t v = 0; v <= schema_version; ++v) {
+    if (versions[v].schema.get() == &declaration) return v;
+  }
+  return std::nullopt;
+}
+
+std::shared_ptr<const Table> Table::AsOf(uint32_t version) const {
+  const auto end = versions.begin() + static_cast<ptrdiff_t>(version) + 1;
+  return std::make_shared<const Table>(id, std::vector<TableVersion>(versions.begin(), end));
+}
+
+// A column that was not there all the time between is another one, whatever its name.
+ColumnMap Table::Map(uint32_t from, uint32_t to) const {
+  const auto [oldest, newest] = std::minmax(from, to);
+  const auto lasts = [&, first = oldest, last = newest](const std::string& name) {
+    for (uint32_t v = first; v <= last; ++v) {
+      if (!versions[v].schema->FindColumn(name)) return false;
     }
-    Add(std::make_shared<const Table>(Table{id, record.schema_version, *std::move(schema)}));
+    return true;
+  };
+  return {versions[from].schema, versions[to].schema, lasts};
+}
+
+Status TableSet::Load(const TableRecords& records) {
+  for (const auto& [id, record_versions] : records) {
+    std::vector<TableVersion> versions;
+    for (const TableRecord& record : record_versions) {
+      auto schema = ParseCreateTable(record.cql);
+      if (!schema.ok()) {
+        return Status::Corruption("table " + std::to_string(id) +
+                                  " of the catalog does not parse: " + schema.status().message());
+      }
+      versions.push_back({*std::move(schema), record.journal_before});
+    }
+    Put(std::make_shared<const Table>(id, std::move(versions)));
   }
   return Status::Ok();
 }
 
-void TableSet::Add(TablePtr table) {
+void TableSet::Put(TablePtr table) {
   const std::unique_lock lock(mutex_);
   tables_[table->id] = std::move(table);
 }
@@ -58,7 +87,9 @@ Result<TablePtr> TableSet::FindBatch(const RowBatch& batch) const {
     if (FullName(*table->schema) != FullName(schema)) continue;
     if (table->schema->ToCql() == schema.ToCql()) return table;
     return Status::InvalidArgument("the batch was made for another declaration of table " +
-                                   FullName(schema) + ": use the schema that FindTable gives");
+                                   FullName(schema) +
+                                   ", which may have been altered since: use the schema that "
+                                   "FindTable gives");
   }
   return Status::NotFound("the batch is for table " + FullName(schema) +
                           ", which this store does not have: create it first");
@@ -68,6 +99,14 @@ TablePtr TableSet::FindById(uint32_t id) const {
   const std::shared_lock lock(mutex_);
   const auto it = tables_.find(id);
   return it == tables_.end() ? nullptr : it->second;
+}
+
+std::shared_ptr<const TableSchema> TableSet::SchemaAt(uint32_t id, uint64_t sequence) const {
+  const TablePtr table = FindById(id);
+  if (!table) return nullptr;
+  uint32_t version = table->schema_version;
+  while (version > 0 && table->versions[version].journal_before >= sequence) --version;
+  return table->versions[version].schema;
 }
 
 TablePtr TableSet::FindDeclared(const TableSchema& schema) const {

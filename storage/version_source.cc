@@ -7,15 +7,22 @@
 
 namespace cistern {
 
-SegmentSource::SegmentSource(const TableSchema& schema, SegmentRef segment, TimeSpan span,
+SegmentSource::SegmentSource(TablePtr table, uint32_t shown, SegmentRef segment, TimeSpan span,
                              const std::vector<bool>* wanted, const BootBases& bases,
                              OnDamagedPage on_damage)
-    : schema_(schema),
+    : table_(std::move(table)),
       segment_(std::move(segment)),
       span_(span),
       wanted_(wanted),
       bases_(bases),
-      on_damage_(std::move(on_damage)) {}
+      on_damage_(std::move(on_damage)) {
+  const uint32_t own = segment_.header.schema_version;
+  if (own == shown || own > table_->schema_version) return;
+  map_ = table_->Map(own, shown);
+  if (wanted_ == nullptr) return;
+  sources_ = map_->Sources(*wanted_);
+  wanted_ = &sources_;
+}
 
 int64_t SegmentSource::bound_time() const {
   return span_.descending ? segment_.header.last_time : segment_.header.first_time;
@@ -23,8 +30,15 @@ int64_t SegmentSource::bound_time() const {
 
 Result<VersionColumns> SegmentSource::ReadRows(uint32_t page) const {
   CISTERN_ASSIGN_OR_RETURN(const std::string bytes, ReadPage(segment_, page));
-  Result<VersionColumns> rows = DecodePage(schema_, bytes, wanted_);
-  if (rows.ok() && rows->row_count == segment_.header.pages[page].row_count) return rows;
+  const uint32_t version = segment_.header.schema_version;
+  Result<VersionColumns> rows =
+      version > table_->schema_version
+          ? Status::Corruption("the catalog has no version " + std::to_string(version) +
+                               " of table " + table_->schema->name)
+          : DecodePage(*table_->versions[version].schema, bytes, wanted_);
+  if (rows.ok() && rows->row_count == segment_.header.pages[page].row_count) {
+    return map_ ? map_->Apply(*std::move(rows)) : std::move(rows);
+  }
   const std::string where = "page " + std::to_string(page) + " of segment " +
                             std::to_string(segment_.id) + " in " + segment_.family->Name() + ": ";
   if (rows.ok()) return Status::Corruption(where + "its row count is not the header's");

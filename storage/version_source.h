@@ -5,12 +5,14 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "cistern/result.h"
 #include "lib/row/reconcile.h"
 #include "lib/row/version_columns.h"
 #include "storage/spill_reader.h"
+#include "storage/table_set.h"
 
 namespace cistern {
 
@@ -43,11 +45,12 @@ class VersionSource {
 using OnDamagedPage =
     std::function<bool(const SegmentRef& segment, uint32_t page, const Status& status)>;
 
-// The pages of one segment that meet the span. `wanted` as in DecodePage; schema,
-// wanted and bases must outlive the source, and whatever `on_damage` uses; it may be empty.
+// The pages of one segment that meet the span, as version `shown` of the table, which must
+// know the segment's version too. `wanted` as in DecodePage, by columns of `shown`; wanted and
+// bases must outlive the source, and whatever `on_damage` uses; it may be empty.
 class SegmentSource final : public VersionSource {
  public:
-  SegmentSource(const TableSchema& schema, SegmentRef segment, TimeSpan span,
+  SegmentSource(TablePtr table, uint32_t shown, SegmentRef segment, TimeSpan span,
                 const std::vector<bool>* wanted, const BootBases& bases,
                 OnDamagedPage on_damage = {});
   [[nodiscard]] int64_t bound_time() const override;
@@ -56,7 +59,9 @@ class SegmentSource final : public VersionSource {
  private:
   [[nodiscard]] Result<VersionColumns> ReadRows(uint32_t page) const;
 
-  const TableSchema& schema_;
+  const TablePtr table_;
+  std::optional<ColumnMap> map_;  // none: the segment is of the version that is shown
+  std::vector<bool> sources_;     // wanted_ of the segment's version
   SegmentRef segment_;
   TimeSpan span_;
   const std::vector<bool>* wanted_;

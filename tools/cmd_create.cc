@@ -3,42 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
-#include <fstream>
-#include <sstream>
 
-#include "cistern/limits.h"
 #include "tools/command.h"
 #include "tools/cql_script.h"
+#include "tools/schema_file.h"
 
 namespace cistern::tool {
 namespace {
-
-constexpr size_t kSchemaFileBytesMax = 16 * limits::kDdlBytesMax;  // of several statements
 
 struct CreateOptions {
   std::string store;
   std::string schema;
 };
-
-Result<std::string> ReadSchemaFile(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) {
-    return Status::InvalidArgument(fmt::format("cannot open the schema {}: {}", path,
-                                               std::strerror(errno)));
-  }
-  std::string text(kSchemaFileBytesMax + 1, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (file.bad() || (file.fail() && !file.eof())) {
-    return Status::InvalidArgument(fmt::format("cannot read the schema {}", path));
-  }
-  text.resize(static_cast<size_t>(file.gcount()));
-  if (text.size() > kSchemaFileBytesMax) {
-    return Status::TooLarge(fmt::format("the schema {} is longer than {} bytes", path,
-                                        kSchemaFileBytesMax));
-  }
-  return text;
-}
 
 // First those that exist, which creates nothing: one that differs stops all the others.
 Status CreateAll(Engine* engine, Tables tables) {
@@ -50,14 +26,9 @@ Status CreateAll(Engine* engine, Tables tables) {
 }
 
 int RunCreate(const CreateOptions& options) {
-  const Result<std::string> text = ReadSchemaFile(options.schema);
-  if (!text.ok()) return FailUsage(text.status());
   // Before the store is touched: a wrong schema must not leave an empty store behind.
-  const Result<Tables> tables = ParseCqlScript(*text);
-  if (!tables.ok()) {
-    return FailUsage(Status::InvalidArgument(
-        fmt::format("{}: {}", options.schema, tables.status().message())));
-  }
+  const Result<Tables> tables = ReadSchemaFile(options.schema);
+  if (!tables.ok()) return FailUsage(tables.status());
   Result<std::unique_ptr<Engine>> engine = OpenStore(options.store, Access::kCreate);
   if (!engine.ok()) return FailOpen(engine.status());
   const int done = DoneCode(**engine);
@@ -86,7 +57,8 @@ void AddCreate(CLI::App* app, Action* action) {
                   "  cistern tables --store OLD --cql >all.cql\n"
                   "  cistern create --store NEW --schema all.cql\n\n"
                   "Every statement is checked before the first table is created. A table that "
-                  "exists and is equal\nis left as it is; one that differs is an error.");
+                  "exists and is equal\nis left as it is; one that differs is an error: "
+                  "cistern alter changes a table.");
   command->callback([options, action] { *action = [options] { return RunCreate(*options); }; });
 }
 

@@ -23,6 +23,7 @@ namespace cistern::tool {
 using Action = std::function<int()>;
 
 void AddCreate(CLI::App* app, Action* action);
+void AddAlter(CLI::App* app, Action* action);
 void AddIngest(CLI::App* app, Action* action);
 void AddScan(CLI::App* app, Action* action);
 void AddDelete(CLI::App* app, Action* action);

@@ -61,6 +61,7 @@ int Run(int argc, char** argv) {
   app.footer(kFooter);
   Action action;
   AddCreate(&app, &action);
+  AddAlter(&app, &action);
   AddIngest(&app, &action);
   AddScan(&app, &action);
   AddDelete(&app, &action);

@@ -120,10 +120,15 @@ Committer::Room Committer::MakeRoom() {
            store_->journal().active_bytes() >= limits_.journal_bytes ||
            generation_deletes_ >= kGenerationDeletesMax;
   };
-  if (!store_->journal().writable()) return Room::kWait;
+  if (held_ || !store_->journal().writable()) return Room::kWait;
   if (!full() || !failure().ok()) return Room::kYes;
   (void)FreezeLocked();
   return full() ? Room::kWait : Room::kYes;
+}
+
+void Committer::SetHeld(bool held) {
+  const std::lock_guard lock(mutex_);
+  held_ = held;
 }
 
 bool Committer::Freeze() {
@@ -167,6 +172,16 @@ Status Committer::PollClock() {
   return clock_->Poll();
 }
 
+// Whether the unit is of its table's last declaration: rows of one before are laid out
+// otherwise. Deletes are of keys alone, which no declaration changes.
+bool Committer::TakeCurrentTable(WriteUnit* unit) const {
+  TablePtr current = tables_->FindById(unit->table->id);
+  if (current == unit->table) return true;
+  if (unit->batch != nullptr) return false;
+  unit->table = std::move(current);
+  return true;
+}
+
 // Commits the units in groups of bounded size and completes them.
 void Committer::CommitUnits(const std::vector<WriteUnit*>& units) {
   size_t begin = 0;
@@ -176,10 +191,19 @@ void Committer::CommitUnits(const std::vector<WriteUnit*>& units) {
     bool sync = false;
     while (begin < units.size() && (group.empty() || bytes < limits::kCommitGroupBytesMax)) {
       WriteUnit* unit = units[begin++];
+      if (!TakeCurrentTable(unit)) {
+        unit->Complete(Status::InvalidArgument(
+                           "table " + unit->table->schema->name +
+                           " was altered before the batch was written: make it anew with the "
+                           "schema that FindTable gives"),
+                       {});
+        continue;
+      }
       bytes += unit->batch == nullptr ? 64 * unit->deletes.size() : unit->batch->byte_count();
       sync = sync || unit->options.durability == Durability::kSynced;
       group.push_back(unit);
     }
+    if (group.empty()) continue;
     Status status = failure();
     if (status.ok()) status = WriteGroup(group, bytes, sync);
     const WriteResult result{sync ? Durability::kSynced : Durability::kLog, sequence_};

@@ -89,6 +89,18 @@ class Committer {
   bool Freeze();
   [[nodiscard]] bool HeadIsOlderThan(int64_t age_us) const;
   [[nodiscard]] FrozenState frozen_state() const;
+  // While it lives nothing is committed: writers wait as for a rotation. One at a time, of the
+  // maintenance actor.
+  class Hold {
+   public:
+    explicit Hold(Committer* committer) : committer_(committer) { committer_->SetHeld(true); }
+    ~Hold() { committer_->SetHeld(false); }
+    Hold(const Hold&) = delete;
+    Hold& operator=(const Hold&) = delete;
+
+   private:
+    Committer* const committer_;
+  };
   // Judges the clock under the committer's lock.
   [[nodiscard]] Status PollClock();
 
@@ -106,7 +118,9 @@ class Committer {
   struct PlacedRow;
   enum class Room : uint8_t { kYes, kWait };
   [[nodiscard]] Room MakeRoom();
+  void SetHeld(bool held);
   bool CommitQueuedLocked();
+  [[nodiscard]] bool TakeCurrentTable(WriteUnit* unit) const;
   void DrainQueues(std::vector<WriteUnit*>* units);
   void CommitUnits(const std::vector<WriteUnit*>& units);
   [[nodiscard]] Status WriteGroup(const std::vector<WriteUnit*>& units, size_t bytes, bool sync);
@@ -140,6 +154,7 @@ class Committer {
   std::map<uint32_t, RoundRobin> round_robins_;  // by table
   FrozenState frozen_;
   int64_t generation_start_us_ = 0;  // monotonic; of the first row
+  bool held_ = false;
   uint64_t generation_deletes_ = 0;  // range deletes in the active head
   int64_t unsynced_since_us_ = 0;    // monotonic; 0: all is synced
   int64_t last_sync_us_ = 0;

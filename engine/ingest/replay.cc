@@ -35,6 +35,10 @@ class ReplaySink final : public JournalSink {
       table_ = tables_->FindById(table_id);
       bucketer_.emplace(*table_->schema);
     }
+    if (batch.schema() != table_->schema) {
+      problem_ = "its rows are of a declaration that the table no longer has";
+      return;
+    }
     const int64_t time = EventTimeOf(*table_->schema, batch, row);
     if (!bucketer_->InRange(time)) {
       problem_ = "an event time is beyond what its table takes";
@@ -102,9 +106,8 @@ class Replayer {
       broken_ = sequence > expected;
       decoder_.reset();  // before the next one is charged too
       decoder_ = std::make_unique<JournalDecoder>(
-          [this](uint32_t id) {
-            const TablePtr table = tables_->FindById(id);
-            return table ? table->schema : std::shared_ptr<const TableSchema>();
+          [this](uint32_t id, uint64_t record_sequence) {
+            return tables_->SchemaAt(id, record_sequence);
           },
           budget_);
     } else if (sequence != last_seen_ + 1) {

@@ -167,7 +167,7 @@ Status Respill::CheckAllRead() const {
 }
 
 void Respill::BeginSegment() {
-  writer_->Begin(merge_->bucket(), merge_->table()->schema.get(), merge_->schema_version(),
+  writer_->Begin(merge_->bucket(), merge_->table()->schema.get(), merge_->table()->schema_version,
                  merge_->journal_first(), merge_->journal_last());
 }
 

@@ -108,20 +108,22 @@ Status BucketReader::OpenSources() {
   deletes_.clear();
   skipping_ = after_.row_count > 0;
   std::shared_ptr<const SpillView> view;
+  TablePtr newest;  // knows the versions of all rows there are; the scan shows its own
   {
     const std::shared_lock lock(context_->heads->mutex);
+    newest = context_->tables->FindById(bucket_.table_id);
     epoch_ = context_->heads->epoch;
     bases_ = context_->boots->bases();
     view = context_->store->spills().view();
-    OpenHeads(&deletes_);
+    OpenHeads(newest, &deletes_);
   }
-  CISTERN_RETURN_IF_ERROR(OpenSegments(*view));
+  CISTERN_RETURN_IF_ERROR(OpenSegments(newest, *view));
   ResolveBoots(*bases_, nullptr, deletes_);
   return Status::Ok();
 }
 
 // REQUIRES: the heads' lock.
-void BucketReader::OpenHeads(std::vector<RangeDelete>* deletes) {
+void BucketReader::OpenHeads(const TablePtr& newest, std::vector<RangeDelete>* deletes) {
   for (const bool frozen : {false, true}) {
     const Head* head = frozen ? context_->heads->frozen.get() : context_->heads->active.get();
     if (head == nullptr) continue;
@@ -130,15 +132,15 @@ void BucketReader::OpenHeads(std::vector<RangeDelete>* deletes) {
     if (bucket == nullptr) continue;
     const auto& found = head->deletes(*bucket);
     deletes->insert(deletes->end(), found.begin(), found.end());
-    auto source = std::make_unique<HeadSource>(context_->heads, frozen, epoch_, bucket_,
-                                               *shape_->table->schema, shape_->span,
+    auto source = std::make_unique<HeadSource>(context_->heads, frozen, epoch_, bucket_, newest,
+                                               shape_->table->schema_version, shape_->span,
                                                &shape_->wanted, *bases_, after_);
     source->Prime(*head);
     merge_->Add(std::move(source));
   }
 }
 
-Status BucketReader::OpenSegments(const SpillView& view) {
+Status BucketReader::OpenSegments(const TablePtr& newest, const SpillView& view) {
   const TableSchema& schema = *shape_->table->schema;
   TimeSpan span = shape_->span;
   if (after_.row_count > 0) {
@@ -160,7 +162,7 @@ Status BucketReader::OpenSegments(const SpillView& view) {
                        (span.unbounded_to || s.header.first_time < span.to);
     if (!meets) continue;
     merge_->Add(std::make_unique<SegmentSource>(
-        schema, std::move(s), span, &shape_->wanted, *bases_,
+        newest, shape_->table->schema_version, std::move(s), span, &shape_->wanted, *bases_,
         [this](const SegmentRef& segment, uint32_t page, const Status& status) {
           NotePage(segment, page, status);
           return true;

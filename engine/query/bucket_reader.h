@@ -55,8 +55,8 @@ class BucketReader {
   [[nodiscard]] size_t BatchBytes() const;
   [[nodiscard]] bool IsFull(const VersionColumns& rows, size_t bytes_max) const;
   [[nodiscard]] Status OpenSources();
-  void OpenHeads(std::vector<RangeDelete>* deletes);
-  [[nodiscard]] Status OpenSegments(const SpillView& view);
+  void OpenHeads(const TablePtr& newest, std::vector<RangeDelete>* deletes);
+  [[nodiscard]] Status OpenSegments(const TablePtr& newest, const SpillView& view);
   [[nodiscard]] Result<bool> AppendNext(VersionColumns* rows);
   void AppendRow(const VersionRef& key, VersionColumns* rows);
   void NotePage(const SegmentRef& segment, uint32_t page, const Status& status);

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <mutex>
+#include <optional>
 #include <shared_mutex>
 #include <utility>
 
+#include "lib/base/check.h"
 #include "lib/row/row_order.h"
 
 namespace cistern {
@@ -20,13 +22,16 @@ size_t ChunkRows(const Head& head) {
 }
 
 HeadSource::HeadSource(const HeadSet* heads, bool frozen, uint64_t epoch, BucketKey bucket,
-                       const TableSchema& schema, TimeSpan span, const std::vector<bool>* wanted,
-                       const BootBases& bases, const VersionColumns& after)
+                       TablePtr table, uint32_t shown, TimeSpan span,
+                       const std::vector<bool>* wanted, const BootBases& bases,
+                       const VersionColumns& after)
     : heads_(heads),
       frozen_(frozen),
       epoch_(epoch),
       bucket_(std::move(bucket)),
-      schema_(schema),
+      table_(std::move(table)),
+      shown_(shown),
+      schema_(*table_->versions[shown].schema),
       span_(span),
       wanted_(wanted),
       bases_(bases),
@@ -50,6 +55,26 @@ Result<std::shared_ptr<const VersionColumns>> HeadSource::NextChunk() {
   return std::shared_ptr<const VersionColumns>(Copy(frozen_ ? *heads_->frozen : *heads_->active));
 }
 
+// The same of rows that were written under another version than the one that is shown: the
+// table was altered since the scan began.
+VersionColumns HeadSource::CopyMapped(const Head& head, const HeadBucket& bucket,
+                                      CopyRequest request) const {
+  const std::optional<uint32_t> own = table_->VersionOf(bucket.schema());
+  CISTERN_CHECK(own.has_value());
+  const ColumnMap map = table_->Map(*own, shown_);
+  VersionColumns after;
+  if (request.after != nullptr) {
+    after = table_->Map(shown_, *own).Apply(*request.after);
+    request.after = &after;
+  }
+  std::vector<bool> sources;
+  if (request.wanted != nullptr) {
+    sources = map.Sources(*request.wanted);
+    request.wanted = &sources;
+  }
+  return map.Apply(head.CopyRows(bucket, request));
+}
+
 // REQUIRES: the heads' lock. The next chunk, or null.
 std::shared_ptr<VersionColumns> HeadSource::Copy(const Head& head) {
   CopyRequest request;
@@ -64,7 +89,10 @@ std::shared_ptr<VersionColumns> HeadSource::Copy(const Head& head) {
   auto rows = std::make_shared<VersionColumns>();
   const HeadBucket* bucket =
       head.FindBucket(bucket_.table_id, bucket_.entity, bucket_.start_s, bucket_.split);
-  if (bucket != nullptr) *rows = head.CopyRows(*bucket, request);
+  if (bucket != nullptr) {
+    *rows = &bucket->schema() == &schema_ ? head.CopyRows(*bucket, request)
+                                          : CopyMapped(head, *bucket, request);
+  }
   exhausted_ = rows->row_count < request.max_rows;
   if (rows->row_count == 0) return nullptr;
   position_ = VersionColumns::For(schema_);

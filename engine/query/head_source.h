@@ -8,6 +8,7 @@
 
 #include "storage/head_set.h"
 #include "storage/keyspace.h"
+#include "storage/table_set.h"
 #include "storage/version_source.h"
 
 namespace cistern {
@@ -16,10 +17,11 @@ namespace cistern {
 // chunk is kBusy: the reader must open its sources anew.
 class HeadSource final : public VersionSource {
  public:
-  // Begins at or behind `after` (row 0), if it has a row. Pointers and references must
+  // Shows rows as version `shown` of the table, which must know the version of the head's rows
+  // too. Begins at or behind `after` (row 0), if it has a row. Pointers and references must
   // outlive the source.
-  HeadSource(const HeadSet* heads, bool frozen, uint64_t epoch, BucketKey bucket,
-             const TableSchema& schema, TimeSpan span, const std::vector<bool>* wanted,
+  HeadSource(const HeadSet* heads, bool frozen, uint64_t epoch, BucketKey bucket, TablePtr table,
+             uint32_t shown, TimeSpan span, const std::vector<bool>* wanted,
              const BootBases& bases, const VersionColumns& after);
   // Copies the first chunk; under the lock that the epoch was read under, so that a reader
   // gets forward however often heads rotate.
@@ -29,11 +31,15 @@ class HeadSource final : public VersionSource {
 
  private:
   [[nodiscard]] std::shared_ptr<VersionColumns> Copy(const Head& head);
+  [[nodiscard]] VersionColumns CopyMapped(const Head& head, const HeadBucket& bucket,
+                                          CopyRequest request) const;
   const HeadSet* const heads_;
   const bool frozen_;
   const uint64_t epoch_;
   const BucketKey bucket_;
-  const TableSchema& schema_;
+  const TablePtr table_;
+  const uint32_t shown_;
+  const TableSchema& schema_;  // shown
   const TimeSpan span_;
   const std::vector<bool>* const wanted_;
   const BootBases& bases_;

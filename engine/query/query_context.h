@@ -10,12 +10,14 @@
 #include "storage/boot_table.h"
 #include "storage/head_set.h"
 #include "storage/store.h"
+#include "storage/table_set.h"
 
 namespace cistern {
 
 struct QueryContext {
   Store* store = nullptr;
   const HeadSet* heads = nullptr;
+  const TableSet* tables = nullptr;
   const BootTable* boots = nullptr;
   MemoryBudget* budget = nullptr;
   ReadAhead* read_ahead = nullptr;  // null: everything in the caller's thread

@@ -86,9 +86,14 @@ class Verifier {
     family_versions_[segment.family->id] +=
         segment.header.row_count + segment.header.deletes.size();
     report_.versions += segment.header.row_count + segment.header.deletes.size();
+    const uint32_t version = segment.header.schema_version;
+    if (version > table->schema_version) {
+      return Problem(in_bucket + ": the catalog has no version " + std::to_string(version) +
+                     " of the table");
+    }
     VersionColumns last;
     for (uint32_t page = 0; page < segment.header.pages.size(); ++page) {
-      CheckPage(*table->schema, key, segment, page, in_bucket, &last);
+      CheckPage(*table->versions[version].schema, key, segment, page, in_bucket, &last);
     }
   }
 
@@ -214,9 +219,8 @@ class Verifier {
           if (new_family) {
             decoder.reset();  // before the next one is charged too
             decoder = std::make_unique<JournalDecoder>(
-                [this](uint32_t id) {
-                  const TablePtr table = tables_.FindById(id);
-                  return table ? table->schema : std::shared_ptr<const TableSchema>();
+                [this](uint32_t id, uint64_t record_sequence) {
+                  return tables_.SchemaAt(id, record_sequence);
                 },
                 context_.budget);
           } else if (sequence != last + 1) {

@@ -275,7 +275,7 @@ Status Sealer::WriteBucket(Candidate candidate) {
   bucket.key = candidate.key;
   BucketMerge merge(table, std::move(candidate.key), std::move(candidate.segments),
                     boots_->bases());
-  writer_->Begin(bucket.key, &schema, merge.schema_version(), merge.journal_first(),
+  writer_->Begin(bucket.key, &schema, table->schema_version, merge.journal_first(),
                  merge.journal_last());
   bucket.seal = writer_->segment_id();
   // Pages are filled: what is read later is fewer and larger pieces.
@@ -320,12 +320,14 @@ Status Sealer::CheckBucket(const SealCommit::Bucket& bucket) const {
                            ReadSealedSegment(window_, bucket.key, bucket.seal));
   uint64_t rows_found = 0;
   uint64_t hash = 0;
+  // The table may have been altered since the segment was written.
+  const uint32_t version = std::min(segment.header.schema_version, table->schema_version);
+  const TableSchema& schema = *table->versions[version].schema;
   for (uint32_t page = 0; page < segment.header.pages.size(); ++page) {
     CISTERN_ASSIGN_OR_RETURN(const std::string bytes, ReadPage(segment, page));
-    CISTERN_ASSIGN_OR_RETURN(const VersionColumns rows,
-                             DecodePage(*table->schema, bytes, nullptr));
+    CISTERN_ASSIGN_OR_RETURN(const VersionColumns rows, DecodePage(schema, bytes, nullptr));
     rows_found += rows.row_count;
-    hash += HashVersions(*table->schema, rows);
+    hash += HashVersions(schema, rows);
   }
   if (rows_found == bucket.manifest.row_count && hash == bucket.manifest.content_hash &&
       segment.header.deletes.size() == bucket.manifest.delete_count) {

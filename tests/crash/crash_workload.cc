@@ -29,6 +29,14 @@ constexpr const char* kBriefTable =
     " AND default_time_to_live = 1";
 constexpr uint64_t kBriefRows = 5;
 
+// Two declarations that take turns: each row says in every one of its columns which it is.
+constexpr const char* kChangingTables[] = {
+    "CREATE TABLE crash.changing (sensor text, day date, ts timestamp, a int, b text,"
+    " PRIMARY KEY ((sensor, day), ts))",
+    "CREATE TABLE crash.changing (sensor text, day date, ts timestamp, c text, d int, a int,"
+    " PRIMARY KEY ((sensor, day), ts))"};
+constexpr int64_t kChangingRows = 50;  // by time; written over and over
+
 // The machine's clock, put forward by what the store's lives have asked for.
 class ForwardClock final : public Clock {
  public:
@@ -185,6 +193,10 @@ class Writer {
       s = EndWindow();
       if (!s.ok() && !Failed("EndWindow", s)) return false;
     }
+    if (index_ == 0 && workload_.alter_one_in != 0 && rng_.OneIn(workload_.alter_one_in)) {
+      s = Alter();
+      if (!s.ok() && !Failed("Alter", s)) return false;
+    }
     if (workload_.sync_one_in != 0 && rng_.OneIn(workload_.sync_one_in)) {
       const uint64_t acknowledged = own_.acknowledged.load();
       s = engine_->Sync();
@@ -218,6 +230,27 @@ class Writer {
     CISTERN_RETURN_IF_ERROR(engine_->Seal(request).status());
     state_->clock_ahead_us += 2'000'000;
     return engine_->Expire().status();
+  }
+
+  // Writes a few rows, and changes their table to its other declaration.
+  Status Alter() {
+    CISTERN_ASSIGN_OR_RETURN(const auto schema, engine_->FindTable("crash.changing"));
+    const bool second = schema->FindColumn("d").has_value();
+    RowBatch batch(schema);
+    for (uint64_t i = 0; i < 4; ++i) {
+      const auto n = static_cast<int64_t>(rng_.Below(kChangingRows));
+      batch.BeginRow();
+      CISTERN_RETURN_IF_ERROR(batch.SetBytes(*schema->FindColumn("sensor"), "x"));
+      CISTERN_RETURN_IF_ERROR(batch.SetInt(*schema->FindColumn("ts"), kFirstTimeMs + n));
+      CISTERN_RETURN_IF_ERROR(batch.SetInt(*schema->FindColumn("a"), n));
+      CISTERN_RETURN_IF_ERROR(
+          batch.SetBytes(*schema->FindColumn(second ? "c" : "b"), std::to_string(n)));
+      if (second) CISTERN_RETURN_IF_ERROR(batch.SetInt(*schema->FindColumn("d"), n));
+      CISTERN_RETURN_IF_ERROR(batch.EndRow());
+    }
+    state_->repeated_rows += batch.row_count();
+    CISTERN_RETURN_IF_ERROR(engine_->Append(batch, {workload_.durability}).status());
+    return engine_->AlterTable(kChangingTables[second ? 0 : 1]);
   }
 
   Engine* const engine_;
@@ -266,6 +299,35 @@ std::string ReadWriter(Engine* engine, const TableSchema& schema, size_t writer,
   return "";
 }
 
+// The table has one of its two declarations, and a row has of both what was written.
+std::string CheckChanging(Engine* engine) {
+  const auto schema = engine->FindTable("crash.changing");
+  if (schema.status().code() == StatusCode::kNotFound) return "";
+  if (!schema.ok()) return "FindTable: " + schema.status().ToString();
+  const std::string_view parts[] = {"x"};
+  ScanRequest request;
+  request.table = "crash.changing";
+  request.entity = *EntityFromText(**schema, parts);
+  request.from = 0;
+  request.to = kFirstTimeMs * 4;
+  request.columns = {"ts", "a"};
+  request.columns.emplace_back((*schema)->FindColumn("d") ? "c" : "b");
+  auto cursor = engine->Scan(request);
+  if (!cursor.ok()) return "Scan: " + cursor.status().ToString();
+  ResultBatch batch;
+  while ((*cursor)->Next(&batch)) {
+    for (size_t i = 0; i < batch.row_count; ++i) {
+      const int64_t n = batch.columns[0].fixed[i] - kFirstTimeMs;
+      const bool has_text = batch.columns[2].state(i) == CellState::kValue;
+      if (batch.columns[1].fixed[i] != n ||
+          (has_text && batch.columns[2].bytes(i) != std::to_string(n))) {
+        return "row " + std::to_string(n) + " of the table that changes holds other values";
+      }
+    }
+  }
+  return (*cursor)->status().ok() ? "" : "scan: " + (*cursor)->status().ToString();
+}
+
 std::string CheckCounters(Engine* engine, uint64_t rows, uint64_t repeated) {
   const Metrics metrics = engine->GetMetrics();
   const auto text = [](const char* name, uint64_t value) {
@@ -312,6 +374,7 @@ std::string CheckOpenStore(Engine* engine, const SurvivalCheck& check, ExpectedS
   std::string problem = CompareSurvivors(*state, present, check.promise, BatchEnd);
   uint64_t rows = 0;
   for (const auto& numbers : present) rows += numbers.size();
+  if (problem.empty()) problem = CheckChanging(engine);
   if (problem.empty()) problem = CheckCounters(engine, rows, state->repeated_rows.load());
   if (problem.empty() && check.verify) {
     const auto report = engine->Verify();
@@ -347,6 +410,11 @@ std::string RunLife(const OpenStore& open, const CrashWorkload& workload, Expect
   const std::unique_ptr<Engine> engine = std::move(opened).value();
   for (const char* table : {kTable, kBriefTable}) {
     if (const Status s = engine->CreateTable(table); !s.ok()) return fails("CreateTable", s);
+  }
+  if (engine->FindTable("crash.changing").status().code() == StatusCode::kNotFound) {
+    if (const Status s = engine->CreateTable(kChangingTables[0]); !s.ok()) {
+      return fails("CreateTable", s);
+    }
   }
   const auto schema = engine->FindTable("crash.rows");
   if (!schema.ok()) return fails("FindTable", schema.status());

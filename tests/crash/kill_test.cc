@@ -26,11 +26,12 @@ CrashWorkload RandomWorkload(Rng* rng) {
   w.rotate_one_in = rng->OneIn(6) ? 0 : 5 + rng->Below(60);
   w.seal_one_in = rng->OneIn(3) ? 0 : 5 + rng->Below(60);
   w.expire_one_in = rng->OneIn(3) ? 0 : 10 + rng->Below(60);
+  w.alter_one_in = rng->OneIn(3) ? 0 : 10 + rng->Below(60);
   return w;
 }
 
 // A life that meets every named point: rotations enough to roll a spill family, which
-// maintenance then gathers and drops, seals, and windows that end.
+// maintenance then gathers and drops, seals, windows that end, and altered tables.
 CrashWorkload MeetingAll(Rng* rng) {
   CrashWorkload w;
   w.seed = rng->Next();
@@ -38,11 +39,13 @@ CrashWorkload MeetingAll(Rng* rng) {
   w.rotate_one_in = 1;
   w.seal_one_in = 20;
   w.expire_one_in = 15;
+  w.alter_one_in = 15;
   return w;
 }
 
 // Every point that the sources name.
 constexpr const char* kNamedPoints[] = {
+    "alter:after_record",   "alter:before_record",
     "commit:before_apply",  "create:after_format",   "create:after_ready",
     "create:before_ready",  "journal:after_append",  "journal:after_create",
     "journal:after_drop",   "journal:before_append", "journal:before_create",

@@ -33,7 +33,7 @@ ModelRunConfig ModelRunConfig::FromSeed(uint64_t seed) {
   for (bool* option : {&c.seals, &c.mix.updates, &c.mix.nulls, &c.mix.absent, &c.mix.ttls,
                        &c.mix.row_deletes, &c.mix.late, &c.mix.duplicates, &c.mix.ancient,
                        &c.range_deletes, &c.bucket_deletes, &c.rotations, &c.reopens, &c.batches,
-                       &c.columnar, &c.clock_steps}) {
+                       &c.columnar, &c.clock_steps, &c.alters}) {
     *option = !rng.OneIn(4);
   }
   c.memory_budget_bytes = rng.OneIn(4) ? limits::kMemoryBudgetBytesMin
@@ -51,7 +51,8 @@ std::string ModelRunConfig::ToString() const {
       {"row_deletes", mix.row_deletes}, {"late", mix.late}, {"duplicates", mix.duplicates},
       {"ancient", mix.ancient}, {"range_deletes", range_deletes},
       {"bucket_deletes", bucket_deletes}, {"rotations", rotations}, {"reopens", reopens},
-      {"batches", batches}, {"columnar", columnar}, {"clock_steps", clock_steps}};
+      {"batches", batches}, {"columnar", columnar}, {"clock_steps", clock_steps},
+      {"alters", alters}};
   for (const auto& [name, on] : options) {
     if (!on) out += std::string(" ") + name;
   }
@@ -169,6 +170,7 @@ std::string ModelRun::Step(Rng* rng) {
   if (dice < 855) return CheckInventory();
   if (dice < 860) return CheckEntities(rng);
   if (dice < 861) return CheckVerify();
+  if (dice < 864) return config_.alters ? Alter(rng) : "";
   return Scan(rng);
 }
 
@@ -340,6 +342,18 @@ std::string ModelRun::DeleteBucket(Rng* rng) {
   const uint64_t counted = engine_->GetMetrics().versions_written;
   if (counted <= versions_written_) return "DeleteBucket counted no row version";
   versions_written_ = counted;
+  return "";
+}
+
+std::string ModelRun::Alter(Rng* rng) {
+  Table& table = PickTable(rng);
+  const std::string cql = table.random->RandomAlteration(rng);
+  if (const Status s = engine_->AlterTable(cql); !s.ok()) return "AlterTable: " + s.ToString();
+  const auto schema = engine_->FindTable(table.name);
+  if (!schema.ok()) return "FindTable: " + schema.status().ToString();
+  if ((*schema)->ToCql() != cql) return "the table is not as it was altered: " + (*schema)->ToCql();
+  table.random->Alter(*schema);
+  table.model->Alter(*schema);
   return "";
 }
 

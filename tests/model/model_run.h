@@ -26,6 +26,7 @@ struct ModelRunConfig {
   bool reopens = true;
   bool batches = true;
   bool columnar = true;
+  bool alters = true;
   bool clock_steps = true;  // seconds and minutes, so that rows expire
   size_t memory_budget_bytes = 0;
   size_t table_count = 0;
@@ -64,6 +65,7 @@ class ModelRun {
   std::string DeleteRangeOf(Table* of, const std::string& entity, Rng* rng);
   std::string Seal(Rng* rng);
   std::string DeleteBucket(Rng* rng);
+  std::string Alter(Rng* rng);
   std::string RotatePartly(Rng* rng);
   std::string Scan(Rng* rng);
   std::string ScanWhole(const Table& table, const std::string& entity);

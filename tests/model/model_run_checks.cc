@@ -94,6 +94,7 @@ std::string ModelRun::Scan(Rng* rng) {
       if (const Status s = engine_->Rotate(); !s.ok()) return "Rotate: " + s.ToString();
     }
     if (config_.reopens && leg_rng.OneIn(30)) problem = Reopen();
+    if (problem.empty() && config_.alters && leg_rng.OneIn(20)) problem = Alter(&leg_rng);
     if (problem.empty() && leg_rng.OneIn(4)) problem = Write(&leg_rng);
     if (!problem.empty()) return problem;
   }

@@ -245,6 +245,60 @@ void RandomTable::SetTime(int64_t ticks, Rng* rng, WriteRow* row) const {
   }
 }
 
+std::string RandomTable::RandomAlteration(Rng* rng) {
+  static constexpr CqlType kTypes[] = {CqlType::kInt, CqlType::kText, CqlType::kDouble,
+                                       CqlType::kBoolean, CqlType::kBlob};
+  std::vector<ColumnSpec> regular;
+  for (const size_t c : schema_->regular_columns) regular.push_back(schema_->columns[c]);
+  if (regular.size() > 1 && rng->OneIn(2)) {
+    const auto gone = regular.begin() + static_cast<ptrdiff_t>(rng->Below(regular.size()));
+    dropped_.push_back(*gone);
+    regular.erase(gone);
+  } else if (!dropped_.empty() && rng->OneIn(2)) {
+    const auto back = dropped_.begin() + static_cast<ptrdiff_t>(rng->Below(dropped_.size()));
+    regular.push_back(*back);
+    dropped_.erase(back);
+  } else {
+    const uint64_t number = rng->Next();
+    const ColumnType type{kTypes[number % 5], {}};
+    regular.push_back({Numbered('x', number), type, ColumnRole::kRegular, false});
+  }
+  if (rng->OneIn(3)) std::swap(regular.front(), regular[rng->Below(regular.size())]);
+  TableSchema next = *schema_;
+  if (rng->OneIn(3)) next.default_ttl_s = static_cast<uint32_t>(60 * rng->Below(10));
+  // The key columns around them, or some of them, come first.
+  next.columns.clear();
+  const bool keys_first = rng->OneIn(2);
+  const auto add_keys = [&] {
+    for (const ColumnSpec& c : schema_->columns) {
+      if (c.role != ColumnRole::kRegular) next.columns.push_back(c);
+    }
+  };
+  if (keys_first) add_keys();
+  next.columns.insert(next.columns.end(), regular.begin(), regular.end());
+  if (!keys_first) add_keys();
+  const auto place = [&](std::vector<size_t>* key) {
+    for (size_t& c : *key) c = *next.FindColumn(schema_->columns[c].name);
+  };
+  place(&next.partition_key);
+  place(&next.clustering_columns);
+  return next.ToCql();
+}
+
+void RandomTable::Alter(std::shared_ptr<const TableSchema> next) {
+  for (auto* rows : {&entities_, &known_}) {
+    for (std::vector<Cell>& cells : *rows) {
+      std::vector<Cell> moved(next->columns.size());
+      for (size_t c = 0; c < cells.size(); ++c) {
+        const auto to = next->FindColumn(schema_->columns[c].name);
+        if (to && schema_->columns[c].role != ColumnRole::kRegular) moved[*to] = cells[c];
+      }
+      cells = std::move(moved);
+    }
+  }
+  schema_ = std::move(next);
+}
+
 WriteRow RandomTable::NextRow(const RowMix& mix, int64_t now_s, Rng* rng) {
   WriteRow row;
   const bool again = mix.duplicates && !profile_.unique_keys && !known_.empty() && rng->OneIn(3);

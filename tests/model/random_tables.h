@@ -49,6 +49,11 @@ class RandomTable {
   // Entity columns of a random entity at their places among all columns.
   [[nodiscard]] const std::vector<Cell>& RandomEntity(Rng* rng) const;
   [[nodiscard]] const TableSchema& schema() const { return *schema_; }
+  // The table's CREATE TABLE text with a column more or less, in another order, with another
+  // time to live. Columns that are dropped may come back.
+  [[nodiscard]] std::string RandomAlteration(Rng* rng);
+  // What it is declared as from now on.
+  void Alter(std::shared_ptr<const TableSchema> next);
 
  private:
   [[nodiscard]] int64_t NextTime(const RowMix& mix, int64_t now_s, Rng* rng);
@@ -56,6 +61,7 @@ class RandomTable {
 
   std::shared_ptr<const TableSchema> schema_;
   TableProfile profile_;
+  std::vector<ColumnSpec> dropped_;
   std::vector<std::vector<Cell>> entities_;
   std::vector<std::vector<Cell>> known_;  // entity and clustering columns that were written
   int64_t last_s_ = 0;

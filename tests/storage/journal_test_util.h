@@ -100,7 +100,9 @@ inline std::vector<SchemaPtr> Tables() {
 }
 
 inline JournalDecoder::SchemaLookup LookupIn(const std::vector<SchemaPtr>& tables) {
-  return [tables](uint32_t id) { return id < tables.size() ? tables[id] : nullptr; };
+  return [tables](uint32_t id, uint64_t /*sequence*/) {
+    return id < tables.size() ? tables[id] : nullptr;
+  };
 }
 
 // Values that trip coders: decimals, extremes, every kind of NaN, repeats.

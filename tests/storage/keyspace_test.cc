@@ -58,7 +58,8 @@ TEST(Keyspace, BytesAreThoseOfTheSpecification) {
   EXPECT_EQ(PageKey(segment, 0x04050607),
             rotation + "P" + std::string("\0\0\0\1\2\0\0\3", 8) + "\x04\x05\x06\x07");
   EXPECT_EQ(JournalKey(0x102), rotation);
-  EXPECT_EQ(TableKey(0x102), std::string("T\0\0\1\2", 5));
+  EXPECT_EQ(TableKey(0x102), std::string("T\0\0\1\2\0\0\0\0", 9));
+  EXPECT_EQ(TableKey(1, 0x304), std::string("T\0\0\0\1\0\0\3\4", 9));
   EXPECT_EQ(BootKey(0x102), std::string("B\0\0\1\2", 5));
   EXPECT_EQ(SpillKey(0x102), "S" + rotation);
   EXPECT_EQ(WindowKey(0x102), "W" + rotation);

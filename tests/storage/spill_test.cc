@@ -113,7 +113,9 @@ class SpillTest : public ::testing::Test {
   Result<std::vector<int64_t>> Times(const SegmentRef& segment) {
     std::vector<int64_t> times;
     const BootBases bases(1);
-    SegmentSource source(*schema_, segment, {}, nullptr, bases);
+    const auto table =
+        std::make_shared<const Table>(1, std::vector<TableVersion>(6, TableVersion{schema_, 0}));
+    SegmentSource source(table, 5, segment, {}, nullptr, bases);
     while (true) {
       CISTERN_ASSIGN_OR_RETURN(const auto chunk, source.NextChunk());
       if (!chunk) return times;

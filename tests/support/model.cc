@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "tests/support/calendar.h"
@@ -176,6 +177,28 @@ void ModelTable::DeleteBucket(const std::string& entity, int64_t time) {
   const int64_t ticks = TicksPerSecond(schema_->time_unit);
   const BucketSpan span = SpanOf(schema_->bucket, FloorDiv(time, ticks));
   DeleteRange(entity, span.start_s * ticks, span.end_s * ticks);
+}
+
+void ModelTable::Alter(std::shared_ptr<const TableSchema> next) {
+  std::vector<std::optional<size_t>> sources;
+  for (const size_t c : next->regular_columns) {
+    const auto old = schema_->FindColumn(next->columns[c].name);
+    const auto& regular = schema_->regular_columns;
+    sources.push_back(old ? std::optional<size_t>(static_cast<size_t>(
+                                std::find(regular.begin(), regular.end(), *old) - regular.begin()))
+                          : std::nullopt);
+  }
+  for (auto& [bytes, entity] : entities_) {
+    for (auto& [key, row] : entity.rows) {
+      std::vector<StoredCell> cells(sources.size());
+      for (size_t i = 0; i < sources.size(); ++i) {
+        if (sources[i]) cells[i] = row.regular[*sources[i]];
+      }
+      row.regular = std::move(cells);
+    }
+  }
+  before_.push_back(std::move(schema_));
+  schema_ = std::move(next);
 }
 
 bool ModelTable::Visible(const StoredRow& row, int64_t now_s) const {

@@ -44,6 +44,8 @@ class ModelTable {
   // Deletes from <= event time < to of the entity.
   void DeleteRange(const std::string& entity, int64_t from, int64_t to);
   void DeleteBucket(const std::string& entity, int64_t time);
+  // Columns that `next` does not have lose their cells for ever. The key is the same.
+  void Alter(std::shared_ptr<const TableSchema> next);
 
   // Rows visible at `now_s` with min(from,to) <= time < max(from,to), ascending when
   // from < to, else descending. `after`: only rows that come later in that order.
@@ -88,6 +90,7 @@ class ModelTable {
                                 const StoredRow& row, int64_t now_s) const;
 
   std::shared_ptr<const TableSchema> schema_;
+  std::vector<std::shared_ptr<const TableSchema>> before_;  // rows in maps are ordered by them
   std::map<std::string, Entity> entities_;
   uint64_t versions_ = 0;
 };

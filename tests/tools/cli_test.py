@@ -26,8 +26,8 @@ class CliTest(CliCase):
                      "stats", "verify", "Exit codes", "Examples"):
             self.assertIn(word, text)
         self.assertRegex(self.run_tool("--version").out.decode(), r"^cistern \d+\.\d+\.\d+\n$")
-        for command in ("create", "ingest", "scan", "delete", "tables", "entities", "buckets",
-                        "stats", "verify"):
+        for command in ("create", "alter", "ingest", "scan", "delete", "tables", "entities",
+                        "buckets", "stats", "verify"):
             text = self.run_tool(command, "--help").out.decode()
             self.assertIn("--store", text)
             self.assertRegex(text, f"(?s)Examples?:.*cistern {command} --store")
@@ -97,9 +97,47 @@ class CliTest(CliCase):
         cql = self.run_tool("tables", "--store", self.store, "--cql").out.decode()
         self.assertIn("CREATE TABLE air", cql)
 
+    def alter(self, schema, table="air", expect=0):
+        return self.run_tool("alter", "--store", self.store, "--table", table, "--schema",
+                             self.write("altered.cql", schema), expect=expect)
+
+    def test_alter(self):
+        self.create()
+        self.ingest("station,ts,temp,wd,n\na,2024-01-01T00:00:00Z,1.5,N,7\n")
+        self.assertIn("as it was", self.alter(AIR).out.decode())
+        done = self.alter(AIR.replace("n int", "rain float"))
+        self.assertEqual(done.out.decode(), f"table air in {self.store}: added rain; dropped n\n")
+        self.ingest("station,ts,temp,rain\na,2024-01-01T01:00:00Z,2.5,0.25\n")
+        rows = self.scan()
+        self.assertEqual([(row["temp"], row["wd"], row["rain"]) for row in rows],
+                         [("1.5", "N", ""), ("2.5", "", "0.25")])
+        self.assertNotIn("n", rows[0])
+        # What tables prints is what the next change begins with.
+        cql = self.run_tool("tables", "--store", self.store, "--cql").out.decode()
+        self.assertIn("rain float", cql)
+        done = self.alter(cql.replace("default_time_to_live = 0", "default_time_to_live = 60"))
+        self.assertIn("time to live 60 s for later writes, was 0 s", done.out.decode())
+        # The old values stay hidden when the name comes back.
+        self.alter(AIR)
+        self.assertEqual([row["n"] for row in self.scan()], ["", ""])
+        self.run_tool("verify", "--store", self.store)
+
+    def test_alter_says_what_cannot_be(self):
+        self.create()
+        done = self.alter(AIR.replace("n int", "n bigint"), expect=2)
+        self.assertIn("the column 'n' is int, not bigint", done.err)
+        self.assertEqual(len(done.err.splitlines()), 1)
+        self.assertIn("its clustering key is (ts), not (ts, n)",
+                      self.alter(AIR.replace("day), ts", "day), ts, n"), expect=2).err)
+        self.assertIn("declares plant.pumps, not air", self.alter(PUMPS, expect=2).err)
+        self.assertIn("no table 'rain'", self.alter(AIR, table="rain", expect=2).err)
+        self.assertIn("line 1, column 1", self.alter("ALTER TABLE air ADD x int;", expect=2).err)
+        self.assertIn("cistern alter", self.create(AIR.replace("n int", "m int"), expect=2).err)
+
     def test_missing_store(self):
         for command in (("scan", "--table", "air", "--entity", "a"), ("buckets",), ("stats",),
-                        ("verify",), ("tables",), ("ingest", "--table", "air", "-")):
+                        ("verify",), ("tables",), ("ingest", "--table", "air", "-"),
+                        ("alter", "--table", "air", "--schema", self.write("air.cql", AIR))):
             done = self.run_tool(command[0], "--store", self.store, *command[1:], expect=3)
             self.assertIn(f"cannot open the store {self.store}", done.err)
             self.assertFalse(self.store.exists())

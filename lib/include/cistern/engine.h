@@ -169,6 +169,19 @@ class CISTERN_EXPORT Engine {
   //   kAlreadyExists    one of that name differs; the message has the first difference
   //   kNoSpace          the disk budget or the disk is full
   [[nodiscard]] virtual Status CreateTable(std::string_view cql) = 0;
+  // Changes the table of that name to what the CREATE TABLE text says, durably: regular columns
+  // come and go, options change (docs/schema.md has what can change and how). Rows that are there
+  // stay as they are and show under the new declaration; no value of a dropped column is seen
+  // again. OK if nothing differs. Writes wait until it is done: the head is rotated for it.
+  //
+  // Batches made with the declaration before are refused (kInvalidArgument), submitted ones that
+  // are still queued too. Cursors go on with the one that they began with.
+  //   kNotFound         no table of that name
+  //   kInvalidArgument  no such CQL, or a change that cannot be: the message has the reason
+  //   kNotSupported     CQL that Cistern does not have, named
+  //   kTooLarge         a limit of limits.h
+  //   kBusy, kNoSpace   the head cannot rotate, or no room for the record; nothing has changed
+  [[nodiscard]] virtual Status AlterTable(std::string_view cql) = 0;
   // By name, or keyspace.name. kNotFound lists the tables there are.
   [[nodiscard]] virtual Result<std::shared_ptr<const TableSchema>> FindTable(
       std::string_view name) const = 0;

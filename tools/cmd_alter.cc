@@ -1,0 +1,99 @@
+// cistern alter: changes what a table is declared as.
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "tools/command.h"
+#include "tools/cql_script.h"
+#include "tools/schema_file.h"
+
+namespace cistern::tool {
+namespace {
+
+struct AlterOptions {
+  std::string store;
+  std::string table;
+  std::string schema;
+};
+
+using TablePtr = std::shared_ptr<const TableSchema>;
+
+// The statement of the file that is about the table.
+Result<TablePtr> ChooseStatement(const Tables& tables, const TableSchema& table,
+                                 const std::string& path) {
+  for (const TablePtr& declared : tables) {
+    if (QualifiedName(*declared) == QualifiedName(table)) return declared;
+  }
+  return Status::InvalidArgument(
+      fmt::format("{} declares {}{}, not {}: give the whole CREATE TABLE text of the table as it "
+                  "is to be",
+                  path, QualifiedName(*tables.front()),
+                  tables.size() > 1 ? fmt::format(" and {} more", tables.size() - 1) : "",
+                  QualifiedName(table)));
+}
+
+// The regular columns of `a` that `b` does not have: "level, note".
+std::string ColumnsOnlyIn(const TableSchema& a, const TableSchema& b) {
+  std::string names;
+  for (const size_t c : a.regular_columns) {
+    if (b.FindColumn(a.columns[c].name)) continue;
+    names += (names.empty() ? "" : ", ") + a.columns[c].name;
+  }
+  return names;
+}
+
+// "added level; dropped n".
+std::string WhatChanged(const TableSchema& was, const TableSchema& is) {
+  if (was.ToCql() == is.ToCql()) return "as it was";
+  std::string changes;
+  const auto add = [&changes](const std::string& change) {
+    changes += (changes.empty() ? "" : "; ") + change;
+  };
+  const std::string added = ColumnsOnlyIn(is, was);
+  const std::string dropped = ColumnsOnlyIn(was, is);
+  if (!added.empty()) add("added " + added);
+  if (!dropped.empty()) add("dropped " + dropped);
+  if (was.default_ttl_s != is.default_ttl_s) {
+    add(fmt::format("time to live {} s for later writes, was {} s", is.default_ttl_s,
+                    was.default_ttl_s));
+  }
+  return changes.empty() ? "changed" : changes;
+}
+
+int RunAlter(const AlterOptions& options) {
+  const Result<Tables> tables = ReadSchemaFile(options.schema);
+  if (!tables.ok()) return FailUsage(tables.status());
+  Result<std::unique_ptr<Engine>> engine = OpenStore(options.store, Access::kWrite);
+  if (!engine.ok()) return FailOpen(engine.status());
+  const int done = DoneCode(**engine);
+  const Result<TablePtr> was = (*engine)->FindTable(options.table);
+  if (!was.ok()) return FailUsage(was.status());
+  const Result<TablePtr> is = ChooseStatement(*tables, **was, options.schema);
+  if (!is.ok()) return FailUsage(is.status());
+  if (const Status s = (*engine)->AlterTable((*is)->ToCql()); !s.ok()) return Fail(s);
+  if (const Status s = (*engine)->Close(); !s.ok()) return Fail(s);
+  const int said = Say(fmt::format("table {} in {}: {}", QualifiedName(**is), options.store,
+                                   WhatChanged(**was, **is)));
+  return said == kExitOk ? done : said;
+}
+
+}  // namespace
+
+void AddAlter(CLI::App* app, Action* action) {
+  auto options = std::make_shared<AlterOptions>();
+  CLI::App* command = app->add_subcommand("alter", "Change a table: add and drop columns, change "
+                                                   "its options");
+  AddStoreOption(command, &options->store);
+  command->add_option("--table", options->table, "Table to change")->required()->check(NotEmpty());
+  command->add_option("--schema", options->schema,
+                      "File with the CREATE TABLE statement as it is to be")
+      ->required();
+  command->footer("\nExamples:\n  cistern tables --store S --table air --cql >air.cql\n"
+                  "  ... add and remove columns in air.cql ...\n"
+                  "  cistern alter --store S --table air --schema air.cql\n\n"
+                  "Rows that are there stay: they have no value in a column that is added, and "
+                  "what a dropped one\nheld is not seen again. Keys and types do not change "
+                  "(docs/schema.md).");
+  command->callback([options, action] { *action = [options] { return RunAlter(*options); }; });
+}
+
+}  // namespace cistern::tool
