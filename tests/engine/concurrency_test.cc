@@ -291,5 +291,70 @@ TEST_F(Concurrency, CloseUnderLoadAnswersEveryoneAndKeepsWhatWasAcknowledged) {
   }
 }
 
+// Batches of the declaration before are refused, and made anew: no row is lost, none is coded by
+// the wrong columns.
+TEST_F(Concurrency, TablesAreAlteredUnderWritersAndScans) {
+  Open(true);
+  constexpr int64_t kRows = 4000;
+  const std::string altered =
+      "CREATE TABLE c.rows (note text, sensor int, hour timestamp, extra int, ts timestamp,"
+      " v bigint, PRIMARY KEY ((sensor, hour), ts))";
+  std::atomic<size_t> writing{kProducers};
+  const auto write = [&](size_t sensor) {
+    auto producer = *engine_->NewProducer();
+    for (int64_t n = 0; n < kRows;) {
+      const auto schema = *engine_->FindTable("c.rows");
+      RowBatch batch(schema);
+      batch.BeginRow();
+      EXPECT_TRUE(batch.SetInt(*schema->FindColumn("sensor"), static_cast<int64_t>(sensor)).ok());
+      EXPECT_TRUE(batch.SetInt(*schema->FindColumn("ts"), kFirstMs + n * kStepMs).ok());
+      EXPECT_TRUE(batch.SetInt(*schema->FindColumn("v"), n).ok());
+      EXPECT_TRUE(batch.SetBytes(*schema->FindColumn("note"), "row").ok());
+      EXPECT_TRUE(batch.EndRow().ok());
+      const Status s = producer->Append(batch, {Durability::kLog}).status();
+      if (s.ok()) ++n;
+      else ASSERT_EQ(s.code(), StatusCode::kInvalidArgument) << s.ToString();
+    }
+    --writing;
+  };
+  const auto read = [&](size_t sensor) {
+    ScanRequest request;
+    request.table = "c.rows";
+    request.entity = *EntityFromText(*schema_, {{std::to_string(sensor)}});
+    request.from = kFirstMs;
+    request.to = kFirstMs + kRows * kStepMs;
+    request.columns = {"v", "note", "ts"};
+    int64_t rows = 0;
+    const bool all_written = writing == 0;
+    auto cursor = engine_->Scan(request);
+    ASSERT_TRUE(cursor.ok()) << cursor.status().ToString();
+    ResultBatch batch;
+    while ((*cursor)->Next(&batch)) {
+      for (size_t i = 0; i < batch.row_count; ++i, ++rows) {
+        EXPECT_EQ(batch.columns[2].fixed[i], kFirstMs + batch.columns[0].fixed[i] * kStepMs);
+        EXPECT_EQ(batch.columns[1].bytes(i), "row");
+      }
+    }
+    EXPECT_TRUE((*cursor)->status().ok()) << (*cursor)->status().ToString();
+    if (all_written) {
+      EXPECT_EQ(rows, kRows);
+    }
+  };
+  std::vector<std::thread> threads;
+  for (size_t p = 0; p < kProducers; ++p) threads.emplace_back(write, p);
+  int turn = 0;
+  for (; writing > 0 && turn < 200; ++turn) {
+    const Status s = engine_->AlterTable(turn % 2 == 0 ? altered : kTable);
+    EXPECT_TRUE(s.ok()) << s.ToString();
+    read(static_cast<size_t>(turn) % kProducers);
+  }
+  for (std::thread& t : threads) t.join();
+  EXPECT_GT(turn, 1);
+  for (size_t p = 0; p < kProducers; ++p) read(p);
+  const auto report = engine_->Verify();
+  ASSERT_TRUE(report.ok());
+  EXPECT_TRUE(report->problems.empty()) << report->problems.front();
+}
+
 }  // namespace
 }  // namespace cistern::testing
