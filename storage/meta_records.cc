@@ -8,7 +8,11 @@
 
 namespace cistern {
 
-using namespace record_coding;
+using record_coding::Begin;
+using record_coding::Decode;
+using record_coding::PutString;
+using record_coding::ReadFlag;
+using record_coding::Sealed;
 
 namespace {
 

@@ -4,7 +4,10 @@
 
 namespace cistern {
 
-using namespace record_coding;
+using record_coding::Begin;
+using record_coding::Decode;
+using record_coding::ReadFlag;
+using record_coding::Sealed;
 
 namespace {
 
