@@ -70,7 +70,8 @@ class DamagedCatalogTest : public SpillFixture {
     const auto report = engine_->Verify();
     ASSERT_TRUE(report.ok()) << report.status().ToString();
     EXPECT_EQ(report->versions, m.versions_open);
-    ASSERT_EQ(report->problems.size(), 1u);
+    ASSERT_EQ(report->problems.size(), 1u)
+        << (report->problems.empty() ? "none" : report->problems.back());
     EXPECT_NE(report->problems[0].find(named), std::string::npos) << report->problems[0];
     if (versions > 0) {
       const std::string counted = "with " + std::to_string(versions) + " row versions";
