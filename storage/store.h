@@ -108,7 +108,8 @@ class Store {
   // The family of a new window.
   [[nodiscard]] Result<FamilyPtr> CreateWindow(uint64_t window_id);
   // Manifests, outbox entries, the window's record and those of the spill families, in one
-  // synced batch. As CommitSpill.
+  // synced batch. As CommitSpill. kCorruption, and nothing was written: the records of the
+  // spill families do not allow for it.
   [[nodiscard]] Result<std::shared_ptr<const SpillView>> CommitSeal(const SealCommit& commit);
   // Every segment of the family is sealed: it stops counting. As CommitSpill.
   [[nodiscard]] Result<std::shared_ptr<const SpillView>> SupersedeSpill(uint64_t family_id);

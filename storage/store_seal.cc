@@ -67,11 +67,16 @@ Result<std::shared_ptr<const SpillView>> Store::CommitSeal(const SealCommit& com
   for (const auto& [id, count] : commit.sealed_counts) {
     SpillRecord& record = spills[id] = spill_records_.at(id);
     record.sealed_count += count;
-    CISTERN_CHECK(record.sealed_count <= record.version_count);
+    if (record.sealed_count > record.version_count) {
+      return Status::Corruption("spill family " + std::to_string(id) + " has " +
+                                std::to_string(record.version_count) +
+                                " row versions and more than those would be sealed: a manifest "
+                                "of what was sealed before is missing");
+    }
     versions_taken += count;
     batch.Put(meta_->handle(), SpillKey(id), EncodeSpill(record));
   }
-  CISTERN_CHECK(versions_taken >= versions_kept);
+  CISTERN_CHECK(versions_taken >= versions_kept);  // merging makes nothing
 
   auto next = std::make_shared<SpillView>(*spills_.view());
   if (!commit.buckets.empty()) next->round_last = RotationOf(commit.buckets.front().seal);

@@ -338,10 +338,15 @@ Status Sealer::CheckBucket(const SealCommit::Bucket& bucket) const {
 }
 
 Status Sealer::Commit() {
-  CISTERN_ASSIGN_OR_RETURN(auto view, store_->CommitSeal(commit_));
+  Result<std::shared_ptr<const SpillView>> view = store_->CommitSeal(commit_);
+  if (IsDamage(view.status())) {  // of any of its buckets
+    for (const SealCommit::Bucket& b : commit_.buckets) damaged_.insert(EncodeBucketKey(b.key));
+    GiveUp(view.status());
+  }
+  CISTERN_RETURN_IF_ERROR(view.status());
   {
     const std::unique_lock lock(heads_->mutex);
-    store_->spills().Publish(std::move(view));
+    store_->spills().Publish(*std::move(view));
   }
   ChargeWindows();
   for (const SealCommit::Bucket& bucket : commit_.buckets) {

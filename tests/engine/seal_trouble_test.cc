@@ -71,6 +71,36 @@ TEST_F(SealTroubleTest, WhatTheDeviceChangedIsNotSealed) {
   ExpectSound();
 }
 
+// Rows that were sealed look open then, in the spill family that a straggler keeps.
+TEST_F(SealTroubleTest, AMissingManifestIsAProblemAndNoAssertion) {
+  MustAppend("straggler", kStartMs, 1);
+  MustAppend("a", kStartMs, 1);
+  SealRequest only_a;
+  only_a.due_only = false;
+  only_a.table = schema_->name;
+  only_a.entity = Entity("a");
+  ASSERT_EQ(engine_->Seal(only_a)->buckets, 1u);
+  {
+    const auto view = Core()->store().spills().view();
+    const std::unique_ptr<rocksdb::Iterator> it(
+        view->meta->db()->NewIterator({}, view->meta->handle()));
+    it->Seek("M");
+    ASSERT_TRUE(it->Valid());
+    ASSERT_TRUE(view->meta->db()->Delete({}, view->meta->handle(), it->key()).ok());
+  }
+  MustAppend("a", kStartMs + 1, 2);
+  const auto report = Seal();
+  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  ASSERT_FALSE(report->problems.empty());
+  EXPECT_NE(report->problems.front().find("a manifest"), std::string::npos)
+      << report->problems.front();
+  EXPECT_EQ(ScanAll("a"), (Rows{{kStartMs, 1}, {kStartMs + 1, 2}}));
+  MustAppend("a", kStartMs + 2, 3);
+  Reopen();
+  EXPECT_EQ(ScanAll("a").size(), 3u);
+  EXPECT_FALSE(engine_->Verify()->problems.empty());
+}
+
 TEST_F(SealTroubleTest, ADeleteIsAWriteLikeAnother) {
   options_.seal_grace_s = options_.seal_idle_s = 300;
   Reopen();
