@@ -99,6 +99,7 @@ Status EngineCore::Build() {
   const RetentionLimits retention{options.keep_confirmed_s, options.keep_unconfirmed_s,
                                   options.disk_shed};
   keeper_ = std::make_unique<WindowKeeper>(store_.get(), &heads_, retention);
+  merger_ = std::make_unique<WindowMerger>(store_.get(), &heads_, seal_limits.window_count_max);
   MaintenanceLimits limits;
   if (!options.seal_when_due) limits.seal_interval_us = 0;
   limits.sync_interval_us = options.sync_interval_us;
@@ -106,7 +107,7 @@ Status EngineCore::Build() {
   maintenance_ =
       std::make_unique<Maintenance>(store_.get(), &heads_, committer_.get(), clock_.get(),
                                     rotation_.get(), respill_.get(), sealer_.get(),
-                                    keeper_.get(), limits);
+                                    keeper_.get(), merger_.get(), limits);
   query_.store = store_.get();
   query_.heads = &heads_;
   query_.tables = &tables_;
@@ -233,6 +234,8 @@ Metrics EngineCore::GetMetrics() const {
   m.amendments = sealer_->amendments();
   m.seal_bytes = sealer_->bytes_written();
   m.windows_dropped = keeper_->windows_dropped();
+  m.window_merges = merger_->merges();
+  m.window_merge_bytes = merger_->bytes_written();
   {
     // One moment: no rotation between the parts of the sum.
     const std::shared_lock lock(heads_.mutex);

@@ -77,6 +77,7 @@ class EngineCore {
   std::unique_ptr<Respill> respill_;
   std::unique_ptr<Sealer> sealer_;
   std::unique_ptr<WindowKeeper> keeper_;
+  std::unique_ptr<WindowMerger> merger_;
   std::unique_ptr<Maintenance> maintenance_;
   QueryContext query_;
   std::atomic<size_t> cursor_count_{0};

@@ -47,7 +47,8 @@ Result<bool> Maintenance::Step() {
   if (committer_->CommitQueued()) return true;
   if (!rotation_->idle()) return false;
   for (const auto step :
-       {&Maintenance::StepSeal, &Maintenance::StepWindows, &Maintenance::StepRewrite}) {
+       {&Maintenance::StepMerge, &Maintenance::StepSeal, &Maintenance::StepWindows,
+        &Maintenance::StepRewrite}) {
     CISTERN_ASSIGN_OR_RETURN(const bool did, (this->*step)());
     if (did) return true;
   }
@@ -55,7 +56,7 @@ Result<bool> Maintenance::Step() {
 }
 
 Result<bool> Maintenance::StepRewrite() {
-  if (!sealer_->idle()) return false;
+  if (!sealer_->idle() || !merger_->idle()) return false;
   const Result<bool> did = respill_->Step(clock_->settled());
   if (!did.ok()) return Watch(did.status());
   return *did;
@@ -63,8 +64,17 @@ Result<bool> Maintenance::StepRewrite() {
 
 // Ends windows between seal rounds and rewritings, which look at the set of windows.
 Result<bool> Maintenance::StepWindows() {
-  if (!sealer_->idle() || !respill_->idle()) return false;
+  if (!sealer_->idle() || !respill_->idle() || !merger_->idle()) return false;
   const Result<bool> did = keeper_->Step(clock_->now_s(), clock_->settled());
+  if (!did.ok()) return Watch(did.status());
+  if (*did) sealer_->ChargeWindows();
+  return *did;
+}
+
+// Before the next seal round, so that it finds a family for its window.
+Result<bool> Maintenance::StepMerge() {
+  if (!sealer_->idle() || !respill_->idle() || !clock_->settled()) return false;
+  const Result<bool> did = merger_->Step(clock_->now_s());
   if (!did.ok()) return Watch(did.status());
   if (*did) sealer_->ChargeWindows();
   return *did;
@@ -75,7 +85,8 @@ Result<bool> Maintenance::StepSeal() {
   if (!sealer_->idle()) return SealRoundStep();
   const int64_t monotonic_us = clock_->monotonic_us();
   const bool is_time = seal_more_ || monotonic_us - seal_us_ >= limits_.seal_interval_us;
-  if (limits_.seal_interval_us == 0 || !is_time || !clock_->settled() || !respill_->idle()) {
+  if (limits_.seal_interval_us == 0 || !is_time || !clock_->settled() || !respill_->idle() ||
+      !merger_->idle()) {
     return false;
   }
   // What is due and still in the head is rotated first; then this step comes here again.
@@ -157,6 +168,8 @@ Result<bool> Maintenance::SealByHandStep(const SealScope& scope, SealReport* rep
     CISTERN_RETURN_IF_ERROR(StepRewrite().status());  // one that was given up is over as well
     return true;
   }
+  CISTERN_ASSIGN_OR_RETURN(const bool merged, StepMerge());
+  if (merged) return true;
   const Result<bool> began = BeginRound(scope);
   if (Sealer::IsDamage(began.status())) {
     report->problems.push_back(began.status().message());
@@ -171,7 +184,7 @@ Result<bool> Maintenance::SealByHandStep(const SealScope& scope, SealReport* rep
 // or a rewriting that is under way has a lower one, and commits rows that the round does
 // not have.
 Result<bool> Maintenance::BeginRound(const SealScope& scope) {
-  CISTERN_CHECK(rotation_->idle() && respill_->idle());
+  CISTERN_CHECK(rotation_->idle() && respill_->idle() && merger_->idle());
   return sealer_->Begin(scope, now_us());
 }
 
@@ -212,6 +225,7 @@ Result<bool> Maintenance::ExpireStep() {
     CISTERN_ASSIGN_OR_RETURN(const bool did, StepRewrite());
     if (did) return true;
   }
+  if (!merger_->idle()) return StepMerge();
   return StepWindows();
 }
 
@@ -338,7 +352,7 @@ Status Maintenance::RotateAllLocked() {
 
 // Whoever asks for rotations faster than he ticks pays for the files that they make.
 Status Maintenance::GatherRotations() {
-  if (!sealer_->idle()) return Status::Ok();
+  if (!sealer_->idle() || !merger_->idle()) return Status::Ok();
   for (bool more = true; more;) {
     const Result<bool> did = respill_->Step(clock_->settled(), Respill::Scope::kGather);
     if (!did.ok()) return Watch(did.status());

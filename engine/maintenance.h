@@ -10,6 +10,7 @@
 #include "engine/ingest/respill.h"
 #include "engine/ingest/rotation.h"
 #include "engine/retain/window_keeper.h"
+#include "engine/retain/window_merger.h"
 #include "engine/seal/sealer.h"
 #include "lib/base/fair_mutex.h"
 
@@ -23,14 +24,14 @@ struct MaintenanceLimits {
   int64_t seal_interval_us = 60'000'000;  // between looks for buckets that are due; 0: never
 };
 
-// The one maintenance actor: rotation, respill, seal rounds, ends of windows, journal
+// The one maintenance actor: rotation, respill, seal rounds, merges and ends of windows, journal
 // families, syncs, the beacon, the ballast. Steps never overlap. Thread-safe: threads and
 // Tick only call it.
 class Maintenance {
  public:
   Maintenance(Store* store, HeadSet* heads, Committer* committer, WriteClock* clock,
               Rotation* rotation, Respill* respill, Sealer* sealer, WindowKeeper* keeper,
-              MaintenanceLimits limits)
+              WindowMerger* merger, MaintenanceLimits limits)
       : store_(store),
         heads_(heads),
         committer_(committer),
@@ -39,6 +40,7 @@ class Maintenance {
         respill_(respill),
         sealer_(sealer),
         keeper_(keeper),
+        merger_(merger),
         limits_(limits) {}
 
   // Does up to budget.steps_max due steps. After an error that leaves the store's state
@@ -70,6 +72,7 @@ class Maintenance {
   [[nodiscard]] Result<bool> StepSeal();
   [[nodiscard]] Result<bool> StepRewrite();
   [[nodiscard]] Result<bool> StepWindows();
+  [[nodiscard]] Result<bool> StepMerge();
   [[nodiscard]] Result<bool> ExpireStep();
   [[nodiscard]] Result<bool> SealRoundStep();
   [[nodiscard]] bool EndedTheRoundAlone(const Status& s) const;
@@ -90,6 +93,7 @@ class Maintenance {
   Respill* const respill_;
   Sealer* const sealer_;
   WindowKeeper* const keeper_;
+  WindowMerger* const merger_;
   const MaintenanceLimits limits_;
 
   FairMutex mutex_;  // the actor; taken before the committer's and the heads' locks

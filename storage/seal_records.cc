@@ -1,5 +1,7 @@
 #include "storage/seal_records.h"
 
+#include <algorithm>
+
 #include "storage/record_coding.h"
 
 namespace cistern {
@@ -23,6 +25,14 @@ void ReadSources(ByteReader* in, std::vector<uint64_t>* out) {
 }
 
 }  // namespace
+
+void AddSeal(const Manifest& manifest, WindowRecord* window) {
+  window->version_count += manifest.version_count();
+  window->byte_count += manifest.byte_count;
+  ++window->seal_count;
+  if (manifest.has_endless) ++window->endless_count;
+  window->expiry_s_last = std::max(window->expiry_s_last, manifest.expiry_s_last);
+}
 
 std::string EncodeWindow(const WindowRecord& r) {
   std::string out = Begin();

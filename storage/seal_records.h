@@ -56,6 +56,9 @@ struct Manifest {
   friend bool operator==(const Manifest&, const Manifest&) = default;
 };
 
+// Counts one more seal.
+void AddSeal(const Manifest& manifest, WindowRecord* window);
+
 [[nodiscard]] std::string EncodeWindow(const WindowRecord& r);
 [[nodiscard]] Result<WindowRecord> DecodeWindow(std::string_view bytes);
 [[nodiscard]] std::string EncodeManifest(const Manifest& m);

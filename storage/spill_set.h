@@ -2,6 +2,7 @@
 #ifndef CISTERN_STORAGE_SPILL_SET_H_
 #define CISTERN_STORAGE_SPILL_SET_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -74,12 +75,29 @@ class SpillSet {
   }
   void Publish(std::shared_ptr<const SpillView> view) {
     const std::lock_guard lock(mutex_);
+    std::erase_if(former_, [](const auto& former) { return former.second.expired(); });
+    former_.emplace_back(number_++, view_);
     view_ = std::move(view);
+  }
+
+  // Views are numbered as they are published. Of the one in force:
+  [[nodiscard]] uint64_t number() const {
+    const std::lock_guard lock(mutex_);
+    return number_;
+  }
+  // Whether somebody still holds one that was published before that of the number.
+  [[nodiscard]] bool HoldsBefore(uint64_t number) const {
+    const std::lock_guard lock(mutex_);
+    return std::any_of(former_.begin(), former_.end(), [number](const auto& former) {
+      return former.first < number && !former.second.expired();
+    });
   }
 
  private:
   mutable std::mutex mutex_;
   std::shared_ptr<const SpillView> view_ = std::make_shared<SpillView>();
+  uint64_t number_ = 0;
+  std::vector<std::pair<uint64_t, std::weak_ptr<const SpillView>>> former_;  // that were held
 };
 
 // --- when families roll and are rewritten; pure

@@ -1,23 +1,13 @@
 #include "storage/spill_writer.h"
 
 #include <algorithm>
-#include <chrono>
-#include <thread>
 
 #include "cistern/limits.h"
 #include "lib/base/check.h"
 #include "lib/base/coding.h"
-#include "lib/base/crash_point.h"
 #include "lib/row/row_order.h"
-#include "storage/rocksdb_status.h"
 
 namespace cistern {
-
-namespace {
-constexpr size_t kBatchBytes = 128 * 1024;  // handed to the memtable at once
-constexpr auto kFlushPoll = std::chrono::microseconds(500);
-constexpr int kFlushPollsMax = 20'000;  // then the device is stuck, and the next write says so
-}  // namespace
 
 void SpillWriter::Begin(const BucketKey& bucket, const TableSchema* schema, uint32_t schema_version,
                         uint64_t journal_first, uint64_t journal_last) {
@@ -58,9 +48,9 @@ Status SpillWriter::AddPage(const VersionColumns& rows, size_t begin, size_t end
   header_.row_count += info.row_count;
   const auto number = static_cast<uint32_t>(header_.pages.size());
   header_.pages.push_back(info);
-  batch_.Put(family_->handle(), PageKey(segment_id_, number), page);
+  out_.Put(PageKey(segment_id_, number), page);
   byte_count_ += page.size();
-  return WriteOut(kBatchBytes);
+  return out_.WriteOut();
 }
 
 Status SpillWriter::End(std::vector<RangeDelete> deletes) {
@@ -72,7 +62,7 @@ Status SpillWriter::End(std::vector<RangeDelete> deletes) {
   std::string bytes;
   PutVarint(&bytes, segment_id_ & kSegmentIndexMask);
   bytes += EncodeSegmentHeader(header_);
-  batch_.Put(family_->handle(), HeaderKey(rotation_, bucket_), bytes);
+  out_.Put(HeaderKey(rotation_, bucket_), bytes);
   byte_count_ += bytes.size();
   extent_.version_count += header_.row_count + header_.deletes.size();
   extent_.table_first = std::min(extent_.table_first, bucket_.table_id);
@@ -80,48 +70,12 @@ Status SpillWriter::End(std::vector<RangeDelete> deletes) {
   extent_.start_first_s = std::min(extent_.start_first_s, bucket_.start_s);
   extent_.start_last_s = std::max(extent_.start_last_s, bucket_.start_s);
   schema_ = nullptr;
-  return WriteOut(kBatchBytes);
-}
-
-Status SpillWriter::WriteOut(size_t at_least) {
-  if (batch_.Count() == 0 || batch_.GetDataSize() < at_least) return Status::Ok();
-  rocksdb::WriteOptions options;
-  options.disableWAL = true;
-  CrashPoint("spill:before_pages");
-  const rocksdb::Status s = family_->db()->Write(options, &batch_);
-  batch_.Clear();
-  if (!s.ok()) return ToStatus(s, "writing pages");
-  WaitForMemtable();
-  return Status::Ok();
-}
-
-// Two full memtables of one family stop every write of the store, the journal's too, until
-// one is on disk; so the second is not begun. A flush that fails is met by the next write.
-void SpillWriter::WaitForMemtable() {
-  uint64_t waiting = 0;
-  for (int poll = 0; poll < kFlushPollsMax; ++poll) {
-    const bool known = family_->db()->GetIntProperty(
-        family_->handle(), rocksdb::DB::Properties::kNumImmutableMemTable, &waiting);
-    if (!known || waiting == 0) return;
-    uint64_t errors = 0;  // nothing empties it any more
-    if (family_->db()->GetIntProperty(rocksdb::DB::Properties::kBackgroundErrors, &errors) &&
-        errors > 0) {
-      return;
-    }
-    std::this_thread::sleep_for(kFlushPoll);
-  }
+  return out_.WriteOut();
 }
 
 Status SpillWriter::Flush() {
-  if (next_index_ > 0) batch_.Put(family_->handle(), ExtentKey(extent_), "");
-  CISTERN_RETURN_IF_ERROR(WriteOut(1));
-  rocksdb::FlushOptions options;
-  options.wait = true;
-  options.allow_write_stall = true;
-  CrashPoint("spill:before_flush");
-  const rocksdb::Status s = family_->db()->Flush(options, family_->handle());
-  CrashPoint("spill:after_flush");
-  return s.ok() ? Status::Ok() : ToStatus(s, "flushing pages");
+  if (next_index_ > 0) out_.Put(ExtentKey(extent_), "");
+  return out_.Flush();
 }
 
 }  // namespace cistern

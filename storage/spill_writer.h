@@ -3,8 +3,6 @@
 #ifndef CISTERN_STORAGE_SPILL_WRITER_H_
 #define CISTERN_STORAGE_SPILL_WRITER_H_
 
-#include <rocksdb/write_batch.h>
-
 #include <cstdint>
 #include <map>
 #include <utility>
@@ -16,7 +14,7 @@
 #include "lib/segment/page_builder.h"
 #include "lib/segment/segment_header.h"
 #include "storage/keyspace.h"
-#include "storage/store_db.h"
+#include "storage/unlogged_writer.h"
 
 namespace cistern {
 
@@ -26,7 +24,7 @@ class SpillWriter {
  public:
   // `rotation` was reserved for this writer alone.
   SpillWriter(FamilyPtr family, uint64_t rotation)
-      : family_(std::move(family)), rotation_(rotation) {
+      : out_(std::move(family)), rotation_(rotation) {
     extent_.rotation = rotation;
   }
 
@@ -49,13 +47,10 @@ class SpillWriter {
 
  private:
   [[nodiscard]] Status AddPage(const VersionColumns& rows, size_t begin, size_t end);
-  [[nodiscard]] Status WriteOut(size_t at_least);
-  void WaitForMemtable();
 
-  FamilyPtr family_;
+  UnloggedWriter out_;
   const uint64_t rotation_;
   uint64_t next_index_ = 0;
-  rocksdb::WriteBatch batch_;
   std::map<std::pair<uint32_t, uint32_t>, CodecCache> caches_;  // by table and version
 
   BucketKey bucket_;

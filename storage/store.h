@@ -56,10 +56,24 @@ struct SealCommit {
   std::map<uint64_t, uint64_t> sealed_counts;  // versions that they had, by spill family
 };
 
+// Windows made one: what the batch that makes it true contains.
+struct WindowMerge {
+  uint64_t target_id = 0;
+  FamilyPtr target;  // of target_id; new
+  WindowSpan span;   // holds those of the sources
+  std::vector<std::shared_ptr<const WindowFamily>> sources;
+  WindowRecord sums;  // of the manifests under target_id
+};
+
 // What became of the rows of a window that is no more.
 enum class Ending : uint8_t {
   kExpired,  // their time was over
   kShed,     // they were given up before it was
+};
+
+// A window whose column family was dropped.
+struct DroppedWindow {
+  bool was_merged = false;  // its buckets are in another one
 };
 
 // Threads: the journal has its own rules; meta writes may come from any thread; spill
@@ -118,15 +132,22 @@ class Store {
   // CommitSpill. The window is live.
   [[nodiscard]] Result<std::shared_ptr<const SpillView>> EndWindow(uint64_t window_id,
                                                                    Ending ending);
-  // Drops the family of a window that has ended: its files go with the last reader. False:
+  // Drops the family of a window that has ended: its files go with the last reader. Nothing:
   // there is none.
-  [[nodiscard]] Result<bool> DropEndedWindow();
+  [[nodiscard]] Result<std::optional<DroppedWindow>> DropEndedWindow();
   // The files of a dropped window are still on disk, for a reader's sake.
   [[nodiscard]] bool HoldsDroppedWindow() const;
   // Removes manifests, outbox entries and the record of a window that has ended and is
-  // dropped, once no spill family that a reader may look at holds rows of it. As CommitSpill;
-  // null: there is none. Not while a spill family is being rewritten.
+  // dropped, once no spill family that a reader may look at holds rows of it, and nobody has a
+  // view in which it was live. As CommitSpill; null: there is none. Not while a spill family
+  // is being rewritten.
   [[nodiscard]] Result<std::shared_ptr<const SpillView>> ForgetEndedWindow();
+  // --- many windows made one (storage/window_copy.h)
+  // The sources are no more and the target has all that they had, in one synced batch. As
+  // CommitSpill.
+  [[nodiscard]] Result<std::shared_ptr<const SpillView>> CommitMerge(const WindowMerge& merge);
+  // Drops a new window that has no record, and what else was written for it.
+  [[nodiscard]] Status AbandonWindow(uint64_t window_id, const FamilyPtr& family);
   // Drops a superseded family and its record. Its files go with the last reader.
   [[nodiscard]] Status DropSpill(uint64_t family_id, const FamilyPtr& family);
   // Flushes meta, or one unflushed record would pin every log file.
@@ -165,6 +186,7 @@ class Store {
   void CountQuarantined();
   // Whether a reader may look at the spill family, now or later.
   [[nodiscard]] bool MayBeRead(uint64_t spill_id) const;
+  void MoveToEnded(uint64_t window_id, WindowRecord record, SpillView* next);
   void NoteSources(const SealCommit& commit, WindowRecord* window) const;
   [[nodiscard]] Result<std::shared_ptr<const SpillView>> Forget(uint64_t window_id);
 
@@ -196,6 +218,9 @@ class Store {
   std::map<uint64_t, FamilyPtr> ended_families_;     // of ended windows, to be dropped; the same
   std::map<uint64_t, std::weak_ptr<Family>> held_spills_;  // dropped ones; the same
   std::vector<std::weak_ptr<Family>> held_windows_;        // the same
+  // Windows that ended since the store was opened, with the number of the first view that does
+  // not have them as live; the same.
+  std::map<uint64_t, uint64_t> ended_by_view_;
 
   mutable std::mutex state_mutex_;
   StateRecord state_;

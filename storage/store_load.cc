@@ -225,8 +225,8 @@ Status Store::LoadSpillFamilies(FoundFamilies* found, bool read_only) {
   return Status::Ok();
 }
 
-// A window without a record was made for a round that did not end. The family of one that
-// has ended is left to maintenance.
+// A window without a record was made for a round or a merge that did not end. The family of one
+// that has ended is left to maintenance.
 Status Store::LoadWindows(FoundFamilies* found, bool may_drop, SpillView* view) {
   view->meta = meta_;
   for (auto& [id, family] : found->windows) {
@@ -237,8 +237,7 @@ Status Store::LoadWindows(FoundFamilies* found, bool may_drop, SpillView* view) 
       view->windows.push_back(
           std::make_shared<const WindowFamily>(id, std::move(family), record->second));
     } else if (may_drop) {
-      const rocksdb::Status s = db_->db()->DropColumnFamily(family->handle());
-      if (!s.ok()) return ToStatus(s, "dropping an unused window");
+      CISTERN_RETURN_IF_ERROR(AbandonWindow(id, family));
     }
   }
   for (const auto& [id, record] : window_records_) {

@@ -11,18 +11,6 @@
 
 namespace cistern {
 
-namespace {
-
-void AddTo(WindowRecord* window, const Manifest& m) {
-  window->version_count += m.version_count();
-  window->byte_count += m.byte_count;
-  ++window->seal_count;
-  if (m.has_endless) ++window->endless_count;
-  window->expiry_s_last = std::max(window->expiry_s_last, m.expiry_s_last);
-}
-
-}  // namespace
-
 Result<FamilyPtr> Store::CreateWindow(uint64_t window_id) {
   rocksdb::ColumnFamilyHandle* handle = nullptr;
   CrashPoint("seal:before_create");
@@ -58,7 +46,7 @@ Result<std::shared_ptr<const SpillView>> Store::CommitSeal(const SealCommit& com
     batch.Put(meta_->handle(), OutboxKey(commit.window_id, bucket.seal),
               EncodeBucketKey(bucket.key));
     versions_kept += bucket.manifest.version_count();
-    AddTo(&window, bucket.manifest);
+    AddSeal(bucket.manifest, &window);
   }
   NoteSources(commit, &window);
   batch.Put(meta_->handle(), WindowKey(commit.window_id), EncodeWindow(window));

@@ -1,5 +1,6 @@
 // The ends of windows: the batch by which all buckets of one go, and what is left to do then.
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "lib/base/check.h"
@@ -9,6 +10,17 @@
 #include "storage/store.h"
 
 namespace cistern {
+
+namespace {
+
+// With its outbox entries.
+void DeleteManifests(uint64_t window_id, rocksdb::ColumnFamilyHandle* meta,
+                     rocksdb::WriteBatch* batch) {
+  batch->DeleteRange(meta, ManifestKeyFrom(window_id, ""), ManifestKeyFrom(window_id + 1, ""));
+  batch->DeleteRange(meta, OutboxKeyFrom(window_id), OutboxKeyFrom(window_id + 1));
+}
+
+}  // namespace
 
 bool Store::MayBeRead(uint64_t spill_id) const {
   const auto view = spills_.view();
@@ -43,18 +55,63 @@ Result<std::shared_ptr<const SpillView>> Store::EndWindow(uint64_t window_id, En
     next->versions_expired = state.versions_expired;
     next->versions_shed = state.versions_shed;
   }
-  const auto at = std::find_if(next->windows.begin(), next->windows.end(),
-                               [&](const auto& w) { return w->id == window_id; });
-  ended_families_[window_id] = (*at)->family;
-  next->windows.erase(at);
-  next->ended.push_back({window_id, record.span});
-  window_records_[window_id] = std::move(record);
+  MoveToEnded(window_id, std::move(record), next.get());
   return std::shared_ptr<const SpillView>(std::move(next));
 }
 
-Result<bool> Store::DropEndedWindow() {
-  if (ended_families_.empty()) return false;
+void Store::MoveToEnded(uint64_t window_id, WindowRecord record, SpillView* next) {
+  const auto at = std::find_if(next->windows.begin(), next->windows.end(),
+                               [&](const auto& w) { return w->id == window_id; });
+  ended_families_[window_id] = (*at)->family;
+  ended_by_view_[window_id] = spills_.number() + 1;
+  next->windows.erase(at);
+  next->ended.push_back({window_id, record.span});
+  window_records_[window_id] = std::move(record);
+}
+
+// The records of the sources are emptied: nothing of them counts twice, and no spill family
+// needs their manifests, which the target has as well. Readers of an older view do.
+Result<std::shared_ptr<const SpillView>> Store::CommitMerge(const WindowMerge& merge) {
+  WindowRecord target = merge.sums;
+  target.span = merge.span;
+  rocksdb::WriteBatch batch;
+  std::set<uint64_t> sources;
+  std::map<uint64_t, WindowRecord> emptied;
+  for (const auto& window : merge.sources) {
+    const WindowRecord& was = window_records_.at(window->id);
+    sources.insert(was.sources.begin(), was.sources.end());
+    WindowRecord& record = emptied[window->id];
+    record.span = was.span;
+    record.ended = true;
+    batch.Put(meta_->handle(), WindowKey(window->id), EncodeWindow(record));
+  }
+  target.sources.assign(sources.begin(), sources.end());
+  batch.Put(meta_->handle(), WindowKey(merge.target_id), EncodeWindow(target));
+  CrashPoint("merge:before_commit");
+  CISTERN_RETURN_IF_ERROR(WriteSynced(&batch, "merging windows"));
+  CrashPoint("merge:after_commit");
+  auto next = std::make_shared<SpillView>(*spills_.view());
+  for (auto& [id, record] : emptied) MoveToEnded(id, std::move(record), next.get());
+  next->windows.push_back(
+      std::make_shared<const WindowFamily>(merge.target_id, merge.target, target));
+  window_records_[merge.target_id] = std::move(target);
+  return std::shared_ptr<const SpillView>(std::move(next));
+}
+
+// Its manifests first: without the family nobody would know of them.
+Status Store::AbandonWindow(uint64_t window_id, const FamilyPtr& family) {
+  rocksdb::WriteBatch batch;
+  DeleteManifests(window_id, meta_->handle(), &batch);
+  CISTERN_RETURN_IF_ERROR(WriteSynced(&batch, "abandoning a window"));
+  const rocksdb::Status s = db_->db()->DropColumnFamily(family->handle());
+  return s.ok() ? Status::Ok() : ToStatus(s, "dropping an unused window");
+}
+
+Result<std::optional<DroppedWindow>> Store::DropEndedWindow() {
+  if (ended_families_.empty()) return std::optional<DroppedWindow>();
   const auto ended = ended_families_.begin();
+  // One that was merged has an emptied record; no other is without seals.
+  const DroppedWindow dropped{window_records_.at(ended->first).seal_count == 0};
   CrashPoint("window:before_drop");
   const rocksdb::Status s = db_->db()->DropColumnFamily(ended->second->handle());
   if (!s.ok()) return ToStatus(s, "dropping a window");
@@ -62,7 +119,7 @@ Result<bool> Store::DropEndedWindow() {
   held_windows_.push_back(ended->second);
   ended_families_.erase(ended);
   std::erase_if(held_windows_, [](const auto& held) { return held.expired(); });
-  return true;
+  return std::optional(dropped);
 }
 
 bool Store::HoldsDroppedWindow() const {
@@ -76,6 +133,8 @@ Result<std::shared_ptr<const SpillView>> Store::ForgetEndedWindow() {
     const bool needed = std::any_of(record.sources.begin(), record.sources.end(),
                                     [this](uint64_t spill_id) { return MayBeRead(spill_id); });
     if (!record.ended || ended_families_.contains(id) || needed) continue;
+    const auto by_view = ended_by_view_.find(id);
+    if (by_view != ended_by_view_.end() && spills_.HoldsBefore(by_view->second)) continue;
     return Forget(id);
   }
   return std::shared_ptr<const SpillView>();
@@ -84,15 +143,14 @@ Result<std::shared_ptr<const SpillView>> Store::ForgetEndedWindow() {
 // Not synced: what a power cut takes back is done again.
 Result<std::shared_ptr<const SpillView>> Store::Forget(uint64_t window_id) {
   rocksdb::WriteBatch batch;
-  batch.DeleteRange(meta_->handle(), ManifestKeyFrom(window_id, ""),
-                    ManifestKeyFrom(window_id + 1, ""));
-  batch.DeleteRange(meta_->handle(), OutboxKeyFrom(window_id), OutboxKeyFrom(window_id + 1));
+  DeleteManifests(window_id, meta_->handle(), &batch);
   batch.Delete(meta_->handle(), WindowKey(window_id));
   CrashPoint("window:before_forget");
   const rocksdb::Status s = db_->db()->Write(rocksdb::WriteOptions(), &batch);
   if (!s.ok()) return ToStatus(s, "forgetting a window");
   CrashPoint("window:after_forget");
   window_records_.erase(window_id);
+  ended_by_view_.erase(window_id);
   auto next = std::make_shared<SpillView>(*spills_.view());
   std::erase_if(next->ended, [&](const EndedWindow& w) { return w.id == window_id; });
   return std::shared_ptr<const SpillView>(std::move(next));

@@ -44,6 +44,8 @@ Values ValuesOf(const Metrics& m) {
   add("amendments", m.amendments);
   add("seal_bytes", m.seal_bytes);
   add("windows_dropped", m.windows_dropped);
+  add("window_merges", m.window_merges);
+  add("window_merge_bytes", m.window_merge_bytes);
   add("busy_rejections", m.busy_rejections);
   add("rows_provisional", m.rows_provisional);
   add("wal_bytes_written", m.wal_bytes_written);

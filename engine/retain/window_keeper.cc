@@ -31,9 +31,9 @@ void WindowKeeper::Publish(std::shared_ptr<const SpillView> view) {
 
 Result<bool> WindowKeeper::Step(int64_t now_s, bool settled) {
   if (!store_->CheckDevice(kHeadroomBytes).ok()) return false;
-  CISTERN_ASSIGN_OR_RETURN(const bool dropped, store_->DropEndedWindow());
+  CISTERN_ASSIGN_OR_RETURN(const auto dropped, store_->DropEndedWindow());
   if (dropped) {
-    ++windows_dropped_;
+    if (!dropped->was_merged) ++windows_dropped_;
     return true;
   }
   if (store_->BudgetHasRoomFor(kRecordBytes)) {

@@ -10,6 +10,7 @@ namespace cistern {
 namespace {
 
 constexpr int64_t kWindowsOfLife = 24;
+constexpr int64_t kFarPart = 4;  // of its distance from now a window is at most as wide
 constexpr int64_t kLocalLifeDefaultS = 30 * kSecondsPerDay;
 constexpr int64_t kMonthS = 2'629'746;  // a twelfth of the Gregorian year
 constexpr int64_t kYearS = 31'556'952;
@@ -21,17 +22,25 @@ int64_t WidthOf(const BucketRule& rule) {
   return FixedUnitSeconds(rule.unit) * rule.count;
 }
 
+// Of any two times.
+uint64_t WidthOf(const WindowSpan& span) {
+  return static_cast<uint64_t>(span.end_s) - static_cast<uint64_t>(span.start_s);
+}
+
 }  // namespace
 
-WindowSpan WindowOf(const TableSchema& schema, const Bucketer& bucketer, int64_t start_s) {
+WindowSpan WindowOf(const TableSchema& schema, const Bucketer& bucketer, int64_t start_s,
+                    int64_t now_s) {
   const int64_t life_s =
       schema.default_ttl_s != 0 ? int64_t{schema.default_ttl_s} : kLocalLifeDefaultS;
   const int64_t width_s = WidthOf(schema.bucket);
-  const int64_t buckets =
-      std::max<int64_t>(1, (life_s / kWindowsOfLife + width_s - 1) / width_s);
+  int64_t buckets = std::max<int64_t>(1, (life_s / kWindowsOfLife + width_s - 1) / width_s);
+  const auto class_width_s = static_cast<uint64_t>(buckets * width_s);
+  const int64_t distance_s = start_s > now_s ? start_s - now_s : now_s - start_s;
+  while (buckets * width_s <= distance_s / (2 * kFarPart)) buckets *= 2;
   const int64_t index = FloorDiv(bucketer.IndexOf(start_s), buckets);
   WindowSpan span;
-  span.class_width_s = static_cast<uint64_t>(buckets * width_s);
+  span.class_width_s = class_width_s;
   span.start_s = bucketer.StartOfIndex(index * buckets);
   span.end_s = bucketer.StartOfIndex((index + 1) * buckets);
   return span;
@@ -39,16 +48,21 @@ WindowSpan WindowOf(const TableSchema& schema, const Bucketer& bucketer, int64_t
 
 std::shared_ptr<const WindowFamily> ChooseWindow(
     const std::vector<std::shared_ptr<const WindowFamily>>& windows, size_t window_count_max,
-    WindowSpan* span) {
-  const auto find = [&] {
-    const auto at = std::find_if(windows.begin(), windows.end(),
-                                 [&](const auto& w) { return w->record.span == *span; });
-    return at == windows.end() ? nullptr : *at;
+    int64_t start_s, WindowSpan* span) {
+  const auto narrowest = [&](uint64_t class_width_s) {
+    std::shared_ptr<const WindowFamily> best;
+    for (const auto& window : windows) {
+      const WindowSpan& held = window->record.span;
+      if (held.class_width_s != class_width_s || !held.Holds(start_s)) continue;
+      if (!best || WidthOf(held) < WidthOf(best->record.span)) best = window;
+    }
+    if (best) *span = best->record.span;
+    return best;
   };
-  if (auto window = find()) return window;
+  if (auto window = narrowest(span->class_width_s)) return window;
   if (windows.size() + 1 < window_count_max) return nullptr;  // one is kept for all times
   *span = WindowSpan{};
-  return find();
+  return narrowest(span->class_width_s);
 }
 
 }  // namespace cistern

@@ -39,18 +39,20 @@ struct SealLimits {
   return end_s <= now_s - limits.grace_s && last_row_us <= now_us - limits.idle_s * 1'000'000;
 }
 
-// The regular window of the bucket that starts at `start_s`: a whole number of buckets, so
-// wide that about 24 windows cover the rows' life, which is the table's TTL or, without
-// one, 30 days. TWCS advises 20 to 30 (Apache Cassandra, Time Window Compaction Strategy).
+// The window that the bucket that starts at `start_s` would have to itself: a whole number of
+// buckets, so wide that about 24 windows cover the rows' life, which is the table's TTL or,
+// without one, 30 days. TWCS advises 20 to 30 (Apache Cassandra, Time Window Compaction
+// Strategy). Far from `now_s` it is wider, by a power of two, up to a quarter of the distance:
+// fifty years of history are some forty windows, and not ten thousand.
 [[nodiscard]] WindowSpan WindowOf(const TableSchema& schema, const Bucketer& bucketer,
-                                  int64_t start_s);
+                                  int64_t start_s, int64_t now_s);
 
-// The window that takes the span: the one that has it; nothing: a new one of `span`. At the
-// bound on families *span becomes the one of all times, which is shared by what has no
-// window of its own.
+// The window for a bucket that starts at `start_s` and would have *span: the narrowest one of
+// its class that holds it, and *span is that one's; nothing: a new one of *span. At the bound
+// on families *span becomes the one of all times, which is shared by what finds no other.
 [[nodiscard]] std::shared_ptr<const WindowFamily> ChooseWindow(
     const std::vector<std::shared_ptr<const WindowFamily>>& windows, size_t window_count_max,
-    WindowSpan* span);
+    int64_t start_s, WindowSpan* span);
 
 }  // namespace cistern
 

@@ -121,31 +121,35 @@ bool Sealer::IsCandidate(const SealScope& scope, const Candidate& candidate, int
 
 // A bucket stays in the window that it was sealed into, that of all times too: all its seals
 // are in one window, so that none is left over when that one ends.
-Result<WindowSpan> Sealer::SpanFor(const Candidate& candidate, const SpillView& view) const {
+Result<Sealer::Place> Sealer::PlaceFor(const Candidate& candidate, const SpillView& view,
+                                       int64_t now_us) const {
   const BucketKey& key = candidate.key;
   for (const auto& window : view.windows) {
     if (!candidate.is_sealed || !window->record.span.Holds(key.start_s)) continue;
     CISTERN_ASSIGN_OR_RETURN(const bool is_there, IsSealedIn(view, window->id, key));
-    if (is_there) return window->record.span;
+    if (is_there) return Place{window->record.span, window};
   }
   const TablePtr table = tables_->FindById(key.table_id);
-  return WindowOf(*table->schema, Bucketer(*table->schema), key.start_s);
+  Place place;
+  place.span =
+      WindowOf(*table->schema, Bucketer(*table->schema), key.start_s, now_us / 1'000'000);
+  place.window = ChooseWindow(view.windows, limits_.window_count_max, key.start_s, &place.span);
+  return place;
 }
 
 // Whether the round takes the bucket: the first one decides about the window.
-Result<bool> Sealer::Takes(const Candidate& candidate) {
+Result<bool> Sealer::Takes(const Candidate& candidate, int64_t now_us) {
   if (candidates_.size() >= kRoundBucketsMax || segment_count_ >= kRoundSegmentsMax ||
       candidate_bytes_ >= kRoundBytesMax) {
     return false;
   }
   const auto view = store_->spills().view();
-  CISTERN_ASSIGN_OR_RETURN(WindowSpan span, SpanFor(candidate, *view));
-  const auto window = ChooseWindow(view->windows, limits_.window_count_max, &span);
+  CISTERN_ASSIGN_OR_RETURN(const Place place, PlaceFor(candidate, *view, now_us));
   if (candidates_.empty()) {
-    commit_.span = span;
-    window_ = window;
+    commit_.span = place.span;
+    window_ = place.window;
   }
-  return commit_.span == span;
+  return commit_.span == place.span && window_ == place.window;
 }
 
 Status Sealer::Collect(const SealScope& scope, int64_t now_us) {
@@ -155,7 +159,7 @@ Status Sealer::Collect(const SealScope& scope, int64_t now_us) {
   Candidate candidate;
   const auto take = [&]() -> Status {
     if (candidate.segments.empty() || !IsCandidate(scope, candidate, now_us)) return Status::Ok();
-    CISTERN_ASSIGN_OR_RETURN(const bool takes, Takes(candidate));
+    CISTERN_ASSIGN_OR_RETURN(const bool takes, Takes(candidate, now_us));
     if (!takes) return Status::Ok();
     segment_count_ += candidate.segments.size();
     for (const SegmentRef& s : candidate.segments) {

@@ -96,9 +96,13 @@ class Sealer {
   [[nodiscard]] int64_t NewestIn(uint64_t rotation, int64_t now_us);
   void ForgetOldRotations(const SpillView& view);
   [[nodiscard]] Status Collect(const SealScope& scope, int64_t now_us);
-  [[nodiscard]] Result<bool> Takes(const Candidate& candidate);
-  [[nodiscard]] Result<WindowSpan> SpanFor(const Candidate& candidate,
-                                            const SpillView& view) const;
+  struct Place {
+    WindowSpan span;
+    std::shared_ptr<const WindowFamily> window;  // null: one is to be made
+  };
+  [[nodiscard]] Result<bool> Takes(const Candidate& candidate, int64_t now_us);
+  [[nodiscard]] Result<Place> PlaceFor(const Candidate& candidate, const SpillView& view,
+                                       int64_t now_us) const;
   [[nodiscard]] Status WriteBuckets();
   [[nodiscard]] Status WriteBucket(Candidate candidate);
   [[nodiscard]] Status ReadBack();

@@ -1,84 +1,16 @@
 #include "tests/crash/crash_workload.h"
 
 #include <algorithm>
-#include <bit>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "tests/crash/crash_tables.h"
 #include "tests/support/rng.h"
 
 namespace cistern::testing {
 
 namespace {
-
-constexpr uint64_t kEntitiesOfWriter = 3;
-constexpr int64_t kFirstTimeMs = 1'704'067'200'000;  // 2024-01-01
-// Three entities, a row a minute each: a bucket of a day is 1,440 rows.
-constexpr int64_t kStepMs = 60'000;
-constexpr uint64_t kValueSalt = 0x5eed'7011;
-
-constexpr const char* kTable =
-    "CREATE TABLE crash.rows (sensor text, day date, ts timestamp, number bigint, a double,"
-    " b int, c text, PRIMARY KEY ((sensor, day), ts))";
-
-// Its rows expire while the life goes on; only that they are counted is looked at.
-constexpr const char* kBriefTable =
-    "CREATE TABLE crash.brief (sensor text, slot timestamp, ts timestamp, a double,"
-    " PRIMARY KEY ((sensor, slot), ts)) WITH comment = 'cistern: bucket slot = 1 minute'"
-    " AND default_time_to_live = 1";
-constexpr uint64_t kBriefRows = 5;
-
-// Two declarations that take turns: each row says in every one of its columns which it is.
-constexpr const char* kChangingTables[] = {
-    "CREATE TABLE crash.changing (sensor text, day date, ts timestamp, a int, b text,"
-    " PRIMARY KEY ((sensor, day), ts))",
-    "CREATE TABLE crash.changing (sensor text, day date, ts timestamp, c text, d int, a int,"
-    " PRIMARY KEY ((sensor, day), ts))"};
-constexpr int64_t kChangingRows = 50;  // by time; written over and over
-
-// The machine's clock, put forward by what the store's lives have asked for.
-class ForwardClock final : public Clock {
- public:
-  explicit ForwardClock(const ExpectedState* state) : state_(state) {}
-  int64_t WallMicros() override { return system_->WallMicros() + state_->clock_ahead_us.load(); }
-  int64_t MonotonicMicros() override {
-    return system_->MonotonicMicros() + state_->clock_ahead_us.load();
-  }
-  std::string BootId() override { return system_->BootId(); }
-
- private:
-  const std::shared_ptr<Clock> system_ = SystemClock();
-  const ExpectedState* const state_;
-};
-
-std::string EntityName(size_t writer, uint64_t which) {
-  std::string name(1, 'w');
-  name.append(std::to_string(writer)).append("-").append(std::to_string(which));
-  return name;
-}
-
-// Neighbours swap places, so that rows come late as well as in order.
-int64_t TimeOfRow(uint64_t n) {
-  const uint64_t slot = n / kEntitiesOfWriter;
-  const uint64_t shuffled = Mix(slot / 4) % 3 == 0 ? slot ^ 3 : slot;
-  return kFirstTimeMs + static_cast<int64_t>(shuffled) * kStepMs;
-}
-
-struct RowValues {
-  double a;
-  int32_t b;
-  std::string c;
-};
-
-RowValues ValuesOfRow(size_t writer, uint64_t n) {
-  const uint64_t mixed = Mix(n * kExpectedWritersMax + writer + kValueSalt);
-  RowValues v;
-  v.a = static_cast<double>(mixed % 100000) / 100.0;
-  v.b = static_cast<int32_t>(mixed >> 32);
-  v.c = std::string(mixed % 23, static_cast<char>('a' + mixed % 26));
-  return v;
-}
 
 Status FillBatch(size_t writer, uint64_t first, uint64_t end, RowBatch* batch) {
   const TableSchema& schema = *batch->schema();
@@ -197,6 +129,10 @@ class Writer {
       s = Alter();
       if (!s.ok() && !Failed("Alter", s)) return false;
     }
+    if (index_ == 0 && workload_.spread_one_in != 0 && rng_.OneIn(workload_.spread_one_in)) {
+      s = Spread();
+      if (!s.ok() && !Failed("Spread", s)) return false;
+    }
     if (workload_.sync_one_in != 0 && rng_.OneIn(workload_.sync_one_in)) {
       const uint64_t acknowledged = own_.acknowledged.load();
       s = engine_->Sync();
@@ -232,6 +168,35 @@ class Writer {
     return engine_->Expire().status();
   }
 
+  // Rows from a minute to a month ago, as many in the last hours as in the weeks before, and
+  // seals them: more windows than there may be. What was refused is written again.
+  Status Spread() {
+    CISTERN_ASSIGN_OR_RETURN(const auto schema, engine_->FindTable("crash.spread"));
+    const uint64_t first = state_->spread_acknowledged.load();
+    const uint64_t end = std::min<uint64_t>(first + kSpreadRows, kSpreadRowsMax);
+    const int64_t now_ms = ForwardClock(state_).WallMicros() / 1000;
+    RowBatch batch(schema);
+    for (uint64_t n = first; n < end; ++n) {
+      if (n >= state_->spread_attempted.load()) {
+        const int64_t age_ms = static_cast<int64_t>(rng_.Below(60'000 << rng_.Below(16)));
+        state_->spread_times_ms[n] = now_ms - age_ms;
+        state_->spread_attempted = n + 1;
+      }
+      batch.BeginRow();
+      CISTERN_RETURN_IF_ERROR(batch.SetBytes(0, "s"));
+      CISTERN_RETURN_IF_ERROR(batch.SetInt(2, state_->spread_times_ms[n].load()));
+      CISTERN_RETURN_IF_ERROR(batch.SetInt(3, static_cast<int64_t>(n)));
+      CISTERN_RETURN_IF_ERROR(batch.EndRow());
+    }
+    state_->repeated_rows += batch.row_count();
+    CISTERN_RETURN_IF_ERROR(engine_->Append(batch, {Durability::kSynced}).status());
+    state_->spread_acknowledged = end;
+    SealRequest request;
+    request.due_only = false;
+    request.table = "crash.spread";
+    return engine_->Seal(request).status();
+  }
+
   // Writes a few rows, and changes their table to its other declaration.
   Status Alter() {
     CISTERN_ASSIGN_OR_RETURN(const auto schema, engine_->FindTable("crash.changing"));
@@ -263,132 +228,6 @@ class Writer {
   std::string* const problem_;
 };
 
-// Rows of one writer as the store holds them, every value compared.
-std::string ReadWriter(Engine* engine, const TableSchema& schema, size_t writer,
-                       std::vector<uint64_t>* numbers) {
-  for (uint64_t which = 0; which < kEntitiesOfWriter; ++which) {
-    const std::string name = EntityName(writer, which);
-    const std::string_view parts[] = {name};
-    auto entity = EntityFromText(schema, parts);
-    if (!entity.ok()) return "EntityFromText: " + entity.status().ToString();
-    ScanRequest request;
-    request.table = "crash.rows";
-    request.entity = *entity;
-    request.from = 0;
-    request.to = kFirstTimeMs * 4;
-    request.columns = {"ts", "number", "a", "b", "c"};
-    auto cursor = engine->Scan(request);
-    if (!cursor.ok()) return "Scan: " + cursor.status().ToString();
-    ResultBatch batch;
-    while ((*cursor)->Next(&batch)) {
-      for (size_t i = 0; i < batch.row_count; ++i) {
-        const auto n = static_cast<uint64_t>(batch.columns[1].fixed[i]);
-        const RowValues v = ValuesOfRow(writer, n);
-        if (n % kEntitiesOfWriter != which || batch.columns[0].fixed[i] != TimeOfRow(n) ||
-            std::bit_cast<int64_t>(v.a) != batch.columns[2].fixed[i] ||
-            v.b != batch.columns[3].fixed[i] || v.c != batch.columns[4].bytes(i)) {
-          return "writer " + std::to_string(writer) + ": row " + std::to_string(n) +
-                 " holds other values than were written";
-        }
-        numbers->push_back(n);
-      }
-    }
-    if (!(*cursor)->status().ok()) return "scan: " + (*cursor)->status().ToString();
-  }
-  std::sort(numbers->begin(), numbers->end());
-  return "";
-}
-
-// The table has one of its two declarations, and a row has of both what was written.
-std::string CheckChanging(Engine* engine) {
-  const auto schema = engine->FindTable("crash.changing");
-  if (schema.status().code() == StatusCode::kNotFound) return "";
-  if (!schema.ok()) return "FindTable: " + schema.status().ToString();
-  const std::string_view parts[] = {"x"};
-  ScanRequest request;
-  request.table = "crash.changing";
-  request.entity = *EntityFromText(**schema, parts);
-  request.from = 0;
-  request.to = kFirstTimeMs * 4;
-  request.columns = {"ts", "a"};
-  request.columns.emplace_back((*schema)->FindColumn("d") ? "c" : "b");
-  auto cursor = engine->Scan(request);
-  if (!cursor.ok()) return "Scan: " + cursor.status().ToString();
-  ResultBatch batch;
-  while ((*cursor)->Next(&batch)) {
-    for (size_t i = 0; i < batch.row_count; ++i) {
-      const int64_t n = batch.columns[0].fixed[i] - kFirstTimeMs;
-      const bool has_text = batch.columns[2].state(i) == CellState::kValue;
-      if (batch.columns[1].fixed[i] != n ||
-          (has_text && batch.columns[2].bytes(i) != std::to_string(n))) {
-        return "row " + std::to_string(n) + " of the table that changes holds other values";
-      }
-    }
-  }
-  return (*cursor)->status().ok() ? "" : "scan: " + (*cursor)->status().ToString();
-}
-
-std::string CheckCounters(Engine* engine, uint64_t rows, uint64_t repeated) {
-  const Metrics metrics = engine->GetMetrics();
-  const auto text = [](const char* name, uint64_t value) {
-    return std::string(" ") + name + "=" + std::to_string(value);
-  };
-  if (metrics.versions_written < rows || metrics.versions_written > rows + repeated ||
-      metrics.versions_written !=
-          metrics.versions_open + metrics.versions_sealed + metrics.versions_superseded +
-              metrics.versions_expired) {
-    return "counters do not reconcile:" + text("rows", rows) + text("repeated", repeated) +
-           text("written", metrics.versions_written) + text("open", metrics.versions_open) +
-           text("sealed", metrics.versions_sealed) +
-           text("superseded", metrics.versions_superseded) +
-           text("expired", metrics.versions_expired);
-  }
-  uint64_t listed = 0;
-  const Status s = engine->ListBuckets([&](const BucketInfo& bucket) {
-    listed += bucket.versions;
-    return true;
-  });
-  if (!s.ok()) return "ListBuckets: " + s.ToString();
-  if (listed != metrics.versions_open + metrics.versions_sealed) {
-    return "the inventory does not reconcile:" + text("listed", listed) +
-           text("open", metrics.versions_open);
-  }
-  return "";
-}
-
-std::string CheckOpenStore(Engine* engine, const SurvivalCheck& check, ExpectedState* state) {
-  const RecoveryReport recovery = engine->Recovery();
-  if (recovery.recovered_with_loss && check.promise == Promise::kAcknowledged) {
-    return "the store says that it lost acknowledged records";
-  }
-  SurvivingRows present(check.writer_count);
-  const auto schema = engine->FindTable("crash.rows");
-  if (schema.ok()) {
-    for (size_t w = 0; w < check.writer_count; ++w) {
-      const std::string problem = ReadWriter(engine, **schema, w, &present[w]);
-      if (!problem.empty()) return problem;
-    }
-  } else if (schema.status().code() != StatusCode::kNotFound) {
-    return "FindTable: " + schema.status().ToString();
-  }
-  std::string problem = CompareSurvivors(*state, present, check.promise, BatchEnd);
-  uint64_t rows = 0;
-  for (const auto& numbers : present) rows += numbers.size();
-  if (problem.empty()) problem = CheckChanging(engine);
-  if (problem.empty()) problem = CheckCounters(engine, rows, state->repeated_rows.load());
-  if (problem.empty() && check.verify) {
-    const auto report = engine->Verify();
-    if (!report.ok()) return "Verify: " + report.status().ToString();
-    if (!report->problems.empty()) return "Verify: " + report->problems.front();
-  }
-  if (!problem.empty()) return problem;
-  for (size_t w = 0; w < present.size(); ++w) {
-    ExpectedWriter& writer = state->writers[w];
-    writer.attempted = writer.acknowledged = writer.durable = present[w].size();
-  }
-  return "";
-}
-
 }  // namespace
 
 uint64_t BatchEnd(size_t writer, uint64_t first) {
@@ -408,7 +247,7 @@ std::string RunLife(const OpenStore& open, const CrashWorkload& workload, Expect
   auto opened = open(options);
   if (!opened.ok()) return fails("Open", opened.status());
   const std::unique_ptr<Engine> engine = std::move(opened).value();
-  for (const char* table : {kTable, kBriefTable}) {
+  for (const char* table : {kTable, kBriefTable, kSpreadTable}) {
     if (const Status s = engine->CreateTable(table); !s.ok()) return fails("CreateTable", s);
   }
   if (engine->FindTable("crash.changing").status().code() == StatusCode::kNotFound) {
@@ -436,21 +275,6 @@ std::string RunLife(const OpenStore& open, const CrashWorkload& workload, Expect
   }
   state->finished = true;
   return "";
-}
-
-std::string CheckSurvivors(const OpenStore& open, const SurvivalCheck& check,
-                           ExpectedState* state) {
-  EngineOptions options;
-  options.memory_budget_bytes = limits::kMemoryBudgetBytesMin;
-  options.background_threads = false;
-  options.clock = std::make_shared<ForwardClock>(state);
-  auto opened = open(options);
-  if (!opened.ok()) return "the store does not open: " + opened.status().ToString();
-  const std::unique_ptr<Engine> engine = std::move(opened).value();
-  const std::string problem = CheckOpenStore(engine.get(), check, state);
-  const Status closed = engine->Close();
-  if (!problem.empty()) return problem;
-  return closed.ok() ? "" : "Close: " + closed.ToString();
 }
 
 }  // namespace cistern::testing

@@ -27,6 +27,7 @@ CrashWorkload RandomWorkload(Rng* rng) {
   w.seal_one_in = rng->OneIn(3) ? 0 : 5 + rng->Below(60);
   w.expire_one_in = rng->OneIn(3) ? 0 : 10 + rng->Below(60);
   w.alter_one_in = rng->OneIn(3) ? 0 : 10 + rng->Below(60);
+  w.spread_one_in = rng->OneIn(3) ? 0 : 10 + rng->Below(60);
   return w;
 }
 
@@ -40,6 +41,7 @@ CrashWorkload MeetingAll(Rng* rng) {
   w.seal_one_in = 20;
   w.expire_one_in = 15;
   w.alter_one_in = 15;
+  w.spread_one_in = 15;
   return w;
 }
 
@@ -49,7 +51,8 @@ constexpr const char* kNamedPoints[] = {
     "commit:before_apply",  "create:after_format",   "create:after_ready",
     "create:before_ready",  "journal:after_append",  "journal:after_create",
     "journal:after_drop",   "journal:before_append", "journal:before_create",
-    "journal:before_drop",  "meta:after_flush",      "meta:before_flush",
+    "journal:before_drop",  "merge:after_commit",    "merge:before_commit",
+    "merge:before_read_back", "meta:after_flush",    "meta:before_flush",
     "rotation:before_freeze", "seal:after_commit",   "seal:after_create",
     "seal:before_commit",   "seal:before_create",    "seal:before_read_back",
     "spill:after_commit",  "spill:after_create",

@@ -43,6 +43,8 @@ CrashWorkload RandomWorkload(Rng* rng) {
   w.rotate_one_in = rng->OneIn(6) ? 0 : 4 + rng->Below(30);
   w.seal_one_in = rng->OneIn(3) ? 0 : 4 + rng->Below(30);
   w.expire_one_in = rng->OneIn(3) ? 0 : 4 + rng->Below(30);
+  w.alter_one_in = rng->OneIn(3) ? 0 : 4 + rng->Below(30);
+  w.spread_one_in = rng->OneIn(3) ? 0 : 4 + rng->Below(30);
   return w;
 }
 

@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdlib>
+#include <set>
+
 #include "lib/base/civil_time.h"
 
 namespace cistern {
@@ -21,8 +25,13 @@ std::shared_ptr<const TableSchema> Table(const char* bucket, const char* rule,
   return *schema;
 }
 
+WindowSpan Window(const TableSchema& schema, int64_t start_s, int64_t now_s) {
+  return WindowOf(schema, Bucketer(schema), start_s, now_s);
+}
+
+// Of a bucket of today.
 WindowSpan Window(const TableSchema& schema, int64_t start_s) {
-  return WindowOf(schema, Bucketer(schema), start_s);
+  return Window(schema, start_s, start_s);
 }
 
 TEST(SealPolicy, ABucketIsDueAfterItsEndAndAnIdleTime) {
@@ -69,6 +78,51 @@ TEST(SealPolicy, WindowsTakeAboutATenthOfTheBudget) {
   EXPECT_EQ(WindowCountFor(size_t{1} << 30), limits::kWindowFamilyCountMax);
 }
 
+TEST(SealPolicy, FarFromNowWindowsAreWiderAndLieInsideOneAnother) {
+  const auto days = Table("date", "1 day");
+  const int64_t now_s = 20'000 * kSecondsPerDay;
+  const int64_t width_s = 2 * kSecondsPerDay;
+  std::set<int64_t> starts;
+  for (int64_t day = 0; day < 20'000; ++day) {
+    for (const int64_t start_s : {day * kSecondsPerDay, (40'000 - day) * kSecondsPerDay}) {
+      const WindowSpan window = Window(*days, start_s, now_s);
+      const int64_t distance_s = std::abs(now_s - start_s);
+      ASSERT_TRUE(window.Holds(start_s)) << day;
+      ASSERT_EQ(window.class_width_s, static_cast<uint64_t>(width_s));
+      ASSERT_LE(window.end_s - window.start_s, std::max(width_s, distance_s / 4)) << day;
+      ASSERT_GT(window.end_s - window.start_s, distance_s / 8 - 1) << day;
+      const WindowSpan regular = Window(*days, start_s);
+      ASSERT_TRUE(regular.start_s >= window.start_s && regular.end_s <= window.end_s) << day;
+      if (start_s < now_s) starts.insert(window.start_s);
+    }
+  }
+  EXPECT_LT(starts.size(), 64u) << "54 years";
+}
+
+TEST(SealPolicy, ABucketGoesIntoTheNarrowestWindowOfItsClassThatHoldsIt) {
+  const auto days = Table("date", "1 day", " AND default_time_to_live = 86400");
+  const auto weeks = Table("date", "1 day", " AND default_time_to_live = 31536000");
+  std::vector<std::shared_ptr<const WindowFamily>> windows;
+  const auto add = [&](WindowSpan span, int64_t start_day, int64_t end_day) {
+    span.start_s = start_day * kSecondsPerDay;
+    span.end_s = end_day * kSecondsPerDay;
+    windows.push_back(std::make_shared<const WindowFamily>(windows.size(), nullptr,
+                                                           WindowRecord{.span = span}));
+  };
+  const WindowSpan day_class = Window(*days, 0);
+  add(Window(*weeks, 0), 5, 6);
+  add(day_class, 0, 8);
+  add(day_class, 4, 8);
+  add(WindowSpan{}, -1, 1000);
+  const int64_t start_s = 5 * kSecondsPerDay;
+  WindowSpan span = Window(*days, start_s);
+  EXPECT_EQ(ChooseWindow(windows, 40, start_s, &span), windows[2]);
+  EXPECT_EQ(span, windows[2]->record.span);
+  WindowSpan outside = Window(*days, 9 * kSecondsPerDay);
+  EXPECT_EQ(ChooseWindow(windows, 40, 9 * kSecondsPerDay, &outside), nullptr);
+  EXPECT_EQ(outside, Window(*days, 9 * kSecondsPerDay));
+}
+
 TEST(SealPolicy, AtTheBoundOneWindowTakesWhatHasNoneOfItsOwn) {
   const auto days = Table("date", "1 day", " AND default_time_to_live = 86400");
   std::vector<std::shared_ptr<const WindowFamily>> windows;
@@ -78,18 +132,18 @@ TEST(SealPolicy, AtTheBoundOneWindowTakesWhatHasNoneOfItsOwn) {
   };
   for (int64_t day = 0; windows.size() < 3; ++day) {
     WindowSpan span = Window(*days, day * kSecondsPerDay);
-    ASSERT_EQ(ChooseWindow(windows, 4, &span), nullptr);
+    ASSERT_EQ(ChooseWindow(windows, 4, day * kSecondsPerDay, &span), nullptr);
     EXPECT_NE(span, WindowSpan{});
     add(span);
   }
   WindowSpan known = Window(*days, kSecondsPerDay);
-  EXPECT_EQ(ChooseWindow(windows, 4, &known), windows[1]);
+  EXPECT_EQ(ChooseWindow(windows, 4, kSecondsPerDay, &known), windows[1]);
   WindowSpan further = Window(*days, 100 * kSecondsPerDay);
-  EXPECT_EQ(ChooseWindow(windows, 4, &further), nullptr);
+  EXPECT_EQ(ChooseWindow(windows, 4, 100 * kSecondsPerDay, &further), nullptr);
   EXPECT_EQ(further, WindowSpan{}) << "the family of all times";
   add(further);
   WindowSpan another = Window(*days, 200 * kSecondsPerDay);
-  EXPECT_EQ(ChooseWindow(windows, 4, &another), windows[3]);
+  EXPECT_EQ(ChooseWindow(windows, 4, 200 * kSecondsPerDay, &another), windows[3]);
 }
 
 }  // namespace

@@ -144,13 +144,13 @@ TEST_F(WindowEndTest, WhatNeverExpiresKeepsItsWindow) {
 // versions among them that never expire.
 TEST_F(WindowEndTest, RowsInASpillFamilyDoNotComeBackWithTheEndOfTheirWindow) {
   AppendDay("a", 0, 0);
-  AppendDay("straggler", 20);
+  AppendDay("straggler", 4);
   Rotate();
   AppendDay("a", 0);  // overwrites all, and expires
   Seal("a");
   ASSERT_EQ(engine_->GetMetrics().spill_families, 1u) << "the straggler holds it";
   clock_->AdvanceSeconds(kDayS);
-  AppendDay("straggler", 21);
+  AppendDay("straggler", 5);
   EXPECT_EQ(Expire().windows, 1u);
   const auto check = [&] {
     EXPECT_TRUE(ScanAll("a").empty());
@@ -165,8 +165,8 @@ TEST_F(WindowEndTest, RowsInASpillFamilyDoNotComeBackWithTheEndOfTheirWindow) {
   check();
   Rotate();
   check();
-  Seal("straggler", 20);
-  Seal("straggler", 21);
+  Seal("straggler", 4);
+  Seal("straggler", 5);
   TickAll();
   EXPECT_EQ(engine_->GetMetrics().spill_families, 0u);
   EXPECT_EQ(KeysOf('M'), 1u) << "that of the straggler's rows that still live";

@@ -49,6 +49,7 @@ TEST(EngineModel, RandomOperationsAnswerAsTheModel) {
   const TempDir root("cistern-model");
   uint64_t compared = 0;
   uint64_t expired = 0;
+  uint64_t merged = 0;
   for (; left > 0; ++seed) {
     const size_t count = std::min(left, kOperationsOfRun);
     left -= count;
@@ -61,6 +62,7 @@ TEST(EngineModel, RandomOperationsAnswerAsTheModel) {
       problem = run.Run(count, {}, &failed);
       compared += run.rows_compared();
       expired += run.versions_expired();
+      merged += run.windows_merged();
     }
     if (problem.empty()) continue;
     std::string report = "CISTERN_SEED=" + std::to_string(seed) + " operation " +
@@ -79,9 +81,9 @@ TEST(EngineModel, RandomOperationsAnswerAsTheModel) {
     FAIL() << report << "\nwhere operation " << failed << " finds: " << smaller;
   }
   EXPECT_GT(compared, 0u);
-  std::printf("%llu rows compared, %llu row versions expired with their windows\n",
-              static_cast<unsigned long long>(compared),
-              static_cast<unsigned long long>(expired));
+  std::printf("%llu rows compared, %llu row versions expired with their windows, %llu merges\n",
+              static_cast<unsigned long long>(compared), static_cast<unsigned long long>(expired),
+              static_cast<unsigned long long>(merged));
 }
 
 }  // namespace

@@ -93,6 +93,7 @@ std::string ModelRun::Open() {
 std::string ModelRun::Reopen() {
   producer_.reset();
   if (engine_ != nullptr) {
+    windows_merged_ += engine_->GetMetrics().window_merges;
     const Status s = engine_->Close();
     if (!s.ok()) return "Close: " + s.ToString();
     engine_.reset();

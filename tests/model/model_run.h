@@ -47,6 +47,7 @@ class ModelRun {
   [[nodiscard]] uint64_t rows_compared() const { return rows_compared_; }
   // Of a run that found nothing wrong.
   [[nodiscard]] uint64_t versions_expired() const { return versions_expired_; }
+  [[nodiscard]] uint64_t windows_merged() const { return windows_merged_; }
 
  private:
   struct Table {
@@ -98,6 +99,7 @@ class ModelRun {
   uint64_t last_sequence_ = 0;
   uint64_t rows_compared_ = 0;
   uint64_t versions_expired_ = 0;  // gone with their windows
+  uint64_t windows_merged_ = 0;
 };
 
 // Row `i` of a batch with these columns of the schema; the others are null.

@@ -22,6 +22,7 @@ namespace cistern::testing {
 
 inline constexpr size_t kExpectedWritersMax = 8;
 inline constexpr size_t kExpectedBatchesMax = 1 << 15;  // of one writer in one life
+inline constexpr size_t kSpreadRowsMax = 1 << 13;       // of one store
 
 // A batch that was acknowledged: rows up to `end` of its writer, and its commit group.
 struct AcknowledgedBatch {
@@ -41,6 +42,10 @@ struct ExpectedWriter {
 // Lives in the shared mapping: nothing in it may own memory or be locked.
 struct ExpectedState {
   std::array<ExpectedWriter, kExpectedWritersMax> writers;
+  // Rows far apart in time, one for each window: their times, by number.
+  std::array<std::atomic<int64_t>, kSpreadRowsMax> spread_times_ms{};
+  std::atomic<uint64_t> spread_attempted{0};
+  std::atomic<uint64_t> spread_acknowledged{0};  // synced
   std::atomic<uint64_t> repeated_rows{0};  // rows appended again after an unknown outcome
   std::atomic<int64_t> clock_ahead_us{0};  // how far the store's clock was put forward
   std::atomic<uint64_t> io_operations{0};  // of the worker's last life
@@ -55,6 +60,7 @@ struct ExpectedState {
   // Forgets everything, for a new and empty store.
   void Clear() {
     for (ExpectedWriter& w : writers) w.attempted = w.acknowledged = w.durable = w.batch_count = 0;
+    spread_attempted = spread_acknowledged = 0;
     repeated_rows = 0;
     clock_ahead_us = 0;
     BeginLife();

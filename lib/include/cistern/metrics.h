@@ -32,6 +32,8 @@ struct Metrics {
   uint64_t amendments = 0;         // seals of buckets that were sealed before
   uint64_t seal_bytes = 0;         // pages and headers written by seals
   uint64_t windows_dropped = 0;    // column families of windows that have ended
+  uint64_t window_merges = 0;      // some windows made one, as there may be only so many
+  uint64_t window_merge_bytes = 0;  // copied by them: pages, headers, manifests
   uint64_t busy_rejections = 0;
   uint64_t rows_provisional = 0;   // taken on an untrusted clock
 

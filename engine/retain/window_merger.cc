@@ -1,0 +1,125 @@
+#include "engine/retain/window_merger.h"
+
+#include <algorithm>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/retain/merge_policy.h"
+
+namespace cistern {
+
+namespace {
+constexpr uint64_t kHeadroomBytes = 4ull << 20;
+constexpr uint64_t kSealBytes = 256;  // of a seal, beside its pages
+
+bool IsDamage(const Status& s) {
+  return s.code() == StatusCode::kCorruption || s.code() == StatusCode::kTooNew;
+}
+// With headers, manifests and outbox entries, about.
+uint64_t BytesToCopy(const WindowRecord& window) {
+  return window.byte_count + window.seal_count * kSealBytes;
+}
+}  // namespace
+
+Result<bool> WindowMerger::Step(int64_t now_s) {
+  if (idle()) return Begin(now_s);
+  Status s = GoOn();
+  if (IsDamage(s)) {
+    for (const auto& source : copy_->merge().sources) unreadable_.insert(source->id);
+    s = GiveUp(s);
+  }
+  CISTERN_RETURN_IF_ERROR(s);
+  return true;
+}
+
+// One family is kept for what finds no other, so the bound is met one earlier.
+Result<bool> WindowMerger::Begin(int64_t now_s) {
+  const auto view = store_->spills().view();
+  if (view->windows.size() + 1 < window_count_max_) return false;
+  std::vector<MergeCandidate> candidates;
+  std::vector<std::shared_ptr<const WindowFamily>> windows;
+  for (const auto& window : view->windows) {
+    if (unreadable_.contains(window->id) || store_->damage().versions_in(window->id) > 0) continue;
+    windows.push_back(window);
+    candidates.push_back({window->record.span, BytesToCopy(window->record)});
+  }
+  const std::vector<size_t> next = NextToMerge(candidates, now_s);
+  if (next.empty()) return false;
+  WindowMerge merge;
+  merge.span = candidates[next.front()].span;
+  uint64_t bytes = kHeadroomBytes;
+  for (const size_t i : next) {
+    merge.sources.push_back(windows[i]);
+    merge.span.start_s = std::min(merge.span.start_s, candidates[i].span.start_s);
+    merge.span.end_s = std::max(merge.span.end_s, candidates[i].span.end_s);
+    bytes += candidates[i].byte_count;
+  }
+  if (!store_->CheckHeadroom(bytes).ok()) return false;
+  CISTERN_ASSIGN_OR_RETURN(merge.target_id, store_->NextSequence());
+  CISTERN_ASSIGN_OR_RETURN(merge.target, store_->CreateWindow(merge.target_id));
+  copy_.emplace(view, std::move(merge));
+  phase_ = Phase::kSegments;
+  return true;
+}
+
+Status WindowMerger::GoOn() {
+  bool more = false;
+  switch (phase_) {
+    case Phase::kSegments: {
+      CISTERN_ASSIGN_OR_RETURN(more, copy_->CopySegments());
+      if (!more) phase_ = Phase::kOutbox;
+      return Status::Ok();
+    }
+    case Phase::kOutbox: {
+      CISTERN_ASSIGN_OR_RETURN(more, copy_->CopyOutbox());
+      if (!more) phase_ = Phase::kFlush;
+      return Status::Ok();
+    }
+    case Phase::kFlush:
+      // Others have written since: the disk must not be found full by RocksDB.
+      if (const Status room = store_->CheckHeadroom(kHeadroomBytes + copy_->byte_count());
+          !room.ok()) {
+        return GiveUp(room);
+      }
+      phase_ = Phase::kReadBack;
+      return copy_->Flush();
+    case Phase::kReadBack: {
+      CISTERN_ASSIGN_OR_RETURN(more, copy_->ReadBack());
+      if (!more) phase_ = Phase::kCommit;
+      return Status::Ok();
+    }
+    case Phase::kCommit: return Commit();
+  }
+  return Status::Internal("window merger: unknown phase");
+}
+
+Status WindowMerger::Commit() {
+  const WindowMerge& merge = copy_->merge();
+  CISTERN_ASSIGN_OR_RETURN(auto view, store_->CommitMerge(merge));
+  {
+    const std::unique_lock lock(heads_->mutex);
+    store_->spills().Publish(std::move(view));
+  }
+  ++merges_;
+  bytes_written_ += copy_->byte_count();
+  store_->db().opened().info_log->Write(
+      LogLevel::kInfo, std::to_string(merge.sources.size()) + " windows from " +
+                           merge.sources.front()->Name() + " on became window " +
+                           std::to_string(merge.target_id) + " with " +
+                           std::to_string(merge.sums.seal_count) + " seals");
+  copy_.reset();
+  return store_->FlushMeta();
+}
+
+Status WindowMerger::GiveUp(const Status& why) {
+  store_->db().opened().info_log->Write(
+      LogLevel::kError, "a merge of windows was given up: " + why.message());
+  const uint64_t target_id = copy_->merge().target_id;
+  const FamilyPtr target = copy_->merge().target;
+  copy_.reset();
+  return store_->AbandonWindow(target_id, target);
+}
+
+}  // namespace cistern
