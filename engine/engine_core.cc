@@ -6,8 +6,11 @@
 #include <string_view>
 #include <utility>
 
+#include "lib/base/civil_time.h"
 #include "lib/base/crash_point.h"
 #include "lib/cql/alteration.h"
+#include "lib/cql/time_text.h"
+#include "engine/query/inventory.h"
 
 namespace cistern {
 
@@ -190,7 +193,34 @@ Status EngineCore::AlterTable(std::string_view cql) {
     return Status::TooLarge("a table is altered at most " +
                             std::to_string(limits::kSchemaVersionsMax - 1) + " times");
   }
-  return maintenance_->WithoutHead([&] { return PutVersion(*table, schema); });
+  return maintenance_->WithoutHead([&]() -> Status {
+    if (const auto from_s = BucketsChangeFrom(*table->schema, *schema)) {
+      CISTERN_RETURN_IF_ERROR(CheckNoBucketsFrom(*table, *from_s));
+    }
+    return PutVersion(*table, schema);
+  });
+}
+
+// REQUIRES: as PutVersion.
+Status EngineCore::CheckNoBucketsFrom(const Table& table, int64_t from_s) const {
+  int64_t last_s = INT64_MIN;
+  CISTERN_RETURN_IF_ERROR(VisitBuckets(query_, [&](const BucketSummary& bucket) {
+    if (bucket.key.table_id == table.id) last_s = std::max(last_s, bucket.key.start_s);
+    return true;
+  }));
+  for (const LostRotations& lost : store_->damage().lost_rotations()) {
+    if (!lost.MayHold(table.id, from_s, INT64_MAX)) continue;
+    return Status::InvalidArgument("table " + table.schema->name +
+                                   ": the bucket rule cannot change while it is not known which "
+                                   "buckets there are: " + lost.what);
+  }
+  if (last_s < from_s) return Status::Ok();
+  const int64_t end_s = Bucketer(*table.schema).Next(last_s);
+  std::string date;
+  FormatDateText(FloorDiv(end_s + kSecondsPerDay - 1, kSecondsPerDay), &date);
+  return Status::InvalidArgument("table " + table.schema->name + " has buckets up to " + date +
+                                 ", which stay as they are: the date after the last 'until' must "
+                                 "be that one or a later one");
 }
 
 // REQUIRES: no row is in the head or, above the journal's floor, in the journal.

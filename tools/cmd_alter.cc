@@ -2,6 +2,9 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "lib/base/civil_time.h"
+#include "lib/cql/bucket_rule.h"
+#include "lib/cql/time_text.h"
 #include "tools/command.h"
 #include "tools/cql_script.h"
 #include "tools/schema_file.h"
@@ -56,6 +59,11 @@ std::string WhatChanged(const TableSchema& was, const TableSchema& is) {
     add(fmt::format("time to live {} s for later writes, was {} s", is.default_ttl_s,
                     was.default_ttl_s));
   }
+  if (was.former_buckets.size() != is.former_buckets.size()) {
+    std::string date;
+    FormatDateText(is.former_buckets.back().until_s / kSecondsPerDay, &date);
+    add(fmt::format("buckets of {} from {} on", WidthText(is.bucket), date));
+  }
   return changes.empty() ? "changed" : changes;
 }
 
@@ -81,7 +89,8 @@ int RunAlter(const AlterOptions& options) {
 void AddAlter(CLI::App* app, Action* action) {
   auto options = std::make_shared<AlterOptions>();
   CLI::App* command = app->add_subcommand("alter", "Change a table: add and drop columns, change "
-                                                   "its options");
+                                                   "its options or, from a date on, the width "
+                                                   "of its buckets");
   AddStoreOption(command, &options->store);
   command->add_option("--table", options->table, "Table to change")->required()->check(NotEmpty());
   command->add_option("--schema", options->schema,
@@ -91,8 +100,9 @@ void AddAlter(CLI::App* app, Action* action) {
                   "  ... add and remove columns in air.cql ...\n"
                   "  cistern alter --store S --table air --schema air.cql\n\n"
                   "Rows that are there stay: they have no value in a column that is added, and "
-                  "what a dropped one\nheld is not seen again. Keys and types do not change "
-                  "(docs/schema.md).");
+                  "what a dropped one\nheld is not seen again. Keys and types do not change. "
+                  "Another width of buckets\nfollows from a date that is still without rows: "
+                  "'bucket day = 1 day until 2030-01-01, 1 month'\n(docs/schema.md).");
   command->callback([options, action] { *action = [options] { return RunAlter(*options); }; });
 }
 

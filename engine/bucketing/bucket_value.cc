@@ -147,9 +147,9 @@ std::optional<int64_t> StartOfCalendarNumber(BucketUnit unit, int64_t number) {
   return StartOfParts(unit, parts);
 }
 
-std::optional<int64_t> StartOf(const TableSchema& schema, const CellValue& value) {
-  const BucketUnit unit = schema.bucket.unit;
-  switch (schema.bucket.encoding) {
+std::optional<int64_t> StartOf(const BucketRule& rule, const CellValue& value) {
+  const BucketUnit unit = rule.unit;
+  switch (rule.encoding) {
     case BucketEncoding::kDate:
       if (value.fixed < kDaysMin || value.fixed > kDaysMax) return std::nullopt;
       return value.fixed * kSecondsPerDay;
@@ -160,6 +160,17 @@ std::optional<int64_t> StartOf(const TableSchema& schema, const CellValue& value
     case BucketEncoding::kCalendarNumber: return StartOfCalendarNumber(unit, value.fixed);
     case BucketEncoding::kSinceEpoch: break;
   }
+  return std::nullopt;
+}
+
+// By the rule that holds where the bucket then is; nothing: it is none of any rule.
+std::optional<int64_t> StartOf(const TableSchema& schema, const CellValue& value) {
+  for (const FormerBucketRule& former : schema.former_buckets) {
+    const std::optional<int64_t> start_s = StartOf(former.rule, value);
+    if (start_s && &schema.BucketRuleAt(*start_s) == &former.rule) return start_s;
+  }
+  const std::optional<int64_t> start_s = StartOf(schema.bucket, value);
+  if (start_s && &schema.BucketRuleAt(*start_s) == &schema.bucket) return start_s;
   return std::nullopt;
 }
 
@@ -178,12 +189,13 @@ Status NotInRange(const TableSchema& schema) {
 
 CellValue BucketValue(const TableSchema& schema, int64_t start_s) {
   CellValue value;
-  switch (schema.bucket.encoding) {
+  const BucketRule& rule = schema.BucketRuleAt(start_s);
+  switch (rule.encoding) {
     case BucketEncoding::kDate: value.fixed = FloorDiv(start_s, kSecondsPerDay); break;
     case BucketEncoding::kTimestamp: value.fixed = start_s * 1000; break;
-    case BucketEncoding::kText: value.bytes = TextOf(schema.bucket.unit, start_s); break;
+    case BucketEncoding::kText: value.bytes = TextOf(rule.unit, start_s); break;
     case BucketEncoding::kCalendarNumber:
-      value.fixed = CalendarNumberOf(schema.bucket.unit, start_s);
+      value.fixed = CalendarNumberOf(rule.unit, start_s);
       break;
     case BucketEncoding::kSinceEpoch: value.fixed = Bucketer(schema).IndexOf(start_s); break;
   }

@@ -32,9 +32,45 @@ int64_t YearStart(int64_t year) {
 
 }  // namespace
 
-Bucketer::Bucketer(const TableSchema& schema)
-    : unit_(schema.bucket.unit), fixed_width_(FixedUnitSeconds(unit_) != 0) {
-  width_s_ = FixedUnitSeconds(unit_) * schema.bucket.count;
+struct Bucketer::Era {
+  Bucketer bucketer;
+  int64_t until_s = kInt64Max;
+  int64_t until_ticks = kInt64Max;
+};
+
+Bucketer::Bucketer(const TableSchema& schema) : Bucketer(schema, schema.bucket) {
+  if (!schema.former_buckets.empty()) TakeFormerRules(schema);
+}
+
+void Bucketer::TakeFormerRules(const TableSchema& schema) {
+  auto eras = std::make_shared<std::vector<Era>>();
+  for (const FormerBucketRule& former : schema.former_buckets) {
+    eras->push_back({Bucketer(schema, former.rule), former.until_s,
+                     TicksFromSeconds(schema.time_unit, former.until_s)});
+  }
+  from_ticks_ = eras->back().until_ticks;
+  eras->push_back({Bucketer(schema, schema.bucket)});
+  min_s_ = eras->front().bucketer.min_s_;
+  min_ticks_ = eras->front().bucketer.min_ticks_;
+  eras_ = std::move(eras);
+}
+
+const Bucketer& Bucketer::Former(int64_t ticks) const {
+  return std::find_if(eras_->begin(), eras_->end(), [ticks](const Era& era) {
+           return ticks < era.until_ticks;
+         })->bucketer;
+}
+
+const Bucketer& Bucketer::At(int64_t s) const {
+  if (!eras_) return *this;
+  return std::find_if(eras_->begin(), eras_->end() - 1, [s](const Era& era) {
+           return s < era.until_s;
+         })->bucketer;
+}
+
+Bucketer::Bucketer(const TableSchema& schema, const BucketRule& rule)
+    : unit_(rule.unit), fixed_width_(FixedUnitSeconds(unit_) != 0) {
+  width_s_ = FixedUnitSeconds(unit_) * rule.count;
   anchor_s_ = unit_ == BucketUnit::kIsoWeek ? kIsoWeekAnchorS : 0;
   step_s_ = fixed_width_ ? width_s_ : kSecondsPerDay;
 
@@ -42,7 +78,7 @@ Bucketer::Bucketer(const TableSchema& schema)
   min_s_ = std::max(limits::kEventSecondsMin, kInt64Min / ticks_per_s);
   max_s_ = std::min(limits::kEventSecondsMax, kInt64Max / ticks_per_s - 1);
   const bool int_count = schema.columns[schema.bucket_column].type.kind == CqlType::kInt &&
-                         schema.bucket.encoding == BucketEncoding::kSinceEpoch;
+                         rule.encoding == BucketEncoding::kSinceEpoch;
   if (int_count && fixed_width_) {  // months and years of all times fit an int
     constexpr int64_t kIntMax = std::numeric_limits<int32_t>::max();
     constexpr int64_t kIntMin = std::numeric_limits<int32_t>::min();
@@ -74,15 +110,18 @@ int64_t Bucketer::CalendarStart(int64_t s) const {
 }
 
 int64_t Bucketer::StartOfSecond(int64_t s) const {
+  if (eras_) return At(s).StartOfSecond(s);
   if (!fixed_width_) return CalendarStart(s);
   return FloorDiv(s - anchor_s_, width_s_) * width_s_ + anchor_s_;
 }
 
 int64_t Bucketer::Next(int64_t start_s) const {
+  if (eras_) return At(start_s).Next(start_s);
   return fixed_width_ ? start_s + width_s_ : StartOfIndex(IndexOf(start_s) + 1);
 }
 
 int64_t Bucketer::Previous(int64_t start_s) const {
+  if (eras_) return At(start_s - 1).StartOfSecond(start_s - 1);
   return fixed_width_ ? start_s - width_s_ : StartOfIndex(IndexOf(start_s) - 1);
 }
 

@@ -2,11 +2,14 @@
 //
 // Buckets of n seconds, minutes or hours, of a day or of an ISO week have one width and
 // are counted from 1970-01-01T00:00:00Z (weeks from Monday 1969-12-29); months and years
-// follow the calendar. Times before 1970 round down like all others.
+// follow the calendar. Times before 1970 round down like all others. A table may have had
+// other rules for earlier event times; where one follows another a bucket of both begins.
 #ifndef CISTERN_BUCKETING_BUCKETER_H_
 #define CISTERN_BUCKETING_BUCKETER_H_
 
 #include <cstdint>
+#include <memory>
+#include <vector>
 
 #include "cistern/result.h"
 #include "cistern/schema.h"
@@ -37,6 +40,7 @@ class Bucketer {
   // Start of the bucket that holds `ticks`, in seconds since 1970: the hot path, without a
   // division for buckets of one width. REQUIRES: InRange(ticks).
   [[nodiscard]] int64_t StartOf(int64_t ticks) const {
+    if (ticks < from_ticks_) return Former(ticks).StartOf(ticks);
     const uint64_t steps = StepsSinceBase(static_cast<uint64_t>(ticks) - base_ticks_);
     const int64_t start_s = base_s_ + static_cast<int64_t>(steps) * step_s_;
     return fixed_width_ ? start_s : CalendarStart(start_s);
@@ -53,7 +57,10 @@ class Bucketer {
   [[nodiscard]] int64_t Next(int64_t start_s) const;
   [[nodiscard]] int64_t Previous(int64_t start_s) const;
 
-  // Number of the bucket that starts at `start_s`, counted from the one of 1970-01-01, and back.
+  // The rule for second `s` alone: its buckets go on for ever, both ways.
+  [[nodiscard]] const Bucketer& At(int64_t s) const;
+  // By the table's present rule: the number of the bucket that starts at `start_s`, counted
+  // from the one of 1970-01-01, and back.
   [[nodiscard]] int64_t IndexOf(int64_t start_s) const;
   [[nodiscard]] int64_t StartOfIndex(int64_t index) const;
 
@@ -62,6 +69,9 @@ class Bucketer {
   [[nodiscard]] int64_t max_s() const { return max_s_; }
 
  private:
+  Bucketer(const TableSchema& schema, const BucketRule& rule);
+  void TakeFormerRules(const TableSchema& schema);
+  [[nodiscard]] const Bucketer& Former(int64_t ticks) const;
   [[nodiscard]] int64_t CalendarStart(int64_t s) const;
 
   // offset_ticks / step_ticks_ by multiplication: the estimate is right or one too low.
@@ -75,6 +85,11 @@ class Bucketer {
 #endif
   }
 
+  // Rules for event times before from_ticks_, each for those before its own; with the present
+  // one as the last, without any before it.
+  struct Era;
+  int64_t from_ticks_ = INT64_MIN;
+  std::shared_ptr<const std::vector<Era>> eras_;  // null: one rule for all times
   BucketUnit unit_;
   bool fixed_width_;
   int64_t width_s_ = 0;   // of fixed-width buckets

@@ -33,16 +33,17 @@ WindowSpan WindowOf(const TableSchema& schema, const Bucketer& bucketer, int64_t
                     int64_t now_s) {
   const int64_t life_s =
       schema.default_ttl_s != 0 ? int64_t{schema.default_ttl_s} : kLocalLifeDefaultS;
-  const int64_t width_s = WidthOf(schema.bucket);
+  const int64_t width_s = WidthOf(schema.BucketRuleAt(start_s));
   int64_t buckets = std::max<int64_t>(1, (life_s / kWindowsOfLife + width_s - 1) / width_s);
   const auto class_width_s = static_cast<uint64_t>(buckets * width_s);
   const int64_t distance_s = start_s > now_s ? start_s - now_s : now_s - start_s;
   while (buckets * width_s <= distance_s / (2 * kFarPart)) buckets *= 2;
-  const int64_t index = FloorDiv(bucketer.IndexOf(start_s), buckets);
+  const Bucketer& by_rule = bucketer.At(start_s);
+  const int64_t index = FloorDiv(by_rule.IndexOf(start_s), buckets);
   WindowSpan span;
   span.class_width_s = class_width_s;
-  span.start_s = bucketer.StartOfIndex(index * buckets);
-  span.end_s = bucketer.StartOfIndex((index + 1) * buckets);
+  span.start_s = by_rule.StartOfIndex(index * buckets);
+  span.end_s = by_rule.StartOfIndex((index + 1) * buckets);
   return span;
 }
 

@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "lib/cql/bucket_rule.h"
+
 namespace cistern {
 namespace {
 
@@ -46,6 +48,21 @@ Status CheckKey(const TableSchema& was, const std::vector<size_t>& was_key,
   return Status::Ok();
 }
 
+// Rules that held stay as they are; others may follow them.
+Status CheckBucketRules(const TableSchema& was, const TableSchema& next) {
+  std::vector<FormerBucketRule> held = next.former_buckets;
+  const bool follows = next.former_buckets.size() > was.former_buckets.size();
+  if (follows) held.resize(was.former_buckets.size());
+  const BucketRule& then =
+      follows ? next.former_buckets[was.former_buckets.size()].rule : next.bucket;
+  if (held == was.former_buckets && then == was.bucket) return Status::Ok();
+  return Impossible(was, "the bucket rule says in which partition a row is, here and upstream; by "
+                         "another one rows that are there would be looked for where they are not. "
+                         "Rules that held stay, and another one may follow from a date on: "
+                         "'bucket " + was.columns[was.bucket_column].name + " = " +
+                             WidthText(was.bucket) + " until 2030-01-01, 1 day'");
+}
+
 Status CheckRule(const TableSchema& was, const TableSchema& next) {
   if (was.time_unit != next.time_unit) {
     return Impossible(was, "the unit of the event time '" + was.columns[was.time_column()].name +
@@ -57,8 +74,7 @@ Status CheckRule(const TableSchema& was, const TableSchema& next) {
                            "they are not. Create another table");
   };
   if (was.split != next.split) return elsewhere("split");
-  if (was.bucket != next.bucket) return elsewhere("bucket");
-  return Status::Ok();
+  return CheckBucketRules(was, next);
 }
 
 // A column keeps the type that its name had last, as in Cassandra: cells of it may be anywhere.
@@ -96,6 +112,11 @@ Status CheckAlteration(const std::vector<std::shared_ptr<const TableSchema>>& be
       CheckKey(was, was.clustering_columns, next, next.clustering_columns, "clustering"));
   CISTERN_RETURN_IF_ERROR(CheckRule(was, next));
   return CheckColumns(before, next);
+}
+
+std::optional<int64_t> BucketsChangeFrom(const TableSchema& was, const TableSchema& next) {
+  if (next.former_buckets.size() == was.former_buckets.size()) return std::nullopt;
+  return next.former_buckets[was.former_buckets.size()].until_s;
 }
 
 }  // namespace cistern

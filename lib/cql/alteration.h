@@ -2,7 +2,9 @@
 #ifndef CISTERN_CQL_ALTERATION_H_
 #define CISTERN_CQL_ALTERATION_H_
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "cistern/schema.h"
@@ -14,6 +16,11 @@ namespace cistern {
 // oldest first, to `next`. kInvalidArgument says what cannot change, and why.
 [[nodiscard]] Status CheckAlteration(
     const std::vector<std::shared_ptr<const TableSchema>>& before, const TableSchema& next);
+
+// The second of event time from which on `next` has buckets other than `was`: there must be
+// none of the table yet. Nothing: no bucket changes. REQUIRES: CheckAlteration.
+[[nodiscard]] std::optional<int64_t> BucketsChangeFrom(const TableSchema& was,
+                                                       const TableSchema& next);
 
 }  // namespace cistern
 

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "lib/base/civil_time.h"
 #include "lib/cql/comment_rule.h"
 #include "lib/cql/cql_type.h"
 #include "lib/cql/ddl_print.h"
@@ -105,6 +106,21 @@ int64_t FixedUnitSeconds(BucketUnit unit) {
     case BucketUnit::kYear: return 0;
   }
   return 0;
+}
+
+bool IsBucketStart(const BucketRule& rule, int64_t s) {
+  constexpr int64_t kMondayS = -3 * kSecondsPerDay;  // 1969-12-29
+  if (const int64_t unit_s = FixedUnitSeconds(rule.unit); unit_s != 0) {
+    const int64_t anchor_s = rule.unit == BucketUnit::kIsoWeek ? kMondayS : 0;
+    return FloorMod(s - anchor_s, unit_s * rule.count) == 0;
+  }
+  if (FloorMod(s, kSecondsPerDay) != 0) return false;
+  const CivilDate date = CivilFromDays(FloorDiv(s, kSecondsPerDay));
+  return date.day == 1 && (rule.unit == BucketUnit::kMonth || date.month == 1);
+}
+
+std::string WidthText(const BucketRule& rule) {
+  return WidthText(rule.unit, rule.count);
 }
 
 Result<BucketRule> MakeBucketRule(CqlType type, BucketUnit unit, uint32_t count,

@@ -17,6 +17,12 @@ namespace cistern {
 // Seconds of one second, minute, hour, day, week; 0 for month and year.
 [[nodiscard]] int64_t FixedUnitSeconds(BucketUnit unit);
 
+// Whether a bucket by the rule starts at second `s`.
+[[nodiscard]] bool IsBucketStart(const BucketRule& rule, int64_t s);
+
+// "15 minutes", "1 day"
+[[nodiscard]] std::string WidthText(const BucketRule& rule);
+
 // The rule for a column of `type`, if the pair is one of the table in docs/schema.md.
 // `form` is what the comment says after `as`; without it the form must follow from the
 // type and the width. The status has the reason without a position.

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "cistern/limits.h"
+#include "lib/base/civil_time.h"
 
 namespace cistern {
 namespace {
@@ -122,20 +123,38 @@ class RuleParser {
     return Expected("'bucket', 'split' or 'time' after 'cistern:'");
   }
 
-  // bucket day = 15 minutes as text
+  // bucket day = 15 minutes until 2027-02-01, 1 hour
   Status ParseBucket() {
     CommentRule::Bucket bucket;
     CISTERN_RETURN_IF_ERROR(ColumnAndEquals(&bucket.column));
-    bucket.width_offset = SourceOffset(token_.begin);
+    while (true) {
+      CommentRule::Width& width = bucket.widths.emplace_back();
+      CISTERN_RETURN_IF_ERROR(ParseWidth(&width));
+      if (!token_.IsName("until")) break;
+      if (bucket.widths.size() >= limits::kBucketRulesMax) {
+        return Expected("at most " + std::to_string(limits::kBucketRulesMax) + " widths");
+      }
+      CISTERN_RETURN_IF_ERROR(Advance());
+      CISTERN_RETURN_IF_ERROR(ParseDate(&width));
+      if (!token_.IsSymbol(',')) return Expected("',' and the width that follows");
+      CISTERN_RETURN_IF_ERROR(Advance());
+    }
+    rule_.bucket = std::move(bucket);
+    return Status::Ok();
+  }
+
+  // 15 minutes as text
+  Status ParseWidth(CommentRule::Width* width) {
+    width->offset = SourceOffset(token_.begin);
     if (token_.kind == TokenKind::kNumber) {
       const auto count = ParseCount(token_.text, UINT32_MAX);
       if (!count.has_value() || *count == 0) return Expected("a whole number above 0");
-      bucket.count = *count;
+      width->count = *count;
       CISTERN_RETURN_IF_ERROR(Advance());
     }
     std::string_view word = token_.text;
     if (word.size() > 1 && word.back() == 's') word.remove_suffix(1);  // "minutes"
-    if (token_.kind != TokenKind::kName || !Lookup(kUnits, word, &bucket.unit)) {
+    if (token_.kind != TokenKind::kName || !Lookup(kUnits, word, &width->unit)) {
       return Expected("second, minute, hour, day, week, month or year");
     }
     CISTERN_RETURN_IF_ERROR(Advance());
@@ -145,10 +164,29 @@ class RuleParser {
       if (token_.kind != TokenKind::kName || !Lookup(kForms, token_.text, &form)) {
         return Expected("date, timestamp, text, calendar or epoch after 'as'");
       }
-      bucket.form = form;
+      width->form = form;
       CISTERN_RETURN_IF_ERROR(Advance());
     }
-    rule_.bucket = std::move(bucket);
+    return Status::Ok();
+  }
+
+  // 2027-02-01: to CQL three numbers side by side.
+  Status ParseDate(CommentRule::Width* width) {
+    width->until_offset = SourceOffset(token_.begin);
+    const Status no_date = Expected("a date such as 2027-02-01");
+    std::string text;
+    for (size_t end = token_.begin; token_.kind == TokenKind::kNumber && token_.begin == end;) {
+      text += token_.text;
+      end = token_.end;
+      CISTERN_RETURN_IF_ERROR(Advance());
+    }
+    if (text.size() != 10 || text[4] != '-' || text[7] != '-') return no_date;
+    const std::string_view view = text;
+    const auto year = ParseCount(view.substr(0, 4), 9999);
+    const auto month = ParseCount(view.substr(5, 2), 12);
+    const auto day = ParseCount(view.substr(8, 2), 31);
+    if (!year || !month || !day || *year == 0 || !IsValidDate(*year, *month, *day)) return no_date;
+    width->until_s = DaysFromCivil(*year, *month, *day) * kSecondsPerDay;
     return Status::Ok();
   }
 

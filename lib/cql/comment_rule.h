@@ -8,6 +8,7 @@
 
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "cistern/result.h"
 #include "cistern/schema.h"
@@ -18,12 +19,17 @@ namespace cistern {
 
 // What the clauses say, unjudged. Offsets are those of the CREATE TABLE source.
 struct CommentRule {
-  struct Bucket {
-    DdlName column;
+  struct Width {
     BucketUnit unit = BucketUnit::kDay;
     uint32_t count = 1;
     std::optional<BucketEncoding> form;  // after `as`
-    size_t width_offset = 0;
+    size_t offset = 0;
+    int64_t until_s = 0;  // of all but the last
+    size_t until_offset = 0;
+  };
+  struct Bucket {
+    DdlName column;
+    std::vector<Width> widths;  // at least one
   };
   struct Split {
     DdlName column;

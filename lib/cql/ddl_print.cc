@@ -97,6 +97,13 @@ std::string TableSchema::ToCql() const {
   return out + ";\n";
 }
 
+const BucketRule& TableSchema::BucketRuleAt(int64_t s) const {
+  for (const FormerBucketRule& former : former_buckets) {
+    if (s < former.until_s) return former.rule;
+  }
+  return bucket;
+}
+
 std::optional<size_t> TableSchema::FindColumn(std::string_view column_name) const {
   for (size_t i = 0; i < columns.size(); ++i) {
     if (columns[i].name == column_name) return i;

@@ -196,15 +196,51 @@ class SchemaChecker {
       CISTERN_RETURN_IF_ERROR(InferBucket(&column));
     } else {
       CISTERN_RETURN_IF_ERROR(FindKeyColumn(rule.bucket->column, &column));
-      auto made =
-          MakeBucketRule(TypeOf(column), rule.bucket->unit, rule.bucket->count, rule.bucket->form);
-      if (!made.ok()) {
-        return Invalid(rule.bucket->width_offset, NameOf(column) + ": " + made.status().message());
+      for (const CommentRule::Width& width : rule.bucket->widths) {
+        CISTERN_RETURN_IF_ERROR(TakeWidth(width, column));
       }
-      schema_->bucket = *made;
+      CISTERN_RETURN_IF_ERROR(CheckWidths(rule.bucket->widths));
     }
     schema_->columns[column].role = ColumnRole::kBucket;
     schema_->bucket_column = column;
+    return Status::Ok();
+  }
+
+  // The last one holds from now on, those before until their dates.
+  Status TakeWidth(const CommentRule::Width& width, size_t column) {
+    auto made = MakeBucketRule(TypeOf(column), width.unit, width.count, width.form);
+    if (!made.ok()) {
+      return Invalid(width.offset, NameOf(column) + ": " + made.status().message());
+    }
+    schema_->bucket = *made;
+    if (width.until_offset != 0) schema_->former_buckets.push_back({*made, width.until_s});
+    return Status::Ok();
+  }
+
+  // A bucket is in one width only, and its value names it whatever the width.
+  Status CheckWidths(const std::vector<CommentRule::Width>& widths) const {
+    const std::vector<FormerBucketRule>& former = schema_->former_buckets;
+    for (size_t i = 0; i < former.size(); ++i) {
+      const BucketRule& next = i + 1 < former.size() ? former[i + 1].rule : schema_->bucket;
+      if (former[i].rule.encoding == BucketEncoding::kSinceEpoch ||
+          next.encoding == BucketEncoding::kSinceEpoch) {
+        return Invalid(widths[i].until_offset,
+                       "a count since 1970 ('as epoch') cannot have widths that follow one "
+                       "another: the same number would be two buckets");
+      }
+      if (former[i].rule == next) {
+        return Invalid(widths[i + 1].offset, "the width is the same as before: " + WidthText(next));
+      }
+      if (i > 0 && former[i].until_s <= former[i - 1].until_s) {
+        return Invalid(widths[i].until_offset, "the dates after 'until' must rise");
+      }
+      for (const BucketRule& rule : {former[i].rule, next}) {
+        if (IsBucketStart(rule, former[i].until_s)) continue;
+        return Invalid(widths[i].until_offset,
+                       "on the date after 'until' a bucket of both widths must begin, and none "
+                       "of " + WidthText(rule) + " does");
+      }
+    }
     return Status::Ok();
   }
 

@@ -28,7 +28,6 @@ namespace {
 
 std::string CheckShape(const TableSchema& schema, const std::vector<size_t>& columns,
                        const ResultBatch& batch, size_t rows_max) {
-  if (batch.row_count == 0) return "Next gave a batch without rows";
   if (batch.row_count > rows_max) return "a batch has more rows than batch_rows_max";
   if (batch.columns.size() != columns.size()) return "a batch has another number of columns";
   for (size_t k = 0; k < columns.size(); ++k) {

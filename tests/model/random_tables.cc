@@ -112,7 +112,8 @@ std::string RandomCollection(const ColumnType& type, Rng* rng) {
 const std::vector<TableProfile>& TableProfiles() {
   static const std::vector<TableProfile> kProfiles = {
       {"CREATE TABLE m.readings (sensor text, day date, ts timestamp, temp double, hum float,"
-       " count int, ok boolean, note text, PRIMARY KEY ((sensor, day), ts))",
+       " count int, ok boolean, note text, PRIMARY KEY ((sensor, day), ts))"
+       " WITH comment = 'cistern: bucket day = 1 month until 2025-06-01, 1 day'",
        600, false},
       {"CREATE TABLE m.channels (site int, device text, month int, ts timestamp, channel smallint,"
        " label text, v bigint, raw blob, dated date, tod time,"
@@ -123,12 +124,13 @@ const std::vector<TableProfile>& TableProfiles() {
        86400, false},
       {"CREATE TABLE m.events (device uuid, slot timestamp, id timeuuid, kind tinyint, body text,"
        " addr inet, amount decimal, PRIMARY KEY ((device, slot), id))"
-       " WITH comment = 'cistern: bucket slot = 15 minutes'",
+       " WITH comment = 'cistern: bucket slot = 1 hour until 2025-06-01, 15 minutes'",
        60, false},
       {"CREATE TABLE m.fast (id bigint, hour text, shard int, t bigint, seq int, u uuid, x double,"
        " y frozen<list<int>>, PRIMARY KEY ((id, hour, shard), t, seq, u))"
        " WITH CLUSTERING ORDER BY (t ASC, seq DESC, u ASC)"
-       " AND comment = 'cistern: bucket hour = 1 hour; split shard = hash 4; time t = us'",
+       " AND comment = 'cistern: bucket hour = 1 day until 2025-06-01, 1 hour;"
+       " split shard = hash 4; time t = us'",
        300, false},
       {"CREATE TABLE m.robin (sensor ascii, week text, part int, t bigint, v int, w varint,"
        " PRIMARY KEY ((sensor, week, part), t))"
@@ -138,7 +140,8 @@ const std::vector<TableProfile>& TableProfiles() {
        " c0 double, c1 double, c2 float, c3 tinyint, c4 smallint, c5 text, c6 blob, c7 boolean,"
        " c8 uuid, c9 frozen<map<text, int>>, PRIMARY KEY ((addr, zone, year), ts, id))"
        " WITH CLUSTERING ORDER BY (ts DESC, id DESC)"
-       " AND comment = 'cistern: bucket year = 1 year'",
+       " AND comment = 'cistern: bucket year = 1 month as calendar until 2010-01-01, 1 year"
+       " until 2020-01-01, 1 day as calendar'",
        40 * 86400, false},
       // Windows of a minute, whose rows soon expire.
       {"CREATE TABLE m.brief (sensor text, slot timestamp, ts timestamp, v int, w text,"

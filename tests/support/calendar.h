@@ -89,6 +89,7 @@ inline Cell BucketValue(const BucketRule& rule, int64_t start_s) {
     case BucketEncoding::kCalendarNumber:
       if (rule.unit == BucketUnit::kYear) return Cell::Fixed(y);
       if (rule.unit == BucketUnit::kMonth) return Cell::Fixed(y * 100 + static_cast<int>(m));
+      if (rule.unit == BucketUnit::kDay) return Cell::Fixed((y * 100 + int64_t{m}) * 100 + d);
       return Cell::Fixed(iso_year * 100 + iso_week);
     case BucketEncoding::kSinceEpoch: {
       int64_t width = 86400;

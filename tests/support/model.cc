@@ -175,7 +175,8 @@ void ModelTable::DeleteRange(const std::string& entity, int64_t from, int64_t to
 
 void ModelTable::DeleteBucket(const std::string& entity, int64_t time) {
   const int64_t ticks = TicksPerSecond(schema_->time_unit);
-  const BucketSpan span = SpanOf(schema_->bucket, FloorDiv(time, ticks));
+  const int64_t second = FloorDiv(time, ticks);
+  const BucketSpan span = SpanOf(schema_->BucketRuleAt(second), second);
   DeleteRange(entity, span.start_s * ticks, span.end_s * ticks);
 }
 
@@ -223,8 +224,8 @@ VisibleRow ModelTable::Show(const Entity& entity, const ClusteringKey& key, cons
     out[schema_->regular_columns[i]] = cell.value;
   }
   const int64_t second = FloorDiv(TimeOf(key), TicksPerSecond(schema_->time_unit));
-  out[schema_->bucket_column] =
-      BucketValue(schema_->bucket, SpanOf(schema_->bucket, second).start_s);
+  const BucketRule& rule = schema_->BucketRuleAt(second);
+  out[schema_->bucket_column] = BucketValue(rule, SpanOf(rule, second).start_s);
   if (schema_->split_column.has_value()) out[*schema_->split_column] = Cell::Absent();
   return out;
 }

@@ -122,6 +122,22 @@ class CliTest(CliCase):
         self.assertEqual([row["n"] for row in self.scan()], ["", ""])
         self.run_tool("verify", "--store", self.store)
 
+    def test_alter_the_width_from_a_date_on(self):
+        def with_widths(widths):
+            return AIR.rstrip().rstrip(";") + f" WITH comment = 'cistern: bucket day = {widths}';"
+        self.create()
+        self.ingest("station,ts,temp\na,2024-01-05T00:00:00Z,1\n")
+        early = self.alter(with_widths("1 day until 2024-01-01, 1 month"), expect=2)
+        self.assertIn("buckets up to 2024-01-06", early.err)
+        done = self.alter(with_widths("1 day until 2024-02-01, 1 month"))
+        self.assertIn("buckets of 1 month from 2024-02-01 on", done.out.decode())
+        self.ingest("station,ts,temp\na,2024-01-31T23:00:00Z,2\na,2024-02-20T00:00:00Z,3\n"
+                    "a,2024-02-21T00:00:00Z,4\n")
+        self.assertEqual([(row["day"], row["temp"]) for row in self.scan()],
+                         [("2024-01-05", "1"), ("2024-01-31", "2"), ("2024-02-01", "3"),
+                          ("2024-02-01", "4")])
+        self.run_tool("verify", "--store", self.store)
+
     def test_alter_says_what_cannot_be(self):
         self.create()
         done = self.alter(AIR.replace("n int", "n bigint"), expect=2)

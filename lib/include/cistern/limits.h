@@ -16,6 +16,7 @@ inline constexpr size_t kNameBytesMax = 48;  // keyspace, table, column: Cassand
 inline constexpr size_t kDdlBytesMax = 64 * 1024;        // CREATE TABLE text
 inline constexpr size_t kTypeDepthMax = 8;               // frozen<list<frozen<...>>>
 inline constexpr uint32_t kSplitCountMax = 1024;
+inline constexpr size_t kBucketRulesMax = 64;  // of a table, one after another in event time
 inline constexpr size_t kSchemaVersionsMax = 1024;       // declarations of a table, all kept
 
 // --- rows

@@ -74,6 +74,14 @@ struct BucketRule {
   friend bool operator==(const BucketRule&, const BucketRule&) = default;
 };
 
+// A rule that holds for event times before `until_s`, the start of a bucket by it and by the
+// one that follows.
+struct FormerBucketRule {
+  BucketRule rule;
+  int64_t until_s = 0;  // seconds since 1970; a midnight
+  friend bool operator==(const FormerBucketRule&, const FormerBucketRule&) = default;
+};
+
 enum class SplitKind : uint8_t { kNone, kHash, kRoundRobin };
 struct SplitRule {
   SplitKind kind = SplitKind::kNone;
@@ -94,7 +102,8 @@ struct CISTERN_EXPORT TableSchema {
   std::vector<size_t> clustering_columns;  // in key order; the first is the event time
   std::vector<size_t> regular_columns;
 
-  BucketRule bucket;
+  BucketRule bucket;  // of event times from the last of former_buckets on
+  std::vector<FormerBucketRule> former_buckets;  // ascending; most tables have none
   SplitRule split;
   TimeUnit time_unit = TimeUnit::kMillis;
 
@@ -107,6 +116,8 @@ struct CISTERN_EXPORT TableSchema {
 
   [[nodiscard]] size_t time_column() const { return clustering_columns.front(); }
   [[nodiscard]] std::optional<size_t> FindColumn(std::string_view name) const;
+  // The rule for an event time, in seconds since 1970.
+  [[nodiscard]] const BucketRule& BucketRuleAt(int64_t s) const;
   // Canonical CREATE TABLE text; parses back to an equal schema.
   [[nodiscard]] std::string ToCql() const;
 };

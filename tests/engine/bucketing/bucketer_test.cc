@@ -75,6 +75,10 @@ constexpr Case kCases[] = {
     {"date", "month"},
     {"date", "year"},
     {"int", "1 hour"},
+    {"timestamp", "1 day until 2005-01-06, 7 minutes until 2020-05-28, 1 day"},
+    {"date", "1 week until 2007-01-01, 1 month until 2008-12-01, 1 day"},
+    {"text", "1 year until 1900-01-01, 15 minutes until 2100-03-01, 1 month"},
+    {"int", "1 month as calendar until 2012-01-01, 1 year until 2024-01-01, 1 day as calendar"},
 };
 
 // Checks the bucket of `ticks`, its neighbours and both of its ends, to the tick.
@@ -83,15 +87,20 @@ void CheckBucketAround(const TableSchema& table, int64_t ticks) {
   const Bucketer bucketer(table);
   int64_t s = ticks / per_s;
   if (s * per_s > ticks) --s;
-  const BucketSpan expected = Reference(table.bucket, s);
+  const BucketRule* rule = &table.bucket;
+  for (size_t i = table.former_buckets.size(); i-- > 0;) {
+    if (s < table.former_buckets[i].until_s) rule = &table.former_buckets[i].rule;
+  }
+  const BucketSpan expected = Reference(*rule, s);
   const auto span = BucketOf(table, ticks);
   ASSERT_TRUE(span.ok()) << span.status().ToString();
   ASSERT_EQ(*span, expected) << ticks << " ticks, " << table.comment;
   ASSERT_EQ(bucketer.StartOfSecond(s), expected.start_s);
   ASSERT_EQ(NextBucketStart(table, expected.start_s), expected.end_s);
   ASSERT_EQ(PreviousBucketStart(table, expected.end_s), expected.start_s);
-  ASSERT_EQ(bucketer.StartOfIndex(bucketer.IndexOf(expected.start_s)), expected.start_s);
-  ASSERT_EQ(bucketer.IndexOf(expected.end_s), bucketer.IndexOf(expected.start_s) + 1);
+  const Bucketer& alone = bucketer.At(s);
+  ASSERT_EQ(alone.StartOfIndex(alone.IndexOf(expected.start_s)), expected.start_s);
+  ASSERT_EQ(alone.IndexOf(expected.end_s), alone.IndexOf(expected.start_s) + 1);
   for (const int64_t edge_s : {expected.start_s, expected.end_s}) {
     if (edge_s <= bucketer.min_s() || edge_s > bucketer.max_s()) continue;
     const int64_t edge = edge_s * per_s;
@@ -115,6 +124,10 @@ TEST(Bucketer, EveryWidthAndUnitAtItsBoundaries) {
                                   At(2100, 2, 28),
                                   At(1677, 9, 22),
                                   At(2262, 4, 11)};
+  for (const int64_t s : {At(2005, 1, 6), At(2020, 5, 28), At(2007, 1, 1), At(2008, 12, 1),
+                          At(1900, 1, 1), At(2100, 3, 1), At(2012, 1, 1), At(2024, 1, 1)}) {
+    moments.insert(moments.end(), {s - 1, s, s + 1});
+  }
   for (int year = 2004; year <= 2032; ++year) {  // the ends of the ISO years
     for (unsigned day = 26; day <= 31; ++day) moments.push_back(At(year, 12, day, 43'210));
     for (unsigned day = 1; day <= 7; ++day) moments.push_back(At(year + 1, 1, day));

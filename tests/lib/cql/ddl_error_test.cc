@@ -196,6 +196,50 @@ TEST(DdlError, TheRuleInTheComment) {
   for (const Refusal& c : kCases) ExpectRefused(c);
 }
 
+TEST(DdlError, WidthsThatFollowOneAnother) {
+  constexpr auto kBad = StatusCode::kInvalidArgument;
+  const Refusal kCases[] = {
+      {Ruled("date", "bucket b = day until"), kBad,
+       "line 1, column 126: expected a date such as 2027-02-01, got the end of the comment"},
+      {Ruled("date", "bucket b = day until 2027-02, week"), kBad,
+       "line 1, column 127: expected a date such as 2027-02-01, got '2027'"},
+      {Ruled("date", "bucket b = day until 2027-02-30, week"), kBad,
+       "line 1, column 127: expected a date"},
+      {Ruled("date", "bucket b = day until 2027 -02 -01, week"), kBad,
+       "line 1, column 127: expected a date"},
+      {Ruled("date", "bucket b = day until 0000-01-01, week"), kBad,
+       "line 1, column 127: expected a date"},
+      {Ruled("date", "bucket b = day until 2027-02-01"), kBad,
+       "line 1, column 137: expected ',' and the width that follows, got the end"},
+      {Ruled("date", "bucket b = day until 2027-02-01,"), kBad,
+       "line 1, column 138: expected second, minute, hour, day"},
+      {Ruled("date", "bucket b = day until 2027-01-01, week"), kBad,
+       "line 1, column 127: on the date after 'until' a bucket of both widths must begin, and none "
+       "of 1 week does"},
+      {Ruled("date", "bucket b = month until 2027-01-04, week"), kBad,
+       "line 1, column 129: on the date after 'until' a bucket of both widths must begin, and none "
+       "of 1 month does"},
+      {Ruled("date", "bucket b = day until 2027-02-01, day"), kBad,
+       "line 1, column 139: the width is the same as before: 1 day"},
+      {Ruled("date", "bucket b = day until 2027-02-01, month until 2027-02-01, day"), kBad,
+       "line 1, column 151: the dates after 'until' must rise"},
+      {Ruled("date", "bucket b = day until 2027-02-01, hour"), kBad,
+       "line 1, column 139: column 'b': a date cannot hold the start"},
+      {Ruled("bigint", "bucket b = day as epoch until 2027-02-01, hour as epoch"), kBad,
+       "line 1, column 138: a count since 1970 ('as epoch') cannot have widths"},
+      {Ruled("bigint", "bucket b = day as calendar until 2027-02-01, hour as epoch"), kBad,
+       "line 1, column 141: a count since 1970 ('as epoch') cannot have widths"},
+  };
+  for (const Refusal& c : kCases) ExpectRefused(c);
+  std::string many = "bucket b = day";
+  for (int year = 2001; year < 2001 + 64; ++year) {
+    many += " until " + std::to_string(year) + "-01-01, " + (year % 2 == 1 ? "month" : "day");
+  }
+  const auto parsed = ParseCreateTable(Ruled("date", many));
+  ASSERT_FALSE(parsed.ok());
+  EXPECT_NE(parsed.status().message().find("at most 64 widths"), std::string::npos);
+}
+
 TEST(DdlError, TimeAndSplitInTheComment) {
   constexpr auto kBad = StatusCode::kInvalidArgument;
   const Refusal kCases[] = {

@@ -1,0 +1,160 @@
+// AlterTable to another width of buckets from a date on: which bucket each row is in, and what
+// scans, deletes, seals and the inventory make of it.
+#include <map>
+
+#include "engine/bucketing/bucket_value.h"
+#include "tests/engine/engine_fixture.h"
+
+namespace cistern::testing {
+namespace {
+
+// Days are counted from 2027-01-15; February begins on day 17, March on day 45, both a Monday.
+std::string Pumps(const std::string& widths) {
+  return "CREATE TABLE plant.pumps (sensor text, day date, ts timestamp, flow double, state text,"
+         " PRIMARY KEY ((sensor, day), ts)) WITH comment = 'cistern: bucket day = " +
+         widths + "';";
+}
+constexpr int64_t Day(int64_t day, int64_t ms = 0) {
+  return kStartMs + day * kDayMs + ms;
+}
+
+class AlterWidthTest : public EngineFixture {
+ protected:
+  AlterWidthTest() {
+    options_.event_future_s_max = 100 * 86'400;
+    options_.seal_when_due = false;
+  }
+  void Alter(const std::string& widths) {
+    const Status s = engine_->AlterTable(Pumps(widths));
+    ASSERT_TRUE(s.ok()) << s.ToString();
+    schema_ = *engine_->FindTable("pumps");
+  }
+  std::string WhyNot(const std::string& widths) {
+    const std::string before = (*engine_->FindTable("pumps"))->ToCql();
+    const Status s = engine_->AlterTable(Pumps(widths));
+    EXPECT_EQ(s.code(), StatusCode::kInvalidArgument) << s.ToString();
+    EXPECT_EQ((*engine_->FindTable("pumps"))->ToCql(), before);
+    return s.message();
+  }
+  // Row versions by bucket.
+  std::map<std::string, uint64_t> Buckets() {
+    std::map<std::string, uint64_t> out;
+    const Status s = engine_->ListBuckets([&](const BucketInfo& info) {
+      out[info.bucket] += info.versions;
+      return true;
+    });
+    EXPECT_TRUE(s.ok()) << s.ToString();
+    return out;
+  }
+  void SealAll() {
+    SealRequest request;
+    request.due_only = false;
+    const auto report = engine_->Seal(request);
+    ASSERT_TRUE(report.ok()) << report.status().ToString();
+    ASSERT_TRUE(report->problems.empty()) << report->problems.front();
+  }
+  Rows Backwards(int64_t from, int64_t to) {
+    Rows rows = Scan("a", to, from);
+    return {rows.rbegin(), rows.rend()};
+  }
+  // The same in every layer that rows come through.
+  void ExpectEverywhere(const Rows& rows, const std::map<std::string, uint64_t>& buckets) {
+    const auto expect = [&](const char* where) {
+      EXPECT_EQ(Scan("a", Day(0), Day(90)), rows) << where;
+      EXPECT_EQ(Backwards(Day(0), Day(90)), rows) << where;
+      EXPECT_EQ(Buckets(), buckets) << where;
+      ExpectSound();
+    };
+    expect("as written");
+    Crash();
+    expect("after a crash");
+    Rotate();
+    expect("rotated");
+    SealAll();
+    expect("sealed");
+    Reopen();
+    expect("reopened");
+  }
+};
+
+TEST_F(AlterWidthTest, RowsGoByTheWidthOfTheirTime) {
+  MustAppend("a", Day(1), 1);
+  Alter("1 day until 2027-02-01, 1 month");
+  MustAppend("a", Day(16, kDayMs - 1), 16);  // before the date: a day still, though it came later
+  MustAppend("a", Day(17), 17);
+  MustAppend("a", Day(44), 44);
+  ExpectEverywhere({{Day(1), 1}, {Day(16, kDayMs - 1), 16}, {Day(17), 17}, {Day(44), 44}},
+                   {{"2027-01-16", 1}, {"2027-01-31", 1}, {"2027-02-01", 2}});
+  Alter("1 day until 2027-02-01, 1 month until 2027-03-01, 1 week");
+  MustAppend("a", Day(2), 2);  // late
+  MustAppend("a", Day(18), 18);
+  MustAppend("a", Day(46), 46);
+  MustAppend("a", Day(53), 53);
+  ExpectEverywhere({{Day(1), 1}, {Day(2), 2}, {Day(16, kDayMs - 1), 16}, {Day(17), 17},
+                    {Day(18), 18}, {Day(44), 44}, {Day(46), 46}, {Day(53), 53}},
+                   {{"2027-01-16", 1}, {"2027-01-17", 1}, {"2027-01-31", 1}, {"2027-02-01", 3},
+                    {"2027-03-01", 1}, {"2027-03-08", 1}});
+}
+
+TEST_F(AlterWidthTest, PagesAndDeletesCrossTheDate) {
+  for (int64_t day = 10; day < 17; ++day) MustAppend("a", Day(day), static_cast<double>(day));
+  Alter("1 day until 2027-02-01, 1 week");
+  for (int64_t day = 17; day < 30; ++day) MustAppend("a", Day(day), static_cast<double>(day));
+  for (const bool sealed : {false, true}) {
+    if (sealed) SealAll();
+    ScanRequest request = Request("a", Day(0), Day(90));
+    request.limit = 3;
+    Rows seen;
+    for (int page = 0; page < 7; ++page) {
+      auto cursor = engine_->Scan(request);
+      ASSERT_TRUE(cursor.ok()) << cursor.status().ToString();
+      Drain(cursor->get(), &seen);
+      request.token = (*cursor)->Token();
+      request.limit += 3;  // counts all rows of the scan
+    }
+    ASSERT_EQ(seen.size(), 20u);
+    EXPECT_EQ(seen, Scan("a", Day(0), Day(90)));
+  }
+  ASSERT_TRUE(engine_->DeleteRange("pumps", Entity("a"), {Day(15), Day(19)}).ok());
+  EXPECT_EQ(Scan("a", Day(14), Day(20)), (Rows{{Day(14), 14}, {Day(19), 19}}));
+  ASSERT_TRUE(engine_->DeleteBucket("pumps", Entity("a"), Day(25)).ok());  // a week
+  ASSERT_TRUE(engine_->DeleteBucket("pumps", Entity("a"), Day(12)).ok());  // a day
+  EXPECT_EQ(Scan("a", Day(11), Day(90)),
+            (Rows{{Day(11), 11}, {Day(13), 13}, {Day(14), 14}, {Day(19), 19}, {Day(20), 20},
+                  {Day(21), 21}, {Day(22), 22}, {Day(23), 23}}));
+  ExpectSound();
+}
+
+TEST_F(AlterWidthTest, NoBucketMayBeThereYetFromTheDateOn) {
+  MustAppend("a", Day(20), 1);  // of the future
+  EXPECT_NE(WhyNot("1 day until 2027-02-01, 1 month").find("2027-02-05"), std::string::npos)
+      << WhyNot("1 day until 2027-02-01, 1 month");
+  SealAll();
+  EXPECT_NE(WhyNot("1 day until 2027-02-01, 1 month").find("2027-02-05"), std::string::npos);
+  Alter("1 day until 2027-03-01, 1 month");
+  MustAppend("a", Day(21), 2);
+  EXPECT_EQ(Buckets(), (std::map<std::string, uint64_t>{{"2027-02-04", 1}, {"2027-02-05", 1}}));
+}
+
+TEST_F(AlterWidthTest, WidthsThatHeldStay) {
+  Alter("1 day until 2027-02-01, 1 month");
+  for (const char* widths :
+       {"1 month", "1 day", "1 day until 2027-03-01, 1 month", "1 week until 2027-02-01, 1 month",
+        "1 day until 2027-02-01, 1 week",
+        "1 day until 2027-02-01, 1 week until 2027-03-01, 1 month",
+        "1 week until 2027-01-04, 1 day until 2027-02-01, 1 month"}) {
+    const std::string why = WhyNot(widths);
+    EXPECT_NE(why.find("Rules that held stay"), std::string::npos) << widths << ": " << why;
+  }
+  Alter("1 day until 2027-02-01, 1 month until 2028-01-01, 1 year until 2030-01-01, 1 month");
+}
+
+TEST_F(AlterWidthTest, BatchesForTheWidthBeforeAreRefused) {
+  const RowBatch before = Row("a", Day(60), 1);
+  Alter("1 day until 2027-02-01, 1 month");
+  EXPECT_FALSE(engine_->Append(before).ok());
+  EXPECT_TRUE(Buckets().empty());
+}
+
+}  // namespace
+}  // namespace cistern::testing
