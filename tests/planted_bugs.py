@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+"""Plants bugs, one at a time, and fails unless the tests meet each: planted_bugs.py [WORD...]
+
+Each is a line of the engine or of storage that a tired mind could have written. The tree is copied
+to build-planted/ first; what is planted there never touches this one.
+"""
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+from typing import NamedTuple
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+COPY = ROOT / 'build-planted'
+TEST = 'tests/engine/engine_parts_test'
+
+
+class Bug(NamedTuple):
+    name: str
+    file: str
+    line: str     # as it is
+    planted: str  # as it would be
+    tests: str    # that are to fail, at least one of them
+
+
+BUGS = [
+    Bug('the cut is forgotten: replay takes what is in segments', 'engine/ingest/replay.cc',
+        'sink_.BeginRecord(sequence, sequence > floor_);', 'sink_.BeginRecord(sequence, true);',
+        '*Seal*:*Recovery*:*Maintenance*'),
+    Bug('a journal is dropped before the batch that replaces it', 'engine/ingest/rotation.cc',
+        '      phase_ = Phase::kCommit;\n',
+        '      CISTERN_RETURN_IF_ERROR(store_->journal().DropFrozen());\n'
+        '      phase_ = Phase::kCommit;\n', '*Recovery*:*Maintenance*:*Respill*:*Seal*'),
+    Bug('a window is dropped before the batch that ends it', 'storage/store_windows.cc',
+        '    CrashPoint("window:before_end");\n',
+        '    for (const auto& w : next->windows) {\n'
+        '      if (w->id != window_id) continue;\n'
+        '      (void)db_->db()->DropColumnFamily(w->family->handle()).ok();\n'
+        '    }\n'
+        '    CrashPoint("window:before_end");\n', '*WindowEnd*'),
+    Bug('windows end by the wall clock', 'engine/maintenance.cc',
+        'keeper_->Step(clock_->now_s(), clock_->settled());', 'keeper_->Step(INT32_MAX, true);',
+        '*WindowEnd*:*Clock*'),
+    Bug('what a seal drops is not counted', 'storage/store_seal.cc',
+        '    state.versions_superseded += versions_taken - versions_kept;\n', '', '*Seal*'),
+    Bug('a seal is not counted in its window', 'storage/seal_records.cc',
+        '  window->version_count += manifest.version_count();\n', '', '*Seal*'),
+    Bug('the read-back of a seal is left out', 'engine/seal/sealer.cc',
+        '  phase_ = Phase::kReadBack;\n', '  phase_ = Phase::kCommit;\n', '*SealTrouble*'),
+    Bug('the read-back of a merge is left out', 'engine/retain/window_merger.cc',
+        '      phase_ = Phase::kReadBack;\n', '      phase_ = Phase::kCommit;\n', '*WindowMerge*'),
+    Bug('a merge forgets the outbox', 'storage/window_copy.cc',
+        '      records_.Put(key, it->value().ToString());\n', '', '*WindowMerge*'),
+    Bug('a merge forgets which spill families need its manifests', 'storage/store_windows.cc',
+        '  target.sources.assign(sources.begin(), sources.end());\n', '', '*WindowMerge*'),
+    Bug('a merge forgets its readers', 'storage/store_windows.cc',
+        'spills_.HoldsBefore(by_view->second)', 'by_view->second == 0', '*WindowMerge*'),
+    Bug('a merge drops what it could not read', 'storage/window_copy.cc',
+        '  if (!more) CISTERN_RETURN_IF_ERROR(CheckSums());\n', '', '*WindowMerge*'),
+    Bug('a width changes under rows that are there', 'engine/engine_core.cc',
+        '  if (last_s < from_s) return Status::Ok();\n',
+        '  if (last_s < INT64_MAX) return Status::Ok();\n', '*AlterWidth*'),
+]
+
+
+def copy_tree():
+    """Copies what git tracks, where it changed: the second run compiles little."""
+    names = subprocess.run(['git', 'ls-files', '-co', '--exclude-standard'], cwd=ROOT, check=True,
+                           capture_output=True, text=True).stdout.splitlines()
+    for name in names:
+        source, target = ROOT / name, COPY / 'source' / name
+        if not source.is_file():
+            continue
+        if target.is_file() and target.read_bytes() == source.read_bytes():
+            continue
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(source, target)
+
+
+def build():
+    folder = COPY / 'build'
+    if not (folder / 'build.ninja').is_file():
+        environment = dict(os.environ)
+        if shutil.which('ccache'):
+            environment.update(CC='ccache gcc', CXX='ccache g++')
+        subprocess.run(['meson', 'setup', folder, COPY / 'source', '-Dtests=enabled',
+                        '-Dtools=enabled', '-Dbuildtype=release', '-Doptimization=1'],
+                       check=True, env=environment, stdout=subprocess.DEVNULL)
+    return subprocess.run(['ninja', '-C', folder, TEST], capture_output=True, text=True)
+
+
+def run(tests):
+    """The names of the tests that fail; None where the program ended otherwise."""
+    done = subprocess.run([COPY / 'build' / TEST, f'--gtest_filter={tests}'], capture_output=True,
+                          text=True, timeout=600, errors='replace')
+    failed = {line.split()[3].rstrip(',') for line in done.stdout.splitlines()
+              if line.startswith('[  FAILED  ]') and '.' in line}
+    return failed if done.returncode in (0, 1) else failed | {f'exit {done.returncode}'}
+
+
+def plant(bug):
+    path = COPY / 'source' / bug.file
+    text = path.read_text()
+    if text.count(bug.line) != 1:
+        return f'{bug.file} has the line {text.count(bug.line)} times: {bug.line.strip()}'
+    path.write_text(text.replace(bug.line, bug.planted))
+    try:
+        built = build()
+        if built.returncode != 0:
+            return 'it does not compile:\n' + built.stdout[-2000:]
+        failed = run(bug.tests)
+    finally:
+        path.write_text(text)
+    if not failed:
+        return 'no test met it'
+    print(f'met: {bug.name}: {len(failed)} tests, such as {sorted(failed)[0]}', flush=True)
+    return ''
+
+
+def main():
+    copy_tree()
+    built = build()
+    if built.returncode != 0:
+        print(built.stdout[-4000:])
+        return 1
+    everything = ':'.join(bug.tests for bug in BUGS)
+    if failed := run(everything):
+        print(f'without any bug these fail: {sorted(failed)}')
+        return 1
+    missed = 0
+    for bug in BUGS:
+        if sys.argv[1:] and not any(word in bug.name for word in sys.argv[1:]):
+            continue
+        if why := plant(bug):
+            missed += 1
+            print(f'MISSED: {bug.name}: {why}', flush=True)
+    print(f'{missed} planted bugs were missed')
+    return 1 if missed else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
