@@ -83,6 +83,7 @@ Result<bool> Maintenance::StepMerge() {
 // Goes on with a seal round, or looks whether one is due.
 Result<bool> Maintenance::StepSeal() {
   if (!sealer_->idle()) return SealRoundStep();
+  if (sealer_->IsThrough({})) seal_more_ = false;
   const int64_t monotonic_us = clock_->monotonic_us();
   const bool is_time = seal_more_ || monotonic_us - seal_us_ >= limits_.seal_interval_us;
   if (limits_.seal_interval_us == 0 || !is_time || !clock_->settled() || !respill_->idle() ||
@@ -92,40 +93,49 @@ Result<bool> Maintenance::StepSeal() {
   // What is due and still in the head is rotated first; then this step comes here again.
   if (!seal_more_ && sealer_->NoteDueInHead({}, now_us())) return committer_->Freeze();
   seal_us_ = monotonic_us;
-  const Result<bool> began = BeginRound({});
-  seal_more_ = began.ok() && *began;
-  // A full disk is met again later; damage stays where it is, and verify names it.
-  if (began.status().code() == StatusCode::kNoSpace || Sealer::IsDamage(began.status())) {
-    return false;
-  }
-  if (!began.ok()) return Watch(began.status());
-  return *began;
+  seal_more_ = store_->CheckDevice(kFamilyHeadroomBytes).ok();
+  if (!seal_more_) return false;
+  CISTERN_RETURN_IF_ERROR(Watch(BeginRound({})));
+  return true;
 }
 
+// A damaged bucket stays as it is, and is not looked at again: verify names it. A full disk is
+// met again later.
 Result<bool> Maintenance::SealRoundStep() {
   const Status s = sealer_->Step();
-  // A damaged bucket stays as it is, and is not looked at again; a full disk is met again
-  // later.
-  if (s.ok() || EndedTheRoundAlone(s)) return true;
-  return Watch(s);
+  if (!s.ok() && !EndedTheRoundAlone(s)) return Watch(s);
+  if (s.code() == StatusCode::kNoSpace) seal_more_ = false;
+  // Where not even the open segments can be told nothing is sealed any more. An opening takes
+  // what it cannot read out of the way: one that has not yet done so makes room for another.
+  const bool is_blind = s.code() == StatusCode::kCorruption && sealer_->IsThrough({});
+  if (is_blind && !store_->db().opened().config.segments_rest) return Watch(s);
+  return true;
 }
 
 bool Maintenance::EndedTheRoundAlone(const Status& s) const {
   return sealer_->idle() && (Sealer::IsDamage(s) || s.code() == StatusCode::kNoSpace);
 }
 
+struct Maintenance::SealByHand {
+  SealScope scope;
+  bool has_begun = false;  // its first round
+  std::vector<std::string> problems;
+};
+
 Result<SealReport> Maintenance::Seal(SealScope scope) {
   const uint64_t buckets_before = sealer_->buckets_sealed();
   const uint64_t amendments_before = sealer_->amendments();
   const uint64_t bytes_before = sealer_->bytes_written();
   CISTERN_RETURN_IF_ERROR(PrepareSeal(&scope));
-  SealReport report;
+  SealByHand work{std::move(scope), false, {}};
   for (bool more = true; more;) {
     // Between two steps the lock is free: a writer whose head is full waits for it.
     const std::lock_guard lock(mutex_);
     CISTERN_RETURN_IF_ERROR(committer_->failure());
-    CISTERN_ASSIGN_OR_RETURN(more, SealByHandStep(scope, &report));
+    CISTERN_ASSIGN_OR_RETURN(more, SealByHandStep(&work));
   }
+  SealReport report;
+  report.problems = std::move(work.problems);
   report.buckets = sealer_->buckets_sealed() - buckets_before;
   report.amendments = sealer_->amendments() - amendments_before;
   report.bytes = sealer_->bytes_written() - bytes_before;
@@ -150,15 +160,16 @@ Status Maintenance::PrepareSeal(SealScope* scope) {
 
 // One step of what stands before a round or of the round itself; false: nothing is left.
 // REQUIRES: mutex_.
-Result<bool> Maintenance::SealByHandStep(const SealScope& scope, SealReport* report) {
+Result<bool> Maintenance::SealByHandStep(SealByHand* work) {
   if (!sealer_->idle()) {
     const Status s = sealer_->Step();
     if (s.ok()) return true;
     if (!EndedTheRoundAlone(s)) return Watch(s);
     if (s.code() == StatusCode::kNoSpace) return s;
-    report->problems.push_back(s.message());
+    work->problems.push_back(s.message());
     return true;
   }
+  if (work->has_begun && sealer_->IsThrough(work->scope)) return false;
   if (!rotation_->idle()) {
     CISTERN_ASSIGN_OR_RETURN(const bool did, StepRotation());
     if (!did) return WhyNotRotated();
@@ -170,20 +181,16 @@ Result<bool> Maintenance::SealByHandStep(const SealScope& scope, SealReport* rep
   }
   CISTERN_ASSIGN_OR_RETURN(const bool merged, StepMerge());
   if (merged) return true;
-  const Result<bool> began = BeginRound(scope);
-  if (Sealer::IsDamage(began.status())) {
-    report->problems.push_back(began.status().message());
-    return false;
-  }
-  if (began.status().code() == StatusCode::kNoSpace) return began.status();
-  if (!began.ok()) return Watch(began.status());
-  return *began;
+  CISTERN_RETURN_IF_ERROR(store_->CheckDevice(kFamilyHeadroomBytes));
+  CISTERN_RETURN_IF_ERROR(Watch(BeginRound(work->scope)));
+  work->has_begun = true;
+  return true;
 }
 
 // A round takes the next sequence and counts all segments below it as sealed. A rotation
 // or a rewriting that is under way has a lower one, and commits rows that the round does
 // not have.
-Result<bool> Maintenance::BeginRound(const SealScope& scope) {
+Status Maintenance::BeginRound(const SealScope& scope) {
   CISTERN_CHECK(rotation_->idle() && respill_->idle() && merger_->idle());
   return sealer_->Begin(scope, now_us());
 }

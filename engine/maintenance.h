@@ -78,8 +78,9 @@ class Maintenance {
   [[nodiscard]] bool EndedTheRoundAlone(const Status& s) const;
   [[nodiscard]] Status RotateAllLocked();
   [[nodiscard]] Status PrepareSeal(SealScope* scope);
-  [[nodiscard]] Result<bool> SealByHandStep(const SealScope& scope, SealReport* report);
-  [[nodiscard]] Result<bool> BeginRound(const SealScope& scope);
+  struct SealByHand;
+  [[nodiscard]] Result<bool> SealByHandStep(SealByHand* work);
+  [[nodiscard]] Status BeginRound(const SealScope& scope);
   [[nodiscard]] int64_t now_us() const { return clock_->now_s() * 1'000'000; }
   [[nodiscard]] Status GatherRotations();
   [[nodiscard]] Status WhyNotRotated() const;
@@ -100,7 +101,7 @@ class Maintenance {
   int64_t beacon_us_ = 0;
   int64_t ballast_us_ = 0;
   int64_t seal_us_ = 0;
-  bool seal_more_ = false;  // the last round was full: look again at once
+  bool seal_more_ = false;  // what is due is not through: look again at once
 };
 
 }  // namespace cistern

@@ -255,13 +255,20 @@ bool SegmentWalker::Later(const Lane* a, const Lane* b) {
 
 Result<std::optional<SegmentWalker::Item>> SegmentWalker::Next() {
   while (true) {
-    CISTERN_ASSIGN_OR_RETURN(std::optional<Item> item, NextSpilled());
-    if (!item) return item;
-    CISTERN_RETURN_IF_ERROR(FindSealedRound(&*item));
-    if (RotationOf(item->segment.id) >= item->sealed_round) return item;
+    CISTERN_ASSIGN_OR_RETURN(std::optional<Item> item, NextOfAll());
+    if (!item || !item->is_replaced()) return item;
+  }
+}
+
+Result<std::optional<SegmentWalker::Item>> SegmentWalker::NextOfAll() {
+  CISTERN_ASSIGN_OR_RETURN(std::optional<Item> item, NextSpilled());
+  if (!item) return item;
+  CISTERN_RETURN_IF_ERROR(FindSealedRound(&*item));
+  if (item->is_replaced()) {
     const SegmentHeader& header = item->segment.header;
     versions_sealed_ += header.row_count + header.deletes.size();
   }
+  return item;
 }
 
 Status SegmentWalker::FindSealedRound(Item* item) {

@@ -103,8 +103,12 @@ class SegmentWalker {
     BucketKey bucket;
     SegmentRef segment;
     uint64_t sealed_round = 0;  // by which the bucket was sealed last; 0: never
+    // A seal has replaced the segment.
+    [[nodiscard]] bool is_replaced() const { return RotationOf(segment.id) < sealed_round; }
   };
   [[nodiscard]] Result<std::optional<Item>> Next();
+  // The next one, be it replaced: for who goes on later, however many of those there are.
+  [[nodiscard]] Result<std::optional<Item>> NextOfAll();
   // Row versions, deletes included, that were passed over because they are sealed.
   [[nodiscard]] uint64_t versions_sealed() const { return versions_sealed_; }
 

@@ -50,6 +50,10 @@ BUGS = [
         '  phase_ = Phase::kReadBack;\n', '  phase_ = Phase::kCommit;\n', '*SealTrouble*'),
     Bug('the read-back of a merge is left out', 'engine/retain/window_merger.cc',
         '      phase_ = Phase::kReadBack;\n', '      phase_ = Phase::kCommit;\n', '*WindowMerge*'),
+    Bug('a round takes its number when it has chosen', 'engine/seal/sealer.cc',
+        '  writer_.emplace(window_->family, round_);\n',
+        '  CISTERN_ASSIGN_OR_RETURN(round_, store_->NextSequence());\n'
+        '  writer_.emplace(window_->family, round_);\n', '*SealSteps*'),
     Bug('a merge forgets the outbox', 'storage/window_copy.cc',
         '      records_.Put(key, it->value().ToString());\n', '', '*WindowMerge*'),
     Bug('a merge forgets which spill families need its manifests', 'storage/store_windows.cc',

@@ -16,9 +16,6 @@ namespace cistern {
 
 namespace {
 
-constexpr size_t kRoundBucketsMax = 1024;
-constexpr size_t kRoundSegmentsMax = 4096;         // whose headers are held at once
-constexpr uint64_t kRoundBytesMax = 16ull << 20;   // of what is sealed
 constexpr size_t kStepBytes = 128 * 1024;          // encoded, after which a step ends
 constexpr size_t kPageMemoryBytes = 1 << 20;       // of wide rows, for one page
 constexpr size_t kStepChecks = 64;                 // buckets read back in a step
@@ -48,152 +45,42 @@ void Note(const std::vector<RangeDelete>& deletes, Manifest* m) {
 
 }  // namespace
 
-bool Sealer::Matches(const SealScope& scope, const BucketKey& key) const {
-  return (!scope.table_id || *scope.table_id == key.table_id) &&
-         (!scope.entity || *scope.entity == key.entity) &&
-         (!scope.start_s || *scope.start_s == key.start_s);
-}
-
-bool Sealer::NoteDueInHead(const SealScope& scope, int64_t now_us) {
-  const std::shared_lock lock(heads_->mutex);
-  bool any = false;
-  for (const HeadBucket* bucket : heads_->active->SortedBuckets()) {
-    if (due_in_head_.size() >= kRoundBucketsMax) break;
-    const BucketKey key{bucket->table_id(), std::string(bucket->entity()), bucket->start_s(),
-                        bucket->split()};
-    const TablePtr table = tables_->FindById(key.table_id);
-    if (table == nullptr || !Matches(scope, key)) continue;
-    const int64_t end_s = Bucketer(*table->schema).Next(key.start_s);
-    if (IsDue(end_s, bucket->newest_write_us(), now_us, limits_)) {
-      due_in_head_.insert(EncodeBucketKey(key));
-      any = true;
-    }
-  }
-  return any;
-}
-
-// A time that no row of the rotation is newer than: when it was first looked at; of those
-// that were there when the store was opened, the newest write timestamp that it had issued.
-int64_t Sealer::NewestIn(uint64_t rotation, int64_t now_us) {
-  if (rotation < opened_.sequence_reserved) return std::min(opened_.write_us_last, now_us);
-  return first_seen_us_.try_emplace(rotation, now_us).first->second;
-}
-
-void Sealer::ForgetOldRotations(const SpillView& view) {
-  std::erase_if(first_seen_us_, [&](const auto& entry) {
-    return std::none_of(view.families.begin(), view.families.end(), [&](const auto& f) {
-      return f->record.Contains(entry.first);
-    });
-  });
-}
-
-// When the newest of the bucket's rows in the heads was written; lowest int64: none is there.
-int64_t Sealer::NewestInHead(const BucketKey& key) const {
-  const std::shared_lock lock(heads_->mutex);
-  int64_t newest_us = INT64_MIN;
-  for (const Head* head : {heads_->active.get(), heads_->frozen.get()}) {
-    const HeadBucket* bucket =
-        head == nullptr ? nullptr
-                        : head->FindBucket(key.table_id, key.entity, key.start_s, key.split);
-    if (bucket != nullptr) newest_us = std::max(newest_us, bucket->newest_write_us());
-  }
-  return newest_us;
-}
-
-bool Sealer::IsCandidate(const SealScope& scope, const Candidate& candidate, int64_t now_us) {
-  const TablePtr table = tables_->FindById(candidate.key.table_id);
-  if (table == nullptr || !Matches(scope, candidate.key)) return false;
-  const std::string encoded = EncodeBucketKey(candidate.key);
-  if (damaged_.contains(encoded)) return false;
-  const bool is_old = std::any_of(
-      candidate.segments.begin(), candidate.segments.end(),
-      [&](const SegmentRef& s) { return s.header.journal_first <= scope.journal_last; });
-  if (!is_old) return false;
-  int64_t last_row_us = INT64_MIN;
-  for (const SegmentRef& s : candidate.segments) {
-    last_row_us = std::max(last_row_us, NewestIn(RotationOf(s.id), now_us));
-  }
-  if (!scope.due_only || due_in_head_.contains(encoded)) return true;
-  last_row_us = std::max(last_row_us, NewestInHead(candidate.key));
-  const int64_t end_s = Bucketer(*table->schema).Next(candidate.key.start_s);
-  return IsDue(end_s, last_row_us, now_us, limits_);
-}
-
-// A bucket stays in the window that it was sealed into, that of all times too: all its seals
-// are in one window, so that none is left over when that one ends.
-Result<Sealer::Place> Sealer::PlaceFor(const Candidate& candidate, const SpillView& view,
-                                       int64_t now_us) const {
-  const BucketKey& key = candidate.key;
-  for (const auto& window : view.windows) {
-    if (!candidate.is_sealed || !window->record.span.Holds(key.start_s)) continue;
-    CISTERN_ASSIGN_OR_RETURN(const bool is_there, IsSealedIn(view, window->id, key));
-    if (is_there) return Place{window->record.span, window};
-  }
-  const TablePtr table = tables_->FindById(key.table_id);
-  Place place;
-  place.span =
-      WindowOf(*table->schema, Bucketer(*table->schema), key.start_s, now_us / 1'000'000);
-  place.window = ChooseWindow(view.windows, limits_.window_count_max, key.start_s, &place.span);
-  return place;
-}
-
-// Whether the round takes the bucket: the first one decides about the window.
-Result<bool> Sealer::Takes(const Candidate& candidate, int64_t now_us) {
-  if (candidates_.size() >= kRoundBucketsMax || segment_count_ >= kRoundSegmentsMax ||
-      candidate_bytes_ >= kRoundBytesMax) {
-    return false;
-  }
-  const auto view = store_->spills().view();
-  CISTERN_ASSIGN_OR_RETURN(const Place place, PlaceFor(candidate, *view, now_us));
-  if (candidates_.empty()) {
-    commit_.span = place.span;
-    window_ = place.window;
-  }
-  return commit_.span == place.span && window_ == place.window;
-}
-
-Status Sealer::Collect(const SealScope& scope, int64_t now_us) {
-  const auto view = store_->spills().view();
-  ForgetOldRotations(*view);
-  SegmentWalker walker(view, "");
-  Candidate candidate;
-  const auto take = [&]() -> Status {
-    if (candidate.segments.empty() || !IsCandidate(scope, candidate, now_us)) return Status::Ok();
-    CISTERN_ASSIGN_OR_RETURN(const bool takes, Takes(candidate, now_us));
-    if (!takes) return Status::Ok();
-    segment_count_ += candidate.segments.size();
-    for (const SegmentRef& s : candidate.segments) {
-      candidate_bytes_ += s.header.byte_count() + s.header.deletes.size() * sizeof(RangeDelete);
-    }
-    candidates_.push_back(std::move(candidate));
-    return Status::Ok();
-  };
-  while (true) {
-    CISTERN_ASSIGN_OR_RETURN(auto item, walker.Next());
-    if (!item || item->bucket != candidate.key) {
-      CISTERN_RETURN_IF_ERROR(take());
-      candidate = Candidate{};
-    }
-    if (!item) break;
-    candidate.key = item->bucket;
-    candidate.is_sealed = item->sealed_round != 0;
-    candidate.segments.push_back(std::move(item->segment));
-  }
+// The round takes its number before it looks: what is spilled from here on has a higher one
+// and is not sealed by it.
+Status Sealer::Begin(const SealScope& scope, int64_t now_us) {
+  CISTERN_CHECK(idle());
+  scope_ = scope;
+  is_through_ = !boots_->complete();  // rows wait for their time
+  if (is_through_) return Status::Ok();
+  CISTERN_ASSIGN_OR_RETURN(round_, store_->NextSequence());
+  planner_.Begin(scope, now_us);
+  phase_ = Phase::kPlan;
   return Status::Ok();
 }
 
-Result<bool> Sealer::Begin(const SealScope& scope, int64_t now_us) {
-  CISTERN_CHECK(idle());
-  if (!boots_->complete()) return false;
-  commit_ = SealCommit{};
-  candidates_.clear();
-  segment_count_ = candidate_bytes_ = amendments_in_round_ = next_check_ = 0;
-  CISTERN_RETURN_IF_ERROR(Collect(scope, now_us));
-  if (candidates_.empty()) {
-    due_in_head_.clear();
-    return false;
+Status Sealer::Plan() {
+  const Result<bool> more = planner_.Step();
+  if (!more.ok()) {
+    is_through_ = true;  // it would meet the same again
+    return more.status();
   }
-  CISTERN_RETURN_IF_ERROR(store_->CheckHeadroom(kHeadroomBytes + candidate_bytes_));
+  if (*more) return Status::Ok();
+  plan_ = planner_.TakePlan();
+  if (!plan_.candidates.empty()) return BeginWriting();
+  is_through_ = true;
+  phase_ = Phase::kIdle;
+  return Status::Ok();
+}
+
+Status Sealer::BeginWriting() {
+  if (Status room = store_->CheckHeadroom(kHeadroomBytes + plan_.byte_count); !room.ok()) {
+    GiveUp(room);
+    return room;
+  }
+  commit_ = SealCommit{};
+  amendments_in_round_ = next_check_ = 0;
+  commit_.span = plan_.span;
+  window_ = plan_.window;
   window_is_new_ = window_ == nullptr;
   if (window_is_new_ && spare_ != nullptr) {
     window_ = std::exchange(spare_, nullptr);
@@ -205,16 +92,16 @@ Result<bool> Sealer::Begin(const SealScope& scope, int64_t now_us) {
   }
   commit_.window_id = window_->id;
   commit_.window = window_->family;
-  CISTERN_ASSIGN_OR_RETURN(const uint64_t round, store_->NextSequence());
-  writer_.emplace(window_->family, round);
-  std::reverse(candidates_.begin(), candidates_.end());
+  writer_.emplace(window_->family, round_);
+  std::reverse(plan_.candidates.begin(), plan_.candidates.end());
   phase_ = Phase::kWrite;
-  return true;
+  return Status::Ok();
 }
 
 Status Sealer::Step() {
   switch (phase_) {
     case Phase::kIdle: return Status::Ok();
+    case Phase::kPlan: return UnlessDamaged(Plan());
     case Phase::kWrite: return UnlessDamaged(WriteBuckets());
     case Phase::kFlush: return Flush();
     case Phase::kReadBack: return UnlessDamaged(ReadBack());
@@ -227,10 +114,10 @@ Status Sealer::Step() {
   return Status::Internal("sealer: unknown phase");
 }
 
-// Damage of the bucket at hand ends the round.
+// Damage ends the round; that of a bucket also keeps the bucket out of the next one.
 Status Sealer::UnlessDamaged(Status s) {
   if (!IsDamage(s)) return s;
-  damaged_.insert(current_);
+  if (phase_ != Phase::kPlan) planner_.NoteDamaged(current_);
   GiveUp(s);
   return s;
 }
@@ -251,8 +138,9 @@ Status Sealer::Flush() {
 void Sealer::GiveUp(const Status& why) {
   store_->db().opened().info_log->Write(LogLevel::kError,
                                         "a seal round was given up: " + why.message());
-  if (window_is_new_) spare_ = window_;
-  candidates_.clear();
+  if (window_is_new_ && window_ != nullptr) spare_ = window_;
+  planner_.Abandon();
+  plan_ = RoundPlan{};
   writer_.reset();
   window_.reset();
   commit_ = SealCommit{};
@@ -261,17 +149,20 @@ void Sealer::GiveUp(const Status& why) {
 
 Status Sealer::WriteBuckets() {
   const uint64_t enough = writer_->byte_count() + kStepBytes;
-  while (!candidates_.empty() && writer_->byte_count() < enough) {
-    Candidate candidate = std::move(candidates_.back());
-    candidates_.pop_back();
+  while (!plan_.candidates.empty() && writer_->byte_count() < enough) {
+    SealCandidate candidate = std::move(plan_.candidates.back());
+    plan_.candidates.pop_back();
     CISTERN_RETURN_IF_ERROR(WriteBucket(std::move(candidate)));
   }
-  if (candidates_.empty()) phase_ = Phase::kFlush;
+  if (!plan_.candidates.empty()) return Status::Ok();
+  plan_ = RoundPlan{};
+  planner_.ReleasePlan();
+  phase_ = Phase::kFlush;
   return Status::Ok();
 }
 
-Status Sealer::WriteBucket(Candidate candidate) {
-  current_ = EncodeBucketKey(candidate.key);
+Status Sealer::WriteBucket(SealCandidate candidate) {
+  current_ = candidate.key;
   if (candidate.is_sealed) ++amendments_in_round_;
   const TablePtr table = tables_->FindById(candidate.key.table_id);
   const TableSchema& schema = *table->schema;
@@ -310,7 +201,7 @@ Status Sealer::ReadBack() {
   CrashPoint("seal:before_read_back");
   for (size_t n = 0; n < kStepChecks && next_check_ < commit_.buckets.size(); ++n, ++next_check_) {
     const SealCommit::Bucket& bucket = commit_.buckets[next_check_];
-    current_ = EncodeBucketKey(bucket.key);
+    current_ = bucket.key;
     CISTERN_RETURN_IF_ERROR(CheckBucket(bucket));
   }
   if (next_check_ == commit_.buckets.size()) phase_ = Phase::kCommit;
@@ -344,7 +235,7 @@ Status Sealer::CheckBucket(const SealCommit::Bucket& bucket) const {
 Status Sealer::Commit() {
   Result<std::shared_ptr<const SpillView>> view = store_->CommitSeal(commit_);
   if (IsDamage(view.status())) {  // of any of its buckets
-    for (const SealCommit::Bucket& b : commit_.buckets) damaged_.insert(EncodeBucketKey(b.key));
+    for (const SealCommit::Bucket& b : commit_.buckets) planner_.NoteDamaged(b.key);
     GiveUp(view.status());
   }
   CISTERN_RETURN_IF_ERROR(view.status());
@@ -353,9 +244,7 @@ Status Sealer::Commit() {
     store_->spills().Publish(*std::move(view));
   }
   ChargeWindows();
-  for (const SealCommit::Bucket& bucket : commit_.buckets) {
-    due_in_head_.erase(EncodeBucketKey(bucket.key));
-  }
+  for (const SealCommit::Bucket& bucket : commit_.buckets) planner_.NoteSealed(bucket.key);
   buckets_sealed_ += commit_.buckets.size();
   amendments_ += amendments_in_round_;
   bytes_written_ += writer_->byte_count();

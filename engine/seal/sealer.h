@@ -4,15 +4,12 @@
 
 #include <atomic>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
-#include <vector>
 
 #include "cistern/engine.h"
-#include "engine/seal/seal_policy.h"
+#include "engine/seal/round_planner.h"
 #include "lib/base/memory_budget.h"
 #include "storage/boot_table.h"
 #include "storage/bucket_merge.h"
@@ -22,16 +19,6 @@
 #include "storage/table_set.h"
 
 namespace cistern {
-
-// Which buckets to seal.
-struct SealScope {
-  bool due_only = true;              // otherwise all that match
-  std::optional<uint32_t> table_id;  // of this table alone
-  std::optional<std::string> entity;
-  std::optional<int64_t> start_s;
-  // Only buckets with rows of journal sequences up to this one.
-  uint64_t journal_last = UINT64_MAX;
-};
 
 // A round takes the spilled segments of many buckets of one window, merges each bucket's
 // into one segment of the window's family, reads the bytes back, and lets one synced batch
@@ -50,19 +37,23 @@ class Sealer {
         heads_(heads),
         tables_(tables),
         boots_(boots),
-        limits_(limits),
-        opened_(store->state()),
+        planner_(store, heads, tables, budget, limits),
         charge_(budget) {
     ChargeWindows();
   }
 
   [[nodiscard]] bool idle() const { return phase_ == Phase::kIdle; }
-  // Remembers which of the head's buckets are due: they are to be rotated, and are due
-  // then. Whether there are any.
-  [[nodiscard]] bool NoteDueInHead(const SealScope& scope, int64_t now_us);
-  // Chooses a round's buckets; false if there are none, or no room. REQUIRES: idle(), no
-  // rotation under way, every boot resolved.
-  [[nodiscard]] Result<bool> Begin(const SealScope& scope, int64_t now_us);
+  // RoundPlanner::NoteDueInHead.
+  [[nodiscard]] bool NoteDueInHead(const SealScope& scope, int64_t now_us) {
+    return planner_.NoteDueInHead(scope, now_us);
+  }
+  // Begins a round: its first steps choose the buckets. REQUIRES: idle(), no rotation or
+  // rewriting under way, room on the device.
+  [[nodiscard]] Status Begin(const SealScope& scope, int64_t now_us);
+  // Whether the last round was for the scope and found nothing that it could seal.
+  [[nodiscard]] bool IsThrough(const SealScope& scope) const {
+    return idle() && is_through_ && scope == scope_;
+  }
   // One bounded step of the round. Damage ends the round, with everything as it was, and so
   // does kNoSpace if the sealer is idle then; after other errors nothing is known.
   [[nodiscard]] Status Step();
@@ -83,28 +74,11 @@ class Sealer {
   [[nodiscard]] uint64_t bytes_written() const { return bytes_written_.load(); }
 
  private:
-  enum class Phase : uint8_t { kIdle, kWrite, kFlush, kReadBack, kCommit, kFlushMeta };
-  struct Candidate {
-    BucketKey key;
-    std::vector<SegmentRef> segments;
-    bool is_sealed = false;  // before: what comes now amends it
-  };
-  [[nodiscard]] bool Matches(const SealScope& scope, const BucketKey& key) const;
-  [[nodiscard]] bool IsCandidate(const SealScope& scope, const Candidate& candidate,
-                                 int64_t now_us);
-  [[nodiscard]] int64_t NewestInHead(const BucketKey& key) const;
-  [[nodiscard]] int64_t NewestIn(uint64_t rotation, int64_t now_us);
-  void ForgetOldRotations(const SpillView& view);
-  [[nodiscard]] Status Collect(const SealScope& scope, int64_t now_us);
-  struct Place {
-    WindowSpan span;
-    std::shared_ptr<const WindowFamily> window;  // null: one is to be made
-  };
-  [[nodiscard]] Result<bool> Takes(const Candidate& candidate, int64_t now_us);
-  [[nodiscard]] Result<Place> PlaceFor(const Candidate& candidate, const SpillView& view,
-                                       int64_t now_us) const;
+  enum class Phase : uint8_t { kIdle, kPlan, kWrite, kFlush, kReadBack, kCommit, kFlushMeta };
+  [[nodiscard]] Status Plan();
+  [[nodiscard]] Status BeginWriting();
   [[nodiscard]] Status WriteBuckets();
-  [[nodiscard]] Status WriteBucket(Candidate candidate);
+  [[nodiscard]] Status WriteBucket(SealCandidate candidate);
   [[nodiscard]] Status ReadBack();
   [[nodiscard]] Status CheckBucket(const SealCommit::Bucket& bucket) const;
   [[nodiscard]] Status Commit();
@@ -115,20 +89,17 @@ class Sealer {
   HeadSet* const heads_;
   TableSet* const tables_;
   BootTable* const boots_;
-  const SealLimits limits_;
-  const StateRecord opened_;  // as the store was opened
-  MemoryCharge charge_;       // of the windows' families
+  RoundPlanner planner_;
+  MemoryCharge charge_;  // of the windows' families
 
   Phase phase_ = Phase::kIdle;
-  std::map<uint64_t, int64_t> first_seen_us_;  // rotations of this opening
-  std::set<std::string> due_in_head_;          // encoded bucket keys
-  std::set<std::string> damaged_;              // not again in this opening
+  SealScope scope_;          // of the last round
+  bool is_through_ = false;  // it found nothing
 
   // The round.
-  std::vector<Candidate> candidates_;  // last one first
-  size_t segment_count_ = 0;
-  uint64_t candidate_bytes_ = 0;
-  std::string current_;  // encoded key of the bucket at hand, to name it when it is damaged
+  uint64_t round_ = 0;  // its number: every segment that it takes has a lower one
+  RoundPlan plan_;      // candidates: the last one first
+  BucketKey current_;   // the bucket at hand, to name it when it is damaged
   std::shared_ptr<const SegmentFamily> window_;
   bool window_is_new_ = false;  // it has no record yet
   // The family of a round that was given up before its window had a record: taken by the

@@ -1,0 +1,210 @@
+#include "engine/seal/round_planner.h"
+
+#include <algorithm>
+#include <shared_mutex>
+#include <utility>
+
+#include "engine/bucketing/bucketer.h"
+#include "storage/seal_reader.h"
+
+namespace cistern {
+
+namespace {
+
+constexpr size_t kRoundBucketsMax = 1024;
+constexpr size_t kRoundSegmentsMax = 4096;        // whose headers are held at once
+constexpr uint64_t kRoundBytesMax = 16ull << 20;  // of what is sealed
+constexpr size_t kRoundMemoryBytes = 1 << 20;     // of headers
+constexpr size_t kStepSegments = 512;             // looked at in a step
+
+uint64_t BytesOf(const SealCandidate& candidate) {
+  uint64_t bytes = 0;
+  for (const SegmentRef& s : candidate.segments) {
+    bytes += s.header.byte_count() + s.header.deletes.size() * sizeof(RangeDelete);
+  }
+  return bytes;
+}
+
+size_t MemoryOf(const SealCandidate& candidate) {
+  size_t bytes = sizeof(candidate) + candidate.key.entity.capacity();
+  for (const SegmentRef& s : candidate.segments) {
+    bytes += sizeof(s) + s.header.pages.capacity() * sizeof(PageInfo) +
+             s.header.deletes.capacity() * sizeof(RangeDelete);
+  }
+  return bytes;
+}
+
+}  // namespace
+
+bool RoundPlanner::Matches(const SealScope& scope, const BucketKey& key) {
+  return (!scope.table_id || *scope.table_id == key.table_id) &&
+         (!scope.entity || *scope.entity == key.entity) &&
+         (!scope.start_s || *scope.start_s == key.start_s);
+}
+
+bool RoundPlanner::NoteDueInHead(const SealScope& scope, int64_t now_us) {
+  const std::shared_lock lock(heads_->mutex);
+  bool any = false;
+  for (const HeadBucket* bucket : heads_->active->SortedBuckets()) {
+    if (due_in_head_.size() >= kRoundBucketsMax) break;
+    const BucketKey key{bucket->table_id(), std::string(bucket->entity()), bucket->start_s(),
+                        bucket->split()};
+    const TablePtr table = tables_->FindById(key.table_id);
+    if (table == nullptr || !Matches(scope, key)) continue;
+    const int64_t end_s = Bucketer(*table->schema).Next(key.start_s);
+    if (IsDue(end_s, bucket->newest_write_us(), now_us, limits_)) {
+      due_in_head_.insert(EncodeBucketKey(key));
+      any = true;
+    }
+  }
+  return any;
+}
+
+void RoundPlanner::Begin(const SealScope& scope, int64_t now_us) {
+  if (!(scope == scope_)) resume_.clear();
+  scope_ = scope;
+  now_us_ = now_us;
+  view_ = store_->spills().view();
+  plan_ = RoundPlan{};
+  candidate_ = SealCandidate{};
+  ForgetOldRotations();
+  is_whole_walk_ = resume_.empty();
+  walker_.emplace(view_, resume_);
+}
+
+Result<bool> RoundPlanner::Step() {
+  for (size_t n = 0; n < kStepSegments; ++n) {
+    CISTERN_ASSIGN_OR_RETURN(auto item, walker_->NextOfAll());
+    if (item && item->is_replaced()) continue;
+    if (!item || item->bucket != candidate_.key) {
+      CISTERN_ASSIGN_OR_RETURN(const bool more, TakeCandidate());
+      if (!more) return false;
+      candidate_ = SealCandidate{};
+    }
+    if (!item) return EndWalk();
+    candidate_.key = std::move(item->bucket);
+    candidate_.is_sealed = item->sealed_round != 0;
+    candidate_.segments.push_back(std::move(item->segment));
+  }
+  return true;
+}
+
+// A walk that did not begin at the first bucket and found nothing begins there. Whether there
+// is more to look at.
+bool RoundPlanner::EndWalk() {
+  resume_.clear();
+  if (is_whole_walk_ || !plan_.candidates.empty()) return false;
+  is_whole_walk_ = true;
+  walker_.emplace(view_, "");
+  return true;
+}
+
+RoundPlan RoundPlanner::TakePlan() {
+  if (plan_.candidates.empty()) due_in_head_.clear();
+  walker_.reset();
+  view_.reset();
+  candidate_ = SealCandidate{};
+  return std::exchange(plan_, RoundPlan{});
+}
+
+void RoundPlanner::Abandon() {
+  walker_.reset();
+  view_.reset();
+  candidate_ = SealCandidate{};
+  plan_ = RoundPlan{};
+  resume_.clear();
+  charge_.Set(0);
+}
+
+// Puts the bucket at hand into the plan if it belongs there; false: it would, but the plan is
+// full, and the next walk begins here.
+Result<bool> RoundPlanner::TakeCandidate() {
+  if (candidate_.segments.empty() || !IsCandidate()) return true;
+  CISTERN_ASSIGN_OR_RETURN(Place place, FindPlace());
+  if (plan_.candidates.empty()) {  // the first one decides about the window
+    plan_.span = place.span;
+    plan_.window = std::move(place.window);
+  } else if (plan_.span != place.span || plan_.window != place.window) {
+    return true;
+  } else if (IsFull()) {
+    resume_ = EncodeBucketKey(candidate_.key);
+    return false;
+  }
+  plan_.segment_count += candidate_.segments.size();
+  plan_.byte_count += BytesOf(candidate_);
+  plan_.memory_bytes += MemoryOf(candidate_);
+  charge_.Set(plan_.memory_bytes);
+  plan_.candidates.push_back(std::move(candidate_));
+  return true;
+}
+
+bool RoundPlanner::IsFull() const {
+  return plan_.candidates.size() >= kRoundBucketsMax || plan_.segment_count >= kRoundSegmentsMax ||
+         plan_.byte_count >= kRoundBytesMax || plan_.memory_bytes >= kRoundMemoryBytes;
+}
+
+// A time that no row of the rotation is newer than: when it was first looked at; of those
+// that were there when the store was opened, the newest write timestamp that it had issued.
+int64_t RoundPlanner::NewestIn(uint64_t rotation) {
+  if (rotation < opened_.sequence_reserved) return std::min(opened_.write_us_last, now_us_);
+  return first_seen_us_.try_emplace(rotation, now_us_).first->second;
+}
+
+void RoundPlanner::ForgetOldRotations() {
+  std::erase_if(first_seen_us_, [&](const auto& entry) {
+    return std::none_of(view_->families.begin(), view_->families.end(), [&](const auto& f) {
+      return f->record.Contains(entry.first);
+    });
+  });
+}
+
+// When the newest of the bucket's rows in the heads was written; lowest int64: none is there.
+int64_t RoundPlanner::NewestInHead(const BucketKey& key) const {
+  const std::shared_lock lock(heads_->mutex);
+  int64_t newest_us = INT64_MIN;
+  for (const Head* head : {heads_->active.get(), heads_->frozen.get()}) {
+    const HeadBucket* bucket =
+        head == nullptr ? nullptr
+                        : head->FindBucket(key.table_id, key.entity, key.start_s, key.split);
+    if (bucket != nullptr) newest_us = std::max(newest_us, bucket->newest_write_us());
+  }
+  return newest_us;
+}
+
+bool RoundPlanner::IsCandidate() {
+  const BucketKey& key = candidate_.key;
+  const TablePtr table = tables_->FindById(key.table_id);
+  if (table == nullptr || !Matches(scope_, key)) return false;
+  const std::string encoded = EncodeBucketKey(key);
+  if (damaged_.contains(encoded)) return false;
+  const bool is_old = std::any_of(
+      candidate_.segments.begin(), candidate_.segments.end(),
+      [&](const SegmentRef& s) { return s.header.journal_first <= scope_.journal_last; });
+  if (!is_old) return false;
+  int64_t last_row_us = INT64_MIN;
+  for (const SegmentRef& s : candidate_.segments) {
+    last_row_us = std::max(last_row_us, NewestIn(RotationOf(s.id)));
+  }
+  if (!scope_.due_only || due_in_head_.contains(encoded)) return true;
+  last_row_us = std::max(last_row_us, NewestInHead(key));
+  return IsDue(Bucketer(*table->schema).Next(key.start_s), last_row_us, now_us_, limits_);
+}
+
+// A bucket stays in the window that it was sealed into, that of all times too: all its seals
+// are in one window, so that none is left over when that one ends.
+Result<RoundPlanner::Place> RoundPlanner::FindPlace() const {
+  const BucketKey& key = candidate_.key;
+  for (const auto& window : view_->windows) {
+    if (!candidate_.is_sealed || !window->record.span.Holds(key.start_s)) continue;
+    CISTERN_ASSIGN_OR_RETURN(const bool is_there, IsSealedIn(*view_, window->id, key));
+    if (is_there) return Place{window->record.span, window};
+  }
+  const TablePtr table = tables_->FindById(key.table_id);
+  Place place;
+  place.span =
+      WindowOf(*table->schema, Bucketer(*table->schema), key.start_s, now_us_ / 1'000'000);
+  place.window = ChooseWindow(view_->windows, limits_.window_count_max, key.start_s, &place.span);
+  return place;
+}
+
+}  // namespace cistern

@@ -1,0 +1,125 @@
+// RoundPlanner: looks through the open buckets for those that the next seal round takes.
+#ifndef CISTERN_ENGINE_SEAL_ROUND_PLANNER_H_
+#define CISTERN_ENGINE_SEAL_ROUND_PLANNER_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/seal/seal_policy.h"
+#include "lib/base/memory_budget.h"
+#include "storage/head_set.h"
+#include "storage/keyspace.h"
+#include "storage/spill_reader.h"
+#include "storage/store.h"
+#include "storage/table_set.h"
+
+namespace cistern {
+
+// Which buckets to seal.
+struct SealScope {
+  bool due_only = true;              // otherwise all that match
+  std::optional<uint32_t> table_id;  // of this table alone
+  std::optional<std::string> entity;
+  std::optional<int64_t> start_s;
+  // Only buckets with rows of journal sequences up to this one.
+  uint64_t journal_last = UINT64_MAX;
+  friend bool operator==(const SealScope&, const SealScope&) = default;
+};
+
+// A bucket with open segments.
+struct SealCandidate {
+  BucketKey key;
+  std::vector<SegmentRef> segments;
+  bool is_sealed = false;  // before: what comes now amends it
+};
+
+// What one round seals, all of it into one window.
+struct RoundPlan {
+  std::vector<SealCandidate> candidates;  // in the order of their keys
+  WindowSpan span;
+  std::shared_ptr<const WindowFamily> window;  // null: one is to be made
+  size_t segment_count = 0;
+  uint64_t byte_count = 0;    // that is read for it, encoded
+  size_t memory_bytes = 0;    // of the candidates, about
+};
+
+// A walk looks at the header of every spilled segment, 14 us for one that a seal has replaced.
+// So it is made in steps, and goes on where a round that was full has ended: the rounds of one
+// window need one walk together.
+//
+// Belongs to the maintenance actor.
+class RoundPlanner {
+ public:
+  RoundPlanner(Store* store, const HeadSet* heads, const TableSet* tables, MemoryBudget* budget,
+               SealLimits limits)
+      : store_(store),
+        heads_(heads),
+        tables_(tables),
+        limits_(limits),
+        opened_(store->state()),
+        charge_(budget) {}
+
+  // Remembers which of the head's buckets are due: they are to be rotated, and are due
+  // then. Whether there are any.
+  [[nodiscard]] bool NoteDueInHead(const SealScope& scope, int64_t now_us);
+
+  // Begins to look at what the store has now. No window may come or go until the round ends.
+  void Begin(const SealScope& scope, int64_t now_us);
+  // Looks at some more segments; false: the plan is ready. kCorruption: segments cannot be told.
+  [[nodiscard]] Result<bool> Step();
+  // Hands the plan over. Without candidates: a walk over everything found none.
+  [[nodiscard]] RoundPlan TakePlan();
+  // The candidates of the plan are no longer held.
+  void ReleasePlan() { charge_.Set(0); }
+  // Ends what was begun, with nothing sealed: the next walk is over everything.
+  void Abandon();
+  // The bucket was sealed, or cannot be: it is not looked at again in this opening.
+  void NoteSealed(const BucketKey& key) { due_in_head_.erase(EncodeBucketKey(key)); }
+  void NoteDamaged(const BucketKey& key) { damaged_.insert(EncodeBucketKey(key)); }
+
+ private:
+  [[nodiscard]] static bool Matches(const SealScope& scope, const BucketKey& key);
+  [[nodiscard]] bool IsCandidate();
+  [[nodiscard]] int64_t NewestInHead(const BucketKey& key) const;
+  [[nodiscard]] int64_t NewestIn(uint64_t rotation);
+  void ForgetOldRotations();
+  struct Place {
+    WindowSpan span;
+    std::shared_ptr<const WindowFamily> window;
+  };
+  [[nodiscard]] Result<Place> FindPlace() const;
+  [[nodiscard]] bool IsFull() const;
+  [[nodiscard]] Result<bool> TakeCandidate();
+  [[nodiscard]] bool EndWalk();
+
+  Store* const store_;
+  const HeadSet* const heads_;
+  const TableSet* const tables_;
+  const SealLimits limits_;
+  const StateRecord opened_;  // as the store was opened
+  MemoryCharge charge_;       // of the plan
+
+  std::map<uint64_t, int64_t> first_seen_us_;  // rotations of this opening
+  std::set<std::string> due_in_head_;          // encoded bucket keys
+  std::set<std::string> damaged_;
+  std::string resume_;   // key bytes where the next walk begins
+
+  // While looking.
+  SealScope scope_;
+  int64_t now_us_ = 0;
+  std::shared_ptr<const SpillView> view_;
+  std::optional<SegmentWalker> walker_;
+  bool is_whole_walk_ = false;  // from the first bucket on
+  SealCandidate candidate_;     // the bucket at hand
+  RoundPlan plan_;
+};
+
+}  // namespace cistern
+
+#endif  // CISTERN_ENGINE_SEAL_ROUND_PLANNER_H_
