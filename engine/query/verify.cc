@@ -13,6 +13,7 @@
 #include "lib/row/version_hash.h"
 #include "lib/segment/page_reader.h"
 #include "storage/journal_decoder.h"
+#include "storage/outbox.h"
 #include "storage/seal_reader.h"
 
 namespace cistern {
@@ -171,7 +172,29 @@ class Verifier {
           is.seal_count != should.seal_count) {
         Problem(window->Name() + ": its manifests do not add up to its record");
       }
+      CheckOutbox(view, *window);
     }
+  }
+
+  // What upstream has not confirmed is to be replicated, each seal once.
+  void CheckOutbox(const std::shared_ptr<const SpillView>& view, const WindowFamily& window) {
+    OutboxWalker walker(view, window.id);
+    uint64_t entries = 0;
+    while (true) {
+      const Result<std::optional<OutboxEntry>> entry = walker.Next();
+      if (!entry.ok()) return Problem(entry.status().message());
+      if (!*entry) break;
+      ++entries;
+      if ((*entry)->has_manifest) continue;
+      Problem(InBucket((*entry)->bucket) + "the outbox has seal " +
+              std::to_string((*entry)->seal) + " of " + window.Name() +
+              ", which has no manifest");
+    }
+    const WindowRecord& record = window.record;
+    if (entries + record.confirmed_count == record.seal_count) return;
+    Problem(window.Name() + ": the outbox has " + std::to_string(entries) + " of its " +
+            std::to_string(record.seal_count) + " seals, of which " +
+            std::to_string(record.confirmed_count) + " are confirmed");
   }
 
   void CheckSeal(const ManifestWalker::Item& item) {

@@ -101,6 +101,41 @@ TEST_F(SealTroubleTest, AMissingManifestIsAProblemAndNoAssertion) {
   EXPECT_FALSE(engine_->Verify()->problems.empty());
 }
 
+TEST_F(SealTroubleTest, VerifyComparesTheOutboxWithTheManifests) {
+  MustAppend("a", kStartMs, 1);
+  MustAppend("b", kStartMs, 1);
+  ASSERT_EQ(Seal()->buckets, 2u);
+  ExpectSound();
+  const auto view = Core()->store().spills().view();
+  rocksdb::DB* db = view->meta->db();
+  const uint64_t window = view->windows.front()->id;
+  const auto first = [&](const std::string& prefix) {
+    const std::unique_ptr<rocksdb::Iterator> it(db->NewIterator({}, view->meta->handle()));
+    it->Seek(prefix);
+    return std::pair(it->key().ToString(), it->value().ToString());
+  };
+  const auto expect_problem = [&](const std::string& what) {
+    const auto report = engine_->Verify();
+    ASSERT_TRUE(report.ok()) << report.status().ToString();
+    EXPECT_TRUE(std::any_of(report->problems.begin(), report->problems.end(),
+                            [&](const std::string& p) { return p.find(what) != p.npos; }))
+        << what << "\n" << (report->problems.empty() ? "" : report->problems.back());
+  };
+  for (const auto& [prefix, what] :
+       {std::pair(OutboxKeyFrom(window), "the outbox has 1 of its 2 seals"),
+        std::pair(ManifestKeyFrom(window, ""), "which has no manifest")}) {
+    const auto [key, value] = first(prefix);
+    ASSERT_TRUE(key.starts_with(prefix));
+    ASSERT_TRUE(db->Delete({}, view->meta->handle(), key).ok());
+    expect_problem(what);
+    ASSERT_TRUE(db->Put({}, view->meta->handle(), key, value).ok());
+    ExpectSound();
+  }
+  const auto [key, value] = first(OutboxKeyFrom(window));
+  ASSERT_TRUE(db->Put({}, view->meta->handle(), key, value + "x").ok());
+  expect_problem("an outbox entry does not parse");
+}
+
 TEST_F(SealTroubleTest, ADeleteIsAWriteLikeAnother) {
   options_.seal_grace_s = options_.seal_idle_s = 300;
   Reopen();
