@@ -116,7 +116,8 @@ std::string CheckSpread(Engine* engine, const ExpectedState& state) {
                                 std::to_string(expected.size() - 1) + " more";
 }
 
-std::string CheckCounters(Engine* engine, uint64_t rows, uint64_t repeated) {
+std::string CheckCounters(Engine* engine, uint64_t rows, const ExpectedState& state) {
+  const uint64_t repeated = state.repeated_rows;
   const Metrics metrics = engine->GetMetrics();
   const auto text = [](const char* name, uint64_t value) {
     return std::string(" ") + name + "=" + std::to_string(value);
@@ -130,6 +131,10 @@ std::string CheckCounters(Engine* engine, uint64_t rows, uint64_t repeated) {
            text("sealed", metrics.versions_sealed) +
            text("superseded", metrics.versions_superseded) +
            text("expired", metrics.versions_expired);
+  }
+  if (metrics.versions_sealed + metrics.versions_expired < state.settled_versions) {
+    return "what was said to be sealed is not:" + text("said", state.settled_versions) +
+           text("sealed", metrics.versions_sealed) + text("expired", metrics.versions_expired);
   }
   uint64_t listed = 0;
   const Status s = engine->ListBuckets([&](const BucketInfo& bucket) {
@@ -164,7 +169,7 @@ std::string CheckOpenStore(Engine* engine, const SurvivalCheck& check, ExpectedS
   for (const auto& numbers : present) rows += numbers.size();
   if (problem.empty()) problem = CheckChanging(engine);
   if (problem.empty()) problem = CheckSpread(engine, *state);
-  if (problem.empty()) problem = CheckCounters(engine, rows, state->repeated_rows.load());
+  if (problem.empty()) problem = CheckCounters(engine, rows, *state);
   if (problem.empty() && check.verify) {
     const auto report = engine->Verify();
     if (!report.ok()) return "Verify: " + report.status().ToString();

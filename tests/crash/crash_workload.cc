@@ -120,6 +120,7 @@ class Writer {
       request.due_only = false;
       s = engine_->Seal(request).status();
       if (!s.ok() && !Failed("Seal", s)) return false;
+      NoteSettled();
     }
     if (workload_.expire_one_in != 0 && rng_.OneIn(workload_.expire_one_in)) {
       s = EndWindow();
@@ -144,6 +145,15 @@ class Writer {
       if (!s.ok() && !Failed("Tick", s)) return false;
     }
     return true;
+  }
+
+  // What is sealed stays so until its window is over, and is then counted as expired.
+  void NoteSettled() {
+    const Metrics m = engine_->GetMetrics();
+    const uint64_t settled = m.versions_sealed + m.versions_expired;
+    uint64_t before = state_->settled_versions.load();
+    while (before < settled && !state_->settled_versions.compare_exchange_weak(before, settled)) {
+    }
   }
 
   // Rows that are sealed, expire and go with their window, while the spill family that they

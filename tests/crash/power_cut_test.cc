@@ -180,6 +180,41 @@ TEST(PowerCut, RowsThatOutlivedACrashOfTheProcessAreDurableOnceTheyAreReplayed) 
   }
 }
 
+// The power goes the moment after the answer.
+TEST(PowerCut, WhatWasSaidToBeSealedStaysSealed) {
+  for (const bool lose_entries : {false, true}) {
+    CrashCycle cycle("cistern-sealed");
+    cycle.NewStore();
+    std::filesystem::create_directories(cycle.shadow_directory());
+    PowerLossPlan plan{.leak_unsynced = false};
+    if (lose_entries) plan.shadow_directory = cycle.shadow_directory();
+    const ChildEnd end = RunChild([&] {
+      auto fs = std::make_shared<PowerLossFileSystem>(plan);
+      auto engine = OpenEngineOver(cycle.store_directory(), DrivenByHand(), fs);
+      if (!engine.ok() || !(*engine)->CreateTable(kCutTable).ok()) return 1;
+      RowBatch row(*(*engine)->FindTable("plant.cut"));
+      row.BeginRow(RowKind::kInsert);
+      if (!row.SetBytes(0, "s").ok() || !row.SetInt(2, 1).ok() || !row.EndRow().ok() ||
+          !(*engine)->Append(row).ok()) {
+        return 2;
+      }
+      SealRequest request;
+      request.due_only = false;
+      const auto report = (*engine)->Seal(request);
+      if (!report.ok() || report->buckets != 1) return 3;
+      fs->Cut();
+    });
+    ASSERT_TRUE(end.killed) << "exit code " << end.exit_code;
+    const ChildEnd check = RunChild([&] {
+      auto engine = cycle.OpenPlainly()(EngineOptions{});
+      if (!engine.ok()) return 1;
+      return (*engine)->GetMetrics().versions_sealed == 1 ? 0 : 2;
+    });
+    EXPECT_FALSE(check.killed);
+    EXPECT_EQ(check.exit_code, 0) << (lose_entries ? "entries lost" : "entries durable");
+  }
+}
+
 // A device that only says that it has synced breaks every promise: the checker must say so.
 TEST(PowerCut, ASyncThatLiesIsCaught) {
   PowerCuts power(SeedFromEnv() + 1);

@@ -46,6 +46,7 @@ struct ExpectedState {
   std::array<std::atomic<int64_t>, kSpreadRowsMax> spread_times_ms{};
   std::atomic<uint64_t> spread_attempted{0};
   std::atomic<uint64_t> spread_acknowledged{0};  // synced
+  std::atomic<uint64_t> settled_versions{0};  // that were said to be sealed, or over since
   std::atomic<uint64_t> repeated_rows{0};  // rows appended again after an unknown outcome
   std::atomic<int64_t> clock_ahead_us{0};  // how far the store's clock was put forward
   std::atomic<uint64_t> io_operations{0};  // of the worker's last life
@@ -61,6 +62,7 @@ struct ExpectedState {
   void Clear() {
     for (ExpectedWriter& w : writers) w.attempted = w.acknowledged = w.durable = w.batch_count = 0;
     spread_attempted = spread_acknowledged = 0;
+    settled_versions = 0;
     repeated_rows = 0;
     clock_ahead_us = 0;
     BeginLife();
