@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 
 #include "cistern/engine.h"
 #include "engine/ingest/committer.h"
@@ -57,6 +58,9 @@ class Maintenance {
   [[nodiscard]] Status WithoutHead(const std::function<Status()>& step);
   // Seals what the scope names, to the end.
   [[nodiscard]] Result<SealReport> Seal(SealScope scope);
+  // Upstream has the rows of these seals: Store::ConfirmSeals. kBusy: the clock is not trusted,
+  // or windows are being merged; nothing was done.
+  [[nodiscard]] Status Confirm(std::span<const SealName> seals);
   // Ends every window whose time is over.
   [[nodiscard]] Result<ExpireReport> Expire();
   // Remembers on the device what was acknowledged; at close.

@@ -28,7 +28,7 @@ Result<std::optional<OutboxEntry>> OutboxWalker::Next() {
       return Status::Corruption("window " + std::to_string(window_id_) +
                                 ": an outbox entry does not parse");
     }
-    OutboxEntry entry{GetBig<uint64_t>(key.data() + prefix_.size()), *std::move(bucket), false};
+    OutboxEntry entry{{*std::move(bucket), GetBig<uint64_t>(key.data() + prefix_.size())}, false};
     if (RotationOf(entry.seal) > view_->round_last) continue;
     CISTERN_ASSIGN_OR_RETURN(entry.has_manifest, HasManifest(entry));
     iterator_->Next();

@@ -12,9 +12,13 @@
 
 namespace cistern {
 
-struct OutboxEntry {
-  uint64_t seal = 0;
+// One seal of one bucket. Its number stays when its window is merged into another.
+struct SealName {
   BucketKey bucket;
+  uint64_t seal = 0;
+};
+
+struct OutboxEntry : SealName {
   bool has_manifest = false;  // without, there is nothing to replicate
 };
 

@@ -16,6 +16,7 @@
 #include "storage/damage.h"
 #include "storage/journal.h"
 #include "storage/meta_records.h"
+#include "storage/outbox.h"
 #include "storage/spill_set.h"
 #include "storage/store_db.h"
 #include "storage/store_opener.h"
@@ -125,6 +126,12 @@ class Store {
   // synced batch. As CommitSpill. kCorruption, and nothing was written: the records of the
   // spill families do not allow for it.
   [[nodiscard]] Result<std::shared_ptr<const SpillView>> CommitSeal(const SealCommit& commit);
+  // Upstream has every row of these seals: their outbox entries go, those of no other seal of
+  // the bucket, and their windows count them, in one synced batch. One without an entry was
+  // confirmed before, or its window has ended: it is passed over. As CommitSpill; null: nothing
+  // was left to confirm. Not while windows are being merged.
+  [[nodiscard]] Result<std::shared_ptr<const SpillView>> ConfirmSeals(
+      std::span<const SealName> seals, int64_t now_us);
   // Every segment of the family is sealed: it stops counting. As CommitSpill.
   [[nodiscard]] Result<std::shared_ptr<const SpillView>> SupersedeSpill(uint64_t family_id);
   // --- the end of a window (store_windows.cc), in this order
@@ -187,6 +194,8 @@ class Store {
   // Whether a reader may look at the spill family, now or later.
   [[nodiscard]] bool MayBeRead(uint64_t spill_id) const;
   void MoveToEnded(uint64_t window_id, WindowRecord record, SpillView* next);
+  // Which window's outbox has the seal of the bucket.
+  [[nodiscard]] Result<std::optional<uint64_t>> WindowOfEntry(const SealName& name) const;
   void NoteSources(const SealCommit& commit, WindowRecord* window) const;
   [[nodiscard]] Result<std::shared_ptr<const SpillView>> Forget(uint64_t window_id);
 

@@ -1,4 +1,5 @@
-// Sealing: the batches by which buckets move from spill families into windows.
+// Sealing: the batches by which buckets move from spill families into windows, and by which
+// upstream confirms them.
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -91,6 +92,50 @@ Result<std::shared_ptr<const SpillView>> Store::CommitSeal(const SealCommit& com
       std::make_shared<const WindowFamily>(commit.window_id, commit.window, window));
   std::sort(next->windows.begin(), next->windows.end(),
             [](const auto& a, const auto& b) { return a->id < b->id; });
+  return std::shared_ptr<const SpillView>(std::move(next));
+}
+
+Result<std::optional<uint64_t>> Store::WindowOfEntry(const SealName& name) const {
+  rocksdb::PinnableSlice value;
+  for (const auto& window : spills_.view()->windows) {
+    if (!window->record.span.Holds(name.bucket.start_s)) continue;
+    value.Reset();
+    const rocksdb::Status s = db_->db()->Get(rocksdb::ReadOptions(), meta_->handle(),
+                                             OutboxKey(window->id, name.seal), &value);
+    if (s.IsNotFound()) continue;
+    if (!s.ok()) return ToReadStatus(s, "the outbox entry of seal " + std::to_string(name.seal));
+    if (value == EncodeBucketKey(name.bucket)) return std::optional<uint64_t>(window->id);
+  }
+  return std::optional<uint64_t>();
+}
+
+Result<std::shared_ptr<const SpillView>> Store::ConfirmSeals(std::span<const SealName> seals,
+                                                             int64_t now_us) {
+  std::map<uint64_t, std::set<uint64_t>> by_window;  // a seal may be named twice
+  for (const SealName& name : seals) {
+    CISTERN_ASSIGN_OR_RETURN(const auto window_id, WindowOfEntry(name));
+    if (window_id) by_window[*window_id].insert(name.seal);
+  }
+  if (by_window.empty()) return std::shared_ptr<const SpillView>();
+  rocksdb::WriteBatch batch;
+  std::map<uint64_t, WindowRecord> records;
+  for (const auto& [window_id, numbers] : by_window) {
+    for (const uint64_t seal : numbers) batch.Delete(meta_->handle(), OutboxKey(window_id, seal));
+    WindowRecord& record = records[window_id] = window_records_.at(window_id);
+    record.confirmed_count += numbers.size();
+    record.confirmed_us_last = std::max(record.confirmed_us_last, now_us);
+    batch.Put(meta_->handle(), WindowKey(window_id), EncodeWindow(record));
+  }
+  CrashPoint("confirm:before_commit");
+  CISTERN_RETURN_IF_ERROR(WriteSynced(&batch, "confirming seals"));
+  CrashPoint("confirm:after_commit");
+  auto next = std::make_shared<SpillView>(*spills_.view());
+  for (auto& window : next->windows) {
+    const auto changed = records.find(window->id);
+    if (changed == records.end()) continue;
+    window_records_[window->id] = changed->second;
+    window = std::make_shared<const WindowFamily>(window->id, window->family, changed->second);
+  }
   return std::shared_ptr<const SpillView>(std::move(next));
 }
 

@@ -54,6 +54,16 @@ BUGS = [
         '  writer_.emplace(window_->family, round_);\n',
         '  CISTERN_ASSIGN_OR_RETURN(round_, store_->NextSequence());\n'
         '  writer_.emplace(window_->family, round_);\n', '*SealSteps*'),
+    Bug('an old acknowledgement confirms the amendment', 'storage/store_seal.cc',
+        '    record.confirmed_count += numbers.size();\n',
+        '    batch.DeleteRange(meta_->handle(), OutboxKey(window_id, *numbers.begin()),\n'
+        '                      OutboxKeyFrom(window_id + 1));\n'
+        '    record.confirmed_count = record.seal_count;\n', '*Confirm*'),
+    Bug('an acknowledgement is taken for another bucket', 'storage/store_seal.cc',
+        'if (value == EncodeBucketKey(name.bucket)) return', 'return', '*Confirm*'),
+    Bug('an acknowledgement is counted as often as it comes', 'storage/store_seal.cc',
+        '    record.confirmed_count += numbers.size();\n',
+        '    record.confirmed_count += seals.size();\n', '*Confirm*'),
     Bug('a merge forgets the outbox', 'storage/window_copy.cc',
         '      records_.Put(key, it->value().ToString());\n', '', '*WindowMerge*'),
     Bug('a merge forgets which spill families need its manifests', 'storage/store_windows.cc',

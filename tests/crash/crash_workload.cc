@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include "engine/engine_impl.h"
+#include "storage/outbox.h"
 #include "tests/crash/crash_tables.h"
 #include "tests/support/rng.h"
 
@@ -134,6 +136,10 @@ class Writer {
       s = Spread();
       if (!s.ok() && !Failed("Spread", s)) return false;
     }
+    if (workload_.confirm_one_in != 0 && rng_.OneIn(workload_.confirm_one_in)) {
+      s = Confirm();
+      if (!s.ok() && s.code() != StatusCode::kBusy && !Failed("Confirm", s)) return false;
+    }
     if (workload_.sync_one_in != 0 && rng_.OneIn(workload_.sync_one_in)) {
       const uint64_t acknowledged = own_.acknowledged.load();
       s = engine_->Sync();
@@ -205,6 +211,22 @@ class Writer {
     request.due_only = false;
     request.table = "crash.spread";
     return engine_->Seal(request).status();
+  }
+
+  // Upstream has every second seal of the outbox, or so. kBusy: it is asked again later.
+  Status Confirm() {
+    CISTERN_ASSIGN_OR_RETURN(const auto core, static_cast<EngineImpl&>(*engine_).core());
+    const auto view = core->store().spills().view();
+    std::vector<SealName> seals;
+    for (const auto& window : view->windows) {
+      OutboxWalker walker(view, window->id);
+      while (true) {
+        CISTERN_ASSIGN_OR_RETURN(const auto entry, walker.Next());
+        if (!entry) break;
+        if (rng_.OneIn(2)) seals.push_back(*entry);
+      }
+    }
+    return core->maintenance().Confirm(seals);
   }
 
   // Writes a few rows, and changes their table to its other declaration.

@@ -28,6 +28,7 @@ CrashWorkload RandomWorkload(Rng* rng) {
   w.expire_one_in = rng->OneIn(3) ? 0 : 10 + rng->Below(60);
   w.alter_one_in = rng->OneIn(3) ? 0 : 10 + rng->Below(60);
   w.spread_one_in = rng->OneIn(3) ? 0 : 10 + rng->Below(60);
+  w.confirm_one_in = rng->OneIn(3) ? 0 : 10 + rng->Below(60);
   return w;
 }
 
@@ -42,13 +43,15 @@ CrashWorkload MeetingAll(Rng* rng) {
   w.expire_one_in = 15;
   w.alter_one_in = 15;
   w.spread_one_in = 15;
+  w.confirm_one_in = 15;
   return w;
 }
 
 // Every point that the sources name.
 constexpr const char* kNamedPoints[] = {
     "alter:after_record",   "alter:before_record",
-    "commit:before_apply",  "create:after_format",   "create:after_ready",
+    "commit:before_apply",  "confirm:after_commit",  "confirm:before_commit",
+    "create:after_format",  "create:after_ready",
     "create:before_ready",  "journal:after_append",  "journal:after_create",
     "journal:after_drop",   "journal:before_append", "journal:before_create",
     "journal:before_drop",  "merge:after_commit",    "merge:before_commit",

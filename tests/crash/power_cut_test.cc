@@ -45,6 +45,7 @@ CrashWorkload RandomWorkload(Rng* rng) {
   w.expire_one_in = rng->OneIn(3) ? 0 : 4 + rng->Below(30);
   w.alter_one_in = rng->OneIn(3) ? 0 : 4 + rng->Below(30);
   w.spread_one_in = rng->OneIn(3) ? 0 : 4 + rng->Below(30);
+  w.confirm_one_in = rng->OneIn(3) ? 0 : 4 + rng->Below(30);
   return w;
 }
 
