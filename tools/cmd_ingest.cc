@@ -190,6 +190,9 @@ class IngestCommand {
   int Run() {
     Status s = Prepare();
     if (!s.ok()) return FailUsage(s);
+    // The next file may go on with any bucket of this one. A stream may never end.
+    engine_options_.seal_when_due =
+        std::find(options_.files.begin(), options_.files.end(), "-") != options_.files.end();
     Result<std::unique_ptr<Engine>> opened =
         OpenStore(options_.store, Access::kWrite, engine_options_);
     if (!opened.ok()) return FailOpen(opened.status());

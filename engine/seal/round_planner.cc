@@ -17,6 +17,12 @@ constexpr uint64_t kRoundBytesMax = 16ull << 20;  // of what is sealed
 constexpr size_t kRoundMemoryBytes = 1 << 20;     // of headers
 constexpr size_t kStepSegments = 512;             // looked at in a step
 
+uint64_t RowsOf(const SealCandidate& candidate) {
+  uint64_t rows = 0;
+  for (const SegmentRef& s : candidate.segments) rows += s.header.row_count;
+  return rows;
+}
+
 uint64_t BytesOf(const SealCandidate& candidate) {
   uint64_t bytes = 0;
   for (const SegmentRef& s : candidate.segments) {
@@ -126,7 +132,7 @@ Result<bool> RoundPlanner::TakeCandidate() {
     plan_.window = std::move(place.window);
   } else if (plan_.span != place.span || plan_.window != place.window) {
     return true;
-  } else if (IsFull()) {
+  } else if (IsPlanFull()) {
     resume_ = EncodeBucketKey(candidate_.key);
     return false;
   }
@@ -138,7 +144,7 @@ Result<bool> RoundPlanner::TakeCandidate() {
   return true;
 }
 
-bool RoundPlanner::IsFull() const {
+bool RoundPlanner::IsPlanFull() const {
   return plan_.candidates.size() >= kRoundBucketsMax || plan_.segment_count >= kRoundSegmentsMax ||
          plan_.byte_count >= kRoundBytesMax || plan_.memory_bytes >= kRoundMemoryBytes;
 }
@@ -186,6 +192,7 @@ bool RoundPlanner::IsCandidate() {
     last_row_us = std::max(last_row_us, NewestIn(RotationOf(s.id)));
   }
   if (!scope_.due_only || due_in_head_.contains(encoded)) return true;
+  if (IsFull(RowsOf(candidate_), BytesOf(candidate_), limits_)) return true;
   last_row_us = std::max(last_row_us, NewestInHead(key));
   return IsDue(Bucketer(*table->schema).Next(key.start_s), last_row_us, now_us_, limits_);
 }

@@ -94,7 +94,7 @@ class RoundPlanner {
     std::shared_ptr<const WindowFamily> window;
   };
   [[nodiscard]] Result<Place> FindPlace() const;
-  [[nodiscard]] bool IsFull() const;
+  [[nodiscard]] bool IsPlanFull() const;
   [[nodiscard]] Result<bool> TakeCandidate();
   [[nodiscard]] bool EndWalk();
 

@@ -22,6 +22,9 @@ struct SealLimits {
   int64_t grace_s = 300;  // behind the bucket's end
   int64_t idle_s = 300;   // since its last row
   size_t window_count_max = limits::kWindowFamilyCountMax;
+  // Of a bucket's open segments; 0: no limit.
+  uint64_t open_rows_max = 0;
+  uint64_t open_bytes_max = 0;
 };
 
 // As many windows as take about a tenth of the memory budget.
@@ -37,6 +40,14 @@ struct SealLimits {
                                 const SealLimits& limits) {
   const int64_t now_s = now_us / 1'000'000;
   return end_s <= now_s - limits.grace_s && last_row_us <= now_us - limits.idle_s * 1'000'000;
+}
+
+// Whether so much of the bucket is spilled that it does not wait for its end: a year's bucket
+// leaves in pieces.
+[[nodiscard]] inline bool IsFull(uint64_t open_rows, uint64_t open_bytes,
+                                 const SealLimits& limits) {
+  return (limits.open_rows_max != 0 && open_rows >= limits.open_rows_max) ||
+         (limits.open_bytes_max != 0 && open_bytes >= limits.open_bytes_max);
 }
 
 // The window that the bucket that starts at `start_s` would have to itself: a whole number of

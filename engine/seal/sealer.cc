@@ -5,11 +5,8 @@
 #include <shared_mutex>
 #include <utility>
 
-#include "cistern/limits.h"
 #include "lib/base/check.h"
 #include "lib/base/crash_point.h"
-#include "lib/row/version_hash.h"
-#include "lib/segment/page_reader.h"
 #include "storage/seal_reader.h"
 
 namespace cistern {
@@ -17,31 +14,9 @@ namespace cistern {
 namespace {
 
 constexpr size_t kStepBytes = 128 * 1024;          // encoded, after which a step ends
-constexpr size_t kPageMemoryBytes = 1 << 20;       // of wide rows, for one page
-constexpr size_t kStepChecks = 64;                 // buckets read back in a step
+constexpr size_t kStepPages = 32;                  // the same
+constexpr size_t kStepChecks = 64;                 // pages read back in a step
 constexpr uint64_t kHeadroomBytes = 4ull << 20;
-
-// Widens the manifest by rows that were written.
-void Note(const VersionColumns& rows, Manifest* m) {
-  for (size_t i = 0; i < rows.row_count; ++i) {
-    const bool first = m->row_count == 0 && i == 0;
-    m->write_us_first = first ? rows.write_us[i] : std::min(m->write_us_first, rows.write_us[i]);
-    m->write_us_last = first ? rows.write_us[i] : std::max(m->write_us_last, rows.write_us[i]);
-    m->expiry_s_last = std::max(m->expiry_s_last, rows.expiry_of(i));
-    m->has_endless = m->has_endless || rows.expiry_of(i) == 0;
-  }
-  m->row_count += rows.row_count;
-}
-
-void Note(const std::vector<RangeDelete>& deletes, Manifest* m) {
-  for (const RangeDelete& d : deletes) {
-    const bool first = m->version_count() == 0;
-    m->write_us_first = first ? d.write_us : std::min(m->write_us_first, d.write_us);
-    m->write_us_last = first ? d.write_us : std::max(m->write_us_last, d.write_us);
-    m->has_endless = true;
-    ++m->delete_count;
-  }
-}
 
 }  // namespace
 
@@ -141,6 +116,8 @@ void Sealer::GiveUp(const Status& why) {
   if (window_is_new_ && window_ != nullptr) spare_ = window_;
   planner_.Abandon();
   plan_ = RoundPlan{};
+  at_hand_.reset();
+  check_.reset();
   writer_.reset();
   window_.reset();
   commit_ = SealCommit{};
@@ -149,87 +126,56 @@ void Sealer::GiveUp(const Status& why) {
 
 Status Sealer::WriteBuckets() {
   const uint64_t enough = writer_->byte_count() + kStepBytes;
-  while (!plan_.candidates.empty() && writer_->byte_count() < enough) {
-    SealCandidate candidate = std::move(plan_.candidates.back());
-    plan_.candidates.pop_back();
-    CISTERN_RETURN_IF_ERROR(WriteBucket(std::move(candidate)));
+  for (size_t n = 0; n < kStepPages && writer_->byte_count() < enough; ++n) {
+    if (!at_hand_ && plan_.candidates.empty()) break;
+    if (!at_hand_) BeginBucket();
+    CISTERN_ASSIGN_OR_RETURN(const bool more, at_hand_->Step());
+    if (!more) EndBucket();
   }
-  if (!plan_.candidates.empty()) return Status::Ok();
+  if (at_hand_ || !plan_.candidates.empty()) return Status::Ok();
   plan_ = RoundPlan{};
   planner_.ReleasePlan();
   phase_ = Phase::kFlush;
   return Status::Ok();
 }
 
-Status Sealer::WriteBucket(SealCandidate candidate) {
+void Sealer::BeginBucket() {
+  SealCandidate candidate = std::move(plan_.candidates.back());
+  plan_.candidates.pop_back();
   current_ = candidate.key;
   if (candidate.is_sealed) ++amendments_in_round_;
   const TablePtr table = tables_->FindById(candidate.key.table_id);
-  const TableSchema& schema = *table->schema;
-  SealCommit::Bucket bucket;
-  bucket.key = candidate.key;
-  BucketMerge merge(table, std::move(candidate.key), std::move(candidate.segments),
-                    boots_->bases());
-  writer_->Begin(bucket.key, &schema, table->schema_version, merge.journal_first(),
-                 merge.journal_last());
-  bucket.seal = writer_->segment_id();
-  // Pages are filled: what is read later is fewer and larger pieces.
-  VersionColumns rows = VersionColumns::For(schema);
-  for (bool more = true; more;) {
-    CISTERN_ASSIGN_OR_RETURN(more, merge.Next(&rows));
-    const bool is_page = rows.row_count >= limits::kPageRowsMax / 2 ||
-                         rows.MemoryBytes() >= kPageMemoryBytes;
-    if (more && !is_page) continue;
-    Note(rows, &bucket.manifest);
-    bucket.manifest.content_hash += HashVersions(schema, rows);
-    CISTERN_RETURN_IF_ERROR(writer_->AddRows(rows));
-    rows = VersionColumns::For(schema);
-  }
-  Note(merge.deletes(), &bucket.manifest);
-  bucket.manifest.first_time = writer_->header().first_time;
-  bucket.manifest.last_time = writer_->header().last_time;
-  bucket.manifest.byte_count = writer_->header().byte_count();
-  for (const auto& [family, versions] : merge.versions_read()) {
+  at_hand_ = std::make_unique<BucketSeal>(table, std::move(candidate.key),
+                                          std::move(candidate.segments), boots_->bases(),
+                                          &*writer_);
+}
+
+void Sealer::EndBucket() {
+  for (const auto& [family, versions] : at_hand_->versions_read()) {
     commit_.sealed_counts[family] += versions;
   }
-  CISTERN_RETURN_IF_ERROR(writer_->End(merge.deletes()));
-  commit_.buckets.push_back(std::move(bucket));
-  return Status::Ok();
+  commit_.buckets.push_back(at_hand_->bucket());
+  at_hand_.reset();
 }
 
 Status Sealer::ReadBack() {
   CrashPoint("seal:before_read_back");
-  for (size_t n = 0; n < kStepChecks && next_check_ < commit_.buckets.size(); ++n, ++next_check_) {
+  for (size_t n = 0; n < kStepChecks && next_check_ < commit_.buckets.size(); ++n) {
     const SealCommit::Bucket& bucket = commit_.buckets[next_check_];
     current_ = bucket.key;
-    CISTERN_RETURN_IF_ERROR(CheckBucket(bucket));
+    if (!check_) {
+      CISTERN_ASSIGN_OR_RETURN(SegmentRef segment,
+                               ReadSealedSegment(window_, bucket.key, bucket.seal));
+      check_ = std::make_unique<SealCheck>(tables_->FindById(bucket.key.table_id),
+                                           std::move(segment), bucket.manifest);
+    }
+    CISTERN_ASSIGN_OR_RETURN(const bool more, check_->Step());
+    if (more) continue;
+    check_.reset();
+    ++next_check_;
   }
   if (next_check_ == commit_.buckets.size()) phase_ = Phase::kCommit;
   return Status::Ok();
-}
-
-// What the device gives back is what was meant.
-Status Sealer::CheckBucket(const SealCommit::Bucket& bucket) const {
-  const TablePtr table = tables_->FindById(bucket.key.table_id);
-  CISTERN_ASSIGN_OR_RETURN(const SegmentRef segment,
-                           ReadSealedSegment(window_, bucket.key, bucket.seal));
-  uint64_t rows_found = 0;
-  uint64_t hash = 0;
-  // The table may have been altered since the segment was written.
-  const uint32_t version = std::min(segment.header.schema_version, table->schema_version);
-  const TableSchema& schema = *table->versions[version].schema;
-  for (uint32_t page = 0; page < segment.header.pages.size(); ++page) {
-    CISTERN_ASSIGN_OR_RETURN(const std::string bytes, ReadPage(segment, page));
-    CISTERN_ASSIGN_OR_RETURN(const VersionColumns rows, DecodePage(schema, bytes, nullptr));
-    rows_found += rows.row_count;
-    hash += HashVersions(schema, rows);
-  }
-  if (rows_found == bucket.manifest.row_count && hash == bucket.manifest.content_hash &&
-      segment.header.deletes.size() == bucket.manifest.delete_count) {
-    return Status::Ok();
-  }
-  return Status::Corruption("seal " + std::to_string(bucket.seal) + " in " + window_->Name() +
-                            ": what was read back is not what was written");
 }
 
 Status Sealer::Commit() {

@@ -9,10 +9,10 @@
 #include <string>
 
 #include "cistern/engine.h"
+#include "engine/seal/bucket_seal.h"
 #include "engine/seal/round_planner.h"
 #include "lib/base/memory_budget.h"
 #include "storage/boot_table.h"
-#include "storage/bucket_merge.h"
 #include "storage/head_set.h"
 #include "storage/spill_writer.h"
 #include "storage/store.h"
@@ -78,9 +78,9 @@ class Sealer {
   [[nodiscard]] Status Plan();
   [[nodiscard]] Status BeginWriting();
   [[nodiscard]] Status WriteBuckets();
-  [[nodiscard]] Status WriteBucket(SealCandidate candidate);
+  void BeginBucket();
+  void EndBucket();
   [[nodiscard]] Status ReadBack();
-  [[nodiscard]] Status CheckBucket(const SealCommit::Bucket& bucket) const;
   [[nodiscard]] Status Commit();
   [[nodiscard]] Status UnlessDamaged(Status s);
   [[nodiscard]] Status Flush();
@@ -106,8 +106,10 @@ class Sealer {
   // next one. What was written there has no manifest and counts for nothing.
   std::shared_ptr<const SegmentFamily> spare_;
   std::optional<SpillWriter> writer_;
+  std::unique_ptr<BucketSeal> at_hand_;  // what is being written; null: none
   SealCommit commit_;
-  size_t next_check_ = 0;
+  size_t next_check_ = 0;             // of the buckets
+  std::unique_ptr<SealCheck> check_;  // of that one; null: not begun
   uint64_t amendments_in_round_ = 0;
 
   std::atomic<uint64_t> buckets_sealed_{0};

@@ -34,6 +34,15 @@ WindowSpan Window(const TableSchema& schema, int64_t start_s) {
   return Window(schema, start_s, start_s);
 }
 
+TEST(SealPolicy, ABucketIsFullByRowsOrByBytes) {
+  const SealLimits limits{.open_rows_max = 1000, .open_bytes_max = 5000};
+  EXPECT_FALSE(IsFull(999, 4999, limits));
+  EXPECT_TRUE(IsFull(1000, 0, limits));
+  EXPECT_TRUE(IsFull(1, 5000, limits));
+  EXPECT_FALSE(IsFull(UINT64_MAX, UINT64_MAX, SealLimits{})) << "0 is no limit";
+  EXPECT_TRUE(IsFull(1, 5000, SealLimits{.open_bytes_max = 5000}));
+}
+
 TEST(SealPolicy, ABucketIsDueAfterItsEndAndAnIdleTime) {
   const SealLimits limits{.grace_s = 300, .idle_s = 60};
   const int64_t end_s = 1'700'000'000;

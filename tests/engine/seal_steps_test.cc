@@ -127,6 +127,68 @@ TEST_F(SealStepsTest, WhatIsSpilledBetweenTwoStepsIsLaterRows) {
   for (int n = 0; n < 12; ++n) EXPECT_EQ(ScanAll(Pump(n * 250)).size(), 2u) << n;
 }
 
+// A bucket that goes on for long leaves in pieces.
+TEST_F(SealStepsTest, AFullBucketDoesNotWaitForItsEnd) {
+  options_.seal_when_due = true;
+  options_.seal_rows_max = 1000;
+  Reopen();
+  Rows written;
+  const auto live = [&](int rows) {
+    RowBatch batch(schema_);
+    for (int i = 0; i < rows; ++i) {
+      written.emplace_back(kStartMs + static_cast<int64_t>(written.size()), i);
+      AddRow(&batch, "a", written.back().first, i);
+    }
+    ASSERT_TRUE(engine_->Append(batch).ok());
+    Rotate();
+    clock_->AdvanceSeconds(60);
+    for (bool more = true; more;) more = engine_->Tick({})->more_due;
+  };
+  live(600);
+  live(399);
+  EXPECT_EQ(engine_->GetMetrics().versions_sealed, 0u);
+  live(1);
+  EXPECT_EQ(engine_->GetMetrics().versions_sealed, 1000u);
+  live(999);
+  EXPECT_EQ(engine_->GetMetrics().versions_open, 999u);
+  live(501);
+  EXPECT_EQ(engine_->GetMetrics().amendments, 1u);
+  EXPECT_EQ(engine_->GetMetrics().versions_sealed, 2500u);
+  EXPECT_EQ(ScanAll("a"), written);
+  ExpectSound();
+}
+
+TEST_F(SealStepsTest, ALargeBucketIsWrittenAndReadBackInManySteps) {
+  options_.memory_budget_bytes = 64 << 20;
+  Reopen();
+  Rows written;
+  for (int n = 0; n < 200; ++n) {
+    RowBatch batch(schema_);
+    for (int i = 0; i < 1000; ++i) {
+      const double value = static_cast<double>((n * 1000 + i) * 2654435761u % 1'000'003) / 7;
+      written.emplace_back(kStartMs + static_cast<int64_t>(written.size()), value);
+      AddRow(&batch, "a", written.back().first, value);
+    }
+    ASSERT_TRUE(engine_->Append(batch).ok());
+  }
+  Rotate();
+  options_.seal_when_due = true;
+  options_.seal_grace_s = options_.seal_idle_s = 0;
+  Reopen();
+  clock_->AdvanceSeconds(3 * 86'400);
+  int steps = 0;
+  for (bool more = true; more; ++steps) {
+    const auto report = engine_->Tick({.steps_max = 1});
+    ASSERT_TRUE(report.ok()) << report.status().ToString();
+    more = report->more_due;
+  }
+  EXPECT_EQ(engine_->GetMetrics().versions_sealed, 200'000u);
+  EXPECT_EQ(engine_->GetMetrics().buckets_sealed, 1u);
+  EXPECT_GE(steps, 12) << "1.6 MB by at most 128 KiB";
+  EXPECT_EQ(ScanAll("a"), written);
+  ExpectSound();
+}
+
 TEST_F(SealStepsTest, TwoWhoSealAtATimeComeToAnEnd) {
   options_.seal_when_due = true;
   options_.seal_grace_s = options_.seal_idle_s = 0;

@@ -79,6 +79,10 @@ struct EngineOptions {
   // the idle time. Smaller: rows leave sooner, and late ones make more amendments.
   int64_t seal_grace_s = 300;
   int64_t seal_idle_s = 300;
+  // So many rows of a bucket, or so many encoded bytes, that are spilled are due at once: a
+  // year's bucket leaves in pieces, each later one an amendment. 0: only time counts.
+  uint64_t seal_rows_max = 1'000'000;
+  uint64_t seal_bytes_max = 16ull << 20;
 
   // --- local retention, by whole windows of sealed buckets. What has expired goes anyway.
   // How long a window stays after its end and after upstream has confirmed all of it.

@@ -1,0 +1,62 @@
+// Sealing one bucket: its segments written as one, and read back. In steps, as a bucket may
+// have millions of rows.
+#ifndef CISTERN_ENGINE_SEAL_BUCKET_SEAL_H_
+#define CISTERN_ENGINE_SEAL_BUCKET_SEAL_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "storage/bucket_merge.h"
+#include "storage/spill_writer.h"
+#include "storage/store.h"
+#include "storage/table_set.h"
+
+namespace cistern {
+
+// Merges the open segments of a bucket into one of the writer. One thread.
+class BucketSeal {
+ public:
+  // The segment begins here; `writer` is used for nothing else until Step() has ended it.
+  BucketSeal(TablePtr table, BucketKey key, std::vector<SegmentRef> segments,
+             std::shared_ptr<const BootBases> bases, SpillWriter* writer);
+  // Writes about a page; false: the segment has ended. Damage is that of what is read.
+  [[nodiscard]] Result<bool> Step();
+
+  [[nodiscard]] const SealCommit::Bucket& bucket() const { return bucket_; }
+  // Versions that were read, deletes included, by spill family.
+  [[nodiscard]] const std::map<uint64_t, uint64_t>& versions_read() const {
+    return merge_.versions_read();
+  }
+
+ private:
+  [[nodiscard]] Status End();
+
+  const TablePtr table_;
+  BucketMerge merge_;
+  SpillWriter* const writer_;
+  VersionColumns rows_;
+  SealCommit::Bucket bucket_;
+};
+
+// Compares what the device gives back with what was meant. One thread.
+class SealCheck {
+ public:
+  SealCheck(TablePtr table, SegmentRef segment, const Manifest& manifest)
+      : table_(std::move(table)), segment_(std::move(segment)), manifest_(manifest) {}
+  // Reads a page; false: that was the last, and all is as it should be. kCorruption otherwise.
+  [[nodiscard]] Result<bool> Step();
+
+ private:
+  const TablePtr table_;
+  const SegmentRef segment_;
+  const Manifest manifest_;
+  uint32_t next_page_ = 0;
+  uint64_t rows_found_ = 0;
+  uint64_t hash_ = 0;
+};
+
+}  // namespace cistern
+
+#endif  // CISTERN_ENGINE_SEAL_BUCKET_SEAL_H_
