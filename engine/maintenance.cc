@@ -73,7 +73,9 @@ Result<bool> Maintenance::StepWindows() {
 
 // Before the next seal round, so that it finds a family for its window.
 Result<bool> Maintenance::StepMerge() {
-  if (!sealer_->idle() || !respill_->idle() || !clock_->settled()) return false;
+  if (!sealer_->idle() || !respill_->idle()) return false;
+  // One that has begun needs no time.
+  if (merger_->idle() && !clock_->settled()) return false;
   const Result<bool> did = merger_->Step(clock_->now_s());
   if (!did.ok()) return Watch(did.status());
   if (*did) sealer_->ChargeWindows();
@@ -84,6 +86,7 @@ Result<bool> Maintenance::StepMerge() {
 Result<bool> Maintenance::StepSeal() {
   if (!sealer_->idle()) return SealRoundStep();
   if (sealer_->IsThrough({})) seal_more_ = false;
+  if (by_hand_) return false;  // its rounds first
   const int64_t monotonic_us = clock_->monotonic_us();
   const bool is_time = seal_more_ || monotonic_us - seal_us_ >= limits_.seal_interval_us;
   if (limits_.seal_interval_us == 0 || !is_time || !clock_->settled() || !respill_->idle() ||
@@ -119,23 +122,26 @@ bool Maintenance::EndedTheRoundAlone(const Status& s) const {
 struct Maintenance::SealByHand {
   SealScope scope;
   bool has_begun = false;  // its first round
-  std::vector<std::string> problems;
 };
 
 Result<SealReport> Maintenance::Seal(SealScope scope) {
+  const std::lock_guard one_at_a_time(by_hand_mutex_);
   const uint64_t buckets_before = sealer_->buckets_sealed();
   const uint64_t amendments_before = sealer_->amendments();
   const uint64_t bytes_before = sealer_->bytes_written();
   CISTERN_RETURN_IF_ERROR(PrepareSeal(&scope));
-  SealByHand work{std::move(scope), false, {}};
-  for (bool more = true; more;) {
+  SealByHand work{scope, false};
+  Result<bool> more = true;
+  SealReport report;
+  while (more.ok() && *more) {
     // Between two steps the lock is free: a writer whose head is full waits for it.
     const std::lock_guard lock(mutex_);
-    CISTERN_RETURN_IF_ERROR(committer_->failure());
-    CISTERN_ASSIGN_OR_RETURN(more, SealByHandStep(&work));
+    const Status failure = committer_->failure();
+    more = failure.ok() ? SealByHandStep(&work) : Result<bool>(failure);
+    by_hand_ = more.ok() && *more;
+    if (!by_hand_) report.problems = sealer_->ProblemsOf(scope);
   }
-  SealReport report;
-  report.problems = std::move(work.problems);
+  CISTERN_RETURN_IF_ERROR(more.status());
   report.buckets = sealer_->buckets_sealed() - buckets_before;
   report.amendments = sealer_->amendments() - amendments_before;
   report.bytes = sealer_->bytes_written() - bytes_before;
@@ -163,11 +169,11 @@ Status Maintenance::PrepareSeal(SealScope* scope) {
 Result<bool> Maintenance::SealByHandStep(SealByHand* work) {
   if (!sealer_->idle()) {
     const Status s = sealer_->Step();
-    if (s.ok()) return true;
-    if (!EndedTheRoundAlone(s)) return Watch(s);
-    if (s.code() == StatusCode::kNoSpace) return s;
-    work->problems.push_back(s.message());
-    return true;
+    if (s.ok() || EndedTheRoundAlone(s)) return true;
+    return Watch(s);
+  }
+  if (work->has_begun && sealer_->why_given_up().code() == StatusCode::kNoSpace) {
+    return sealer_->why_given_up();
   }
   if (work->has_begun && sealer_->IsThrough(work->scope)) return false;
   if (!rotation_->idle()) {
@@ -181,6 +187,10 @@ Result<bool> Maintenance::SealByHandStep(SealByHand* work) {
   }
   CISTERN_ASSIGN_OR_RETURN(const bool merged, StepMerge());
   if (merged) return true;
+  if (!clock_->settled()) {
+    return Status::Busy("the clock is not trusted any more, and rows wait for their time: seal "
+                        "later");
+  }
   CISTERN_RETURN_IF_ERROR(store_->CheckDevice(kFamilyHeadroomBytes));
   CISTERN_RETURN_IF_ERROR(Watch(BeginRound(work->scope)));
   work->has_begun = true;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <mutex>
 #include <span>
 
 #include "cistern/engine.h"
@@ -101,7 +102,9 @@ class Maintenance {
   WindowMerger* const merger_;
   const MaintenanceLimits limits_;
 
+  std::mutex by_hand_mutex_;  // one Seal at a time; taken before the actor
   FairMutex mutex_;  // the actor; taken before the committer's and the heads' locks
+  bool by_hand_ = false;  // a Seal is under way: no rounds are begun but its own
   int64_t beacon_us_ = 0;
   int64_t ballast_us_ = 0;
   int64_t seal_us_ = 0;

@@ -35,6 +35,8 @@ class SpillWriter {
   // Rows must follow the last ones in row order; they are cut into pages here.
   [[nodiscard]] Status AddRows(const VersionColumns& rows);
   [[nodiscard]] Status End(std::vector<RangeDelete> deletes);
+  // Instead of End: what was written of the segment has no header and is nothing.
+  void Abandon() { schema_ = nullptr; }
   // Of the segment at hand, until End.
   [[nodiscard]] uint64_t segment_id() const { return segment_id_; }
   [[nodiscard]] const SegmentHeader& header() const { return header_; }

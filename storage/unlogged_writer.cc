@@ -12,6 +12,15 @@ namespace cistern {
 namespace {
 constexpr auto kFlushPoll = std::chrono::microseconds(500);
 constexpr int kFlushPollsMax = 20'000;  // then the device is stuck, and the next write says so
+
+// RocksDB answers writes with Corruption where one of its own background works met it: nothing
+// that was to be written is damaged.
+Status ToWriteStatus(const rocksdb::Status& s, const char* what) {
+  if (s.ok()) return Status::Ok();
+  Status status = ToStatus(s, what);
+  if (status.code() != StatusCode::kCorruption) return status;
+  return Status::IoError(status.message());
+}
 }  // namespace
 
 Status UnloggedWriter::WriteOut(size_t at_least) {
@@ -21,7 +30,7 @@ Status UnloggedWriter::WriteOut(size_t at_least) {
   CrashPoint("spill:before_pages");
   const rocksdb::Status s = family_->db()->Write(options, &batch_);
   batch_.Clear();
-  if (!s.ok()) return ToStatus(s, "writing pages");
+  if (!s.ok()) return ToWriteStatus(s, "writing pages");
   WaitForMemtable();
   return Status::Ok();
 }
@@ -51,7 +60,7 @@ Status UnloggedWriter::Flush() {
   CrashPoint("spill:before_flush");
   const rocksdb::Status s = family_->db()->Flush(options, family_->handle());
   CrashPoint("spill:after_flush");
-  return s.ok() ? Status::Ok() : ToStatus(s, "flushing pages");
+  return ToWriteStatus(s, "flushing pages");
 }
 
 }  // namespace cistern

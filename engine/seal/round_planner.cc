@@ -4,7 +4,9 @@
 #include <shared_mutex>
 #include <utility>
 
+#include "engine/bucketing/bucket_name.h"
 #include "engine/bucketing/bucketer.h"
+#include "lib/base/checksum.h"
 #include "storage/seal_reader.h"
 
 namespace cistern {
@@ -13,7 +15,6 @@ namespace {
 
 constexpr size_t kRoundBucketsMax = 1024;
 constexpr size_t kRoundSegmentsMax = 4096;        // whose headers are held at once
-constexpr uint64_t kRoundBytesMax = 16ull << 20;  // of what is sealed
 constexpr size_t kRoundMemoryBytes = 1 << 20;     // of headers
 constexpr size_t kStepSegments = 512;             // looked at in a step
 
@@ -48,26 +49,47 @@ bool RoundPlanner::Matches(const SealScope& scope, const BucketKey& key) {
          (!scope.start_s || *scope.start_s == key.start_s);
 }
 
+// By checksums: the head may have a hundred thousand buckets that are due at once. Two of the
+// same would seal one of them a little early.
 bool RoundPlanner::NoteDueInHead(const SealScope& scope, int64_t now_us) {
   const std::shared_lock lock(heads_->mutex);
-  bool any = false;
+  const size_t known = due_in_head_.size();
   for (const HeadBucket* bucket : heads_->active->SortedBuckets()) {
-    if (due_in_head_.size() >= kRoundBucketsMax) break;
     const BucketKey key{bucket->table_id(), std::string(bucket->entity()), bucket->start_s(),
                         bucket->split()};
     const TablePtr table = tables_->FindById(key.table_id);
     if (table == nullptr || !Matches(scope, key)) continue;
     const int64_t end_s = Bucketer(*table->schema).Next(key.start_s);
-    if (IsDue(end_s, bucket->newest_write_us(), now_us, limits_)) {
-      due_in_head_.insert(EncodeBucketKey(key));
-      any = true;
-    }
+    if (!IsDue(end_s, bucket->newest_write_us(), now_us, limits_)) continue;
+    due_in_head_.push_back(Checksum(EncodeBucketKey(key)));
   }
+  const bool any = due_in_head_.size() > known;
+  std::sort(due_in_head_.begin(), due_in_head_.end());
+  due_in_head_.erase(std::unique(due_in_head_.begin(), due_in_head_.end()), due_in_head_.end());
   return any;
 }
 
-void RoundPlanner::Begin(const SealScope& scope, int64_t now_us) {
+void RoundPlanner::NoteSealed(const BucketKey& key) {
+  const auto [begin, end] = std::equal_range(due_in_head_.begin(), due_in_head_.end(),
+                                             Checksum(EncodeBucketKey(key)));
+  due_in_head_.erase(begin, end);
+}
+
+std::vector<std::string> RoundPlanner::ProblemsOf(const SealScope& scope) const {
+  std::vector<std::string> problems;
+  for (const auto& [encoded, why] : damaged_) {
+    const std::optional<BucketKey> key = DecodeBucketKey(encoded);
+    const TablePtr table = key ? tables_->FindById(key->table_id) : nullptr;
+    if (table == nullptr || !Matches(scope, *key)) continue;
+    problems.push_back(BucketName(*table->schema, key->entity, key->start_s, key->split) + ": " +
+                       why);
+  }
+  return problems;
+}
+
+void RoundPlanner::Begin(const SealScope& scope, int64_t now_us, uint64_t round_bytes_max) {
   if (!(scope == scope_)) resume_.clear();
+  round_bytes_max_ = round_bytes_max;
   scope_ = scope;
   now_us_ = now_us;
   view_ = store_->spills().view();
@@ -146,7 +168,7 @@ Result<bool> RoundPlanner::TakeCandidate() {
 
 bool RoundPlanner::IsPlanFull() const {
   return plan_.candidates.size() >= kRoundBucketsMax || plan_.segment_count >= kRoundSegmentsMax ||
-         plan_.byte_count >= kRoundBytesMax || plan_.memory_bytes >= kRoundMemoryBytes;
+         plan_.byte_count >= round_bytes_max_ || plan_.memory_bytes >= kRoundMemoryBytes;
 }
 
 // A time that no row of the rotation is newer than: when it was first looked at; of those
@@ -191,7 +213,9 @@ bool RoundPlanner::IsCandidate() {
   for (const SegmentRef& s : candidate_.segments) {
     last_row_us = std::max(last_row_us, NewestIn(RotationOf(s.id)));
   }
-  if (!scope_.due_only || due_in_head_.contains(encoded)) return true;
+  const bool was_due_in_head =
+      std::binary_search(due_in_head_.begin(), due_in_head_.end(), Checksum(encoded));
+  if (!scope_.due_only || was_due_in_head) return true;
   if (IsFull(RowsOf(candidate_), BytesOf(candidate_), limits_)) return true;
   last_row_us = std::max(last_row_us, NewestInHead(key));
   return IsDue(Bucketer(*table->schema).Next(key.start_s), last_row_us, now_us_, limits_);

@@ -6,7 +6,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -69,8 +68,9 @@ class RoundPlanner {
   // then. Whether there are any.
   [[nodiscard]] bool NoteDueInHead(const SealScope& scope, int64_t now_us);
 
-  // Begins to look at what the store has now. No window may come or go until the round ends.
-  void Begin(const SealScope& scope, int64_t now_us);
+  // Begins to look at what the store has now, for a round of at most so many bytes, but for one
+  // bucket. No window may come or go until the round ends.
+  void Begin(const SealScope& scope, int64_t now_us, uint64_t round_bytes_max);
   // Looks at some more segments; false: the plan is ready. kCorruption: segments cannot be told.
   [[nodiscard]] Result<bool> Step();
   // Hands the plan over. Without candidates: a walk over everything found none.
@@ -79,9 +79,14 @@ class RoundPlanner {
   void ReleasePlan() { charge_.Set(0); }
   // Ends what was begun, with nothing sealed: the next walk is over everything.
   void Abandon();
-  // The bucket was sealed, or cannot be: it is not looked at again in this opening.
-  void NoteSealed(const BucketKey& key) { due_in_head_.erase(EncodeBucketKey(key)); }
-  void NoteDamaged(const BucketKey& key) { damaged_.insert(EncodeBucketKey(key)); }
+  // The bucket was sealed.
+  void NoteSealed(const BucketKey& key);
+  // It cannot be sealed: it is not looked at again in this opening.
+  void NoteDamaged(const BucketKey& key, const std::string& why) {
+    damaged_[EncodeBucketKey(key)] = why;
+  }
+  // Why the damaged buckets of the scope are not sealed, each with its name.
+  [[nodiscard]] std::vector<std::string> ProblemsOf(const SealScope& scope) const;
 
  private:
   [[nodiscard]] static bool Matches(const SealScope& scope, const BucketKey& key);
@@ -106,13 +111,14 @@ class RoundPlanner {
   MemoryCharge charge_;       // of the plan
 
   std::map<uint64_t, int64_t> first_seen_us_;  // rotations of this opening
-  std::set<std::string> due_in_head_;          // encoded bucket keys
-  std::set<std::string> damaged_;
+  std::vector<uint64_t> due_in_head_;          // checksums of encoded bucket keys, ascending
+  std::map<std::string, std::string> damaged_;  // encoded bucket keys, and why
   std::string resume_;   // key bytes where the next walk begins
 
   // While looking.
   SealScope scope_;
   int64_t now_us_ = 0;
+  uint64_t round_bytes_max_ = 0;
   std::shared_ptr<const SpillView> view_;
   std::optional<SegmentWalker> walker_;
   bool is_whole_walk_ = false;  // from the first bucket on

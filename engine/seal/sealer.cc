@@ -17,6 +17,15 @@ constexpr size_t kStepBytes = 128 * 1024;          // encoded, after which a ste
 constexpr size_t kStepPages = 32;                  // the same
 constexpr size_t kStepChecks = 64;                 // pages read back in a step
 constexpr uint64_t kHeadroomBytes = 4ull << 20;
+constexpr uint64_t kRoundBytesMax = 16ull << 20;   // of what is sealed
+constexpr uint64_t kRoundBytesMin = 1ull << 20;    // of a round where room is short
+constexpr uint64_t kMemtableBytesMax = 8ull << 20;  // what a flush may still have to write
+constexpr uint64_t kRecordBytes = 64 * 1024;       // of the log, to drop a window
+
+// What a round may need: its files, and once more while RocksDB merges them.
+uint64_t RoomFor(uint64_t round_bytes) {
+  return kHeadroomBytes + 2 * round_bytes;
+}
 
 }  // namespace
 
@@ -25,10 +34,16 @@ constexpr uint64_t kHeadroomBytes = 4ull << 20;
 Status Sealer::Begin(const SealScope& scope, int64_t now_us) {
   CISTERN_CHECK(idle());
   scope_ = scope;
+  why_given_up_ = Status::Ok();
   is_through_ = !boots_->complete();  // rows wait for their time
   if (is_through_) return Status::Ok();
+  CISTERN_RETURN_IF_ERROR(DropWrittenSpare());
   CISTERN_ASSIGN_OR_RETURN(round_, store_->NextSequence());
-  planner_.Begin(scope, now_us);
+  uint64_t round_bytes = kRoundBytesMax;
+  while (round_bytes > kRoundBytesMin && !store_->CheckHeadroom(RoomFor(round_bytes)).ok()) {
+    round_bytes /= 2;
+  }
+  planner_.Begin(scope, now_us, round_bytes);
   phase_ = Phase::kPlan;
   return Status::Ok();
 }
@@ -36,8 +51,9 @@ Status Sealer::Begin(const SealScope& scope, int64_t now_us) {
 Status Sealer::Plan() {
   const Result<bool> more = planner_.Step();
   if (!more.ok()) {
+    if (!IsDamage(more.status())) return more.status();
     is_through_ = true;  // it would meet the same again
-    return more.status();
+    return GiveUp(more.status());
   }
   if (*more) return Status::Ok();
   plan_ = planner_.TakePlan();
@@ -48,13 +64,12 @@ Status Sealer::Plan() {
 }
 
 Status Sealer::BeginWriting() {
-  if (Status room = store_->CheckHeadroom(kHeadroomBytes + plan_.byte_count); !room.ok()) {
-    GiveUp(room);
-    return room;
+  if (Status room = store_->CheckHeadroom(RoomFor(plan_.byte_count)); !room.ok()) {
+    return GiveUp(std::move(room));
   }
-  commit_ = SealCommit{};
-  amendments_in_round_ = next_check_ = 0;
-  commit_.span = plan_.span;
+  written_.clear();
+  next_check_ = 0;
+  span_ = plan_.span;
   window_ = plan_.window;
   window_is_new_ = window_ == nullptr;
   if (window_is_new_ && spare_ != nullptr) {
@@ -65,8 +80,6 @@ Status Sealer::BeginWriting() {
     window_ = std::make_shared<const SegmentFamily>(
         SegmentFamily{FamilyKind::kWindow, id, std::move(family)});
   }
-  commit_.window_id = window_->id;
-  commit_.window = window_->family;
   writer_.emplace(window_->family, round_);
   std::reverse(plan_.candidates.begin(), plan_.candidates.end());
   phase_ = Phase::kWrite;
@@ -76,10 +89,10 @@ Status Sealer::BeginWriting() {
 Status Sealer::Step() {
   switch (phase_) {
     case Phase::kIdle: return Status::Ok();
-    case Phase::kPlan: return UnlessDamaged(Plan());
-    case Phase::kWrite: return UnlessDamaged(WriteBuckets());
+    case Phase::kPlan: return Plan();
+    case Phase::kWrite: return WriteBuckets();
     case Phase::kFlush: return Flush();
-    case Phase::kReadBack: return UnlessDamaged(ReadBack());
+    case Phase::kReadBack: return ReadBack();
     case Phase::kCommit: return Commit();
     case Phase::kFlushMeta:
       CISTERN_RETURN_IF_ERROR(store_->FlushMeta());
@@ -89,39 +102,49 @@ Status Sealer::Step() {
   return Status::Internal("sealer: unknown phase");
 }
 
-// Damage ends the round; that of a bucket also keeps the bucket out of the next one.
-Status Sealer::UnlessDamaged(Status s) {
-  if (!IsDamage(s)) return s;
-  if (phase_ != Phase::kPlan) planner_.NoteDamaged(current_);
-  GiveUp(s);
-  return s;
-}
-
 // Others have written since the round began: without room it ends before RocksDB meets the
 // full disk itself.
 Status Sealer::Flush() {
-  if (Status room = store_->CheckHeadroom(kHeadroomBytes + writer_->byte_count()); !room.ok()) {
-    GiveUp(room);
-    return room;
+  const uint64_t left = std::min(writer_->byte_count(), kMemtableBytesMax);
+  if (Status room = store_->CheckHeadroom(kHeadroomBytes + left); !room.ok()) {
+    return GiveUp(std::move(room));
   }
   phase_ = Phase::kReadBack;
   return writer_->Flush();
 }
 
-// Nothing was committed, so nothing has changed; a window that was made for the round waits
-// for the next one that needs one.
-void Sealer::GiveUp(const Status& why) {
+// Nothing was committed, so nothing has changed. A window that was made for the round waits
+// for the next one that needs one. Returns why, or what went wrong on top of it.
+Status Sealer::GiveUp(Status why) {
   store_->db().opened().info_log->Write(LogLevel::kError,
                                         "a seal round was given up: " + why.message());
-  if (window_is_new_ && window_ != nullptr) spare_ = window_;
+  if (window_is_new_ && window_ != nullptr) {
+    spare_ = window_;
+    spare_is_written_ = writer_ && writer_->byte_count() > 0;
+  }
   planner_.Abandon();
-  plan_ = RoundPlan{};
   at_hand_.reset();
   check_.reset();
+  EndRound(Phase::kIdle);
+  why_given_up_ = why;
+  CISTERN_RETURN_IF_ERROR(DropWrittenSpare());
+  return why;
+}
+
+void Sealer::EndRound(Phase next) {
+  plan_ = RoundPlan{};
+  written_.clear();
   writer_.reset();
   window_.reset();
-  commit_ = SealCommit{};
-  phase_ = Phase::kIdle;
+  phase_ = next;
+}
+
+// Pages of a round that came to nothing take room that nobody counts.
+Status Sealer::DropWrittenSpare() {
+  if (spare_ == nullptr || !spare_is_written_) return Status::Ok();
+  if (!store_->CheckHeadroom(kRecordBytes).ok()) return Status::Ok();
+  const std::shared_ptr<const SegmentFamily> dropped = std::exchange(spare_, nullptr);
+  return store_->AbandonWindow(dropped->id, dropped->family);
 }
 
 Status Sealer::WriteBuckets() {
@@ -129,8 +152,15 @@ Status Sealer::WriteBuckets() {
   for (size_t n = 0; n < kStepPages && writer_->byte_count() < enough; ++n) {
     if (!at_hand_ && plan_.candidates.empty()) break;
     if (!at_hand_) BeginBucket();
-    CISTERN_ASSIGN_OR_RETURN(const bool more, at_hand_->Step());
-    if (!more) EndBucket();
+    const Result<bool> more = at_hand_->Step();
+    if (!more.ok()) {
+      CISTERN_RETURN_IF_ERROR(LeaveOut(at_hand_->bucket().key, more.status()));
+      writer_->Abandon();
+      at_hand_.reset();
+    } else if (!*more) {
+      written_.push_back({at_hand_->bucket(), at_hand_->versions_read(), amends_});
+      at_hand_.reset();
+    }
   }
   if (at_hand_ || !plan_.candidates.empty()) return Status::Ok();
   plan_ = RoundPlan{};
@@ -142,47 +172,73 @@ Status Sealer::WriteBuckets() {
 void Sealer::BeginBucket() {
   SealCandidate candidate = std::move(plan_.candidates.back());
   plan_.candidates.pop_back();
-  current_ = candidate.key;
-  if (candidate.is_sealed) ++amendments_in_round_;
+  amends_ = candidate.is_sealed;
   const TablePtr table = tables_->FindById(candidate.key.table_id);
   at_hand_ = std::make_unique<BucketSeal>(table, std::move(candidate.key),
                                           std::move(candidate.segments), boots_->bases(),
                                           &*writer_);
 }
 
-void Sealer::EndBucket() {
-  for (const auto& [family, versions] : at_hand_->versions_read()) {
-    commit_.sealed_counts[family] += versions;
-  }
-  commit_.buckets.push_back(at_hand_->bucket());
-  at_hand_.reset();
+// A damaged bucket stays as it is, and the round goes on without it. Other errors are returned.
+Status Sealer::LeaveOut(const BucketKey& key, const Status& why) {
+  if (!IsDamage(why)) return why;
+  planner_.NoteDamaged(key, why.message());
+  store_->db().opened().info_log->Write(LogLevel::kError,
+                                        "a bucket was not sealed: " + why.message());
+  return Status::Ok();
 }
 
 Status Sealer::ReadBack() {
   CrashPoint("seal:before_read_back");
-  for (size_t n = 0; n < kStepChecks && next_check_ < commit_.buckets.size(); ++n) {
-    const SealCommit::Bucket& bucket = commit_.buckets[next_check_];
-    current_ = bucket.key;
-    if (!check_) {
-      CISTERN_ASSIGN_OR_RETURN(SegmentRef segment,
-                               ReadSealedSegment(window_, bucket.key, bucket.seal));
-      check_ = std::make_unique<SealCheck>(tables_->FindById(bucket.key.table_id),
-                                           std::move(segment), bucket.manifest);
-    }
-    CISTERN_ASSIGN_OR_RETURN(const bool more, check_->Step());
-    if (more) continue;
+  for (size_t n = 0; n < kStepChecks && next_check_ < written_.size(); ++n) {
+    const SealCommit::Bucket& bucket = written_[next_check_].bucket;
+    const Result<bool> more = CheckPage(bucket);
+    if (more.ok() && *more) continue;
     check_.reset();
-    ++next_check_;
+    if (more.ok()) {
+      ++next_check_;
+    } else {
+      CISTERN_RETURN_IF_ERROR(LeaveOut(bucket.key, more.status()));
+      written_.erase(written_.begin() + static_cast<ptrdiff_t>(next_check_));
+    }
   }
-  if (next_check_ == commit_.buckets.size()) phase_ = Phase::kCommit;
+  if (next_check_ == written_.size()) phase_ = Phase::kCommit;
   return Status::Ok();
 }
 
+// Reads one page of the bucket back; false: that was the last.
+Result<bool> Sealer::CheckPage(const SealCommit::Bucket& bucket) {
+  if (!check_) {
+    CISTERN_ASSIGN_OR_RETURN(SegmentRef segment,
+                             ReadSealedSegment(window_, bucket.key, bucket.seal));
+    check_ = std::make_unique<SealCheck>(tables_->FindById(bucket.key.table_id),
+                                         std::move(segment), bucket.manifest);
+  }
+  return check_->Step();
+}
+
+SealCommit Sealer::MakeCommit() const {
+  SealCommit commit;
+  commit.window_id = window_->id;
+  commit.window = window_->family;
+  commit.span = span_;
+  for (const Written& w : written_) {
+    commit.buckets.push_back(w.bucket);
+    for (const auto& [family, versions] : w.versions_read) {
+      commit.sealed_counts[family] += versions;
+    }
+  }
+  return commit;
+}
+
 Status Sealer::Commit() {
-  Result<std::shared_ptr<const SpillView>> view = store_->CommitSeal(commit_);
+  if (written_.empty()) return GiveUp(Status::Corruption("none of its buckets can be sealed"));
+  Result<std::shared_ptr<const SpillView>> view = store_->CommitSeal(MakeCommit());
   if (IsDamage(view.status())) {  // of any of its buckets
-    for (const SealCommit::Bucket& b : commit_.buckets) planner_.NoteDamaged(b.key);
-    GiveUp(view.status());
+    for (const Written& w : written_) {
+      planner_.NoteDamaged(w.bucket.key, view.status().message());
+    }
+    return GiveUp(view.status());
   }
   CISTERN_RETURN_IF_ERROR(view.status());
   {
@@ -190,15 +246,20 @@ Status Sealer::Commit() {
     store_->spills().Publish(*std::move(view));
   }
   ChargeWindows();
-  for (const SealCommit::Bucket& bucket : commit_.buckets) planner_.NoteSealed(bucket.key);
-  buckets_sealed_ += commit_.buckets.size();
-  amendments_ += amendments_in_round_;
+  for (const Written& w : written_) {
+    planner_.NoteSealed(w.bucket.key);
+    amendments_ += w.amends ? 1 : 0;
+  }
+  buckets_sealed_ += written_.size();
   bytes_written_ += writer_->byte_count();
-  commit_ = SealCommit{};
-  writer_.reset();
-  window_.reset();
-  phase_ = Phase::kFlushMeta;
+  EndRound(Phase::kFlushMeta);
   return Status::Ok();
+}
+
+std::vector<std::string> Sealer::ProblemsOf(const SealScope& scope) const {
+  std::vector<std::string> problems = planner_.ProblemsOf(scope);
+  if (IsThrough(scope) && IsDamage(why_given_up_)) problems.push_back(why_given_up_.message());
+  return problems;
 }
 
 }  // namespace cistern

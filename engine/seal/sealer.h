@@ -4,9 +4,11 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "cistern/engine.h"
 #include "engine/seal/bucket_seal.h"
@@ -54,9 +56,14 @@ class Sealer {
   [[nodiscard]] bool IsThrough(const SealScope& scope) const {
     return idle() && is_through_ && scope == scope_;
   }
-  // One bounded step of the round. Damage ends the round, with everything as it was, and so
-  // does kNoSpace if the sealer is idle then; after other errors nothing is known.
+  // One bounded step of the round. A damaged bucket is left out. Where not even the buckets can
+  // be told, none is left, or there is no room, the round ends with that error, and everything
+  // is as it was: idle() then. After other errors nothing is known.
   [[nodiscard]] Status Step();
+  // How the last round ended, if it was given up.
+  [[nodiscard]] const Status& why_given_up() const { return why_given_up_; }
+  // What of the scope could not be sealed in this opening, and why; after IsThrough(scope).
+  [[nodiscard]] std::vector<std::string> ProblemsOf(const SealScope& scope) const;
   // Whether an error means that stored bytes cannot be sealed as they are, not that the
   // store is in an unknown state.
   [[nodiscard]] static bool IsDamage(const Status& s) {
@@ -75,16 +82,24 @@ class Sealer {
 
  private:
   enum class Phase : uint8_t { kIdle, kPlan, kWrite, kFlush, kReadBack, kCommit, kFlushMeta };
+  struct Written {
+    SealCommit::Bucket bucket;
+    std::map<uint64_t, uint64_t> versions_read;  // by spill family
+    bool amends = false;                         // it was sealed before
+  };
   [[nodiscard]] Status Plan();
   [[nodiscard]] Status BeginWriting();
   [[nodiscard]] Status WriteBuckets();
   void BeginBucket();
-  void EndBucket();
-  [[nodiscard]] Status ReadBack();
-  [[nodiscard]] Status Commit();
-  [[nodiscard]] Status UnlessDamaged(Status s);
+  [[nodiscard]] Status LeaveOut(const BucketKey& key, const Status& why);
   [[nodiscard]] Status Flush();
-  void GiveUp(const Status& why);
+  [[nodiscard]] Status ReadBack();
+  [[nodiscard]] Result<bool> CheckPage(const SealCommit::Bucket& bucket);
+  [[nodiscard]] SealCommit MakeCommit() const;
+  [[nodiscard]] Status Commit();
+  [[nodiscard]] Status GiveUp(Status why);
+  void EndRound(Phase next);
+  [[nodiscard]] Status DropWrittenSpare();
   Store* const store_;
   HeadSet* const heads_;
   TableSet* const tables_;
@@ -95,22 +110,24 @@ class Sealer {
   Phase phase_ = Phase::kIdle;
   SealScope scope_;          // of the last round
   bool is_through_ = false;  // it found nothing
+  Status why_given_up_;      // it
 
   // The round.
   uint64_t round_ = 0;  // its number: every segment that it takes has a lower one
   RoundPlan plan_;      // candidates: the last one first
-  BucketKey current_;   // the bucket at hand, to name it when it is damaged
+  WindowSpan span_;
   std::shared_ptr<const SegmentFamily> window_;
   bool window_is_new_ = false;  // it has no record yet
   // The family of a round that was given up before its window had a record: taken by the
-  // next one. What was written there has no manifest and counts for nothing.
+  // next one, or dropped if there are pages in it.
   std::shared_ptr<const SegmentFamily> spare_;
+  bool spare_is_written_ = false;
   std::optional<SpillWriter> writer_;
   std::unique_ptr<BucketSeal> at_hand_;  // what is being written; null: none
-  SealCommit commit_;
-  size_t next_check_ = 0;             // of the buckets
+  bool amends_ = false;                  // it was sealed before
+  std::vector<Written> written_;
+  size_t next_check_ = 0;             // of them
   std::unique_ptr<SealCheck> check_;  // of that one; null: not begun
-  uint64_t amendments_in_round_ = 0;
 
   std::atomic<uint64_t> buckets_sealed_{0};
   std::atomic<uint64_t> amendments_{0};

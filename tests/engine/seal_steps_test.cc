@@ -50,6 +50,7 @@ class SealStepsTest : public EngineFixture {
   }
   [[nodiscard]] int64_t now_us() const { return kStartUs + 10 * 86'400'000'000; }
 
+  static constexpr uint64_t kBytes = 16 << 20;  // of a round
   MemoryBudget budget_{64 << 20};
 };
 
@@ -59,10 +60,10 @@ TEST_F(SealStepsTest, AStepLooksAtFiveHundredSegmentsAtMost) {
   RoundPlanner planner = Planner();
   SealScope nothing = All();
   nothing.table_id = 1000;
-  planner.Begin(nothing, now_us());
+  planner.Begin(nothing, now_us(), kBytes);
   EXPECT_EQ(StepsOf(&planner), 8);
   EXPECT_TRUE(planner.TakePlan().candidates.empty());
-  planner.Begin(All(), now_us());
+  planner.Begin(All(), now_us(), kBytes);
   EXPECT_EQ(StepsOf(&planner), 3) << "it ends where the round is full";
 }
 
@@ -76,7 +77,7 @@ TEST_F(SealStepsTest, AFullRoundIsGoneOnWithWhereItEnded) {
   std::vector<size_t> sizes;
   int steps = 0;
   for (int round = 0; round < 6; ++round) {
-    planner.Begin(All(), now_us());
+    planner.Begin(All(), now_us(), kBytes);
     steps += StepsOf(&planner);
     EXPECT_GT(budget_.used_bytes(), 0u);
     const RoundPlan plan = planner.TakePlan();
@@ -186,6 +187,14 @@ TEST_F(SealStepsTest, ALargeBucketIsWrittenAndReadBackInManySteps) {
   EXPECT_EQ(engine_->GetMetrics().buckets_sealed, 1u);
   EXPECT_GE(steps, 12) << "1.6 MB by at most 128 KiB";
   EXPECT_EQ(ScanAll("a"), written);
+  ExpectSound();
+}
+
+TEST_F(SealStepsTest, AllThatIsDueInTheHeadIsSealedAtOnce) {
+  AppendPumps(3000, 0);
+  clock_->AdvanceSeconds(2 * 86'400);
+  EXPECT_EQ(engine_->Seal({})->buckets, 3000u);
+  EXPECT_EQ(engine_->GetMetrics().versions_open, 0u);
   ExpectSound();
 }
 

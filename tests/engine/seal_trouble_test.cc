@@ -7,6 +7,7 @@
 
 #include "lib/base/crash_point.h"
 #include "tests/engine/engine_fixture.h"
+#include "tests/support/rng.h"
 
 namespace cistern::testing {
 namespace {
@@ -42,12 +43,14 @@ class SealTroubleTest : public EngineFixture {
       if (entry.path().extension() == ".sst") tables.push_back(entry.path());
     }
     ASSERT_FALSE(tables.empty());
-    std::fstream file(*std::max_element(tables.begin(), tables.end()),
-                      std::ios::in | std::ios::out | std::ios::binary);
+    FlipBit(*std::max_element(tables.begin(), tables.end()), 40);
+  }
+  static void FlipBit(const std::filesystem::path& path, int64_t at) {
+    std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
     char byte = 0;
-    file.seekg(40);
+    file.seekg(at);
     file.get(byte);
-    file.seekp(40);
+    file.seekp(at);
     file.put(static_cast<char>(byte ^ 1));
   }
 };
@@ -69,6 +72,40 @@ TEST_F(SealTroubleTest, WhatTheDeviceChangedIsNotSealed) {
   EXPECT_EQ(Seal()->buckets, 1u) << "another try, in another opening";
   EXPECT_EQ(ScanAll("a"), before);
   ExpectSound();
+}
+
+// Of several in a round.
+TEST_F(SealTroubleTest, ADamagedBucketIsNamedAndTheOthersAreSealed) {
+  Rng random{7};
+  RowBatch batch(schema_);
+  for (const char* pump : {"a", "b", "c"}) {
+    for (int i = 0; i < 20; ++i) {
+      batch.BeginRow();
+      std::string noise;
+      for (int k = 0; k < 4000; ++k) noise.push_back(static_cast<char>('!' + random.Below(90)));
+      ASSERT_TRUE(batch.SetBytes(0, pump).ok() && batch.SetInt(2, kStartMs + i).ok() &&
+                  batch.SetBytes(4, noise).ok() && batch.EndRow().ok());
+    }
+  }
+  ASSERT_TRUE(engine_->Append(batch).ok());
+  Rotate();
+  ASSERT_TRUE(engine_->Close().ok());
+  engine_.reset();
+  for (const auto& entry : std::filesystem::directory_iterator(directory())) {
+    if (entry.path().extension() != ".sst" || entry.file_size() < 100'000) continue;
+    FlipBit(entry.path(), static_cast<int64_t>(entry.file_size()) / 2);  // in the pages of b
+  }
+  Open();
+  for (int time = 0; time < 2; ++time) {
+    const auto report = Seal();
+    ASSERT_TRUE(report.ok()) << report.status().ToString();
+    EXPECT_EQ(report->buckets, time == 0 ? 2u : 0u);
+    ASSERT_EQ(report->problems.size(), 1u) << "told to everyone who asks";
+    EXPECT_TRUE(report->problems.front().starts_with("plant.pumps b 2027-01-15: "))
+        << report->problems.front();
+  }
+  EXPECT_EQ(engine_->GetMetrics().versions_sealed, 40u);
+  EXPECT_EQ(engine_->GetMetrics().window_families, 1u);
 }
 
 // Rows that were sealed look open then, in the spill family that a straggler keeps.

@@ -1,6 +1,7 @@
 // Windows at their bound: neighbours become one, nothing is lost by it, nobody sees it.
 #include <algorithm>
 #include <filesystem>
+#include <thread>
 
 #include "storage/seal_reader.h"
 #include "tests/engine/window_merge_fixture.h"
@@ -325,6 +326,39 @@ INSTANTIATE_TEST_SUITE_P(EveryPoint, WindowMergeCrash,
                                            "meta:before_flush", "window:before_drop",
                                            "window:after_drop", "window:before_forget",
                                            "window:after_forget"));
+
+// A merge that has begun needs no time: it ends, and nothing is sealed until the clock is back.
+TEST_F(WindowMergeTest, AClockThatStepsBackWhileWindowsAreMerged) {
+  LiveDays(13);
+  const int64_t now_us = clock_->WallMicros();
+  bool stepped = false;
+  g_crash_hook = AtPoint;
+  g_point = "merge:before_read_back";
+  g_at_point = [&] {
+    clock_->SetWallMicros(0);
+    std::thread writer([&] { (void)Append("b", kStartMs + day_ * kDayMs, 2); });
+    writer.join();
+    stepped = true;
+  };
+  Status last;
+  for (int i = 0; i < 10 && !stepped; ++i) {
+    MustAppend("a", kStartMs + day_ * kDayMs, day_);
+    written_.emplace_back(kStartMs + day_ * kDayMs, day_);
+    clock_->AdvanceSeconds(kDayS);
+    ++day_;
+    SealRequest request;
+    request.due_only = false;
+    last = engine_->Seal(request).status();
+  }
+  ASSERT_TRUE(stepped);
+  EXPECT_EQ(last.code(), StatusCode::kBusy) << last.ToString();
+  clock_->SetWallMicros(now_us + 20 * kDayS * 1'000'000);
+  MustAppend("c", kStartMs + day_ * kDayMs, 2);
+  Seal();
+  EXPECT_GT(engine_->GetMetrics().window_merges, 0u);
+  EXPECT_EQ(ScanEverything(), written_);
+  ExpectSound();
+}
 
 }  // namespace
 }  // namespace cistern::testing
