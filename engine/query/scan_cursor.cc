@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/bucketing/bucket_value.h"
+#include "lib/base/check.h"
 #include "lib/base/checksum.h"
 #include "lib/base/coding.h"
 #include "lib/row/row_order.h"
@@ -28,6 +29,14 @@ int64_t ClampedStart(const Bucketer& bucketer, int64_t ticks) {
   return bucketer.StartOf(std::clamp(ticks, bucketer.min_ticks(), bucketer.max_ticks()));
 }
 
+// The table as it is now. Which bucket a row is in is a fact of the table: a scan that shows an
+// older declaration finds rows in buckets of the last one.
+TablePtr LastOf(const QueryContext& context, const Table& table) {
+  TablePtr last = context.tables->FindById(table.id);
+  CISTERN_CHECK(last != nullptr);
+  return last;
+}
+
 }  // namespace
 
 ScanCursor::ScanCursor(const QueryContext* context, ScanShape shape, const ScanRequest& request,
@@ -40,7 +49,7 @@ ScanCursor::ScanCursor(const QueryContext* context, ScanShape shape, const ScanR
       limit_(request.limit),
       batch_rows_max_(std::clamp<size_t>(request.batch_rows_max, 1, limits::kPageRowsMax)),
       buckets_ahead_(std::clamp<size_t>(request.buckets_ahead, 1, limits::kScanBucketsAheadMax)),
-      bucketer_(*shape_.table->schema) {
+      bucketer_(*LastOf(*context, *shape_.table)->schema) {
   const TimeSpan& span = shape_.span;
   const int64_t first = ClampedStart(bucketer_, span.from);
   const int64_t last = ClampedStart(bucketer_, span.unbounded_to ? span.to : span.to - 1);
@@ -311,7 +320,8 @@ void ScanCursor::Emit(GroupRows rows, int64_t start_s, ResultBatch* batch) const
         break;
       }
       case ColumnRole::kBucket:
-        FillConstant(schema.columns[c].type, BucketValue(schema, start_s), count, &out);
+        FillConstant(schema.columns[c].type,
+                     BucketValue(*LastOf(*context_, *shape_.table)->schema, start_s), count, &out);
         break;
       case ColumnRole::kSplit:
         out.lane = Lane::kFixed;

@@ -68,7 +68,7 @@ class ScanCursor final : public Cursor {
   const uint64_t limit_;  // 0: none
   const size_t batch_rows_max_;
   size_t buckets_ahead_;
-  const Bucketer bucketer_;
+  const Bucketer bucketer_;  // of the table's last declaration, whichever is shown
   std::vector<CellValue> entity_values_;  // by entity column, in key order
 
   int64_t first_at_s_ = 0;  // start of the bucket where this cursor begins

@@ -1,5 +1,8 @@
 // AlterTable to another width of buckets from a date on: which bucket each row is in, and what
 // scans, deletes, seals and the inventory make of it.
+#include <algorithm>
+#include <climits>
+#include <filesystem>
 #include <map>
 
 #include "engine/bucketing/bucket_value.h"
@@ -9,10 +12,10 @@ namespace cistern::testing {
 namespace {
 
 // Days are counted from 2027-01-15; February begins on day 17, March on day 45, both a Monday.
-std::string Pumps(const std::string& widths) {
-  return "CREATE TABLE plant.pumps (sensor text, day date, ts timestamp, flow double, state text,"
-         " PRIMARY KEY ((sensor, day), ts)) WITH comment = 'cistern: bucket day = " +
-         widths + "';";
+std::string Pumps(const std::string& widths, const std::string& type = "date") {
+  return "CREATE TABLE plant.pumps (sensor text, day " + type +
+         ", ts timestamp, flow double, state text, PRIMARY KEY ((sensor, day), ts))"
+         " WITH comment = 'cistern: bucket day = " + widths + "';";
 }
 constexpr int64_t Day(int64_t day, int64_t ms = 0) {
   return kStartMs + day * kDayMs + ms;
@@ -24,8 +27,8 @@ class AlterWidthTest : public EngineFixture {
     options_.event_future_s_max = 100 * 86'400;
     options_.seal_when_due = false;
   }
-  void Alter(const std::string& widths) {
-    const Status s = engine_->AlterTable(Pumps(widths));
+  void Alter(const std::string& widths, const std::string& type = "date") {
+    const Status s = engine_->AlterTable(Pumps(widths, type));
     ASSERT_TRUE(s.ok()) << s.ToString();
     schema_ = *engine_->FindTable("pumps");
   }
@@ -52,6 +55,27 @@ class AlterWidthTest : public EngineFixture {
     const auto report = engine_->Seal(request);
     ASSERT_TRUE(report.ok()) << report.status().ToString();
     ASSERT_TRUE(report->problems.empty()) << report->problems.front();
+  }
+  // Instead of the table by days.
+  void StartWith(const std::string& widths, const std::string& type = "date") {
+    engine_.reset();
+    directory_ = std::string(temp_.path()) + "/other";
+    OpenWithTable(Pumps(widths, type).c_str());
+  }
+  std::unique_ptr<Cursor> Follow(const ScanRequest& request) {
+    auto cursor = engine_->Follow(request, 0);
+    EXPECT_TRUE(cursor.ok()) << cursor.status().ToString();
+    return cursor.ok() ? *std::move(cursor) : nullptr;
+  }
+  // What it gives until nothing comes, which it must come to.
+  static Rows Take(Cursor* cursor) {
+    Rows rows;
+    ResultBatch batch;
+    int calls = 0;
+    while (cursor->Next(&batch) && ++calls < 100) AddRows(batch, &rows);
+    EXPECT_LT(calls, 100) << "the same rows again and again";
+    EXPECT_TRUE(cursor->status().ok()) << cursor->status().ToString();
+    return rows;
   }
   Rows Backwards(int64_t from, int64_t to) {
     Rows rows = Scan("a", to, from);
@@ -154,6 +178,127 @@ TEST_F(AlterWidthTest, BatchesForTheWidthBeforeAreRefused) {
   Alter("1 day until 2027-02-01, 1 month");
   EXPECT_FALSE(engine_->Append(before).ok());
   EXPECT_TRUE(Buckets().empty());
+}
+
+struct Change {
+  const char* before;
+  const char* after;
+};
+constexpr Change kChanges[] = {
+    {"1 day", "1 day until 2027-02-01, 1 month"},
+    {"1 month", "1 month until 2027-02-01, 1 day"},
+    {"1 day", "1 day until 2027-02-01, 1 week"},
+    {"1 week", "1 week until 2027-02-01, 1 month"},
+};
+
+// A follower that shows the declaration of before finds rows where the last one puts them.
+TEST_F(AlterWidthTest, AFollowerGivesEachRowOnceAcrossTheDate) {
+  for (const Change& change : kChanges) {
+    for (const int64_t to : {Day(90), Day(23), INT64_MAX}) {
+      SCOPED_TRACE(std::string(change.after) + ", up to " + std::to_string(to));
+      StartWith(change.before);
+      const auto early = Follow(Request("a", Day(0), to));
+      const auto within = Follow(Request("a", Day(18), to));  // begins inside of a bucket
+      MustAppend("a", Day(16), 16);
+      EXPECT_EQ(Take(early.get()), (Rows{{Day(16), 16}}));
+      Alter(change.after);
+      for (int64_t day = 17; day < 52; ++day) {
+        const Rows row = {{Day(day), static_cast<double>(day)}};
+        MustAppend("a", Day(day), static_cast<double>(day));
+        if (day == 20) Rotate();
+        if (day == 22) SealAll();
+        EXPECT_EQ(Take(early.get()), Day(day) < to ? row : Rows()) << day;
+        EXPECT_EQ(Take(within.get()), day >= 18 && Day(day) < to ? row : Rows()) << day;
+        MustAppend("a", Day(16), 99);  // behind both
+        EXPECT_TRUE(Take(early.get()).empty()) << day;
+      }
+      std::filesystem::remove_all(directory());
+    }
+  }
+}
+
+// One that was given nothing yet, and one that has its token, after everything came at once.
+TEST_F(AlterWidthTest, AFollowerCatchesUpAcrossTheDate) {
+  for (const Change& change : kChanges) {
+    SCOPED_TRACE(change.after);
+    StartWith(change.before);
+    ScanRequest request = Request("a", Day(0), INT64_MAX);
+    request.batch_rows_max = 7;  // batches end inside of buckets
+    const auto fresh = Follow(request);
+    const auto begun = Follow(request);
+    MustAppend("a", Day(16), 16);
+    EXPECT_EQ(Take(begun.get()).size(), 1u);
+    Alter(change.after);
+    Rows rows = {{Day(16), 16}};
+    for (int64_t day = 17; day < 52; ++day) rows.emplace_back(Day(day), day);
+    for (size_t i = rows.size(); i-- > 1;) MustAppend("a", rows[i].first, rows[i].second);
+    EXPECT_EQ(Take(fresh.get()), rows);
+    EXPECT_EQ(Take(begun.get()), Rows(rows.begin() + 1, rows.end()));
+    request.token = begun->Token();
+    MustAppend("a", Day(52), 52);
+    EXPECT_EQ(Take(Follow(request).get()), (Rows{{Day(52), 52}}));
+    std::filesystem::remove_all(directory());
+  }
+}
+
+// Tokens of before an alteration, in both directions: those of rows that were there, and those
+// of a cursor of before that was given rows of the new width.
+TEST_F(AlterWidthTest, TokensLeadOnAcrossTheDate) {
+  for (const Change& change : kChanges) {
+    for (const bool down : {false, true}) {
+      SCOPED_TRACE(std::string(change.after) + (down ? ", backwards" : ""));
+      StartWith(change.before);
+      for (int64_t day = 10; day < 17; ++day) MustAppend("a", Day(day), static_cast<double>(day));
+      ScanRequest request = Request("a", down ? Day(90) : Day(0), down ? Day(0) : Day(90));
+      request.limit = 3;
+      request.batch_rows_max = 1;
+      auto cursor = *engine_->Scan(request);
+      Rows seen;
+      ResultBatch batch;
+      ASSERT_TRUE(cursor->Next(&batch));
+      AddRows(batch, &seen);
+      const std::string token = cursor->Token();
+      Alter(change.after);
+      for (int64_t day = 17; day < 52; ++day) MustAppend("a", Day(day), static_cast<double>(day));
+      Drain(cursor.get(), &seen);
+      request.token = cursor->Token();
+      request.limit = 100;
+      Drain(engine_->Scan(request)->get(), &seen);
+      Rows expected;
+      for (int64_t day = 10; day < (down ? 17 : 52); ++day) expected.emplace_back(Day(day), day);
+      if (down) std::reverse(expected.begin(), expected.end());
+      EXPECT_EQ(seen, expected);
+      request.token = token;
+      Rows again;
+      Drain(engine_->Scan(request)->get(), &again);
+      EXPECT_EQ(again, Rows(expected.begin() + 1, expected.end()));
+      std::filesystem::remove_all(directory());
+    }
+  }
+}
+
+// Shown by the declaration of before, which would write the day.
+TEST_F(AlterWidthTest, ACursorOfBeforeNamesTheBucketThatTheRowIsIn) {
+  StartWith("1 day", "text");
+  MustAppend("a", Day(16), 16);
+  ScanRequest request = Request("a", Day(0), INT64_MAX);
+  request.columns = {"ts", "day"};
+  request.limit = 5;
+  request.batch_rows_max = 1;
+  const auto scan = *engine_->Scan(request);
+  request.limit = 0;
+  const auto follower = Follow(request);
+  ResultBatch batch;
+  for (Cursor* cursor : {scan.get(), follower.get()}) {
+    ASSERT_TRUE(cursor->Next(&batch));
+    EXPECT_EQ(batch.columns[1].bytes(0), "2027-01-31");
+  }
+  Alter("1 day until 2027-02-01, 1 month", "text");
+  MustAppend("a", Day(18), 18);
+  for (Cursor* cursor : {scan.get(), follower.get()}) {
+    ASSERT_TRUE(cursor->Next(&batch));
+    EXPECT_EQ(batch.columns[1].bytes(0), "2027-02");
+  }
 }
 
 }  // namespace
