@@ -7,6 +7,7 @@
 #include "engine/ingest/row_placement.h"
 #include "lib/base/check.h"
 #include "lib/base/crash_point.h"
+#include "lib/cql/alteration.h"
 
 namespace cistern {
 
@@ -172,12 +173,13 @@ Status Committer::PollClock() {
   return clock_->Poll();
 }
 
-// Whether the unit is of its table's last declaration: rows of one before are laid out
-// otherwise. Deletes are of keys alone, which no declaration changes.
+// Whether the unit can be of its table's last declaration: rows of one before are laid out
+// otherwise. Deletes are of keys and buckets alone: those hold as long as the widths do.
 bool Committer::TakeCurrentTable(WriteUnit* unit) const {
   TablePtr current = tables_->FindById(unit->table->id);
   if (current == unit->table) return true;
   if (unit->batch != nullptr) return false;
+  if (BucketsChangeFrom(*unit->table->schema, *current->schema)) return false;
   unit->table = std::move(current);
   return true;
 }
@@ -193,9 +195,9 @@ void Committer::CommitUnits(const std::vector<WriteUnit*>& units) {
       WriteUnit* unit = units[begin++];
       if (!TakeCurrentTable(unit)) {
         unit->Complete(Status::InvalidArgument(
-                           "table " + unit->table->schema->name +
-                           " was altered before the batch was written: make it anew with the "
-                           "schema that FindTable gives"),
+                           "table " + unit->table->schema->name + " was altered before the " +
+                           (unit->batch == nullptr ? "delete" : "batch") +
+                           " was written: make it anew with the schema that FindTable gives"),
                        {});
         continue;
       }

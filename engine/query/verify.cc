@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -21,6 +22,12 @@ namespace cistern {
 namespace {
 
 constexpr size_t kProblemsMax = 1000;
+
+// For any int64: the key may be damaged.
+bool IsBucketStart(const Bucketer& bucketer, int64_t s) {
+  if (s < bucketer.StartOfSecond(bucketer.min_s()) || s > bucketer.max_s()) return false;
+  return bucketer.StartOfSecond(s) == s;
+}
 
 class Verifier {
  public:
@@ -50,15 +57,22 @@ class Verifier {
   }
 
  private:
-  struct NullSink final : JournalSink {
+  // Counts what a journal record has. Rows are in the bucket of their time, deletes name theirs.
+  struct CountingSink final : JournalSink {
+    explicit CountingSink(const Verifier* of) : verifier(of) {}
     void OnRow(uint32_t, std::string_view, const RowBatch&, size_t, uint32_t,
                const RowStamp&) override {
       ++versions;
     }
-    void OnRangeDelete(uint32_t, std::string_view, int64_t, uint32_t, const RangeDelete&) override {
+    void OnRangeDelete(uint32_t table_id, std::string_view, int64_t start_s, uint32_t,
+                       const RangeDelete&) override {
       ++versions;
+      const TablePtr table = verifier->tables_.FindById(table_id);
+      if (table && !IsBucketStart(Bucketer(*table->schema), start_s)) stray_start_s = start_s;
     }
+    const Verifier* verifier;
     uint64_t versions = 0;
+    std::optional<int64_t> stray_start_s;  // of a bucket that the table does not have
   };
 
   void Problem(std::string text) {
@@ -74,9 +88,10 @@ class Verifier {
   }
 
   void CheckSegment(const BucketKey& key, const SegmentRef& segment) {
-    const std::string encoded = EncodeBucketKey(key);
-    if (encoded != last_bucket_) ++report_.buckets;
-    last_bucket_ = encoded;
+    std::string encoded = EncodeBucketKey(key);
+    const bool is_next_bucket = encoded != last_bucket_;
+    if (is_next_bucket) ++report_.buckets;
+    last_bucket_ = std::move(encoded);
     ++report_.segments;
     const TablePtr table = tables_.FindById(key.table_id);
     const std::string where = "segment " + std::to_string(segment.id);
@@ -84,6 +99,10 @@ class Verifier {
     const std::string in_bucket = where + " of " + table->schema->name + " " +
                                   EntityToText(*table->schema, key.entity) + " at " +
                                   std::to_string(key.start_s);
+    const Bucketer bucketer(*table->schema);
+    if (is_next_bucket && !IsBucketStart(bucketer, key.start_s)) {
+      Problem(in_bucket + ": no bucket of the table starts there");
+    }
     family_versions_[segment.family->id] +=
         segment.header.row_count + segment.header.deletes.size();
     report_.versions += segment.header.row_count + segment.header.deletes.size();
@@ -94,12 +113,14 @@ class Verifier {
     }
     VersionColumns last;
     for (uint32_t page = 0; page < segment.header.pages.size(); ++page) {
-      CheckPage(*table->versions[version].schema, key, segment, page, in_bucket, &last);
+      CheckPage(*table->versions[version].schema, bucketer, key, segment, page, in_bucket, &last);
     }
   }
 
-  void CheckPage(const TableSchema& schema, const BucketKey& key, const SegmentRef& segment,
-                 uint32_t page, const std::string& in_bucket, VersionColumns* last) {
+  // `schema` as the page was written, `bucketer` as the table is.
+  void CheckPage(const TableSchema& schema, const Bucketer& bucketer, const BucketKey& key,
+                 const SegmentRef& segment, uint32_t page, const std::string& in_bucket,
+                 VersionColumns* last) {
     ++report_.pages;
     const std::string where = in_bucket + ", page " + std::to_string(page) + ": ";
     const PageInfo& info = segment.header.pages[page];
@@ -115,7 +136,6 @@ class Verifier {
         EventTime(schema, *rows, rows->row_count - 1) != info.last_time) {
       Problem(where + "event times are not what the header says");
     }
-    const Bucketer bucketer(schema);
     for (size_t i = 0; i < rows->row_count; ++i) {
       const int64_t time = EventTime(schema, *rows, i);
       if (!bucketer.InRange(time) || bucketer.StartOf(time) != key.start_s) {
@@ -251,12 +271,16 @@ class Verifier {
                     std::to_string(sequence));
           }
           last = sequence;
-          NullSink sink;
+          CountingSink sink(this);
           const Status s = decoder->Decode(record, sequence, &sink);
           if (!s.ok() && sequence > floor) {
             Problem("journal record " + std::to_string(sequence) + ": " + s.message());
           }
           if (sequence > floor) report_.versions += sink.versions;
+          if (sequence > floor && sink.stray_start_s) {
+            Problem("journal record " + std::to_string(sequence) +
+                    ": no bucket of the table starts at " + std::to_string(*sink.stray_start_s));
+          }
           return Status::Ok();
         });
   }

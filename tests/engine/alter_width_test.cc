@@ -6,6 +6,8 @@
 #include <map>
 
 #include "engine/bucketing/bucket_value.h"
+#include "engine/ingest/write_unit.h"
+#include "engine/producer_impl.h"
 #include "tests/engine/engine_fixture.h"
 
 namespace cistern::testing {
@@ -178,6 +180,61 @@ TEST_F(AlterWidthTest, BatchesForTheWidthBeforeAreRefused) {
   Alter("1 day until 2027-02-01, 1 month");
   EXPECT_FALSE(engine_->Append(before).ok());
   EXPECT_TRUE(Buckets().empty());
+}
+
+// A delete of the bucket that starts on the day, worked out for the table as it was given.
+Status DeleteWorkedOutFor(Engine* engine, TablePtr table, const EntityKey& entity, int64_t day) {
+  WriteUnit unit;
+  unit.table = std::move(table);
+  unit.delete_entity = entity.bytes;
+  unit.deletes.push_back({Day(day) / 1000, 0, RangeDelete{}});
+  const auto producer = engine->NewProducer();
+  EXPECT_TRUE(producer.ok());
+  return static_cast<ProducerImpl&>(**producer).PushAndCommit(&unit).status();
+}
+
+// It waited in the queue while the table was altered.
+TEST_F(AlterWidthTest, DeletesForTheWidthBeforeAreRefused) {
+  StartWith("1 day", "text");
+  MustAppend("a", Day(1), 1);
+  const TablePtr days = *Core()->tables().Find("pumps");
+  std::string cql = Pumps("1 day", "text");
+  cql.replace(cql.find("state text"), 10, "state text, rpm int");
+  ASSERT_TRUE(engine_->AlterTable(cql).ok());
+  EXPECT_TRUE(DeleteWorkedOutFor(engine_.get(), days, Entity("a"), 1).ok());  // a column is nothing
+  EXPECT_TRUE(ScanAll("a").empty());
+  cql.replace(cql.find("1 day"), 5, "1 day until 2027-02-01, 1 month");
+  ASSERT_TRUE(engine_->AlterTable(cql).ok());
+  for (const int64_t day : {20, 1}) {
+    const Status s = DeleteWorkedOutFor(engine_.get(), days, Entity("a"), day);
+    EXPECT_EQ(s.code(), StatusCode::kInvalidArgument) << s.ToString();
+    EXPECT_NE(s.message().find("table pumps was altered before the delete was written"),
+              std::string::npos) << s.ToString();
+  }
+  ASSERT_TRUE(engine_->DeleteBucket("pumps", Entity("a"), Day(20)).ok());
+  EXPECT_EQ(Buckets(), (std::map<std::string, uint64_t>{{"2027-01-16", 2}, {"2027-02", 1}}));
+  ExpectSound();
+}
+
+TEST_F(AlterWidthTest, VerifyNamesABucketThatTheTableDoesNotHave) {
+  Alter("1 day until 2027-02-01, 1 month");
+  const TablePtr table = *Core()->tables().Find("pumps");
+  for (const int64_t day : {16, 17}) {
+    ASSERT_TRUE(DeleteWorkedOutFor(engine_.get(), table, Entity("a"), day).ok());
+  }
+  ExpectSound();
+  ASSERT_TRUE(DeleteWorkedOutFor(engine_.get(), table, Entity("a"), 20).ok());
+  const auto expect = [&](const std::string& where) {
+    const auto report = engine_->Verify();
+    ASSERT_TRUE(report.ok()) << report.status().ToString();
+    ASSERT_EQ(report->problems.size(), 1u) << where;
+    EXPECT_NE(report->problems[0].find(where), std::string::npos) << report->problems[0];
+  };
+  expect("no bucket of the table starts at " + std::to_string(Day(20) / 1000));
+  Rotate();
+  expect("pumps a at " + std::to_string(Day(20) / 1000) + ": no bucket of the table starts there");
+  SealAll();
+  expect("pumps a at " + std::to_string(Day(20) / 1000) + ": no bucket of the table starts there");
 }
 
 struct Change {

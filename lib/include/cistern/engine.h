@@ -175,7 +175,7 @@ class CISTERN_EXPORT Engine {
   // again. OK if nothing differs. Writes wait until it is done: the head is rotated for it.
   //
   // Batches made with the declaration before are refused (kInvalidArgument), submitted ones that
-  // are still queued too. Cursors go on with the one that they began with.
+  // are still queued too. Cursors go on with the columns that they began with.
   //   kNotFound         no table of that name
   //   kInvalidArgument  no such CQL, or a change that cannot be: the message has the reason
   //   kNotSupported     CQL that Cistern does not have, named
