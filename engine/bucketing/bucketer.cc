@@ -50,8 +50,14 @@ void Bucketer::TakeFormerRules(const TableSchema& schema) {
   }
   from_ticks_ = eras->back().until_ticks;
   eras->push_back({Bucketer(schema, schema.bucket)});
-  min_s_ = eras->front().bucketer.min_s_;
-  min_ticks_ = eras->front().bucketer.min_ticks_;
+  // The first that has a bucket of times that the unit reaches.
+  int64_t since_s = kInt64Min;
+  for (const Era& era : *eras) {
+    min_s_ = std::max(era.bucketer.min_s_, since_s);
+    if (min_s_ < era.until_s) break;
+    since_s = era.until_s;
+  }
+  min_ticks_ = min_s_ * TicksPerSecond(schema.time_unit);
   eras_ = std::move(eras);
 }
 

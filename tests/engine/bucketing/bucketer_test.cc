@@ -183,6 +183,35 @@ TEST(Bucketer, TheRangeEndsExactlyWhereItSays) {
   }
 }
 
+// Nanoseconds begin at 1677-09-21T00:12:43.145224192, in a bucket of 8784 hours from 1677-05-24
+// to 1678-05-25.
+TEST(Bucketer, AUnitMayBeginBehindTheFirstWidths) {
+  const struct {
+    const char* widths;
+    int64_t first_s;
+  } kUnitCases[] = {
+      {"8784 hours", At(1678, 5, 25)},
+      {"1 hour until 1677-05-24, 8784 hours", At(1678, 5, 25)},
+      {"1 hour until 1677-05-24, 8784 hours until 1678-05-25, 1 day", At(1678, 5, 25)},
+      {"8784 hours until 1678-05-25, 1 hour", At(1678, 5, 25)},
+      {"1 day until 1678-05-25, 8784 hours", At(1677, 9, 22)},
+      {"8784 hours until 1677-05-24, 1 day", At(1677, 9, 22)},
+      {"1 hour until 1600-01-01, 1 minute until 1677-05-24, 1 hour", At(1677, 9, 21, 3600)},
+  };
+  for (const auto& c : kUnitCases) {
+    const auto table = Table("timestamp", c.widths, "ns");
+    ASSERT_NE(table, nullptr);
+    const Bucketer bucketer(*table);
+    EXPECT_EQ(bucketer.min_s(), c.first_s) << c.widths;
+    EXPECT_EQ(bucketer.min_ticks(), c.first_s * 1'000'000'000) << c.widths;
+    EXPECT_FALSE(BucketOf(*table, bucketer.min_ticks() - 1).ok()) << c.widths;
+    for (const int64_t ticks : {bucketer.min_ticks(), bucketer.min_ticks() + 1}) {
+      CheckBucketAround(*table, ticks);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
 TEST(Bucketer, AWrongUnitIsNamed) {
   const auto table = Table("date", "day", "ms");
   const auto span = BucketOf(*table, 1'705'327'200'123'456);
