@@ -30,6 +30,12 @@ int64_t YearStart(int64_t year) {
   return DaysFromCivil(year, 1, 1) * kSecondsPerDay;
 }
 
+// Calendar numbers have years of four digits, so that each width's have a length of their own:
+// else 100101 would be a day of the year 10 and a month of 1001.
+int64_t CalendarMinS() {
+  return YearStart(1000);
+}
+
 }  // namespace
 
 struct Bucketer::Era {
@@ -83,6 +89,7 @@ Bucketer::Bucketer(const TableSchema& schema, const BucketRule& rule)
   const int64_t ticks_per_s = TicksPerSecond(schema.time_unit);
   min_s_ = std::max(limits::kEventSecondsMin, kInt64Min / ticks_per_s);
   max_s_ = std::min(limits::kEventSecondsMax, kInt64Max / ticks_per_s - 1);
+  if (rule.encoding == BucketEncoding::kCalendarNumber) min_s_ = std::max(min_s_, CalendarMinS());
   const bool int_count = schema.columns[schema.bucket_column].type.kind == CqlType::kInt &&
                          rule.encoding == BucketEncoding::kSinceEpoch;
   if (int_count && fixed_width_) {  // months and years of all times fit an int

@@ -29,8 +29,8 @@ class Bucketer {
  public:
   explicit Bucketer(const TableSchema& schema);
 
-  // Event times that the table takes: the years 0001 to 9999, less where the unit or an
-  // int bucket column ends before.
+  // Event times that the table takes: the years 0001 to 9999, from 1000 where the bucket column
+  // is a calendar number, less where the unit or an int that counts ends before.
   [[nodiscard]] int64_t min_ticks() const { return min_ticks_; }
   [[nodiscard]] int64_t max_ticks() const { return max_ticks_; }
   [[nodiscard]] bool InRange(int64_t ticks) const {

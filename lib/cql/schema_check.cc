@@ -241,7 +241,22 @@ class SchemaChecker {
                        "of " + WidthText(rule) + " does");
       }
     }
-    return Status::Ok();
+    return CheckNumbersDiffer(widths);
+  }
+
+  // Texts have another length for each unit. So have numbers of the calendar, with years of four
+  // digits, except weeks and months: 202702 is one of each.
+  Status CheckNumbersDiffer(const std::vector<CommentRule::Width>& widths) const {
+    if (schema_->bucket.encoding != BucketEncoding::kCalendarNumber) return Status::Ok();
+    const auto is_of = [](BucketUnit unit) {
+      return [unit](const CommentRule::Width& width) { return width.unit == unit; };
+    };
+    const auto week = std::find_if(widths.begin(), widths.end(), is_of(BucketUnit::kIsoWeek));
+    const auto month = std::find_if(widths.begin(), widths.end(), is_of(BucketUnit::kMonth));
+    if (week == widths.end() || month == widths.end()) return Status::Ok();
+    return Invalid(std::max(week, month)->offset,
+                   "weeks and months 'as calendar' cannot be widths of one table: 202702 would be "
+                   "a week and a month");
   }
 
   // Without a bucket clause only the last column of the partition key can be the bucket.

@@ -110,6 +110,77 @@ TEST(BucketValue, RoundTripsOverTheWholeRange) {
   }
 }
 
+// Which widths may follow one another: those whose values cannot be the same.
+//
+// Values of one unit name the start, whatever the count: buckets of other starts have other ones.
+// Those of two units could only be the same if they had the same length. Every value of a unit
+// has one length: texts pad the year to four digits, numbers begin with the year 1000, and both
+// only rise with time, so that the first and the last value tell. Dates and timestamps are the
+// start itself.
+TEST(BucketValue, WidthsThatFollowOneAnotherHaveValuesOfTheirOwn) {
+  const struct {
+    std::string type;
+    std::string form;
+    std::vector<size_t> lengths;  // of year, month, week, day, hour, minute, second
+  } kForms[] = {
+      {"text", "", {4, 7, 8, 10, 13, 16, 19}},
+      {"ascii", "", {4, 7, 8, 10, 13, 16, 19}},
+      {"bigint", " as calendar", {4, 6, 6, 8, 10, 12, 14}},
+      {"int", " as calendar", {4, 6, 6, 8}},
+  };
+  const std::vector<std::vector<std::string>> kWidths = {
+      {"year"}, {"month"}, {"week"}, {"day"}, {"1 hour", "6 hours"}, {"1 minute", "15 minutes"},
+      {"1 second", "30 seconds"}};
+  for (const auto& form : kForms) {
+    std::vector<std::pair<std::string, size_t>> widths;  // and which unit
+    for (size_t unit = 0; unit < form.lengths.size(); ++unit) {
+      for (const std::string& width : kWidths[unit]) {
+        widths.emplace_back(width + form.form, unit);
+        const auto table = Table(form.type, widths.back().first);
+        ASSERT_NE(table, nullptr);
+        const Bucketer bucketer(*table);
+        for (const int64_t s : {bucketer.min_s(), bucketer.max_s()}) {
+          EXPECT_EQ(TextOf(*table, bucketer.StartOfSecond(s)).size(), form.lengths[unit])
+              << form.type << ", " << width;
+        }
+      }
+    }
+    for (const auto& [before, unit_before] : widths) {
+      for (const auto& [after, unit_after] : widths) {
+        if (before == after) continue;
+        // A Monday that begins a year: a bucket of every width begins there.
+        const auto parsed = ParseCreateTable(
+            "CREATE TABLE t (e text, b " + form.type +
+            ", ts timestamp, PRIMARY KEY ((e, b), ts)) WITH comment = 'cistern: bucket b = " +
+            before + " until 2029-01-01, " + after + "'");
+        const bool may_collide = unit_before != unit_after &&
+                                 form.lengths[unit_before] == form.lengths[unit_after];
+        EXPECT_EQ(parsed.ok(), !may_collide) << form.type << ", " << before << ", " << after;
+      }
+    }
+  }
+}
+
+// Numbers are not padded: of the year 10, the day 100101 would be the month of 1001.
+TEST(BucketValue, CalendarNumbersBeginWithTheYear1000) {
+  constexpr int64_t kYear1000S = -30'610'224'000;
+  for (const char* width :
+       {"day as calendar", "week as calendar", "year", "month as calendar until 2012-01-01, year",
+        "day as calendar until 2027-02-01, month as calendar"}) {
+    const auto table = Table("int", width);
+    ASSERT_NE(table, nullptr);
+    EXPECT_EQ(Bucketer(*table).min_s(), kYear1000S) << width;
+    EXPECT_TRUE(BucketOf(*table, kYear1000S).ok()) << width;
+    EXPECT_EQ(BucketOf(*table, kYear1000S - 1).status().code(), StatusCode::kOutOfRange) << width;
+    EXPECT_FALSE(BucketStartFromText(*table, "100101").ok() &&
+                 *BucketStartFromText(*table, "100101") < kYear1000S) << width;
+  }
+  const auto day = Table("int", "day as calendar");
+  EXPECT_EQ(BucketStartFromText(*day, "100101").status().code(), StatusCode::kOutOfRange);
+  EXPECT_TRUE(BucketOf(*Table("text", "day"), kYear1000S - 1).ok());
+  EXPECT_TRUE(BucketOf(*Table("int", "day as epoch"), kYear1000S - 1).ok());
+}
+
 TEST(BucketValue, RefusesWhatIsNoBucket) {
   const struct {
     const char* type;

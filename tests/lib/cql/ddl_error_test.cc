@@ -229,6 +229,13 @@ TEST(DdlError, WidthsThatFollowOneAnother) {
        "line 1, column 138: a count since 1970 ('as epoch') cannot have widths"},
       {Ruled("bigint", "bucket b = day as calendar until 2027-02-01, hour as epoch"), kBad,
        "line 1, column 141: a count since 1970 ('as epoch') cannot have widths"},
+      {Ruled("int", "bucket b = week as calendar until 2027-02-01, month as calendar"), kBad,
+       "line 1, column 151: weeks and months 'as calendar' cannot be widths of one table: 202702 "
+       "would be a week and a month"},
+      {Ruled("bigint",
+             "bucket b = month as calendar until 2027-01-01, hour as calendar until 2029-01-01, "
+             "week as calendar until 2034-05-01, month as calendar"),
+       kBad, "line 1, column 190: weeks and months 'as calendar'"},
   };
   for (const Refusal& c : kCases) ExpectRefused(c);
   std::string many = "bucket b = day";
