@@ -82,8 +82,9 @@ bool FollowCursor::ReadBatch(ResultBatch* batch, std::string* token) {
 
 bool FollowCursor::MayMissRows(const std::string& token) const {
   if (token.empty() || token == request_.token) return false;  // an empty batch
-  if (has_splits_) return true;
-  if (request_.token.empty()) return false;  // the first bucket was found as it began
+  // The first bucket is another one too: the scan may have begun behind where it begins by now,
+  // if the table's widths changed.
+  if (has_splits_ || request_.token.empty()) return true;
   const auto before = DecodeScanToken(request_.token);
   const auto now = DecodeScanToken(token);
   return !before.ok() || !now.ok() || before->start_s != now->start_s;

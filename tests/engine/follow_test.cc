@@ -175,11 +175,20 @@ std::vector<int64_t> Followed(std::vector<ScriptedScan> scans, bool has_splits) 
 
 // The writer put 59 into the bucket that the scan had passed, and then 60 into the next.
 TEST(FollowCursor, ARowThatWasOvertakenComesFirst) {
-  EXPECT_EQ(Followed({ScriptedScan({{0, 58}, {3600, 60}}),
+  EXPECT_EQ(Followed({ScriptedScan({{0, 58}}), ScriptedScan({{0, 58}, {3600, 60}}),
                       ScriptedScan({{0, 59}, {3600, 60}}), ScriptedScan({{3600, 60}}),
                       ScriptedScan({})},
                      false),
             (std::vector<int64_t>{58, 59, 60}));
+}
+
+// The first scan began in the middle of what is one bucket since the table was altered.
+TEST(FollowCursor, ARowOfABucketThatBeganEarlierComesFirst) {
+  EXPECT_EQ(Followed({ScriptedScan({{3600, 60}}), ScriptedScan({{0, 59}, {3600, 60}}),
+                      ScriptedScan({{0, 59}, {3600, 60}}), ScriptedScan({{3600, 60}}),
+                      ScriptedScan({})},
+                     false),
+            (std::vector<int64_t>{59, 60}));
 }
 
 // And into another split of the same bucket.
