@@ -5,6 +5,7 @@
 
 #include "cistern/limits.h"
 #include "lib/base/civil_time.h"
+#include "lib/cql/ddl_print.h"
 
 namespace cistern {
 namespace {
@@ -172,20 +173,31 @@ class RuleParser {
 
   // 2027-02-01: to CQL three numbers side by side.
   Status ParseDate(CommentRule::Width* width) {
-    width->until_offset = SourceOffset(token_.begin);
-    const Status no_date = Expected("a date such as 2027-02-01");
-    std::string text;
-    for (size_t end = token_.begin; token_.kind == TokenKind::kNumber && token_.begin == end;) {
-      text += token_.text;
+    constexpr std::string_view kExpected = "a date such as 2027-02-01";
+    const size_t begin = token_.begin;
+    width->until_offset = SourceOffset(begin);
+    if (token_.kind != TokenKind::kNumber) return Expected(std::string(kExpected));
+    size_t end = begin;
+    while ((token_.kind == TokenKind::kNumber || token_.kind == TokenKind::kName) &&
+           token_.begin == end) {
       end = token_.end;
       CISTERN_RETURN_IF_ERROR(Advance());
     }
-    if (text.size() != 10 || text[4] != '-' || text[7] != '-') return no_date;
-    const std::string_view view = text;
-    const auto year = ParseCount(view.substr(0, 4), 9999);
-    const auto month = ParseCount(view.substr(5, 2), 12);
-    const auto day = ParseCount(view.substr(8, 2), 31);
-    if (!year || !month || !day || *year == 0 || !IsValidDate(*year, *month, *day)) return no_date;
+    const std::string_view text =
+        std::string_view(comment_.text).substr(begin_ + begin, end - begin);
+    const auto wrong = [&](const std::string& what) {
+      return ErrorAt(StatusCode::kInvalidArgument, source_, width->until_offset, what);
+    };
+    const bool shaped = text.size() == 10 && text[4] == '-' && text[7] == '-';
+    const auto year = shaped ? ParseCount(text.substr(0, 4), 9999) : std::nullopt;
+    const auto month = shaped ? ParseCount(text.substr(5, 2), 99) : std::nullopt;
+    const auto day = shaped ? ParseCount(text.substr(8, 2), 99) : std::nullopt;
+    if (!year || !month || !day) {
+      return wrong("expected " + std::string(kExpected) + ", got " + ShowText(text));
+    }
+    if (*year == 0 || !IsValidDate(*year, *month, *day)) {
+      return wrong(ShowText(text) + " is not a date of the calendar");
+    }
     width->until_s = DaysFromCivil(*year, *month, *day) * kSecondsPerDay;
     return Status::Ok();
   }
