@@ -2,9 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include "lib/base/civil_time.h"
 #include "lib/cql/bucket_rule.h"
-#include "lib/cql/time_text.h"
 #include "tools/command.h"
 #include "tools/cql_script.h"
 #include "tools/schema_file.h"
@@ -59,11 +57,8 @@ std::string WhatChanged(const TableSchema& was, const TableSchema& is) {
     add(fmt::format("time to live {} s for later writes, was {} s", is.default_ttl_s,
                     was.default_ttl_s));
   }
-  if (was.former_buckets.size() != is.former_buckets.size()) {
-    std::string date;
-    FormatDateText(is.former_buckets.back().until_s / kSecondsPerDay, &date);
-    add(fmt::format("buckets of {} from {} on", WidthText(is.bucket), date));
-  }
+  const std::string rule = BucketRuleText(is);
+  if (rule != BucketRuleText(was)) add("bucket " + rule);
   return changes.empty() ? "changed" : changes;
 }
 

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "lib/cql/comment_rule.h"
+#include "lib/cql/bucket_rule.h"
 #include "tools/command.h"
 #include "tools/cql_script.h"
 #include "tools/output.h"
@@ -25,16 +25,6 @@ std::string EntityText(const TableSchema& table) {
     names += (names.empty() ? "" : ", ") + table.columns[column].name;
   }
   return names;
-}
-
-// As docs/schema.md has the clause: "day = 1 day".
-std::string BucketText(const TableSchema& table) {
-  const BucketRule& rule = table.bucket;
-  std::string text = fmt::format("{} = {} {}{}", table.columns[table.bucket_column].name,
-                                 rule.count, BucketUnitWord(rule.unit), rule.count > 1 ? "s" : "");
-  if (rule.encoding == BucketEncoding::kCalendarNumber) text += " as calendar";
-  if (rule.encoding == BucketEncoding::kSinceEpoch) text += " as epoch";
-  return text;
 }
 
 std::string SplitText(const TableSchema& table) {
@@ -68,7 +58,7 @@ void Print(const Tables& tables, PrintFormat format, Output* output) {
     const std::string time =
         fmt::format("{} = {}", table->columns[table->time_column()].name,
                     UnitText(table->time_unit));
-    const std::string bucket = BucketText(*table);
+    const std::string bucket = BucketRuleText(*table);
     const std::string split = table->split_column ? SplitText(*table) : std::string();
     const std::string count = fmt::format("{}", table->columns.size());
     const std::string ttl = fmt::format("{}", table->default_ttl_s);

@@ -6,6 +6,7 @@
 #include "lib/cql/comment_rule.h"
 #include "lib/cql/cql_type.h"
 #include "lib/cql/ddl_print.h"
+#include "lib/cql/time_text.h"
 
 namespace cistern {
 namespace {
@@ -121,6 +122,21 @@ bool IsBucketStart(const BucketRule& rule, int64_t s) {
 
 std::string WidthText(const BucketRule& rule) {
   return WidthText(rule.unit, rule.count);
+}
+
+std::string BucketRuleText(const TableSchema& schema) {
+  const ColumnSpec& column = schema.columns[schema.bucket_column];
+  const bool is_number = column.type.kind == CqlType::kInt || column.type.kind == CqlType::kBigint;
+  const auto width = [is_number](const BucketRule& rule) {
+    return WidthText(rule) + (is_number ? " as " + std::string(FormWord(rule.encoding)) : "");
+  };
+  std::string text = QuoteName(column.name) + " = ";
+  for (const FormerBucketRule& former : schema.former_buckets) {
+    text += width(former.rule) + " until ";
+    FormatDateText(FloorDiv(former.until_s, kDaySeconds), &text);
+    text += ", ";
+  }
+  return text + width(schema.bucket);
 }
 
 Result<BucketRule> MakeBucketRule(CqlType type, BucketUnit unit, uint32_t count,

@@ -23,6 +23,10 @@ namespace cistern {
 // "15 minutes", "1 day"
 [[nodiscard]] std::string WidthText(const BucketRule& rule);
 
+// The table's whole rule as the comment has it after `bucket`:
+// "day = 1 day until 2027-02-01, 1 month".
+[[nodiscard]] std::string BucketRuleText(const TableSchema& schema);
+
 // The rule for a column of `type`, if the pair is one of the table in docs/schema.md.
 // `form` is what the comment says after `as`; without it the form must follow from the
 // type and the width. The status has the reason without a position.

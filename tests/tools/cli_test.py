@@ -130,12 +130,20 @@ class CliTest(CliCase):
         early = self.alter(with_widths("1 day until 2024-01-01, 1 month"), expect=2)
         self.assertIn("buckets up to 2024-01-06", early.err)
         done = self.alter(with_widths("1 day until 2024-02-01, 1 month"))
-        self.assertIn("buckets of 1 month from 2024-02-01 on", done.out.decode())
+        self.assertIn(": bucket day = 1 day until 2024-02-01, 1 month\n", done.out.decode())
         self.ingest("station,ts,temp\na,2024-01-31T23:00:00Z,2\na,2024-02-20T00:00:00Z,3\n"
                     "a,2024-02-21T00:00:00Z,4\n")
         self.assertEqual([(row["day"], row["temp"]) for row in self.scan()],
                          [("2024-01-05", "1"), ("2024-01-31", "2"), ("2024-02-01", "3"),
                           ("2024-02-01", "4")])
+        done = self.alter(with_widths("1 day until 2024-02-01, 1 month until 2025-01-01, "
+                                      "1 year"))
+        rule = "day = 1 day until 2024-02-01, 1 month until 2025-01-01, 1 year"
+        self.assertIn(f": bucket {rule}\n", done.out.decode())
+        # What tables prints is the whole rule.
+        self.assertIn(f" {rule} ", self.run_tool("tables", "--store", self.store).out.decode())
+        table = self.run_tool("tables", "--store", self.store, "--format", "jsonl").out
+        self.assertEqual(json.loads(table)["bucket"], rule)
         self.run_tool("verify", "--store", self.store)
 
     def test_alter_says_what_cannot_be(self):

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "cistern/limits.h"
+#include "lib/cql/bucket_rule.h"
 
 namespace cistern {
 namespace {
@@ -52,6 +53,35 @@ TEST(Schema, ReadsAWholeTable) {
   EXPECT_EQ(t.comment, "The pump's readings. cistern: bucket day = 1 day; split shard = hash 8");
   EXPECT_EQ(t.other_options.at("speculative_retry"), "'99p'");
   EXPECT_EQ(t.other_options.at("bloom_filter_fp_chance"), "0.01");
+}
+
+TEST(Schema, TheBucketRuleAsTextReadsBackEqual) {
+  struct Case {
+    std::string type, widths, text;
+  };
+  const Case kCases[] = {
+      {"date", "day", "1 day"},
+      {"int", "year", "1 year as calendar"},
+      {"bigint", "15 minutes as epoch", "15 minutes as epoch"},
+      {"date", "days until 2027-02-01, month until 2028-01-01, year",
+       "1 day until 2027-02-01, 1 month until 2028-01-01, 1 year"},
+      {"int", "month as calendar until 2012-01-01, day as calendar",
+       "1 month as calendar until 2012-01-01, 1 day as calendar"},
+      {"timestamp", "2 hours until 0999-03-02, minute", "2 hours until 0999-03-02, 1 minute"},
+  };
+  for (const Case& c : kCases) {
+    const auto table = [&c](const std::string& rule) {
+      return "CREATE TABLE t (e text, \"In\" " + c.type + ", ts timestamp,"
+             " PRIMARY KEY ((e, \"In\"), ts)) WITH comment = 'cistern: bucket " + rule + "'";
+    };
+    const auto parsed = ParseCreateTable(table("\"In\" = " + c.widths));
+    ASSERT_TRUE(parsed.ok()) << c.widths << ": " << parsed.status().ToString();
+    EXPECT_EQ(BucketRuleText(**parsed), "\"In\" = " + c.text);
+    const auto again = ParseCreateTable(table(BucketRuleText(**parsed)));
+    ASSERT_TRUE(again.ok()) << again.status().ToString();
+    EXPECT_EQ((*again)->bucket, (*parsed)->bucket);
+    EXPECT_EQ((*again)->former_buckets, (*parsed)->former_buckets);
+  }
 }
 
 TEST(Schema, CanonicalTextReadsBackEqual) {
