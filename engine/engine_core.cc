@@ -9,6 +9,8 @@
 #include "lib/base/civil_time.h"
 #include "lib/base/crash_point.h"
 #include "lib/cql/alteration.h"
+#include "lib/cql/bucket_rule.h"
+#include "lib/cql/ddl_print.h"
 #include "lib/cql/time_text.h"
 #include "engine/query/inventory.h"
 
@@ -194,34 +196,55 @@ Status EngineCore::AlterTable(std::string_view cql) {
     return Status::TooLarge("a table is altered at most " +
                             std::to_string(limits::kSchemaVersionsMax - 1) + " times");
   }
+  const std::optional<int64_t> from_s = BucketsChangeFrom(*table->schema, *schema);
+  if (from_s == INT64_MIN) return CheckBuckets(*table, *schema, *from_s);  // never
   return maintenance_->WithoutHead([&]() -> Status {
-    if (const auto from_s = BucketsChangeFrom(*table->schema, *schema)) {
-      CISTERN_RETURN_IF_ERROR(CheckNoBucketsFrom(*table, *from_s));
-    }
+    if (from_s) CISTERN_RETURN_IF_ERROR(CheckBuckets(*table, *schema, *from_s));
     return PutVersion(*table, schema);
   });
 }
 
-// REQUIRES: as PutVersion.
-Status EngineCore::CheckNoBucketsFrom(const Table& table, int64_t from_s) const {
-  int64_t last_s = INT64_MIN;
-  CISTERN_RETURN_IF_ERROR(VisitBuckets(query_, [&](const BucketSummary& bucket) {
-    if (bucket.key.table_id == table.id) last_s = std::max(last_s, bucket.key.start_s);
-    return true;
-  }));
+// Whether no bucket of the table is at or behind `from_s`, where those of `next` begin to be
+// others; before all times it never is. What is refused is told with the rule that would do.
+Status EngineCore::CheckBuckets(const Table& table, const TableSchema& next,
+                                int64_t from_s) const {
+  const TableSchema& was = *table.schema;
   for (const LostRotations& lost : store_->damage().lost_rotations()) {
     if (!lost.MayHold(table.id, from_s, INT64_MAX)) continue;
-    return Status::InvalidArgument("table " + table.schema->name +
-                                   ": the bucket rule cannot change while it is not known which "
-                                   "buckets there are: " + lost.what);
+    return Impossible(was, "the bucket rule cannot change while it is not known which buckets "
+                           "there are: " + lost.what);
   }
-  if (last_s < from_s) return Status::Ok();
-  const int64_t end_s = Bucketer(*table.schema).Next(last_s);
-  std::string date;
-  FormatDateText(FloorDiv(end_s + kSecondsPerDay - 1, kSecondsPerDay), &date);
-  return Status::InvalidArgument("table " + table.schema->name + " has buckets up to " + date +
-                                 ", which stay as they are: the date after the last 'until' must "
-                                 "be that one or a later one");
+  std::optional<BucketSummary> last;
+  CISTERN_RETURN_IF_ERROR(VisitBuckets(query_, [&](const BucketSummary& bucket) {
+    if (bucket.key.table_id != table.id) return true;
+    if (!last || bucket.key.start_s > last->key.start_s) last = bucket;
+    return true;
+  }));
+  const bool never = from_s == INT64_MIN;
+  if (!never && (!last || last->key.start_s < from_s)) return Status::Ok();
+  std::string what;
+  if (never) {
+    what = "the bucket rule says in which partition a row is, here and upstream; by another one "
+           "rows that are there would be looked for where they are not. Rules that held stay, and "
+           "others may follow from a date on";
+  } else {
+    std::string date;
+    FormatDateText(from_s / kSecondsPerDay, &date);
+    what = "the buckets from " + date + " on would be others, and those that are there stay as "
+           "they are";
+  }
+  if (last) {
+    const BucketInfo info = ToBucketInfo(was, *last);
+    what += "; the last bucket is " + ShowText(info.bucket) + " of entity " +
+            ShowText(info.entity) + " in table " + info.table;
+  }
+  const int64_t free_s = last ? Bucketer(was).Next(last->key.start_s) : clock_->now_s();
+  if (const auto later = FirstChangeFrom(was, next, free_s)) {
+    return Impossible(was, what + ". The first date for the change is " + later->date + ": '" +
+                               later->clause + "'");
+  }
+  return Impossible(was, what + ". There is no date for the change: the rule is 'bucket " +
+                             BucketRuleText(was) + "'");
 }
 
 // REQUIRES: no row is in the head or, above the journal's floor, in the journal.

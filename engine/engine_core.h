@@ -61,7 +61,8 @@ class EngineCore {
       : config_(config), base_charge_(config.budget.get()) {}
   [[nodiscard]] Status Build();
   [[nodiscard]] Status Recover();
-  [[nodiscard]] Status CheckNoBucketsFrom(const Table& table, int64_t from_s) const;
+  [[nodiscard]] Status CheckBuckets(const Table& table, const TableSchema& next,
+                                    int64_t from_s) const;
   [[nodiscard]] Status PutVersion(const Table& table, std::shared_ptr<const TableSchema> schema);
 
   const CoreConfig config_;

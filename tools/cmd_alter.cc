@@ -96,8 +96,9 @@ void AddAlter(CLI::App* app, Action* action) {
                   "  cistern alter --store S --table air --schema air.cql\n\n"
                   "Rows that are there stay: they have no value in a column that is added, and "
                   "what a dropped one\nheld is not seen again. Keys and types do not change. "
-                  "Another width of buckets\nfollows from a date that is still without rows: "
-                  "'bucket day = 1 day until 2030-01-01, 1 month'\n(docs/schema.md).");
+                  "Another width of buckets\nfollows from a date on behind all rows: "
+                  "'bucket day = 1 day until 2030-01-01, 1 month'; until\nthere are rows from it "
+                  "on it can be changed again (docs/schema.md).");
   command->callback([options, action] { *action = [options] { return RunAlter(*options); }; });
 }
 

@@ -1,15 +1,14 @@
 #include "lib/cql/alteration.h"
 
-#include <string>
+#include <algorithm>
 
+#include "cistern/limits.h"
+#include "lib/base/civil_time.h"
 #include "lib/cql/bucket_rule.h"
+#include "lib/cql/time_text.h"
 
 namespace cistern {
 namespace {
-
-Status Impossible(const TableSchema& table, const std::string& what) {
-  return Status::InvalidArgument("table " + table.name + " cannot be altered so: " + what);
-}
 
 std::string Names(const TableSchema& table, const std::vector<size_t>& columns) {
   std::string names;
@@ -48,33 +47,17 @@ Status CheckKey(const TableSchema& was, const std::vector<size_t>& was_key,
   return Status::Ok();
 }
 
-// Rules that held stay as they are; others may follow them.
-Status CheckBucketRules(const TableSchema& was, const TableSchema& next) {
-  std::vector<FormerBucketRule> held = next.former_buckets;
-  const bool follows = next.former_buckets.size() > was.former_buckets.size();
-  if (follows) held.resize(was.former_buckets.size());
-  const BucketRule& then =
-      follows ? next.former_buckets[was.former_buckets.size()].rule : next.bucket;
-  if (held == was.former_buckets && then == was.bucket) return Status::Ok();
-  return Impossible(was, "the bucket rule says in which partition a row is, here and upstream; by "
-                         "another one rows that are there would be looked for where they are not. "
-                         "Rules that held stay, and another one may follow from a date on: "
-                         "'bucket " + was.columns[was.bucket_column].name + " = " +
-                             WidthText(was.bucket) + " until 2030-01-01, 1 day'");
-}
-
 Status CheckRule(const TableSchema& was, const TableSchema& next) {
   if (was.time_unit != next.time_unit) {
     return Impossible(was, "the unit of the event time '" + was.columns[was.time_column()].name +
                                "' would give its rows other times");
   }
-  const auto elsewhere = [&was](const std::string& rule) {
-    return Impossible(was, "the " + rule + " rule says in which partition a row is, here and "
-                           "upstream; by another one rows that are there would be looked for where "
-                           "they are not. Create another table");
-  };
-  if (was.split != next.split) return elsewhere("split");
-  return CheckBucketRules(was, next);
+  if (was.split != next.split) {
+    return Impossible(was, "the split rule says in which partition a row is, here and upstream; by "
+                           "another one rows that are there would be looked for where they are "
+                           "not. Create another table");
+  }
+  return Status::Ok();
 }
 
 // A column keeps the type that its name had last, as in Cassandra: cells of it may be anywhere.
@@ -101,7 +84,24 @@ Status CheckColumns(const std::vector<std::shared_ptr<const TableSchema>>& befor
   return Status::Ok();
 }
 
+// `was` with the rules of `next` from `date_s` on. REQUIRES: another rule holds there.
+TableSchema Spliced(const TableSchema& was, const TableSchema& next, int64_t date_s) {
+  TableSchema out = was;
+  std::erase_if(out.former_buckets,
+                [date_s](const FormerBucketRule& f) { return f.until_s >= date_s; });
+  out.former_buckets.push_back({was.BucketRuleAt(date_s - 1), date_s});
+  for (const FormerBucketRule& f : next.former_buckets) {
+    if (f.until_s > date_s) out.former_buckets.push_back(f);
+  }
+  out.bucket = next.bucket;
+  return out;
+}
+
 }  // namespace
+
+Status Impossible(const TableSchema& table, const std::string& what) {
+  return Status::InvalidArgument("table " + table.name + " cannot be altered so: " + what);
+}
 
 Status CheckAlteration(const std::vector<std::shared_ptr<const TableSchema>>& before,
                        const TableSchema& next) {
@@ -115,8 +115,36 @@ Status CheckAlteration(const std::vector<std::shared_ptr<const TableSchema>>& be
 }
 
 std::optional<int64_t> BucketsChangeFrom(const TableSchema& was, const TableSchema& next) {
-  if (next.former_buckets.size() == was.former_buckets.size()) return std::nullopt;
-  return next.former_buckets[was.former_buckets.size()].until_s;
+  std::vector<int64_t> begins = {INT64_MIN};  // of the rules of both
+  for (const TableSchema* schema : {&was, &next}) {
+    for (const FormerBucketRule& f : schema->former_buckets) begins.push_back(f.until_s);
+  }
+  std::sort(begins.begin(), begins.end());
+  const auto differs = std::find_if(begins.begin(), begins.end(), [&](int64_t s) {
+    return was.BucketRuleAt(s) != next.BucketRuleAt(s);
+  });
+  return differs == begins.end() ? std::nullopt : std::optional(*differs);
+}
+
+std::optional<LaterRules> FirstChangeFrom(const TableSchema& was, const TableSchema& next,
+                                          int64_t from_s) {
+  if (was.bucket.encoding == BucketEncoding::kSinceEpoch ||
+      next.bucket.encoding == BucketEncoding::kSinceEpoch) {
+    return std::nullopt;  // such a rule neither follows another one nor is followed
+  }
+  const int64_t first_day = FloorDiv(from_s + kSecondsPerDay - 1, kSecondsPerDay);
+  for (int64_t s = first_day * kSecondsPerDay; s <= limits::kEventSecondsMax; s += kSecondsPerDay) {
+    const BucketRule& before = was.BucketRuleAt(s - 1);
+    const BucketRule& then = next.BucketRuleAt(s);
+    if (before == then || !IsBucketStart(before, s) || !IsBucketStart(then, s)) continue;
+    const TableSchema rules = Spliced(was, next, s);
+    if (rules.former_buckets.size() >= limits::kBucketRulesMax) return std::nullopt;
+    LaterRules later;
+    FormatDateText(s / kSecondsPerDay, &later.date);
+    later.clause = "bucket " + BucketRuleText(rules);
+    return later;
+  }
+  return std::nullopt;
 }
 
 }  // namespace cistern

@@ -41,6 +41,14 @@ class AlterWidthTest : public EngineFixture {
     EXPECT_EQ((*engine_->FindTable("pumps"))->ToCql(), before);
     return s.message();
   }
+  // The widths that a refusal proposes.
+  static std::string Advice(const std::string& why) {
+    const std::string begin = "'bucket day = ";
+    const size_t at = why.find(": " + begin);
+    if (why.find("The first date") == std::string::npos || at == std::string::npos) return why;
+    const size_t from = at + 2 + begin.size();
+    return why.substr(from, why.find('\'', from) - from);
+  }
   // Row versions by bucket.
   std::map<std::string, uint64_t> Buckets() {
     std::map<std::string, uint64_t> out;
@@ -152,27 +160,121 @@ TEST_F(AlterWidthTest, PagesAndDeletesCrossTheDate) {
 }
 
 TEST_F(AlterWidthTest, NoBucketMayBeThereYetFromTheDateOn) {
-  MustAppend("a", Day(20), 1);  // of the future
-  EXPECT_NE(WhyNot("1 day until 2027-02-01, 1 month").find("2027-02-05"), std::string::npos)
-      << WhyNot("1 day until 2027-02-01, 1 month");
-  SealAll();
-  EXPECT_NE(WhyNot("1 day until 2027-02-01, 1 month").find("2027-02-05"), std::string::npos);
-  Alter("1 day until 2027-03-01, 1 month");
-  MustAppend("a", Day(21), 2);
-  EXPECT_EQ(Buckets(), (std::map<std::string, uint64_t>{{"2027-02-04", 1}, {"2027-02-05", 1}}));
+  MustAppend("b", Day(1), 1);
+  MustAppend("a", Day(27), 1);  // of the future
+  MustAppend("b", Day(2), 1);
+  for (const bool sealed : {false, true}) {
+    if (sealed) SealAll();
+    const std::string why = WhyNot("1 day until 2027-02-01, 1 month");
+    EXPECT_NE(why.find("from 2027-02-01 on"), std::string::npos) << why;
+    EXPECT_NE(why.find("the last bucket is '2027-02-11' of entity 'a' in table plant.pumps"),
+              std::string::npos) << why;
+    // A bucket of both widths begins there.
+    EXPECT_NE(why.find("The first date for the change is 2027-03-01"), std::string::npos) << why;
+    EXPECT_EQ(Advice(why), "1 day until 2027-03-01, 1 month");
+  }
+  EXPECT_EQ(Advice(WhyNot("1 day until 2027-02-01, 1 week")), "1 day until 2027-02-15, 1 week");
+  EXPECT_EQ(Advice(WhyNot("1 day until 2027-02-01, 1 month until 2028-01-01, 1 year")),
+            "1 day until 2027-03-01, 1 month until 2028-01-01, 1 year");
+  Alter(Advice(WhyNot("1 day until 2027-02-01, 1 month")));
+  MustAppend("a", Day(28), 2);
+  EXPECT_EQ(Buckets(), (std::map<std::string, uint64_t>{
+                           {"2027-01-16", 1}, {"2027-01-17", 1}, {"2027-02-11", 1},
+                           {"2027-02-12", 1}}));
 }
 
 TEST_F(AlterWidthTest, WidthsThatHeldStay) {
+  MustAppend("a", Day(1), 1);
   Alter("1 day until 2027-02-01, 1 month");
-  for (const char* widths :
-       {"1 month", "1 day", "1 day until 2027-03-01, 1 month", "1 week until 2027-02-01, 1 month",
-        "1 day until 2027-02-01, 1 week",
-        "1 day until 2027-02-01, 1 week until 2027-03-01, 1 month",
-        "1 week until 2027-01-04, 1 day until 2027-02-01, 1 month"}) {
+  MustAppend("a", Day(20), 2);
+  const std::pair<const char*, const char*> kWidths[] = {
+      {"1 week", "1 day until 2027-02-01, 1 month until 2027-03-01, 1 week"},
+      {"1 day", "1 day until 2027-02-01, 1 month until 2027-03-01, 1 day"},
+      {"1 day until 2027-03-01, 1 month", nullptr},  // after February it is what there is
+      {"1 month", nullptr},
+      {"1 week until 2027-02-01, 1 month", nullptr},
+      {"1 week until 2027-02-01, 1 day",
+       "1 day until 2027-02-01, 1 month until 2027-03-01, 1 day"},
+      {"1 day until 2027-02-01, 1 week until 2027-03-01, 1 month", nullptr},
+      {"1 day until 2028-01-01, 1 year",
+       "1 day until 2027-02-01, 1 month until 2027-03-01, 1 day until 2028-01-01, 1 year"},
+      {"1 week until 2027-01-04, 1 day until 2027-02-01, 1 month until 2029-01-01, 1 year",
+       "1 day until 2027-02-01, 1 month until 2029-01-01, 1 year"},
+  };
+  for (const auto& [widths, advice] : kWidths) {
     const std::string why = WhyNot(widths);
-    EXPECT_NE(why.find("Rules that held stay"), std::string::npos) << widths << ": " << why;
+    EXPECT_NE(why.find("stay"), std::string::npos) << widths << ": " << why;
+    if (advice != nullptr) {
+      EXPECT_EQ(Advice(why), advice) << widths << ": " << why;
+    } else {
+      EXPECT_NE(why.find("There is no date for the change: the rule is 'bucket day = 1 day until "
+                         "2027-02-01, 1 month'"), std::string::npos) << widths << ": " << why;
+    }
   }
-  Alter("1 day until 2027-02-01, 1 month until 2028-01-01, 1 year until 2030-01-01, 1 month");
+  // What the advice says is taken.
+  Alter(Advice(WhyNot("1 week")));
+  ExpectEverywhere({{Day(1), 1}, {Day(20), 2}}, {{"2027-01-16", 1}, {"2027-02-01", 1}});
+}
+
+TEST_F(AlterWidthTest, WithoutBucketsTheFirstWidthStaysToo) {
+  EXPECT_EQ(Advice(WhyNot("1 month")), "1 day until 2027-02-01, 1 month");  // it is January
+  EXPECT_EQ(Advice(WhyNot("1 week until 2027-03-01, 1 month")),
+            "1 day until 2027-01-18, 1 week until 2027-03-01, 1 month");
+  Alter(Advice(WhyNot("1 month")));
+}
+
+TEST_F(AlterWidthTest, AWidthToComeCanBeWithdrawnAndItsDateCorrected) {
+  MustAppend("a", Day(1), 1);
+  Alter("1 day until 2027-02-01, 1 month");
+  MustAppend("a", Day(16), 16);
+  Alter("1 day until 2027-03-01, 1 month");  // later
+  MustAppend("a", Day(20), 20);
+  ExpectEverywhere({{Day(1), 1}, {Day(16), 16}, {Day(20), 20}},
+                   {{"2027-01-16", 1}, {"2027-01-31", 1}, {"2027-02-04", 1}});
+  Alter("1 day until 2027-02-15, 1 week");  // earlier, and another one
+  Alter("1 day");
+  MustAppend("a", Day(35), 35);
+  MustAppend("a", Day(50), 50);
+  const Rows rows = {{Day(1), 1}, {Day(16), 16}, {Day(20), 20}, {Day(35), 35}, {Day(50), 50}};
+  ExpectEverywhere(rows, {{"2027-01-16", 1}, {"2027-01-31", 1}, {"2027-02-04", 1},
+                          {"2027-02-19", 1}, {"2027-03-06", 1}});
+  // With buckets on both sides of the date it stays.
+  Alter("1 day until 2027-04-01, 1 month");
+  MustAppend("a", Day(80), 80);
+  EXPECT_EQ(Advice(WhyNot("1 day")), "1 day until 2027-04-01, 1 month until 2027-05-01, 1 day");
+}
+
+TEST_F(AlterWidthTest, TombstonesAloneAreBuckets) {
+  Alter("1 day until 2027-02-01, 1 month");
+  ASSERT_TRUE(engine_->DeleteRange("pumps", Entity("a"), {Day(14), Day(18)}).ok());
+  for (const bool sealed : {false, true}) {
+    if (sealed) SealAll();
+    const std::string why = WhyNot("1 day");
+    EXPECT_NE(why.find("the last bucket is '2027-02-01' of entity 'a'"), std::string::npos) << why;
+    EXPECT_EQ(Advice(why), "1 day until 2027-02-01, 1 month until 2027-03-01, 1 day");
+  }
+}
+
+TEST_F(AlterWidthTest, TokensLeadOnAcrossAWithdrawal) {
+  Alter("1 day until 2027-03-01, 1 month");
+  for (int64_t day = 10; day < 30; ++day) MustAppend("a", Day(day), static_cast<double>(day));
+  Rows seen[2];
+  std::string tokens[2];
+  const auto read_on = [&](bool down, uint64_t limit) {
+    ScanRequest request = Request("a", Day(down ? 90 : 0), Day(down ? 0 : 90));
+    request.limit = limit;
+    request.token = tokens[down];
+    const auto cursor = engine_->Scan(request);
+    ASSERT_TRUE(cursor.ok()) << cursor.status().ToString();
+    Drain(cursor->get(), &seen[down]);
+    tokens[down] = (*cursor)->Token();
+  };
+  for (const bool down : {false, true}) read_on(down, 12);
+  Alter("1 day until 2027-02-15, 1 week");  // day 31
+  MustAppend("a", Day(33), 33);
+  for (const bool down : {false, true}) read_on(down, 100);
+  EXPECT_EQ(seen[0], Scan("a", Day(0), Day(90)));
+  EXPECT_EQ(seen[1], Scan("a", Day(30), Day(0)));
 }
 
 TEST_F(AlterWidthTest, BatchesForTheWidthBeforeAreRefused) {

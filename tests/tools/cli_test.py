@@ -128,8 +128,13 @@ class CliTest(CliCase):
         self.create()
         self.ingest("station,ts,temp\na,2024-01-05T00:00:00Z,1\n")
         early = self.alter(with_widths("1 day until 2024-01-01, 1 month"), expect=2)
-        self.assertIn("buckets up to 2024-01-06", early.err)
-        done = self.alter(with_widths("1 day until 2024-02-01, 1 month"))
+        self.assertIn("the last bucket is '2024-01-05' of entity 'a' in table air", early.err)
+        rule = "1 day until 2024-02-01, 1 month"
+        self.assertIn(f"is 2024-02-01: 'bucket day = {rule}'", early.err)
+        # Before rows come the date can be corrected, and the change withdrawn.
+        self.alter(with_widths("1 day until 2024-03-01, 1 month"))
+        self.alter(with_widths("1 day"))
+        done = self.alter(with_widths(rule))
         self.assertIn(": bucket day = 1 day until 2024-02-01, 1 month\n", done.out.decode())
         self.ingest("station,ts,temp\na,2024-01-31T23:00:00Z,2\na,2024-02-20T00:00:00Z,3\n"
                     "a,2024-02-21T00:00:00Z,4\n")
