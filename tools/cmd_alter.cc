@@ -87,7 +87,7 @@ void AddAlter(CLI::App* app, Action* action) {
                                                    "its options or, from a date on, the width "
                                                    "of its buckets");
   AddStoreOption(command, &options->store);
-  command->add_option("--table", options->table, "Table to change")->required()->check(NotEmpty());
+  command->add_option("--table", options->table, "Table to change")->required();
   command->add_option("--schema", options->schema,
                       "File with the CREATE TABLE statement as it is to be")
       ->required();

@@ -218,10 +218,8 @@ void AddBuckets(CLI::App* app, Action* action) {
                       "Of this entity alone: with --table as for scan, else as buckets prints it");
   command->add_option("--state", options->state, "In this state: open, sealed or quarantined")
       ->check(CLI::IsMember({"open", "sealed", "quarantined"}));
-  command->add_option("--from", options->from, "With rows at this event time or later")
-      ->check(NotEmpty());
-  command->add_option("--to", options->to, "With rows before this event time")
-      ->check(NotEmpty());
+  command->add_option("--from", options->from, "With rows at this event time or later");
+  command->add_option("--to", options->to, "With rows before this event time");
   command->add_option("--limit", options->limit, "At most this many (default: all)")
       ->check(WholeNumber(1, INT64_MAX));
   command->add_option("--format", options->format, "table (default), csv or jsonl");

@@ -178,17 +178,15 @@ void AddDelete(CLI::App* app, Action* action) {
   command->add_option("--entity", options->entity, "As for scan")
       ->required()
       ->allow_extra_args(false);
-  command->add_option("--at", options->at, "The row with this event time")->check(NotEmpty());
+  command->add_option("--at", options->at, "The row with this event time");
   command->add_option("--key", options->keys,
                       "NAME=VALUE of each further clustering column, with --at (repeatable)")
       ->allow_extra_args(false);
-  command->add_option("--from", options->from, "First event time of a range")->check(NotEmpty());
-  command->add_option("--to", options->to, "End of the range, not included")->check(NotEmpty());
+  command->add_option("--from", options->from, "First event time of a range");
+  command->add_option("--to", options->to, "End of the range, not included");
   command->add_option("--bucket", options->bucket,
-                      "The bucket whose column has this value: 2016-12")
-      ->check(NotEmpty());
-  command->add_option("--bucket-of", options->bucket_of, "The bucket that holds this event time")
-      ->check(NotEmpty());
+                      "The bucket whose column has this value: 2016-12");
+  command->add_option("--bucket-of", options->bucket_of, "The bucket that holds this event time");
   command->add_option("--durability", options->durability, "synced (default), log or memory");
   command->footer(kFooter);
   command->callback([options, action] { *action = [options] { return RunDelete(*options); }; });

@@ -423,8 +423,7 @@ void AddWriteOptions(CLI::App* command, IngestOptions* o) {
                       "Memory that the engine may take, for example 16MiB (default 64MiB)");
   command->add_option("--future-max", o->future_max,
                       "How far event times may be ahead of the clock, for example 36h or 400d "
-                      "(default 1d)")
-      ->check(NotEmpty());
+                      "(default 1d)");
   command->add_option("--reject", o->reject,
                       "Where rejected lines go (default: FILE.reject in the current directory)");
   command->add_option("--reject-max", o->reject_max, "Stop after more rejected lines than this")

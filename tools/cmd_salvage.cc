@@ -57,11 +57,9 @@ void AddSalvage(CLI::App* app, Action* action) {
   CLI::App* command = app->add_subcommand(
       "salvage", "Write what can be read of a damaged store to a new one");
   command->add_option("--store", arguments->store, "Directory of the damaged store")
-      ->required()
-      ->check(NotEmpty());
+      ->required();
   command->add_option("--to", arguments->to, "Directory of the new store: empty, or not there yet")
-      ->required()
-      ->check(NotEmpty());
+      ->required();
   command->add_option("--table", arguments->table, "Of this table alone");
   command->footer(kFooter);
   command->callback([arguments, action] {

@@ -250,19 +250,15 @@ void AddScan(CLI::App* app, Action* action) {
                       "--entity b=x)")
       ->allow_extra_args(false);
   command->add_flag("--all-entities", options->all_entities, "Of every entity of the table");
-  command->add_option("--from", options->from, "First event time (default: from the beginning)")
-      ->check(NotEmpty());
-  command->add_option("--to", options->to, "End of the range, not included (default: to the end)")
-      ->check(NotEmpty());
+  command->add_option("--from", options->from, "First event time (default: from the beginning)");
+  command->add_option("--to", options->to, "End of the range, not included (default: to the end)");
   command->add_flag("--desc", options->descending, "Newest first");
   command->add_option("--limit", options->limit, "At most this many rows (default: all)")
       ->check(WholeNumber(1, INT64_MAX));
-  command->add_option("--columns", options->columns, "Columns to print: a,b (default: all)")
-      ->check(NotEmpty());
+  command->add_option("--columns", options->columns, "Columns to print: a,b (default: all)");
   command->add_option("--format", options->format, "table (default), csv or jsonl");
   command->add_option("--token", options->token,
-                      "Continue where a scan with the same options and --limit stopped")
-      ->check(NotEmpty());
+                      "Continue where a scan with the same options and --limit stopped");
   command->footer(kFooter);
   command->callback([options, action] {
     *action = [options] { return ScanCommand(*options).Run(); };

@@ -59,9 +59,7 @@ int FailOpen(const Status& status) {
 }
 
 void AddStoreOption(CLI::App* command, std::string* directory) {
-  command->add_option("--store", *directory, "Directory of the store")
-      ->required()
-      ->check(NotEmpty());
+  command->add_option("--store", *directory, "Directory of the store")->required();
 }
 
 Result<std::unique_ptr<Engine>> OpenStore(const std::string& directory, Access access,
@@ -103,10 +101,6 @@ TextCheck WholeNumber(uint64_t min, uint64_t max) {
     }
     return fmt::format("'{}' is not a whole number from {} to {}", text, min, max);
   };
-}
-
-TextCheck NotEmpty() {
-  return [](const std::string& text) -> std::string { return text.empty() ? "is empty" : ""; };
 }
 
 Result<Tables> ChooseTables(const Engine& engine, const std::string& name) {

@@ -61,10 +61,9 @@ void AddStoreOption(CLI::App* command, std::string* directory);
 [[nodiscard]] int DoneCode(const Engine& engine);
 
 // Checks of an option's text for CLI11: empty, or what is wrong with it. CLI11 itself takes -1
-// for the largest number there is, and an empty text for no option at all.
+// for the largest number there is.
 using TextCheck = std::function<std::string(const std::string&)>;
 [[nodiscard]] TextCheck WholeNumber(uint64_t min, uint64_t max);
-[[nodiscard]] TextCheck NotEmpty();
 
 using Tables = std::vector<std::shared_ptr<const TableSchema>>;
 // The table of that name; all of them if it is empty.

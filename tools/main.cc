@@ -53,6 +53,21 @@ std::string Mistyped(const CLI::App& command) {
   return {};
 }
 
+// Of every option but `--null ''`, which says what is so anyway: an empty text would stand for no
+// option at all, and `--table "$UNSET"` for every table.
+void RefuseEmptyTexts(CLI::App* app) {
+  const TextCheck is_not_empty = [](const std::string& text) -> std::string {
+    return text.empty() ? "is empty" : "";
+  };
+  for (CLI::App* command : app->get_subcommands({})) {
+    for (CLI::Option* option : command->get_options()) {
+      if (option->get_items_expected_max() > 0 && !option->check_lname("null")) {
+        option->check(is_not_empty);
+      }
+    }
+  }
+}
+
 int Run(int argc, char** argv) {
   CLI::App app{"Cistern keeps sensor rows in time buckets, as Cassandra partitions them.",
                "cistern"};
@@ -74,6 +89,7 @@ int Run(int argc, char** argv) {
   AddStats(&app, &action);
   AddSalvage(&app, &action);
   AddVerify(&app, &action);
+  RefuseEmptyTexts(&app);
   const std::string_view first = argc > 1 ? argv[1] : "-";
   const auto named = [first](const CLI::App* command) { return command->get_name() == first; };
   if (!first.starts_with('-') && app.get_subcommands(named).empty()) {

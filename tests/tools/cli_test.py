@@ -68,6 +68,17 @@ class CliTest(CliCase):
             done = self.run_tool("delete", "--store", self.store, "--table", "air", "--entity", "a",
                                  option, "", expect=2)
             self.assertIn(f"{option}: is empty", done.err)
+        # Without a table these are about every one.
+        for command in (("seal", "--all"), ("seal", "--due"), ("buckets",), ("histograms",),
+                        ("salvage", "--to", self.directory / "new"), ("tables",)):
+            done = self.run_tool(command[0], "--store", self.store, *command[1:], "--table", "",
+                                 expect=2)
+            self.assertIn("--table: is empty", done.err)
+        self.assertFalse((self.directory / "new").exists())
+        for option in ("--header", "--stem", "--time-unit", "--time-base", "--utc-offset",
+                       "--time-format", "--reject", "--memory-budget", "--set", "--map"):
+            self.assertIn(option, self.ingest("", option, "", expect=2).err)
+        self.ingest("station,ts\na,1\n", "--null", "")
 
     def scan_text_error(self, option):
         return self.run_tool("scan", "--store", self.store, "--table", "air", "--entity", "a",
