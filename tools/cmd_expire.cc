@@ -4,13 +4,14 @@
 
 #include "tools/command.h"
 #include "tools/counted.h"
+#include "tools/time_text.h"
 
 namespace cistern::tool {
 namespace {
 
 struct ExpireOptions {
   std::string store;
-  int64_t keep_unconfirmed_s = 0;
+  std::string keep_unconfirmed;  // empty: for ever
 };
 
 constexpr char kFooter[] = R"(
@@ -19,15 +20,21 @@ their window of sealed buckets has expired: then the window goes as a whole. A s
 kept open does it by itself.
 
 Windows whose rows are nowhere else stay, whatever their age, unless --keep-unconfirmed says
-how many seconds after its end such a one may go: its rows are then lost, and counted as shed.
+how long after its end such a one may go (90s, 36h, 400d): its rows are then lost, and counted
+as shed.
 
 Examples:
   cistern expire --store S
-  cistern expire --store S --keep-unconfirmed 31536000)";
+  cistern expire --store S --keep-unconfirmed 365d)";
 
 int RunExpire(const ExpireOptions& asked) {
   EngineOptions open_options;
-  open_options.keep_unconfirmed_s = asked.keep_unconfirmed_s;
+  if (!asked.keep_unconfirmed.empty()) {
+    const Result<int64_t> keep_s =
+        ParseSpan("--keep-unconfirmed", asked.keep_unconfirmed, 1, int64_t{100} * 365 * 86400);
+    if (!keep_s.ok()) return FailUsage(keep_s.status());
+    open_options.keep_unconfirmed_s = *keep_s;
+  }
   open_options.background_threads = false;  // or they would be first, and the report empty
   Result<std::unique_ptr<Engine>> engine = OpenStore(asked.store, Access::kWrite, open_options);
   if (!engine.ok()) return FailOpen(engine.status());
@@ -46,10 +53,8 @@ void AddExpire(CLI::App* app, Action* action) {
   auto options = std::make_shared<ExpireOptions>();
   CLI::App* command = app->add_subcommand("expire", "Give back the space of what has expired");
   AddStoreOption(command, &options->store);
-  command
-      ->add_option("--keep-unconfirmed", options->keep_unconfirmed_s,
-                   "Shed what upstream has not confirmed so many seconds after its window")
-      ->check(CLI::Range(int64_t{1}, int64_t{100} * 365 * 86400));
+  command->add_option("--keep-unconfirmed", options->keep_unconfirmed,
+                      "Shed what upstream has not confirmed so long after its window: 36h, 400d");
   command->footer(kFooter);
   command->callback([options, action] { *action = [options] { return RunExpire(*options); }; });
 }

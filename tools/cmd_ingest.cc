@@ -119,25 +119,6 @@ Result<size_t> ParseMemoryBudget(std::string_view text) {
   return static_cast<size_t>(value << shift);
 }
 
-// "90s", "36h", "400d": whole seconds, minutes, hours or days; seconds without a unit.
-Result<int64_t> ParseFutureMax(std::string_view text) {
-  constexpr int64_t kSecondsMax = limits::kEventSecondsMax - limits::kEventSecondsMin;
-  int64_t value = -1;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const std::string_view unit = text.substr(static_cast<size_t>(end - text.data()));
-  const std::pair<std::string_view, int64_t> units[] = {
-      {"", 1}, {"s", 1}, {"m", 60}, {"h", 3600}, {"d", 86400}};
-  const auto found = std::find_if(std::begin(units), std::end(units),
-                                  [unit](const auto& known) { return known.first == unit; });
-  if (error == std::errc() && value >= 0 && found != std::end(units) &&
-      value <= kSecondsMax / found->second) {
-    return value * found->second;
-  }
-  return Status::InvalidArgument(fmt::format(
-      "--future-max '{}' is not a whole number of seconds, minutes, hours or days: 90s, 5m, 36h, "
-      "400d", text));
-}
-
 // The command that unpacks what begins with these bytes; nullptr if nothing is known to.
 const char* UnpackerOf(std::string_view head) {
   if (head.starts_with("\x1f\x8b")) return "zcat";
@@ -231,8 +212,9 @@ class IngestCommand {
                                ParseMemoryBudget(options_.memory_budget));
     }
     if (!options_.future_max.empty()) {
+      constexpr int64_t kSecondsMax = limits::kEventSecondsMax - limits::kEventSecondsMin;
       CISTERN_ASSIGN_OR_RETURN(engine_options_.event_future_s_max,
-                               ParseFutureMax(options_.future_max));
+                               ParseSpan("--future-max", options_.future_max, 0, kSecondsMax));
     }
     return CompleteMapping(&options_);
   }

@@ -2,7 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <charconv>
 #include <chrono>
+#include <iterator>
+#include <utility>
 
 #include "cistern/limits.h"
 #include "tools/time_pattern.h"
@@ -334,6 +338,26 @@ std::string FormatTicks(int64_t ticks, TimeUnit unit) {
   if (decimals > 0) text += fmt::format(".{:0{}}", part, decimals);
   text += 'Z';
   return text;
+}
+
+Result<int64_t> ParseSpan(std::string_view option, std::string_view text, int64_t seconds_min,
+                          int64_t seconds_max) {
+  int64_t value = -1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const std::string_view unit = text.substr(static_cast<size_t>(end - text.data()));
+  const std::pair<std::string_view, int64_t> units[] = {
+      {"", 1}, {"s", 1}, {"m", 60}, {"h", 3600}, {"d", 86400}};
+  const auto found = std::find_if(std::begin(units), std::end(units),
+                                  [unit](const auto& known) { return known.first == unit; });
+  if (error != std::errc() || value < 0 || found == std::end(units)) {
+    return Status::InvalidArgument(fmt::format("{} '{}' is not a whole number of seconds, minutes, "
+                                               "hours or days: 90s, 5m, 36h, 400d", option, text));
+  }
+  if (value > seconds_max / found->second || value * found->second < seconds_min) {
+    return Status::InvalidArgument(fmt::format("{} '{}' is not between {} s and {} days", option,
+                                               text, seconds_min, seconds_max / 86400));
+  }
+  return value * found->second;
 }
 
 Result<TimeUnit> ParseTimeUnit(std::string_view text) {
