@@ -10,6 +10,7 @@
 #include "tools/counted.h"
 #include "tools/cql_script.h"
 #include "tools/entity_text.h"
+#include "tools/nearest_name.h"
 #include "tools/output.h"
 #include "tools/record_printer.h"
 #include "tools/time_text.h"
@@ -82,15 +83,26 @@ class BucketFilter {
                const TableUnits* units)
       : options_(options), table_(std::move(table)), entity_(std::move(entity)), units_(units) {}
 
-  [[nodiscard]] Status Check() const {
+  [[nodiscard]] Status Check(const Tables& tables) const {
     for (const std::string& time : {options_.from, options_.to}) {
       if (!time.empty()) CISTERN_RETURN_IF_ERROR(ParseTicks(time, TimeUnit::kMillis).status());
     }
-    return Status::Ok();
+    if (options_.from.empty() || options_.to.empty() || tables.empty()) return Status::Ok();
+    // A bound that is a number is another time in another table.
+    const bool reversed = std::all_of(tables.begin(), tables.end(), [this](const auto& table) {
+      return TicksOf(options_.from, table->time_unit) > TicksOf(options_.to, table->time_unit);
+    });
+    return !reversed ? Status::Ok()
+                     : Status::InvalidArgument(fmt::format("--from {} is later than --to {}",
+                                                           options_.from, options_.to));
+  }
+  // Of the entity, whatever else is asked for.
+  [[nodiscard]] bool IsOfEntity(const BucketInfo& bucket) const {
+    return (table_.empty() || bucket.table == table_) &&
+           (entity_.empty() || bucket.entity == entity_);
   }
   [[nodiscard]] bool Wants(const BucketInfo& bucket) const {
-    if (!table_.empty() && bucket.table != table_) return false;
-    if (!entity_.empty() && bucket.entity != entity_) return false;
+    if (!IsOfEntity(bucket)) return false;
     if (!options_.state.empty() && bucket.state != options_.state) return false;
     const TimeUnit unit = units_->Of(bucket);
     return (options_.from.empty() || bucket.last_time >= TicksOf(options_.from, unit)) &&
@@ -179,6 +191,15 @@ Result<std::string> EntityIn(const Tables& tables, const BucketsOptions& options
   return EntityToText(schema, entity.bytes);
 }
 
+// For CLI11: empty, or what is wrong with the name of a state.
+std::string IsState(const std::string& text) {
+  const std::vector<std::string> states = {"open", "sealed", "quarantined"};
+  if (std::find(states.begin(), states.end(), text) != states.end()) return {};
+  const std::string nearest = NearestName(text, states);
+  return fmt::format("'{}' is not one of open, sealed, quarantined{}", text,
+                     nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest));
+}
+
 int RunBuckets(const BucketsOptions& options) {
   const Result<PrintFormat> format = ParsePrintFormat(options.format);
   if (!format.ok()) return FailUsage(format.status());
@@ -191,11 +212,13 @@ int RunBuckets(const BucketsOptions& options) {
   const TableUnits units(*tables);
   const BucketFilter filter(options, options.table.empty() ? "" : QualifiedName(*tables->front()),
                             *entity, &units);
-  if (const Status checked = filter.Check(); !checked.ok()) return FailUsage(checked);
+  if (const Status checked = filter.Check(*tables); !checked.ok()) return FailUsage(checked);
   Output output(STDOUT_FILENO);
   BucketPrinter printer(ColumnsFor(options, *format, *tables), &units, *format, &output);
   uint64_t left = options.limit;
+  bool knows_entity = options.entity.empty();
   const Status s = (*engine)->ListBuckets([&](const BucketInfo& bucket) {
+    knows_entity = knows_entity || filter.IsOfEntity(bucket);
     if (!filter.Wants(bucket)) return !output.closed();
     printer.Print(bucket);
     return --left > 0 && !output.closed();
@@ -203,6 +226,12 @@ int RunBuckets(const BucketsOptions& options) {
   if (!output.closed()) printer.Finish();
   output.Flush();
   if (!s.ok()) return Fail(s);
+  if (!knows_entity) {
+    Complain(options.table.empty()
+                 ? fmt::format("no table has rows of entity {}", *entity)
+                 : fmt::format("table {} has no rows of entity {}",
+                               QualifiedName(*tables->front()), *entity));
+  }
   return output.status().ok() ? DoneCode(**engine) : Fail(output.status());
 }
 
@@ -217,7 +246,7 @@ void AddBuckets(CLI::App* app, Action* action) {
   command->add_option("--entity", options->entity,
                       "Of this entity alone: with --table as for scan, else as buckets prints it");
   command->add_option("--state", options->state, "In this state: open, sealed or quarantined")
-      ->check(CLI::IsMember({"open", "sealed", "quarantined"}));
+      ->check(IsState);
   command->add_option("--from", options->from, "With rows at this event time or later");
   command->add_option("--to", options->to, "With rows before this event time");
   command->add_option("--limit", options->limit, "At most this many (default: all)")

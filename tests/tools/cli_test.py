@@ -721,7 +721,20 @@ class CliTest(CliCase):
         self.assertEqual(buckets("--to", str(day)), ["a01", "b01"])
         self.assertEqual(buckets("--from", "1970-01-01T00:00:00.001Z", "--to", "1970-01-03"),
                          ["a02"])
+        self.assertEqual(buckets("--from", "1970-01-02", "--to", str(day)), [])
+        done = self.run_tool("buckets", "--store", self.store, "--from", "1970-01-03", "--to",
+                             str(day), expect=2)
+        self.assertIn(f"--from 1970-01-03 is later than --to {day}", done.err)
         self.run_tool("buckets", "--store", self.store, "--state", "lost", expect=2)
+        done = self.run_tool("buckets", "--store", self.store, "--state", "opne", expect=2)
+        self.assertIn("'opne' is not one of open, sealed, quarantined; did you mean open?",
+                      done.err)
+        for options, told in ((("--entity", "z"), "no table has rows of entity z"),
+                              (("--entity", "z", "--table", "air"),
+                               "table air has no rows of entity z"),
+                              (("--entity", "b", "--state", "sealed"), "")):
+            done = self.run_tool("buckets", "--store", self.store, *options)
+            self.assertEqual(done.err, f"cistern: {told}\n" if told else "")
         self.run_tool("buckets", "--store", self.store, "--from", "noon", expect=2)
 
     def test_what_is_damaged_is_named_and_the_rest_saved(self):
