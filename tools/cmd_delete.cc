@@ -7,6 +7,7 @@
 #include "engine/bucketing/bucketer.h"
 #include "tools/cell_text.h"
 #include "tools/command.h"
+#include "tools/cql_script.h"
 #include "tools/entity_text.h"
 #include "tools/time_text.h"
 
@@ -103,8 +104,8 @@ TimeRange RangeOfBucket(const TableSchema& schema, int64_t time) {
           TicksFromSeconds(schema.time_unit, span.end_s)};
 }
 
-Result<Met> Delete(Engine* engine, const DeleteOptions& options, const WriteOptions& write) {
-  CISTERN_ASSIGN_OR_RETURN(const auto schema, engine->FindTable(options.table));
+Result<Met> Delete(Engine* engine, const std::shared_ptr<const TableSchema>& schema,
+                   const DeleteOptions& options, const WriteOptions& write) {
   if (!options.at.empty()) return DeleteRow(engine, schema, options, write);
   CISTERN_ASSIGN_OR_RETURN(const EntityKey entity, ParseEntity(*schema, options.entity));
   if (!options.bucket.empty() || !options.bucket_of.empty()) {
@@ -130,7 +131,7 @@ Result<Met> Delete(Engine* engine, const DeleteOptions& options, const WriteOpti
   return met;
 }
 
-std::string Describe(const DeleteOptions& options) {
+std::string Describe(const TableSchema& schema, const DeleteOptions& options) {
   std::string entity;
   for (const std::string& part : options.entity) entity += (entity.empty() ? "" : ",") + part;
   std::string what = fmt::format("the rows from {} on and before {}", options.from, options.to);
@@ -138,7 +139,7 @@ std::string Describe(const DeleteOptions& options) {
   for (const std::string& key : options.keys) what += ", " + key;
   if (!options.bucket.empty()) what = fmt::format("the bucket {}", options.bucket);
   if (!options.bucket_of.empty()) what = fmt::format("the bucket of {}", options.bucket_of);
-  return fmt::format("deleted in {}: {} of {}", options.table, what, entity);
+  return fmt::format("deleted in {}: {} of {}", QualifiedName(schema), what, entity);
 }
 
 int RunDelete(const DeleteOptions& options) {
@@ -156,14 +157,13 @@ int RunDelete(const DeleteOptions& options) {
   Result<std::unique_ptr<Engine>> engine = OpenStore(options.store, Access::kWrite);
   if (!engine.ok()) return FailOpen(engine.status());
   const int done = DoneCode(**engine);
-  const Result<Met> met = Delete(engine->get(), options, write);
+  const auto schema = (*engine)->FindTable(options.table);
+  if (!schema.ok()) return FailUsage(schema.status());
+  const Result<Met> met = Delete(engine->get(), *schema, options, write);
   const Status closed = (*engine)->Close();
-  if (!met.ok()) {
-    return met.status().code() == StatusCode::kNotFound ? FailUsage(met.status())
-                                                        : Fail(met.status());
-  }
+  if (!met.ok()) return Fail(met.status());
   if (!closed.ok()) return Fail(closed);
-  const int said = Say(Describe(options) +
+  const int said = Say(Describe(**schema, options) +
                        (*met ? "" : "; no row was there, and a tombstone was written"));
   return said == kExitOk ? done : said;
 }

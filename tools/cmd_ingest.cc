@@ -13,6 +13,7 @@
 #include "tools/cell_text.h"
 #include "tools/command.h"
 #include "tools/counted.h"
+#include "tools/cql_script.h"
 #include "tools/ingest_run.h"
 #include "tools/input.h"
 #include "tools/interrupt.h"
@@ -342,7 +343,7 @@ class IngestCommand {
 
   void Report(const IngestTotals& totals) {
     std::string line =
-        fmt::format("{} stored in {}", Counted(totals.rows, "row"), options_.table);
+        fmt::format("{} stored in {}", Counted(totals.rows, "row"), QualifiedName(*schema_));
     if (totals.rejected > 0) {
       std::string paths;
       for (const auto& file : rejects_) {

@@ -9,6 +9,7 @@
 
 #include "tools/command.h"
 #include "tools/counted.h"
+#include "tools/cql_script.h"
 #include "tools/entity_text.h"
 #include "tools/output.h"
 #include "tools/record_printer.h"
@@ -169,7 +170,7 @@ class ScanCommand {
     const Result<std::unique_ptr<Cursor>> cursor = engine_->Scan(request);
     ResultBatch batch;
     if (cursor.ok() && !(*cursor)->Next(&batch) && (*cursor)->status().ok()) {
-      Complain(fmt::format("table {} has no rows of entity {}", schema_->name,
+      Complain(fmt::format("table {} has no rows of entity {}", QualifiedName(*schema_),
                            EntityToText(*schema_, request.entity.bytes)));
     }
   }

@@ -25,8 +25,7 @@ std::string OpenAdvice(const std::string& directory, StatusCode code) {
     return fmt::format("; cistern create --store {} --schema FILE.cql makes one", directory);
   }
   if (code == StatusCode::kLocked) {
-    return "; that firmware or command must end before another one can write, while scan and the "
-           "other commands that only read work beside it";
+    return ", while scan and the other commands that only read work beside it";
   }
   return {};
 }
@@ -74,8 +73,11 @@ Result<std::unique_ptr<Engine>> OpenStore(const std::string& directory, Access a
   }
   if (!engine.ok()) {
     const Status& s = engine.status();
-    return Status(s.code(), fmt::format("cannot open the store {}: {}{}", directory, s.message(),
-                                        OpenAdvice(directory, s.code())));
+    // "the store S is open in process 12" says by itself what cannot be.
+    const std::string what = s.code() == StatusCode::kLocked
+                                 ? std::string()
+                                 : fmt::format("cannot open the store {}: ", directory);
+    return Status(s.code(), what + s.message() + OpenAdvice(directory, s.code()));
   }
   const RecoveryReport recovery = (*engine)->Recovery();
   if (recovery.recovered_with_loss) {

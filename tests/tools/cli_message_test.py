@@ -61,8 +61,9 @@ class MessageTest(CliCase):
     def test_a_locked_store_names_its_holder(self):
         with self.holder_of_store() as holder:
             done = self.ingest("station,ts\n", expect=3)
-            self.assertIn(f"open in process {holder.pid} (cistern); close it there", done.err)
-            self.assertIn("that firmware or command must end", done.err)
+            self.assertEqual(done.err, f"cistern: the store {self.store} is open in process "
+                                       f"{holder.pid} (cistern); close it there, while scan and "
+                                       "the other commands that only read work beside it\n")
             self.assertNotIn("open it read-only", done.err)
             holder.communicate(timeout=30)
 
@@ -202,6 +203,17 @@ class MessageTest(CliCase):
             self.assertIn("--future-max", done.err)
 
     # --- delete, buckets
+
+    def test_tables_are_named_with_their_keyspace(self):
+        self.create(PUMPS)
+        done = self.ingest("site,pump,ts,part\n1,p,5,x\n", table="pumps")
+        self.assertIn("1 row stored in plant.pumps\n", done.err)
+        pump = ("--store", self.store, "--table", "pumps", "--entity", "site=1,pump=p")
+        done = self.run_tool("delete", *pump, "--at", "5", "--key", "part=x")
+        self.assertIn("deleted in plant.pumps: ", done.out.decode())
+        done = self.run_tool("scan", "--store", self.store, "--table", "pumps", "--entity",
+                             "site=2,pump=p")
+        self.assertIn("table plant.pumps has no rows of", done.err)
 
     def test_a_delete_of_nothing_is_told(self):
         self.create(AIR + PUMPS)

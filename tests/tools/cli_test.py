@@ -226,7 +226,7 @@ class CliTest(CliCase):
                                   input=b"station,ts\n", capture_output=True, check=False,
                                   cwd=self.directory)
             self.assertEqual(done.returncode, 3, done.stderr)
-            self.assertIn(b"cannot open the store", done.stderr)
+            self.assertIn(b" is open in process ", done.stderr)
             holder.stdin.write(b"a,2\n")
             _, err = holder.communicate(timeout=30)
             self.assertEqual(holder.returncode, 0, err)
