@@ -24,17 +24,26 @@ What could not be read is named on standard error, and the exit code is then 6. 
 Example:
   cistern salvage --store /data/broken --to /data/cistern)";
 
+// Salvage failed: the table or the new directory is wrong, or a store.
+int FailSalvage(const Status& status, const SalvageArguments& arguments) {
+  const StatusCode code = status.code();
+  if (code == StatusCode::kAlreadyExists) return FailUsage(status);
+  if (code == StatusCode::kNotFound && !arguments.table.empty()) {
+    EngineOptions look;
+    look.read_only = true;
+    const bool is_there =
+        Engine::Open(arguments.store, look).status().code() != StatusCode::kNotFound;
+    if (is_there) return FailUsage(status);
+  }
+  return code == StatusCode::kCorruption || code == StatusCode::kNotFound ? FailOpen(status)
+                                                                          : Fail(status);
+}
+
 int RunSalvage(const SalvageArguments& arguments) {
   SalvageOptions options;
   options.table = arguments.table;
   const Result<SalvageReport> report = Salvage(arguments.store, arguments.to, options);
-  if (!report.ok()) {
-    const StatusCode code = report.status().code();
-    if (code == StatusCode::kAlreadyExists) return FailUsage(report.status());
-    return code == StatusCode::kCorruption || code == StatusCode::kNotFound
-               ? FailOpen(report.status())
-               : Fail(report.status());
-  }
+  if (!report.ok()) return FailSalvage(report.status(), arguments);
   for (const std::string& problem : report->problems) Complain(problem);
   for (const SalvagedTable& table : report->tables) {
     const int said = Say(fmt::format("{}: {}, {} saved, {} lost", table.table,

@@ -776,7 +776,9 @@ class CliTest(CliCase):
         self.assertIn(window.name, done.err)
         self.run_tool("salvage", "--store", self.store, "--to", new, expect=2)
         self.run_tool("salvage", "--store", self.store, "--to", self.directory / "x", "--table",
-                      "none", expect=3)
+                      "none", expect=2)
+        self.run_tool("salvage", "--store", self.directory / "none", "--to",
+                      self.directory / "x", "--table", "air", expect=3)
         window.write_bytes(whole)
         self.assertEqual(len(self.scan()), 2001)
         again = self.directory / "again"
