@@ -2,9 +2,13 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <map>
+#include <tuple>
+
 #include "lib/cql/bucket_rule.h"
 #include "tools/command.h"
 #include "tools/cql_script.h"
+#include "tools/record_printer.h"
 #include "tools/schema_file.h"
 
 namespace cistern::tool {
@@ -42,6 +46,22 @@ std::string ColumnsOnlyIn(const TableSchema& a, const TableSchema& b) {
   return names;
 }
 
+// On one line, whatever is in it.
+std::string Quoted(const std::string& text) {
+  std::string quoted;
+  AppendJsonString(text, &quoted);
+  return text.empty() ? "none" : quoted;
+}
+
+// "class=TimeWindowCompactionStrategy, compaction_window_size=1".
+std::string MapText(const std::map<std::string, std::string>& map) {
+  std::string text;
+  for (const auto& [key, value] : map) {
+    text += (text.empty() ? "" : ", ") + key + "=" + value;
+  }
+  return text.empty() ? "none" : text;
+}
+
 // "added level; dropped n".
 std::string WhatChanged(const TableSchema& was, const TableSchema& is) {
   if (was.ToCql() == is.ToCql()) return "as it was";
@@ -57,9 +77,18 @@ std::string WhatChanged(const TableSchema& was, const TableSchema& is) {
     add(fmt::format("time to live {} s for later writes, was {} s", is.default_ttl_s,
                     was.default_ttl_s));
   }
+  if (was.gc_grace_s != is.gc_grace_s) {
+    add(fmt::format("gc_grace_seconds {}, was {}", is.gc_grace_s, was.gc_grace_s));
+  }
+  for (const auto& [name, before, after] :
+       {std::tuple("compaction", MapText(was.compaction), MapText(is.compaction)),
+        std::tuple("comment", Quoted(was.comment), Quoted(is.comment)),
+        std::tuple("other options", MapText(was.other_options), MapText(is.other_options))}) {
+    if (before != after) add(fmt::format("{} {}, was {}", name, after, before));
+  }
   const std::string rule = BucketRuleText(is);
   if (rule != BucketRuleText(was)) add("bucket " + rule);
-  return changes.empty() ? "changed" : changes;
+  return changes.empty() ? "changed" : changes;  // the order of columns
 }
 
 int RunAlter(const AlterOptions& options) {

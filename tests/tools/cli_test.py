@@ -128,6 +128,17 @@ class CliTest(CliCase):
         self.assertIn("rain float", cql)
         done = self.alter(cql.replace("default_time_to_live = 0", "default_time_to_live = 60"))
         self.assertIn("time to live 60 s for later writes, was 0 s", done.out.decode())
+        done = self.alter(cql.rstrip("\n;") + " AND comment = 'two\nlines' AND speculative_retry = 'NONE' "
+                          "AND compaction = {'class': 'TimeWindowCompactionStrategy'};")
+        self.assertIn('comment "two\\nlines", was none', done.out.decode())
+        self.assertIn("compaction class=TimeWindowCompactionStrategy, was none",
+                      done.out.decode())
+        self.assertIn("speculative_retry='NONE', was none", done.out.decode())
+        done = self.alter(cql.replace("gc_grace_seconds = 864000", "gc_grace_seconds = 60"))
+        self.assertIn("gc_grace_seconds 60, was 864000", done.out.decode())
+        self.assertIn("compaction none, was class=", done.out.decode())
+        self.assertIn("comment none, was ", done.out.decode())
+        self.assertNotIn("changed", done.out.decode())
         # The old values stay hidden when the name comes back.
         self.alter(AIR)
         self.assertEqual([row["n"] for row in self.scan()], ["", ""])
