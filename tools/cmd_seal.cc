@@ -2,8 +2,15 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
+
+#include "cistern/clock.h"
+#include "cistern/entity.h"
+#include "engine/bucketing/bucketer.h"
 #include "tools/command.h"
 #include "tools/counted.h"
+#include "tools/cql_script.h"
 #include "tools/entity_text.h"
 
 namespace cistern::tool {
@@ -20,8 +27,9 @@ struct SealOptions {
 
 constexpr char kFooter[] = R"(
 A bucket is due when the clock has passed its end by 5 minutes and no row came to it for as
-long. --all seals every bucket, also those that still go on: rows that come later make
-amendments. A bucket that is named by --entity and --bucket is sealed likewise.
+long; the answer says how many are not, and why. --all seals every bucket, also those that still
+go on: rows that come later make amendments. A bucket that is named by --entity and --bucket
+is sealed likewise.
 
 Examples:
   cistern seal --store S --due
@@ -39,6 +47,77 @@ Result<SealRequest> RequestOf(Engine* engine, const SealOptions& options) {
   return request;
 }
 
+// Open buckets of the table, or of all, that --due has left, and why: "3 open buckets are not
+// due: ...". Empty if there is none.
+Result<std::string> TellNotDue(Engine* engine, const std::string& table) {
+  CISTERN_ASSIGN_OR_RETURN(const Tables tables, ChooseTables(*engine, table));
+  std::map<std::string, Bucketer> bucketers;
+  for (const auto& schema : tables) bucketers.emplace(QualifiedName(*schema), *schema);
+  const EngineOptions limits;
+  const int64_t over_s = SystemClock()->WallMicros() / 1'000'000 - limits.seal_grace_s;
+  uint64_t going_on = 0;
+  uint64_t fresh = 0;
+  CISTERN_RETURN_IF_ERROR(engine->ListBuckets([&](const BucketInfo& bucket) {
+    const auto bucketer = bucketers.find(bucket.table);
+    if (bucketer == bucketers.end() || bucket.state != "open") return true;
+    const int64_t time = std::clamp(bucket.bucket_start, bucketer->second.min_ticks(),
+                                    bucketer->second.max_ticks());
+    ++(bucketer->second.SpanOf(time).end_s > over_s ? going_on : fresh);
+    return true;
+  }));
+  if (going_on + fresh == 0) return std::string();
+  std::string why;
+  if (fresh > 0) {
+    why = fmt::format("rows came less than {} minutes ago ({})", limits.seal_idle_s / 60, fresh);
+  }
+  if (going_on > 0) {
+    why += fmt::format("{}the bucket's end is not {} minutes past ({})",
+                       why.empty() ? "" : ", or ", limits.seal_grace_s / 60, going_on);
+  }
+  const bool one = going_on + fresh == 1;
+  return fmt::format("{} {} not due: {}; --all seals {} too",
+                     Counted(going_on + fresh, "open bucket"), one ? "is" : "are", why,
+                     one ? "it" : "them");
+}
+
+// Why the bucket that was named was not sealed.
+Result<std::string> TellWhyNot(Engine* engine, const SealOptions& options,
+                               const SealRequest& request) {
+  CISTERN_ASSIGN_OR_RETURN(const auto schema, engine->FindTable(options.table));
+  const std::string table = QualifiedName(*schema);
+  const std::string entity = EntityToText(*schema, request.entity->bytes);
+  const int64_t start = TicksFromSeconds(schema->time_unit,
+                                         Bucketer(*schema).StartOf(*request.time));
+  bool knows_entity = false;
+  std::string state;  // of one of its splits
+  CISTERN_RETURN_IF_ERROR(engine->ListBuckets([&](const BucketInfo& bucket) {
+    if (bucket.table != table || bucket.entity != entity) return true;
+    knows_entity = true;
+    if (bucket.bucket_start == start && state != "quarantined") state = bucket.state;
+    return true;
+  }));
+  if (!knows_entity) return fmt::format("table {} has no rows of entity {}", table, entity);
+  if (state.empty()) {
+    return fmt::format("entity {} of table {} has no bucket {}", entity, table, options.bucket);
+  }
+  return state == "sealed" ? std::string("it is sealed already, and nothing came since")
+                           : fmt::format("the bucket is {}", state);
+}
+
+// What a person asks who sees what was sealed; empty: nothing.
+Result<std::string> TellWhatIsLeft(Engine* engine, const SealOptions& options,
+                                   const SealRequest& request, const SealReport& report) {
+  if (!report.problems.empty()) return std::string();  // they were told
+  if (request.time) {
+    return report.buckets > 0 ? std::string() : TellWhyNot(engine, options, request);
+  }
+  std::string left;
+  if (request.due_only) {
+    CISTERN_ASSIGN_OR_RETURN(left, TellNotDue(engine, options.table));
+  }
+  return left.empty() && report.buckets == 0 ? "no bucket is open" : left;
+}
+
 int RunSeal(const SealOptions& options) {
   const bool one = !options.bucket.empty() || !options.entity.empty();
   if (int{options.due} + int{options.all} + int{one} != 1 ||
@@ -46,20 +125,28 @@ int RunSeal(const SealOptions& options) {
     return FailUsage(Status::InvalidArgument(
         "say what to seal by one of --due, --all, or --table with --entity and --bucket"));
   }
-  Result<std::unique_ptr<Engine>> engine = OpenStore(options.store, Access::kWrite);
+  EngineOptions open_options;
+  open_options.background_threads = false;  // or they would seal some first, and report less
+  Result<std::unique_ptr<Engine>> engine = OpenStore(options.store, Access::kWrite, open_options);
   if (!engine.ok()) return FailOpen(engine.status());
   const int done = DoneCode(**engine);
   const Result<SealRequest> request = RequestOf(engine->get(), options);
   if (!request.ok()) return FailUsage(request.status());
   const Result<SealReport> report = (*engine)->Seal(*request);
+  const Result<std::string> left =
+      report.ok() ? TellWhatIsLeft(engine->get(), options, *request, *report) : std::string();
   const Status closed = (*engine)->Close();
   if (!report.ok()) {
     const bool usage = report.status().code() == StatusCode::kNotFound;
     return usage ? FailUsage(report.status()) : Fail(report.status());
   }
   for (const std::string& problem : report->problems) Complain(problem);
-  fmt::print("{} sealed, {} of them amendments, {}\n", Counted(report->buckets, "bucket"),
-             report->amendments, Counted(report->bytes, "byte"));
+  if (!left.ok()) return Fail(left.status());
+  const int said = Say(fmt::format("{} sealed ({}), {}{}{}", Counted(report->buckets, "bucket"),
+                                   Counted(report->amendments, "amendment"),
+                                   Counted(report->bytes, "byte"), left->empty() ? "" : "; ",
+                                   *left));
+  if (said != kExitOk) return said;
   if (!closed.ok()) return Fail(closed);
   return report->problems.empty() ? done : static_cast<int>(kExitPartial);
 }

@@ -163,12 +163,12 @@ class MessageTest(CliCase):
         self.assertIn("2 rows stored in air, 1 line rejected to", done.err)
         self.assertIn("1 cell where the header has 2", done.err)
         seal = ("seal", "--store", self.store)
-        self.assertIn(b"1 bucket sealed, 0", self.run_tool(*seal, "--table", "air", "--entity", "a",
-                                                           "--bucket", "1970-01-01").out)
+        one = self.run_tool(*seal, "--table", "air", "--entity", "a", "--bucket", "1970-01-01")
+        self.assertIn(b"1 bucket sealed (0 amendments)", one.out)
         self.assertIn(b": 2 segments of 2 buckets, 2 pages, 2 row versions ",
                       self.run_tool("verify", "--store", self.store).out)
         self.ingest("station,ts\nc,3\n")
-        self.assertIn(b"2 buckets sealed, 0", self.run_tool(*seal, "--all").out)
+        self.assertIn(b"2 buckets sealed (0 amendments)", self.run_tool(*seal, "--all").out)
 
     # --- times
 
@@ -202,7 +202,7 @@ class MessageTest(CliCase):
             done = self.ingest("", "--future-max", text, expect=2)
             self.assertIn("--future-max", done.err)
 
-    # --- delete, buckets
+    # --- delete, seal, buckets
 
     def test_tables_are_named_with_their_keyspace(self):
         self.create(PUMPS)
@@ -214,6 +214,29 @@ class MessageTest(CliCase):
         done = self.run_tool("scan", "--store", self.store, "--table", "pumps", "--entity",
                              "site=2,pump=p")
         self.assertIn("table plant.pumps has no rows of", done.err)
+
+    def test_seal_says_why_it_did_not(self):
+        self.create()
+        self.ingest(f"station,ts\na,1\nb,1\nb,{int(time.time()) * 1000}\n")
+
+        def seal(*options):
+            return self.run_tool("seal", "--store", self.store, *options).out.decode()
+
+        def one(entity, bucket):
+            return seal("--table", "air", "--entity", entity, "--bucket", bucket)
+
+        self.assertIn("0 buckets sealed (0 amendments), 0 bytes; 3 open buckets are not due: rows "
+                      "came less than 5 minutes ago (2), or the bucket's end is not 5 minutes "
+                      "past (1); --all seals them too\n", seal("--due"))
+        self.assertIn("; table air has no rows of entity z\n", one("z", "1970-01-01"))
+        self.assertIn("; entity a of table air has no bucket 1970-01-02\n", one("a", "1970-01-02"))
+        self.assertRegex(one("a", "1970-01-01"), r"^1 bucket sealed \(0 amendments\), \d+ bytes\n$")
+        self.assertIn("; it is sealed already, and nothing came since\n", one("a", "1970-01-01"))
+        self.assertIn("; 2 open buckets are not due: ", seal("--due", "--table", "air"))
+        self.assertRegex(seal("--all"), r"^2 buckets sealed \(0 amendments\), \d+ bytes\n$")
+        for which in ("--due", "--all"):
+            self.assertEqual(seal(which), "0 buckets sealed (0 amendments), 0 bytes; no bucket is "
+                                          "open\n")
 
     def test_a_delete_of_nothing_is_told(self):
         self.create(AIR + PUMPS)

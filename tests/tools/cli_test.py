@@ -681,11 +681,11 @@ class CliTest(CliCase):
         before = self.run_tool(*scan).out
         self.assertIn(b"0 buckets sealed", self.run_tool(*seal, "--due").out)  # rows just came
         one = self.run_tool(*seal, "--table", "air", "--entity", "a", "--bucket", "1970-01-01")
-        self.assertIn(b"1 bucket sealed, 0 of them amendments", one.out)
-        self.assertIn(b"2 buckets sealed, 0 of", self.run_tool(*seal, "--all").out)
+        self.assertIn(b"1 bucket sealed (0 amendments)", one.out)
+        self.assertIn(b"2 buckets sealed (0 amendments)", self.run_tool(*seal, "--all").out)
         self.assertEqual(self.run_tool(*scan).out, before)
         self.ingest("station,ts,n\na,2,4\n")
-        self.assertIn(b"1 bucket sealed, 1 of", self.run_tool(*seal, "--all").out)
+        self.assertIn(b"1 bucket sealed (1 amendment)", self.run_tool(*seal, "--all").out)
         buckets = self.run_tool("buckets", "--store", self.store, "--format", "csv").out.decode()
         table = {(r["entity"], r["bucket"].strip("'")): r
                  for r in csv.DictReader(io.StringIO(buckets))}
