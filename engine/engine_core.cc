@@ -28,6 +28,10 @@ constexpr size_t kScanReserveBytes = 2 << 20;
 // With the block cache.
 size_t RocksDbBytes(size_t budget_bytes) { return kRocksDbBaseBytes + budget_bytes / 16; }
 
+// Logs that an opening leaves as they are. Each opening adds one; what is over this many has its
+// content brought into files.
+constexpr uint64_t kLogFilesMax = 8;
+
 // Active and frozen head, their journals in RocksDB's memtables, the pages of one
 // rotation, the block cache and a scan must fit together.
 HeadLimits HeadLimitsFor(size_t budget_bytes) {
@@ -156,6 +160,22 @@ Status EngineCore::Recover() {
   if (config_.options.read_only) return Status::Ok();
   // A journal family to write and the next one. Without room the store still opens for
   // reading, and writing begins when there is some.
+  CISTERN_RETURN_IF_ERROR(maintenance_->PrepareJournals());
+  return BoundLogs();
+}
+
+// RocksDB keeps every log since the oldest one with a record that is in no file, of meta or of the
+// journal, and lets go of logs at a flush alone, empty ones too. Openings that write next to
+// nothing, one after another, never come to one. A full disk leaves the logs to a later opening.
+Status EngineCore::BoundLogs() {
+  if (store_->log_file_count() <= kLogFilesMax) return Status::Ok();
+  const uint64_t room_bytes = Rotation::kHeadroomBytes + store_->log_bytes_on_disk();
+  if (!store_->CheckHeadroom(room_bytes).ok()) return Status::Ok();
+  // Nobody else takes steps yet. Of a rotation the last one flushes meta, in the same way.
+  if (!committer_->Freeze()) return store_->ReleaseLogs();
+  for (bool more = true; more;) {
+    CISTERN_ASSIGN_OR_RETURN(more, rotation_->Step());
+  }
   return maintenance_->PrepareJournals();
 }
 

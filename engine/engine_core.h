@@ -61,6 +61,7 @@ class EngineCore {
       : config_(config), base_charge_(config.budget.get()) {}
   [[nodiscard]] Status Build();
   [[nodiscard]] Status Recover();
+  [[nodiscard]] Status BoundLogs();
   [[nodiscard]] Status CheckBuckets(const Table& table, const TableSchema& next,
                                     int64_t from_s) const;
   [[nodiscard]] Status PutVersion(const Table& table, std::shared_ptr<const TableSchema> schema);

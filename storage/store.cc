@@ -166,6 +166,21 @@ uint64_t Store::MetaMemtableBytes() const {
   return known ? bytes : 0;
 }
 
+uint64_t Store::log_file_count() const {
+  return db_->opened().fs->file_count(FileKind::kWal);
+}
+
+uint64_t Store::log_bytes_on_disk() const { return db_->opened().fs->wal_bytes_on_disk(); }
+
+// A flush of nothing lets go of no log: the state record is written once more as it is.
+Status Store::ReleaseLogs() {
+  {
+    const std::lock_guard lock(state_mutex_);
+    CISTERN_RETURN_IF_ERROR(PutMeta(std::string(kStateKey), EncodeState(state_), false));
+  }
+  return FlushMeta();
+}
+
 bool Store::ballast_held() const {
   return db_->opened().ballast == nullptr || db_->opened().ballast->held();
 }

@@ -162,6 +162,12 @@ class Store {
   // Bytes that the next flush of meta would write.
   [[nodiscard]] uint64_t MetaMemtableBytes() const;
 
+  // RocksDB's write-ahead logs that are on the disk.
+  [[nodiscard]] uint64_t log_file_count() const;
+  [[nodiscard]] uint64_t log_bytes_on_disk() const;
+  // Flushes meta such that every log goes in which no row of the journal lies.
+  [[nodiscard]] Status ReleaseLogs();
+
   // The space held back for opening on a full disk (storage/ballast.h). kNoSpace, and
   // nothing is held, unless there is plenty.
   [[nodiscard]] bool ballast_held() const;
