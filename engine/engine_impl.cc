@@ -172,6 +172,12 @@ Result<WriteResult> EngineImpl::Append(const RowBatch& batch, const WriteOptions
   return shared_producer_->Append(batch, options);
 }
 
+DeleteScope EngineImpl::ScopeOf(EngineCore& open, const Table& table,
+                                const EntityKey& entity) const {
+  (void)open.committer().CommitQueued();  // what was submitted before is held
+  return {&open.query(), &table, entity.bytes, LastTimeOfRows(config_.options, open.clock())};
+}
+
 Result<WriteResult> EngineImpl::DeleteRange(const std::string& table, const EntityKey& entity,
                                             TimeRange range, const WriteOptions& options) {
   CISTERN_ASSIGN_OR_RETURN(const auto open, writable_core());
@@ -179,24 +185,7 @@ Result<WriteResult> EngineImpl::DeleteRange(const std::string& table, const Enti
   if (range.from >= range.to) {
     return Status::InvalidArgument("the range to delete is empty: from must be before to");
   }
-  const Bucketer bucketer(*found->schema);
-  const int64_t first = std::max(range.from, bucketer.min_ticks());
-  const int64_t last = std::min(range.to - 1, bucketer.max_ticks());
-  std::vector<WriteUnit::BucketDelete> deletes;
-  const uint32_t splits = std::max<uint32_t>(found->schema->split.count, 1);
-  if (first <= last) {
-    const int64_t end_s = bucketer.StartOf(last);
-    for (int64_t s = bucketer.StartOf(first); s <= end_s; s = bucketer.Next(s)) {
-      for (uint32_t split = 0; split < splits; ++split) {
-        if (deletes.size() == limits::kDeleteBucketsMax) {
-          return Status::TooLarge("the range touches more than " +
-                                  std::to_string(limits::kDeleteBucketsMax) +
-                                  " partitions: delete it in parts");
-        }
-        deletes.push_back({s, split, RangeDelete{range.from, range.to, 0, 0}});
-      }
-    }
-  }
+  CISTERN_ASSIGN_OR_RETURN(auto deletes, ScopeOf(*open, *found, entity).OfRange(range));
   return Delete(found, entity, std::move(deletes), options);
 }
 
@@ -204,12 +193,7 @@ Result<WriteResult> EngineImpl::DeleteBucket(const std::string& table, const Ent
                                              int64_t time, const WriteOptions& options) {
   CISTERN_ASSIGN_OR_RETURN(const auto open, writable_core());
   CISTERN_ASSIGN_OR_RETURN(const TablePtr found, open->tables().Find(table));
-  CISTERN_ASSIGN_OR_RETURN(const BucketSpan span, BucketOf(*found->schema, time));
-  std::vector<WriteUnit::BucketDelete> deletes;
-  const uint32_t splits = std::max<uint32_t>(found->schema->split.count, 1);
-  for (uint32_t split = 0; split < splits; ++split) {
-    deletes.push_back({span.start_s, split, RangeDelete{}});
-  }
+  CISTERN_ASSIGN_OR_RETURN(auto deletes, ScopeOf(*open, *found, entity).OfBucket(time));
   return Delete(found, entity, std::move(deletes), options);
 }
 

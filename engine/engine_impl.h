@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "engine/delete_scope.h"
 #include "engine/engine_core.h"
 #include "engine/producer_impl.h"
 
@@ -79,6 +80,8 @@ class EngineImpl final : public Engine {
   // A scan that shows the table as it was declared in that version; nullopt: the last one.
   [[nodiscard]] Result<std::unique_ptr<Cursor>> ScanAs(const ScanRequest& request,
                                                        std::optional<uint32_t> version);
+  [[nodiscard]] DeleteScope ScopeOf(EngineCore& open, const Table& table,
+                                    const EntityKey& entity) const;
   [[nodiscard]] Result<WriteResult> Delete(const TablePtr& table, const EntityKey& entity,
                                            std::vector<WriteUnit::BucketDelete> deletes,
                                            const WriteOptions& options);

@@ -30,6 +30,13 @@ Status InRow(const RowBatch& batch, size_t row, const Status& status) {
 
 }  // namespace
 
+int64_t LastTimeOfRows(const EngineOptions& options, const WriteClock& clock) {
+  if (!clock.trusted()) return INT64_MAX;
+  const int64_t now_s = clock.now_s();
+  return options.event_future_s_max > INT64_MAX - now_s ? INT64_MAX
+                                                        : now_s + options.event_future_s_max;
+}
+
 Status CheckBatch(EngineCore& core, const EngineOptions& options, const Table& table,
                   const RowBatch& batch) {
   const TableSchema& schema = *table.schema;
@@ -47,15 +54,16 @@ Status CheckBatch(EngineCore& core, const EngineOptions& options, const Table& t
   for (size_t row = 0; row < batch.row_count(); ++row) {
     const int64_t ticks = EventTimeOf(schema, batch, row);
     if (!bucketer.InRange(ticks)) return InRow(batch, row, EventTimeOutOfRange(schema, ticks));
-    if (ticks > newest) {
+    // What is deleted may have come when more was allowed.
+    if (ticks > newest && batch.kind(row) != RowKind::kDeleteRow) {
       newest = ticks;
       newest_row = row;
     }
   }
-  if (newest == INT64_MIN || !core.clock().trusted()) return Status::Ok();
+  const int64_t last_s = LastTimeOfRows(options, core.clock());
   const int64_t newest_s = newest / TicksPerSecond(schema.time_unit);
-  const int64_t ahead_s = newest_s - core.clock().now_s();
-  if (ahead_s <= options.event_future_s_max) return Status::Ok();
+  if (newest == INT64_MIN || newest_s <= last_s) return Status::Ok();
+  const int64_t ahead_s = newest_s - last_s + options.event_future_s_max;
   return InRow(batch, newest_row, FutureTime(schema, newest, ahead_s));
 }
 

@@ -42,6 +42,8 @@ class ProducerImpl final : public Producer {
   std::map<uint64_t, Submitted> submitted_;
 };
 
+// The last event time, in seconds since 1970, that a row may have now; INT64_MAX: any.
+[[nodiscard]] int64_t LastTimeOfRows(const EngineOptions& options, const WriteClock& clock);
 // Whether the engine can take the batch: its table, sizes and event times.
 [[nodiscard]] Status CheckBatch(EngineCore& core, const EngineOptions& options, const Table& table,
                                 const RowBatch& batch);

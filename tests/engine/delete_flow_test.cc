@@ -91,5 +91,75 @@ TEST_F(DeleteFlowTest, ARewrittenDeleteStillCoversRowsOfAnotherFamily) {
   ExpectSound();
 }
 
+// How far ahead the store takes rows, and what a delete beyond that does.
+class DeleteAheadTest : public SpillFixture {
+ protected:
+  static constexpr int64_t kAheadMs = kStartMs + 300 * kDayMs;
+  void AppendAhead() {
+    options_.event_future_s_max = 400 * 86'400;
+    Reopen();
+    MustAppend("a", kAheadMs + 5, 1);
+    options_.event_future_s_max = 86'400;
+    Reopen();
+  }
+  [[nodiscard]] size_t CountBuckets() {
+    size_t count = 0;
+    const Status s = engine_->ListBuckets([&](const BucketInfo&) { return ++count > 0; });
+    EXPECT_TRUE(s.ok()) << s.ToString();
+    return count;
+  }
+  [[nodiscard]] Status DeleteBucket(const std::string& sensor, int64_t time) {
+    return engine_->DeleteBucket("pumps", Entity(sensor), time).status();
+  }
+};
+
+TEST_F(DeleteAheadTest, ARowThatCameWhenMoreWasAllowedCanBeDeleted) {
+  AppendAhead();
+  EXPECT_EQ(Append("a", kAheadMs + 6, 2).code(), StatusCode::kOutOfRange);
+  RowBatch batch(schema_);
+  AddRow(&batch, "a", kAheadMs + 5, 0, RowKind::kDeleteRow);
+  const Status deleted = engine_->Append(batch).status();
+  EXPECT_TRUE(deleted.ok()) << deleted.ToString();
+  EXPECT_EQ(Scan("a", kAheadMs, kAheadMs + kDayMs), Rows{});
+  // A row beside the deletes is still looked at.
+  AddRow(&batch, "a", kAheadMs + 6, 1);
+  EXPECT_EQ(engine_->Append(batch).status().code(), StatusCode::kOutOfRange);
+}
+
+TEST_F(DeleteAheadTest, ABucketFarAheadIsDeletedIfSomethingIsInIt) {
+  AppendAhead();
+  EXPECT_EQ(DeleteBucket("b", kAheadMs).code(), StatusCode::kOutOfRange);
+  EXPECT_EQ(DeleteBucket("a", kAheadMs + kDayMs).code(), StatusCode::kOutOfRange);
+  EXPECT_EQ(CountBuckets(), 1u);
+  EXPECT_TRUE(DeleteBucket("a", kAheadMs).ok());
+  EXPECT_EQ(Scan("a", kAheadMs, kAheadMs + kDayMs), Rows{});
+  EXPECT_TRUE(DeleteBucket("b", kStartMs + kDayMs).ok());  // rows may come there
+  EXPECT_TRUE(DeleteBucket("b", kStartMs - 4000 * kDayMs).ok());  // and be there, upstream
+  ExpectSound();
+}
+
+TEST_F(DeleteAheadTest, ARangeEndsWhereNothingCanBe) {
+  AppendAhead();
+  Rotate();
+  MustAppend("a", kStartMs, 1);
+  // Two days before, today, tomorrow, and the one that has a row, whatever the end.
+  const auto deleted =
+      engine_->DeleteRange("pumps", Entity("a"), {kStartMs - 2 * kDayMs, INT64_MAX});
+  ASSERT_TRUE(deleted.ok()) << deleted.status().ToString();
+  EXPECT_EQ(CountBuckets(), 5u);
+  EXPECT_EQ(Scan("a", kStartMs, kAheadMs + kDayMs), Rows{});
+  ExpectSound();
+}
+
+// Nobody knows then what is ahead.
+TEST_F(DeleteAheadTest, AnUntrustedClockRefusesNothing) {
+  clock_->Reboot("boot-2", 0);
+  Reopen();
+  ASSERT_FALSE(engine_->GetMetrics().clock_trusted);
+  EXPECT_TRUE(DeleteBucket("a", kAheadMs).ok());
+  ASSERT_TRUE(engine_->DeleteRange("pumps", Entity("b"), {kAheadMs, kAheadMs + 3 * kDayMs}).ok());
+  EXPECT_EQ(CountBuckets(), 4u);
+}
+
 }  // namespace
 }  // namespace cistern::testing

@@ -195,7 +195,10 @@ class CISTERN_EXPORT Engine {
 
   // Deletes every row of the entity in the range, now and in older data upstream:
   // one range tombstone for each bucket that the range touches, at most
-  // limits::kDeleteBucketsMax. Rows written later are not affected.
+  // limits::kDeleteBucketsMax, whether or not the store has rows there, since upstream may. Of
+  // buckets that begin further ahead of a trusted clock than EngineOptions::event_future_s_max
+  // only those that hold something have one: a wide range ends there by itself. Rows written
+  // later are not affected.
   //   kNotFound         no such table
   //   kInvalidArgument  an empty range, or an entity key that is not of this table
   //   kTooLarge         more buckets than that: delete in parts
@@ -204,7 +207,9 @@ class CISTERN_EXPORT Engine {
                                                         const EntityKey& entity, TimeRange range,
                                                         const WriteOptions& options = {}) = 0;
   // Deletes a whole bucket (a Cassandra partition): the one that holds event time
-  // `time`, every split of it. kOutOfRange: no bucket holds that time; others as DeleteRange.
+  // `time`, every split of it. kOutOfRange: no bucket holds that time, or the bucket begins
+  // further ahead of a trusted clock than event_future_s_max and holds nothing; others as
+  // DeleteRange.
   [[nodiscard]] virtual Result<WriteResult> DeleteBucket(const std::string& table,
                                                          const EntityKey& entity, int64_t time,
                                                          const WriteOptions& options = {}) = 0;

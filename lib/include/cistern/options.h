@@ -55,7 +55,8 @@ struct EngineOptions {
   // A wall clock that runs ahead of the last trusted reading plus the time passed since
   // then by more than this is not believed. Default ten years.
   int64_t clock_ceiling_ahead_s = 10ll * 365 * 86400;
-  // Event times further ahead of a trusted clock are refused with kOutOfRange.
+  // Event times further ahead of a trusted clock are refused with kOutOfRange; those of single
+  // rows that are deleted never.
   int64_t event_future_s_max = limits::kFutureSecondsDefault;
 
   // --- durability
