@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "tools/command.h"
 #include "tools/counted.h"
@@ -105,8 +106,11 @@ class BucketFilter {
     if (!IsOfEntity(bucket)) return false;
     if (!options_.state.empty() && bucket.state != options_.state) return false;
     const TimeUnit unit = units_->Of(bucket);
-    return (options_.from.empty() || bucket.last_time >= TicksOf(options_.from, unit)) &&
-           (options_.to.empty() || bucket.first_time < TicksOf(options_.to, unit));
+    // Without rows a bucket has the times that it may have rows of.
+    const int64_t last = bucket.last_time.value_or(bucket.bucket_end - 1);
+    const int64_t first = bucket.first_time.value_or(bucket.bucket_start);
+    return (options_.from.empty() || last >= TicksOf(options_.from, unit)) &&
+           (options_.to.empty() || first < TicksOf(options_.to, unit));
   }
 
  private:
@@ -140,6 +144,9 @@ class BucketPrinter {
 
   void Print(const BucketInfo& bucket) {
     const TimeUnit ticks = units_->Of(bucket);
+    const auto time_text = [ticks](const std::optional<int64_t>& time) {
+      return time ? FormatTicks(*time, ticks) : std::string();
+    };
     const std::string texts[] = {bucket.table,
                                  bucket.entity,
                                  bucket.bucket,
@@ -151,8 +158,8 @@ class BucketPrinter {
                                  fmt::format("{}", bucket.seals),
                                  fmt::format("{}", bucket.seal_sequence),
                                  FormatTicks(bucket.bucket_start, ticks),
-                                 FormatTicks(bucket.first_time, ticks),
-                                 FormatTicks(bucket.last_time, ticks)};
+                                 time_text(bucket.first_time),
+                                 time_text(bucket.last_time)};
     std::vector<PrintCell> cells;
     for (size_t i = 0; i < columns_.size(); ++i) {
       if (columns_[i].shown) cells.push_back({texts[i], false, columns_[i].column.right});
@@ -247,15 +254,18 @@ void AddBuckets(CLI::App* app, Action* action) {
                       "Of this entity alone: with --table as for scan, else as buckets prints it");
   command->add_option("--state", options->state, "In this state: open, sealed or quarantined")
       ->check(IsState);
-  command->add_option("--from", options->from, "With rows at this event time or later");
+  command->add_option("--from", options->from,
+                      "With rows at this event time or later; without any, those that "
+                      "it may have count");
   command->add_option("--to", options->to, "With rows before this event time");
   command->add_option("--limit", options->limit, "At most this many (default: all)")
       ->check(WholeNumber(1, INT64_MAX));
   command->add_option("--format", options->format, "table (default), csv or jsonl");
   command->footer("\nVersions are row versions: an overwritten row counts until its versions are "
                   "merged. A bucket is\nquarantined where the opening found a part of it "
-                  "unreadable; verify reads every page. csv and\njsonl have every column: the "
-                  "split, the sequence of the last seal and the bucket's start too.\n\nExamples:\n"
+                  "unreadable; verify reads every page. One without\nfirst and last has no rows, "
+                  "but deletes. csv and jsonl have every column: the\nsplit, the sequence of the "
+                  "last seal and the bucket's start too.\n\nExamples:\n"
                   "  cistern buckets --store S --table air --entity Dongsi\n"
                   "  cistern buckets --store S --state open --to 2016-12-01");
   command->callback([options, action] { *action = [options] { return RunBuckets(*options); }; });

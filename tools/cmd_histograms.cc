@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "tools/command.h"
+#include "tools/counted.h"
 #include "tools/cql_script.h"
 #include "tools/output.h"
 #include "tools/record_printer.h"
@@ -25,6 +26,7 @@ struct HistogramsOptions {
 struct Sizes {
   std::vector<uint64_t> rows;
   std::vector<uint64_t> bytes;
+  uint64_t without_rows = 0;  // buckets that hold deletes alone, which are in neither
 };
 
 struct Rank {
@@ -40,8 +42,9 @@ constexpr std::array<Rank, 7> kRanks = {{{"min", "min", 0},
                                          {"99%", "p99", 99},
                                          {"max", "max", 100}}};
 
-// The smallest value that `percent` of all do not exceed. REQUIRES: sorted, not empty.
+// The smallest value that `percent` of all do not exceed. 0 without any. REQUIRES: sorted.
 uint64_t ValueAt(const std::vector<uint64_t>& values, unsigned percent) {
+  if (values.empty()) return 0;
   const size_t rank = (values.size() * percent + 99) / 100;
   return values[rank == 0 ? 0 : rank - 1];
 }
@@ -60,8 +63,9 @@ void PrintJson(const std::map<std::string, Sizes>& tables, Output* output) {
   for (const auto& [table, sizes] : tables) {
     std::string line = "{\"table\":";
     AppendJsonString(table, &line);
-    output->Write(fmt::format("{},\"buckets\":{},\"rows\":{},\"bytes\":{}}}\n", line,
-                              sizes.rows.size(), JsonOf(sizes.rows), JsonOf(sizes.bytes)));
+    output->Write(fmt::format(
+        "{},\"buckets\":{},\"buckets_without_rows\":{},\"rows\":{},\"bytes\":{}}}\n", line,
+        sizes.rows.size(), sizes.without_rows, JsonOf(sizes.rows), JsonOf(sizes.bytes)));
   }
 }
 
@@ -81,6 +85,12 @@ void PrintTable(const std::map<std::string, Sizes>& tables, Output* output) {
     }
   }
   printer->Finish();
+  for (const auto& [table, sizes] : tables) {
+    if (sizes.without_rows == 0) continue;
+    output->Write(fmt::format("{}: not counted, as {} no rows but deletes: {}\n", table,
+                              sizes.without_rows == 1 ? "it has" : "they have",
+                              Counted(sizes.without_rows, "bucket")));
+  }
 }
 
 int RunHistograms(const HistogramsOptions& options) {
@@ -96,8 +106,12 @@ int RunHistograms(const HistogramsOptions& options) {
   const Status s = (*engine)->ListBuckets([&](const BucketInfo& bucket) {
     if (wanted.empty() || bucket.table == wanted) {
       Sizes& sizes = tables[bucket.table];
-      sizes.rows.push_back(bucket.versions);
-      sizes.bytes.push_back(bucket.bytes);
+      if (bucket.first_time) {
+        sizes.rows.push_back(bucket.versions);
+        sizes.bytes.push_back(bucket.bytes);
+      } else {
+        ++sizes.without_rows;
+      }
     }
     return true;
   });
@@ -123,7 +137,9 @@ void AddHistograms(CLI::App* app, Action* action) {
   command->add_flag("--json", options->json, "One JSON object for each table");
   command->footer("\nA bucket is a partition of Cassandra. Rows are row versions; bytes are those "
                   "of its encoded segments, so that rows in the journal alone have none yet. Half "
-                  "of the buckets have at most as many as the line 50% says. Takes 16 bytes of "
+                  "of the buckets have at most as many as the line 50% says. Buckets that have "
+                  "no rows but deletes of ranges are not among them; how many there are is said "
+                  "apart. Takes 16 bytes of "
                   "memory for each bucket.\n\n"
                   "Example:\n  cistern histograms --store S --table air");
   command->callback([options, action] {

@@ -161,9 +161,13 @@ BucketInfo ToBucketInfo(const TableSchema& schema, const BucketSummary& summary)
   info.versions = summary.versions;
   info.segments = summary.segments;
   info.bytes = summary.bytes;
-  info.first_time = summary.first_time;
-  info.last_time = summary.last_time;
+  if (summary.has_rows) {
+    info.first_time = summary.first_time;
+    info.last_time = summary.last_time;
+  }
   info.bucket_start = TicksFromSeconds(schema.time_unit, summary.key.start_s);
+  info.bucket_end =
+      TicksFromSeconds(schema.time_unit, NextBucketStart(schema, summary.key.start_s));
   return info;
 }
 

@@ -91,6 +91,38 @@ TEST_F(DeleteFlowTest, ARewrittenDeleteStillCoversRowsOfAnotherFamily) {
   ExpectSound();
 }
 
+// Nothing but deletes has no event times.
+TEST_F(DeleteFlowTest, ABucketWithoutRowsHasItsOwnBoundsAlone) {
+  MustAppend("a", kStartMs + 7, 1);
+  MustDelete("b", kStartMs, kStartMs + 5);
+  ASSERT_TRUE(engine_->DeleteBucket("pumps", Entity("c"), kStartMs).ok());
+  const auto check = [this] {
+    std::vector<BucketInfo> buckets;
+    ASSERT_TRUE(engine_
+                    ->ListBuckets([&](const BucketInfo& info) {
+                      buckets.push_back(info);
+                      return true;
+                    })
+                    .ok());
+    ASSERT_EQ(buckets.size(), 3u);
+    EXPECT_EQ(buckets[0].first_time, kStartMs + 7);
+    EXPECT_EQ(buckets[0].last_time, kStartMs + 7);
+    for (const BucketInfo& info : buckets) {
+      EXPECT_EQ(info.bucket_start, kStartMs);
+      EXPECT_EQ(info.bucket_end, kStartMs + kDayMs);
+      if (info.entity == buckets[0].entity) continue;
+      EXPECT_EQ(info.first_time, std::nullopt);
+      EXPECT_EQ(info.last_time, std::nullopt);
+      EXPECT_EQ(info.versions, 1u);
+    }
+  };
+  check();
+  Rotate();
+  check();
+  ASSERT_TRUE(engine_->Seal({.due_only = false}).ok());
+  check();
+}
+
 // How far ahead the store takes rows, and what a delete beyond that does.
 class DeleteAheadTest : public SpillFixture {
  protected:

@@ -148,6 +148,37 @@ class QueryTest(CliCase):
         self.create(PUMPS + TRACE.replace("v int", "v text"), expect=2)
         self.assertEqual(len(self.lines("tables", fmt="table")), 3)
 
+    def test_buckets_without_rows_have_no_times_and_no_percentile(self):
+        self.create(AIR)
+        day = 86400000
+        self.ingest("station,ts,n\n" + "".join(f"a,{i},{i}\n" for i in range(9)))
+        self.run_tool("delete", "--store", self.store, "--table", "air", "--entity", "a",
+                      "--from", day, "--to", 4 * day)
+
+        def buckets(*options):
+            text = self.run_tool("buckets", "--store", self.store, "--format", "csv",
+                                 *options).out.decode()
+            return list(csv.DictReader(io.StringIO(text)))
+
+        def histograms(*options):
+            return self.run_tool("histograms", "--store", self.store, *options).out.decode()
+
+        for _ in ("in the journal", "sealed"):
+            rows = buckets()
+            self.assertEqual([bool(r["first"]) for r in rows], [True, False, False, False])
+            self.assertEqual([bool(r["last"]) for r in rows], [True, False, False, False])
+            self.assertEqual(len(buckets("--from", "1970-01-02")), 3)
+            self.assertEqual(len(buckets("--from", "1970-01-04T23:59:59.999Z")), 1)
+            self.assertEqual(len(buckets("--from", "1970-01-05")), 0)
+            self.assertEqual(len(buckets("--to", "1970-01-02")), 1)
+            self.assertEqual(len(buckets("--to", str(day + 1))), 2)
+            sizes = json.loads(histograms("--json"))
+            self.assertEqual((sizes["buckets"], sizes["buckets_without_rows"]), (1, 3))
+            self.assertEqual(sizes["rows"]["min"], 9)
+            self.assertIn("air: not counted, as they have no rows but deletes: 3 buckets\n",
+                          histograms())
+            self.run_tool("seal", "--store", self.store, "--all")
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=1)

@@ -82,9 +82,11 @@ struct BucketInfo {
   uint64_t seals = 0;        // how often it was sealed
   uint64_t seal_sequence = 0;  // of the last seal; grows over the store's life
   uint64_t bytes = 0;        // encoded bytes in segments
-  int64_t first_time = 0;    // event times in the table's ticks
-  int64_t last_time = 0;
+  // Event times in the table's ticks; nothing: no row, but deletes of ranges or of the bucket
+  std::optional<int64_t> first_time;
+  std::optional<int64_t> last_time;
   int64_t bucket_start = 0;  // in the table's ticks
+  int64_t bucket_end = 0;    // not included
 };
 
 // Which buckets Engine::Seal takes.
