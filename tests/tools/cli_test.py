@@ -128,7 +128,8 @@ class CliTest(CliCase):
         self.assertIn("rain float", cql)
         done = self.alter(cql.replace("default_time_to_live = 0", "default_time_to_live = 60"))
         self.assertIn("time to live 60 s for later writes, was 0 s", done.out.decode())
-        done = self.alter(cql.rstrip("\n;") + " AND comment = 'two\nlines' AND speculative_retry = 'NONE' "
+        done = self.alter(cql.rstrip("\n;") + " AND comment = 'two\nlines' "
+                          "AND speculative_retry = 'NONE' "
                           "AND compaction = {'class': 'TimeWindowCompactionStrategy'};")
         self.assertIn('comment "two\\nlines", was none', done.out.decode())
         self.assertIn("compaction class=TimeWindowCompactionStrategy, was none",
