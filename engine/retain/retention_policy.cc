@@ -33,7 +33,9 @@ std::optional<size_t> NextToShed(std::span<const WindowRecord> windows, DiskShed
   const auto goes_before = [&](size_t a, size_t b) {
     const bool confirmed = IsConfirmed(windows[a]);
     if (confirmed != IsConfirmed(windows[b])) return confirmed;
-    return windows[a].span.start_s < windows[b].span.start_s;
+    const WindowSpan& x = windows[a].span;
+    const WindowSpan& y = windows[b].span;
+    return x.end_s != y.end_s ? x.end_s < y.end_s : x.start_s < y.start_s;
   };
   for (size_t i = 0; i < windows.size(); ++i) {
     if (disk_shed == DiskShed::kConfirmed && !IsConfirmed(windows[i])) continue;

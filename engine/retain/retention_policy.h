@@ -50,8 +50,9 @@ enum class WindowFate : uint8_t {
 [[nodiscard]] WindowFate FateOf(const WindowRecord& window, int64_t now_s,
                                 const RetentionLimits& limits);
 
-// Which of the windows goes first when the disk budget leaves no room: the one of the
-// oldest time among those that may, confirmed ones before others. Nothing: none may.
+// Which of the windows goes first when the disk budget leaves no room: the one that ends
+// first among those that may, confirmed ones before others. So the window of all times, which
+// may hold the newest rows, is the last of its kind. Nothing: none may.
 [[nodiscard]] std::optional<size_t> NextToShed(std::span<const WindowRecord> windows,
                                                DiskShed disk_shed);
 

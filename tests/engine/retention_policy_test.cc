@@ -104,5 +104,13 @@ TEST(RetentionPolicy, ForRoomTheOldestConfirmedGoesFirstAndOthersOnlyWhenAllowed
   EXPECT_EQ(NextToShed({}, DiskShed::kOldest), std::nullopt);
 }
 
+TEST(RetentionPolicy, ForRoomTheWindowOfAllTimesGoesLast) {
+  std::vector<WindowRecord> windows = {Window(1, 0), Ending(5000), Ending(3000)};
+  EXPECT_EQ(NextToShed(windows, DiskShed::kOldest), 2u) << "it may hold the newest rows";
+  windows[0].confirmed_count = windows[0].seal_count;
+  EXPECT_EQ(NextToShed(windows, DiskShed::kOldest), 0u) << "which are at the other end";
+  EXPECT_EQ(NextToShed({windows.data(), 1}, DiskShed::kConfirmed), 0u);
+}
+
 }  // namespace
 }  // namespace cistern
