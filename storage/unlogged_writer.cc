@@ -63,4 +63,11 @@ Status UnloggedWriter::Flush() {
   return ToWriteStatus(s, "flushing pages");
 }
 
+uint64_t UnloggedWriter::unflushed_bytes() const {
+  uint64_t bytes = 0;  // of memtables
+  const bool known = family_->db()->GetIntProperty(
+      family_->handle(), rocksdb::DB::Properties::kCurSizeAllMemTables, &bytes);
+  return batch_.GetDataSize() + (known ? bytes : 0);
+}
+
 }  // namespace cistern

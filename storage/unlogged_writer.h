@@ -5,6 +5,7 @@
 #include <rocksdb/write_batch.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <utility>
 
@@ -26,6 +27,8 @@ class UnloggedWriter {
   [[nodiscard]] Status WriteOut() { return WriteOut(kBatchBytes); }
   // Makes all of it durable as one SST.
   [[nodiscard]] Status Flush();
+  // What Flush() would have to write: of the family, whoever put it there.
+  [[nodiscard]] uint64_t unflushed_bytes() const;
 
  private:
   static constexpr size_t kBatchBytes = 128 * 1024;

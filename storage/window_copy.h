@@ -37,6 +37,10 @@ class WindowCopy {
   // The sums of the copied manifests are in merge().sums.
   [[nodiscard]] const WindowMerge& merge() const { return merge_; }
   [[nodiscard]] uint64_t byte_count() const { return byte_count_; }
+  // Of those, what is not on the device yet.
+  [[nodiscard]] uint64_t unflushed_bytes() const {
+    return pages_.unflushed_bytes() + records_.unflushed_bytes();
+  }
 
  private:
   struct Seal {

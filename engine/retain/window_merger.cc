@@ -11,7 +11,9 @@
 namespace cistern {
 
 namespace {
-constexpr uint64_t kHeadroomBytes = 4ull << 20;
+constexpr uint64_t kHeadroomBytes = 4ull << 20;      // beside the copy, to begin
+constexpr uint64_t kGoOnHeadroomBytes = 2ull << 20;  // beside what is not flushed, to go on
+constexpr int64_t kRefusedS = 86'400;  // after which what was given up may begin as before
 constexpr uint64_t kSealBytes = 256;  // of a seal, beside its pages
 
 bool IsDamage(const Status& s) {
@@ -25,6 +27,11 @@ uint64_t BytesToCopy(const WindowRecord& window) {
 
 Result<bool> WindowMerger::Step(int64_t now_s) {
   if (idle()) return Begin(now_s);
+  if (const Status room = HasRoomToGoOn(); !room.ok()) {
+    refusal_ = Refusal{now_s, room_bytes_};
+    CISTERN_RETURN_IF_ERROR(GiveUp(room));
+    return true;
+  }
   Status s = GoOn();
   if (IsDamage(s)) {
     for (const auto& source : copy_->merge().sources) unreadable_.insert(source->id);
@@ -56,12 +63,27 @@ Result<bool> WindowMerger::Begin(int64_t now_s) {
     merge.span.end_s = std::max(merge.span.end_s, candidates[i].span.end_s);
     bytes += candidates[i].byte_count;
   }
-  if (!store_->CheckHeadroom(bytes).ok()) return false;
+  if (!HasRoomToBegin(bytes, now_s)) return false;
   CISTERN_ASSIGN_OR_RETURN(merge.target_id, store_->NextSequence());
   CISTERN_ASSIGN_OR_RETURN(merge.target, store_->CreateWindow(merge.target_id));
   copy_.emplace(view, std::move(merge));
   phase_ = Phase::kSegments;
   return true;
+}
+
+bool WindowMerger::HasRoomToBegin(uint64_t bytes, int64_t now_s) {
+  if (refusal_ && now_s - refusal_->at_s < kRefusedS) {
+    bytes = std::max(bytes, 2 * refusal_->room_bytes);
+  }
+  room_bytes_ = bytes;
+  return store_->CheckHeadroom(bytes).ok();
+}
+
+// Others write meanwhile: the disk must not be found full by RocksDB. Most of the copy is on
+// disk already and has its room; what is flushed needs it once.
+Status WindowMerger::HasRoomToGoOn() const {
+  if (phase_ > Phase::kFlush) return Status::Ok();
+  return store_->CheckHeadroom(kGoOnHeadroomBytes + copy_->unflushed_bytes());
 }
 
 Status WindowMerger::GoOn() {
@@ -78,11 +100,6 @@ Status WindowMerger::GoOn() {
       return Status::Ok();
     }
     case Phase::kFlush:
-      // Others have written since: the disk must not be found full by RocksDB.
-      if (const Status room = store_->CheckHeadroom(kHeadroomBytes + copy_->byte_count());
-          !room.ok()) {
-        return GiveUp(room);
-      }
       phase_ = Phase::kReadBack;
       return copy_->Flush();
     case Phase::kReadBack: {
@@ -102,6 +119,7 @@ Status WindowMerger::Commit() {
     const std::unique_lock lock(heads_->mutex);
     store_->spills().Publish(std::move(view));
   }
+  refusal_.reset();
   ++merges_;
   bytes_written_ += copy_->byte_count();
   store_->db().opened().info_log->Write(

@@ -19,6 +19,10 @@ namespace cistern {
 // their place, and theirs are dropped as those of ended windows are. What cannot be read stays
 // where it is, and its window is not looked at again in this opening, nor are its neighbours.
 //
+// A merge begins when the disk has room for all of the copy, and is given up when others take
+// that room meanwhile. Then the next one begins with twice the room alone, or a day later: what
+// is copied in vain is bounded by the disk, or by one copy a day.
+//
 // Belongs to the maintenance actor. Not during a seal round or while segments are being
 // rewritten; while it is not idle no window ends.
 class WindowMerger {
@@ -36,7 +40,14 @@ class WindowMerger {
 
  private:
   enum class Phase : uint8_t { kSegments, kOutbox, kFlush, kReadBack, kCommit };
+  // The last merge that was given up for want of room.
+  struct Refusal {
+    int64_t at_s = 0;
+    uint64_t room_bytes = 0;  // with so much it had begun
+  };
   [[nodiscard]] Result<bool> Begin(int64_t now_s);
+  [[nodiscard]] bool HasRoomToBegin(uint64_t bytes, int64_t now_s);
+  [[nodiscard]] Status HasRoomToGoOn() const;
   [[nodiscard]] Status GoOn();
   [[nodiscard]] Status Commit();
   [[nodiscard]] Status GiveUp(const Status& why);
@@ -47,6 +58,8 @@ class WindowMerger {
   std::optional<WindowCopy> copy_;
   Phase phase_ = Phase::kSegments;
   std::set<uint64_t> unreadable_;  // windows
+  uint64_t room_bytes_ = 0;        // asked for when the merge began
+  std::optional<Refusal> refusal_;
   std::atomic<uint64_t> merges_{0};
   std::atomic<uint64_t> bytes_written_{0};
 };
