@@ -80,14 +80,17 @@ std::string WhatChanged(const TableSchema& was, const TableSchema& is) {
   if (was.gc_grace_s != is.gc_grace_s) {
     add(fmt::format("gc_grace_seconds {}, was {}", is.gc_grace_s, was.gc_grace_s));
   }
+  const std::string rule = BucketRuleText(is);
+  const bool has_other_rule = rule != BucketRuleText(was);
+  if (has_other_rule) add("bucket " + rule);
   for (const auto& [name, before, after] :
        {std::tuple("compaction", MapText(was.compaction), MapText(is.compaction)),
-        std::tuple("comment", Quoted(was.comment), Quoted(is.comment)),
+        // The rule rides in the comment: once said is enough.
+        std::tuple("comment", has_other_rule ? "" : Quoted(was.comment),
+                   has_other_rule ? "" : Quoted(is.comment)),
         std::tuple("other options", MapText(was.other_options), MapText(is.other_options))}) {
     if (before != after) add(fmt::format("{} {}, was {}", name, after, before));
   }
-  const std::string rule = BucketRuleText(is);
-  if (rule != BucketRuleText(was)) add("bucket " + rule);
   return changes.empty() ? "changed" : changes;  // the order of columns
 }
 

@@ -437,7 +437,7 @@ class Checker:
     def check_sealed(self, digests):
         """Seals every bucket: each entity reads as it did before, byte for byte."""
         done = run("seal", "--store", self.store, "--all").stdout.decode()
-        match = re.match(r"(\d+) buckets? sealed, (\d+) of them", done)
+        match = re.match(r"(\d+) buckets? sealed \((\d+) amendments?\)", done)
         count, amendments = map(int, match.groups())
         assert amendments == 0, done
         text = run("buckets", "--store", self.store, "--format", "csv").stdout.decode()
