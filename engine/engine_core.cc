@@ -6,13 +6,13 @@
 #include <string_view>
 #include <utility>
 
+#include "engine/query/inventory.h"
 #include "lib/base/civil_time.h"
 #include "lib/base/crash_point.h"
 #include "lib/cql/alteration.h"
 #include "lib/cql/bucket_rule.h"
 #include "lib/cql/ddl_print.h"
 #include "lib/cql/time_text.h"
-#include "engine/query/inventory.h"
 
 namespace cistern {
 

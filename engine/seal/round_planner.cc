@@ -69,10 +69,13 @@ bool RoundPlanner::NoteDueInHead(const SealScope& scope, int64_t now_us) {
   return any;
 }
 
-void RoundPlanner::NoteSealed(const BucketKey& key) {
-  const auto [begin, end] = std::equal_range(due_in_head_.begin(), due_in_head_.end(),
-                                             Checksum(EncodeBucketKey(key)));
-  due_in_head_.erase(begin, end);
+void RoundPlanner::NoteSealed(const std::vector<BucketKey>& keys) {
+  std::vector<uint64_t> sealed;
+  for (const BucketKey& key : keys) sealed.push_back(Checksum(EncodeBucketKey(key)));
+  std::sort(sealed.begin(), sealed.end());
+  std::erase_if(due_in_head_, [&sealed](uint64_t checksum) {
+    return std::binary_search(sealed.begin(), sealed.end(), checksum);
+  });
 }
 
 std::vector<std::string> RoundPlanner::ProblemsOf(const SealScope& scope) const {

@@ -79,8 +79,8 @@ class RoundPlanner {
   void ReleasePlan() { charge_.Set(0); }
   // Ends what was begun, with nothing sealed: the next walk is over everything.
   void Abandon();
-  // The bucket was sealed.
-  void NoteSealed(const BucketKey& key);
+  // The buckets were sealed.
+  void NoteSealed(const std::vector<BucketKey>& keys);
   // It cannot be sealed: it is not looked at again in this opening.
   void NoteDamaged(const BucketKey& key, const std::string& why) {
     damaged_[EncodeBucketKey(key)] = why;

@@ -246,10 +246,12 @@ Status Sealer::Commit() {
     store_->spills().Publish(*std::move(view));
   }
   ChargeWindows();
+  std::vector<BucketKey> sealed;
   for (const Written& w : written_) {
-    planner_.NoteSealed(w.bucket.key);
+    sealed.push_back(w.bucket.key);
     amendments_ += w.amends ? 1 : 0;
   }
+  planner_.NoteSealed(sealed);
   buckets_sealed_ += written_.size();
   bytes_written_ += writer_->byte_count();
   EndRound(Phase::kFlushMeta);
