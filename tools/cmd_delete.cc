@@ -163,8 +163,9 @@ int RunDelete(const DeleteOptions& options) {
   const Status closed = (*engine)->Close();
   if (!met.ok()) return Fail(met.status());
   if (!closed.ok()) return Fail(closed);
-  const int said = Say(Describe(**schema, options) +
-                       (*met ? "" : "; no row was there, and a tombstone was written"));
+  const char* nothing =
+      "; no row was there, and a tombstone was written wherever rows may be upstream";
+  const int said = Say(Describe(**schema, options) + (*met ? "" : nothing));
   return said == kExitOk ? done : said;
 }
 
