@@ -7,6 +7,7 @@
 #include <rocksdb/db.h>
 
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <optional>
 #include <string>
@@ -173,6 +174,15 @@ class EngineFixture : public ::testing::Test {
     ASSERT_TRUE(report.ok()) << report.status().ToString();
     EXPECT_TRUE(report->problems.empty()) << report->problems.front();
     EXPECT_EQ(report->versions, m.versions_open + m.versions_sealed);
+  }
+  static void FlipBit(const std::string& path, int64_t at) {
+    std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+    char byte = 0;
+    file.seekg(at);
+    file.get(byte);
+    file.seekp(at);
+    file.put(static_cast<char>(byte ^ 1));
+    ASSERT_TRUE(file.good()) << path;
   }
   // The core behind the engine, for tests that look inside.
   std::shared_ptr<EngineCore> Core() { return *static_cast<EngineImpl&>(*engine_).core(); }

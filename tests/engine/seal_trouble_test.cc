@@ -2,7 +2,6 @@
 // deletes in between.
 #include <atomic>
 #include <filesystem>
-#include <fstream>
 #include <thread>
 
 #include "lib/base/crash_point.h"
@@ -44,14 +43,6 @@ class SealTroubleTest : public EngineFixture {
     }
     ASSERT_FALSE(tables.empty());
     FlipBit(*std::max_element(tables.begin(), tables.end()), 40);
-  }
-  static void FlipBit(const std::filesystem::path& path, int64_t at) {
-    std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
-    char byte = 0;
-    file.seekg(at);
-    file.get(byte);
-    file.seekp(at);
-    file.put(static_cast<char>(byte ^ 1));
   }
 };
 

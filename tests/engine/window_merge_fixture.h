@@ -3,7 +3,6 @@
 #define CISTERN_TESTS_ENGINE_WINDOW_MERGE_FIXTURE_H_
 
 #include <algorithm>
-#include <fstream>
 #include <functional>
 #include <map>
 #include <string>
@@ -68,15 +67,6 @@ class WindowMergeTest : public EngineFixture {
       ASSERT_TRUE(report.ok()) << report.status().ToString();
       more = report->more_due;
     }
-  }
-  static void FlipBit(const std::string& path, int64_t at) {
-    std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
-    char byte = 0;
-    file.seekg(at);
-    file.get(byte);
-    file.seekp(at);
-    file.put(static_cast<char>(byte ^ 1));
-    ASSERT_TRUE(file.good()) << path;
   }
   std::vector<std::shared_ptr<const WindowFamily>> Windows() {
     return Core()->store().spills().view()->windows;
