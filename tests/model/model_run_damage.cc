@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <system_error>
 
 #include "tests/model/model_run.h"
 
@@ -17,6 +18,17 @@ constexpr size_t kFilesMax = 3;  // damaged one after the other
 std::string ReadFile(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::vector<std::string> TablesIn(const std::string& directory) {
+  std::vector<std::string> files;
+  for (const auto& entry : fs::directory_iterator(directory)) {
+    std::error_code error;
+    const bool has_bytes = entry.file_size(error) > 0 && !error;
+    if (entry.path().extension() == ".sst" && has_bytes) files.push_back(entry.path().string());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
 }
 
 void WriteFile(const std::string& path, const std::string& bytes) {
@@ -39,12 +51,9 @@ std::string ModelRun::CheckDamage(Rng* rng) {
   producer_.reset();
   if (const Status s = engine_->Close(); !s.ok()) return "Close: " + s.ToString();
   engine_.reset();
-  std::vector<std::string> files;
-  for (const auto& entry : fs::directory_iterator(directory_)) {
-    if (entry.path().extension() == ".sst") files.push_back(entry.path().string());
-  }
-  std::sort(files.begin(), files.end());
-  for (size_t n = 0; n < kFilesMax && !files.empty(); ++n) {
+  for (size_t n = 0; n < kFilesMax; ++n) {
+    const std::vector<std::string> files = TablesIn(directory_);  // an opening may remove some
+    if (files.empty()) break;
     const std::string path = files[rng->Below(files.size())];
     const std::string whole = ReadFile(path);
     std::string damaged = whole;
