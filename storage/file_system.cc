@@ -8,6 +8,7 @@
 
 #include "storage/rocksdb_status.h"
 #include "storage/stand_in.h"
+#include "storage/table_check.h"
 
 namespace cistern {
 
@@ -251,9 +252,17 @@ IOStatus StoreFileSystem::NewRandomAccessFile(const std::string& path, const Fil
                                               std::unique_ptr<rocksdb::FSRandomAccessFile>* result,
                                               IODebugContext* dbg) {
   StandIn stand_in = FindStandIn(path);
-  if (stand_in.bytes == nullptr) return target_->NewRandomAccessFile(path, options, result, dbg);
-  *result = OpenStandIn(std::move(stand_in.bytes), stand_in.size_bytes);
-  return IOStatus::OK();
+  if (stand_in.bytes != nullptr) {
+    *result = OpenStandIn(std::move(stand_in.bytes), stand_in.size_bytes);
+    return IOStatus::OK();
+  }
+  IOStatus status = target_->NewRandomAccessFile(path, options, result, dbg);
+  if (!status.ok() || FileKindOf(path) != FileKind::kSst) return status;
+  uint64_t size_bytes = 0;
+  status = target_->GetFileSize(path, options.io_options, &size_bytes, dbg);
+  if (status.ok()) status = CheckTable(**result, path, size_bytes);
+  if (!status.ok()) result->reset();
+  return status;
 }
 
 IOStatus StoreFileSystem::GetFileSize(const std::string& path, const IOOptions& options,

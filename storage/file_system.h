@@ -33,7 +33,8 @@ struct FileBytes {
 //   - keeps the files to their owner (0600, directories 0700) whatever the umask,
 //     and writes through no symbolic link;
 //   - stops the growth of WAL and SST files at a disk limit;
-//   - gives stand-ins for files that cannot be read.
+//   - gives stand-ins for files that cannot be read, and no SST file of which RocksDB would
+//     believe what is damaged (storage/table_check.h).
 //
 // Thread-safe. Counts only files below the store's directory.
 class StoreFileSystem : public rocksdb::FileSystemWrapper {
