@@ -23,11 +23,6 @@ std::string_view View(const rocksdb::Slice& slice) {
   return {slice.data(), slice.size()};
 }
 
-// The bucket key bytes of a header key.
-std::string_view BucketBytes(const rocksdb::Slice& key) {
-  return View(key).substr(9);
-}
-
 std::string WhereIs(const SegmentFamily& family, uint64_t rotation) {
   return "rotation " + std::to_string(rotation) + " of " + family.Name();
 }
@@ -217,105 +212,6 @@ Status BucketFrontier::Seek(Rotation* rotation, int64_t at_s) {
   }
   rotation->start_s = found->start_s;
   return Status::Ok();
-}
-
-// --- SegmentWalker
-
-SegmentWalker::SegmentWalker(std::shared_ptr<const SpillView> view, std::string_view from)
-    : view_(std::move(view)), sealed_rounds_(std::make_unique<SealedRounds>(view_)) {
-  for (const auto& family : view_->families) {
-    for (const SequenceInterval& interval : family->record.committed) {
-      for (uint64_t r = interval.first; r < interval.first + interval.length; ++r) {
-        auto lane = std::make_unique<Lane>();
-        lane->family = family;
-        lane->rotation = r;
-        lane->end = HeadersEnd(r);
-        lane->iterator = NewIterator(*family, false);
-        lane->iterator->Seek(HeaderKeyFrom(r, from));
-        if (!lane->iterator->status().ok()) {
-          status_ = ToStatus(lane->iterator->status(), "reading segment headers");
-          return;
-        }
-        if (!lane->iterator->Valid() || lane->iterator->key().compare(lane->end) >= 0) continue;
-        heap_.push_back(lane.get());
-        lanes_.push_back(std::move(lane));
-      }
-    }
-  }
-  std::make_heap(heap_.begin(), heap_.end(), Later);
-}
-
-SegmentWalker::~SegmentWalker() = default;
-
-// Equal buckets come in the order of their rotations.
-bool SegmentWalker::Later(const Lane* a, const Lane* b) {
-  const int order = BucketBytes(a->iterator->key()).compare(BucketBytes(b->iterator->key()));
-  return order != 0 ? order > 0 : a->rotation > b->rotation;
-}
-
-Result<std::optional<SegmentWalker::Item>> SegmentWalker::Next() {
-  while (true) {
-    CISTERN_ASSIGN_OR_RETURN(std::optional<Item> item, NextOfAll());
-    if (!item || !item->is_replaced()) return item;
-  }
-}
-
-Result<std::optional<SegmentWalker::Item>> SegmentWalker::NextOfAll() {
-  CISTERN_ASSIGN_OR_RETURN(std::optional<Item> item, NextSpilled());
-  if (!item) return item;
-  CISTERN_RETURN_IF_ERROR(FindSealedRound(&*item));
-  if (item->is_replaced()) {
-    const SegmentHeader& header = item->segment.header;
-    versions_sealed_ += header.row_count + header.deletes.size();
-  }
-  return item;
-}
-
-Status SegmentWalker::FindSealedRound(Item* item) {
-  if (view_->windows.empty() && view_->ended.empty()) return Status::Ok();
-  if (!has_bucket_ || item->bucket != bucket_) {
-    CISTERN_ASSIGN_OR_RETURN(sealed_round_, sealed_rounds_->Of(item->bucket));
-    bucket_ = item->bucket;
-    has_bucket_ = true;
-  }
-  item->sealed_round = sealed_round_;
-  return Status::Ok();
-}
-
-Result<std::optional<SegmentWalker::Item>> SegmentWalker::NextSpilled() {
-  CISTERN_RETURN_IF_ERROR(status_);
-  if (heap_.empty()) return std::optional<Item>();
-  std::pop_heap(heap_.begin(), heap_.end(), Later);
-  Lane* lane = heap_.back();
-  const std::optional<BucketKey> bucket = ParseHeaderKey(View(lane->iterator->key()));
-  if (!bucket) {
-    return Status::Corruption(WhereIs(*lane->family, lane->rotation) +
-                              ": a segment header key does not parse");
-  }
-  CISTERN_ASSIGN_OR_RETURN(
-      SegmentRef ref, MakeSegmentRef(lane->family, lane->rotation, View(lane->iterator->value())));
-  lane->iterator->Next();
-  if (!lane->iterator->status().ok()) {
-    return ToStatus(lane->iterator->status(), "reading segment headers");
-  }
-  if (lane->iterator->Valid() && lane->iterator->key().compare(lane->end) < 0) {
-    std::push_heap(heap_.begin(), heap_.end(), Later);
-  } else {
-    lane->iterator.reset();
-    heap_.pop_back();
-  }
-  return std::optional<Item>(Item{*bucket, std::move(ref), 0});
-}
-
-Status VisitSegments(std::shared_ptr<const SpillView> view, std::string_view from,
-                     const SegmentVisitor& visit) {
-  SegmentWalker walker(std::move(view), from);
-  while (true) {
-    CISTERN_ASSIGN_OR_RETURN(auto item, walker.Next());
-    if (!item) return Status::Ok();
-    CISTERN_ASSIGN_OR_RETURN(const bool go_on, visit(item->bucket, std::move(item->segment)));
-    if (!go_on) return Status::Ok();
-  }
 }
 
 }  // namespace cistern

@@ -3,7 +3,6 @@
 #define CISTERN_STORAGE_SPILL_READER_H_
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,8 +13,6 @@
 #include "storage/spill_set.h"
 
 namespace cistern {
-
-class SealedRounds;
 
 // A segment that counts. Holds its family, so its pages stay readable.
 struct SegmentRef {
@@ -89,55 +86,6 @@ class BucketFrontier {
   std::unique_ptr<rocksdb::Iterator> manifests_;
   std::vector<Window> windows_;
 };
-
-// Walks over every segment of open buckets that counts, in bucket key order over all
-// rotations: not over those that a seal has replaced. Holds an iterator for each rotation.
-// One thread.
-class SegmentWalker {
- public:
-  // Begins at the first bucket whose key bytes are >= `from`.
-  SegmentWalker(std::shared_ptr<const SpillView> view, std::string_view from);
-  ~SegmentWalker();
-  // The next segment and its bucket; nothing at the end.
-  struct Item {
-    BucketKey bucket;
-    SegmentRef segment;
-    uint64_t sealed_round = 0;  // by which the bucket was sealed last; 0: never
-    // A seal has replaced the segment.
-    [[nodiscard]] bool is_replaced() const { return RotationOf(segment.id) < sealed_round; }
-  };
-  [[nodiscard]] Result<std::optional<Item>> Next();
-  // The next one, be it replaced: for who goes on later, however many of those there are.
-  [[nodiscard]] Result<std::optional<Item>> NextOfAll();
-  // Row versions, deletes included, that were passed over because they are sealed.
-  [[nodiscard]] uint64_t versions_sealed() const { return versions_sealed_; }
-
- private:
-  struct Lane {
-    std::shared_ptr<const SpillFamily> family;
-    uint64_t rotation = 0;
-    std::string end;
-    std::unique_ptr<rocksdb::Iterator> iterator;
-  };
-  [[nodiscard]] static bool Later(const Lane* a, const Lane* b);
-  [[nodiscard]] Result<std::optional<Item>> NextSpilled();
-  [[nodiscard]] Status FindSealedRound(Item* item);
-
-  const std::shared_ptr<const SpillView> view_;
-  std::unique_ptr<SealedRounds> sealed_rounds_;
-  BucketKey bucket_;             // of the last segment
-  uint64_t sealed_round_ = 0;    // of bucket_: segments below are sealed
-  bool has_bucket_ = false;
-  uint64_t versions_sealed_ = 0;
-  std::vector<std::unique_ptr<Lane>> lanes_;
-  std::vector<Lane*> heap_;  // least bucket key first
-  Status status_;
-};
-
-// Visits what a SegmentWalker over the view finds, until the visitor returns false.
-using SegmentVisitor = std::function<Result<bool>(const BucketKey&, SegmentRef)>;
-[[nodiscard]] Status VisitSegments(std::shared_ptr<const SpillView> view, std::string_view from,
-                                   const SegmentVisitor& visit);
 
 }  // namespace cistern
 

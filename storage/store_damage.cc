@@ -7,6 +7,7 @@
 #include "lib/base/civil_time.h"
 #include "lib/base/coding.h"
 #include "storage/seal_reader.h"
+#include "storage/segment_walker.h"
 #include "storage/store.h"
 
 namespace cistern {

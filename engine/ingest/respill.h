@@ -13,7 +13,7 @@
 #include "storage/boot_table.h"
 #include "storage/bucket_merge.h"
 #include "storage/head_set.h"
-#include "storage/spill_reader.h"
+#include "storage/segment_walker.h"
 #include "storage/spill_writer.h"
 #include "storage/store.h"
 #include "storage/table_set.h"

@@ -12,6 +12,7 @@
 #include "engine/bucketing/bucketer.h"
 #include "lib/cql/value_text.h"
 #include "storage/seal_reader.h"
+#include "storage/segment_walker.h"
 
 namespace cistern {
 

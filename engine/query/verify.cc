@@ -16,6 +16,7 @@
 #include "storage/journal_decoder.h"
 #include "storage/outbox.h"
 #include "storage/seal_reader.h"
+#include "storage/segment_walker.h"
 
 namespace cistern {
 

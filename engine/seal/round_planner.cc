@@ -101,6 +101,7 @@ void RoundPlanner::Begin(const SealScope& scope, int64_t now_us, uint64_t round_
   ForgetOldRotations();
   is_whole_walk_ = resume_.empty();
   walker_.emplace(view_, resume_);
+  charge_.Set(walker_->MemoryBytes());
 }
 
 Result<bool> RoundPlanner::Step() {
@@ -117,6 +118,7 @@ Result<bool> RoundPlanner::Step() {
     candidate_.is_sealed = item->sealed_round != 0;
     candidate_.segments.push_back(std::move(item->segment));
   }
+  charge_.Set(plan_.memory_bytes + MemoryOf(candidate_) + walker_->MemoryBytes());
   return true;
 }
 
@@ -135,6 +137,7 @@ RoundPlan RoundPlanner::TakePlan() {
   walker_.reset();
   view_.reset();
   candidate_ = SealCandidate{};
+  charge_.Set(plan_.memory_bytes);
   return std::exchange(plan_, RoundPlan{});
 }
 
@@ -164,7 +167,6 @@ Result<bool> RoundPlanner::TakeCandidate() {
   plan_.segment_count += candidate_.segments.size();
   plan_.byte_count += BytesOf(candidate_);
   plan_.memory_bytes += MemoryOf(candidate_);
-  charge_.Set(plan_.memory_bytes);
   plan_.candidates.push_back(std::move(candidate_));
   return true;
 }

@@ -14,7 +14,7 @@
 #include "lib/base/memory_budget.h"
 #include "storage/head_set.h"
 #include "storage/keyspace.h"
-#include "storage/spill_reader.h"
+#include "storage/segment_walker.h"
 #include "storage/store.h"
 #include "storage/table_set.h"
 
@@ -108,7 +108,7 @@ class RoundPlanner {
   const TableSet* const tables_;
   const SealLimits limits_;
   const StateRecord opened_;  // as the store was opened
-  MemoryCharge charge_;       // of the plan
+  MemoryCharge charge_;       // of the walk, then of the plan
 
   std::map<uint64_t, int64_t> first_seen_us_;  // rotations of this opening
   std::vector<uint64_t> due_in_head_;          // checksums of encoded bucket keys, ascending

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "storage/keyspace.h"
-#include "storage/spill_reader.h"
+#include "storage/segment_walker.h"
 #include "tests/engine/spill_fixture.h"
 
 namespace cistern::testing {

@@ -10,7 +10,7 @@
 
 #include "cistern/limits.h"
 #include "storage/keyspace.h"
-#include "storage/spill_reader.h"
+#include "storage/segment_walker.h"
 #include "storage/spill_writer.h"
 #include "storage/store.h"
 #include "storage/version_source.h"
