@@ -14,13 +14,11 @@ Result<DeleteScope::Starts> DeleteScope::Held(int64_t first_s, int64_t last_s) c
     if (lost.MayHold(table_->id, first_s, last_s)) return Starts();
   }
   std::set<int64_t> starts;
-  const Status visited = VisitBuckets(*context_, [&](const BucketSummary& bucket) {
-    const BucketKey& key = bucket.key;
-    if (key.table_id == table_->id && key.entity == entity_ && key.start_s >= first_s &&
-        key.start_s <= last_s) {
-      starts.insert(key.start_s);
-    }
-    return true;
+  const BucketScope scope{table_->id, std::string(entity_)};
+  const Status visited = VisitBuckets(*context_, scope, [&](const BucketSummary& bucket) {
+    const int64_t start_s = bucket.key.start_s;
+    if (start_s >= first_s && start_s <= last_s) starts.insert(start_s);
+    return start_s <= last_s;
   });
   if (visited.code() == StatusCode::kCorruption) return Starts();
   CISTERN_RETURN_IF_ERROR(visited);

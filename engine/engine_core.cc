@@ -32,6 +32,8 @@ size_t RocksDbBytes(size_t budget_bytes) { return kRocksDbBaseBytes + budget_byt
 // content brought into files.
 constexpr uint64_t kLogFilesMax = 8;
 
+constexpr int kBucketLooksMax = 3;
+
 // Active and frozen head, their journals in RocksDB's memtables, the pages of one
 // rotation, the block cache and a scan must fit together.
 HeadLimits HeadLimitsFor(size_t budget_bytes) {
@@ -218,10 +220,29 @@ Status EngineCore::AlterTable(std::string_view cql) {
   }
   const std::optional<int64_t> from_s = BucketsChangeFrom(*table->schema, *schema);
   if (from_s == INT64_MIN) return CheckBuckets(*table, *schema, *from_s);  // never
-  return maintenance_->WithoutHead([&]() -> Status {
-    if (from_s) CISTERN_RETURN_IF_ERROR(CheckBuckets(*table, *schema, *from_s));
-    return PutVersion(*table, schema);
-  });
+  if (from_s) return AlterBuckets(*table, schema, *from_s);
+  return maintenance_->WithoutHead([&] { return PutVersion(*table, schema); });
+}
+
+// Many buckets take seconds to look through, so writers go on meanwhile. What they bring is in a
+// head that is frozen before the change: where a bucket at or behind `from_s` was among it, the
+// next look finds it and says why not.
+Status EngineCore::AlterBuckets(const Table& table, std::shared_ptr<const TableSchema> schema,
+                                int64_t from_s) {
+  for (int look = 0; look < kBucketLooksMax; ++look) {
+    {
+      const std::unique_lock lock(heads_.mutex);
+      heads_.frozen_last_starts.Forget(table.id);
+    }
+    CISTERN_RETURN_IF_ERROR(CheckBuckets(table, *schema, from_s));
+    bool came = false;
+    CISTERN_RETURN_IF_ERROR(maintenance_->WithoutHead([&] {
+      came = heads_.frozen_last_starts.HasFrom(table.id, from_s);
+      return came ? Status::Ok() : PutVersion(table, schema);
+    }));
+    if (!came) return Status::Ok();
+  }
+  return Status::Busy("buckets that the change would make others come and go: try again");
 }
 
 // Whether no bucket of the table is at or behind `from_s`, where those of `next` begin to be
@@ -235,8 +256,8 @@ Status EngineCore::CheckBuckets(const Table& table, const TableSchema& next,
                            "there are: " + lost.what);
   }
   std::optional<BucketSummary> last;
-  CISTERN_RETURN_IF_ERROR(VisitBuckets(query_, [&](const BucketSummary& bucket) {
-    if (bucket.key.table_id != table.id) return true;
+  const BucketScope scope{table.id, std::nullopt};
+  CISTERN_RETURN_IF_ERROR(VisitBuckets(query_, scope, [&](const BucketSummary& bucket) {
     if (!last || bucket.key.start_s > last->key.start_s) last = bucket;
     return true;
   }));

@@ -62,6 +62,8 @@ class EngineCore {
   [[nodiscard]] Status Build();
   [[nodiscard]] Status Recover();
   [[nodiscard]] Status BoundLogs();
+  [[nodiscard]] Status AlterBuckets(const Table& table, std::shared_ptr<const TableSchema> schema,
+                                    int64_t from_s);
   [[nodiscard]] Status CheckBuckets(const Table& table, const TableSchema& next,
                                     int64_t from_s) const;
   [[nodiscard]] Status PutVersion(const Table& table, std::shared_ptr<const TableSchema> schema);

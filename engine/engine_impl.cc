@@ -298,7 +298,7 @@ Result<std::optional<int64_t>> EngineImpl::OuterEvent(const ScanRequest& request
 
 Status EngineImpl::ListBuckets(const std::function<bool(const BucketInfo&)>& visit) {
   CISTERN_ASSIGN_OR_RETURN(const auto open, core());
-  return VisitBuckets(open->query(), [&](const BucketSummary& summary) {
+  return VisitBuckets(open->query(), {}, [&](const BucketSummary& summary) {
     const TablePtr table = open->tables().FindById(summary.key.table_id);
     return table == nullptr || visit(ToBucketInfo(*table->schema, summary));
   });
@@ -309,8 +309,9 @@ Status EngineImpl::ListEntities(const std::string& table,
   CISTERN_ASSIGN_OR_RETURN(const auto open, core());
   CISTERN_ASSIGN_OR_RETURN(const TablePtr found, open->tables().Find(table));
   std::string last;
-  return VisitBuckets(open->query(), [&](const BucketSummary& summary) {
-    if (summary.key.table_id != found->id || summary.key.entity == last) return true;
+  const BucketScope scope{found->id, std::nullopt};
+  return VisitBuckets(open->query(), scope, [&](const BucketSummary& summary) {
+    if (summary.key.entity == last) return true;
     last = summary.key.entity;
     return visit(EntityKey{last});
   });

@@ -145,7 +145,7 @@ class Salvager {
               "as older than all others");
     }
     Status failed;
-    const Status visited = VisitBuckets(source_->query(), [&](const BucketSummary& bucket) {
+    const Status visited = VisitBuckets(source_->query(), {}, [&](const BucketSummary& bucket) {
       if (tables_.contains(bucket.key.table_id)) failed = SaveBucket(bucket.key);
       return failed.ok();
     });

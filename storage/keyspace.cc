@@ -46,9 +46,14 @@ std::optional<BucketKey> DecodeBucketKey(std::string_view bytes) {
   return key;
 }
 
-std::string EntityPrefix(uint32_t table_id, std::string_view entity) {
+std::string TablePrefix(uint32_t table_id) {
   std::string out;
   PutBig<uint32_t>(&out, table_id);
+  return out;
+}
+
+std::string EntityPrefix(uint32_t table_id, std::string_view entity) {
+  std::string out = TablePrefix(table_id);
   PutBig<uint16_t>(&out, static_cast<uint16_t>(entity.size()));
   out.append(entity);
   return out;

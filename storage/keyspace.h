@@ -49,6 +49,8 @@ struct RotationExtent {
 [[nodiscard]] std::optional<RotationExtent> ParseExtentKey(std::string_view key);
 // The bucket of a header key; nothing for other keys.
 [[nodiscard]] std::optional<BucketKey> ParseHeaderKey(std::string_view key);
+// What all bucket keys of a table begin with.
+[[nodiscard]] std::string TablePrefix(uint32_t table_id);
 // What all bucket keys of an entity begin with.
 [[nodiscard]] std::string EntityPrefix(uint32_t table_id, std::string_view entity);
 

@@ -130,13 +130,14 @@ Result<uint64_t> SealedRounds::Of(const BucketKey& bucket) {
   return round;
 }
 
-ManifestWalker::ManifestWalker(std::shared_ptr<const SpillView> view) : view_(std::move(view)) {
+ManifestWalker::ManifestWalker(std::shared_ptr<const SpillView> view, std::string_view from)
+    : view_(std::move(view)) {
   for (const auto& window : view_->windows) {
     auto lane = std::make_unique<Lane>();
     lane->window = window;
     lane->prefix = ManifestKeyFrom(window->id, "");
     lane->iterator = NewManifestIterator(*view_);
-    lane->iterator->Seek(lane->prefix);
+    lane->iterator->Seek(ManifestKeyFrom(window->id, from));
     const Result<bool> over = IsOver(*lane);
     if (!over.ok()) {
       status_ = over.status();

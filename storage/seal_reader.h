@@ -52,7 +52,8 @@ class SealedRounds {
 // an iterator for each window. One thread.
 class ManifestWalker {
  public:
-  explicit ManifestWalker(std::shared_ptr<const SpillView> view);
+  // Begins at the first bucket whose key bytes are >= `from`.
+  ManifestWalker(std::shared_ptr<const SpillView> view, std::string_view from);
   ~ManifestWalker();
   struct Item {
     std::shared_ptr<const WindowFamily> window;

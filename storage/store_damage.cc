@@ -176,7 +176,7 @@ LostRotations Store::FindLostSeals(const std::shared_ptr<const SpillView>& view,
                                    const LostFamily& family) {
   LostRotations lost{id, "", 0, {}};
   uint64_t seals = 0;
-  ManifestWalker walker(view);
+  ManifestWalker walker(view, "");
   while (true) {
     const auto item = walker.Next();
     if (!item.ok() || !*item) break;  // a manifest that is damaged too: Verify names it

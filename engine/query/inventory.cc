@@ -24,14 +24,22 @@ void Widen(BucketSummary* summary, int64_t first, int64_t last) {
   summary->has_rows = true;
 }
 
-// The buckets of both head generations, by encoded key.
-std::map<std::string, BucketSummary> HeadBuckets(const HeadSet& heads) {
+// What the keys of the scope's buckets begin with.
+std::string PrefixOf(const BucketScope& scope) {
+  if (!scope.table_id) return "";
+  return scope.entity ? EntityPrefix(*scope.table_id, *scope.entity) : TablePrefix(*scope.table_id);
+}
+
+// The buckets of both head generations whose keys begin with the prefix, by encoded key.
+std::map<std::string, BucketSummary> HeadBuckets(const HeadSet& heads, const std::string& prefix) {
   std::map<std::string, BucketSummary> out;
   for (const Head* head : {heads.active.get(), heads.frozen.get()}) {
     if (head == nullptr) continue;
     for (const HeadBucket* b : head->SortedBuckets()) {
       BucketKey key{b->table_id(), std::string(b->entity()), b->start_s(), b->split()};
-      BucketSummary& summary = out[EncodeBucketKey(key)];
+      std::string encoded = EncodeBucketKey(key);
+      if (!encoded.starts_with(prefix)) continue;
+      BucketSummary& summary = out[std::move(encoded)];
       summary.key = std::move(key);
       summary.versions += b->row_count() + head->deletes(*b).size();
       if (b->row_count() > 0) Widen(&summary, b->first_time(), b->last_time());
@@ -48,8 +56,13 @@ namespace {
 class BucketRun {
  public:
   BucketRun(std::map<std::string, BucketSummary> in_head,
-            const std::shared_ptr<const SpillView>& view, const Damage* damage)
-      : in_head_(std::move(in_head)), spilled_(view, ""), sealed_(view), damage_(damage) {}
+            const std::shared_ptr<const SpillView>& view, std::string prefix,
+            const Damage* damage)
+      : in_head_(std::move(in_head)),
+        prefix_(std::move(prefix)),
+        spilled_(view, prefix_),
+        sealed_(view, prefix_),
+        damage_(damage) {}
 
   [[nodiscard]] Status Begin() {
     CISTERN_RETURN_IF_ERROR(NextSpilled());
@@ -65,7 +78,7 @@ class BucketRun {
     if (!in_head_.empty()) consider(in_head_.begin()->first);
     if (spill_) consider(spill_key_);
     if (seal_) consider(seal_key_);
-    if (least == nullptr) return false;
+    if (least == nullptr || !least->starts_with(prefix_)) return false;
     const std::string key = *least;
     *out = BucketSummary{};
     if (!in_head_.empty() && in_head_.begin()->first == key) {
@@ -119,6 +132,7 @@ class BucketRun {
   }
 
   std::map<std::string, BucketSummary> in_head_;
+  const std::string prefix_;  // of the keys
   SegmentWalker spilled_;
   ManifestWalker sealed_;
   const Damage* const damage_;
@@ -130,16 +144,17 @@ class BucketRun {
 
 }  // namespace
 
-Status VisitBuckets(const QueryContext& context,
+Status VisitBuckets(const QueryContext& context, const BucketScope& scope,
                     const std::function<bool(const BucketSummary&)>& visit) {
+  const std::string prefix = PrefixOf(scope);
   std::map<std::string, BucketSummary> in_head;
   std::shared_ptr<const SpillView> view;
   {
     const std::shared_lock lock(context.heads->mutex);
-    in_head = HeadBuckets(*context.heads);
+    in_head = HeadBuckets(*context.heads, prefix);
     view = context.store->spills().view();
   }
-  BucketRun run(std::move(in_head), view, &context.store->damage());
+  BucketRun run(std::move(in_head), view, prefix, &context.store->damage());
   CISTERN_RETURN_IF_ERROR(run.Begin());
   BucketSummary summary;
   while (true) {

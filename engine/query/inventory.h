@@ -2,7 +2,9 @@
 #ifndef CISTERN_ENGINE_QUERY_INVENTORY_H_
 #define CISTERN_ENGINE_QUERY_INVENTORY_H_
 
+#include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "cistern/engine.h"
@@ -26,9 +28,15 @@ struct BucketSummary {
   int64_t last_time = 0;
 };
 
-// Visits every bucket in key order until the visitor returns false. Memory is that of
-// the head's bucket list.
-[[nodiscard]] Status VisitBuckets(const QueryContext& context,
+// Which buckets to visit: all, those of a table, or those of an entity in it.
+struct BucketScope {
+  std::optional<uint32_t> table_id;
+  std::optional<std::string> entity;  // with table_id
+};
+
+// Visits the buckets in key order until the visitor returns false. Takes the time of those in
+// the scope, and memory for the head's part of them.
+[[nodiscard]] Status VisitBuckets(const QueryContext& context, const BucketScope& scope,
                                   const std::function<bool(const BucketSummary&)>& visit);
 
 [[nodiscard]] BucketInfo ToBucketInfo(const TableSchema& schema, const BucketSummary& summary);

@@ -175,7 +175,7 @@ class Verifier {
   // Every manifest against its segment, every window's record against its manifests.
   void CheckSeals(const std::shared_ptr<const SpillView>& view) {
     std::map<uint64_t, WindowRecord> found;
-    ManifestWalker walker(view);
+    ManifestWalker walker(view, "");
     while (true) {
       const Result<std::optional<ManifestWalker::Item>> item = walker.Next();
       if (!item.ok()) return Problem(item.status().message() + "; what follows was not looked at");

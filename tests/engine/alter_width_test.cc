@@ -183,6 +183,40 @@ TEST_F(AlterWidthTest, NoBucketMayBeThereYetFromTheDateOn) {
                            {"2027-02-12", 1}}));
 }
 
+// Between the look at the buckets and the change.
+TEST_F(AlterWidthTest, RowsThatComeMeanwhileAreSeen) {
+  MustAppend("a", Day(1), 1);
+  auto producer = engine_->NewProducer();
+  for (const bool again : {false, true}) {  // the bucket is there then
+    const auto ticket = (*producer)->Submit(Row("a", Day(27) + again, 27));
+    const std::string why = WhyNot("1 day until 2027-02-01, 1 month");
+    EXPECT_NE(why.find("the last bucket is '2027-02-11'"), std::string::npos) << why;
+    EXPECT_EQ(Advice(why), "1 day until 2027-03-01, 1 month");
+    EXPECT_TRUE((*producer)->Wait(*ticket).ok());
+  }
+  const auto ticket = (*producer)->Submit(Row("a", Day(44), 44));  // the last day of February
+  Alter("1 day until 2027-03-01, 1 month");
+  EXPECT_TRUE((*producer)->Wait(*ticket).ok());
+  producer->reset();
+  ExpectEverywhere({{Day(1), 1}, {Day(27), 27}, {Day(27) + 1, 27}, {Day(44), 44}},
+                   {{"2027-01-16", 1}, {"2027-02-11", 2}, {"2027-02-28", 1}});
+}
+
+// Another table's, and another entity's in between, are not this table's.
+TEST_F(AlterWidthTest, BucketsOfOtherTablesAreNoObstacle) {
+  ASSERT_TRUE(engine_->CreateTable("CREATE TABLE plant.tanks (sensor text, day date, ts timestamp,"
+                                   " flow double, state text, PRIMARY KEY ((sensor, day), ts))"
+                                   " WITH comment = 'cistern: bucket day = 1 day';").ok());
+  MustAppend("a", Day(1), 1);
+  schema_ = *engine_->FindTable("tanks");
+  MustAppend("a", Day(40), 1);
+  const auto producer = engine_->NewProducer();
+  ASSERT_TRUE((*producer)->Submit(Row("b", Day(41), 1)).ok());
+  Alter("1 day until 2027-02-01, 1 month");
+  EXPECT_EQ(Buckets(), (std::map<std::string, uint64_t>{
+                           {"2027-01-16", 1}, {"2027-02-24", 1}, {"2027-02-25", 1}}));
+}
+
 TEST_F(AlterWidthTest, WidthsThatHeldStay) {
   MustAppend("a", Day(1), 1);
   Alter("1 day until 2027-02-01, 1 month");

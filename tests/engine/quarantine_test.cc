@@ -86,7 +86,7 @@ class QuarantineTest : public SpillFixture {
   std::map<std::string, uint64_t> Hashes(Engine* engine) {
     std::map<std::string, uint64_t> out;
     const auto core = *static_cast<EngineImpl*>(engine)->core();
-    ManifestWalker walker(core->store().spills().view());
+    ManifestWalker walker(core->store().spills().view(), "");
     while (true) {
       const auto item = walker.Next();
       EXPECT_TRUE(item.ok());

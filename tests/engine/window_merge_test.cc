@@ -84,7 +84,7 @@ TEST_F(WindowMergeTest, AReaderReadsOnInWindowsThatWereMerged) {
   EXPECT_TRUE((*cursor)->status().ok()) << (*cursor)->status().ToString();
   EXPECT_EQ(seen, expected);
   uint64_t versions = 0;
-  ManifestWalker walker(held);
+  ManifestWalker walker(held, "");
   for (auto item = walker.Next(); item.ok() && *item; item = walker.Next()) {
     versions += (*item)->manifest.version_count();
     EXPECT_TRUE(ReadSealedSegment((*item)->window, (*item)->bucket, (*item)->seal).ok());
