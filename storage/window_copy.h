@@ -6,13 +6,11 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <string_view>
-#include <vector>
 
 #include "cistern/result.h"
-#include "storage/spill_set.h"
 #include "storage/store.h"
 #include "storage/unlogged_writer.h"
+#include "storage/window_walk.h"
 
 namespace cistern {
 
@@ -20,16 +18,15 @@ namespace cistern {
 // a round writes into one window only. All of it passes the log by, and manifests of a window
 // without a record count for nothing. A crash leaves them to the next opening.
 //
-// Belongs to the maintenance actor. No seal round meanwhile, no window ends.
+// Belongs to the maintenance actor. No seal round meanwhile, nothing is confirmed, no window ends.
 class WindowCopy {
  public:
   // `merge.sources` are windows of the view.
   WindowCopy(std::shared_ptr<const SpillView> view, WindowMerge merge);
 
-  // --- in this order; each until it is false, one bounded step at a time.
+  // --- in this order; Copy and ReadBack until they are false, one bounded step at a time.
   // kCorruption: something cannot be read, and stays where it is.
-  [[nodiscard]] Result<bool> CopySegments();
-  [[nodiscard]] Result<bool> CopyOutbox();
+  [[nodiscard]] Result<bool> Copy();
   [[nodiscard]] Status Flush();
   // Compares what the device gives back with what was meant.
   [[nodiscard]] Result<bool> ReadBack();
@@ -43,27 +40,19 @@ class WindowCopy {
   }
 
  private:
-  struct Seal {
-    const WindowFamily* source = nullptr;
-    std::string_view key;       // of its manifest
-    std::string_view manifest;  // its bytes
-  };
-  using SealVisitor = std::function<Status(const Seal&)>;
-  [[nodiscard]] Result<bool> VisitSeals(const SealVisitor& visit);
-  [[nodiscard]] Status CopySeal(const Seal& seal);
-  [[nodiscard]] Status CheckSeal(const Seal& seal);
+  using Visitor = std::function<Status(const WindowWalk::Value&)>;
+  [[nodiscard]] Result<bool> VisitSome(const Visitor& visit);
+  [[nodiscard]] Status Put(const WindowWalk::Value& value);
+  [[nodiscard]] Status Check(const WindowWalk::Value& value) const;
   [[nodiscard]] Status CheckSums() const;
-  [[nodiscard]] Status FlushRecordsIfMany(uint64_t bytes);
 
-  const std::shared_ptr<const SpillView> view_;
+  const FamilyPtr meta_;
   WindowMerge merge_;
+  WindowWalk walk_;
   UnloggedWriter pages_;
   UnloggedWriter records_;
-  size_t source_ = 0;     // where it stands: the window, and the last key that was done
-  std::string last_key_;  // empty: none of it
   uint64_t byte_count_ = 0;
   uint64_t record_bytes_ = 0;  // since records were flushed
-  uint64_t step_bytes_ = 0;
 };
 
 }  // namespace cistern

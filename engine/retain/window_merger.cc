@@ -13,7 +13,6 @@ namespace cistern {
 namespace {
 constexpr uint64_t kHeadroomBytes = 4ull << 20;      // beside the copy, to begin
 constexpr uint64_t kGoOnHeadroomBytes = 2ull << 20;  // beside what is not flushed, to go on
-constexpr int64_t kRefusedS = 86'400;  // after which what was given up may begin as before
 constexpr uint64_t kSealBytes = 256;  // of a seal, beside its pages
 
 bool IsDamage(const Status& s) {
@@ -28,7 +27,7 @@ uint64_t BytesToCopy(const WindowRecord& window) {
 Result<bool> WindowMerger::Step(int64_t now_s) {
   if (idle()) return Begin(now_s);
   if (const Status room = HasRoomToGoOn(); !room.ok()) {
-    refusal_ = Refusal{now_s, room_bytes_};
+    room_.NoteGivenUp(now_s);
     CISTERN_RETURN_IF_ERROR(GiveUp(room));
     return true;
   }
@@ -63,20 +62,12 @@ Result<bool> WindowMerger::Begin(int64_t now_s) {
     merge.span.end_s = std::max(merge.span.end_s, candidates[i].span.end_s);
     bytes += candidates[i].byte_count;
   }
-  if (!HasRoomToBegin(bytes, now_s)) return false;
+  if (!store_->CheckHeadroom(room_.Ask(bytes, now_s)).ok()) return false;
   CISTERN_ASSIGN_OR_RETURN(merge.target_id, store_->NextSequence());
   CISTERN_ASSIGN_OR_RETURN(merge.target, store_->CreateWindow(merge.target_id));
   copy_.emplace(view, std::move(merge));
-  phase_ = Phase::kSegments;
+  phase_ = Phase::kCopy;
   return true;
-}
-
-bool WindowMerger::HasRoomToBegin(uint64_t bytes, int64_t now_s) {
-  if (refusal_ && now_s - refusal_->at_s < kRefusedS) {
-    bytes = std::max(bytes, 2 * refusal_->room_bytes);
-  }
-  room_bytes_ = bytes;
-  return store_->CheckHeadroom(bytes).ok();
 }
 
 // Others write meanwhile: the disk must not be found full by RocksDB. Most of the copy is on
@@ -89,13 +80,8 @@ Status WindowMerger::HasRoomToGoOn() const {
 Status WindowMerger::GoOn() {
   bool more = false;
   switch (phase_) {
-    case Phase::kSegments: {
-      CISTERN_ASSIGN_OR_RETURN(more, copy_->CopySegments());
-      if (!more) phase_ = Phase::kOutbox;
-      return Status::Ok();
-    }
-    case Phase::kOutbox: {
-      CISTERN_ASSIGN_OR_RETURN(more, copy_->CopyOutbox());
+    case Phase::kCopy: {
+      CISTERN_ASSIGN_OR_RETURN(more, copy_->Copy());
       if (!more) phase_ = Phase::kFlush;
       return Status::Ok();
     }
@@ -119,7 +105,7 @@ Status WindowMerger::Commit() {
     const std::unique_lock lock(heads_->mutex);
     store_->spills().Publish(std::move(view));
   }
-  refusal_.reset();
+  room_.NoteDone();
   ++merges_;
   bytes_written_ += copy_->byte_count();
   store_->db().opened().info_log->Write(

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "cistern/result.h"
+#include "engine/room_backoff.h"
 #include "storage/head_set.h"
 #include "storage/store.h"
 #include "storage/window_copy.h"
@@ -20,8 +21,7 @@ namespace cistern {
 // where it is, and its window is not looked at again in this opening, nor are its neighbours.
 //
 // A merge begins when the disk has room for all of the copy, and is given up when others take
-// that room meanwhile. Then the next one begins with twice the room alone, or a day later: what
-// is copied in vain is bounded by the disk, or by one copy a day.
+// that room meanwhile.
 //
 // Belongs to the maintenance actor. Not during a seal round or while segments are being
 // rewritten; while it is not idle no window ends.
@@ -39,14 +39,8 @@ class WindowMerger {
   [[nodiscard]] uint64_t bytes_written() const { return bytes_written_.load(); }
 
  private:
-  enum class Phase : uint8_t { kSegments, kOutbox, kFlush, kReadBack, kCommit };
-  // The last merge that was given up for want of room.
-  struct Refusal {
-    int64_t at_s = 0;
-    uint64_t room_bytes = 0;  // with so much it had begun
-  };
+  enum class Phase : uint8_t { kCopy, kFlush, kReadBack, kCommit };
   [[nodiscard]] Result<bool> Begin(int64_t now_s);
-  [[nodiscard]] bool HasRoomToBegin(uint64_t bytes, int64_t now_s);
   [[nodiscard]] Status HasRoomToGoOn() const;
   [[nodiscard]] Status GoOn();
   [[nodiscard]] Status Commit();
@@ -56,10 +50,9 @@ class WindowMerger {
   HeadSet* const heads_;
   const size_t window_count_max_;
   std::optional<WindowCopy> copy_;
-  Phase phase_ = Phase::kSegments;
+  Phase phase_ = Phase::kCopy;
   std::set<uint64_t> unreadable_;  // windows
-  uint64_t room_bytes_ = 0;        // asked for when the merge began
-  std::optional<Refusal> refusal_;
+  RoomBackoff room_;
   std::atomic<uint64_t> merges_{0};
   std::atomic<uint64_t> bytes_written_{0};
 };

@@ -1,9 +1,11 @@
 // Windows at their bound: neighbours become one, nothing is lost by it, nobody sees it.
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <thread>
 
 #include "storage/seal_reader.h"
+#include "storage/window_copy.h"
 #include "tests/engine/window_merge_fixture.h"
 #include "tests/support/rng.h"
 
@@ -61,6 +63,83 @@ TEST_F(WindowMergeTest, LateRowsAmendABucketInAMergedWindow) {
   LiveDays(20);
   EXPECT_EQ(ScanEverything().size(), written_.size() + 1);
   ExpectSound();
+}
+
+// A copy of all windows there are, which is not to be committed.
+class WindowCopyTest : public WindowMergeTest {
+ protected:
+  void SetUp() override {
+    WindowMergeTest::SetUp();
+    Rng rng(1);
+    for (int64_t ms = 0; ms < 128'000;) {
+      RowBatch batch(schema_);
+      for (int i = 0; i < 1000; ++i, ++ms) {
+        AddRow(&batch, "large", kStartMs + ms, static_cast<double>(rng.Next()) / 7);
+      }
+      ASSERT_TRUE(engine_->Append(batch).ok());
+    }
+    LiveDays(4);
+    Store& store = Core()->store();
+    WindowMerge merge;
+    merge.sources = Windows();
+    ASSERT_GE(merge.sources.size(), 2u);
+    merge.target_id = *store.NextSequence();
+    merge.target = *store.CreateWindow(merge.target_id);
+    copy_.emplace(store.spills().view(), std::move(merge));
+  }
+  void TearDown() override {
+    if (copy_) {
+      const WindowMerge merge = copy_->merge();
+      copy_.reset();
+      EXPECT_TRUE(Core()->store().AbandonWindow(merge.target_id, merge.target).ok());
+    }
+    WindowMergeTest::TearDown();
+  }
+  using Step = Result<bool> (WindowCopy::*)();
+  // Until it is false.
+  uint64_t StepsOf(Step step) {
+    for (uint64_t steps = 1;; ++steps) {
+      const Result<bool> more = (*copy_.*step)();
+      EXPECT_TRUE(more.ok()) << more.status().ToString();
+      if (!more.ok() || !*more) return steps;
+    }
+  }
+  Status ReadBack() {
+    while (true) {
+      CISTERN_ASSIGN_OR_RETURN(const bool more, copy_->ReadBack());
+      if (!more) return Status::Ok();
+    }
+  }
+  std::optional<WindowCopy> copy_;
+};
+
+TEST_F(WindowCopyTest, AStepTakesSomePagesOfALargeSeal) {
+  const uint64_t copied = StepsOf(&WindowCopy::Copy);
+  ASSERT_TRUE(copy_->Flush().ok());
+  const uint64_t checked = StepsOf(&WindowCopy::ReadBack);
+  ASSERT_GT(copy_->byte_count(), 800u << 10);
+  EXPECT_GE(copied, copy_->byte_count() / (192 << 10)) << "128 KiB, and what a page is over";
+  EXPECT_GE(checked, copy_->byte_count() / (192 << 10));
+}
+
+TEST_F(WindowCopyTest, AnOutboxEntryThatIsMissingInTheCopyIsNamed) {
+  (void)StepsOf(&WindowCopy::Copy);
+  ASSERT_TRUE(copy_->Flush().ok());
+  ASSERT_TRUE(ReadBack().ok());
+  const auto view = Core()->store().spills().view();
+  const std::string prefix = OutboxKeyFrom(copy_->merge().target_id);
+  std::string key;
+  {
+    const std::unique_ptr<rocksdb::Iterator> it(
+        view->meta->db()->NewIterator({}, view->meta->handle()));
+    it->Seek(prefix);
+    ASSERT_TRUE(it->Valid() && it->key().starts_with(prefix));
+    key = it->key().ToString();
+  }
+  ASSERT_TRUE(view->meta->db()->Delete({}, view->meta->handle(), key).ok());
+  const Status s = ReadBack();
+  EXPECT_EQ(s.code(), StatusCode::kCorruption);
+  EXPECT_EQ(s.message().find("the outbox of window "), 0u) << s.message();
 }
 
 // Its view has windows whose families, manifests and outbox entries are gone for all others.
