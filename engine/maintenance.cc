@@ -46,18 +46,22 @@ Result<bool> Maintenance::Step() {
   }
   if (committer_->CommitQueued()) return true;
   if (!rotation_->idle()) return false;
-  for (const auto step :
-       {&Maintenance::StepMerge, &Maintenance::StepSeal, &Maintenance::StepWindows,
-        &Maintenance::StepRewrite}) {
+  for (const auto step : {&Maintenance::StepMerge, &Maintenance::StepDropSealed,
+                          &Maintenance::StepSeal, &Maintenance::StepWindows}) {
     CISTERN_ASSIGN_OR_RETURN(const bool did, (this->*step)());
     if (did) return true;
   }
-  return false;
+  return StepRewrite(Respill::Scope::kAll);
 }
 
-Result<bool> Maintenance::StepRewrite() {
+// Between seal rounds, so that they do not need the room of all that they seal.
+Result<bool> Maintenance::StepDropSealed() {
+  return StepRewrite(Respill::Scope::kDropSealed);
+}
+
+Result<bool> Maintenance::StepRewrite(Respill::Scope scope) {
   if (!sealer_->idle() || !merger_->idle()) return false;
-  const Result<bool> did = respill_->Step(clock_->settled());
+  const Result<bool> did = respill_->Step(clock_->settled(), scope);
   if (!did.ok()) return Watch(did.status());
   return *did;
 }
@@ -182,11 +186,14 @@ Result<bool> Maintenance::SealByHandStep(SealByHand* work) {
     return true;
   }
   if (!respill_->idle()) {
-    CISTERN_RETURN_IF_ERROR(StepRewrite().status());  // one that was given up is over as well
+    // One that was given up is over as well.
+    CISTERN_RETURN_IF_ERROR(StepRewrite(Respill::Scope::kAll).status());
     return true;
   }
-  CISTERN_ASSIGN_OR_RETURN(const bool merged, StepMerge());
-  if (merged) return true;
+  for (const auto step : {&Maintenance::StepMerge, &Maintenance::StepDropSealed}) {
+    CISTERN_ASSIGN_OR_RETURN(const bool did, (this->*step)());
+    if (did) return true;
+  }
   if (!clock_->settled()) {
     return Status::Busy("the clock is not trusted any more, and rows wait for their time: seal "
                         "later");
@@ -253,7 +260,7 @@ Result<bool> Maintenance::ExpireStep() {
     return true;
   }
   if (!respill_->idle()) {
-    CISTERN_ASSIGN_OR_RETURN(const bool did, StepRewrite());
+    CISTERN_ASSIGN_OR_RETURN(const bool did, StepRewrite(Respill::Scope::kAll));
     if (did) return true;
   }
   if (!merger_->idle()) return StepMerge();

@@ -75,8 +75,9 @@ class Maintenance {
   [[nodiscard]] Result<bool> StepMeta();
   [[nodiscard]] Result<bool> StepBallast();
   [[nodiscard]] Result<bool> StepSeal();
-  [[nodiscard]] Result<bool> StepRewrite();
+  [[nodiscard]] Result<bool> StepRewrite(Respill::Scope scope);
   [[nodiscard]] Result<bool> StepWindows();
+  [[nodiscard]] Result<bool> StepDropSealed();
   [[nodiscard]] Result<bool> StepMerge();
   [[nodiscard]] Result<bool> ExpireStep();
   [[nodiscard]] Result<bool> SealRoundStep();

@@ -29,6 +29,9 @@ class BucketMerge {
   // there are no more behind them.
   [[nodiscard]] Result<bool> Next(VersionColumns* rows);
 
+  // Rows that its sources hold decoded.
+  [[nodiscard]] size_t MemoryBytes() const { return merge_.MemoryBytes(); }
+
   [[nodiscard]] const TablePtr& table() const { return table_; }
   [[nodiscard]] const BucketKey& bucket() const { return bucket_; }
   [[nodiscard]] const BootBases& bases() const { return *bases_; }

@@ -68,8 +68,10 @@ Result<bool> Respill::Begin(Scope scope) {
   // Versions are resolved as they move: with a base that is lost their time would be, too.
   if (!boots_->complete()) return false;
   const auto view = store_->spills().view();
-  CISTERN_ASSIGN_OR_RETURN(const bool superseded, SupersedeSealed(*view, scope));
-  if (superseded) return true;
+  if (scope != Scope::kGather) {
+    CISTERN_ASSIGN_OR_RETURN(const bool superseded, SupersedeSealed(*view));
+    if (superseded || scope == Scope::kDropSealed) return superseded;
+  }
   std::vector<SpillStats> stats = StatsOf(*view);
   for (size_t i = 0; i < stats.size(); ++i) {
     stats[i].damaged = damaged_.contains(view->families[i]->id);
@@ -107,8 +109,7 @@ Result<bool> Respill::Begin(Scope scope) {
 }
 
 // A family that has nothing but sealed buckets left is dropped as it stands.
-Result<bool> Respill::SupersedeSealed(const SpillView& view, Scope scope) {
-  if (scope == Scope::kGather) return false;
+Result<bool> Respill::SupersedeSealed(const SpillView& view) {
   for (const auto& family : view.families) {
     const SpillRecord& record = family->record;
     if (record.version_count == 0 || record.sealed_count != record.version_count) continue;

@@ -35,6 +35,7 @@ class Respill {
   enum class Scope : uint8_t {
     kAll,
     kGather,  // many small rotations alone: a few MiB at most in all
+    kDropSealed,  // families with sealed buckets alone, which are dropped as they stand
   };
   // Does one bounded step: a part of the family, flushed as an SST of its own. False when
   // nothing of the scope is due. Not while a rotation writes: two sequences in one SST
@@ -50,7 +51,7 @@ class Respill {
  private:
   enum class Phase : uint8_t { kIdle, kWrite, kCommit, kDrop };
   [[nodiscard]] Result<bool> Begin(Scope scope);
-  [[nodiscard]] Result<bool> SupersedeSealed(const SpillView& view, Scope scope);
+  [[nodiscard]] Result<bool> SupersedeSealed(const SpillView& view);
   [[nodiscard]] Status WritePart();
   [[nodiscard]] Result<bool> NextBucket();
   void BeginSegment();

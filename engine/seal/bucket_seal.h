@@ -25,6 +25,8 @@ class BucketSeal {
   [[nodiscard]] Result<bool> Step();
 
   [[nodiscard]] const SealCommit::Bucket& bucket() const { return bucket_; }
+  // Rows that it holds decoded.
+  [[nodiscard]] size_t MemoryBytes() const { return merge_.MemoryBytes() + rows_.MemoryBytes(); }
   // Versions that were read, deletes included, by spill family.
   [[nodiscard]] const std::map<uint64_t, uint64_t>& versions_read() const {
     return merge_.versions_read();

@@ -34,6 +34,7 @@ uint64_t RoomFor(uint64_t round_bytes) {
 Status Sealer::Begin(const SealScope& scope, int64_t now_us) {
   CISTERN_CHECK(idle());
   scope_ = scope;
+  began_s_ = now_us / 1'000'000;
   why_given_up_ = Status::Ok();
   is_through_ = !boots_->complete();  // rows wait for their time
   if (is_through_) return Status::Ok();
@@ -64,9 +65,8 @@ Status Sealer::Plan() {
 }
 
 Status Sealer::BeginWriting() {
-  if (Status room = store_->CheckHeadroom(RoomFor(plan_.byte_count)); !room.ok()) {
-    return GiveUp(std::move(room));
-  }
+  const uint64_t room_bytes = room_.Ask(RoomFor(plan_.byte_count), began_s_);
+  if (Status room = store_->CheckHeadroom(room_bytes); !room.ok()) return GiveUp(std::move(room));
   written_.clear();
   next_check_ = 0;
   span_ = plan_.span;
@@ -107,6 +107,8 @@ Status Sealer::Step() {
 Status Sealer::Flush() {
   const uint64_t left = std::min(writer_->byte_count(), kMemtableBytesMax);
   if (Status room = store_->CheckHeadroom(kHeadroomBytes + left); !room.ok()) {
+    // What it has written into a window that was there stays until that one ends.
+    if (!window_is_new_) room_.NoteGivenUp(began_s_);
     return GiveUp(std::move(room));
   }
   phase_ = Phase::kReadBack;
@@ -123,12 +125,17 @@ Status Sealer::GiveUp(Status why) {
     spare_is_written_ = writer_ && writer_->byte_count() > 0;
   }
   planner_.Abandon();
-  at_hand_.reset();
+  EndBucket();
   check_.reset();
   EndRound(Phase::kIdle);
   why_given_up_ = why;
   CISTERN_RETURN_IF_ERROR(DropWrittenSpare());
   return why;
+}
+
+void Sealer::EndBucket() {
+  at_hand_.reset();
+  at_hand_charge_.Set(0);
 }
 
 void Sealer::EndRound(Phase next) {
@@ -156,10 +163,12 @@ Status Sealer::WriteBuckets() {
     if (!more.ok()) {
       CISTERN_RETURN_IF_ERROR(LeaveOut(at_hand_->bucket().key, more.status()));
       writer_->Abandon();
-      at_hand_.reset();
+      EndBucket();
     } else if (!*more) {
       written_.push_back({at_hand_->bucket(), at_hand_->versions_read(), amends_});
-      at_hand_.reset();
+      EndBucket();
+    } else {
+      at_hand_charge_.Set(at_hand_->MemoryBytes());
     }
   }
   if (at_hand_ || !plan_.candidates.empty()) return Status::Ok();
@@ -252,6 +261,7 @@ Status Sealer::Commit() {
     amendments_ += w.amends ? 1 : 0;
   }
   planner_.NoteSealed(sealed);
+  room_.NoteDone();
   buckets_sealed_ += written_.size();
   bytes_written_ += writer_->byte_count();
   EndRound(Phase::kFlushMeta);

@@ -12,6 +12,7 @@
 
 #include "cistern/engine.h"
 #include "engine/seal/bucket_seal.h"
+#include "engine/room_backoff.h"
 #include "engine/seal/round_planner.h"
 #include "lib/base/memory_budget.h"
 #include "storage/boot_table.h"
@@ -40,7 +41,8 @@ class Sealer {
         tables_(tables),
         boots_(boots),
         planner_(store, heads, tables, budget, limits),
-        charge_(budget) {
+        charge_(budget),
+        at_hand_charge_(budget) {
     ChargeWindows();
   }
 
@@ -98,6 +100,7 @@ class Sealer {
   [[nodiscard]] SealCommit MakeCommit() const;
   [[nodiscard]] Status Commit();
   [[nodiscard]] Status GiveUp(Status why);
+  void EndBucket();
   void EndRound(Phase next);
   [[nodiscard]] Status DropWrittenSpare();
   Store* const store_;
@@ -106,11 +109,14 @@ class Sealer {
   BootTable* const boots_;
   RoundPlanner planner_;
   MemoryCharge charge_;  // of the windows' families
+  MemoryCharge at_hand_charge_;
+  RoomBackoff room_;
 
   Phase phase_ = Phase::kIdle;
   SealScope scope_;          // of the last round
   bool is_through_ = false;  // it found nothing
   Status why_given_up_;      // it
+  int64_t began_s_ = 0;
 
   // The round.
   uint64_t round_ = 0;  // its number: every segment that it takes has a lower one

@@ -5,7 +5,9 @@
 #include <iterator>
 
 #include "engine/seal/round_planner.h"
+#include "lib/base/crash_point.h"
 #include "tests/engine/engine_fixture.h"
+#include "tests/support/rng.h"
 
 namespace cistern::testing {
 namespace {
@@ -187,6 +189,84 @@ TEST_F(SealStepsTest, ALargeBucketIsWrittenAndReadBackInManySteps) {
   EXPECT_EQ(engine_->GetMetrics().buckets_sealed, 1u);
   EXPECT_GE(steps, 12) << "1.6 MB by at most 128 KiB";
   EXPECT_EQ(ScanAll("a"), written);
+  ExpectSound();
+}
+
+// What is decoded between two steps is in the budget.
+TEST_F(SealStepsTest, WhatABucketHoldsDecodedIsCharged) {
+  Rng rng(1);
+  for (int n = 0; n < 40; ++n) {
+    RowBatch batch(schema_);
+    for (int i = 0; i < 1000; ++i) {
+      AddRow(&batch, "a", kStartMs + n * 1000 + i, static_cast<double>(rng.Next()) / 7);
+    }
+    ASSERT_TRUE(engine_->Append(batch).ok());
+  }
+  Rotate();
+  options_.seal_when_due = true;
+  options_.seal_grace_s = options_.seal_idle_s = 0;
+  Reopen();
+  clock_->AdvanceSeconds(3 * 86'400);
+  uint64_t most = 0;
+  const uint64_t before = engine_->GetMetrics().memory_bytes_charged;
+  for (bool more = true; more;) {
+    const auto report = engine_->Tick({.steps_max = 1});
+    ASSERT_TRUE(report.ok()) << report.status().ToString();
+    more = report->more_due;
+    most = std::max(most, engine_->GetMetrics().memory_bytes_charged);
+  }
+  ASSERT_EQ(engine_->GetMetrics().buckets_sealed, 1u);
+  const uint64_t after = engine_->GetMetrics().memory_bytes_charged;
+  EXPECT_LE(after, before + limits::kWindowFamilyBytes);
+  EXPECT_GT(most, after + 1024 * 24) << "a page of rows";
+}
+
+std::vector<std::string> g_points;
+
+// Families of which everything is sealed go between two rounds: what is sealed needs the room of
+// a round beside it, not of all.
+TEST_F(SealStepsTest, SpilledRowsGoAsSoonAsTheyAreSealed) {
+  options_.memory_budget_bytes = limits::kMemoryBudgetBytesMin;  // families of 1 MiB
+  options_.seal_grace_s = options_.seal_idle_s = 0;
+  Rng rng(1);
+  for (const bool by_hand : {true, false}) {
+    options_.seal_when_due = false;
+    Reopen();
+    clock_->AdvanceSeconds(6 * 86'400);
+    for (const int day : {0, 5}) {  // of two windows
+      for (int row = 0; row < 20; ++row) {
+        std::string noise(64 * 1024, ' ');
+        for (char& c : noise) c = static_cast<char>('!' + rng.Below(90));
+        RowBatch batch(schema_);
+        batch.BeginRow();
+        ASSERT_TRUE(batch.SetBytes(0, by_hand ? "a" : "b").ok());
+        ASSERT_TRUE(batch.SetInt(2, kStartMs + day * kDayMs + row).ok());
+        ASSERT_TRUE(batch.SetBytes(4, noise).ok());
+        ASSERT_TRUE(batch.EndRow().ok());
+        const auto written = engine_->Append(batch);
+        ASSERT_TRUE(written.ok()) << written.status().ToString();
+      }
+      Rotate();
+    }
+    ASSERT_EQ(Core()->store().spills().view()->families.size(), 2u);
+    clock_->AdvanceSeconds(86'400);
+    options_.seal_when_due = !by_hand;
+    Reopen();
+    g_points.clear();
+    g_crash_hook = [](const char* name) { g_points.emplace_back(name); };
+    if (by_hand) {
+      EXPECT_EQ(engine_->Seal({})->buckets, 2u);
+    } else {
+      while (engine_->Tick({})->more_due) {
+      }
+      EXPECT_EQ(engine_->GetMetrics().buckets_sealed, 2u);
+    }
+    g_crash_hook = nullptr;
+    const auto first_drop = std::find(g_points.begin(), g_points.end(), "spill:after_drop");
+    ASSERT_NE(first_drop, g_points.end());
+    EXPECT_NE(std::find(first_drop, g_points.end(), "seal:before_commit"), g_points.end())
+        << "a round behind the first drop";
+  }
   ExpectSound();
 }
 

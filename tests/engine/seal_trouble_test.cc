@@ -247,6 +247,25 @@ class SealFullDiskTest : public SealTroubleTest {
     fs_ = faults_;
     SealTroubleTest::SetUp();
   }
+  void LeaveFree(uint64_t bytes) {
+    faults_->SetForeignBytes((64 << 20) - faults_->used_bytes() - bytes);
+  }
+  // Rows of 64 KiB: a few are more than pages wait in memory for.
+  void AppendWide(int64_t from_ms, int rows) {
+    Rng rng(static_cast<uint64_t>(from_ms));
+    for (int row = 0; row < rows; ++row) {
+      std::string noise(64 * 1024, ' ');
+      for (char& c : noise) c = static_cast<char>('!' + rng.Below(90));
+      RowBatch batch(schema_);
+      batch.BeginRow();
+      ASSERT_TRUE(batch.SetBytes(0, "a").ok());
+      ASSERT_TRUE(batch.SetInt(2, from_ms + row).ok());
+      ASSERT_TRUE(batch.SetBytes(4, noise).ok());
+      ASSERT_TRUE(batch.EndRow().ok());
+      ASSERT_TRUE(engine_->Append(batch).ok());
+    }
+    Rotate();
+  }
   std::shared_ptr<FaultFileSystem> faults_;
 };
 
@@ -266,6 +285,44 @@ TEST_F(SealFullDiskTest, ARoundWithoutRoomIsGivenUpAndNothingHasFailed) {
   faults_->SetForeignBytes(0);
   EXPECT_EQ(Seal()->buckets, 1u);
   EXPECT_EQ(ScanAll("a"), before);
+  ExpectSound();
+}
+
+// What a round has written into a window that was there stays in it when the round is given up:
+// that is not to happen again and again.
+TEST_F(SealFullDiskTest, WhatWasWrittenInVainAsksForTwiceTheRoom) {
+  AppendWide(kStartMs, 1);
+  ASSERT_EQ(Seal()->buckets, 1u);
+  AppendWide(kStartMs + 1000, 4);
+  DoAt("spill:before_pages", [&] { LeaveFree(1 << 20); });
+  EXPECT_EQ(Seal().status().code(), StatusCode::kNoSpace) << "before its flush";
+  constexpr uint64_t kEnough = 6 << 20;  // 4 MiB beside twice the rows
+  uint64_t pages = 0;
+  DoAt("spill:before_pages", [&] { ++pages; });
+  LeaveFree(kEnough);
+  const auto refused = Seal();
+  EXPECT_EQ(refused.status().code(), StatusCode::kNoSpace);
+  EXPECT_EQ(pages, 0u) << "written in vain again";
+  LeaveFree(2 * kEnough);
+  EXPECT_EQ(Seal()->amendments, 1u);
+  // Once is enough to begin as before.
+  AppendWide(kStartMs + 2000, 4);
+  LeaveFree(kEnough);
+  EXPECT_EQ(Seal()->amendments, 1u);
+  ExpectSound();
+}
+
+TEST_F(SealFullDiskTest, ADayLaterARoundBeginsAsBefore) {
+  AppendWide(kStartMs, 1);
+  ASSERT_EQ(Seal()->buckets, 1u);
+  AppendWide(kStartMs + 1000, 4);
+  DoAt("spill:before_pages", [&] { LeaveFree(1 << 20); });
+  EXPECT_EQ(Seal().status().code(), StatusCode::kNoSpace);
+  LeaveFree(6 << 20);
+  clock_->AdvanceSeconds(86'400 - 1);
+  EXPECT_EQ(Seal().status().code(), StatusCode::kNoSpace);
+  clock_->AdvanceSeconds(1);
+  EXPECT_EQ(Seal()->amendments, 1u);
   ExpectSound();
 }
 
