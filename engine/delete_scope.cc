@@ -71,8 +71,9 @@ Result<std::vector<WriteUnit::BucketDelete>> DeleteScope::OfBucket(int64_t time)
     CISTERN_ASSIGN_OR_RETURN(const Starts held, Held(span.start_s, span.start_s));
     if (held && held->empty()) {
       return Status::OutOfRange(
-          "table " + schema.name + ": the bucket of event time " + std::to_string(time) + " (" +
-          std::string(TimeUnitWord(schema.time_unit)) + " since 1970) begins " +
+          "table " + schema.QualifiedName() + ": the bucket of event time " +
+          std::to_string(time) + " (" + std::string(TimeUnitWord(schema.time_unit)) +
+          " since 1970) begins " +
           std::to_string(span.start_s - ahead_last_s_) +
           " s after the last time that a row may have now, and nothing is in it; check the time");
     }

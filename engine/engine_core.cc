@@ -187,7 +187,8 @@ Status EngineCore::CreateTable(std::string_view cql) {
   CISTERN_RETURN_IF_ERROR(committer_->failure());
   if (const TablePtr same = tables_.FindDeclared(*schema)) {
     if (same->schema->ToCql() == schema->ToCql()) return Status::Ok();
-    return Status::AlreadyExists("table " + schema->name + " exists with another declaration: " +
+    return Status::AlreadyExists("table " + schema->QualifiedName() +
+                                 " exists with another declaration: " +
                                  FirstDifference(same->schema->ToCql(), schema->ToCql()) +
                                  "; AlterTable (cistern alter) changes a table");
   }
@@ -209,7 +210,9 @@ Status EngineCore::AlterTable(std::string_view cql) {
   CISTERN_ASSIGN_OR_RETURN(const std::shared_ptr<const TableSchema> schema, ParseCreateTable(cql));
   const std::lock_guard lock(create_mutex_);
   const TablePtr table = tables_.FindDeclared(*schema);
-  if (!table) return Status::NotFound("no table " + schema->name + " to alter: create it first");
+  if (!table) {
+    return Status::NotFound("no table " + schema->QualifiedName() + " to alter: create it first");
+  }
   if (table->schema->ToCql() == schema->ToCql()) return committer_->failure();
   std::vector<std::shared_ptr<const TableSchema>> before;
   for (const TableVersion& version : table->versions) before.push_back(version.schema);

@@ -7,7 +7,7 @@
 #include <shared_mutex>
 #include <utility>
 
-#include "cistern/entity.h"
+#include "engine/bucketing/bucket_name.h"
 #include "engine/engine_core.h"
 #include "engine/query/head_source.h"
 #include "engine/query/inventory.h"
@@ -137,7 +137,7 @@ class Salvager {
     }
     for (const TablePtr& table : tables) {
       CISTERN_RETURN_IF_ERROR(target_->AddTable(*table));
-      tables_[table->id].table = table->schema->name;
+      tables_[table->id].table = table->schema->QualifiedName();
     }
     for (const std::string& note : source_->recovery().notes) Problem(note);
     if (!source_->boots().complete()) {
@@ -167,8 +167,7 @@ class Salvager {
   void Lose(const BucketKey& key, uint64_t versions, const Status& why) {
     const TableSchema& schema = *source_->tables().FindById(key.table_id)->schema;
     tables_[key.table_id].versions_lost += versions;
-    Problem(schema.name + " " + EntityToText(schema, key.entity) + " at " +
-            std::to_string(key.start_s) + ": " + why.message());
+    Problem(BucketName(schema, key.entity, key.start_s, key.split) + ": " + why.message());
   }
   [[nodiscard]] Status SaveBucket(const BucketKey& key);
   void AddHead(const BucketKey& key, const Head* head, bool frozen, BucketMerge* merge);

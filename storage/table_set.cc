@@ -5,12 +5,6 @@
 
 namespace cistern {
 
-namespace {
-std::string FullName(const TableSchema& schema) {
-  return schema.keyspace.empty() ? schema.name : schema.keyspace + "." + schema.name;
-}
-}  // namespace
-
 std::optional<uint32_t> Table::VersionOf(const TableSchema& declaration) const {
   for (uint32_t v = 0; v <= schema_version; ++v) {
     if (versions[v].schema.get() == &declaration) return v;
@@ -61,13 +55,14 @@ Result<TablePtr> TableSet::Find(std::string_view name) const {
   TablePtr found;
   std::string known;
   for (const auto& [id, table] : tables_) {
-    const std::string full = FullName(*table->schema);
+    const std::string full = table->schema->QualifiedName();
     known += (known.empty() ? "" : ", ") + full;
     if (full == name) return table;
     if (table->schema->name != name) continue;
     if (found) {
       return Status::InvalidArgument("table name '" + std::string(name) +
-                                     "' is in several keyspaces: say " + FullName(*found->schema) +
+                                     "' is in several keyspaces: say " +
+                                     found->schema->QualifiedName() +
                                      " or " + full);
     }
     found = table;
@@ -84,14 +79,14 @@ Result<TablePtr> TableSet::FindBatch(const RowBatch& batch) const {
     if (table->schema == batch.schema()) return table;
   }
   for (const auto& [id, table] : tables_) {
-    if (FullName(*table->schema) != FullName(schema)) continue;
+    if (table->schema->QualifiedName() != schema.QualifiedName()) continue;
     if (table->schema->ToCql() == schema.ToCql()) return table;
     return Status::InvalidArgument("the batch was made for another declaration of table " +
-                                   FullName(schema) +
+                                   schema.QualifiedName() +
                                    ", which may have been altered since: use the schema that "
                                    "FindTable gives");
   }
-  return Status::NotFound("the batch is for table " + FullName(schema) +
+  return Status::NotFound("the batch is for table " + schema.QualifiedName() +
                           ", which this store does not have: create it first");
 }
 
@@ -112,7 +107,7 @@ std::shared_ptr<const TableSchema> TableSet::SchemaAt(uint32_t id, uint64_t sequ
 TablePtr TableSet::FindDeclared(const TableSchema& schema) const {
   const std::shared_lock lock(mutex_);
   for (const auto& [id, table] : tables_) {
-    if (FullName(*table->schema) == FullName(schema)) return table;
+    if (table->schema->QualifiedName() == schema.QualifiedName()) return table;
   }
   return nullptr;
 }

@@ -34,7 +34,7 @@ Result<VersionColumns> SegmentSource::ReadRows(uint32_t page) const {
   Result<VersionColumns> rows =
       version > table_->schema_version
           ? Status::Corruption("the catalog has no version " + std::to_string(version) +
-                               " of table " + table_->schema->name)
+                               " of table " + table_->schema->QualifiedName())
           : DecodePage(*table_->versions[version].schema, bytes, wanted_);
   if (rows.ok() && rows->row_count == segment_.header.pages[page].row_count) {
     return map_ ? map_->Apply(*std::move(rows)) : std::move(rows);

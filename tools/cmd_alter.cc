@@ -7,7 +7,6 @@
 
 #include "lib/cql/bucket_rule.h"
 #include "tools/command.h"
-#include "tools/cql_script.h"
 #include "tools/record_printer.h"
 #include "tools/schema_file.h"
 
@@ -26,14 +25,14 @@ using TablePtr = std::shared_ptr<const TableSchema>;
 Result<TablePtr> ChooseStatement(const Tables& tables, const TableSchema& table,
                                  const std::string& path) {
   for (const TablePtr& declared : tables) {
-    if (QualifiedName(*declared) == QualifiedName(table)) return declared;
+    if (declared->QualifiedName() == table.QualifiedName()) return declared;
   }
   return Status::InvalidArgument(
       fmt::format("{} declares {}{}, not {}: give the whole CREATE TABLE text of the table as it "
                   "is to be",
-                  path, QualifiedName(*tables.front()),
+                  path, tables.front()->QualifiedName(),
                   tables.size() > 1 ? fmt::format(" and {} more", tables.size() - 1) : "",
-                  QualifiedName(table)));
+                  table.QualifiedName()));
 }
 
 // The regular columns of `a` that `b` does not have: "level, note".
@@ -106,7 +105,7 @@ int RunAlter(const AlterOptions& options) {
   if (!is.ok()) return FailUsage(is.status());
   if (const Status s = (*engine)->AlterTable((*is)->ToCql()); !s.ok()) return Fail(s);
   if (const Status s = (*engine)->Close(); !s.ok()) return Fail(s);
-  const int said = Say(fmt::format("table {} in {}: {}", QualifiedName(**is), options.store,
+  const int said = Say(fmt::format("table {} in {}: {}", (*is)->QualifiedName(), options.store,
                                    WhatChanged(**was, **is)));
   return said == kExitOk ? done : said;
 }

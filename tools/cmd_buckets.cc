@@ -9,7 +9,6 @@
 
 #include "tools/command.h"
 #include "tools/counted.h"
-#include "tools/cql_script.h"
 #include "tools/entity_text.h"
 #include "tools/nearest_name.h"
 #include "tools/output.h"
@@ -65,7 +64,7 @@ std::vector<BucketColumn> ColumnsFor(const BucketsOptions& options, PrintFormat 
 class TableUnits {
  public:
   explicit TableUnits(const Tables& tables) {
-    for (const auto& table : tables) units_[QualifiedName(*table)] = table->time_unit;
+    for (const auto& table : tables) units_[table->QualifiedName()] = table->time_unit;
   }
   [[nodiscard]] TimeUnit Of(const BucketInfo& bucket) const {
     const auto unit = units_.find(bucket.table);
@@ -217,7 +216,7 @@ int RunBuckets(const BucketsOptions& options) {
   const Result<std::string> entity = EntityIn(*tables, options);
   if (!entity.ok()) return FailUsage(entity.status());
   const TableUnits units(*tables);
-  const BucketFilter filter(options, options.table.empty() ? "" : QualifiedName(*tables->front()),
+  const BucketFilter filter(options, options.table.empty() ? "" : tables->front()->QualifiedName(),
                             *entity, &units);
   if (const Status checked = filter.Check(*tables); !checked.ok()) return FailUsage(checked);
   Output output(STDOUT_FILENO);
@@ -237,7 +236,7 @@ int RunBuckets(const BucketsOptions& options) {
     Complain(options.table.empty()
                  ? fmt::format("no table has rows of entity {}", *entity)
                  : fmt::format("table {} has no rows of entity {}",
-                               QualifiedName(*tables->front()), *entity));
+                               tables->front()->QualifiedName(), *entity));
   }
   return output.status().ok() ? DoneCode(**engine) : Fail(output.status());
 }

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "tools/command.h"
-#include "tools/cql_script.h"
 #include "tools/schema_file.h"
 
 namespace cistern::tool {
@@ -19,7 +18,7 @@ struct CreateOptions {
 // First those that exist, which creates nothing: one that differs stops all the others.
 Status CreateAll(Engine* engine, Tables tables) {
   std::stable_partition(tables.begin(), tables.end(), [engine](const auto& table) {
-    return engine->FindTable(QualifiedName(*table)).ok();
+    return engine->FindTable(table->QualifiedName()).ok();
   });
   for (const auto& table : tables) CISTERN_RETURN_IF_ERROR(engine->CreateTable(table->ToCql()));
   return Status::Ok();
@@ -37,7 +36,7 @@ int RunCreate(const CreateOptions& options) {
   std::string lines;
   for (const auto& table : *tables) {
     lines += fmt::format("{}table {} in {}: buckets by {}", lines.empty() ? "" : "\n",
-                         QualifiedName(*table), options.store,
+                         table->QualifiedName(), options.store,
                          table->columns[table->bucket_column].name);
   }
   const int said = Say(lines);

@@ -7,7 +7,6 @@
 #include "engine/bucketing/bucketer.h"
 #include "tools/cell_text.h"
 #include "tools/command.h"
-#include "tools/cql_script.h"
 #include "tools/entity_text.h"
 #include "tools/time_text.h"
 
@@ -47,8 +46,13 @@ Status SetKey(const TableSchema& schema, const std::string& pair, RowBatch* batc
   const std::string_view name = std::string_view(pair).substr(0, split);
   const std::optional<size_t> column = schema.FindColumn(name);
   if (!column || schema.columns[*column].role != ColumnRole::kClustering) {
-    return Status::InvalidArgument(
-        fmt::format("--key: '{}' is no clustering column of table '{}'", name, schema.name));
+    std::string known;
+    for (const size_t c : schema.clustering_columns) {
+      if (c != schema.time_column()) known += (known.empty() ? "" : ", ") + schema.columns[c].name;
+    }
+    return Status::InvalidArgument(fmt::format(
+        "--key: '{}' is no clustering column of table {}; beside the event time it has {}", name,
+        schema.QualifiedName(), known.empty() ? "none" : known));
   }
   return SetCellFromText(*column, std::string_view(pair).substr(split + 1), {}, batch);
 }
@@ -139,7 +143,7 @@ std::string Describe(const TableSchema& schema, const DeleteOptions& options) {
   for (const std::string& key : options.keys) what += ", " + key;
   if (!options.bucket.empty()) what = fmt::format("the bucket {}", options.bucket);
   if (!options.bucket_of.empty()) what = fmt::format("the bucket of {}", options.bucket_of);
-  return fmt::format("deleted in {}: {} of {}", QualifiedName(schema), what, entity);
+  return fmt::format("deleted in {}: {} of {}", schema.QualifiedName(), what, entity);
 }
 
 int RunDelete(const DeleteOptions& options) {

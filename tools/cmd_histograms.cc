@@ -10,7 +10,6 @@
 
 #include "tools/command.h"
 #include "tools/counted.h"
-#include "tools/cql_script.h"
 #include "tools/output.h"
 #include "tools/record_printer.h"
 
@@ -100,7 +99,7 @@ int RunHistograms(const HistogramsOptions& options) {
   if (!options.table.empty()) {
     const auto schema = (*engine)->FindTable(options.table);
     if (!schema.ok()) return FailUsage(schema.status());
-    wanted = QualifiedName(**schema);
+    wanted = (*schema)->QualifiedName();
   }
   std::map<std::string, Sizes> tables;
   const Status s = (*engine)->ListBuckets([&](const BucketInfo& bucket) {

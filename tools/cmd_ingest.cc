@@ -13,7 +13,6 @@
 #include "tools/cell_text.h"
 #include "tools/command.h"
 #include "tools/counted.h"
-#include "tools/cql_script.h"
 #include "tools/ingest_run.h"
 #include "tools/input.h"
 #include "tools/interrupt.h"
@@ -343,7 +342,7 @@ class IngestCommand {
 
   void Report(const IngestTotals& totals) {
     std::string line =
-        fmt::format("{} stored in {}", Counted(totals.rows, "row"), QualifiedName(*schema_));
+        fmt::format("{} stored in {}", Counted(totals.rows, "row"), schema_->QualifiedName());
     if (totals.rejected > 0) {
       std::string paths;
       for (const auto& file : rejects_) {

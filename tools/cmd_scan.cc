@@ -9,8 +9,8 @@
 
 #include "tools/command.h"
 #include "tools/counted.h"
-#include "tools/cql_script.h"
 #include "tools/entity_text.h"
+#include "tools/nearest_name.h"
 #include "tools/output.h"
 #include "tools/record_printer.h"
 #include "tools/scan_token.h"
@@ -108,27 +108,40 @@ class ScanCommand {
 
   // Those that --columns names, or all, as the engine takes them.
   Status TakeColumns(ScanRequest* request) {
-    std::string_view rest = options_.columns;
-    if (rest.empty()) {
+    if (options_.columns.empty()) {
       for (size_t i = 0; i < schema_->columns.size(); ++i) columns_.push_back(i);
+      return Status::Ok();
     }
-    while (!rest.empty()) {
-      const size_t end = std::min(rest.find(','), rest.size());
-      const std::string name(WithoutBlanks(rest.substr(0, end)));
+    const std::string_view all = options_.columns;
+    for (size_t begin = 0; begin <= all.size();) {
+      const size_t end = std::min(all.find(',', begin), all.size());
+      const std::string name(WithoutBlanks(all.substr(begin, end - begin)));
       const std::optional<size_t> column = schema_->FindColumn(name);
-      if (!column) {
-        std::string names;
-        for (const ColumnSpec& known : schema_->columns) {
-          names += (names.empty() ? "" : ", ") + known.name;
-        }
-        return Status::InvalidArgument(fmt::format("--columns: table '{}' has no column '{}'; it "
-                                                   "has {}", schema_->name, name, names));
-      }
+      if (!column) return NoColumn(name);
       request->columns.push_back(name);
       columns_.push_back(*column);
-      rest.remove_prefix(std::min(end + 1, rest.size()));
+      begin = end + 1;
     }
     return Status::Ok();
+  }
+
+  Status NoColumn(const std::string& name) const {
+    std::vector<std::string> names;
+    std::string known;
+    for (const ColumnSpec& column : schema_->columns) {
+      names.push_back(column.name);
+      known += (known.empty() ? "" : ", ") + column.name;
+    }
+    if (name.empty()) {
+      return Status::InvalidArgument(
+          fmt::format("--columns '{}' leaves out a name; table {} has {}", options_.columns,
+                      schema_->QualifiedName(), known));
+    }
+    const std::string nearest = NearestName(name, names);
+    return Status::InvalidArgument(
+        fmt::format("--columns: table {} has no column '{}'; it has {}{}",
+                    schema_->QualifiedName(), name, known,
+                    nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest)));
   }
 
   int PrintOne(const ScanRequest& request) {
@@ -170,7 +183,7 @@ class ScanCommand {
     const Result<std::unique_ptr<Cursor>> cursor = engine_->Scan(request);
     ResultBatch batch;
     if (cursor.ok() && !(*cursor)->Next(&batch) && (*cursor)->status().ok()) {
-      Complain(fmt::format("table {} has no rows of entity {}", QualifiedName(*schema_),
+      Complain(fmt::format("table {} has no rows of entity {}", schema_->QualifiedName(),
                            EntityToText(*schema_, request.entity.bytes)));
     }
   }

@@ -10,7 +10,6 @@
 #include "engine/bucketing/bucketer.h"
 #include "tools/command.h"
 #include "tools/counted.h"
-#include "tools/cql_script.h"
 #include "tools/entity_text.h"
 
 namespace cistern::tool {
@@ -52,7 +51,7 @@ Result<SealRequest> RequestOf(Engine* engine, const SealOptions& options) {
 Result<std::string> TellNotDue(Engine* engine, const std::string& table) {
   CISTERN_ASSIGN_OR_RETURN(const Tables tables, ChooseTables(*engine, table));
   std::map<std::string, Bucketer> bucketers;
-  for (const auto& schema : tables) bucketers.emplace(QualifiedName(*schema), *schema);
+  for (const auto& schema : tables) bucketers.emplace(schema->QualifiedName(), *schema);
   const EngineOptions limits;
   const int64_t over_s = SystemClock()->WallMicros() / 1'000'000 - limits.seal_grace_s;
   uint64_t going_on = 0;
@@ -84,7 +83,7 @@ Result<std::string> TellNotDue(Engine* engine, const std::string& table) {
 Result<std::string> TellWhyNot(Engine* engine, const SealOptions& options,
                                const SealRequest& request) {
   CISTERN_ASSIGN_OR_RETURN(const auto schema, engine->FindTable(options.table));
-  const std::string table = QualifiedName(*schema);
+  const std::string table = schema->QualifiedName();
   const std::string entity = EntityToText(*schema, request.entity->bytes);
   const int64_t start = TicksFromSeconds(schema->time_unit,
                                          Bucketer(*schema).StartOf(*request.time));

@@ -5,7 +5,6 @@
 
 #include "lib/cql/bucket_rule.h"
 #include "tools/command.h"
-#include "tools/cql_script.h"
 #include "tools/output.h"
 #include "tools/record_printer.h"
 
@@ -53,7 +52,7 @@ void Print(const Tables& tables, PrintFormat format, Output* output) {
   if (whole) columns.push_back({"cql", false});
   const auto printer = RecordPrinter::New(format, std::move(columns), output);
   for (const auto& table : tables) {
-    const std::string name = QualifiedName(*table);
+    const std::string name = table->QualifiedName();
     const std::string entity = EntityText(*table);
     const std::string time =
         fmt::format("{} = {}", table->columns[table->time_column()].name,

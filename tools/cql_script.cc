@@ -10,10 +10,6 @@
 
 namespace cistern::tool {
 
-std::string QualifiedName(const TableSchema& table) {
-  return table.keyspace.empty() ? table.name : table.keyspace + "." + table.name;
-}
-
 namespace {
 
 // As many lines, and characters of the last one, as `text` has.
@@ -49,9 +45,9 @@ Result<std::vector<std::shared_ptr<const TableSchema>>> ParseCqlScript(std::stri
   bool empty = true;  // no token since `begin`
   const auto take = [&](size_t end) -> Status {
     CISTERN_ASSIGN_OR_RETURN(auto table, ParseStatement(text, begin, end));
-    if (!names.insert(QualifiedName(*table)).second) {
+    if (!names.insert(table->QualifiedName()).second) {
       return Status::InvalidArgument(
-          fmt::format("table {} is declared twice", QualifiedName(*table)));
+          fmt::format("table {} is declared twice", table->QualifiedName()));
     }
     tables.push_back(std::move(table));
     return Status::Ok();

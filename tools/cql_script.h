@@ -1,4 +1,4 @@
-// Texts of CREATE TABLE statements, and what their tables are called.
+// Texts of CREATE TABLE statements.
 #ifndef CISTERN_TOOLS_CQL_SCRIPT_H_
 #define CISTERN_TOOLS_CQL_SCRIPT_H_
 
@@ -11,9 +11,6 @@
 #include "cistern/schema.h"
 
 namespace cistern::tool {
-
-// "air", or "plant.air".
-[[nodiscard]] std::string QualifiedName(const TableSchema& table);
 
 // The tables that `text` declares, one statement after another, each but the last with its `;`.
 // Errors are those of ParseCreateTable, with line and column in the whole text; at least one

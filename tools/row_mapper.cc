@@ -117,8 +117,9 @@ Result<size_t> RowMapper::TargetColumn(std::string_view name, std::string_view o
   std::optional<size_t> column = schema_->FindColumn(name);
   if (!column) column = schema_->FindColumn(Lower(name));
   if (!column) {
-    return Status::InvalidArgument(fmt::format("{}: table '{}' has no column '{}'; it has {}",
-                                               option, schema_->name, name, ColumnNames()));
+    return Status::InvalidArgument(fmt::format("{}: table {} has no column '{}'; it has {}",
+                                               option, schema_->QualifiedName(), name,
+                                               ColumnNames()));
   }
   if (IsDerived(schema_->columns[*column])) {
     return Status::InvalidArgument(
@@ -208,8 +209,8 @@ Status RowMapper::Unknown(std::string_view name) const {
                     "--ignore '{}'", shown, shown));
   }
   return Status::InvalidArgument(fmt::format(
-      "table '{}' has no column '{}'; it has {}; rename with --map '{}=COLUMN' or leave it out "
-      "with --ignore '{}'", schema_->name, shown, ColumnNames(), shown, shown));
+      "table {} has no column '{}'; it has {}; rename with --map '{}=COLUMN' or leave it out "
+      "with --ignore '{}'", schema_->QualifiedName(), shown, ColumnNames(), shown, shown));
 }
 
 Status RowMapper::BindHeader(const std::vector<std::string>& names) {

@@ -196,7 +196,8 @@ void Committer::CommitUnits(const std::vector<WriteUnit*>& units) {
       WriteUnit* unit = units[begin++];
       if (!TakeCurrentTable(unit)) {
         unit->Complete(Status::InvalidArgument(
-                           "table " + unit->table->schema->name + " was altered before the " +
+                           "table " + unit->table->schema->QualifiedName() +
+                           " was altered before the " +
                            (unit->batch == nullptr ? "delete" : "batch") +
                            " was written: make it anew with the schema that FindTable gives"),
                        {});

@@ -165,7 +165,7 @@ Status VisitBuckets(const QueryContext& context, const BucketScope& scope,
 
 BucketInfo ToBucketInfo(const TableSchema& schema, const BucketSummary& summary) {
   BucketInfo info;
-  info.table = schema.keyspace.empty() ? schema.name : schema.keyspace + "." + schema.name;
+  info.table = schema.QualifiedName();
   info.entity = EntityToText(schema, summary.key.entity);
   const CellValue value = BucketValue(schema, summary.key.start_s);
   FormatValueText(schema.columns[schema.bucket_column].type, value.fixed, value.bytes,

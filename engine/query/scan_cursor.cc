@@ -70,13 +70,14 @@ Result<std::vector<CellValue>> ParseEntityKey(const TableSchema& schema, std::st
     CellValue value;
     const std::string_view part = in.ReadBytes("value", static_cast<size_t>(high) << 8 | low);
     if (!in.ok() || !ParseWireValue(schema.columns[c].type, part, &value).ok()) {
-      return Status::InvalidArgument("the entity key is not one of table " + schema.name +
-                                     ": make it with EntityFromText");
+      return Status::InvalidArgument("the entity key is not one of table " +
+                                     schema.QualifiedName() + ": make it with EntityFromText");
     }
     values.push_back(std::move(value));
   }
   if (in.remaining() != 0) {
-    return Status::InvalidArgument("the entity key has more columns than table " + schema.name);
+    return Status::InvalidArgument("the entity key has more columns than table " +
+                                   schema.QualifiedName());
   }
   return values;
 }
@@ -350,7 +351,7 @@ Result<std::vector<size_t>> ProjectedColumns(const TableSchema& schema,
     if (!column) {
       std::string known;
       for (const ColumnSpec& c : schema.columns) known += (known.empty() ? "" : ", ") + c.name;
-      return Status::InvalidArgument("table " + schema.name + " has no column '" + name +
+      return Status::InvalidArgument("table " + schema.QualifiedName() + " has no column '" + name +
                                      "'; it has " + known);
     }
     columns.push_back(*column);

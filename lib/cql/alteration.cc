@@ -100,7 +100,8 @@ TableSchema Spliced(const TableSchema& was, const TableSchema& next, int64_t dat
 }  // namespace
 
 Status Impossible(const TableSchema& table, const std::string& what) {
-  return Status::InvalidArgument("table " + table.name + " cannot be altered so: " + what);
+  return Status::InvalidArgument("table " + table.QualifiedName() +
+                                 " cannot be altered so: " + what);
 }
 
 Status CheckAlteration(const std::vector<std::shared_ptr<const TableSchema>>& before,

@@ -97,6 +97,10 @@ std::string TableSchema::ToCql() const {
   return out + ";\n";
 }
 
+std::string TableSchema::QualifiedName() const {
+  return keyspace.empty() ? name : keyspace + "." + name;
+}
+
 const BucketRule& TableSchema::BucketRuleAt(int64_t s) const {
   for (const FormerBucketRule& former : former_buckets) {
     if (s < former.until_s) return former.rule;

@@ -52,7 +52,7 @@ std::optional<std::string> Decode(const TableSchema& schema, std::string_view by
 Result<EntityKey> EntityFromText(const TableSchema& schema,
                                  std::span<const std::string_view> parts) {
   if (parts.size() != schema.entity_columns.size()) {
-    return Status::InvalidArgument("the entity of table '" + schema.name + "' has " +
+    return Status::InvalidArgument("the entity of table " + schema.QualifiedName() + " has " +
                                    std::to_string(schema.entity_columns.size()) + " columns (" +
                                    NamesOf(schema) + "), got " + std::to_string(parts.size()) +
                                    " values");

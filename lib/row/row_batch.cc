@@ -96,7 +96,7 @@ Status RowBatch::Fail(Status status) {
 Status RowBatch::CheckTarget(size_t column) {
   if (!open_) return Status::InvalidArgument("no row is open: call BeginRow first");
   if (column >= width_) {
-    return Status::InvalidArgument("table '" + schema_->name + "' has no column number " +
+    return Status::InvalidArgument("table " + schema_->QualifiedName() + " has no column number " +
                                    std::to_string(column));
   }
   const ColumnSpec& spec = schema_->columns[column];
@@ -325,8 +325,8 @@ Status RowBatch::CheckColumns(std::span<const size_t> columns,
   }
   for (size_t k = 0; k < columns.size(); ++k) {
     if (columns[k] >= width_) {
-      return Status::InvalidArgument("table '" + schema_->name + "' has no column number " +
-                                     std::to_string(columns[k]));
+      return Status::InvalidArgument("table " + schema_->QualifiedName() +
+                                     " has no column number " + std::to_string(columns[k]));
     }
     const ColumnSpec& spec = schema_->columns[columns[k]];
     if (spec.role == ColumnRole::kBucket || spec.role == ColumnRole::kSplit) {

@@ -344,7 +344,7 @@ TEST_F(AlterWidthTest, DeletesForTheWidthBeforeAreRefused) {
   for (const int64_t day : {20, 1}) {
     const Status s = DeleteWorkedOutFor(engine_.get(), days, Entity("a"), day);
     EXPECT_EQ(s.code(), StatusCode::kInvalidArgument) << s.ToString();
-    EXPECT_NE(s.message().find("table pumps was altered before the delete was written"),
+    EXPECT_NE(s.message().find("table plant.pumps was altered before the delete was written"),
               std::string::npos) << s.ToString();
   }
   ASSERT_TRUE(engine_->DeleteBucket("pumps", Entity("a"), Day(20)).ok());

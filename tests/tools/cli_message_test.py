@@ -214,6 +214,53 @@ class MessageTest(CliCase):
         done = self.run_tool("scan", "--store", self.store, "--table", "pumps", "--entity",
                              "site=2,pump=p")
         self.assertIn("table plant.pumps has no rows of", done.err)
+        new = self.directory / "new"
+        done = self.run_tool("salvage", "--store", self.store, "--to", new)
+        self.assertEqual(done.out, b"plant.pumps: 1 bucket, 1 row version saved, 0 lost\n")
+        done = self.run_tool("alter", "--store", self.store, "--table", "pumps", "--schema",
+                             self.write("x.cql", PUMPS.replace("ts DESC", "ts ASC")), expect=2)
+        self.assertIn("table plant.pumps cannot be altered so: ", done.err)
+        done = self.run_tool("delete", *pump, "--at", "5", "--key", "prat=x", expect=2)
+        self.assertIn("--key: 'prat' is no clustering column of table plant.pumps; beside the "
+                      "event time it has part\n", done.err)
+
+    def test_an_entity_that_is_not_as_it_should_be(self):
+        self.create(AIR + PUMPS)
+        form = "table plant.pumps needs --entity site=...,pump=..."
+        for texts, told in (
+                (("p",), f"--entity: 'p' is not NAME=VALUE; {form}; or, if values hold commas, "
+                         "--entity site=... --entity pump=..."),
+                (("site=1,pump=a,b",), f"--entity: 'b' is not NAME=VALUE; {form}; or, if "),
+                (("site=1",), f"--entity: 'pump' is not given; {form}\n"),
+                (("site=1", "pmup=p"), f"--entity: 'pmup' is no entity column; {form}; did you "
+                                       "mean pump?\n"),
+                (("site=1,pump=p,part=x",), f"--entity: 'part' is no entity column; {form}\n"),
+                (("site=1,pump=p,site=2",), f"--entity: 'site' is given twice; {form}\n"),
+                (("site=one,pump=p",), "--entity of table plant.pumps: column 'site': expected "
+                                       "int such as 42, got 'one'\n")):
+            entity = [word for text in texts for word in ("--entity", text)]
+            for command in (("scan",), ("delete", "--bucket-of", "5")):
+                done = self.run_tool(command[0], "--store", self.store, "--table", "pumps",
+                                     *command[1:], *entity, expect=2)
+                self.assertIn(told, done.err)
+        done = self.run_tool("scan", "--store", self.store, "--table", "air", "--entity", "a",
+                             "--entity", "b", expect=2)
+        self.assertEqual(done.err, "cistern: --entity: 2 values are given; table air has one "
+                                   "entity column, station: give one\n")
+
+    def test_columns_that_cannot_be_printed(self):
+        self.create(PUMPS)
+        scan = ("scan", "--store", self.store, "--table", "pumps", "--entity", "site=1,pump=p",
+                "--columns")
+        has = "site, pump, hour, ts, part, value, on_, tags, raw"
+        for columns, told in (
+                ("ts,valeu", f"--columns: table plant.pumps has no column 'valeu'; it has {has}; "
+                             "did you mean value?"),
+                ("ts, x", f"--columns: table plant.pumps has no column 'x'; it has {has}"),
+                ("ts,,n", f"--columns 'ts,,n' leaves out a name; table plant.pumps has {has}"),
+                ("ts,", f"--columns 'ts,' leaves out a name; table plant.pumps has {has}")):
+            self.assertEqual(self.run_tool(*scan, columns, expect=2).err, f"cistern: {told}\n")
+        self.assertEqual(self.run_tool(*scan, " ts , part", "--format", "csv").out, b"ts,part\n")
 
     def test_seal_says_why_it_did_not(self):
         self.create()

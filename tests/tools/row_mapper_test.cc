@@ -150,7 +150,7 @@ TEST_F(RowMapperTest, BadCellsSayWhichAndWhyAndLeaveTheBatchAlone) {
   EXPECT_EQ(error("n", "1.5"), "column 'n': '1.5' is not an integer, as int needs");
   EXPECT_THAT(error("n", "3000000000"), HasSubstr("'n'"));
   EXPECT_THAT(error("seen", "soon"), HasSubstr("column 'seen': 'soon' is neither"));
-  EXPECT_THAT(error("nothing", "1"), HasSubstr("table 'air' has no column 'nothing'; it has "
+  EXPECT_THAT(error("nothing", "1"), HasSubstr("table air has no column 'nothing'; it has "
                                                "station, ts, temp"));
   EXPECT_THAT(error("day", "2024-01-01"), HasSubstr("derived"));
   EXPECT_THAT(error("ts", "6"), HasSubstr("given twice"));

@@ -24,7 +24,7 @@ struct SalvageOptions {
 };
 
 struct SalvagedTable {
-  std::string table;
+  std::string table;  // name, or keyspace.name
   uint64_t buckets = 0;
   uint64_t versions_saved = 0;  // row versions, deletes included; without those that others shadow
   uint64_t versions_lost = 0;   // in pages and seals that cannot be read

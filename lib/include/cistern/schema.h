@@ -114,6 +114,8 @@ struct CISTERN_EXPORT TableSchema {
   // Other WITH options as they were written, so that the printed text keeps them.
   std::map<std::string, std::string> other_options;
 
+  // "air", or "plant.air": how messages name the table, and the calls that take a name.
+  [[nodiscard]] std::string QualifiedName() const;
   [[nodiscard]] size_t time_column() const { return clustering_columns.front(); }
   [[nodiscard]] std::optional<size_t> FindColumn(std::string_view name) const;
   // The rule for an event time, in seconds since 1970.

@@ -43,7 +43,7 @@ TEST(Entity, ErrorsNameTheColumn) {
   EXPECT_EQ(EntityFromText(*table, bad).status().message(),
             "column 'site': expected int such as 42, got 'three'");
   EXPECT_EQ(EntityFromText(*table, std::span(bad).first(1)).status().message(),
-            "the entity of table 't' has 2 columns (site, sensor), got 1 values");
+            "the entity of table t has 2 columns (site, sensor), got 1 values");
   const std::string wide(limits::kEntityKeyBytesMax, 'x');
   const std::array<std::string_view, 2> too_wide = {"3", wide};
   EXPECT_EQ(EntityFromText(*table, too_wide).status().code(), StatusCode::kTooLarge);
