@@ -31,6 +31,9 @@ class Damage {
   // While opening.
   void AddLostRotations(LostRotations lost) { lost_.push_back(std::move(lost)); }
   [[nodiscard]] const std::vector<LostRotations>& lost_rotations() const { return lost_; }
+  // The same, of every family with files that cannot be used: which, why, what is lost with them.
+  void AddLostFiles(std::string what) { lost_files_.push_back(std::move(what)); }
+  [[nodiscard]] const std::vector<std::string>& lost_files() const { return lost_files_; }
 
   // Noted again, something counts once.
   void NoteSegment(uint64_t family_id, uint64_t segment, uint64_t version_count);
@@ -47,6 +50,7 @@ class Damage {
     std::map<uint32_t, uint64_t> pages;  // version counts
   };
   std::vector<LostRotations> lost_;
+  std::vector<std::string> lost_files_;
   mutable std::mutex mutex_;
   std::map<std::pair<uint64_t, uint64_t>, Pieces> segments_;  // by family and number
 };

@@ -142,7 +142,12 @@ void Store::FindDamage(RecoveryReport* report) {
     std::optional<LostRotations> lost = is_spill
                                             ? FindLostSpill(*view, id, family, std::move(where))
                                             : FindLostSeals(view, id, family);
-    if (!lost) continue;  // nothing in it counts any more
+    if (!lost) {
+      damage_.AddLostFiles("spill family " + std::to_string(id) + " cannot be read as a whole: " +
+                           family.files + "; nothing in it counts any more");
+      continue;
+    }
+    damage_.AddLostFiles(lost->what);
     NoteDamage(lost->what, report);
     report->versions_quarantined += lost->version_count;
     if (is_spill) damage_.AddLostRotations(*std::move(lost));

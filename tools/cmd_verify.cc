@@ -10,7 +10,8 @@
 namespace cistern::tool {
 namespace {
 
-// What the opening met is a problem too. A damaged record of the catalog is found by both.
+// What the opening met is a problem too. Damaged records of the catalog and lost files are found by
+// both.
 size_t CountProblems(const VerifyReport& report, const RecoveryReport& recovery) {
   const auto told = [&report](const std::string& note) {
     return std::any_of(report.problems.begin(), report.problems.end(),
@@ -26,8 +27,12 @@ int RunVerify(const std::string& store) {
   if (!engine.ok()) return FailOpen(engine.status());
   const Result<VerifyReport> report = (*engine)->Verify();
   if (!report.ok()) return Fail(report.status());
-  for (const std::string& problem : report->problems) Complain(problem);
-  const size_t problems = CountProblems(*report, (*engine)->Recovery());  // OpenStore told its own
+  const RecoveryReport recovery = (*engine)->Recovery();  // OpenStore told its notes
+  for (const std::string& problem : report->problems) {
+    const bool is_told = std::count(recovery.notes.begin(), recovery.notes.end(), problem) > 0;
+    if (!is_told) Complain(problem);
+  }
+  const size_t problems = CountProblems(*report, recovery);
   const int said = Say(fmt::format(
       "{}: {} of {}, {}, {} with those of the journal checked, {}", store,
       Counted(report->segments, "segment"), Counted(report->buckets, "bucket"),

@@ -122,6 +122,10 @@ int64_t Bucketer::CalendarStart(int64_t s) const {
   return (days - date.day + 1) * kSecondsPerDay;
 }
 
+bool Bucketer::IsStart(int64_t s) const {
+  return s >= StartOfSecond(min_s_) && s <= max_s_ && StartOfSecond(s) == s;
+}
+
 int64_t Bucketer::StartOfSecond(int64_t s) const {
   if (eras_) return At(s).StartOfSecond(s);
   if (!fixed_width_) return CalendarStart(s);

@@ -53,6 +53,8 @@ class Bucketer {
   // Start of the bucket that holds second `s`. REQUIRES: s in [min_s(), max_s()] or a
   // bucket or two beyond.
   [[nodiscard]] int64_t StartOfSecond(int64_t s) const;
+  // Whether a bucket of the table starts there; for any second, as of a damaged key.
+  [[nodiscard]] bool IsStart(int64_t s) const;
   // Starts of the neighbours of the bucket that starts at `start_s`.
   [[nodiscard]] int64_t Next(int64_t start_s) const;
   [[nodiscard]] int64_t Previous(int64_t start_s) const;

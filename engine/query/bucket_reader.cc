@@ -4,7 +4,7 @@
 #include <mutex>
 #include <utility>
 
-#include "cistern/entity.h"
+#include "engine/bucketing/bucket_name.h"
 #include "engine/bucketing/bucketer.h"
 #include "engine/query/head_source.h"
 #include "lib/row/row_order.h"
@@ -202,8 +202,7 @@ void BucketReader::NoteGap(ScanGap gap) {
   const TimeSpan& span = shape_->span;
   if (gap.last_time < span.from || !(span.unbounded_to || gap.first_time < span.to)) return;
   const TableSchema& schema = *shape_->table->schema;
-  gap.what = schema.name + " " + EntityToText(schema, bucket_.entity) + ", bucket at " +
-             std::to_string(bucket_.start_s) + " s: " + gap.what;
+  gap.what = BucketName(schema, bucket_.entity, bucket_.start_s, bucket_.split) + ": " + gap.what;
   const bool is_known = std::any_of(gaps_.begin(), gaps_.end(),
                                     [&gap](const ScanGap& g) { return g.what == gap.what; });
   if (!is_known) gaps_.push_back(std::move(gap));

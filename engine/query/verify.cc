@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "cistern/entity.h"
+#include "engine/bucketing/bucket_name.h"
 #include "engine/bucketing/bucketer.h"
 #include "engine/query/inventory.h"
 #include "lib/row/row_order.h"
@@ -23,12 +23,6 @@ namespace cistern {
 namespace {
 
 constexpr size_t kProblemsMax = 1000;
-
-// For any int64: the key may be damaged.
-bool IsBucketStart(const Bucketer& bucketer, int64_t s) {
-  if (s < bucketer.StartOfSecond(bucketer.min_s()) || s > bucketer.max_s()) return false;
-  return bucketer.StartOfSecond(s) == s;
-}
 
 class Verifier {
  public:
@@ -50,9 +44,7 @@ class Verifier {
     for (const auto& family : view->families) CheckFamily(*family);
     CheckSeals(view);
     for (const DamagedRecord& damaged : context_.store->damaged_records()) Report(damaged);
-    for (const LostTable& table : context_.store->db().opened().lost_tables) {
-      Problem("the file " + table.name + " cannot be used: " + table.why);
-    }
+    for (const std::string& loss : context_.store->damage().lost_files()) Problem(loss);
     CISTERN_RETURN_IF_ERROR(CheckJournal());
     return std::move(report_);
   }
@@ -65,27 +57,27 @@ class Verifier {
                const RowStamp&) override {
       ++versions;
     }
-    void OnRangeDelete(uint32_t table_id, std::string_view, int64_t start_s, uint32_t,
-                       const RangeDelete&) override {
+    void OnRangeDelete(uint32_t table_id, std::string_view entity, int64_t start_s,
+                       uint32_t split, const RangeDelete&) override {
       ++versions;
       const TablePtr table = verifier->tables_.FindById(table_id);
-      if (table && !IsBucketStart(Bucketer(*table->schema), start_s)) stray_start_s = start_s;
+      if (!table || Bucketer(*table->schema).IsStart(start_s)) return;
+      stray = BucketName(*table->schema, entity, start_s, split);
     }
     const Verifier* verifier;
     uint64_t versions = 0;
-    std::optional<int64_t> stray_start_s;  // of a bucket that the table does not have
+    std::string stray;  // a bucket that the table does not have; empty: none
   };
 
   void Problem(std::string text) {
     if (report_.problems.size() < kProblemsMax) report_.problems.push_back(std::move(text));
   }
 
-  // "air Dongsi at 1799971200: "
+  // "plant.air Dongsi 2027-01-15: "
   [[nodiscard]] std::string InBucket(const BucketKey& key) const {
     const TablePtr table = tables_.FindById(key.table_id);
     if (!table) return "";
-    return table->schema->name + " " + EntityToText(*table->schema, key.entity) + " at " +
-           std::to_string(key.start_s) + ": ";
+    return BucketName(*table->schema, key.entity, key.start_s, key.split) + ": ";
   }
 
   void CheckSegment(const BucketKey& key, const SegmentRef& segment) {
@@ -97,11 +89,10 @@ class Verifier {
     const TablePtr table = tables_.FindById(key.table_id);
     const std::string where = "segment " + std::to_string(segment.id);
     if (!table) return Problem(where + ": table " + std::to_string(key.table_id) + " is unknown");
-    const std::string in_bucket = where + " of " + table->schema->name + " " +
-                                  EntityToText(*table->schema, key.entity) + " at " +
-                                  std::to_string(key.start_s);
+    const std::string in_bucket =
+        where + " of " + BucketName(*table->schema, key.entity, key.start_s, key.split);
     const Bucketer bucketer(*table->schema);
-    if (is_next_bucket && !IsBucketStart(bucketer, key.start_s)) {
+    if (is_next_bucket && !bucketer.IsStart(key.start_s)) {
       Problem(in_bucket + ": no bucket of the table starts there");
     }
     family_versions_[segment.family->id] +=
@@ -278,9 +269,9 @@ class Verifier {
             Problem("journal record " + std::to_string(sequence) + ": " + s.message());
           }
           if (sequence > floor) report_.versions += sink.versions;
-          if (sequence > floor && sink.stray_start_s) {
-            Problem("journal record " + std::to_string(sequence) +
-                    ": no bucket of the table starts at " + std::to_string(*sink.stray_start_s));
+          if (sequence > floor && !sink.stray.empty()) {
+            Problem("journal record " + std::to_string(sequence) + " of " + sink.stray +
+                    ": no bucket of the table starts there");
           }
           return Status::Ok();
         });

@@ -113,7 +113,8 @@ TEST_F(QuarantineTest, ADamagedPageCostsItsTimesAndNoMore) {
     Rows kept = expected_[sensor];
     for (const ScanGap& gap : answer.gaps) {
       EXPECT_TRUE(gap.located);
-      EXPECT_NE(gap.what.find(std::string("pumps ") + sensor), std::string::npos) << gap.what;
+      EXPECT_TRUE(gap.what.starts_with(std::string("plant.pumps ") + sensor + " 2027-01-15: "))
+          << gap.what;
       const size_t erased = std::erase_if(kept, [&gap](const auto& row) {
         return row.first >= gap.first_time && row.first <= gap.last_time;
       });
@@ -136,7 +137,9 @@ TEST_F(QuarantineTest, ADamagedPageCostsItsTimesAndNoMore) {
   ExpectReconciled(lost);
   const auto report = engine_->Verify();
   ASSERT_TRUE(report.ok());
-  EXPECT_FALSE(report->problems.empty());
+  ASSERT_FALSE(report->problems.empty());
+  EXPECT_NE(report->problems[0].find(" 2027-01-15, page "), std::string::npos)
+      << report->problems[0];
   EXPECT_EQ(report->versions + lost, engine_->GetMetrics().versions_written);
   size_t quarantined = 0;
   ASSERT_TRUE(engine_->ListBuckets([&](const BucketInfo& b) {
@@ -202,6 +205,9 @@ TEST_F(QuarantineTest, ALostSpillFileIsCountedAndTheRestGoesOn) {
                                      "2027-01-15"),
               std::string::npos)
         << recovery.notes[0];
+    const auto report = engine_->Verify();
+    ASSERT_TRUE(report.ok()) << report.status().ToString();
+    EXPECT_EQ(report->problems, recovery.notes) << "one loss, told in the same words";
     ExpectReconciled(100);
     const Answer answer = Read(Whole("a"));
     EXPECT_EQ(answer.code, StatusCode::kCorruption);

@@ -116,6 +116,21 @@ class MessageTest(CliCase):
         # Lines that are rejected besides change nothing about it.
         self.assertIn("1 line rejected", self.ingest("station,ts\nx\n", expect=6).err)
 
+    def test_a_lost_file_is_one_problem(self):
+        self.create(PUMPS)
+        self.ingest("site,pump,ts,part\n1,p,5,x\n1,q,5,x\n", table="pumps")
+        self.run_tool("alter", "--store", self.store, "--table", "pumps", "--schema",
+                      self.write("x.cql", PUMPS.replace("raw blob,", "raw blob, more int,")))
+        (spilled,) = (f for f in self.store.glob("*.sst") if b"spill-" in f.read_bytes())
+        spilled.unlink()
+        done = self.run_tool("verify", "--store", self.store, expect=1)
+        self.assertIn(b" 1 problem\n", done.out)
+        self.assertEqual(done.err.count(spilled.name), 1, done.err)
+        self.assertEqual(len(done.err.splitlines()), 1, done.err)
+        done = self.run_tool("scan", "--store", self.store, "--table", "pumps", "--entity",
+                             "site=1,pump=p", expect=6)
+        self.assertIn("2 row versions", done.err)
+
     # --- inputs
 
     def test_compressed_input_is_recognised(self):
