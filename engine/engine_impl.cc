@@ -406,8 +406,8 @@ Result<SealReport> EngineImpl::Seal(const SealRequest& request) {
     scope.table_id = table->id;
     if (request.entity) scope.entity = request.entity->bytes;
     if (request.time) {
-      CISTERN_ASSIGN_OR_RETURN(const BucketSpan span, BucketOf(*table->schema, *request.time));
-      scope.start_s = span.start_s;
+      CISTERN_RETURN_IF_ERROR(BucketOf(*table->schema, *request.time).status());
+      scope.time = request.time;
     }
   }
   (void)open->committer().CommitQueued();

@@ -43,10 +43,14 @@ size_t MemoryOf(const SealCandidate& candidate) {
 
 }  // namespace
 
-bool RoundPlanner::Matches(const SealScope& scope, const BucketKey& key) {
-  return (!scope.table_id || *scope.table_id == key.table_id) &&
-         (!scope.entity || *scope.entity == key.entity) &&
-         (!scope.start_s || *scope.start_s == key.start_s);
+bool RoundPlanner::Matches(const SealScope& scope, const BucketKey& key) const {
+  if (scope.table_id && *scope.table_id != key.table_id) return false;
+  if (scope.entity && *scope.entity != key.entity) return false;
+  if (!scope.time) return true;
+  const TablePtr table = tables_->FindById(key.table_id);
+  if (table == nullptr) return false;
+  const Bucketer bucketer(*table->schema);
+  return bucketer.InRange(*scope.time) && bucketer.StartOf(*scope.time) == key.start_s;
 }
 
 // By checksums: the head may have a hundred thousand buckets that are due at once. Two of the

@@ -25,7 +25,9 @@ struct SealScope {
   bool due_only = true;              // otherwise all that match
   std::optional<uint32_t> table_id;  // of this table alone
   std::optional<std::string> entity;
-  std::optional<int64_t> start_s;
+  // Of the bucket that holds this event time, as the table is declared when it is looked at: it
+  // may be altered while others are sealed.
+  std::optional<int64_t> time;
   // Only buckets with rows of journal sequences up to this one.
   uint64_t journal_last = UINT64_MAX;
   friend bool operator==(const SealScope&, const SealScope&) = default;
@@ -89,7 +91,7 @@ class RoundPlanner {
   [[nodiscard]] std::vector<std::string> ProblemsOf(const SealScope& scope) const;
 
  private:
-  [[nodiscard]] static bool Matches(const SealScope& scope, const BucketKey& key);
+  [[nodiscard]] bool Matches(const SealScope& scope, const BucketKey& key) const;
   [[nodiscard]] bool IsCandidate();
   [[nodiscard]] int64_t NewestInHead(const BucketKey& key) const;
   [[nodiscard]] int64_t NewestIn(uint64_t rotation);
