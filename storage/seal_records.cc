@@ -30,7 +30,8 @@ void AddSeal(const Manifest& manifest, WindowRecord* window) {
   window->version_count += manifest.version_count();
   window->byte_count += manifest.byte_count;
   ++window->seal_count;
-  if (manifest.has_endless) ++window->endless_count;
+  if (manifest.has_endless_rows) ++window->endless_row_seals;
+  if (manifest.has_deletes) ++window->delete_seals;
   window->expiry_s_last = std::max(window->expiry_s_last, manifest.expiry_s_last);
 }
 
@@ -42,7 +43,8 @@ std::string EncodeWindow(const WindowRecord& r) {
   PutVarint(&out, r.version_count);
   PutVarint(&out, r.byte_count);
   PutVarint(&out, r.seal_count);
-  PutVarint(&out, r.endless_count);
+  PutVarint(&out, r.endless_row_seals);
+  PutVarint(&out, r.delete_seals);
   PutVarint(&out, r.expiry_s_last);
   PutVarint(&out, r.confirmed_count);
   PutSigned(&out, r.confirmed_us_last);
@@ -61,7 +63,8 @@ Result<WindowRecord> DecodeWindow(std::string_view bytes) {
     r->version_count = in->ReadVarint("versions");
     r->byte_count = in->ReadVarint("bytes");
     r->seal_count = in->ReadVarint("seals");
-    r->endless_count = in->ReadCount("endless seals", r->seal_count);
+    r->endless_row_seals = in->ReadCount("seals with endless rows", r->seal_count);
+    r->delete_seals = in->ReadCount("seals with deletes", r->seal_count);
     r->expiry_s_last = static_cast<uint32_t>(in->ReadCount("expiry", UINT32_MAX));
     r->confirmed_count = in->ReadCount("confirmed seals", r->seal_count);
     r->confirmed_us_last = in->ReadSigned("confirmed_us_last");
@@ -80,7 +83,8 @@ std::string EncodeManifest(const Manifest& m) {
   PutSigned(&out, m.write_us_first);
   PutSigned(&out, m.write_us_last);
   PutVarint(&out, m.expiry_s_last);
-  out.push_back(m.has_endless ? 1 : 0);
+  out.push_back(m.has_endless_rows ? 1 : 0);
+  out.push_back(m.has_deletes ? 1 : 0);
   PutLittle<uint64_t>(&out, m.content_hash);
   return Sealed(std::move(out));
 }
@@ -98,7 +102,8 @@ Result<Manifest> DecodeManifest(std::string_view bytes) {
       in->Fail("times", "go backwards");
     }
     m->expiry_s_last = static_cast<uint32_t>(in->ReadCount("expiry", UINT32_MAX));
-    m->has_endless = ReadFlag(in, "endless");
+    m->has_endless_rows = ReadFlag(in, "endless rows");
+    m->has_deletes = ReadFlag(in, "has deletes");
     m->content_hash = in->ReadU64("content hash");
   });
 }

@@ -27,7 +27,9 @@ struct WindowRecord {
   uint64_t version_count = 0;  // in sealed segments, deletes included
   uint64_t byte_count = 0;     // of their pages
   uint64_t seal_count = 0;     // manifests
-  uint64_t endless_count = 0;  // manifests with something that never expires
+  // Manifests with something that never expires: with rows, and with deletes.
+  uint64_t endless_row_seals = 0;
+  uint64_t delete_seals = 0;
   uint32_t expiry_s_last = 0;  // newest second of expiry in them; 0: none expires
   uint64_t confirmed_count = 0;    // manifests whose rows upstream has confirmed
   int64_t confirmed_us_last = 0;   // when it did so last, by the trusted clock
@@ -49,7 +51,8 @@ struct Manifest {
   int64_t write_us_first = 0;  // write timestamps of rows and deletes, inclusive
   int64_t write_us_last = 0;
   uint32_t expiry_s_last = 0;  // newest second of expiry; 0: none expires
-  bool has_endless = false;    // something in it never expires
+  bool has_endless_rows = false;  // a row version in it never expires
+  bool has_deletes = false;       // of rows or of ranges: these never expire either
   uint64_t content_hash = 0;   // sum over the row versions (lib/row/version_hash.h)
 
   [[nodiscard]] uint64_t version_count() const { return row_count + delete_count; }

@@ -77,11 +77,13 @@ Status WindowCopy::CheckSums() const {
     should.version_count += source->record.version_count;
     should.byte_count += source->record.byte_count;
     should.seal_count += source->record.seal_count;
-    should.endless_count += source->record.endless_count;
+    should.endless_row_seals += source->record.endless_row_seals;
+    should.delete_seals += source->record.delete_seals;
   }
   const WindowRecord& is = merge_.sums;
   if (is.version_count == should.version_count && is.byte_count == should.byte_count &&
-      is.seal_count == should.seal_count && is.endless_count == should.endless_count) {
+      is.seal_count == should.seal_count && is.endless_row_seals == should.endless_row_seals &&
+      is.delete_seals == should.delete_seals) {
     return Status::Ok();
   }
   return Status::Corruption("the manifests of the windows do not add up to their records");

@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "engine/bucketing/bucket_name.h"
@@ -171,21 +172,29 @@ class Verifier {
       const Result<std::optional<ManifestWalker::Item>> item = walker.Next();
       if (!item.ok()) return Problem(item.status().message() + "; what follows was not looked at");
       if (!*item) break;
-      WindowRecord& record = found[(*item)->window->id];
-      record.version_count += (*item)->manifest.version_count();
-      record.byte_count += (*item)->manifest.byte_count;
-      ++record.seal_count;
+      CountSeal((*item)->manifest, &found[(*item)->window->id]);
       CheckSeal(**item);
     }
     for (const auto& window : view->windows) {
-      const WindowRecord& is = found[window->id];
-      const WindowRecord& should = window->record;
-      if (is.version_count != should.version_count || is.byte_count != should.byte_count ||
-          is.seal_count != should.seal_count) {
+      const auto sums = [](const WindowRecord& r) {
+        return std::tuple(r.version_count, r.byte_count, r.seal_count, r.endless_row_seals,
+                          r.delete_seals, r.expiry_s_last);
+      };
+      if (sums(found[window->id]) != sums(window->record)) {
         Problem(window->Name() + ": its manifests do not add up to its record");
       }
       CheckOutbox(view, *window);
     }
+  }
+
+  // Not by AddSeal, which made the sums that are checked.
+  static void CountSeal(const Manifest& m, WindowRecord* record) {
+    record->version_count += m.row_count + m.delete_count;
+    record->byte_count += m.byte_count;
+    record->seal_count += 1;
+    record->endless_row_seals += m.has_endless_rows ? 1 : 0;
+    record->delete_seals += m.has_deletes ? 1 : 0;
+    record->expiry_s_last = std::max(record->expiry_s_last, m.expiry_s_last);
   }
 
   // What upstream has not confirmed is to be replicated, each seal once.

@@ -4,27 +4,23 @@
 
 namespace cistern {
 
-namespace {
-
-// Whether `kept_s` have passed since `since_s`; far ends do not overflow.
-bool HasPassed(int64_t since_s, int64_t kept_s, int64_t now_s) {
+std::optional<int64_t> RetainedUntil(const WindowRecord& window, const RetentionLimits& limits) {
+  const bool confirmed = IsConfirmed(window);
+  if (!confirmed && limits.keep_unconfirmed_s == 0) return std::nullopt;
+  const int64_t end_s = window.span.end_s;
+  const int64_t since_s =
+      confirmed ? std::max(end_s, window.confirmed_us_last / 1'000'000) : end_s;
+  const int64_t kept_s = confirmed ? limits.keep_confirmed_s : limits.keep_unconfirmed_s;
   int64_t until_s = 0;
-  return !__builtin_add_overflow(since_s, kept_s, &until_s) && until_s <= now_s;
+  if (__builtin_add_overflow(since_s, kept_s, &until_s)) return std::nullopt;  // far ends
+  return until_s;
 }
-
-}  // namespace
 
 WindowFate FateOf(const WindowRecord& window, int64_t now_s, const RetentionLimits& limits) {
   if (HasExpired(window, now_s)) return WindowFate::kExpired;
-  const int64_t end_s = window.span.end_s;
-  if (IsConfirmed(window)) {
-    const int64_t since_s = std::max(end_s, window.confirmed_us_last / 1'000'000);
-    return HasPassed(since_s, limits.keep_confirmed_s, now_s) ? WindowFate::kOver
-                                                              : WindowFate::kStays;
-  }
-  const bool ends = limits.keep_unconfirmed_s != 0;
-  return ends && HasPassed(end_s, limits.keep_unconfirmed_s, now_s) ? WindowFate::kShed
-                                                                    : WindowFate::kStays;
+  const std::optional<int64_t> until_s = RetainedUntil(window, limits);
+  if (!until_s || *until_s > now_s) return WindowFate::kStays;
+  return IsConfirmed(window) ? WindowFate::kOver : WindowFate::kShed;
 }
 
 std::optional<size_t> NextToShed(std::span<const WindowRecord> windows, DiskShed disk_shed) {

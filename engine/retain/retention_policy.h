@@ -12,8 +12,14 @@
 
 namespace cistern {
 
-// Whether nothing in the window is visible any more at `now_s`, a trusted time, nor ever will
-// be again. Deletes never expire: they keep their window.
+// From when on nothing in the window is visible any more, nor ever will be again. Nothing: never,
+// as it has rows without expiry, or deletes, which never expire.
+[[nodiscard]] inline std::optional<int64_t> ExpiryOf(const WindowRecord& window) {
+  if (window.endless_row_seals > 0 || window.delete_seals > 0) return std::nullopt;
+  return int64_t{window.expiry_s_last};
+}
+
+// Whether that has come at `now_s`, a trusted time.
 //
 // Then the window may go as a whole, though an expired version still shadows older ones of
 // its key. Those older ones can only be in the window itself: a bucket's seals are all in the
@@ -24,7 +30,8 @@ namespace cistern {
 // They lose nothing, as what is expired hides as much as what is gone, and they begin a
 // window of their own when they are sealed.
 [[nodiscard]] inline bool HasExpired(const WindowRecord& window, int64_t now_s) {
-  return window.endless_count == 0 && int64_t{window.expiry_s_last} <= now_s;
+  const std::optional<int64_t> end_s = ExpiryOf(window);
+  return end_s && *end_s <= now_s;
 }
 
 struct RetentionLimits {
@@ -38,6 +45,11 @@ struct RetentionLimits {
   return window.seal_count > 0 && window.confirmed_count == window.seal_count;
 }
 
+// Until when its local retention keeps it. Nothing: for ever, as the window of all times, which has
+// no end to count from.
+[[nodiscard]] std::optional<int64_t> RetainedUntil(const WindowRecord& window,
+                                                   const RetentionLimits& limits);
+
 enum class WindowFate : uint8_t {
   kStays,
   kExpired,  // nothing in it is visible any more
@@ -45,8 +57,8 @@ enum class WindowFate : uint8_t {
   kShed,     // it was kept long enough without being confirmed: its rows are given up
 };
 
-// What becomes of the window at `now_s`, a trusted time. The window of all times has no end:
-// there only expiry counts.
+// What becomes of the window at `now_s`, a trusted time. What has expired is no loss, so that comes
+// first.
 [[nodiscard]] WindowFate FateOf(const WindowRecord& window, int64_t now_s,
                                 const RetentionLimits& limits);
 

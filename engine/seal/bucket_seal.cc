@@ -21,7 +21,9 @@ void Note(const VersionColumns& rows, Manifest* m) {
     m->write_us_first = first ? rows.write_us[i] : std::min(m->write_us_first, rows.write_us[i]);
     m->write_us_last = first ? rows.write_us[i] : std::max(m->write_us_last, rows.write_us[i]);
     m->expiry_s_last = std::max(m->expiry_s_last, rows.expiry_of(i));
-    m->has_endless = m->has_endless || rows.expiry_of(i) == 0;
+    if (rows.expiry_of(i) != 0) continue;
+    const bool deletes = (rows.flags[i] & kVersionDeleteRow) != 0;
+    (deletes ? m->has_deletes : m->has_endless_rows) = true;
   }
   m->row_count += rows.row_count;
 }
@@ -31,7 +33,7 @@ void Note(const std::vector<RangeDelete>& deletes, Manifest* m) {
     const bool first = m->version_count() == 0;
     m->write_us_first = first ? d.write_us : std::min(m->write_us_first, d.write_us);
     m->write_us_last = first ? d.write_us : std::max(m->write_us_last, d.write_us);
-    m->has_endless = true;
+    m->has_deletes = true;
     ++m->delete_count;
   }
 }

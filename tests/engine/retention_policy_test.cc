@@ -10,11 +10,11 @@
 namespace cistern {
 namespace {
 
-WindowRecord Window(uint64_t endless_count, uint32_t expiry_s_last) {
+WindowRecord Window(uint64_t endless_row_seals, uint32_t expiry_s_last) {
   WindowRecord window;
   window.version_count = 10;
   window.seal_count = 2;
-  window.endless_count = endless_count;
+  window.endless_row_seals = endless_row_seals;
   window.expiry_s_last = expiry_s_last;
   return window;
 }
@@ -30,6 +30,9 @@ TEST(RetentionPolicy, AWindowHasExpiredWithItsLastRow) {
 TEST(RetentionPolicy, OneSealWithSomethingEndlessKeepsItsWindow) {
   EXPECT_FALSE(HasExpired(Window(1, 1000), INT64_MAX));
   EXPECT_TRUE(HasExpired(Window(0, 1000), 1000));
+  WindowRecord deletes = Window(0, 1000);
+  deletes.delete_seals = 1;
+  EXPECT_FALSE(HasExpired(deletes, INT64_MAX)) << "deletes never expire";
 }
 
 TEST(RetentionPolicy, ExpiryBeyond2038IsNoNegativeNumber) {
@@ -74,7 +77,7 @@ TEST(RetentionPolicy, WhatIsConfirmedStaysSoLongAfterItsEndAndItsConfirmation) {
 
 TEST(RetentionPolicy, ExpiryComesBeforeEverythingElse) {
   WindowRecord window = Ending(1000);
-  window.endless_count = 0;
+  window.endless_row_seals = 0;
   window.expiry_s_last = 2000;
   RetentionLimits limits;
   limits.keep_unconfirmed_s = 1500;

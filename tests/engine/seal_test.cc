@@ -305,7 +305,8 @@ TEST_F(SealTest, VerifyNamesASealThatIsNotWhatItsManifestSays) {
   auto manifest = DecodeManifest(bytes);
   ASSERT_TRUE(manifest.ok());
   EXPECT_EQ(manifest->row_count, 10u);
-  EXPECT_TRUE(manifest->has_endless);
+  EXPECT_TRUE(manifest->has_endless_rows);
+  EXPECT_FALSE(manifest->has_deletes);
   EXPECT_EQ(manifest->first_time, kStartMs);
   manifest->content_hash ^= 1;
   ASSERT_TRUE(db->Put({}, view->meta->handle(), key, EncodeManifest(*manifest)).ok());

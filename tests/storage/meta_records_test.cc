@@ -36,7 +36,7 @@ Manifest SomeManifest() {
   m.write_us_first = -5;
   m.write_us_last = 1'799'971'200'000'000;
   m.expiry_s_last = UINT32_MAX;
-  m.has_endless = true;
+  m.has_deletes = true;
   m.content_hash = 0x0123456789abcdef;
   return m;
 }
@@ -57,7 +57,7 @@ std::vector<Kind> EveryKind() {
        [=](std::string_view bytes) { return outcome(DecodeSpill(bytes)); }},
       {"window record",
        EncodeWindow({{86'400, -5'000'000'000, 5'000'000'000}, 70'000, 1 << 30, 400, 3,
-                     1'900'000'000, 5, 1'799'971'200'000'000, true, {4, 7, 300}}),
+                     300, 1'900'000'000, 5, 1'799'971'200'000'000, true, {4, 7, 300}}),
        [=](std::string_view bytes) { return outcome(DecodeWindow(bytes)); }},
       {"manifest", EncodeManifest(SomeManifest()),
        [=](std::string_view bytes) { return outcome(DecodeManifest(bytes)); }},
@@ -219,16 +219,17 @@ TEST(MetaRecords, SealsComeBack) {
   ASSERT_TRUE(manifest.ok()) << manifest.status().ToString();
   EXPECT_EQ(*manifest, SomeManifest());
   EXPECT_EQ(manifest->version_count(), 3'900u);
-  const WindowRecord record{WindowSpan{}, 1, 2, 3, 2, 99, 1, 77, true, {5, 8}};  // all times
+  const WindowRecord record{WindowSpan{}, 1, 2, 3, 2, 1, 99, 3, 77, true, {5, 8}};  // all times
   const auto window = DecodeWindow(EncodeWindow(record));
   ASSERT_TRUE(window.ok()) << window.status().ToString();
   EXPECT_EQ(window->span, record.span);
   EXPECT_EQ(window->version_count, 1u);
   EXPECT_EQ(window->byte_count, 2u);
   EXPECT_EQ(window->seal_count, 3u);
-  EXPECT_EQ(window->endless_count, 2u);
+  EXPECT_EQ(window->endless_row_seals, 2u);
+  EXPECT_EQ(window->delete_seals, 1u);
   EXPECT_EQ(window->expiry_s_last, 99u);
-  EXPECT_EQ(window->confirmed_count, 1u);
+  EXPECT_EQ(window->confirmed_count, 3u);
   EXPECT_EQ(window->confirmed_us_last, 77);
   EXPECT_TRUE(window->ended);
   EXPECT_EQ(window->sources, record.sources);
@@ -244,8 +245,9 @@ TEST(MetaRecords, SealsThatContradictThemselvesAreCorruption) {
   EXPECT_FALSE(DecodeManifest(EncodeManifest(backwards)).ok());
   EXPECT_FALSE(DecodeWindow(EncodeWindow({{86'400, 7, 7}, 0, 0, 0})).ok());
   EXPECT_FALSE(DecodeWindow(EncodeWindow({{}, 1, 1, 1, 2})).ok()) << "more endless than all";
-  EXPECT_FALSE(DecodeWindow(EncodeWindow({{}, 1, 1, 1, 0, 0, 2})).ok()) << "more confirmed";
-  EXPECT_FALSE(DecodeWindow(EncodeWindow({{}, 1, 1, 1, 0, 0, 0, 0, false, {6, 6}})).ok());
+  EXPECT_FALSE(DecodeWindow(EncodeWindow({{}, 1, 1, 1, 0, 2})).ok()) << "more with deletes";
+  EXPECT_FALSE(DecodeWindow(EncodeWindow({{}, 1, 1, 1, 0, 0, 0, 2})).ok()) << "more confirmed";
+  EXPECT_FALSE(DecodeWindow(EncodeWindow({{}, 1, 1, 1, 0, 0, 0, 0, 0, false, {6, 6}})).ok());
   EXPECT_FALSE(DecodeSpill(Sealed('\0' + Varints({5, 6, 5, 0}))).ok());
 }
 
