@@ -53,6 +53,7 @@ class EngineCore {
   const BootTable& boots() const { return *boots_; }
   const HeadSet& heads() const { return heads_; }
   const QueryContext& query() const { return query_; }
+  const RetentionLimits& retention() const { return keeper_->limits(); }
   std::atomic<size_t>& cursor_count() { return cursor_count_; }  // open ones
   const RecoveryReport& recovery() const { return recovery_; }
 

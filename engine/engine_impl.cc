@@ -8,6 +8,7 @@
 #include "engine/query/follow_cursor.h"
 #include "engine/query/inventory.h"
 #include "engine/query/scan_cursor.h"
+#include "engine/retain/window_inventory.h"
 #include "lib/base/check.h"
 #include "lib/row/row_order.h"
 
@@ -315,6 +316,12 @@ Status EngineImpl::ListEntities(const std::string& table,
     last = summary.key.entity;
     return visit(EntityKey{last});
   });
+}
+
+Result<std::vector<WindowInfo>> EngineImpl::ListWindows() {
+  CISTERN_ASSIGN_OR_RETURN(const auto open, core());
+  return ListWindowsOf(open->store().spills().view(), open->tables(), open->clock().now_s(),
+                       open->clock().settled(), open->retention());
 }
 
 Result<VerifyReport> EngineImpl::Verify() {

@@ -54,6 +54,7 @@ class EngineImpl final : public Engine {
   [[nodiscard]] Status ListBuckets(const std::function<bool(const BucketInfo&)>& visit) override;
   [[nodiscard]] Status ListEntities(const std::string& table,
                                     const std::function<bool(const EntityKey&)>& visit) override;
+  [[nodiscard]] Result<std::vector<WindowInfo>> ListWindows() override;
   [[nodiscard]] Result<TickReport> Tick(TickBudget budget) override;
   [[nodiscard]] Status Sync() override;
   [[nodiscard]] Status Rotate() override;

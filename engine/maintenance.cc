@@ -246,6 +246,7 @@ Result<ExpireReport> Maintenance::Expire() {
   report.windows = keeper_->windows_dropped() - windows_before;
   report.versions = store_->state().versions_expired - before.versions_expired;
   report.versions_shed = store_->state().versions_shed - before.versions_shed;
+  report.left = keeper_->Outlooks(clock_->now_s(), clock_->settled());
   return report;
 }
 

@@ -1,9 +1,11 @@
 // cistern expire: gives back the space of what has expired.
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "tools/command.h"
 #include "tools/counted.h"
+#include "tools/output.h"
 #include "tools/time_text.h"
 
 namespace cistern::tool {
@@ -21,20 +23,27 @@ kept open does it by itself.
 
 Windows whose rows are nowhere else stay, whatever their age, unless --keep-unconfirmed says
 how long after its end such a one may go (90s, 36h, 400d): its rows are then lost, and counted
-as shed.
+as shed. Each window that stays is told with the reason; windows has more of it.
 
 Examples:
   cistern expire --store S
   cistern expire --store S --keep-unconfirmed 365d)";
 
+// "window 12 from 2027-01-15T00:00:00Z to ... with 5 row versions stays: rows live until ..."
+std::string WhyItStays(const WindowOutlook& window) {
+  const auto time = [](int64_t s) { return FormatTicks(s, TimeUnit::kSeconds); };
+  const std::string times =
+      window.from_s && window.to_s
+          ? fmt::format("from {} to {}", time(*window.from_s), time(*window.to_s))
+          : "of all times";
+  return fmt::format("{} {} with {} stays: {}", window.window, times,
+                     Counted(window.versions, "row version"), window.why);
+}
+
 int RunExpire(const ExpireOptions& asked) {
   EngineOptions open_options;
-  if (!asked.keep_unconfirmed.empty()) {
-    const Result<int64_t> keep_s =
-        ParseSpan("--keep-unconfirmed", asked.keep_unconfirmed, 1, int64_t{100} * 365 * 86400);
-    if (!keep_s.ok()) return FailUsage(keep_s.status());
-    open_options.keep_unconfirmed_s = *keep_s;
-  }
+  const Status taken = TakeKeepUnconfirmed(asked.keep_unconfirmed, &open_options);
+  if (!taken.ok()) return FailUsage(taken);
   open_options.background_threads = false;  // or they would be first, and the report empty
   Result<std::unique_ptr<Engine>> engine = OpenStore(asked.store, Access::kWrite, open_options);
   if (!engine.ok()) return FailOpen(engine.status());
@@ -42,8 +51,13 @@ int RunExpire(const ExpireOptions& asked) {
   const Result<ExpireReport> report = (*engine)->Expire();
   const Status closed = (*engine)->Close();
   if (!report.ok()) return Fail(report.status());
-  fmt::print("{} dropped, {} expired, {} shed\n", Counted(report->windows, "window"),
-             Counted(report->versions, "row version"), report->versions_shed);
+  Output output(STDOUT_FILENO);
+  output.Write(fmt::format("{} dropped, {} expired, {} shed\n",
+                           Counted(report->windows, "window"),
+                           Counted(report->versions, "row version"), report->versions_shed));
+  for (const WindowOutlook& window : report->left) output.Write(WhyItStays(window) + "\n");
+  output.Flush();
+  if (!output.status().ok()) return Fail(output.status());
   return closed.ok() ? done : Fail(closed);
 }
 
@@ -53,8 +67,7 @@ void AddExpire(CLI::App* app, Action* action) {
   auto options = std::make_shared<ExpireOptions>();
   CLI::App* command = app->add_subcommand("expire", "Give back the space of what has expired");
   AddStoreOption(command, &options->store);
-  command->add_option("--keep-unconfirmed", options->keep_unconfirmed,
-                      "Shed what upstream has not confirmed so long after its window: 36h, 400d");
+  AddKeepUnconfirmedOption(command, &options->keep_unconfirmed);
   command->footer(kFooter);
   command->callback([options, action] { *action = [options] { return RunExpire(*options); }; });
 }

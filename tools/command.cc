@@ -118,6 +118,19 @@ Result<int64_t> TimeOfBucket(const TableSchema& schema, const std::string& liter
                 fmt::format("--bucket '{}': {}", literal, start_s.status().message()));
 }
 
+void AddKeepUnconfirmedOption(CLI::App* command, std::string* text) {
+  command->add_option("--keep-unconfirmed", *text,
+                      "Shed what upstream has not confirmed so long after its window: 36h, 400d");
+}
+
+Status TakeKeepUnconfirmed(const std::string& text, EngineOptions* options) {
+  if (text.empty()) return Status::Ok();
+  CISTERN_ASSIGN_OR_RETURN(
+      options->keep_unconfirmed_s,
+      ParseSpan("--keep-unconfirmed", text, 1, int64_t{100} * 365 * 86400));
+  return Status::Ok();
+}
+
 Result<Durability> ParseDurability(std::string_view text) {
   if (text == "synced") return Durability::kSynced;
   if (text == "log") return Durability::kLog;

@@ -30,6 +30,7 @@ void AddDelete(CLI::App* app, Action* action);
 void AddSalvage(CLI::App* app, Action* action);
 void AddSeal(CLI::App* app, Action* action);
 void AddExpire(CLI::App* app, Action* action);
+void AddWindows(CLI::App* app, Action* action);
 void AddTables(CLI::App* app, Action* action);
 void AddEntities(CLI::App* app, Action* action);
 void AddBuckets(CLI::App* app, Action* action);
@@ -71,6 +72,11 @@ using Tables = std::vector<std::shared_ptr<const TableSchema>>;
 
 // An event time in the bucket whose column holds `literal`: 2016-12.
 [[nodiscard]] Result<int64_t> TimeOfBucket(const TableSchema& schema, const std::string& literal);
+
+// Adds --keep-unconfirmed to a command that ends windows, or tells when they end.
+void AddKeepUnconfirmedOption(CLI::App* command, std::string* text);
+// What it says, into the options; empty: for ever.
+[[nodiscard]] Status TakeKeepUnconfirmed(const std::string& text, EngineOptions* options);
 
 // "synced", "log", "memory".
 [[nodiscard]] Result<Durability> ParseDurability(std::string_view text);

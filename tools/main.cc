@@ -81,6 +81,7 @@ int Run(int argc, char** argv) {
   AddScan(&app, &action);
   AddDelete(&app, &action);
   AddSeal(&app, &action);
+  AddWindows(&app, &action);
   AddExpire(&app, &action);
   AddTables(&app, &action);
   AddEntities(&app, &action);

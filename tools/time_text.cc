@@ -360,6 +360,14 @@ Result<int64_t> ParseSpan(std::string_view option, std::string_view text, int64_
   return value * found->second;
 }
 
+std::string FormatSpan(uint64_t seconds) {
+  const std::pair<char, uint64_t> units[] = {{'d', 86400}, {'h', 3600}, {'m', 60}};
+  for (const auto& [unit, width] : units) {
+    if (seconds > 0 && seconds % width == 0) return fmt::format("{}{}", seconds / width, unit);
+  }
+  return fmt::format("{}s", seconds);
+}
+
 Result<TimeUnit> ParseTimeUnit(std::string_view text) {
   if (text == "s") return TimeUnit::kSeconds;
   if (text == "ms") return TimeUnit::kMillis;

@@ -59,6 +59,9 @@ struct TimeFormat {
 [[nodiscard]] Result<int64_t> ParseSpan(std::string_view option, std::string_view text,
                                         int64_t seconds_min, int64_t seconds_max);
 
+// The reverse, in the largest unit of which it is a whole number: "36h", "400d".
+[[nodiscard]] std::string FormatSpan(uint64_t seconds);
+
 // "s", "ms", "us", "ns".
 [[nodiscard]] Result<TimeUnit> ParseTimeUnit(std::string_view text);
 // "+08:00", "-0530", "+8", "Z": seconds east of UTC.

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "engine/retain/window_outlook.h"
+
 namespace cistern {
 
 namespace {
@@ -27,6 +29,14 @@ bool HasRoomToEnd(const Store& store) {
 void WindowKeeper::Publish(std::shared_ptr<const SpillView> view) {
   const std::unique_lock lock(heads_->mutex);
   store_->spills().Publish(std::move(view));
+}
+
+std::vector<WindowOutlook> WindowKeeper::Outlooks(int64_t now_s, bool settled) const {
+  std::vector<WindowOutlook> out;
+  for (const auto& window : WindowsInOrder(*store_->spills().view())) {
+    out.push_back(OutlookOf(*window, now_s, settled, limits_));
+  }
+  return out;
 }
 
 Result<bool> WindowKeeper::Step(int64_t now_s, bool settled) {
@@ -56,11 +66,7 @@ Result<bool> WindowKeeper::EndOne(int64_t now_s) {
     const WindowFate fate = FateOf(window->record, now_s, limits_);
     if (fate == WindowFate::kStays) continue;
     if (!HasRoomToEnd(*store_)) return false;
-    const char* why = fate == WindowFate::kExpired ? "its rows have expired"
-                      : fate == WindowFate::kOver
-                          ? "it is confirmed and its local retention is over"
-                          : "it was not confirmed within keep_unconfirmed_s";
-    CISTERN_RETURN_IF_ERROR(End(*window, fate, why));
+    CISTERN_RETURN_IF_ERROR(End(*window, fate, WhyItEnds(fate)));
     return true;
   }
   return false;
@@ -80,7 +86,7 @@ Result<bool> WindowKeeper::ShedForRoom() {
   return true;
 }
 
-Status WindowKeeper::End(const WindowFamily& window, WindowFate fate, const char* why) {
+Status WindowKeeper::End(const WindowFamily& window, WindowFate fate, std::string_view why) {
   const bool shed = fate == WindowFate::kShed;
   CISTERN_ASSIGN_OR_RETURN(
       auto view, store_->EndWindow(window.id, shed ? Ending::kShed : Ending::kExpired));
@@ -88,7 +94,7 @@ Status WindowKeeper::End(const WindowFamily& window, WindowFate fate, const char
   store_->db().opened().info_log->Write(
       shed ? LogLevel::kWarning : LogLevel::kInfo,
       window.Name() + " with " + std::to_string(window.record.version_count) +
-          " row versions was " + (shed ? "shed: " : "ended: ") + why);
+          " row versions was " + (shed ? "shed: " : "ended: ") + std::string(why));
   return Status::Ok();
 }
 

@@ -4,7 +4,11 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
 
+#include "cistern/engine.h"
 #include "cistern/result.h"
 #include "engine/retain/retention_policy.h"
 #include "storage/head_set.h"
@@ -24,16 +28,19 @@ class WindowKeeper {
   WindowKeeper(Store* store, HeadSet* heads, RetentionLimits limits)
       : store_(store), heads_(heads), limits_(limits) {}
 
+  // Of every window that there is; from any thread.
+  [[nodiscard]] std::vector<WindowOutlook> Outlooks(int64_t now_s, bool settled) const;
   // Does one bounded step; false: nothing is due. `settled`: `now_s` is trusted; nothing
   // ends while it is not.
   [[nodiscard]] Result<bool> Step(int64_t now_s, bool settled);
 
+  [[nodiscard]] const RetentionLimits& limits() const { return limits_; }
   [[nodiscard]] uint64_t windows_dropped() const { return windows_dropped_.load(); }
 
  private:
   [[nodiscard]] Result<bool> EndOne(int64_t now_s);
   [[nodiscard]] Result<bool> ShedForRoom();
-  [[nodiscard]] Status End(const WindowFamily& window, WindowFate fate, const char* why);
+  [[nodiscard]] Status End(const WindowFamily& window, WindowFate fate, std::string_view why);
   void Publish(std::shared_ptr<const SpillView> view);
 
   Store* const store_;

@@ -130,6 +130,11 @@ TEST_F(WindowMergeRoom, SealingGoesOnWithoutTheMergeThatWasGivenUp) {
   MustAppend("late", kStartMs - 5 * kDayMs, 1);  // of no window that is there
   Seal();
   EXPECT_TRUE(HasWindowOfAllTimes());
+  const auto windows = engine_->ListWindows();
+  ASSERT_TRUE(windows.ok()) << windows.status().ToString();
+  const auto old = std::count_if(windows->begin(), windows->end(),
+                                 [](const WindowInfo& w) { return w.kind == "old"; });
+  EXPECT_EQ(old, 1);
   EXPECT_EQ(engine_->GetMetrics().versions_open, 0u);
   ExpectEverything();
   // A day later it is tried again with what one try needs.

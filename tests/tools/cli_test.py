@@ -23,11 +23,11 @@ class CliTest(CliCase):
     def test_help_and_version(self):
         text = self.run_tool("--help").out.decode()
         for word in ("create", "ingest", "scan", "delete", "tables", "entities", "buckets",
-                     "stats", "verify", "Exit codes", "Examples"):
+                     "windows", "stats", "verify", "Exit codes", "Examples"):
             self.assertIn(word, text)
         self.assertRegex(self.run_tool("--version").out.decode(), r"^cistern \d+\.\d+\.\d+\n$")
         for command in ("create", "alter", "ingest", "scan", "delete", "tables", "entities",
-                        "buckets", "stats", "verify"):
+                        "buckets", "windows", "expire", "stats", "verify"):
             text = self.run_tool(command, "--help").out.decode()
             self.assertIn("--store", text)
             self.assertRegex(text, f"(?s)Examples?:.*cistern {command} --store")

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <utility>
+
 namespace cistern::tool {
 namespace {
 
@@ -131,6 +134,16 @@ TEST(TimeText, Format) {
   EXPECT_EQ(FormatTicks(-1, TimeUnit::kNanos), "1969-12-31T23:59:59.999999999Z");
   EXPECT_EQ(FormatTicks(1362096000, TimeUnit::kSeconds), "2013-03-01T00:00:00Z");
   EXPECT_EQ(FormatTicks(INT64_MAX, TimeUnit::kMillis), "9223372036854775807");
+}
+
+TEST(TimeText, SpansAreReadAndWritten) {
+  const std::pair<uint64_t, std::string> spans[] = {
+      {34'560'000, "400d"}, {172'800, "2d"}, {129'600, "36h"}, {300, "5m"}, {90, "90s"},
+      {0, "0s"}};
+  for (const auto& [seconds, text] : spans) {
+    EXPECT_EQ(FormatSpan(seconds), text);
+    EXPECT_EQ(*ParseSpan("--x", text, 0, 1'000'000'000), static_cast<int64_t>(seconds));
+  }
 }
 
 TEST(TimeText, UnitsAndOffsets) {

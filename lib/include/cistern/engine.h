@@ -103,11 +103,43 @@ struct SealReport {
   std::vector<std::string> problems;  // damaged buckets, which stay as they were
 };
 
+// When a window of sealed buckets goes, and why it is still there.
+struct WindowOutlook {
+  std::string window;  // "window 12", as the store's LOG calls it
+  // The event times that it is for, seconds since 1970, to_s not included. Nothing: all times, as
+  // of the window that takes what finds no other (limits::kWindowFamilyCountMax).
+  std::optional<int64_t> from_s;
+  std::optional<int64_t> to_s;
+  uint64_t versions = 0;  // row versions, expired ones too
+  // Seconds since 1970, by what it holds now and by the retention options of this engine. May be
+  // past: it goes at the next Expire or Tick. Nothing: time alone does not end it. For want of
+  // room one may go before (EngineOptions::disk_shed), and later rows may keep it longer.
+  std::optional<int64_t> ends_at_s;
+  // For people: "rows live until 2027-02-01T00:00:00Z; upstream has not confirmed 3 of 3 segments"
+  std::string why;
+};
+
+// A line of the inventory of windows: a family of files that goes as a whole.
+struct WindowInfo : WindowOutlook {
+  // "window"; "old", that of all times; "spill", of segments of buckets that are open: one goes
+  // when all of it is sealed, its times are those of its buckets, and its counts are without what
+  // is sealed, but for the bytes.
+  std::string kind{};
+  // Its retention class: tables whose windows are so wide, as long as they are new, share them.
+  // 0: of no class.
+  uint64_t class_width_s = 0;
+  std::vector<std::string> tables{};  // that have buckets in it, as they were created
+  uint64_t buckets = 0;
+  uint64_t segments = 0;  // as many as seals
+  uint64_t bytes = 0;     // of pages
+};
+
 // What Engine::Expire did.
 struct ExpireReport {
   uint64_t windows = 0;   // whose column families were dropped
   uint64_t versions = 0;  // row versions that went because their time was over
   uint64_t versions_shed = 0;  // that went before, by the retention options
+  std::vector<WindowOutlook> left;  // the windows that stay, as ListWindows has them
 };
 
 struct VerifyReport {
@@ -250,6 +282,12 @@ class CISTERN_EXPORT Engine {
   // table.
   [[nodiscard]] virtual Status ListEntities(
       const std::string& table, const std::function<bool(const EntityKey&)>& visit) = 0;
+
+  // The windows of sealed buckets, by class and time, the one of all times last, then the spill
+  // families of open ones: together at most limits::kWindowFamilyCountMax and
+  // limits::kSpillFamilyCountMax. Reads what ListBuckets reads. kCorruption: a damaged header or
+  // manifest.
+  [[nodiscard]] virtual Result<std::vector<WindowInfo>> ListWindows() = 0;
 
   // Does due background work in bounded steps, in the caller's thread. With
   // background_threads it is called for you, and harmless to call.
