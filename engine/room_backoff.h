@@ -8,32 +8,36 @@
 
 namespace cistern {
 
-// Others take room while a work writes, and what it has written by then was in vain. So the next
-// one asks for twice the room, or waits for a day: what is written in vain is bounded by the
-// disk, or by one work a day. One thread.
+// Others take room while a work writes, and what it has written by then was in vain. So for a day
+// the next ones ask for twice what they need, and for twice that when it happens again: what is
+// written in vain is bounded by the disk. A small work is not kept from its own by a large one
+// that was given up. One thread.
 class RoomBackoff {
  public:
   // The room without which the work is not to begin, for one that needs `bytes`.
   [[nodiscard]] uint64_t Ask(uint64_t bytes, int64_t now_s) {
-    if (given_up_ && now_s - given_up_->at_s < kPauseS) {
-      bytes = std::max(bytes, 2 * given_up_->asked_bytes);
-    }
-    asked_bytes_ = bytes;
-    return bytes;
+    // A clock that was set back does not make the day longer.
+    const bool is_over = given_up_at_s_ && (now_s < *given_up_at_s_ ||
+                                            now_s - *given_up_at_s_ >= kPauseS);
+    if (is_over) NoteDone();
+    return bytes << doublings_;
   }
   // The work that asked last was given up.
-  void NoteGivenUp(int64_t now_s) { given_up_ = GivenUp{now_s, asked_bytes_}; }
+  void NoteGivenUp(int64_t now_s) {
+    given_up_at_s_ = now_s;
+    doublings_ = std::min(doublings_ + 1, kDoublingsMax);
+  }
   // It came to its end.
-  void NoteDone() { given_up_.reset(); }
+  void NoteDone() {
+    given_up_at_s_.reset();
+    doublings_ = 0;
+  }
 
  private:
   static constexpr int64_t kPauseS = 86'400;
-  struct GivenUp {
-    int64_t at_s = 0;
-    uint64_t asked_bytes = 0;
-  };
-  uint64_t asked_bytes_ = 0;
-  std::optional<GivenUp> given_up_;
+  static constexpr int kDoublingsMax = 10;
+  std::optional<int64_t> given_up_at_s_;
+  int doublings_ = 0;
 };
 
 }  // namespace cistern

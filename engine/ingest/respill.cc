@@ -11,6 +11,7 @@ namespace cistern {
 namespace {
 constexpr size_t kPartBytes = 256 * 1024;  // encoded
 constexpr uint64_t kHeadroomBytes = 4 << 20;
+constexpr uint64_t kDropHeadroomBytes = 512 * 1024;  // records, and that of a dropped family
 
 // What is damaged, of a newer format or too much for one header is not rewritten.
 bool StaysWhereItIs(const Status& s) {
@@ -110,6 +111,7 @@ Result<bool> Respill::Begin(Scope scope) {
 
 // A family that has nothing but sealed buckets left is dropped as it stands.
 Result<bool> Respill::SupersedeSealed(const SpillView& view) {
+  if (!store_->CheckDevice(kDropHeadroomBytes).ok()) return false;
   for (const auto& family : view.families) {
     const SpillRecord& record = family->record;
     if (record.version_count == 0 || record.sealed_count != record.version_count) continue;
