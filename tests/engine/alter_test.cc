@@ -96,13 +96,6 @@ class AlterTest : public EngineFixture {
     EXPECT_TRUE(!cursor.ok() || (*cursor)->status().ok()) << (*cursor)->status().ToString();
     return out;
   }
-  void SealAll() {
-    SealRequest request;
-    request.due_only = false;
-    const auto report = engine_->Seal(request);
-    ASSERT_TRUE(report.ok()) << report.status().ToString();
-    EXPECT_TRUE(report->problems.empty()) << report->problems.front();
-  }
   // The scan gives these rows, both ways, in every layer that the rows come through, and what is
   // stored is sound.
   void ExpectEverywhere(const std::vector<std::string>& rows) {

@@ -59,13 +59,6 @@ class AlterWidthTest : public EngineFixture {
     EXPECT_TRUE(s.ok()) << s.ToString();
     return out;
   }
-  void SealAll() {
-    SealRequest request;
-    request.due_only = false;
-    const auto report = engine_->Seal(request);
-    ASSERT_TRUE(report.ok()) << report.status().ToString();
-    ASSERT_TRUE(report->problems.empty()) << report->problems.front();
-  }
   // Instead of the table by days.
   void StartWith(const std::string& widths, const std::string& type = "date") {
     engine_.reset();

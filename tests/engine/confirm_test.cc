@@ -43,11 +43,11 @@ class ConfirmTest : public WindowMergeTest {
 TEST_F(ConfirmTest, AnAnswerToAnOldSealConfirmsThatOneAlone) {
   MustAppend("a", kStartMs, 1);
   MustAppend("b", kStartMs, 1);
-  Seal();
+  SealAll();
   const std::vector<SealName> pushed = Outbox();
   ASSERT_EQ(pushed.size(), 2u);
   MustAppend("a", kStartMs + 1, 2);
-  Seal();
+  SealAll();
   ASSERT_EQ(Outbox().size(), 3u);
   for (int time = 0; time < 2; ++time) {
     Confirm({pushed[0], pushed[0]});
@@ -70,7 +70,7 @@ TEST_F(ConfirmTest, AnAnswerToAnOldSealConfirmsThatOneAlone) {
 
 TEST_F(ConfirmTest, WhatWasNeverSealedIsNotConfirmed) {
   MustAppend("a", kStartMs, 1);
-  Seal();
+  SealAll();
   SealName wrong = Outbox().front();
   wrong.bucket.entity += "x";
   Confirm({wrong});

@@ -165,6 +165,18 @@ class EngineFixture : public ::testing::Test {
     const Status s = engine_->Rotate();
     ASSERT_TRUE(s.ok()) << s.ToString();
   }
+  void SealAll() {
+    const auto report = engine_->Seal({.due_only = false});
+    ASSERT_TRUE(report.ok()) << report.status().ToString();
+    ASSERT_TRUE(report->problems.empty()) << report->problems.front();
+  }
+  void TickAll() {
+    for (bool more = true; more;) {
+      const auto report = engine_->Tick();
+      ASSERT_TRUE(report.ok()) << report.status().ToString();
+      more = report->more_due;
+    }
+  }
   // Every version written is in one state, and what Verify finds.
   void ExpectSound() {
     const Metrics m = engine_->GetMetrics();

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
 
 #include "engine/seal/round_planner.h"
@@ -32,6 +33,15 @@ class SealStepsTest : public EngineFixture {
       AddRow(&batch, Pump(n), kStartMs + day * kDayMs + n, day);
     }
     ASSERT_TRUE(engine_->Append(batch).ok());
+  }
+  // Steps one by one until nothing is due; how many it was.
+  int StepAll(const std::function<void()>& after_each = [] {}) {
+    for (int steps = 1;; ++steps) {
+      const auto report = engine_->Tick({.steps_max = 1});
+      EXPECT_TRUE(report.ok()) << report.status().ToString();
+      after_each();
+      if (!report.ok() || !report->more_due) return steps;
+    }
   }
   RoundPlanner Planner() {
     EngineCore& core = *Core();
@@ -179,12 +189,7 @@ TEST_F(SealStepsTest, ALargeBucketIsWrittenAndReadBackInManySteps) {
   options_.seal_grace_s = options_.seal_idle_s = 0;
   Reopen();
   clock_->AdvanceSeconds(3 * 86'400);
-  int steps = 0;
-  for (bool more = true; more; ++steps) {
-    const auto report = engine_->Tick({.steps_max = 1});
-    ASSERT_TRUE(report.ok()) << report.status().ToString();
-    more = report->more_due;
-  }
+  const int steps = StepAll();
   EXPECT_EQ(engine_->GetMetrics().versions_sealed, 200'000u);
   EXPECT_EQ(engine_->GetMetrics().buckets_sealed, 1u);
   EXPECT_GE(steps, 12) << "1.6 MB by at most 128 KiB";
@@ -209,12 +214,7 @@ TEST_F(SealStepsTest, WhatABucketHoldsDecodedIsCharged) {
   clock_->AdvanceSeconds(3 * 86'400);
   uint64_t most = 0;
   const uint64_t before = engine_->GetMetrics().memory_bytes_charged;
-  for (bool more = true; more;) {
-    const auto report = engine_->Tick({.steps_max = 1});
-    ASSERT_TRUE(report.ok()) << report.status().ToString();
-    more = report->more_due;
-    most = std::max(most, engine_->GetMetrics().memory_bytes_charged);
-  }
+  (void)StepAll([&] { most = std::max(most, engine_->GetMetrics().memory_bytes_charged); });
   ASSERT_EQ(engine_->GetMetrics().buckets_sealed, 1u);
   const uint64_t after = engine_->GetMetrics().memory_bytes_charged;
   EXPECT_LE(after, before + limits::kWindowFamilyBytes);

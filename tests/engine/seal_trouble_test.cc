@@ -266,6 +266,14 @@ class SealFullDiskTest : public SealTroubleTest {
     }
     Rotate();
   }
+  // A bucket that was sealed gets rows, and the room for their round is lost on the way.
+  void LoseTheRoomOnTheWay() {
+    AppendWide(kStartMs, 1);
+    ASSERT_EQ(Seal()->buckets, 1u);
+    AppendWide(kStartMs + 1000, 4);
+    DoAt("spill:before_pages", [&] { LeaveFree(1 << 20); });
+    ASSERT_EQ(Seal().status().code(), StatusCode::kNoSpace) << "before its flush";
+  }
   std::shared_ptr<FaultFileSystem> faults_;
 };
 
@@ -291,11 +299,7 @@ TEST_F(SealFullDiskTest, ARoundWithoutRoomIsGivenUpAndNothingHasFailed) {
 // What a round has written into a window that was there stays in it when the round is given up:
 // that is not to happen again and again.
 TEST_F(SealFullDiskTest, WhatWasWrittenInVainAsksForTwiceTheRoom) {
-  AppendWide(kStartMs, 1);
-  ASSERT_EQ(Seal()->buckets, 1u);
-  AppendWide(kStartMs + 1000, 4);
-  DoAt("spill:before_pages", [&] { LeaveFree(1 << 20); });
-  EXPECT_EQ(Seal().status().code(), StatusCode::kNoSpace) << "before its flush";
+  LoseTheRoomOnTheWay();
   constexpr uint64_t kEnough = 6 << 20;  // 4 MiB beside twice the rows
   uint64_t pages = 0;
   DoAt("spill:before_pages", [&] { ++pages; });
@@ -313,11 +317,7 @@ TEST_F(SealFullDiskTest, WhatWasWrittenInVainAsksForTwiceTheRoom) {
 }
 
 TEST_F(SealFullDiskTest, ADayLaterARoundBeginsAsBefore) {
-  AppendWide(kStartMs, 1);
-  ASSERT_EQ(Seal()->buckets, 1u);
-  AppendWide(kStartMs + 1000, 4);
-  DoAt("spill:before_pages", [&] { LeaveFree(1 << 20); });
-  EXPECT_EQ(Seal().status().code(), StatusCode::kNoSpace);
+  LoseTheRoomOnTheWay();
   LeaveFree(6 << 20);
   clock_->AdvanceSeconds(86'400 - 1);
   EXPECT_EQ(Seal().status().code(), StatusCode::kNoSpace);

@@ -18,18 +18,6 @@ class WindowListTest : public EngineFixture {
     options_.event_future_s_max = 100 * kDayS;
   }
 
-  void SealAll() {
-    const auto report = engine_->Seal({.due_only = false});
-    ASSERT_TRUE(report.ok()) << report.status().ToString();
-    ASSERT_TRUE(report->problems.empty()) << report->problems.front();
-  }
-  void TickAll() {
-    for (bool more = true; more;) {
-      const auto report = engine_->Tick();
-      ASSERT_TRUE(report.ok()) << report.status().ToString();
-      more = report->more_due;
-    }
-  }
   void AppendWithTtl(const std::string& pump, int64_t day, uint32_t ttl_s) {
     RowBatch batch(schema_);
     AddRow(&batch, pump, kStartMs + day * kDayMs, 1, RowKind::kInsert, ttl_s);

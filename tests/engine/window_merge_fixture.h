@@ -50,22 +50,8 @@ class WindowMergeTest : public EngineFixture {
         written_.emplace_back(kStartMs + day_ * kDayMs + at_ms, day_);
       }
       clock_->AdvanceSeconds(kDayS);
-      Seal();
+      SealAll();
       ASSERT_LE(Windows().size(), kBound) << "day " << day_;
-    }
-  }
-  void Seal() {
-    SealRequest request;
-    request.due_only = false;
-    const auto report = engine_->Seal(request);
-    ASSERT_TRUE(report.ok()) << report.status().ToString();
-    ASSERT_TRUE(report->problems.empty()) << report->problems.front();
-  }
-  void TickAll() {
-    for (bool more = true; more;) {
-      const auto report = engine_->Tick();
-      ASSERT_TRUE(report.ok()) << report.status().ToString();
-      more = report->more_due;
     }
   }
   std::vector<std::shared_ptr<const WindowFamily>> Windows() {

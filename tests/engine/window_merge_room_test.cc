@@ -128,7 +128,7 @@ TEST_F(WindowMergeRoom, SealingGoesOnWithoutTheMergeThatWasGivenUp) {
   ASSERT_FALSE(HasFailure());
   LeaveFree(room);
   MustAppend("late", kStartMs - 5 * kDayMs, 1);  // of no window that is there
-  Seal();
+  SealAll();
   EXPECT_TRUE(HasWindowOfAllTimes());
   const auto windows = engine_->ListWindows();
   ASSERT_TRUE(windows.ok()) << windows.status().ToString();

@@ -53,7 +53,7 @@ TEST_F(WindowMergeTest, LateRowsAmendABucketInAMergedWindow) {
   MustAppend("a", kStartMs + kDayMs + 7, 77);
   MustAppend("b", kStartMs + kDayMs + 7, 78);  // a bucket that was not there
   const size_t before = Windows().size();
-  Seal();
+  SealAll();
   EXPECT_EQ(engine_->GetMetrics().amendments, 1u);
   EXPECT_LE(Windows().size(), before) << "both found the window of their time";
   EXPECT_EQ(Scan("a", kStartMs + kDayMs + 7, kStartMs + kDayMs + 8),
@@ -433,7 +433,7 @@ TEST_F(WindowMergeTest, AClockThatStepsBackWhileWindowsAreMerged) {
   EXPECT_EQ(last.code(), StatusCode::kBusy) << last.ToString();
   clock_->SetWallMicros(now_us + 20 * kDayS * 1'000'000);
   MustAppend("c", kStartMs + day_ * kDayMs, 2);
-  Seal();
+  SealAll();
   EXPECT_GT(engine_->GetMetrics().window_merges, 0u);
   EXPECT_EQ(ScanEverything(), written_);
   ExpectSound();
