@@ -10,9 +10,7 @@
 namespace cistern {
 
 Result<DeleteScope::Starts> DeleteScope::Held(int64_t first_s, int64_t last_s) const {
-  for (const LostRotations& lost : context_->store->damage().lost_rotations()) {
-    if (lost.MayHold(table_->id, first_s, last_s)) return Starts();
-  }
+  if (context_->store->damage().MayHide(table_->id, first_s, last_s)) return Starts();
   std::set<int64_t> starts;
   const BucketScope scope{table_->id, std::string(entity_)};
   const Status visited = VisitBuckets(*context_, scope, [&](const BucketSummary& bucket) {

@@ -11,6 +11,12 @@ bool LostRotations::MayHold(uint32_t table_id, int64_t first_s, int64_t last_s) 
   });
 }
 
+bool Damage::MayHide(uint32_t table_id, int64_t first_s, int64_t last_s) const {
+  return std::any_of(lost_.begin(), lost_.end(), [&](const LostRotations& lost) {
+    return lost.MayHold(table_id, first_s, last_s);
+  });
+}
+
 void Damage::NoteSegment(uint64_t family_id, uint64_t segment, uint64_t version_count) {
   const std::lock_guard lock(mutex_);
   Pieces& pieces = segments_[{family_id, segment}];

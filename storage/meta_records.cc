@@ -1,9 +1,6 @@
 #include "storage/meta_records.h"
 
-#include <algorithm>
-
 #include "cistern/limits.h"
-#include "lib/base/check.h"
 #include "storage/record_coding.h"
 
 namespace cistern {
@@ -13,60 +10,6 @@ using record_coding::Decode;
 using record_coding::PutString;
 using record_coding::ReadFlag;
 using record_coding::Sealed;
-
-namespace {
-
-constexpr uint64_t kRotationCountMax = 1 << 20;  // of one family
-
-void ReadIntervals(ByteReader* in, std::vector<SequenceInterval>* out) {
-  const uint64_t count = in->ReadCount("intervals", kRotationCountMax);
-  uint64_t above = 0;
-  uint64_t rotations_left = kRotationCountMax;
-  for (uint64_t i = 0; i < count && in->ok(); ++i) {
-    const uint64_t first = in->ReadVarint("interval first");
-    const uint64_t length = in->ReadCount("interval length", rotations_left);
-    if (first < above || length == 0 || first + length < first) {
-      in->Fail("interval", "overlaps or is empty");
-      return;
-    }
-    above = first + length;
-    rotations_left -= length;
-    out->push_back({first, length});
-  }
-}
-
-}  // namespace
-
-bool SpillRecord::Contains(uint64_t rotation) const {
-  for (const SequenceInterval& i : committed) {
-    if (rotation >= i.first && rotation - i.first < i.length) return true;
-  }
-  return false;
-}
-
-void SpillRecord::Add(uint64_t rotation) {
-  CISTERN_CHECK(!Contains(rotation));
-  auto at = std::find_if(committed.begin(), committed.end(),
-                         [&](const SequenceInterval& i) { return i.first > rotation; });
-  at = committed.insert(at, {rotation, 1});
-  if (const auto next = at + 1; next != committed.end() && next->first == rotation + 1) {
-    at->length += next->length;
-    committed.erase(next);
-  }
-  if (at != committed.begin()) {
-    const auto before = at - 1;
-    if (before->first + before->length == rotation) {
-      before->length += at->length;
-      committed.erase(at);
-    }
-  }
-}
-
-uint64_t SpillRecord::rotation_count() const {
-  uint64_t count = 0;
-  for (const SequenceInterval& i : committed) count += i.length;
-  return count;
-}
 
 std::string EncodeState(const StateRecord& r) {
   std::string out = Begin();
@@ -138,11 +81,7 @@ std::string EncodeSpill(const SpillRecord& r) {
   PutVarint(&out, r.version_count);
   PutVarint(&out, r.sealed_count);
   PutVarint(&out, r.byte_count);
-  PutVarint(&out, r.committed.size());
-  for (const SequenceInterval& i : r.committed) {
-    PutVarint(&out, i.first);
-    PutVarint(&out, i.length);
-  }
+  PutIntervals(&out, r.committed);
   return Sealed(std::move(out));
 }
 

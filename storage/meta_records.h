@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cistern/result.h"
+#include "storage/sequence_intervals.h"
 
 namespace cistern {
 
@@ -45,24 +46,20 @@ struct BootRecord {
   int64_t last_count_us = 0;
 };
 
-// Rotation sequences first .. first + length - 1.
-struct SequenceInterval {
-  uint64_t first = 0;
-  uint64_t length = 0;
-};
-
 struct SpillRecord {
   bool superseded = false;
   uint64_t version_count = 0;
   uint64_t sealed_count = 0;  // of those, in sealed buckets by now: nobody reads them here
   uint64_t byte_count = 0;
-  std::vector<SequenceInterval> committed;  // ascending, disjoint
-  uint8_t tier = 0;                         // how often its rotations were gathered
+  SequenceIntervals committed;  // rotations
+  uint8_t tier = 0;             // how often its rotations were gathered
 
-  [[nodiscard]] uint64_t rotation_count() const;
-  [[nodiscard]] bool Contains(uint64_t rotation) const;
-  // Adds a sequence that it does not contain.
-  void Add(uint64_t rotation);
+  [[nodiscard]] uint64_t rotation_count() const { return CountSequences(committed); }
+  [[nodiscard]] bool Contains(uint64_t rotation) const {
+    return HasSequence(committed, rotation);
+  }
+  // Adds a rotation that it does not contain.
+  void Add(uint64_t rotation) { AddSequence(rotation, &committed); }
 };
 
 [[nodiscard]] std::string EncodeState(const StateRecord& r);

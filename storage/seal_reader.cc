@@ -46,7 +46,8 @@ Result<SegmentRef> ReadSealedSegment(const std::shared_ptr<const SegmentFamily>&
 }
 
 Result<std::vector<SegmentRef>> ListSealed(const SpillView& view, const BucketKey& bucket,
-                                           std::vector<DamagedSegment>* damaged) {
+                                           std::vector<DamagedSegment>* damaged,
+                                           SealCover* cover) {
   std::vector<SegmentRef> out;
   const std::string bucket_bytes = EncodeBucketKey(bucket);
   std::unique_ptr<rocksdb::Iterator> it;
@@ -58,11 +59,12 @@ Result<std::vector<SegmentRef>> ListSealed(const SpillView& view, const BucketKe
       const std::optional<ManifestName> name = ParseManifestKey(View(it->key()));
       if (!name) return DamagedKey(window->id);
       if (RotationOf(name->seal) > view.round_last) break;
+      const Result<Manifest> manifest = DecodeManifest(View(it->value()));
+      if (cover != nullptr) cover->Add(RotationOf(name->seal), manifest);
       Result<SegmentRef> ref = ReadSealedSegment(window, bucket, name->seal);
       if (ref.ok()) {
         out.push_back(*std::move(ref));
       } else if (damaged != nullptr && ref.status().code() == StatusCode::kCorruption) {
-        const Result<Manifest> manifest = DecodeManifest(View(it->value()));
         damaged->push_back({window, name->seal,
                             manifest.ok() ? std::optional(*manifest) : std::nullopt,
                             ref.status()});
@@ -79,55 +81,53 @@ Result<std::vector<SegmentRef>> ListSealed(const SpillView& view, const BucketKe
 
 namespace {
 
-// The round of the bucket's last seal in a window that the view has; 0: none.
-Result<uint64_t> RoundIn(const SpillView& view, uint64_t window_id, const BucketKey& bucket,
-                         rocksdb::Iterator* it) {
+// Adds the bucket's seals in a window that the view has: the newest that has all of before it
+// and those behind it.
+Status AddSealsIn(const SpillView& view, uint64_t window_id, const BucketKey& bucket,
+                  rocksdb::Iterator* it, SealCover* cover) {
   const uint64_t seal_last = view.round_last << kSegmentIndexBits | kSegmentIndexMask;
-  it->SeekForPrev(ManifestKey(window_id, bucket, seal_last));
-  if (!it->status().ok()) return ToStatus(it->status(), "reading manifests");
   const std::string prefix = ManifestKeyFrom(window_id, EncodeBucketKey(bucket));
-  if (!it->Valid() || !View(it->key()).starts_with(prefix)) return 0;
-  const std::optional<ManifestName> name = ParseManifestKey(View(it->key()));
-  if (!name) return DamagedKey(window_id);
-  return RotationOf(name->seal);
+  it->SeekForPrev(ManifestKey(window_id, bucket, seal_last));
+  for (; it->Valid() && View(it->key()).starts_with(prefix); it->Prev()) {
+    const std::optional<ManifestName> name = ParseManifestKey(View(it->key()));
+    if (!name) return DamagedKey(window_id);
+    if (cover->Add(RotationOf(name->seal), DecodeManifest(View(it->value())))) break;
+  }
+  return it->status().ok() ? Status::Ok() : ToStatus(it->status(), "reading manifests");
 }
 
 }  // namespace
 
 Result<bool> IsSealedIn(const SpillView& view, uint64_t window_id, const BucketKey& bucket) {
-  CISTERN_ASSIGN_OR_RETURN(const uint64_t round,
-                           RoundIn(view, window_id, bucket, NewManifestIterator(view).get()));
-  return round != 0;
+  SealCover cover;
+  CISTERN_RETURN_IF_ERROR(
+      AddSealsIn(view, window_id, bucket, NewManifestIterator(view).get(), &cover));
+  return !cover.is_empty();
 }
 
-Result<uint64_t> RoundInEnded(const SpillView& view, const BucketKey& bucket) {
-  uint64_t round = 0;
+Status AddEndedSeals(const SpillView& view, const BucketKey& bucket, SealCover* cover) {
   for (const EndedWindow& window : view.ended) {
     if (!window.span.Holds(bucket.start_s)) continue;
-    CISTERN_ASSIGN_OR_RETURN(const uint64_t found,
-                             RoundIn(view, window.id, bucket, NewManifestIterator(view).get()));
-    round = std::max(round, found);
+    CISTERN_RETURN_IF_ERROR(
+        AddSealsIn(view, window.id, bucket, NewManifestIterator(view).get(), cover));
   }
-  return round;
+  return Status::Ok();
 }
 
-SealedRounds::SealedRounds(std::shared_ptr<const SpillView> view) : view_(std::move(view)) {}
+SealCovers::SealCovers(std::shared_ptr<const SpillView> view) : view_(std::move(view)) {}
 
-SealedRounds::~SealedRounds() = default;
+SealCovers::~SealCovers() = default;
 
-Result<uint64_t> SealedRounds::Of(const BucketKey& bucket) {
-  uint64_t round = 0;
+Result<SealCover> SealCovers::Of(const BucketKey& bucket) {
+  SealCover cover;
   const auto look_in = [&](uint64_t window_id, const WindowSpan& span) -> Status {
     if (!span.Holds(bucket.start_s)) return Status::Ok();
     if (!manifests_) manifests_ = NewManifestIterator(*view_);
-    CISTERN_ASSIGN_OR_RETURN(const uint64_t found,
-                             RoundIn(*view_, window_id, bucket, manifests_.get()));
-    round = std::max(round, found);
-    return Status::Ok();
+    return AddSealsIn(*view_, window_id, bucket, manifests_.get(), &cover);
   };
   for (const auto& w : view_->windows) CISTERN_RETURN_IF_ERROR(look_in(w->id, w->record.span));
   for (const EndedWindow& w : view_->ended) CISTERN_RETURN_IF_ERROR(look_in(w.id, w.span));
-  return round;
+  return cover;
 }
 
 ManifestWalker::ManifestWalker(std::shared_ptr<const SpillView> view, std::string_view from)

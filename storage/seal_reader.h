@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cistern/result.h"
+#include "storage/seal_cover.h"
 #include "storage/spill_reader.h"
 
 namespace cistern {
@@ -18,19 +19,19 @@ namespace cistern {
 [[nodiscard]] std::unique_ptr<rocksdb::Iterator> NewManifestIterator(const SpillView& view);
 
 // The segments of the bucket's seals, oldest first. kCorruption names what is missing, unless
-// there is a place for it.
+// there is a place for it. `cover`, where wanted: with those seals added.
 [[nodiscard]] Result<std::vector<SegmentRef>> ListSealed(
-    const SpillView& view, const BucketKey& bucket, std::vector<DamagedSegment>* damaged = nullptr);
+    const SpillView& view, const BucketKey& bucket, std::vector<DamagedSegment>* damaged = nullptr,
+    SealCover* cover = nullptr);
 
-// Answers by which round buckets were sealed last. Holds one iterator over the manifests,
-// made for the first question. One thread.
-class SealedRounds {
+// Answers what of buckets is sealed. Holds one iterator over the manifests, made for the first
+// question. One thread.
+class SealCovers {
  public:
-  explicit SealedRounds(std::shared_ptr<const SpillView> view);
-  ~SealedRounds();
-  // The round that sealed the bucket last, in a window that has ended too: its segments in
-  // rotations below are replaced. 0 if it was never sealed.
-  [[nodiscard]] Result<uint64_t> Of(const BucketKey& bucket);
+  explicit SealCovers(std::shared_ptr<const SpillView> view);
+  ~SealCovers();
+  // By all seals of the bucket, in windows that have ended too.
+  [[nodiscard]] Result<SealCover> Of(const BucketKey& bucket);
 
  private:
   const std::shared_ptr<const SpillView> view_;
@@ -41,8 +42,9 @@ class SealedRounds {
 [[nodiscard]] Result<bool> IsSealedIn(const SpillView& view, uint64_t window_id,
                                       const BucketKey& bucket);
 
-// As SealedRounds::Of, in windows that have ended alone.
-[[nodiscard]] Result<uint64_t> RoundInEnded(const SpillView& view, const BucketKey& bucket);
+// Adds the bucket's seals in windows that have ended.
+[[nodiscard]] Status AddEndedSeals(const SpillView& view, const BucketKey& bucket,
+                                   SealCover* cover);
 
 // A bucket's segment that a seal wrote, whether or not its manifest counts yet.
 [[nodiscard]] Result<SegmentRef> ReadSealedSegment(

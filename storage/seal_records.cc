@@ -86,6 +86,8 @@ std::string EncodeManifest(const Manifest& m) {
   out.push_back(m.has_endless_rows ? 1 : 0);
   out.push_back(m.has_deletes ? 1 : 0);
   PutLittle<uint64_t>(&out, m.content_hash);
+  out.push_back(m.rotations ? 1 : 0);
+  if (m.rotations) PutIntervals(&out, *m.rotations);
   return Sealed(std::move(out));
 }
 
@@ -105,6 +107,7 @@ Result<Manifest> DecodeManifest(std::string_view bytes) {
     m->has_endless_rows = ReadFlag(in, "endless rows");
     m->has_deletes = ReadFlag(in, "has deletes");
     m->content_hash = in->ReadU64("content hash");
+    if (ReadFlag(in, "names rotations")) ReadIntervals(in, &m->rotations.emplace());
   });
 }
 

@@ -3,11 +3,13 @@
 #define CISTERN_STORAGE_SEAL_RECORDS_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "cistern/result.h"
+#include "storage/sequence_intervals.h"
 
 namespace cistern {
 
@@ -54,6 +56,9 @@ struct Manifest {
   bool has_endless_rows = false;  // a row version in it never expires
   bool has_deletes = false;       // of rows or of ranges: these never expire either
   uint64_t content_hash = 0;   // sum over the row versions (lib/row/version_hash.h)
+  // The rotations whose segments the seal has; nothing: all of before its round. They are named
+  // where files could not be read that may have more rows of the bucket.
+  std::optional<SequenceIntervals> rotations{};
 
   [[nodiscard]] uint64_t version_count() const { return row_count + delete_count; }
   friend bool operator==(const Manifest&, const Manifest&) = default;

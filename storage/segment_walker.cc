@@ -21,7 +21,7 @@ size_t BytesOf(const std::string& key, const std::string& value) {
 }  // namespace
 
 SegmentWalker::SegmentWalker(std::shared_ptr<const SpillView> view, std::string_view from)
-    : view_(std::move(view)), sealed_rounds_(view_), iterators_(view_->families.size()) {
+    : view_(std::move(view)), seal_covers_(view_), iterators_(view_->families.size()) {
   for (size_t f = 0; f < view_->families.size(); ++f) {
     for (const SequenceInterval& interval : view_->families[f]->record.committed) {
       for (uint64_t r = interval.first; r < interval.first + interval.length; ++r) {
@@ -93,29 +93,30 @@ size_t SegmentWalker::MemoryBytes() const {
 Result<std::optional<SegmentWalker::Item>> SegmentWalker::Next() {
   while (true) {
     CISTERN_ASSIGN_OR_RETURN(std::optional<Item> item, NextOfAll());
-    if (!item || !item->is_replaced()) return item;
+    if (!item || !item->is_replaced) return item;
   }
 }
 
 Result<std::optional<SegmentWalker::Item>> SegmentWalker::NextOfAll() {
   CISTERN_ASSIGN_OR_RETURN(std::optional<Item> item, NextSpilled());
   if (!item) return item;
-  CISTERN_RETURN_IF_ERROR(FindSealedRound(&*item));
-  if (item->is_replaced()) {
+  CISTERN_RETURN_IF_ERROR(FindCover(&*item));
+  if (item->is_replaced) {
     const SegmentHeader& header = item->segment.header;
     versions_sealed_ += header.row_count + header.deletes.size();
   }
   return item;
 }
 
-Status SegmentWalker::FindSealedRound(Item* item) {
+Status SegmentWalker::FindCover(Item* item) {
   if (view_->windows.empty() && view_->ended.empty()) return Status::Ok();
   if (!has_bucket_ || item->bucket != bucket_) {
-    CISTERN_ASSIGN_OR_RETURN(sealed_round_, sealed_rounds_.Of(item->bucket));
+    CISTERN_ASSIGN_OR_RETURN(cover_, seal_covers_.Of(item->bucket));
     bucket_ = item->bucket;
     has_bucket_ = true;
   }
-  item->sealed_round = sealed_round_;
+  item->is_of_sealed = !cover_.is_empty();
+  item->is_replaced = cover_.Has(RotationOf(item->segment.id));
   return Status::Ok();
 }
 
@@ -140,7 +141,7 @@ Result<std::optional<SegmentWalker::Item>> SegmentWalker::NextSpilled() {
   } else {
     std::push_heap(heap_.begin(), heap_.end(), Later);
   }
-  return std::optional<Item>(Item{*bucket, std::move(ref), 0});
+  return std::optional<Item>(Item{*bucket, std::move(ref)});
 }
 
 Status VisitSegments(std::shared_ptr<const SpillView> view, std::string_view from,

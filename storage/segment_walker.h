@@ -33,9 +33,8 @@ class SegmentWalker {
   struct Item {
     BucketKey bucket;
     SegmentRef segment;
-    uint64_t sealed_round = 0;  // by which the bucket was sealed last; 0: never
-    // A seal has replaced the segment.
-    [[nodiscard]] bool is_replaced() const { return RotationOf(segment.id) < sealed_round; }
+    bool is_of_sealed = false;  // the bucket has seals
+    bool is_replaced = false;   // one of them has the segment
   };
   [[nodiscard]] Result<std::optional<Item>> Next();
   // The next one, be it replaced: for who goes on later, however many of those there are.
@@ -63,12 +62,12 @@ class SegmentWalker {
   [[nodiscard]] static bool Later(const Lane* a, const Lane* b);
   [[nodiscard]] Status Fill(Lane* lane);
   [[nodiscard]] Result<std::optional<Item>> NextSpilled();
-  [[nodiscard]] Status FindSealedRound(Item* item);
+  [[nodiscard]] Status FindCover(Item* item);
 
   const std::shared_ptr<const SpillView> view_;
-  SealedRounds sealed_rounds_;
+  SealCovers seal_covers_;
   BucketKey bucket_;             // of the last segment
-  uint64_t sealed_round_ = 0;    // of bucket_: segments below are sealed
+  SealCover cover_;              // of bucket_
   bool has_bucket_ = false;
   uint64_t versions_sealed_ = 0;
   std::vector<std::unique_ptr<rocksdb::Iterator>> iterators_;  // by family

@@ -50,21 +50,16 @@ Result<SegmentRef> MakeSegmentRef(const std::shared_ptr<const SegmentFamily>& fa
 
 Result<std::vector<SegmentRef>> ListSegments(const SpillView& view, const BucketKey& bucket,
                                              std::vector<DamagedSegment>* damaged) {
-  CISTERN_ASSIGN_OR_RETURN(std::vector<SegmentRef> out, ListSealed(view, bucket, damaged));
-  uint64_t sealed_round = out.empty() ? 0 : RotationOf(out.back().id);
-  if (damaged != nullptr) {
-    for (const DamagedSegment& d : *damaged) {
-      sealed_round = std::max(sealed_round, RotationOf(d.id));
-    }
-  }
-  CISTERN_ASSIGN_OR_RETURN(const uint64_t ended_round, RoundInEnded(view, bucket));
-  sealed_round = std::max(sealed_round, ended_round);
+  SealCover cover;
+  CISTERN_ASSIGN_OR_RETURN(std::vector<SegmentRef> out,
+                           ListSealed(view, bucket, damaged, &cover));
+  CISTERN_RETURN_IF_ERROR(AddEndedSeals(view, bucket, &cover));
   const std::string bucket_bytes = EncodeBucketKey(bucket);
   rocksdb::PinnableSlice value;
   for (const auto& family : view.families) {
     for (const SequenceInterval& interval : family->record.committed) {
       for (uint64_t r = interval.first; r < interval.first + interval.length; ++r) {
-        if (r < sealed_round) continue;
+        if (cover.Has(r)) continue;
         value.Reset();
         const rocksdb::Status s =
             family->family->db()->Get(rocksdb::ReadOptions(), family->family->handle(),

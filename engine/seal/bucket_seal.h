@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "storage/bucket_merge.h"
@@ -21,6 +23,10 @@ class BucketSeal {
   // The segment begins here; `writer` is used for nothing else until Step() has ended it.
   BucketSeal(TablePtr table, BucketKey key, std::vector<SegmentRef> segments,
              std::shared_ptr<const BootBases> bases, SpillWriter* writer);
+  // For the manifest, before the segment ends: storage/seal_records.h.
+  void NameRotations(std::optional<SequenceIntervals> rotations) {
+    bucket_.manifest.rotations = std::move(rotations);
+  }
   // Writes about a page; false: the segment has ended. Damage is that of what is read.
   [[nodiscard]] Result<bool> Step();
 

@@ -111,7 +111,7 @@ void RoundPlanner::Begin(const SealScope& scope, int64_t now_us, uint64_t round_
 Result<bool> RoundPlanner::Step() {
   for (size_t n = 0; n < kStepSegments; ++n) {
     CISTERN_ASSIGN_OR_RETURN(auto item, walker_->NextOfAll());
-    if (item && item->is_replaced()) continue;
+    if (item && item->is_replaced) continue;
     if (!item || item->bucket != candidate_.key) {
       CISTERN_ASSIGN_OR_RETURN(const bool more, TakeCandidate());
       if (!more) return false;
@@ -119,7 +119,7 @@ Result<bool> RoundPlanner::Step() {
     }
     if (!item) return EndWalk();
     candidate_.key = std::move(item->bucket);
-    candidate_.is_sealed = item->sealed_round != 0;
+    candidate_.is_sealed = item->is_of_sealed;
     candidate_.segments.push_back(std::move(item->segment));
   }
   charge_.Set(plan_.memory_bytes + MemoryOf(candidate_) + walker_->MemoryBytes());

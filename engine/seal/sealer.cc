@@ -27,6 +27,12 @@ uint64_t RoomFor(uint64_t round_bytes) {
   return kHeadroomBytes + 2 * round_bytes;
 }
 
+SequenceIntervals RotationsOf(const std::vector<SegmentRef>& segments) {
+  SequenceIntervals rotations;
+  for (const SegmentRef& s : segments) AddSequence(RotationOf(s.id), &rotations);
+  return rotations;
+}
+
 }  // namespace
 
 // The round takes its number before it looks: what is spilled from here on has a higher one
@@ -182,10 +188,16 @@ void Sealer::BeginBucket() {
   SealCandidate candidate = std::move(plan_.candidates.back());
   plan_.candidates.pop_back();
   amends_ = candidate.is_sealed;
-  const TablePtr table = tables_->FindById(candidate.key.table_id);
+  const BucketKey& key = candidate.key;
+  const TablePtr table = tables_->FindById(key.table_id);
+  std::optional<SequenceIntervals> rotations;
+  if (store_->damage().MayHide(key.table_id, key.start_s, key.start_s)) {
+    rotations = RotationsOf(candidate.segments);
+  }
   at_hand_ = std::make_unique<BucketSeal>(table, std::move(candidate.key),
                                           std::move(candidate.segments), boots_->bases(),
                                           &*writer_);
+  at_hand_->NameRotations(std::move(rotations));
 }
 
 // A damaged bucket stays as it is, and the round goes on without it. Other errors are returned.

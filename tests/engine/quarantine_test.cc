@@ -1,44 +1,16 @@
 // What is damaged is named, counted and passed over; the rest answers, seals and is saved.
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 
 #include "storage/seal_reader.h"
-#include "tests/engine/spill_fixture.h"
+#include "tests/engine/quarantine_fixture.h"
 
 namespace cistern::testing {
 namespace {
 
 namespace fs = std::filesystem;
 
-std::string ReadFile(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-void WriteFile(const fs::path& path, const std::string& bytes) {
-  std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
-}
-
-class QuarantineTest : public SpillFixture {
+class QuarantineTest : public QuarantineFixture {
  protected:
-  QuarantineTest() { options_.seal_when_due = false; }
-
-  void Shut() {
-    ASSERT_TRUE(engine_->Close().ok());
-    engine_.reset();
-  }
-  std::vector<fs::path> Tables(const std::string& family) {
-    std::vector<rocksdb::LiveFileMetaData> files;
-    Core()->store().db().db()->GetLiveFilesMetaData(&files);
-    std::vector<fs::path> paths;
-    for (const auto& file : files) {
-      if (file.column_family_name.starts_with(family)) {
-        paths.push_back(fs::path(directory()) / file.relative_filename);
-      }
-    }
-    return paths;
-  }
   uint64_t SealAll() {
     SealRequest request;
     request.due_only = false;
@@ -47,17 +19,6 @@ class QuarantineTest : public SpillFixture {
     if (!report.ok()) return 0;
     EXPECT_TRUE(report->problems.empty()) << report->problems.front();
     return report->buckets;
-  }
-  // A rotation of 50 rows for each of a and b, in one file.
-  void FillSmall() {
-    RowBatch batch(schema_);
-    for (int i = 0; i < 100; ++i) {
-      const std::string sensor = i % 2 == 0 ? "a" : "b";
-      AddRow(&batch, sensor, next_ts_, i);
-      expected_[sensor].emplace_back(next_ts_++, i);
-    }
-    ASSERT_TRUE(engine_->Append(batch).ok());
-    Rotate();
   }
   struct Answer {
     Rows rows;

@@ -79,6 +79,7 @@ class ModelRun {
   // Damages files of the closed store, one after the other, and compares what is left.
   std::string CheckDamage(Rng* rng);
   std::string CheckDamaged();
+  std::string SealDamaged();
   std::string CheckGaps(const Table& table, const std::string& entity);
   // Applies a write's answer: an error text if it was refused.
   std::string Answered(const Result<WriteResult>& answer, Durability asked);

@@ -65,12 +65,20 @@ std::string ModelRun::CheckDamage(Rng* rng) {
                             problem.find("meta: ") != std::string::npos;
     if (engine_ == nullptr && is_catalog) problem.clear();
     if (engine_ != nullptr && problem.empty()) problem = CheckDamaged();
+    if (engine_ != nullptr && problem.empty() && rng->OneIn(2)) problem = SealDamaged();
     if (!problem.empty()) return path + " damaged at " + std::to_string(at) + ": " + problem;
     producer_.reset();
     engine_.reset();
     WriteFile(path, whole);
   }
   return Open();
+}
+
+// What is damaged stays open, and is there again with the file.
+std::string ModelRun::SealDamaged() {
+  const auto report = engine_->Seal({.due_only = false});
+  if (report.ok() || report.status().code() == StatusCode::kCorruption) return "";
+  return "Seal: " + report.status().ToString();
 }
 
 std::string ModelRun::CheckDamaged() {

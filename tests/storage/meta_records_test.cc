@@ -219,6 +219,13 @@ TEST(MetaRecords, SealsComeBack) {
   ASSERT_TRUE(manifest.ok()) << manifest.status().ToString();
   EXPECT_EQ(*manifest, SomeManifest());
   EXPECT_EQ(manifest->version_count(), 3'900u);
+  Manifest with_rotations = SomeManifest();
+  for (const SequenceIntervals& rotations : {SequenceIntervals{}, {{7, 2}, {10, 1}}}) {
+    with_rotations.rotations = rotations;
+    const auto named = DecodeManifest(EncodeManifest(with_rotations));
+    ASSERT_TRUE(named.ok()) << named.status().ToString();
+    EXPECT_EQ(*named, with_rotations);
+  }
   const WindowRecord record{WindowSpan{}, 1, 2, 3, 2, 1, 99, 3, 77, true, {5, 8}};  // all times
   const auto window = DecodeWindow(EncodeWindow(record));
   ASSERT_TRUE(window.ok()) << window.status().ToString();

@@ -1,0 +1,34 @@
+// SealCover: which of a bucket's segments in spill families its seals have.
+#ifndef CISTERN_STORAGE_SEAL_COVER_H_
+#define CISTERN_STORAGE_SEAL_COVER_H_
+
+#include <cstdint>
+
+#include "cistern/result.h"
+#include "storage/seal_records.h"
+
+namespace cistern {
+
+// A seal has all segments of the bucket that rotations of before its round wrote, unless its
+// manifest names those that it has: then a file could not be read, and what is in it is open
+// again when the file is back. One bucket, one thread.
+class SealCover {
+ public:
+  // Adds a seal of the bucket, in any order; one whose manifest cannot be read has all. Whether
+  // it has all: none of an earlier round adds anything.
+  bool Add(uint64_t round, const Result<Manifest>& manifest);
+
+  [[nodiscard]] bool is_empty() const { return round_ == 0 && named_.empty(); }
+  // Whether the bucket's segment of that rotation is sealed.
+  [[nodiscard]] bool Has(uint64_t rotation) const {
+    return rotation < round_ || (!named_.empty() && HasSequence(named_, rotation));
+  }
+
+ private:
+  uint64_t round_ = 0;       // the newest whose seal has all of before it
+  SequenceIntervals named_;  // rotations, by the manifests of other seals
+};
+
+}  // namespace cistern
+
+#endif  // CISTERN_STORAGE_SEAL_COVER_H_

@@ -1,0 +1,70 @@
+#include "storage/sequence_intervals.h"
+
+#include <algorithm>
+
+#include "lib/base/check.h"
+
+namespace cistern {
+
+namespace {
+
+constexpr uint64_t kSequencesMax = 1 << 20;  // rotations of one family
+
+}  // namespace
+
+bool HasSequence(const SequenceIntervals& intervals, uint64_t sequence) {
+  return std::any_of(intervals.begin(), intervals.end(), [sequence](const SequenceInterval& i) {
+    return sequence >= i.first && sequence - i.first < i.length;
+  });
+}
+
+void AddSequence(uint64_t sequence, SequenceIntervals* intervals) {
+  CISTERN_CHECK(!HasSequence(*intervals, sequence));
+  auto at = std::find_if(intervals->begin(), intervals->end(),
+                         [&](const SequenceInterval& i) { return i.first > sequence; });
+  at = intervals->insert(at, {sequence, 1});
+  if (const auto next = at + 1; next != intervals->end() && next->first == sequence + 1) {
+    at->length += next->length;
+    intervals->erase(next);
+  }
+  if (at != intervals->begin()) {
+    const auto before = at - 1;
+    if (before->first + before->length == sequence) {
+      before->length += at->length;
+      intervals->erase(at);
+    }
+  }
+}
+
+uint64_t CountSequences(const SequenceIntervals& intervals) {
+  uint64_t count = 0;
+  for (const SequenceInterval& i : intervals) count += i.length;
+  return count;
+}
+
+void PutIntervals(std::string* out, const SequenceIntervals& intervals) {
+  PutVarint(out, intervals.size());
+  for (const SequenceInterval& i : intervals) {
+    PutVarint(out, i.first);
+    PutVarint(out, i.length);
+  }
+}
+
+void ReadIntervals(ByteReader* in, SequenceIntervals* out) {
+  const uint64_t count = in->ReadCount("intervals", kSequencesMax);
+  uint64_t above = 0;
+  uint64_t sequences_left = kSequencesMax;
+  for (uint64_t i = 0; i < count && in->ok(); ++i) {
+    const uint64_t first = in->ReadVarint("interval first");
+    const uint64_t length = in->ReadCount("interval length", sequences_left);
+    if (first < above || length == 0 || first + length < first) {
+      in->Fail("interval", "overlaps or is empty");
+      return;
+    }
+    above = first + length;
+    sequences_left -= length;
+    out->push_back({first, length});
+  }
+}
+
+}  // namespace cistern
