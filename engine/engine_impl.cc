@@ -375,10 +375,12 @@ Status EngineImpl::Heal(const Status& failure) {
   heal_pause_us_ = std::clamp(heal_pause_us_ * 2, kHealPauseMinUs, kHealPauseMaxUs);
   heal_at_us_ = now_us + heal_pause_us_;
   if (core_ && core_.use_count() > 1) return failure;  // a cursor or a call still holds it
+  // What a compaction met it would meet again.
+  const bool met_corruption = failure.code() == StatusCode::kCorruption ||
+                              (core_ && core_->store().met_corruption());
+  if (met_corruption) config_.store.segments_rest = true;
   unavailable_ = failure;
   core_.reset();
-  // What a compaction met it would meet again.
-  if (failure.code() == StatusCode::kCorruption) config_.store.segments_rest = true;
   Result<std::shared_ptr<EngineCore>> opened = EngineCore::Open(config_);
   if (!opened.ok()) {
     unavailable_ = opened.status();

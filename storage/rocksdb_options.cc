@@ -67,13 +67,23 @@ std::shared_ptr<rocksdb::TableFactory> MakeTableFactory(
 
 // After a full disk RocksDB 7.8 waits for space in a thread of its own and resumes, and may
 // abort by an assertion of its own when another error comes meanwhile. Here every error ends
-// the opening, and the engine opens again: that heals a full disk too.
-class NoResume : public rocksdb::EventListener {
+// the opening, and the engine opens again: that heals a full disk too. Which kind of error it was
+// is told here alone: those who write afterwards are all answered with it.
+class ErrorListener : public rocksdb::EventListener {
  public:
+  explicit ErrorListener(std::shared_ptr<std::atomic<bool>> met_corruption)
+      : met_corruption_(std::move(met_corruption)) {}
+  void OnBackgroundError(rocksdb::BackgroundErrorReason /*reason*/,
+                         rocksdb::Status* error) override {
+    if (error->IsCorruption() && met_corruption_) met_corruption_->store(true);
+  }
   void OnErrorRecoveryBegin(rocksdb::BackgroundErrorReason /*reason*/, rocksdb::Status /*error*/,
                             bool* auto_recovery) override {
     *auto_recovery = false;
   }
+
+ private:
+  const std::shared_ptr<std::atomic<bool>> met_corruption_;
 };
 
 // No compaction, and nothing that waits for one.
@@ -295,7 +305,7 @@ rocksdb::DBOptions MakeDbOptions(const SharedParts& parts) {
   options.max_subcompactions = 1;
   options.rate_limiter = nullptr;  // waits on the wall clock in 7.8
   options.max_bgerror_resume_count = 0;
-  options.listeners.push_back(std::make_shared<NoResume>());
+  options.listeners.push_back(std::make_shared<ErrorListener>(parts.met_corruption));
   options.stats_dump_period_sec = 0;
   options.stats_persist_period_sec = 0;
   options.persist_stats_to_disk = false;

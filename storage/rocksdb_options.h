@@ -8,6 +8,7 @@
 #include <rocksdb/options.h>
 #include <rocksdb/write_buffer_manager.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -27,6 +28,8 @@ struct SharedParts {
   std::shared_ptr<rocksdb::Cache> cache;      // blocks, indexes, filters of every family
   // Never flushes, never stalls: it only knows how many bytes the memtables hold.
   std::shared_ptr<rocksdb::WriteBufferManager> write_buffers;
+  // Becomes true when RocksDB's own work meets a damaged file: it writes nothing any more then.
+  std::shared_ptr<std::atomic<bool>> met_corruption;
 };
 
 // Sizes that follow from the memory budget.

@@ -157,6 +157,8 @@ class Store {
   [[nodiscard]] Status AbandonWindow(uint64_t window_id, const FamilyPtr& family);
   // Drops a superseded family and its record. Its files go with the last reader.
   [[nodiscard]] Status DropSpill(uint64_t family_id, const FamilyPtr& family);
+  // RocksDB's own work has met a damaged file; all writes fail since then, in whatever words.
+  [[nodiscard]] bool met_corruption() const { return db_->opened().met_corruption->load(); }
   // Flushes meta, or one unflushed record would pin every log file.
   [[nodiscard]] Status FlushMeta();
   // Bytes that the next flush of meta would write.

@@ -231,7 +231,8 @@ rocksdb::DBOptions Opener::DbOptions() const {
   rocksdb::DBOptions options = MakeDbOptions({.env = store_.env.get(),
                                               .info_log = store_.info_log,
                                               .cache = store_.cache,
-                                              .write_buffers = store_.write_buffers});
+                                              .write_buffers = store_.write_buffers,
+                                              .met_corruption = store_.met_corruption});
   options.create_if_missing = creating_;
   options.create_missing_column_families = creating_;
   options.verify_sst_unique_id_in_manifest = store_.lost_tables.empty();

@@ -7,6 +7,7 @@
 #include <rocksdb/env.h>
 #include <rocksdb/write_buffer_manager.h>
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -66,6 +67,8 @@ struct OpenedStore {
   std::string store_id;  // 32 hexadecimal digits
   bool created = false;
   RecoveryRung rung = RecoveryRung::kClean;
+  // SharedParts::met_corruption
+  std::shared_ptr<std::atomic<bool>> met_corruption = std::make_shared<std::atomic<bool>>(false);
   std::vector<LostTable> lost_tables;  // stand-ins are read instead; they hold nothing
   // created, clean and notes; what was lost is for who knows the journal to say.
   RecoveryReport recovery;

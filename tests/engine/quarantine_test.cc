@@ -193,6 +193,52 @@ TEST_F(QuarantineTest, ALostSpillFileIsCountedAndTheRestGoesOn) {
   ExpectSound();
 }
 
+// RocksDB opens files of level 0 to compact them, and writes no more when one is damaged. The
+// store that is opened anew then lets files rest, or it would end so again and again.
+TEST_F(QuarantineTest, ACompactionThatMeetsDamageIsNotBegunAgain) {
+  const auto seal = [this] {
+    SealRequest request;
+    request.due_only = false;
+    request.table = "pumps";
+    request.entity = Entity("a");
+    return engine_->Seal(request).status();
+  };
+  // More files than RocksDB opens when it opens a store.
+  for (int i = 0; i < 24; ++i) {
+    MustAppend("z", next_ts_++, i);
+    Rotate();
+  }
+  for (int i = 0; i < 3; ++i) {
+    FillSmall();
+    ASSERT_TRUE(seal().ok());
+  }
+  const auto tables = Tables("window-");
+  ASSERT_EQ(tables.size(), 3u);
+  Shut();
+  std::string bytes = ReadFile(tables.front());
+  bytes[bytes.size() - 400] = static_cast<char>(bytes[bytes.size() - 400] ^ 4);  // its properties
+  WriteFile(tables.front(), bytes);
+  Open();
+  EXPECT_TRUE(engine_->Recovery().clean);
+  const auto add_and_seal = [&](int64_t ts) {
+    Status s = Append("a", ts, 1);
+    if (s.ok()) s = engine_->Rotate();
+    return s.ok() ? seal() : s;
+  };
+  int failures = 0;
+  for (int i = 0; i < 12 && failures < 10; ++i) {
+    for (Status s = add_and_seal(next_ts_); !s.ok() && ++failures < 10;
+         s = add_and_seal(next_ts_)) {
+      clock_->AdvanceSeconds(61);  // beyond the pause before it is opened anew
+      (void)engine_->Tick();
+    }
+    ++next_ts_;
+  }
+  EXPECT_GE(failures, 1) << "it was not met: nothing is shown";
+  EXPECT_LE(failures, 2);
+  EXPECT_TRUE(engine_->Health().ok());
+}
+
 // The versions of the new store are those of the old one, bit for bit.
 TEST_F(QuarantineTest, SalvageKeepsVersionsAsTheyAre) {
   for (int64_t i = 0; i < 50; ++i) MustAppend("a", kStartMs + i, static_cast<double>(i));
