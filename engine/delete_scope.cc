@@ -10,7 +10,8 @@
 namespace cistern {
 
 Result<DeleteScope::Starts> DeleteScope::Held(int64_t first_s, int64_t last_s) const {
-  if (context_->store->damage().MayHide(table_->id, first_s, last_s)) return Starts();
+  const Damage& damage = context_->store->damage();
+  if (!damage.FamiliesThatMayHide(table_->id, first_s, last_s).empty()) return Starts();
   std::set<int64_t> starts;
   const BucketScope scope{table_->id, std::string(entity_)};
   const Status visited = VisitBuckets(*context_, scope, [&](const BucketSummary& bucket) {

@@ -11,10 +11,13 @@ bool LostRotations::MayHold(uint32_t table_id, int64_t first_s, int64_t last_s) 
   });
 }
 
-bool Damage::MayHide(uint32_t table_id, int64_t first_s, int64_t last_s) const {
-  return std::any_of(lost_.begin(), lost_.end(), [&](const LostRotations& lost) {
-    return lost.MayHold(table_id, first_s, last_s);
-  });
+std::set<uint64_t> Damage::FamiliesThatMayHide(uint32_t table_id, int64_t first_s,
+                                               int64_t last_s) const {
+  std::set<uint64_t> families;
+  for (const LostRotations& lost : lost_) {
+    if (lost.MayHold(table_id, first_s, last_s)) families.insert(lost.family_id);
+  }
+  return families;
 }
 
 void Damage::NoteSegment(uint64_t family_id, uint64_t segment, uint64_t version_count) {

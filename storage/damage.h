@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -35,8 +36,10 @@ class Damage {
   void AddLostFiles(std::string what) { lost_files_.push_back(std::move(what)); }
   [[nodiscard]] const std::vector<std::string>& lost_files() const { return lost_files_; }
 
-  // Whether a bucket of the table that starts in [first_s, last_s] may have rows in any of them.
-  [[nodiscard]] bool MayHide(uint32_t table_id, int64_t first_s, int64_t last_s) const;
+  // The families of those in which a bucket of the table that starts in [first_s, last_s] may have
+  // rows.
+  [[nodiscard]] std::set<uint64_t> FamiliesThatMayHide(uint32_t table_id, int64_t first_s,
+                                                       int64_t last_s) const;
 
   // Noted again, something counts once.
   void NoteSegment(uint64_t family_id, uint64_t segment, uint64_t version_count);

@@ -45,6 +45,13 @@ template <typename Record, typename Read>
   if (GetLittle<uint64_t>(bytes.data() + body.size()) != Checksum(body)) {
     return Status::Corruption(std::string(what) + ": checksum does not match");
   }
+  if (static_cast<uint8_t>(body[0]) < kRecordVersion) {
+    return Status::NotSupported(std::string(what) + ": record version " +
+                                std::to_string(static_cast<uint8_t>(body[0])) +
+                                " is older than what this Cistern reads, " +
+                                std::to_string(kRecordVersion) +
+                                "; salvage the store with the version that wrote it");
+  }
   if (static_cast<uint8_t>(body[0]) != kRecordVersion) {
     return Status::TooNew(std::string(what) + ": record version " +
                           std::to_string(static_cast<uint8_t>(body[0])) +

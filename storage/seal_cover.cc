@@ -9,12 +9,15 @@ bool SealCover::Add(uint64_t round, const Result<Manifest>& manifest) {
     round_ = std::max(round_, round);
     return true;
   }
-  for (const SequenceInterval& i : *manifest->rotations) {
-    for (uint64_t r = i.first; r < i.first + i.length; ++r) {
-      if (!HasSequence(named_, r)) AddSequence(r, &named_);
-    }
-  }
+  named_.push_back({round, *manifest->rotations});
   return false;
+}
+
+bool SealCover::Has(uint64_t rotation) const {
+  if (rotation < round_) return true;
+  return std::any_of(named_.begin(), named_.end(), [rotation](const Named& named) {
+    return rotation < named.round && HasSequence(named.rotations, rotation);
+  });
 }
 
 }  // namespace cistern

@@ -3,6 +3,7 @@
 #define CISTERN_STORAGE_SEAL_COVER_H_
 
 #include <cstdint>
+#include <vector>
 
 #include "cistern/result.h"
 #include "storage/seal_records.h"
@@ -20,13 +21,16 @@ class SealCover {
 
   [[nodiscard]] bool is_empty() const { return round_ == 0 && named_.empty(); }
   // Whether the bucket's segment of that rotation is sealed.
-  [[nodiscard]] bool Has(uint64_t rotation) const {
-    return rotation < round_ || (!named_.empty() && HasSequence(named_, rotation));
-  }
+  [[nodiscard]] bool Has(uint64_t rotation) const;
 
  private:
-  uint64_t round_ = 0;       // the newest whose seal has all of before it
-  SequenceIntervals named_;  // rotations, by the manifests of other seals
+  // The rotations that a seal has which names them, all of before its round.
+  struct Named {
+    uint64_t round = 0;
+    SequenceIntervals rotations;
+  };
+  uint64_t round_ = 0;  // the newest whose seal has all of before it
+  std::vector<Named> named_;
 };
 
 }  // namespace cistern

@@ -13,13 +13,18 @@ using record_coding::Sealed;
 
 namespace {
 
-constexpr uint64_t kSourcesMax = 1 << 16;
+constexpr uint64_t kFamiliesMax = 1 << 16;
 
-void ReadSources(ByteReader* in, std::vector<uint64_t>* out) {
-  const uint64_t count = in->ReadCount("sources", kSourcesMax);
+void PutFamilies(std::string* out, const std::vector<uint64_t>& ids) {
+  PutVarint(out, ids.size());
+  for (const uint64_t id : ids) PutVarint(out, id);
+}
+
+void ReadFamilies(ByteReader* in, const char* field, std::vector<uint64_t>* out) {
+  const uint64_t count = in->ReadCount(field, kFamiliesMax);
   for (uint64_t i = 0; i < count && in->ok(); ++i) {
-    const uint64_t id = in->ReadVarint("source");
-    if (!out->empty() && id <= out->back()) in->Fail("source", "is not behind the one before");
+    const uint64_t id = in->ReadVarint(field);
+    if (!out->empty() && id <= out->back()) in->Fail(field, "is not behind the one before");
     out->push_back(id);
   }
 }
@@ -49,8 +54,8 @@ std::string EncodeWindow(const WindowRecord& r) {
   PutVarint(&out, r.confirmed_count);
   PutSigned(&out, r.confirmed_us_last);
   out.push_back(r.ended ? 1 : 0);
-  PutVarint(&out, r.sources.size());
-  for (const uint64_t id : r.sources) PutVarint(&out, id);
+  PutFamilies(&out, r.sources);
+  PutFamilies(&out, r.awaited);
   return Sealed(std::move(out));
 }
 
@@ -69,7 +74,8 @@ Result<WindowRecord> DecodeWindow(std::string_view bytes) {
     r->confirmed_count = in->ReadCount("confirmed seals", r->seal_count);
     r->confirmed_us_last = in->ReadSigned("confirmed_us_last");
     r->ended = ReadFlag(in, "ended");
-    ReadSources(in, &r->sources);
+    ReadFamilies(in, "sources", &r->sources);
+    ReadFamilies(in, "awaited", &r->awaited);
   });
 }
 
@@ -108,6 +114,7 @@ Result<Manifest> DecodeManifest(std::string_view bytes) {
     m->has_deletes = ReadFlag(in, "has deletes");
     m->content_hash = in->ReadU64("content hash");
     if (ReadFlag(in, "names rotations")) ReadIntervals(in, &m->rotations.emplace());
+    if (in->ok() && m->rotations && m->rotations->empty()) in->Fail("rotations", "are none");
   });
 }
 

@@ -41,6 +41,10 @@ struct WindowRecord {
   // Spill families that may still hold rows which were sealed here: only the manifests tell
   // that those are not open. Ascending.
   std::vector<uint64_t> sources{};
+  // Spill families with files that could not be read when buckets were sealed here which may have
+  // rows in them. What these seals shadow may come back with the files, so the window does not
+  // end before they do. Ascending.
+  std::vector<uint64_t> awaited{};
 };
 
 // What one seal of one bucket contains.

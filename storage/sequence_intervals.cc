@@ -13,9 +13,10 @@ constexpr uint64_t kSequencesMax = 1 << 20;  // rotations of one family
 }  // namespace
 
 bool HasSequence(const SequenceIntervals& intervals, uint64_t sequence) {
-  return std::any_of(intervals.begin(), intervals.end(), [sequence](const SequenceInterval& i) {
-    return sequence >= i.first && sequence - i.first < i.length;
-  });
+  const auto behind = std::upper_bound(
+      intervals.begin(), intervals.end(), sequence,
+      [](uint64_t value, const SequenceInterval& i) { return value < i.first; });
+  return behind != intervals.begin() && sequence - (behind - 1)->first < (behind - 1)->length;
 }
 
 void AddSequence(uint64_t sequence, SequenceIntervals* intervals) {
@@ -34,6 +35,23 @@ void AddSequence(uint64_t sequence, SequenceIntervals* intervals) {
       intervals->erase(at);
     }
   }
+}
+
+SequenceIntervals IntervalsOf(std::vector<uint64_t> sequences) {
+  std::sort(sequences.begin(), sequences.end());
+  SequenceIntervals intervals;
+  for (const uint64_t sequence : sequences) {
+    if (!intervals.empty()) {
+      SequenceInterval& last = intervals.back();
+      if (sequence - last.first < last.length) continue;
+      if (sequence - last.first == last.length) {
+        ++last.length;
+        continue;
+      }
+    }
+    intervals.push_back({sequence, 1});
+  }
+  return intervals;
 }
 
 uint64_t CountSequences(const SequenceIntervals& intervals) {
@@ -57,8 +75,8 @@ void ReadIntervals(ByteReader* in, SequenceIntervals* out) {
   for (uint64_t i = 0; i < count && in->ok(); ++i) {
     const uint64_t first = in->ReadVarint("interval first");
     const uint64_t length = in->ReadCount("interval length", sequences_left);
-    if (first < above || length == 0 || first + length < first) {
-      in->Fail("interval", "overlaps or is empty");
+    if ((i > 0 && first <= above) || length == 0 || first + length < first) {
+      in->Fail("interval", "touches the one before or is empty");
       return;
     }
     above = first + length;

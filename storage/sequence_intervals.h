@@ -23,6 +23,8 @@ using SequenceIntervals = std::vector<SequenceInterval>;
 [[nodiscard]] bool HasSequence(const SequenceIntervals& intervals, uint64_t sequence);
 // Adds a sequence that is not there.
 void AddSequence(uint64_t sequence, SequenceIntervals* intervals);
+// The set of them, which may come in any order and more than once.
+[[nodiscard]] SequenceIntervals IntervalsOf(std::vector<uint64_t> sequences);
 [[nodiscard]] uint64_t CountSequences(const SequenceIntervals& intervals);
 
 void PutIntervals(std::string* out, const SequenceIntervals& intervals);

@@ -49,6 +49,14 @@ std::string SegmentFamily::Name() const {
   return (kind == FamilyKind::kWindow ? "window " : "spill family ") + std::to_string(id);
 }
 
+bool AwaitsFiles(const SpillView& view, const WindowRecord& window) {
+  return std::any_of(window.awaited.begin(), window.awaited.end(), [&view](uint64_t id) {
+    return std::any_of(view.families.begin(), view.families.end(),
+                       [id](const auto& f) { return f->id == id; }) ||
+           std::find(view.set_aside.begin(), view.set_aside.end(), id) != view.set_aside.end();
+  });
+}
+
 std::vector<SpillStats> StatsOf(const SpillView& view) {
   std::vector<SpillStats> stats;
   for (const auto& f : view.families) {

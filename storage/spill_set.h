@@ -55,6 +55,7 @@ struct SpillView {
   std::vector<std::shared_ptr<const SpillFamily>> families;
   std::vector<std::shared_ptr<const WindowFamily>> windows;  // by number
   std::vector<EndedWindow> ended;    // by number
+  std::vector<uint64_t> set_aside;   // spill families whose records are damaged; never changes
   FamilyPtr meta;                    // where the manifests are
   // Of the last seal round that the view has: manifests of later ones do not count. A seal
   // that commits while a reader walks would else take segments away from it. (A snapshot of
@@ -65,6 +66,9 @@ struct SpillView {
   uint64_t versions_expired = 0;     // went with the end of their window
   uint64_t versions_shed = 0;        // given up before their time
 };
+
+// Whether files may come back that the window awaits (WindowRecord::awaited).
+[[nodiscard]] bool AwaitsFiles(const SpillView& view, const WindowRecord& window);
 
 // Readers take views from any thread; one maintenance actor changes the set.
 class SpillSet {

@@ -99,10 +99,12 @@ Result<std::shared_ptr<const SpillView>> Store::CommitSpill(const SpillCommit& c
   rocksdb::WriteBatch batch;
   batch.Put(meta_->handle(), SpillKey(commit.family_id), EncodeSpill(record));
   SpillRecord superseded;
+  std::map<uint64_t, WindowRecord> windows;  // that await the family
   if (commit.superseded_family) {
     superseded = spill_records_[*commit.superseded_family];
     superseded.superseded = true;
     batch.Put(meta_->handle(), SpillKey(*commit.superseded_family), EncodeSpill(superseded));
+    HandOnAwaited(*commit.superseded_family, commit.family_id, &batch, &windows);
   }
   {
     const std::lock_guard lock(state_mutex_);
@@ -123,7 +125,14 @@ Result<std::shared_ptr<const SpillView>> Store::CommitSpill(const SpillCommit& c
 
   auto next = std::make_shared<SpillView>();
   next->windows = spills_.view()->windows;
+  for (auto& window : next->windows) {
+    const auto changed = windows.find(window->id);
+    if (changed == windows.end()) continue;
+    window_records_[window->id] = changed->second;
+    window = std::make_shared<const WindowFamily>(window->id, window->family, changed->second);
+  }
   next->ended = spills_.view()->ended;
+  next->set_aside = spills_.view()->set_aside;
   next->meta = meta_;
   next->round_last = spills_.view()->round_last;
   next->versions_expired = commit.state.versions_expired;

@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -55,6 +56,7 @@ struct SealCommit {
   };
   std::vector<Bucket> buckets;
   std::map<uint64_t, uint64_t> sealed_counts;  // versions that they had, by spill family
+  std::set<uint64_t> awaited;                  // WindowRecord::awaited
 };
 
 // Windows made one: what the batch that makes it true contains.
@@ -204,7 +206,10 @@ class Store {
   void MoveToEnded(uint64_t window_id, WindowRecord record, SpillView* next);
   // Which window's outbox has the seal of the bucket.
   [[nodiscard]] Result<std::optional<uint64_t>> WindowOfEntry(const SealName& name) const;
-  void NoteSources(const SealCommit& commit, WindowRecord* window) const;
+  void NoteFamilies(const SealCommit& commit, WindowRecord* window) const;
+  // Writes the records of windows that await a family which is rewritten as another one.
+  void HandOnAwaited(uint64_t from, uint64_t to, rocksdb::WriteBatch* batch,
+                     std::map<uint64_t, WindowRecord>* changed) const;
   [[nodiscard]] Result<std::shared_ptr<const SpillView>> Forget(uint64_t window_id);
 
   // store_damage.cc:

@@ -201,6 +201,7 @@ Status Store::LoadSpillFamilies(FoundFamilies* found, bool read_only) {
     if (damaged != damaged_.end()) {
       damaged->what += ": its segments are kept and not read";
       damaged->family = std::move(family);
+      view->set_aside.push_back(id);
     } else if (record != spill_records_.end() && !record->second.superseded) {
       view->families.push_back(
           std::make_shared<const SpillFamily>(id, std::move(family), record->second));

@@ -29,11 +29,16 @@ Status Store::WriteSynced(rocksdb::WriteBatch* batch, const char* what) {
   return s.ok() ? Status::Ok() : ToStatus(s, what);
 }
 
-void Store::NoteSources(const SealCommit& commit, WindowRecord* window) const {
-  std::set<uint64_t> sources(window->sources.begin(), window->sources.end());
+void Store::NoteFamilies(const SealCommit& commit, WindowRecord* window) const {
+  const auto add = [this](std::set<uint64_t> ids, std::vector<uint64_t>* to) {
+    ids.insert(to->begin(), to->end());
+    std::erase_if(ids, [this](uint64_t id) { return !MayBeRead(id); });
+    to->assign(ids.begin(), ids.end());
+  };
+  std::set<uint64_t> sources;
   for (const auto& [id, count] : commit.sealed_counts) sources.insert(id);
-  std::erase_if(sources, [this](uint64_t id) { return !MayBeRead(id); });
-  window->sources.assign(sources.begin(), sources.end());
+  add(std::move(sources), &window->sources);
+  add(commit.awaited, &window->awaited);
 }
 
 Result<std::shared_ptr<const SpillView>> Store::CommitSeal(const SealCommit& commit) {
@@ -49,7 +54,7 @@ Result<std::shared_ptr<const SpillView>> Store::CommitSeal(const SealCommit& com
     versions_kept += bucket.manifest.version_count();
     AddSeal(bucket.manifest, &window);
   }
-  NoteSources(commit, &window);
+  NoteFamilies(commit, &window);
   batch.Put(meta_->handle(), WindowKey(commit.window_id), EncodeWindow(window));
   std::map<uint64_t, SpillRecord> spills;
   uint64_t versions_taken = 0;

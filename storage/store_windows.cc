@@ -33,6 +33,18 @@ bool Store::MayBeRead(uint64_t spill_id) const {
   return damaged || (held != held_spills_.end() && !held->second.expired());
 }
 
+void Store::HandOnAwaited(uint64_t from, uint64_t to, rocksdb::WriteBatch* batch,
+                          std::map<uint64_t, WindowRecord>* changed) const {
+  for (const auto& [id, record] : window_records_) {
+    std::set<uint64_t> awaited(record.awaited.begin(), record.awaited.end());
+    if (record.ended || awaited.erase(from) == 0) continue;
+    awaited.insert(to);
+    WindowRecord& next = (*changed)[id] = record;
+    next.awaited.assign(awaited.begin(), awaited.end());
+    batch->Put(meta_->handle(), WindowKey(id), EncodeWindow(next));
+  }
+}
+
 // The sums of the window's record move the counters, so that the batch is as small for ten
 // million rows as for one. What it leaves in meta is removed later, by one range.
 Result<std::shared_ptr<const SpillView>> Store::EndWindow(uint64_t window_id, Ending ending) {
@@ -76,16 +88,19 @@ Result<std::shared_ptr<const SpillView>> Store::CommitMerge(const WindowMerge& m
   target.span = merge.span;
   rocksdb::WriteBatch batch;
   std::set<uint64_t> sources;
+  std::set<uint64_t> awaited;
   std::map<uint64_t, WindowRecord> emptied;
   for (const auto& window : merge.sources) {
     const WindowRecord& was = window_records_.at(window->id);
     sources.insert(was.sources.begin(), was.sources.end());
+    awaited.insert(was.awaited.begin(), was.awaited.end());
     WindowRecord& record = emptied[window->id];
     record.span = was.span;
     record.ended = true;
     batch.Put(meta_->handle(), WindowKey(window->id), EncodeWindow(record));
   }
   target.sources.assign(sources.begin(), sources.end());
+  target.awaited.assign(awaited.begin(), awaited.end());
   batch.Put(meta_->handle(), WindowKey(merge.target_id), EncodeWindow(target));
   CrashPoint("merge:before_commit");
   CISTERN_RETURN_IF_ERROR(WriteSynced(&batch, "merging windows"));

@@ -218,7 +218,17 @@ class Verifier {
             std::to_string(record.confirmed_count) + " are confirmed");
   }
 
+  // A seal has nothing that came after its round.
+  void CheckRotations(const ManifestWalker::Item& item) {
+    if (!item.manifest.rotations) return;
+    const SequenceInterval& last = item.manifest.rotations->back();
+    if (last.first + last.length <= RotationOf(item.seal)) return;
+    Problem(InBucket(item.bucket) + "seal " + std::to_string(item.seal) + " in " +
+            item.window->Name() + " names rotations that came after it");
+  }
+
   void CheckSeal(const ManifestWalker::Item& item) {
+    CheckRotations(item);
     const Result<SegmentRef> segment = ReadSealedSegment(item.window, item.bucket, item.seal);
     if (!segment.ok()) {
       context_.store->damage().NoteSegment(item.window->id, item.seal,

@@ -93,7 +93,8 @@ Result<std::vector<WindowInfo>> ListWindowsOf(const std::shared_ptr<const SpillV
   CISTERN_RETURN_IF_ERROR(AddSpilled(view, tables, &contents));
   std::vector<WindowInfo> out;
   for (const auto& window : WindowsInOrder(*view)) {
-    WindowInfo info{OutlookOf(*window, now_s, settled, limits)};
+    const bool awaits_files = AwaitsFiles(*view, window->record);
+    WindowInfo info{OutlookOf(*window, now_s, settled, limits, awaits_files)};
     info.kind = info.from_s ? "window" : "old";
     info.class_width_s = window->record.span.class_width_s;
     info.bytes = window->record.byte_count;

@@ -33,8 +33,9 @@ void WindowKeeper::Publish(std::shared_ptr<const SpillView> view) {
 
 std::vector<WindowOutlook> WindowKeeper::Outlooks(int64_t now_s, bool settled) const {
   std::vector<WindowOutlook> out;
-  for (const auto& window : WindowsInOrder(*store_->spills().view())) {
-    out.push_back(OutlookOf(*window, now_s, settled, limits_));
+  const auto view = store_->spills().view();
+  for (const auto& window : WindowsInOrder(*view)) {
+    out.push_back(OutlookOf(*window, now_s, settled, limits_, AwaitsFiles(*view, window->record)));
   }
   return out;
 }
@@ -64,7 +65,7 @@ Result<bool> WindowKeeper::EndOne(int64_t now_s) {
   const auto current = store_->spills().view();
   for (const auto& window : current->windows) {
     const WindowFate fate = FateOf(window->record, now_s, limits_);
-    if (fate == WindowFate::kStays) continue;
+    if (fate == WindowFate::kStays || AwaitsFiles(*current, window->record)) continue;
     if (!HasRoomToEnd(*store_)) return false;
     CISTERN_RETURN_IF_ERROR(End(*window, fate, WhyItEnds(fate)));
     return true;
@@ -77,13 +78,23 @@ Result<bool> WindowKeeper::EndOne(int64_t now_s) {
 Result<bool> WindowKeeper::ShedForRoom() {
   if (store_->BudgetHasRoomFor(kShedBelowBytes) || store_->HoldsDroppedWindow()) return false;
   const auto current = store_->spills().view();
+  std::vector<std::shared_ptr<const WindowFamily>> windows;
   std::vector<WindowRecord> records;
-  for (const auto& window : current->windows) records.push_back(window->record);
-  const std::optional<size_t> next = NextToShed(records, limits_.disk_shed);
-  if (!next || !HasRoomToEnd(*store_)) return false;
-  CISTERN_RETURN_IF_ERROR(
-      End(*current->windows[*next], WindowFate::kShed, "the disk budget leaves no room"));
-  return true;
+  // What awaits files goes last.
+  for (const bool awaits : {false, true}) {
+    for (const auto& window : current->windows) {
+      if (AwaitsFiles(*current, window->record) == awaits) windows.push_back(window);
+    }
+    records.clear();
+    for (const auto& window : windows) records.push_back(window->record);
+    const std::optional<size_t> next = NextToShed(records, limits_.disk_shed);
+    if (!next) continue;
+    if (!HasRoomToEnd(*store_)) return false;
+    CISTERN_RETURN_IF_ERROR(
+        End(*windows[*next], WindowFate::kShed, "the disk budget leaves no room"));
+    return true;
+  }
+  return false;
 }
 
 Status WindowKeeper::End(const WindowFamily& window, WindowFate fate, std::string_view why) {

@@ -65,7 +65,7 @@ std::string_view WhyItEnds(WindowFate fate) {
 }
 
 WindowOutlook OutlookOf(const WindowFamily& window, int64_t now_s, bool settled,
-                        const RetentionLimits& limits) {
+                        const RetentionLimits& limits, bool awaits_files) {
   const WindowRecord& record = window.record;
   WindowOutlook outlook;
   outlook.window = window.Name();
@@ -75,12 +75,18 @@ WindowOutlook OutlookOf(const WindowFamily& window, int64_t now_s, bool settled,
   }
   outlook.versions = record.version_count;
   for (const auto end_s : {ExpiryOf(record), RetainedUntil(record, limits)}) {
-    if (end_s) outlook.ends_at_s = std::min(outlook.ends_at_s.value_or(*end_s), *end_s);
+    if (!end_s || awaits_files) continue;
+    outlook.ends_at_s = std::min(outlook.ends_at_s.value_or(*end_s), *end_s);
   }
   const WindowFate fate = FateOf(record, now_s, limits);
   outlook.why = fate == WindowFate::kStays
                     ? ExpiryText(record) + "; " + RetentionText(record, limits)
                     : "due to go: " + std::string(WhyItEnds(fate));
+  if (awaits_files) {
+    outlook.why = "stays until files are back that could not be read when it was sealed, as they "
+                  "may have rows that it shadows (Recovery and verify name them; salvage to a new "
+                  "store gives them up)";
+  }
   if (!settled) outlook.why += "; nothing goes while the clock is not trusted";
   return outlook;
 }

@@ -17,8 +17,9 @@ namespace cistern {
 [[nodiscard]] std::string_view WhyItEnds(WindowFate fate);
 
 // `now_s`: as the clock tells it; `settled`: it is trusted, else nothing ends by it.
+// `awaits_files`: AwaitsFiles of it.
 [[nodiscard]] WindowOutlook OutlookOf(const WindowFamily& window, int64_t now_s, bool settled,
-                                      const RetentionLimits& limits);
+                                      const RetentionLimits& limits, bool awaits_files);
 // A spill family goes by no time.
 [[nodiscard]] WindowOutlook OutlookOf(const SpillFamily& family);
 

@@ -28,9 +28,9 @@ uint64_t RoomFor(uint64_t round_bytes) {
 }
 
 SequenceIntervals RotationsOf(const std::vector<SegmentRef>& segments) {
-  SequenceIntervals rotations;
-  for (const SegmentRef& s : segments) AddSequence(RotationOf(s.id), &rotations);
-  return rotations;
+  std::vector<uint64_t> rotations;
+  for (const SegmentRef& s : segments) rotations.push_back(RotationOf(s.id));
+  return IntervalsOf(std::move(rotations));
 }
 
 }  // namespace
@@ -171,7 +171,7 @@ Status Sealer::WriteBuckets() {
       writer_->Abandon();
       EndBucket();
     } else if (!*more) {
-      written_.push_back({at_hand_->bucket(), at_hand_->versions_read(), amends_});
+      written_.push_back({at_hand_->bucket(), at_hand_->versions_read(), amends_, awaited_});
       EndBucket();
     } else {
       at_hand_charge_.Set(at_hand_->MemoryBytes());
@@ -190,10 +190,9 @@ void Sealer::BeginBucket() {
   amends_ = candidate.is_sealed;
   const BucketKey& key = candidate.key;
   const TablePtr table = tables_->FindById(key.table_id);
+  awaited_ = store_->damage().FamiliesThatMayHide(key.table_id, key.start_s, key.start_s);
   std::optional<SequenceIntervals> rotations;
-  if (store_->damage().MayHide(key.table_id, key.start_s, key.start_s)) {
-    rotations = RotationsOf(candidate.segments);
-  }
+  if (!awaited_.empty()) rotations = RotationsOf(candidate.segments);
   at_hand_ = std::make_unique<BucketSeal>(table, std::move(candidate.key),
                                           std::move(candidate.segments), boots_->bases(),
                                           &*writer_);
@@ -248,6 +247,7 @@ SealCommit Sealer::MakeCommit() const {
     for (const auto& [family, versions] : w.versions_read) {
       commit.sealed_counts[family] += versions;
     }
+    commit.awaited.insert(w.awaited.begin(), w.awaited.end());
   }
   return commit;
 }

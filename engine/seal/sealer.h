@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <optional>
 #include <string>
 #include <vector>
@@ -88,6 +89,7 @@ class Sealer {
     SealCommit::Bucket bucket;
     std::map<uint64_t, uint64_t> versions_read;  // by spill family
     bool amends = false;                         // it was sealed before
+    std::set<uint64_t> awaited;                  // families that may have more rows of it
   };
   [[nodiscard]] Status Plan();
   [[nodiscard]] Status BeginWriting();
@@ -131,6 +133,7 @@ class Sealer {
   std::optional<SpillWriter> writer_;
   std::unique_ptr<BucketSeal> at_hand_;  // what is being written; null: none
   bool amends_ = false;                  // it was sealed before
+  std::set<uint64_t> awaited_;           // families with files that may have more rows of it
   std::vector<Written> written_;
   size_t next_check_ = 0;             // of them
   std::unique_ptr<SealCheck> check_;  // of that one; null: not begun

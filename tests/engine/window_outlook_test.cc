@@ -24,15 +24,24 @@ WindowRecord Record(uint64_t confirmed_count = 0) {
   return record;
 }
 WindowOutlook Outlook(const WindowRecord& record, const RetentionLimits& limits = {},
-                      bool settled = true) {
+                      bool settled = true, bool awaits_files = false) {
   const WindowOutlook outlook =
-      OutlookOf(WindowFamily(12, nullptr, record), kNowS, settled, limits);
+      OutlookOf(WindowFamily(12, nullptr, record), kNowS, settled, limits, awaits_files);
   EXPECT_EQ(outlook.window, "window 12");
   EXPECT_EQ(outlook.versions, 70u);
   const WindowFate fate = FateOf(record, kNowS, limits);
-  EXPECT_EQ(fate == WindowFate::kStays, !outlook.ends_at_s || *outlook.ends_at_s > kNowS)
+  EXPECT_EQ(awaits_files || fate == WindowFate::kStays,
+            !outlook.ends_at_s || *outlook.ends_at_s > kNowS)
       << "it goes when it is said to";
   return outlook;
+}
+
+TEST(WindowOutlook, WhatAwaitsFilesStaysWhateverItsTime) {
+  WindowRecord record = Record(5);
+  record.expiry_s_last = kNowS - 60;
+  const WindowOutlook outlook = Outlook(record, {}, true, true);
+  EXPECT_FALSE(outlook.ends_at_s.has_value());
+  EXPECT_TRUE(outlook.why.starts_with("stays until files are back")) << outlook.why;
 }
 
 TEST(WindowOutlook, RowsLiveUntilTheLastOneExpires) {

@@ -80,6 +80,7 @@ std::string ModelRun::SealDamaged() {
   Status s;
   for (int tries = 0; tries < 3; ++tries) {
     s = engine_->Seal({.due_only = false}).status();
+    if (s.ok()) s = engine_->Expire().status();
     if (s.ok() || s.code() == StatusCode::kCorruption) return "";
     clock_->AdvanceSeconds(61);  // beyond the pause before it is opened
     if (const auto report = engine_->Tick(); !report.ok()) s = report.status();
