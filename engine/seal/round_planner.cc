@@ -177,7 +177,8 @@ Result<bool> RoundPlanner::TakeCandidate() {
 
 bool RoundPlanner::IsPlanFull() const {
   return plan_.candidates.size() >= kRoundBucketsMax || plan_.segment_count >= kRoundSegmentsMax ||
-         plan_.byte_count >= round_bytes_max_ || plan_.memory_bytes >= kRoundMemoryBytes;
+         plan_.byte_count + BytesOf(candidate_) > round_bytes_max_ ||
+         plan_.memory_bytes >= kRoundMemoryBytes;
 }
 
 // A time that no row of the rotation is newer than: when it was first looked at; of those

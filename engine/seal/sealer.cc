@@ -47,7 +47,10 @@ Status Sealer::Begin(const SealScope& scope, int64_t now_us) {
   CISTERN_RETURN_IF_ERROR(DropWrittenSpare());
   CISTERN_ASSIGN_OR_RETURN(round_, store_->NextSequence());
   uint64_t round_bytes = kRoundBytesMax;
-  while (round_bytes > kRoundBytesMin && !store_->CheckHeadroom(RoomFor(round_bytes)).ok()) {
+  const auto has_room = [&](uint64_t bytes) {
+    return store_->CheckHeadroom(room_.Ask(RoomFor(bytes), began_s_)).ok();
+  };
+  while (round_bytes > kRoundBytesMin && !has_room(round_bytes)) {
     round_bytes /= 2;
   }
   planner_.Begin(scope, now_us, round_bytes);

@@ -251,14 +251,14 @@ class SealFullDiskTest : public SealTroubleTest {
     faults_->SetForeignBytes((64 << 20) - faults_->used_bytes() - bytes);
   }
   // Rows of 64 KiB: a few are more than pages wait in memory for.
-  void AppendWide(int64_t from_ms, int rows) {
+  void AppendWide(int64_t from_ms, int rows, std::string_view sensor = "a") {
     Rng rng(static_cast<uint64_t>(from_ms));
     for (int row = 0; row < rows; ++row) {
       std::string noise(64 * 1024, ' ');
       for (char& c : noise) c = static_cast<char>('!' + rng.Below(90));
       RowBatch batch(schema_);
       batch.BeginRow();
-      ASSERT_TRUE(batch.SetBytes(0, "a").ok());
+      ASSERT_TRUE(batch.SetBytes(0, sensor).ok());
       ASSERT_TRUE(batch.SetInt(2, from_ms + row).ok());
       ASSERT_TRUE(batch.SetBytes(4, noise).ok());
       ASSERT_TRUE(batch.EndRow().ok());
@@ -313,6 +313,18 @@ TEST_F(SealFullDiskTest, WhatWasWrittenInVainAsksForTwiceTheRoom) {
   AppendWide(kStartMs + 2000, 4);
   LeaveFree(kEnough);
   EXPECT_EQ(Seal()->amendments, 1u);
+  ExpectSound();
+}
+
+// A round is chosen as large as the room that it will ask for.
+TEST_F(SealFullDiskTest, AfterOneThatWasGivenUpRoundsAreSmallerRatherThanNone) {
+  LoseTheRoomOnTheWay();
+  faults_->SetForeignBytes(0);
+  for (const char* sensor : {"b", "c", "d", "e", "f"}) AppendWide(kStartMs, 16, sensor);
+  LeaveFree(20 << 20);  // for twice the room of 2 MiB, not of all 5
+  const auto report = Seal();
+  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  EXPECT_EQ(report->buckets, 6u);
   ExpectSound();
 }
 
