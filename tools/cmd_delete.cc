@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <optional>
+#include <set>
 
 #include "engine/bucketing/bucketer.h"
 #include "tools/cell_text.h"
@@ -38,7 +39,8 @@ Examples:
 
 Rows that are written later live, whatever their event time.)";
 
-Status SetKey(const TableSchema& schema, const std::string& pair, RowBatch* batch) {
+Status SetKey(const TableSchema& schema, const std::string& pair, std::set<size_t>* given,
+              RowBatch* batch) {
   const size_t split = pair.find('=');
   if (split == std::string::npos) {
     return Status::InvalidArgument(fmt::format("--key '{}' is not NAME=VALUE", pair));
@@ -53,6 +55,9 @@ Status SetKey(const TableSchema& schema, const std::string& pair, RowBatch* batc
     return Status::InvalidArgument(fmt::format(
         "--key: '{}' is no clustering column of table {}; beside the event time it has {}", name,
         schema.QualifiedName(), known.empty() ? "none" : known));
+  }
+  if (!given->insert(*column).second) {
+    return Status::InvalidArgument(fmt::format("--key: '{}' is given twice", name));
   }
   return SetCellFromText(*column, std::string_view(pair).substr(split + 1), {}, batch);
 }
@@ -83,8 +88,9 @@ Result<Met> DeleteRow(Engine* engine, const std::shared_ptr<const TableSchema>& 
     CISTERN_RETURN_IF_ERROR(SetCellFromText(schema->entity_columns[i], values[i], {}, &batch));
   }
   CISTERN_RETURN_IF_ERROR(SetCellFromText(schema->time_column(), options.at, {}, &batch));
+  std::set<size_t> given;
   for (const std::string& pair : options.keys) {
-    CISTERN_RETURN_IF_ERROR(SetKey(*schema, pair, &batch));
+    CISTERN_RETURN_IF_ERROR(SetKey(*schema, pair, &given, &batch));
   }
   CISTERN_RETURN_IF_ERROR(batch.EndRow());
   // Rows of one time differ in their further key: one less is there if it was there.
@@ -138,7 +144,10 @@ Result<Met> Delete(Engine* engine, const std::shared_ptr<const TableSchema>& sch
 std::string Describe(const TableSchema& schema, const DeleteOptions& options) {
   std::string entity;
   for (const std::string& part : options.entity) entity += (entity.empty() ? "" : ",") + part;
-  std::string what = fmt::format("the rows from {} on and before {}", options.from, options.to);
+  std::string what;
+  if (!options.from.empty()) {
+    what = fmt::format("the rows from {} on and before {}", options.from, options.to);
+  }
   if (!options.at.empty()) what = fmt::format("the row at {}", options.at);
   for (const std::string& key : options.keys) what += ", " + key;
   if (!options.bucket.empty()) what = fmt::format("the bucket {}", options.bucket);
@@ -146,14 +155,26 @@ std::string Describe(const TableSchema& schema, const DeleteOptions& options) {
   return fmt::format("deleted in {}: {} of {}", schema.QualifiedName(), what, entity);
 }
 
-int RunDelete(const DeleteOptions& options) {
+// Whether it is said what to delete, once, and nothing else with it: what would be passed over
+// must not look as if it narrowed a deletion.
+Status CheckWhat(const DeleteOptions& options) {
   const bool range = !options.from.empty() || !options.to.empty();
   const int ways = !options.at.empty() + range + !options.bucket.empty() +
                    !options.bucket_of.empty();
   if (ways != 1 || (range && (options.from.empty() || options.to.empty()))) {
-    return FailUsage(Status::InvalidArgument(
-        "say what to delete by one of --at, --from with --to, --bucket, --bucket-of"));
+    return Status::InvalidArgument(
+        "say what to delete by one of --at, --from with --to, --bucket, --bucket-of");
   }
+  if (options.at.empty() && !options.keys.empty()) {
+    return Status::InvalidArgument(
+        "--key goes with --at alone: a range of event times and a bucket are deleted with every "
+        "row in them; delete single rows by --at with --key");
+  }
+  return Status::Ok();
+}
+
+int RunDelete(const DeleteOptions& options) {
+  if (const Status s = CheckWhat(options); !s.ok()) return FailUsage(s);
   WriteOptions write;
   const Result<Durability> durability = ParseDurability(options.durability);
   if (!durability.ok()) return FailUsage(durability.status());
