@@ -65,7 +65,7 @@ Status SetTime(size_t index, const ColumnSpec& column, std::string_view text,
                const TimeFormat& format, TimeUnit unit, RowBatch* batch) {
   Result<Instant> instant = ParseTime(text, format, unit);
   if (!instant.ok()) return OfColumn(column, instant.status());
-  Result<int64_t> ticks = ToTicks(*instant, unit, text);
+  Result<int64_t> ticks = ToTicks(*instant, format, unit, text);
   if (!ticks.ok()) return OfColumn(column, ticks.status());
   return batch->SetInt(index, *ticks);
 }

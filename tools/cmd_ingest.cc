@@ -3,19 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <csignal>
 #include <optional>
 #include <utility>
 
-#include "cistern/limits.h"
 #include "engine/bucketing/bucketer.h"
 #include "tools/cell_text.h"
 #include "tools/command.h"
 #include "tools/counted.h"
+#include "tools/ingest_options.h"
 #include "tools/ingest_run.h"
 #include "tools/input.h"
 #include "tools/interrupt.h"
+#include "tools/name_list.h"
 #include "tools/progress.h"
 #include "tools/record_reader.h"
 #include "tools/reject_file.h"
@@ -24,30 +24,6 @@
 
 namespace cistern::tool {
 namespace {
-
-struct IngestOptions {
-  std::string store;
-  std::string table;
-  std::string format = "csv";
-  std::vector<std::string> files;
-  std::string delimiter = ",";
-  std::string header;
-  std::string stem;
-  std::string time_unit;
-  std::string time_base;
-  std::string utc_offset;
-  std::string reject;
-  std::string durability = "synced";
-  std::vector<std::string> ignores;  // as given: lists separated by commas
-  MappingOptions mapping;
-  uint64_t batch_rows = 1000;
-  uint64_t reasons = 20;
-  uint64_t reject_max = UINT64_MAX;
-  std::optional<uint32_t> ttl_s;
-  std::string memory_budget;
-  std::string future_max;
-  bool quiet = false;
-};
 
 constexpr char kFooter[] = R"(
 Examples:
@@ -60,16 +36,6 @@ Examples:
 
 A line that cannot be stored is named with its number and the reason, and kept word for word
 in the reject file; the rest goes on, and the exit code is 1.)";
-
-std::vector<std::string> SplitNames(std::string_view text, char separator) {
-  std::vector<std::string> names;
-  for (;;) {
-    const size_t end = text.find(separator);
-    names.emplace_back(text.substr(0, end));
-    if (end == std::string_view::npos) return names;
-    text.remove_prefix(end + 1);
-  }
-}
 
 std::string_view BaseName(std::string_view path) {
   const size_t slash = path.rfind('/');
@@ -92,33 +58,6 @@ std::string StemOf(std::string_view path) {
   return std::string(name);
 }
 
-Result<char> ParseDelimiter(std::string_view text) {
-  if (text == "\\t" || text == "tab") return '\t';
-  if (text.size() == 1 && text != "\"" && text != "\n" && text != "\r") return text[0];
-  return Status::InvalidArgument(
-      fmt::format("--delimiter '{}' is not one character (tab is written \\t)", text));
-}
-
-// "16MiB", "8388608"; units are KiB, MiB and GiB.
-Result<size_t> ParseMemoryBudget(std::string_view text) {
-  uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const std::string_view unit = text.substr(static_cast<size_t>(end - text.data()));
-  const std::string_view units[] = {"", "KiB", "MiB", "GiB"};
-  const auto found = std::find(std::begin(units), std::end(units), unit);
-  const auto shift = 10 * (found - std::begin(units));
-  if (error != std::errc() || found == std::end(units) || value > (UINT64_MAX >> 1) >> shift) {
-    return Status::InvalidArgument(fmt::format(
-        "--memory-budget '{}' is not a whole number of bytes, KiB, MiB or GiB", text));
-  }
-  if (value << shift < limits::kMemoryBudgetBytesMin) {
-    return Status::InvalidArgument(fmt::format("--memory-budget '{}' is less than the {} MiB that "
-                                               "are needed", text,
-                                               limits::kMemoryBudgetBytesMin >> 20));
-  }
-  return static_cast<size_t>(value << shift);
-}
-
 // The command that unpacks what begins with these bytes; nullptr if nothing is known to.
 const char* UnpackerOf(std::string_view head) {
   if (head.starts_with("\x1f\x8b")) return "zcat";
@@ -128,38 +67,18 @@ const char* UnpackerOf(std::string_view head) {
   return nullptr;
 }
 
-// Of a header that is one cell: "; try --delimiter ';'" if it holds another usual one.
+// What else may part the cells of a header that was read as one: "; are its cells apart by
+// --delimiter ';'?"
 std::string DelimiterAdvice(const Record& header, char delimiter) {
-  if (delimiter != ',' || header.cells.size() != 1) return {};
-  const std::string_view text = header.cells.front().text;
-  if (text.find(';') != std::string_view::npos) return "; are its cells apart by --delimiter ';'?";
-  if (text.find('\t') != std::string_view::npos) {
-    return "; are its cells apart by --delimiter '\\t'?";
+  if (header.cells.size() != 1) return {};
+  for (const char other : {',', ';', '\t', '|'}) {
+    if (other == delimiter || header.cells.front().text.find(other) == std::string_view::npos) {
+      continue;
+    }
+    return fmt::format("; are its cells apart by --delimiter '{}'?",
+                       other == '\t' ? "\\t" : std::string(1, other));
   }
   return {};
-}
-
-// Fills the parts of options->mapping that are given as texts.
-Status CompleteMapping(IngestOptions* options) {
-  MappingOptions& mapping = options->mapping;
-  for (const std::string& list : options->ignores) {
-    // A name may hold a comma itself.
-    mapping.ignores.push_back(list);
-    for (std::string& name : SplitNames(list, ',')) mapping.ignores.push_back(std::move(name));
-  }
-  mapping.ttl_s = options->ttl_s;
-  if (options->format == "line") mapping.time.number_unit = TimeUnit::kNanos;
-  if (!options->time_unit.empty()) {
-    CISTERN_ASSIGN_OR_RETURN(mapping.time.number_unit, ParseTimeUnit(options->time_unit));
-  }
-  if (!options->utc_offset.empty()) {
-    CISTERN_ASSIGN_OR_RETURN(mapping.time.utc_offset_s, ParseUtcOffset(options->utc_offset));
-  }
-  if (!options->time_base.empty()) {
-    CISTERN_ASSIGN_OR_RETURN(mapping.time.base,
-                             ParseIsoTime(options->time_base, mapping.time.utc_offset_s));
-  }
-  return Status::Ok();
 }
 
 // The whole run; keeps what the inputs share.
@@ -169,13 +88,11 @@ class IngestCommand {
       : options_(std::move(options)), progress_(!options_.quiet) {}
 
   int Run() {
-    Status s = Prepare();
-    if (!s.ok()) return FailUsage(s);
-    // The next file may go on with any bucket of this one. A stream may never end.
-    engine_options_.seal_when_due =
-        std::find(options_.files.begin(), options_.files.end(), "-") != options_.files.end();
+    Result<IngestPlan> plan = PlanOf(options_);
+    if (!plan.ok()) return FailUsage(plan.status());
+    plan_ = std::move(*plan);
     Result<std::unique_ptr<Engine>> opened =
-        OpenStore(options_.store, Access::kWrite, engine_options_);
+        OpenStore(options_.store, Access::kWrite, plan_.engine);
     if (!opened.ok()) return FailOpen(opened.status());
     engine_ = std::move(*opened);
     const int done = DoneCode(*engine_);
@@ -200,25 +117,6 @@ class IngestCommand {
   }
 
  private:
-  Status Prepare() {
-    if (options_.format != "csv" && options_.format != "jsonl" && options_.format != "line") {
-      return Status::InvalidArgument(
-          fmt::format("--format '{}' is not one of csv, jsonl, line", options_.format));
-    }
-    CISTERN_ASSIGN_OR_RETURN(delimiter_, ParseDelimiter(options_.delimiter));
-    CISTERN_ASSIGN_OR_RETURN(write_.durability, ParseDurability(options_.durability));
-    if (!options_.memory_budget.empty()) {
-      CISTERN_ASSIGN_OR_RETURN(engine_options_.memory_budget_bytes,
-                               ParseMemoryBudget(options_.memory_budget));
-    }
-    if (!options_.future_max.empty()) {
-      constexpr int64_t kSecondsMax = limits::kEventSecondsMax - limits::kEventSecondsMin;
-      CISTERN_ASSIGN_OR_RETURN(engine_options_.event_future_s_max,
-                               ParseSpan("--future-max", options_.future_max, 0, kSecondsMax));
-    }
-    return CompleteMapping(&options_);
-  }
-
   IngestSettings Settings() {
     IngestSettings settings;
     settings.batch_rows_max = options_.batch_rows;
@@ -230,7 +128,7 @@ class IngestCommand {
   }
 
   Status Append(const RowBatch& batch) {
-    Status s = engine_->Append(batch, write_).status();
+    Status s = engine_->Append(batch, plan_.write).status();
     // A row that is refused is tried alone at last.
     const bool is_row = s.code() == StatusCode::kOutOfRange && batch.row_count() == 1;
     return is_row ? ExplainFuture(batch, std::move(s)) : s;
@@ -241,7 +139,7 @@ class IngestCommand {
     const int64_t ticks = RowTime(batch, 0);
     const int64_t now_s = SystemClock()->WallMicros() / 1'000'000;
     const int64_t ahead_s = ticks / TicksPerSecond(schema_->time_unit) - now_s;
-    if (ahead_s <= engine_options_.event_future_s_max || !Bucketer(*schema_).InRange(ticks)) {
+    if (ahead_s <= plan_.engine.event_future_s_max || !Bucketer(*schema_).InRange(ticks)) {
       return refused;
     }
     return Status::OutOfRange(fmt::format(
@@ -254,7 +152,7 @@ class IngestCommand {
   std::unique_ptr<RecordReader> NewReader(Input* input) const {
     if (options_.format == "jsonl") return NewJsonReader(input);
     if (options_.format == "line") return NewLineProtocolReader(input);
-    return NewCsvReader(input, delimiter_);
+    return NewCsvReader(input, plan_.delimiter);
   }
 
   RejectFile* RejectsFor(const std::string& file) {
@@ -271,7 +169,7 @@ class IngestCommand {
   // The header's names from the options or the first record; empty at an empty input.
   Status BindCsvHeader(const std::string& name, RecordReader* reader, Input* input,
                        RowMapper* mapper, RejectFile* rejects) {
-    if (!options_.header.empty()) return mapper->BindHeader(SplitNames(options_.header, ','));
+    if (!options_.header.empty()) return mapper->BindHeader(SplitNames(options_.header));
     Record record;
     for (;;) {
       switch (reader->Next(&record)) {
@@ -295,7 +193,7 @@ class IngestCommand {
     const Status s = mapper->BindHeader(names);
     if (s.ok()) return s;
     return {s.code(),
-            fmt::format("{}: {}{}", name, s.message(), DelimiterAdvice(record, delimiter_))};
+            fmt::format("{}: {}{}", name, s.message(), DelimiterAdvice(record, plan_.delimiter))};
   }
 
   int ReadFile(const std::string& file, IngestRun* run) {
@@ -303,7 +201,7 @@ class IngestCommand {
     std::optional<std::string> stem;
     if (!options_.stem.empty()) stem = options_.stem;
     if (!stem && file != "-") stem = StemOf(file);
-    Result<RowMapper> mapper = RowMapper::Make(schema_, options_.mapping, stem);
+    Result<RowMapper> mapper = RowMapper::Make(schema_, plan_.mapping, stem);
     if (!mapper.ok()) return FailUsage(mapper.status());
     Result<std::unique_ptr<Input>> input = Input::Open(file);
     if (!input.ok()) return FailUsage(input.status());
@@ -316,6 +214,10 @@ class IngestCommand {
     }
     const Status s = run->Read(name, input->get(), reader.get(), &*mapper, rejects);
     progress_.Clear();
+    // Of a header it was told before; elsewhere any line may have the cell.
+    for (const std::string& cell : mapper->UnmetIgnores()) {
+      Complain(fmt::format("{}: no line has the cell '{}' that --ignore leaves out", name, cell));
+    }
     return s.ok() ? static_cast<int>(kExitOk) : Fail(s);
   }
 
@@ -357,63 +259,11 @@ class IngestCommand {
 
   IngestOptions options_;
   Progress progress_;
-  char delimiter_ = ',';
-  EngineOptions engine_options_;
-  WriteOptions write_;
+  IngestPlan plan_;
   std::unique_ptr<Engine> engine_;
   std::shared_ptr<const TableSchema> schema_;
   std::vector<std::unique_ptr<RejectFile>> rejects_;
 };
-
-void AddMappingOptions(CLI::App* command, IngestOptions* o) {
-  // Each of these takes one value at a time: the words after it are files.
-  const auto each = [command](const char* name, std::vector<std::string>* target,
-                              const char* help) {
-    command->add_option(name, *target, help)->allow_extra_args(false);
-  };
-  each("--map", &o->mapping.maps,
-       "SOURCE=COLUMN: a column of the input feeds COLUMN; '{a}-{b}=COLUMN': several do "
-       "(repeatable)");
-  each("--set", &o->mapping.sets,
-       "COLUMN=VALUE for every row; {stem} is the file's name without extension (repeatable)");
-  each("--ignore", &o->ignores, "Columns of the input to leave out: a,b (repeatable)");
-  each("--null", &o->mapping.null_tokens,
-       "A bare cell with this text is missing, like an empty one (repeatable)");
-  command->add_flag("--null-deletes", o->mapping.null_deletes,
-                    "Missing cells delete what the row had, instead of leaving it alone");
-  command->add_option("--delimiter", o->delimiter, "Between cells of csv; tab is \\t");
-  command->add_option("--header", o->header, "Names of the cells, for files without a header: a,b");
-  command->add_option("--stem", o->stem, "What {stem} stands for, whatever the file's name");
-  command->add_option("--time-unit", o->time_unit,
-                      "Of numeric times: s, ms, us or ns (default: the column's own; line: ns)");
-  command->add_option("--time-base", o->time_base,
-                      "Event times are relative to this ISO 8601 time");
-  command->add_option("--utc-offset", o->utc_offset,
-                      "Of times that name no offset, for example +08:00 (default: UTC)");
-  command->add_option("--time-format", o->mapping.time.pattern,
-                      "Pattern of times, for example '%d.%m.%Y %H:%M:%S' (default: ISO 8601 or a "
-                      "number)");
-}
-
-void AddWriteOptions(CLI::App* command, IngestOptions* o) {
-  command->add_option("--durability", o->durability, "synced (default), log or memory");
-  command->add_option("--batch-rows", o->batch_rows, "Rows stored at once (default 1000)")
-      ->check(WholeNumber(1, limits::kBatchRowsMax));
-  command->add_option("--ttl", o->ttl_s, "Seconds that the rows live (default: the table's)")
-      ->check(WholeNumber(0, limits::kTtlSecondsMax));
-  command->add_option("--memory-budget", o->memory_budget,
-                      "Memory that the engine may take, for example 16MiB (default 64MiB)");
-  command->add_option("--future-max", o->future_max,
-                      "How far event times may be ahead of the clock, for example 36h or 400d "
-                      "(default 1d)");
-  command->add_option("--reject", o->reject,
-                      "Where rejected lines go (default: FILE.reject in the current directory)");
-  command->add_option("--reject-max", o->reject_max, "Stop after more rejected lines than this")
-      ->check(WholeNumber(0, INT64_MAX));
-  command->add_option("--reasons", o->reasons, "Rejected lines to explain (default 20)")
-      ->check(WholeNumber(0, INT64_MAX));
-  command->add_flag("--quiet", o->quiet, "No progress bar, no summary unless lines are rejected");
-}
 
 }  // namespace
 
@@ -421,12 +271,7 @@ void AddIngest(CLI::App* app, Action* action) {
   auto options = std::make_shared<IngestOptions>();
   CLI::App* command = app->add_subcommand("ingest", "Store the rows of files or standard input");
   AddStoreOption(command, &options->store);
-  command->add_option("--table", options->table, "Table, or keyspace.table")->required();
-  command->add_option("--format", options->format,
-                      "csv (default), jsonl, or line (InfluxDB line protocol)");
-  AddMappingOptions(command, options.get());
-  AddWriteOptions(command, options.get());
-  command->add_option("FILE", options->files, "Files; - is standard input")->required();
+  AddIngestOptions(command, options.get());
   command->footer(kFooter);
   command->callback([options, action] {
     *action = [options] {

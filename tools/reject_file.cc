@@ -1,14 +1,28 @@
 #include "tools/reject_file.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 
 namespace cistern::tool {
 
 RejectFile::~RejectFile() {
   if (file_ != nullptr) std::fclose(file_);
+}
+
+Status RejectFile::CheckPath(const std::string& path) {
+  std::error_code ignored;
+  const bool exists = std::filesystem::exists(path, ignored);
+  const std::filesystem::path directory = std::filesystem::path(path).parent_path();
+  const std::string written = exists ? path : directory.empty() ? "." : directory.string();
+  int error = access(written.c_str(), exists ? W_OK : W_OK | X_OK) == 0 ? 0 : errno;
+  if (exists && std::filesystem::is_directory(path, ignored)) error = EISDIR;
+  if (error == 0) return Status::Ok();
+  return Status::InvalidArgument(fmt::format(
+      "--reject '{}' cannot be written: {}; name another file", path, std::strerror(error)));
 }
 
 Status RejectFile::Failure(int error) const {

@@ -19,6 +19,10 @@ class RejectFile {
   RejectFile(const RejectFile&) = delete;
   RejectFile& operator=(const RejectFile&) = delete;
 
+  // kInvalidArgument if lines could not be added to a file of that name. Makes none: there may be
+  // no line to reject.
+  [[nodiscard]] static Status CheckPath(const std::string& path);
+
   // The header that lines after this belong to, written once before them when the file is
   // empty, so that the file reads like its input. Empty: none.
   void SetHeader(std::string_view raw) { header_ = raw; }

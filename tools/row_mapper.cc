@@ -6,6 +6,7 @@
 
 #include "tools/cell_text.h"
 #include "tools/counted.h"
+#include "tools/name_list.h"
 
 namespace cistern::tool {
 namespace {
@@ -44,14 +45,15 @@ Result<RowMapper> RowMapper::Make(std::shared_ptr<const TableSchema> schema,
   RowMapper mapper;
   mapper.schema_ = std::move(schema);
   mapper.options_ = options;
-  mapper.taken_.assign(mapper.schema_->columns.size(), false);
-  mapper.ignored_.insert(options.ignores.begin(), options.ignores.end());
+  mapper.fed_by_.resize(mapper.schema_->columns.size());
+  for (const std::string& names : options.ignores) mapper.AddIgnores(names);
   for (const std::string& text : options.maps) {
     CISTERN_RETURN_IF_ERROR(mapper.AddMap(text, stem));
   }
   for (const std::string& text : options.sets) {
     CISTERN_RETURN_IF_ERROR(mapper.AddSet(text, stem));
   }
+  CISTERN_RETURN_IF_ERROR(mapper.CheckConstants());
   mapper.AddDefaults();
   mapper.cells_.assign(mapper.sources_.size(), nullptr);
   return mapper;
@@ -93,11 +95,28 @@ Status RowMapper::AddSet(const std::string& text, const std::optional<std::strin
   return Status::Ok();
 }
 
+// A name may hold a comma itself, so the whole is one too.
+void RowMapper::AddIgnores(const std::string& names) {
+  ignored_.emplace(names, false);
+  for (const std::string& name : SplitNames(names)) ignored_.emplace(name, false);
+}
+
+std::vector<std::string> RowMapper::UnmetIgnores() const {
+  std::vector<std::string> unmet;
+  for (const std::string& names : options_.ignores) {
+    if (ignored_.at(names)) continue;
+    for (std::string& name : SplitNames(names)) {
+      if (!ignored_.at(name)) unmet.push_back(std::move(name));
+    }
+  }
+  return unmet;
+}
+
 // Columns that neither --map nor --set fill take the source of their own name.
 void RowMapper::AddDefaults() {
   for (size_t i = 0; i < schema_->columns.size(); ++i) {
     const ColumnSpec& column = schema_->columns[i];
-    if (IsDerived(column) || taken_[i] || ignored_.contains(column.name)) continue;
+    if (IsDerived(column) || !fed_by_[i].empty() || ignored_.contains(column.name)) continue;
     // A source that --map took elsewhere feeds that column alone.
     const auto known = by_name_.find(column.name);
     if (known != by_name_.end() && !sources_[known->second].columns.empty()) continue;
@@ -106,11 +125,11 @@ void RowMapper::AddDefaults() {
     by_lower_name_.emplace(column.name, source);
   }
   const size_t time = schema_->time_column();
-  if (!taken_[time] && !by_name_.contains(kTimestampCell)) {
+  if (fed_by_[time].empty() && !by_name_.contains(kTimestampCell)) {
     const size_t source = SourceNamed(kTimestampCell);
     sources_[source].columns.push_back(time);
   }
-  if (!by_name_.contains(kMeasurementCell)) ignored_.insert(std::string(kMeasurementCell));
+  if (!by_name_.contains(kMeasurementCell)) ignored_.emplace(kMeasurementCell, false);
 }
 
 Result<size_t> RowMapper::TargetColumn(std::string_view name, std::string_view option) {
@@ -125,11 +144,11 @@ Result<size_t> RowMapper::TargetColumn(std::string_view name, std::string_view o
     return Status::InvalidArgument(
         fmt::format("{}: column '{}' is derived from the row and cannot be set", option, name));
   }
-  if (taken_[*column]) {
+  if (!fed_by_[*column].empty()) {
     return Status::InvalidArgument(
         fmt::format("{}: column '{}' is given by two options", option, name));
   }
-  taken_[*column] = true;
+  fed_by_[*column] = option;
   return *column;
 }
 
@@ -208,38 +227,84 @@ Status RowMapper::Unknown(std::string_view name) const {
         fmt::format("column '{}' is derived from the row and cannot be set; leave it out with "
                     "--ignore '{}'", shown, shown));
   }
+  const std::optional<size_t> fed = column ? column : schema_->FindColumn(Lower(name));
+  if (fed && !fed_by_[*fed].empty()) {
+    return Status::InvalidArgument(
+        fmt::format("column '{}' is fed by {}, so leave the cell '{}' out with --ignore '{}'",
+                    schema_->columns[*fed].name, fed_by_[*fed], shown, shown));
+  }
   return Status::InvalidArgument(fmt::format(
       "table {} has no column '{}'; it has {}; rename with --map '{}=COLUMN' or leave it out "
       "with --ignore '{}'", schema_->QualifiedName(), shown, ColumnNames(), shown, shown));
+}
+
+// A constant that its column cannot hold would send every line to the reject file.
+Status RowMapper::CheckConstants() const {
+  RowBatch batch(schema_);
+  for (const Constant& constant : constants_) {
+    batch.BeginRow();
+    const Status s = SetCellFromText(constant.column, constant.text, options_.time, &batch);
+    batch.DropRow();
+    if (!s.ok()) return {s.code(), "--set: " + s.message()};
+  }
+  return Status::Ok();
 }
 
 Status RowMapper::BindHeader(const std::vector<std::string>& names) {
   has_header_ = true;
   positions_.clear();
   std::vector<bool> seen(sources_.size(), false);
+  const std::string* unknown = nullptr;
   for (const std::string& name : names) {
     const std::optional<size_t> source = Find(name);
-    if (!source) return Unknown(name);
-    if (*source != kIgnored) {
-      if (seen[*source]) {
-        return Status::InvalidArgument(fmt::format("the header names column '{}' twice", name));
-      }
-      seen[*source] = true;
+    positions_.push_back(source.value_or(kIgnored));
+    if (!source && unknown == nullptr) unknown = &name;
+    if (!source || *source == kIgnored) continue;
+    if (seen[*source]) {
+      return Status::InvalidArgument(fmt::format("the header names column '{}' twice", name));
     }
-    positions_.push_back(*source);
+    seen[*source] = true;
   }
-  std::vector<bool> filled = taken_;
+  // What an option asks for and is not there comes first: it is why another cell is left over.
+  CISTERN_RETURN_IF_ERROR(CheckMaps(names, seen));
+  CISTERN_RETURN_IF_ERROR(CheckIgnores(names));
+  if (unknown != nullptr) return Unknown(*unknown);
+  return CheckKeys(names, seen);
+}
+
+Status RowMapper::CheckMaps(const std::vector<std::string>& names,
+                            const std::vector<bool>& seen) const {
   for (size_t i = 0; i < sources_.size(); ++i) {
-    if (sources_[i].needed && !seen[i]) {
-      return Status::InvalidArgument(fmt::format("--map names column '{}' and the header has {}",
-                                                 sources_[i].name, Join(names)));
+    if (!sources_[i].needed || seen[i]) continue;
+    return Status::InvalidArgument(fmt::format("--map: the header has no cell '{}'; it has {}",
+                                               sources_[i].name, Join(names)));
+  }
+  return Status::Ok();
+}
+
+Status RowMapper::CheckIgnores(const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    if (const auto ignored = ignored_.find(name); ignored != ignored_.end()) {
+      ignored->second = true;
     }
+  }
+  const std::vector<std::string> unmet = UnmetIgnores();
+  if (unmet.empty()) return Status::Ok();
+  return Status::InvalidArgument(fmt::format("--ignore: the header has no cell '{}'; it has {}",
+                                             unmet.front(), Join(names)));
+}
+
+Status RowMapper::CheckKeys(const std::vector<std::string>& names,
+                            const std::vector<bool>& seen) const {
+  std::vector<bool> filled(schema_->columns.size(), false);
+  for (size_t i = 0; i < sources_.size(); ++i) {
     if (!seen[i]) continue;
     for (const size_t column : sources_[i].columns) filled[column] = true;
   }
   for (size_t i = 0; i < schema_->columns.size(); ++i) {
     const ColumnRole role = schema_->columns[i].role;
-    if (filled[i] || (role != ColumnRole::kEntity && role != ColumnRole::kClustering)) continue;
+    if (filled[i] || !fed_by_[i].empty()) continue;
+    if (role != ColumnRole::kEntity && role != ColumnRole::kClustering) continue;
     return Status::InvalidArgument(fmt::format(
         "nothing gives the key column '{}'; the header has {}; use --map or --set",
         schema_->columns[i].name, Join(names)));
@@ -263,7 +328,10 @@ Status RowMapper::GatherCells(const Record& record) {
   for (const Cell& cell : record.cells) {
     const std::optional<size_t> source = Find(cell.name);
     if (!source) return Unknown(cell.name);
-    if (*source == kIgnored) continue;
+    if (*source == kIgnored) {
+      ignored_.find(cell.name)->second = true;
+      continue;
+    }
     if (cells_[*source] != nullptr) {
       return Status::InvalidArgument(fmt::format("'{}' is given twice", cell.name));
     }

@@ -6,7 +6,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,7 +21,7 @@ namespace cistern::tool {
 struct MappingOptions {
   std::vector<std::string> maps;     // "SOURCE=COLUMN" or "{a}-{b}=COLUMN"
   std::vector<std::string> sets;     // "COLUMN=VALUE", with {stem}
-  std::vector<std::string> ignores;  // source names to leave out
+  std::vector<std::string> ignores;  // names of cells to leave out, or "a,b"
   std::vector<std::string> null_tokens;
   bool null_deletes = false;         // missing cells delete instead of being absent
   std::optional<uint32_t> ttl_s;
@@ -43,6 +42,9 @@ class RowMapper {
 
   // Appends one row to `batch`, or nothing: kInvalidArgument, kOutOfRange, kTooLarge say why.
   [[nodiscard]] Status AddRow(const Record& record, RowBatch* batch);
+
+  // The cells to leave out that no record had so far: mistyped, or the input is another.
+  [[nodiscard]] std::vector<std::string> UnmetIgnores() const;
 
   // The event time of the last row as it was written, if it is a number and no option says what
   // it counts or from when. Valid until the next row.
@@ -72,6 +74,7 @@ class RowMapper {
   RowMapper() = default;
   Status AddMap(const std::string& text, const std::optional<std::string>& stem);
   Status AddSet(const std::string& text, const std::optional<std::string>& stem);
+  void AddIgnores(const std::string& names);
   void AddDefaults();
   Result<size_t> TargetColumn(std::string_view name, std::string_view option);
   Result<std::vector<Piece>> ParseTemplate(std::string_view text,
@@ -81,6 +84,11 @@ class RowMapper {
   // The source that a name of the input stands for; kIgnored; nullopt when unknown.
   std::optional<size_t> Find(std::string_view name) const;
   Status Unknown(std::string_view name) const;
+  Status CheckConstants() const;
+  // Of a header that is bound: what it lacks. `seen`: by source, whether it has it.
+  Status CheckIgnores(const std::vector<std::string>& names);
+  Status CheckMaps(const std::vector<std::string>& names, const std::vector<bool>& seen) const;
+  Status CheckKeys(const std::vector<std::string>& names, const std::vector<bool>& seen) const;
   std::string ColumnNames() const;
 
   Status GatherCells(const Record& record);
@@ -94,8 +102,8 @@ class RowMapper {
   std::vector<Source> sources_;
   std::map<std::string, size_t, std::less<>> by_name_;
   std::map<std::string, size_t, std::less<>> by_lower_name_;  // columns by their own name only
-  std::set<std::string, std::less<>> ignored_;
-  std::vector<bool> taken_;  // by column: a --map or --set fills it
+  std::map<std::string, bool, std::less<>> ignored_;  // true: a record had it
+  std::vector<std::string> fed_by_;  // by column: "--map" or "--set"; empty: by its own name
   std::vector<Template> templates_;
   std::vector<Constant> constants_;
 

@@ -41,4 +41,29 @@ Result<Instant> ParseTimeByPattern(std::string_view text, const std::string& pat
   return t;
 }
 
+Status CheckTimePattern(const std::string& pattern) {
+  // Every part has two digits or more, as %e and the like write a blank before a single one.
+  constexpr Instant kSample{1'640'351'655, 0};  // 2021-12-24T13:14:15Z
+  const std::chrono::sys_seconds sample{std::chrono::seconds(kSample.seconds)};
+  std::string told;
+  for (size_t i = pattern.find('%'); i < pattern.size(); i = pattern.find('%', i + 1)) {
+    if (++i < pattern.size() && (pattern[i] == 'E' || pattern[i] == 'O')) ++i;
+    constexpr std::string_view kKnown = "aAbBcCdDeFgGhHIjmMnprRStTuUVwWxXyYzZ%";
+    if (i < pattern.size() && kKnown.find(pattern[i]) != std::string_view::npos) continue;
+    told = fmt::format("'%{}' is none of its parts", pattern.substr(i, 1));
+    break;
+  }
+  if (told.empty()) {
+    std::ostringstream out;
+    out.imbue(std::locale::classic());
+    date::to_stream(out, pattern.c_str(), date::sys_seconds{sample.time_since_epoch()});
+    const Result<Instant> read = ParseTimeByPattern(out.str(), pattern, 0);
+    if (!read.ok()) told = "it does not tell a day";
+  }
+  if (told.empty()) return Status::Ok();
+  return Status::InvalidArgument(
+      fmt::format("--time-format '{}': {}; expected a pattern such as '%d.%m.%Y %H:%M:%S', %z for "
+                  "an offset from UTC", pattern, told));
+}
+
 }  // namespace cistern::tool

@@ -16,6 +16,10 @@ namespace cistern::tool {
 [[nodiscard]] Result<Instant> ParseTimeByPattern(std::string_view text, const std::string& pattern,
                                                  int32_t utc_offset_s);
 
+// kInvalidArgument for a pattern that no time matches: one with a % that is none of strptime's,
+// or without a date.
+[[nodiscard]] Status CheckTimePattern(const std::string& pattern);
+
 }  // namespace cistern::tool
 
 #endif  // CISTERN_TOOLS_TIME_PATTERN_H_

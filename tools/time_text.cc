@@ -47,6 +47,10 @@ int UnitExponent(TimeUnit unit) {
   return 0;
 }
 
+bool IsFinerThan(const Instant& instant, int64_t nanos_per_tick) {
+  return instant.nanos % nanos_per_tick != 0;
+}
+
 int64_t PerSecond(TimeUnit unit) {
   int64_t ticks = 1;
   for (int i = UnitExponent(unit); i < 0; ++i) ticks *= 10;
@@ -264,6 +268,11 @@ Result<Instant> ParseTime(std::string_view text, const TimeFormat& format, TimeU
     CISTERN_ASSIGN_OR_RETURN(t, ParseIsoTime(text, format.utc_offset_s));
   }
   if (!format.base) return t;
+  if (!LooksNumeric(text)) {
+    return Status::InvalidArgument(fmt::format(
+        "{} is a date, and --time-base is for numbers that count from it: leave it out",
+        Quoted(text)));
+  }
   t.seconds += format.base->seconds;
   t.nanos += format.base->nanos;
   if (t.nanos >= kNanosPerSecond) {
@@ -276,7 +285,7 @@ Result<Instant> ParseTime(std::string_view text, const TimeFormat& format, TimeU
 Result<int64_t> ToTicks(const Instant& instant, TimeUnit unit, std::string_view text) {
   const int64_t per_second = PerSecond(unit);
   const int64_t nanos_per_tick = kNanosPerSecond / per_second;
-  if (instant.nanos % nanos_per_tick != 0) {
+  if (IsFinerThan(instant, nanos_per_tick)) {
     return Status::OutOfRange(fmt::format(
         "time {} is finer than {}, the unit of its column; nothing is rounded", Quoted(text),
         UnitName(unit)));
@@ -295,6 +304,18 @@ Result<int64_t> ToTicks(const Instant& instant, TimeUnit unit, std::string_view 
   return ticks;
 }
 
+Result<int64_t> ToTicks(const Instant& instant, const TimeFormat& format, TimeUnit unit,
+                        std::string_view text) {
+  const int64_t nanos_per_tick = kNanosPerSecond / PerSecond(unit);
+  if (!IsFinerThan(instant, nanos_per_tick)) return ToTicks(instant, unit, text);
+  if (format.truncate) {
+    const int64_t nanos = instant.nanos / nanos_per_tick * nanos_per_tick;
+    return ToTicks({instant.seconds, static_cast<int32_t>(nanos)}, unit, text);
+  }
+  const Status s = ToTicks(instant, unit, text).status();
+  return Status(s.code(), s.message() + format.too_fine_advice);
+}
+
 Result<int64_t> ParseTicks(std::string_view text, TimeUnit unit) {
   const bool sign = !text.empty() && text[0] == '-';
   const std::string_view digits = text.substr(sign ? 1 : 0);
@@ -309,6 +330,19 @@ Result<int64_t> ParseTicks(std::string_view text, TimeUnit unit) {
   }
   CISTERN_ASSIGN_OR_RETURN(const Instant t, ParseIsoTime(text, 0));
   return ToTicks(t, unit, text);
+}
+
+Result<int64_t> ParseBound(std::string_view option, std::string_view text, TimeUnit unit) {
+  Result<int64_t> ticks = ParseTicks(text, unit);
+  if (ticks.ok()) return ticks;
+  if (ticks.status().code() != StatusCode::kInvalidArgument) {
+    return Status(ticks.status().code(),
+                  fmt::format("{}: {}", option, ticks.status().message()));
+  }
+  return Status::InvalidArgument(
+      fmt::format("{} {} is no time: expected ISO 8601 such as 2016-12-01 or 2016-12-01T05:00, or "
+                  "a whole number of the event time's unit",
+                  option, Quoted(text)));
 }
 
 std::string FormatTicks(int64_t ticks, TimeUnit unit) {

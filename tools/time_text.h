@@ -1,5 +1,5 @@
 // Times as people and files write them, to exact ticks. No floating point anywhere:
-// what is finer than the asked unit is an error, never rounded.
+// what is finer than the asked unit is an error, unless it is asked to be cut off.
 #ifndef CISTERN_TOOLS_TIME_TEXT_H_
 #define CISTERN_TOOLS_TIME_TEXT_H_
 
@@ -25,7 +25,9 @@ struct TimeFormat {
   std::optional<TimeUnit> number_unit;  // of numeric times; nullopt: the column's own unit
   std::optional<Instant> base;          // added to every time: the input's times are relative
   int32_t utc_offset_s = 0;             // east of UTC; for times that name no offset themselves
-  std::string pattern;                  // strptime-like; empty: ISO 8601 or a number
+  std::string pattern{};                // strptime-like; empty: ISO 8601 or a number
+  bool truncate = false;                // what is finer than the column is cut off, to the past
+  std::string too_fine_advice{};        // what to do about it where it is refused
 };
 
 // A decimal number of `unit`, for example "135.326642" seconds: sign, digits, fraction and
@@ -38,7 +40,7 @@ struct TimeFormat {
 [[nodiscard]] Result<Instant> ParseIsoTime(std::string_view text, int32_t utc_offset_s);
 
 // By `format`: the pattern if there is one, else a number, else ISO 8601. `column_unit` is the
-// unit of a number when the format names none.
+// unit of a number when the format names none. kInvalidArgument for a date where there is a base.
 [[nodiscard]] Result<Instant> ParseTime(std::string_view text, const TimeFormat& format,
                                         TimeUnit column_unit);
 
@@ -47,8 +49,16 @@ struct TimeFormat {
 [[nodiscard]] Result<int64_t> ToTicks(const Instant& instant, TimeUnit unit,
                                       std::string_view text);
 
+// The same by `format`: cut off where it is asked for, or refused with its advice.
+[[nodiscard]] Result<int64_t> ToTicks(const Instant& instant, const TimeFormat& format,
+                                      TimeUnit unit, std::string_view text);
+
 // For bounds on the command line: an integer is ticks of `unit`, all else is ISO 8601 in UTC.
 [[nodiscard]] Result<int64_t> ParseTicks(std::string_view text, TimeUnit unit);
+
+// The same, and what is wrong is told with the option: "--from 'x' is no time: ...".
+[[nodiscard]] Result<int64_t> ParseBound(std::string_view option, std::string_view text,
+                                         TimeUnit unit);
 
 // "2024-05-24T07:03:50.123Z" with as many decimals as the unit has; plain ticks when the
 // time lies outside the years 0001 to 9999.

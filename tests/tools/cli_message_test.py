@@ -151,6 +151,10 @@ class MessageTest(CliCase):
         self.create()
         self.assertIn("--delimiter ';'", self.ingest("station;ts;n\na;1;1\n", expect=2).err)
         self.assertIn("--delimiter '\\t'", self.ingest("station\tts\na\t1\n", expect=2).err)
+        self.assertIn("--delimiter '|'", self.ingest("station|ts\na|1\n", expect=2).err)
+        for delimiter in (";", "|"):
+            done = self.ingest("station,ts\na,1\n", "--delimiter", delimiter, expect=2)
+            self.assertIn("--delimiter ','", done.err)
         self.assertNotIn("--delimiter", self.ingest("statoin,ts\na,1\n", expect=2).err)
 
     def test_an_empty_input_is_told(self):

@@ -14,6 +14,13 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 class OptionTest(CliCase):
+    def refused(self, text, *options, **kwargs):
+        """What is said of an ingest that must store nothing and reject nothing."""
+        done = self.ingest(text, *options, expect=2, **kwargs)
+        self.assertEqual(self.scan(), [])
+        self.assertFalse(list(self.directory.glob("*.reject")))
+        return done.err
+
     # --- delete
 
     def test_a_key_narrows_the_delete_of_a_row_alone(self):
@@ -33,6 +40,99 @@ class OptionTest(CliCase):
         self.run_tool(*delete, "--at", "5", "--key", "part=x")
         self.assertEqual([(row["ts"], row["part"]) for row in self.scan(**pumps)],
                          [("5", "y"), ("6", "x")])
+
+    # --- ingest: options that the others leave without effect
+
+    def test_options_of_csv_are_not_of_other_formats(self):
+        self.create()
+        for options in (("--header", "a,b"), ("--delimiter", ";")):
+            for form in ("jsonl", "line"):
+                told = self.refused("", "--format", form, *options)
+                self.assertEqual(told, f"cistern: {options[0]} is of --format csv, not of {form}; "
+                                       "leave it out\n")
+
+    def test_options_without_effect_are_refused(self):
+        self.create()
+        pattern = ("--time-format", "%Y")
+        for options, told in ((("--stem", "x"), "no --map or --set has that"),
+                              ((*pattern, "--time-unit", "s"), "--time-unit is of numbers"),
+                              ((*pattern, "--time-base", "2024-01-01"), "--time-base is of n")):
+            self.assertIn(told, self.refused("station,ts\na,1\n", *options))
+
+    def test_a_cell_to_ignore_has_to_be_there(self):
+        self.create()
+        told = self.refused("station,ts,temp\na,1,5\n", "--ignore", "tmep")
+        self.assertIn("standard input: --ignore: the header has no cell 'tmep'; it has station, "
+                      "ts, temp", told)
+        self.refused("station,ts,temp\na,1,5\n", "--ignore", "temp,x")
+        self.refused("station,ts,temp\na,1,5\n", "--ignore", "Temp")
+        self.ingest('station,ts,"x,y"\na,1,5\n', "--ignore", "x,y")
+        # A line of another format may have the cell or not.
+        done = self.ingest('{"station":"a","ts":2,"x":1}\n{"station":"a","ts":3}\n', "--format",
+                           "jsonl", "--ignore", "x,y")
+        self.assertIn("no line has the cell 'y' that --ignore leaves out", done.err)
+        self.assertNotIn("'x'", done.err)
+
+    def test_a_cell_beside_the_option_that_feeds_its_column(self):
+        self.create()
+        text = "station,ts,pm,n\na,1,2,3\n"
+        for options, told in (
+                (("--set", "n=5", "--ignore", "pm"),
+                 "column 'n' is fed by --set, so leave the cell 'n' out with --ignore 'n'"),
+                (("--map", "pm=n"),
+                 "column 'n' is fed by --map, so leave the cell 'n' out with --ignore 'n'"),
+                (("--map", "px=n"), "--map: the header has no cell 'px'; it has station, ts, pm"),
+                (("--map", "{tss}=ts"), "--map: the header has no cell 'tss'; it has station, ts"),
+                (("--set", "n=abc"), "--set: column 'n': 'abc' is not an integer, as int needs")):
+            self.assertIn(told, self.refused(text, *options))
+        self.ingest(text, "--map", "pm=n", "--ignore", "n")
+        self.assertEqual([row["n"] for row in self.scan()], ["2"])
+
+    # --- ingest: what would cost every line
+
+    def test_a_pattern_that_no_time_matches(self):
+        self.create()
+        for pattern in ("%Q", "%Y-%m-%d %Q", "%H:%M:%S", "%Y-%m", "day", "%Y-%m-%d %"):
+            told = self.refused("station,ts\na,2024-05-24\n", "--time-format", pattern)
+            self.assertIn(f"--time-format '{pattern}': ", told)
+        for pattern, text in (("%d.%m.%Y %H:%M:%S", "24.5.2024 7:03:50"), ("%e %b %y", "4 Jan 24"),
+                              ("%Y-%j", "2024-12"), ("%m/%d/%y %I:%M %p", "01/02/24 07:03 PM"),
+                              ("%FT%T%z", "2024-05-24T07:03:50+0200"), ("%D", "05/24/24")):
+            self.ingest(f"station,ts\na,{text}\n", "--time-format", pattern)
+
+    def test_a_reject_file_that_cannot_be_written(self):
+        self.create()
+        (self.directory / "folder").mkdir()
+        for path, why in (("nope/x", "No such file"), ("folder", "Is a directory")):
+            told = self.refused("station,ts\na,1\n", "--reject", path)
+            self.assertIn(f"--reject '{path}' cannot be written: {why}", told)
+        self.ingest("station,ts\na,1\n", "--reject", "folder/x")
+        self.assertFalse((self.directory / "folder" / "x").exists())
+
+    # --- ingest: times
+
+    def test_times_are_cut_off_where_it_is_asked_for(self):
+        self.create()
+        line = "air,station=a n=1i 1700000000123456789\n"
+        told = self.ingest(line, "--format", "line", expect=1).err
+        self.assertIn("is finer than a millisecond, the unit of its column; nothing is rounded; "
+                      "--truncate-times cuts times off at the unit of their column", told)
+        self.ingest(line, "--format", "line", "--truncate-times")
+        self.ingest("station,ts\na,-0.0001\n", "--time-unit", "s", "--truncate-times")
+        self.assertEqual([row["ts"] for row in self.scan()],
+                         ["1969-12-31T23:59:59.999Z", "2023-11-14T22:13:20.123Z"])
+        done = self.run_tool("delete", "--store", self.store, "--table", "air", "--entity", "a",
+                             "--at", "2024-01-01T00:00:00.0001", expect=2)
+        self.assertNotIn("--truncate-times", done.err)
+
+    def test_a_date_does_not_count_from_another(self):
+        self.create()
+        for option in ("--time-base", "--time-unit", "--utc-offset"):
+            self.assertIn(f"cistern: {option} 'yesterday' is ",
+                          self.refused("station,ts\n", option, "yesterday"))
+        told = self.ingest("station,ts\na,2024-05-24\n", "--time-base", "2024-01-01", expect=1).err
+        self.assertIn("'2024-05-24' is a date, and --time-base is for numbers that count from it",
+                      told)
 
     # --- the quickstart
 

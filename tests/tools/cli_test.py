@@ -292,8 +292,9 @@ class CliTest(CliCase):
                            expect=2)
         self.assertIn("more than 1 line was rejected", done.err)
         self.assertEqual((self.directory / "bad.csv").read_text(), "station,ts\nx\ny\n")
-        done = self.ingest("station,ts\nx\n", "--reject", "no/such/place", expect=4)
-        self.assertIn("cannot write rejected lines to no/such/place", done.err)
+        (self.directory / "stdin.reject").mkdir()
+        done = self.ingest("station,ts\nx\n", expect=4)
+        self.assertIn("cannot write rejected lines to stdin.reject", done.err)
         self.assertIn("1 line rejected and kept nowhere", done.err)
 
     def test_reasons_show_what_was_typed(self):
@@ -304,7 +305,9 @@ class CliTest(CliCase):
                            "--format", "jsonl", expect=1)
         self.assertIn("column 'wd': an array or object does not go into text", done.err)
         self.assertNotIn("exception", done.err)
-        done = self.ingest("station,ts\na,1:2:60\n", "--time-format", "%H:%M:%S", expect=1)
+        done = self.ingest("station,ts\na,2024-01-01 1:2:60\n", "--time-format", "%F %H:%M:%S",
+                           expect=1)
+        self.assertIn("'2024-01-01 1:2:60' is not a time of day", done.err)
 
     def test_memory_budget(self):
         self.create()

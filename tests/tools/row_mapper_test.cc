@@ -202,7 +202,8 @@ TEST_F(RowMapperTest, HeaderErrors) {
               HasSubstr("nothing gives the key column 'ts'"));
   EXPECT_THAT(mapper.BindHeader({"station", "ts", "temp", "temp"}).message(), HasSubstr("twice"));
   options_.maps = {"T=temp"};
-  EXPECT_THAT(Make().BindHeader({"station", "ts"}).message(), HasSubstr("--map names column 'T'"));
+  EXPECT_THAT(Make().BindHeader({"station", "ts"}).message(),
+              HasSubstr("--map: the header has no cell 'T'"));
   RowMapper bound = Make();
   ASSERT_TRUE(bound.BindHeader({"station", "ts", "T"}).ok());
   EXPECT_EQ(bound.AddRow(CsvRecord({Bare("a"), Bare("1")}), &batch_).message(),

@@ -37,6 +37,7 @@ inline constexpr size_t kBucketRangeDeletesMax = 65536;  // range deletes kept f
 inline constexpr int64_t kEventSecondsMin = -62'135'596'800;
 inline constexpr int64_t kEventSecondsMax = 253'402'300'799;
 inline constexpr int64_t kFutureSecondsDefault = 24 * 3600;  // event times ahead of a trusted clock
+inline constexpr int64_t kFutureSecondsMax = kEventSecondsMax - kEventSecondsMin;
 
 // --- queues and commit groups
 inline constexpr size_t kProducerCountMax = 1024;

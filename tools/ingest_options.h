@@ -1,0 +1,60 @@
+// The options of cistern ingest: how they are declared, and what they come to.
+#ifndef CISTERN_TOOLS_INGEST_OPTIONS_H_
+#define CISTERN_TOOLS_INGEST_OPTIONS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cistern/options.h"
+#include "cistern/result.h"
+#include "tools/row_mapper.h"
+
+namespace CLI {
+class App;
+}  // namespace CLI
+
+namespace cistern::tool {
+
+// As the command line has them; an empty text: not given.
+struct IngestOptions {
+  std::string store;
+  std::string table;
+  std::string format = "csv";
+  std::vector<std::string> files;
+  std::string delimiter;
+  std::string header;
+  std::string stem;
+  std::string time_unit;
+  std::string time_base;
+  std::string utc_offset;
+  std::string reject;
+  std::string durability = "synced";
+  MappingOptions mapping;
+  uint64_t batch_rows = 1000;
+  uint64_t reasons = 20;
+  uint64_t reject_max = UINT64_MAX;
+  std::string memory_budget;
+  std::string future_max;
+  bool quiet = false;
+};
+
+// Adds all of them but --store.
+void AddIngestOptions(CLI::App* command, IngestOptions* options);
+
+// What they come to.
+struct IngestPlan {
+  char delimiter = ',';
+  MappingOptions mapping;
+  WriteOptions write;
+  EngineOptions engine;
+};
+
+// kInvalidArgument for what can be told to be wrong before the store is opened: a text that says
+// nothing, an option that the others leave without effect, a reject file that cannot be written.
+[[nodiscard]] Result<IngestPlan> PlanOf(const IngestOptions& options);
+
+}  // namespace cistern::tool
+
+#endif  // CISTERN_TOOLS_INGEST_OPTIONS_H_
