@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/bucketing/bucketer.h"
+#include "engine/option_check.h"
 #include "engine/query/follow_cursor.h"
 #include "engine/query/inventory.h"
 #include "engine/query/scan_cursor.h"
@@ -47,25 +48,12 @@ Result<std::unique_ptr<Engine>> Engine::Open(const std::string& directory,
 Result<std::unique_ptr<Engine>> OpenEngineOver(const std::string& directory,
                                                const EngineOptions& options,
                                                std::shared_ptr<rocksdb::FileSystem> base_fs) {
-  if (options.memory_budget_bytes < limits::kMemoryBudgetBytesMin) {
-    return Status::InvalidArgument("memory_budget_bytes is " +
-                                   std::to_string(options.memory_budget_bytes) + ", at least " +
-                                   std::to_string(limits::kMemoryBudgetBytesMin) + " are needed");
-  }
-  if (options.disk_budget_bytes != 0 && options.disk_budget_bytes < limits::kDiskBudgetBytesMin) {
-    return Status::InvalidArgument("disk_budget_bytes is " +
-                                   std::to_string(options.disk_budget_bytes) + ", at least " +
-                                   std::to_string(limits::kDiskBudgetBytesMin) + " are needed");
-  }
-  for (const int64_t seconds : {options.seal_grace_s, options.seal_idle_s}) {
-    if (seconds >= 0 && seconds <= kSealDelaySecondsMax) continue;
-    return Status::InvalidArgument("seal_grace_s or seal_idle_s is " + std::to_string(seconds) +
-                                   ": 0 to " + std::to_string(kSealDelaySecondsMax));
-  }
+  CISTERN_RETURN_IF_ERROR(CheckOptions(options));
   CoreConfig config;
   config.budget = std::make_shared<MemoryBudget>(options.memory_budget_bytes);
   if (options.background_threads && options.scan_threads > 0) {
-    config.read_ahead = std::make_shared<ReadAhead>(std::min<uint32_t>(options.scan_threads, 16));
+    config.read_ahead = std::make_shared<ReadAhead>(
+        std::min<uint32_t>(options.scan_threads, limits::kScanThreadsMax));
   }
   config.options = options;
   if (!config.options.clock) config.options.clock = SystemClock();

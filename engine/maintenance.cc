@@ -286,7 +286,7 @@ Result<bool> Maintenance::StepJournal() {
 Result<bool> Maintenance::StepRotation() {
   if (rotation_->idle()) {
     const bool due = store_->journal().active_count() > kActiveFamiliesMax ||
-                     (limits_.head_age_us > 0 && committer_->HeadIsOlderThan(limits_.head_age_us));
+                     committer_->HeadIsOlderThan(limits_.head_age_us);
     if (due) (void)committer_->Freeze();
     if (heads_->frozen_head() != nullptr &&
         !store_->CheckHeadroom(rotation_->headroom_bytes()).ok()) {

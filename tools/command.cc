@@ -127,7 +127,7 @@ Status TakeKeepUnconfirmed(const std::string& text, EngineOptions* options) {
   if (text.empty()) return Status::Ok();
   CISTERN_ASSIGN_OR_RETURN(
       options->keep_unconfirmed_s,
-      ParseSpan("--keep-unconfirmed", text, 1, int64_t{100} * 365 * 86400));
+      ParseSpan("--keep-unconfirmed", text, 1, limits::kKeepSecondsMax));
   return Status::Ok();
 }
 

@@ -15,9 +15,6 @@
 
 namespace cistern {
 
-// Grace and idle time are at most this. Longer ones mean never: EngineOptions::seal_when_due.
-inline constexpr int64_t kSealDelaySecondsMax = 366ll * 86'400;
-
 struct SealLimits {
   int64_t grace_s = 300;  // behind the bucket's end
   int64_t idle_s = 300;   // since its last row

@@ -41,7 +41,7 @@ class EngineFixture : public ::testing::Test {
     options_.background_threads = false;
     options_.memory_budget_bytes = 16 << 20;
     options_.clock = clock_;
-    options_.head_age_us_max = 0;
+    options_.head_age_us_max = limits::kHeadAgeUsMax;  // not by age, however far the clock goes
   }
   void SetUp() override { OpenWithTable(kPumps); }
 

@@ -182,7 +182,7 @@ struct TimeRange {
 class CISTERN_EXPORT Engine {
  public:
   // Opens the store in `directory`, creating it if allowed.
-  //   kInvalidArgument  a budget below its minimum; a file, or a directory of other things
+  //   kInvalidArgument  an option out of its range; a file, or a directory of other things
   //   kNotFound         no store there and create_if_missing is false
   //   kLocked           another process has it open, or this one: a closed engine whose
   //                     cursors live keeps it (Close)

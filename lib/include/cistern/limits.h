@@ -37,7 +37,7 @@ inline constexpr size_t kBucketRangeDeletesMax = 65536;  // range deletes kept f
 inline constexpr int64_t kEventSecondsMin = -62'135'596'800;
 inline constexpr int64_t kEventSecondsMax = 253'402'300'799;
 inline constexpr int64_t kFutureSecondsDefault = 24 * 3600;  // event times ahead of a trusted clock
-inline constexpr int64_t kFutureSecondsMax = kEventSecondsMax - kEventSecondsMin;
+inline constexpr int64_t kFutureSecondsMax = kEventSecondsMax - kEventSecondsMin;  // from 0
 
 // --- queues and commit groups
 inline constexpr size_t kProducerCountMax = 1024;
@@ -52,6 +52,7 @@ inline constexpr uint32_t kSegmentPagesMax = 65536;
 // --- scans
 inline constexpr size_t kScanBatchRowsDefault = 1024;    // clamped to 1..kPageRowsMax
 inline constexpr size_t kScanBucketsAheadMax = 16;       // clamped, from 1
+inline constexpr uint32_t kScanThreadsMax = 16;          // clamped
 inline constexpr size_t kScanTokenBytesMax = 4096;
 inline constexpr size_t kScanGapsMax = 1000;              // named by a cursor, the first ones
 inline constexpr size_t kCursorCountMax = 256;
@@ -59,6 +60,14 @@ inline constexpr size_t kCursorCountMax = 256;
 inline constexpr size_t kEmptyBucketsMax = 256;
 inline constexpr int64_t kFollowWaitUsMax = 3'600'000'000;
 inline constexpr int64_t kFollowPauseUs = 10'000;  // between two looks of a follower
+
+// --- times of EngineOptions
+inline constexpr int64_t kSyncIntervalUsMax = 3'600'000'000;     // from 1
+inline constexpr int64_t kCommitIntervalUsMax = 1'000'000;       // from 0
+inline constexpr int64_t kHeadAgeUsMax = 366ll * 86'400'000'000;  // from 1
+// Of grace and idle time, from 0. Longer means never: EngineOptions::seal_when_due.
+inline constexpr int64_t kSealDelaySecondsMax = 366ll * 86'400;
+inline constexpr int64_t kKeepSecondsMax = 100ll * 365 * 86'400;  // from 0; of either kind
 
 // --- memory and disk
 inline constexpr size_t kMemoryBudgetBytesMin = 8 * 1024 * 1024;

@@ -40,6 +40,7 @@ enum class DiskShed : uint8_t {
   kOldest,     // then the oldest of all, also those whose rows are nowhere else
 };
 
+// What is out of its range is refused by Engine::Open with the range; limits.h has the bounds.
 struct EngineOptions {
   // --- behaviour
   bool create_if_missing = true;   // false: kNotFound when the directory holds no store
@@ -53,7 +54,7 @@ struct EngineOptions {
   // 0 takes a date that is fixed in this version of Cistern, before its release.
   int64_t clock_floor_s = 0;
   // A wall clock that runs ahead of the last trusted reading plus the time passed since
-  // then by more than this is not believed. Default ten years.
+  // then by more than this is not believed. From 0; default ten years.
   int64_t clock_ceiling_ahead_s = 10ll * 365 * 86400;
   // Event times further ahead of a trusted clock are refused with kOutOfRange; those of single
   // rows that are deleted never.
@@ -61,15 +62,18 @@ struct EngineOptions {
 
   // --- durability
   // With kLog and kMemory the journal is synced at least this often, by Tick or the
-  // background thread. Smaller: less to lose at a power cut, more wear.
+  // background thread. At most kSyncIntervalUsMax, an hour. Smaller: less to lose at a power cut,
+  // more wear.
   int64_t sync_interval_us = 1'000'000;
-  // With kSynced, how long a commit group may wait for company. 0: sync at once.
+  // With kSynced, how long a commit group may wait for company, at most kCommitIntervalUsMax, a
+  // second. 0: sync at once.
   int64_t commit_interval_us = 0;
 
   // --- memory and disk: budgets, not hopes
   size_t memory_budget_bytes = limits::kMemoryBudgetBytesDefault;
   uint64_t disk_budget_bytes = 0;  // 0: what the file system has
-  // The head rotates at this age even when it is small, so that the journal stays short.
+  // The head rotates at this age even when it is small, so that the journal stays short. From 1 to
+  // kHeadAgeUsMax, a year.
   int64_t head_age_us_max = 3600ll * 1'000'000;
 
   // --- sealing
@@ -77,7 +81,8 @@ struct EngineOptions {
   // only Engine::Seal does it.
   bool seal_when_due = true;
   // A bucket is due this long after its end by the trusted clock, if no row came to it for
-  // the idle time. Smaller: rows leave sooner, and late ones make more amendments.
+  // the idle time; either is at most kSealDelaySecondsMax, a year. Smaller: rows leave sooner, and
+  // late ones make more amendments.
   int64_t seal_grace_s = 300;
   int64_t seal_idle_s = 300;
   // So many rows of a bucket, or so many encoded bytes, that are spilled are due at once: a
@@ -86,7 +91,8 @@ struct EngineOptions {
   uint64_t seal_bytes_max = 16ull << 20;
 
   // --- local retention, by whole windows of sealed buckets. What has expired goes anyway.
-  // How long a window stays after its end and after upstream has confirmed all of it.
+  // How long a window stays after its end and after upstream has confirmed all of it, at most
+  // kKeepSecondsMax, a hundred years.
   int64_t keep_confirmed_s = 30ll * 86400;
   // How long one stays after its end that upstream has not confirmed. 0: for ever. Else its
   // rows are lost then, and counted as versions_shed.
@@ -97,7 +103,7 @@ struct EngineOptions {
   // true: one maintenance thread and `scan_threads` read-ahead threads. false: the
   // host drives everything by Tick, and scans read in the caller's thread.
   bool background_threads = true;
-  uint32_t scan_threads = 2;
+  uint32_t scan_threads = 2;  // more than kScanThreadsMax are taken for as many; 0: as with false
 
   LogSink log_sink;  // null: messages go only to the store's own bounded LOG file
 };
