@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <mutex>
 
+#include "lib/cql/schema_check.h"
+
 namespace cistern {
 
 std::optional<uint32_t> Table::VersionOf(const TableSchema& declaration) const {
@@ -33,7 +35,7 @@ Status TableSet::Load(const TableRecords& records) {
   for (const auto& [id, record_versions] : records) {
     std::vector<TableVersion> versions;
     for (const TableRecord& record : record_versions) {
-      auto schema = ParseCreateTable(record.cql);
+      auto schema = ParseStoredTable(record.cql);
       if (!schema.ok()) {
         return Status::Corruption("table " + std::to_string(id) +
                                   " of the catalog does not parse: " + schema.status().message());

@@ -8,9 +8,9 @@
 #include <optional>
 
 #include "tools/command.h"
+#include "lib/base/nearest_name.h"
 #include "tools/counted.h"
 #include "tools/entity_text.h"
-#include "tools/nearest_name.h"
 #include "tools/output.h"
 #include "tools/record_printer.h"
 #include "tools/time_text.h"

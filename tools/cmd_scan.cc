@@ -7,10 +7,10 @@
 #include <optional>
 #include <set>
 
+#include "lib/base/nearest_name.h"
 #include "tools/command.h"
 #include "tools/counted.h"
 #include "tools/entity_text.h"
-#include "tools/nearest_name.h"
 #include "tools/output.h"
 #include "tools/record_printer.h"
 #include "tools/scan_token.h"

@@ -1,3 +1,4 @@
+#include "lib/base/nearest_name.h"
 #include "tools/entity_text.h"
 
 #include <fmt/format.h>
@@ -9,7 +10,6 @@
 #include "lib/cql/value_text.h"
 #include "lib/cql/wire_value.h"
 #include "tools/counted.h"
-#include "tools/nearest_name.h"
 
 namespace cistern::tool {
 namespace {

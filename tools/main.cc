@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "tools/command.h"
-#include "tools/nearest_name.h"
+#include "lib/base/nearest_name.h"
 
 namespace cistern::tool {
 namespace {

@@ -347,13 +347,27 @@ Result<std::shared_ptr<const TableSchema>> CheckSchema(std::string_view source,
   return SchemaChecker(source, ddl).Check();
 }
 
-Result<std::shared_ptr<const TableSchema>> ParseCreateTable(std::string_view cql) {
+namespace {
+
+Result<DdlTable> ParseBounded(std::string_view cql) {
   if (cql.size() > limits::kDdlBytesMax) {
     return Status::TooLarge("a CREATE TABLE text has at most " +
                             std::to_string(limits::kDdlBytesMax) + " bytes, got " +
                             std::to_string(cql.size()));
   }
-  CISTERN_ASSIGN_OR_RETURN(const DdlTable ddl, ParseDdl(cql));
+  return ParseDdl(cql);
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const TableSchema>> ParseCreateTable(std::string_view cql) {
+  CISTERN_ASSIGN_OR_RETURN(const DdlTable ddl, ParseBounded(cql));
+  CISTERN_RETURN_IF_ERROR(CheckOptionNames(cql, ddl.options));
+  return CheckSchema(cql, ddl);
+}
+
+Result<std::shared_ptr<const TableSchema>> ParseStoredTable(std::string_view cql) {
+  CISTERN_ASSIGN_OR_RETURN(const DdlTable ddl, ParseBounded(cql));
   return CheckSchema(cql, ddl);
 }
 

@@ -15,6 +15,10 @@ namespace cistern {
 [[nodiscard]] Result<std::shared_ptr<const TableSchema>> CheckSchema(std::string_view source,
                                                                      const DdlTable& ddl);
 
+// As ParseCreateTable, of a text that a store holds: its options may be of a version of Cistern or
+// Cassandra that knew others.
+[[nodiscard]] Result<std::shared_ptr<const TableSchema>> ParseStoredTable(std::string_view cql);
+
 }  // namespace cistern
 
 #endif  // CISTERN_CQL_SCHEMA_CHECK_H_

@@ -1,10 +1,14 @@
 #include "lib/cql/table_options.h"
 
+#include <algorithm>
 #include <limits>
 #include <optional>
+#include <string>
 
 #include "cistern/limits.h"
+#include "lib/base/nearest_name.h"
 #include "lib/cql/comment_rule.h"
+#include "lib/cql/ddl_print.h"
 #include "lib/cql/wire_value.h"
 
 namespace cistern {
@@ -101,7 +105,31 @@ class OptionTaker {
   TableSchema* schema_;
 };
 
+// Those of Cassandra 5, and two that it takes of older tables and passes over.
+const std::vector<std::string>& KnownOptions() {
+  static const std::vector<std::string> known = {
+      "additional_write_policy", "allow_auto_snapshot", "bloom_filter_fp_chance", "caching", "cdc",
+      "comment", "compaction", "compression", "crc_check_chance", "dclocal_read_repair_chance",
+      "default_time_to_live", "extensions", "gc_grace_seconds", "id", "incremental_backups",
+      "max_index_interval", "memtable", "memtable_flush_period_in_ms", "min_index_interval",
+      "read_repair", "read_repair_chance", "speculative_retry"};
+  return known;
+}
+
 }  // namespace
+
+Status CheckOptionNames(std::string_view source, const std::vector<DdlOption>& options) {
+  const std::vector<std::string>& known = KnownOptions();
+  for (const DdlOption& option : options) {
+    const std::string& name = option.name.text;
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    const std::string nearest = NearestName(name, known);
+    return ErrorAt(StatusCode::kInvalidArgument, source, option.name.offset,
+                   ShowText(name) + " is no option of a table, here or in Cassandra" +
+                       (nearest.empty() ? "" : "; did you mean " + nearest + "?"));
+  }
+  return Status::Ok();
+}
 
 Status TakeTableOptions(std::string_view source, const std::vector<DdlOption>& options,
                         TableSchema* schema, Token* comment) {

@@ -15,6 +15,11 @@ namespace cistern {
                                       const std::vector<DdlOption>& options, TableSchema* schema,
                                       Token* comment);
 
+// kInvalidArgument for an option that neither Cistern nor Cassandra 5 has: a mistyped one would
+// be kept and do nothing.
+[[nodiscard]] Status CheckOptionNames(std::string_view source,
+                                      const std::vector<DdlOption>& options);
+
 }  // namespace cistern
 
 #endif  // CISTERN_CQL_TABLE_OPTIONS_H_

@@ -116,6 +116,18 @@ class MessageTest(CliCase):
         # Lines that are rejected besides change nothing about it.
         self.assertIn("1 line rejected", self.ingest("station,ts\nx\n", expect=6).err)
 
+    # --- schemas
+
+    def test_a_mistyped_option_of_a_table_is_refused(self):
+        told = self.create(AIR.replace(");\n", ") WITH deflaut_time_to_live = 4;\n"), expect=2).err
+        self.assertIn("line 4, column 8: 'deflaut_time_to_live' is no option of a table, here or "
+                      "in Cassandra; did you mean default_time_to_live?", told)
+        self.assertFalse(self.store.exists())
+        told = self.create(AIR.replace(");\n", ") WITH quite_another = 4;\n"), expect=2).err
+        self.assertIn("or in Cassandra\n", told)
+        self.create(AIR.replace(");\n", ") WITH bloom_filter_fp_chance = 0.01 AND cdc = true "
+                                        "AND memtable = 'default' AND crc_check_chance = 1.0;\n"))
+
     def test_a_lost_file_is_one_problem(self):
         self.create(PUMPS)
         self.ingest("site,pump,ts,part\n1,p,5,x\n1,q,5,x\n", table="pumps")
@@ -339,6 +351,8 @@ class MessageTest(CliCase):
                                             "segments", "bytes", "seals", "first", "last"])
         self.assertRegex(lines[-2], r"^total: 3 buckets, 4 versions, \d+ segments?, \d+ bytes$")
         self.assertEqual(buckets("--table", "air", "--entity", "station=b")[0].split()[0], "bucket")
+        self.assertRegex(buckets("--limit", "1")[-2], r"^there are more; of these: 1 bucket, 2 ver")
+        self.assertRegex(buckets("--limit", "3")[-2], r"^total: 3 buckets, ")
         self.assertEqual(re.split(", |: ", buckets("--entity", "b")[-2])[1:3],
                          ["1 bucket", "1 version"])
         for options in (("--format", "csv"), ("--format", "csv", "--table", "air")):

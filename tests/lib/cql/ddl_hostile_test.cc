@@ -19,7 +19,7 @@ WITH CLUSTERING ORDER BY (id DESC, n ASC)
  AND comment = 'It''s. cistern: bucket b = 15 minutes as calendar; split shard = round_robin 300;'
  AND compaction = {'class': 'TimeWindowCompactionStrategy', 'compaction_window_size': 1}
  AND default_time_to_live = 100 AND id = 5a1c395e-b41f-11e5-9f22-ba0be0483c18 AND extensions = {}
- AND list = ['a', 1.5e3, true] AND note = $$x'y$$;)";
+ AND caching = ['a', 1.5e3, true] AND memtable = $$x'y$$;)";
 
 void ExpectEqualSchemas(const TableSchema& a, const TableSchema& b) {
   EXPECT_EQ(a.keyspace, b.keyspace);

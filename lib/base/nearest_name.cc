@@ -1,9 +1,9 @@
-#include "tools/nearest_name.h"
+#include "lib/base/nearest_name.h"
 
 #include <algorithm>
 #include <cstddef>
 
-namespace cistern::tool {
+namespace cistern {
 namespace {
 
 constexpr size_t kChangesMax = 2;
@@ -43,4 +43,4 @@ std::string NearestName(std::string_view typed, const std::vector<std::string>& 
   return nearest;
 }
 
-}  // namespace cistern::tool
+}  // namespace cistern

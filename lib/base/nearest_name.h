@@ -1,12 +1,12 @@
 // What somebody who mistyped a name may have meant.
-#ifndef CISTERN_TOOLS_NEAREST_NAME_H_
-#define CISTERN_TOOLS_NEAREST_NAME_H_
+#ifndef CISTERN_BASE_NEAREST_NAME_H_
+#define CISTERN_BASE_NEAREST_NAME_H_
 
 #include <string>
 #include <string_view>
 #include <vector>
 
-namespace cistern::tool {
+namespace cistern {
 
 // The name that takes the fewest changes to become `typed`, a change being a letter too many, too
 // few, wrong, or two in the wrong order. Empty if it takes more than two, or more than a third of
@@ -14,6 +14,6 @@ namespace cistern::tool {
 [[nodiscard]] std::string NearestName(std::string_view typed,
                                       const std::vector<std::string>& names);
 
-}  // namespace cistern::tool
+}  // namespace cistern
 
-#endif  // CISTERN_TOOLS_NEAREST_NAME_H_
+#endif  // CISTERN_BASE_NEAREST_NAME_H_
