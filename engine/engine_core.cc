@@ -148,6 +148,7 @@ Status EngineCore::Recover() {
   const uint64_t acknowledged = store_->beacon_sequence();
   const uint64_t recovered = committer_->last_sequence();
   if (acknowledged > recovered) {
+  const size_t told = recovery_.notes.size();  // those of the storage are in LOG
     recovery_.clean = false;
     if (!recovery_.recovered_with_loss) recovery_.lost_sequence_first = recovered + 1;
     recovery_.recovered_with_loss = true;
@@ -159,6 +160,9 @@ Status EngineCore::Recover() {
       CISTERN_RETURN_IF_ERROR(committer_->GiveUpTo(acknowledged, overflow, &recovery_));
     }
   }
+  }
+  LogLoss(told);
+  if (acknowledged > recovered) {
   if (config_.options.read_only) return Status::Ok();
   // A journal family to write and the next one. Without room the store still opens for
   // reading, and writing begins when there is some.
@@ -170,6 +174,19 @@ Status EngineCore::Recover() {
 // journal, and lets go of logs at a flush alone, empty ones too. Openings that write next to
 // nothing, one after another, never come to one. A full disk leaves the logs to a later opening.
 Status EngineCore::BoundLogs() {
+// The next opening does not meet it any more: LOG is where it stays.
+void EngineCore::LogLoss(size_t first_note) {
+  if (!recovery_.recovered_with_loss) return;
+  tables_.NoteLoss();
+  InfoLog* log = store_->db().opened().info_log.get();
+  log->Write(LogLevel::kError, "acknowledged rows are missing: journal sequences " +
+                                   std::to_string(recovery_.lost_sequence_first) + " to " +
+                                   std::to_string(recovery_.lost_sequence_last));
+  for (size_t i = first_note; i < recovery_.notes.size(); ++i) {
+    log->Write(LogLevel::kError, recovery_.notes[i]);
+  }
+}
+
   if (store_->log_file_count() <= kLogFilesMax) return Status::Ok();
   const uint64_t room_bytes = Rotation::kHeadroomBytes + store_->log_bytes_on_disk();
   if (!store_->CheckHeadroom(room_bytes).ok()) return Status::Ok();

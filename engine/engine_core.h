@@ -62,6 +62,8 @@ class EngineCore {
       : config_(config), base_charge_(config.budget.get()) {}
   [[nodiscard]] Status Build();
   [[nodiscard]] Status Recover();
+  // What of the notes from `first_note` on is a loss, into the store's LOG.
+  void LogLoss(size_t first_note);
   [[nodiscard]] Status BoundLogs();
   [[nodiscard]] Status AlterBuckets(const Table& table, std::shared_ptr<const TableSchema> schema,
                                     int64_t from_s);

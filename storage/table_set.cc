@@ -70,8 +70,14 @@ Result<TablePtr> TableSet::Find(std::string_view name) const {
     found = table;
   }
   if (found) return found;
-  return Status::NotFound("no table '" + std::string(name) + "'; the store has " +
-                          (known.empty() ? "no tables: create one first" : known));
+  std::string has = known.empty() ? "no tables" : known;
+  if (loss_met_) {
+    has += ", and this opening of it found that acknowledged records are gone, which may have "
+           "declared tables: restore a backup, or declare it again for what is still to come";
+  } else if (known.empty()) {
+    has += ": create one first";
+  }
+  return Status::NotFound("no table '" + std::string(name) + "'; the store has " + has);
 }
 
 Result<TablePtr> TableSet::FindBatch(const RowBatch& batch) const {

@@ -2,6 +2,7 @@
 #ifndef CISTERN_STORAGE_TABLE_SET_H_
 #define CISTERN_STORAGE_TABLE_SET_H_
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -57,6 +58,9 @@ class TableSet {
   // A new table, or a new version of one.
   void Put(TablePtr table);
 
+  // Tables may be among what this opening has lost: what is said of missing ones tells it.
+  void NoteLoss() { loss_met_ = true; }
+
   // By name, or keyspace.name. kNotFound lists the tables there are; kInvalidArgument
   // when a bare name fits tables of several keyspaces.
   [[nodiscard]] Result<TablePtr> Find(std::string_view name) const;
@@ -73,6 +77,7 @@ class TableSet {
  private:
   mutable std::shared_mutex mutex_;
   std::map<uint32_t, TablePtr> tables_;
+  std::atomic<bool> loss_met_{false};
 };
 
 }  // namespace cistern

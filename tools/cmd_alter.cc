@@ -98,16 +98,14 @@ int RunAlter(const AlterOptions& options) {
   if (!tables.ok()) return FailUsage(tables.status());
   Result<std::unique_ptr<Engine>> engine = OpenStore(options.store, Access::kWrite);
   if (!engine.ok()) return FailOpen(engine.status());
-  const int done = DoneCode(**engine);
   const Result<TablePtr> was = (*engine)->FindTable(options.table);
   if (!was.ok()) return FailUsage(was.status());
   const Result<TablePtr> is = ChooseStatement(*tables, **was, options.schema);
   if (!is.ok()) return FailUsage(is.status());
   if (const Status s = (*engine)->AlterTable((*is)->ToCql()); !s.ok()) return Fail(s);
   if (const Status s = (*engine)->Close(); !s.ok()) return Fail(s);
-  const int said = Say(fmt::format("table {} in {}: {}", (*is)->QualifiedName(), options.store,
+  return Say(fmt::format("table {} in {}: {}", (*is)->QualifiedName(), options.store,
                                    WhatChanged(**was, **is)));
-  return said == kExitOk ? done : said;
 }
 
 }  // namespace

@@ -238,7 +238,7 @@ int RunBuckets(const BucketsOptions& options) {
                  : fmt::format("table {} has no rows of entity {}",
                                tables->front()->QualifiedName(), *entity));
   }
-  return output.status().ok() ? DoneCode(**engine) : Fail(output.status());
+  return output.status().ok() ? kExitOk : Fail(output.status());
 }
 
 }  // namespace

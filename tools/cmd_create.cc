@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
+#include <string>
 
 #include "tools/command.h"
 #include "tools/schema_file.h"
@@ -15,10 +17,19 @@ struct CreateOptions {
   std::string schema;
 };
 
+// The names of those that are there, whatever they are declared as.
+std::set<std::string> FindThere(const Engine& engine, const Tables& tables) {
+  std::set<std::string> there;
+  for (const auto& table : tables) {
+    if (engine.FindTable(table->QualifiedName()).ok()) there.insert(table->QualifiedName());
+  }
+  return there;
+}
+
 // First those that exist, which creates nothing: one that differs stops all the others.
-Status CreateAll(Engine* engine, Tables tables) {
-  std::stable_partition(tables.begin(), tables.end(), [engine](const auto& table) {
-    return engine->FindTable(table->QualifiedName()).ok();
+Status CreateAll(Engine* engine, Tables tables, const std::set<std::string>& there) {
+  std::stable_partition(tables.begin(), tables.end(), [&there](const auto& table) {
+    return there.contains(table->QualifiedName());
   });
   for (const auto& table : tables) CISTERN_RETURN_IF_ERROR(engine->CreateTable(table->ToCql()));
   return Status::Ok();
@@ -30,17 +41,17 @@ int RunCreate(const CreateOptions& options) {
   if (!tables.ok()) return FailUsage(tables.status());
   Result<std::unique_ptr<Engine>> engine = OpenStore(options.store, Access::kCreate);
   if (!engine.ok()) return FailOpen(engine.status());
-  const int done = DoneCode(**engine);
-  if (const Status s = CreateAll(engine->get(), *tables); !s.ok()) return Fail(s);
+  const std::set<std::string> there = FindThere(**engine, *tables);
+  if (const Status s = CreateAll(engine->get(), *tables, there); !s.ok()) return Fail(s);
   if (const Status s = (*engine)->Close(); !s.ok()) return Fail(s);
   std::string lines;
   for (const auto& table : *tables) {
-    lines += fmt::format("{}table {} in {}: buckets by {}", lines.empty() ? "" : "\n",
-                         table->QualifiedName(), options.store,
+    const std::string name = table->QualifiedName();
+    lines += fmt::format("{}table {} in {}: {}buckets by {}", lines.empty() ? "" : "\n", name,
+                         options.store, there.contains(name) ? "there already, " : "",
                          table->columns[table->bucket_column].name);
   }
-  const int said = Say(lines);
-  return said == kExitOk ? done : said;
+  return Say(lines);
 }
 
 }  // namespace

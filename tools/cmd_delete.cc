@@ -181,7 +181,6 @@ int RunDelete(const DeleteOptions& options) {
   write.durability = *durability;
   Result<std::unique_ptr<Engine>> engine = OpenStore(options.store, Access::kWrite);
   if (!engine.ok()) return FailOpen(engine.status());
-  const int done = DoneCode(**engine);
   const auto schema = (*engine)->FindTable(options.table);
   if (!schema.ok()) return FailUsage(schema.status());
   const Result<Met> met = Delete(engine->get(), *schema, options, write);
@@ -190,8 +189,7 @@ int RunDelete(const DeleteOptions& options) {
   if (!closed.ok()) return Fail(closed);
   const char* nothing =
       "; no row was there, and a tombstone was written wherever rows may be upstream";
-  const int said = Say(Describe(**schema, options) + (*met ? "" : nothing));
-  return said == kExitOk ? done : said;
+  return Say(Describe(**schema, options) + (*met ? "" : nothing));
 }
 
 }  // namespace

@@ -55,7 +55,7 @@ int RunEntities(const EntitiesOptions& options) {
   if (!output.closed()) printer->Finish();
   output.Flush();
   if (!s.ok()) return Fail(s);
-  return output.status().ok() ? DoneCode(**engine) : Fail(output.status());
+  return output.status().ok() ? kExitOk : Fail(output.status());
 }
 
 }  // namespace

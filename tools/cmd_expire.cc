@@ -47,7 +47,6 @@ int RunExpire(const ExpireOptions& asked) {
   open_options.background_threads = false;  // or they would be first, and the report empty
   Result<std::unique_ptr<Engine>> engine = OpenStore(asked.store, Access::kWrite, open_options);
   if (!engine.ok()) return FailOpen(engine.status());
-  const int done = DoneCode(**engine);
   const Result<ExpireReport> report = (*engine)->Expire();
   const Status closed = (*engine)->Close();
   if (!report.ok()) return Fail(report.status());
@@ -58,7 +57,7 @@ int RunExpire(const ExpireOptions& asked) {
   for (const WindowOutlook& window : report->left) output.Write(WhyItStays(window) + "\n");
   output.Flush();
   if (!output.status().ok()) return Fail(output.status());
-  return closed.ok() ? done : Fail(closed);
+  return closed.ok() ? kExitOk : Fail(closed);
 }
 
 }  // namespace

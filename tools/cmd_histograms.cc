@@ -122,7 +122,7 @@ int RunHistograms(const HistogramsOptions& options) {
   Output output(STDOUT_FILENO);
   options.json ? PrintJson(tables, &output) : PrintTable(tables, &output);
   output.Flush();
-  return output.status().ok() ? DoneCode(**engine) : Fail(output.status());
+  return output.status().ok() ? kExitOk : Fail(output.status());
 }
 
 }  // namespace

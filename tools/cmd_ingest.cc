@@ -95,8 +95,7 @@ class IngestCommand {
         OpenStore(options_.store, Access::kWrite, plan_.engine);
     if (!opened.ok()) return FailOpen(opened.status());
     engine_ = std::move(*opened);
-    const int done = DoneCode(*engine_);
-    const auto schema = engine_->FindTable(options_.table);
+      const auto schema = engine_->FindTable(options_.table);
     if (!schema.ok()) return FailUsage(schema.status());
     schema_ = *schema;
     IngestRun run(schema_, Settings(), &progress_);
@@ -113,7 +112,7 @@ class IngestCommand {
     Report(run.totals());
     if (InterruptSignal() != 0) return 128 + InterruptSignal();
     if (code != kExitOk) return code;
-    return done == kExitOk && run.totals().rejected > 0 ? static_cast<int>(kExitPartial) : done;
+    return run.totals().rejected > 0 ? kExitPartial : kExitOk;
   }
 
  private:

@@ -154,7 +154,7 @@ class ScanCommand {
       Complain(fmt::format("more rows may follow; continue with --token {}",
                            FormatScanToken({rows_before_ + rows_, token})));
     }
-    return has_gaps_ ? kExitMissing : DoneCode(*engine_);
+    return has_gaps_ ? kExitMissing : kExitOk;
   }
 
   // One cursor at a time, so that memory does not grow with the entities.
@@ -171,7 +171,7 @@ class ScanCommand {
     if (IsFull()) {
       Complain(fmt::format("stopped after --limit {}; more rows may follow", options_.limit));
     }
-    return has_gaps_ ? kExitMissing : DoneCode(*engine_);
+    return has_gaps_ ? kExitMissing : kExitOk;
   }
 
   // Nothing was printed: is there such an entity at all?

@@ -128,7 +128,6 @@ int RunSeal(const SealOptions& options) {
   open_options.background_threads = false;  // or they would seal some first, and report less
   Result<std::unique_ptr<Engine>> engine = OpenStore(options.store, Access::kWrite, open_options);
   if (!engine.ok()) return FailOpen(engine.status());
-  const int done = DoneCode(**engine);
   const Result<SealRequest> request = RequestOf(engine->get(), options);
   if (!request.ok()) return FailUsage(request.status());
   const Result<SealReport> report = (*engine)->Seal(*request);
@@ -147,7 +146,7 @@ int RunSeal(const SealOptions& options) {
                                    *left));
   if (said != kExitOk) return said;
   if (!closed.ok()) return Fail(closed);
-  return report->problems.empty() ? done : static_cast<int>(kExitPartial);
+  return report->problems.empty() ? kExitOk : kExitPartial;
 }
 
 }  // namespace

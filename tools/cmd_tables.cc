@@ -89,7 +89,7 @@ int RunTables(const TablesOptions& options) {
     Print(*tables, *format, &output);
   }
   output.Flush();
-  return output.status().ok() ? DoneCode(**engine) : Fail(output.status());
+  return output.status().ok() ? kExitOk : Fail(output.status());
 }
 
 }  // namespace

@@ -25,6 +25,7 @@ size_t CountProblems(const VerifyReport& report, const RecoveryReport& recovery)
 int RunVerify(const std::string& store) {
   Result<std::unique_ptr<Engine>> engine = OpenStore(store, Access::kRead);
   if (!engine.ok()) return FailOpen(engine.status());
+  CountLossesItself();
   const Result<VerifyReport> report = (*engine)->Verify();
   if (!report.ok()) return Fail(report.status());
   const RecoveryReport recovery = (*engine)->Recovery();  // OpenStore told its notes

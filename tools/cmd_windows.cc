@@ -125,7 +125,7 @@ int RunWindows(const WindowsOptions& asked) {
   }
   printer.Finish();
   output.Flush();
-  return output.status().ok() ? DoneCode(**engine) : Fail(output.status());
+  return output.status().ok() ? kExitOk : Fail(output.status());
 }
 
 }  // namespace

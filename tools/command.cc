@@ -16,6 +16,8 @@
 namespace cistern::tool {
 namespace {
 
+bool loss_met = false;  // by an opening of this process
+
 // What a person at the command line can do, beside what the engine says.
 std::string OpenAdvice(const std::string& directory, StatusCode code) {
   std::error_code ignored;  // what cannot be looked at is not empty
@@ -80,6 +82,7 @@ Result<std::unique_ptr<Engine>> OpenStore(const std::string& directory, Access a
     return Status(s.code(), what + s.message() + OpenAdvice(directory, s.code()));
   }
   const RecoveryReport recovery = (*engine)->Recovery();
+  loss_met = loss_met || recovery.recovered_with_loss;
   if (recovery.recovered_with_loss) {
     Complain(fmt::format("acknowledged rows are missing from {}: journal sequences {} to {}",
                          directory, recovery.lost_sequence_first, recovery.lost_sequence_last));
@@ -90,9 +93,12 @@ Result<std::unique_ptr<Engine>> OpenStore(const std::string& directory, Access a
   return engine;
 }
 
-int DoneCode(const Engine& engine) {
-  return engine.Recovery().recovered_with_loss ? kExitMissing : kExitOk;
+int CodeWithLoss(int code) {
+  const bool by_signal = code == kExitInterrupted || code == kExitTerminated;
+  return loss_met && !by_signal ? static_cast<int>(kExitMissing) : code;
 }
+
+void CountLossesItself() { loss_met = false; }
 
 TextCheck WholeNumber(uint64_t min, uint64_t max) {
   return [min, max](const std::string& text) -> std::string {

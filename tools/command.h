@@ -57,9 +57,11 @@ void AddStoreOption(CLI::App* command, std::string* directory);
 // `options` what `access` decides is overridden.
 [[nodiscard]] Result<std::unique_ptr<Engine>> OpenStore(const std::string& directory,
                                                         Access access, EngineOptions options = {});
-// The exit code of a command that is done: kExitMissing if this opening of the store found that
-// acknowledged rows are gone. To be asked while the engine is open.
-[[nodiscard]] int DoneCode(const Engine& engine);
+// The exit code of a command that ended with `code`: kExitMissing, whatever that is, if an opening
+// by OpenStore found that acknowledged rows are gone. A command that writes meets that once, so
+// nothing may hide it. A signal's code stays, as does that of a command that counts losses itself.
+[[nodiscard]] int CodeWithLoss(int code);
+void CountLossesItself();
 
 // Checks of an option's text for CLI11: empty, or what is wrong with it. CLI11 itself takes -1
 // for the largest number there is.

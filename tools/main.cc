@@ -29,7 +29,7 @@ Exit codes:
   3  the store cannot be used: missing, locked, too new, damaged, read-only
   4  a write failed: no space, an I/O error, out of memory
   5  a mistake inside cistern
-  6  done, but rows are known to be missing
+  6  rows are known to be missing: damaged ones, or lost ones that this opening of the store met
   130, 143  ended by SIGINT or SIGTERM, after what was read was stored)";
 
 // Of a name that is not one of `names`: "; did you mean X?", or nothing if none is near.
@@ -112,7 +112,7 @@ int Run(int argc, char** argv) {
   }
   // A reader that had enough is noticed where it is written to.
   std::signal(SIGPIPE, SIG_IGN);
-  return action();
+  return CodeWithLoss(action());
 }
 
 }  // namespace

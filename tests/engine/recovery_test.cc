@@ -1,6 +1,9 @@
 // Opening again: what the journal gives back, what damage costs, and that it is said.
 #include <rocksdb/db.h>
 
+#include <fstream>
+#include <iterator>
+
 #include "storage/keyspace.h"
 #include "storage/meta_records.h"
 #include "storage/store.h"
@@ -37,6 +40,16 @@ class RecoveryTest : public EngineFixture {
       value[value.size() / 2] = static_cast<char>(value[value.size() / 2] ^ 1);
       ASSERT_TRUE(db->Put({}, family, JournalKey(sequence), value).ok());
     });
+  }
+  // How often the store's LOG has the words.
+  [[nodiscard]] size_t CountInLog(const std::string& words) const {
+    std::ifstream file(directory() + "/LOG");
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    size_t count = 0;
+    for (size_t at = text.find(words); at != std::string::npos; at = text.find(words, at + 1)) {
+      ++count;
+    }
+    return count;
   }
   void Shut() {
     ASSERT_TRUE(engine_->Close().ok());
@@ -103,6 +116,8 @@ TEST_F(RecoveryTest, AMissingRecordIsSaid) {
   EXPECT_TRUE(report.recovered_with_loss);
   EXPECT_EQ(report.lost_sequence_first, 1u);
   EXPECT_GE(report.lost_sequence_last, 1u);
+  EXPECT_EQ(CountInLog("acknowledged rows are missing: journal sequences 1 to "), 1u);
+  EXPECT_EQ(CountInLog("error journal record 1 is missing"), 1u);
   ExpectSound();
 }
 
@@ -122,6 +137,8 @@ TEST_F(RecoveryTest, WhatTheBeaconRemembersAndTheJournalLacksIsSaidOnce) {
   ASSERT_TRUE(written.ok());
   EXPECT_GT(written->sequence, 4u);  // never a sequence that was answered before
   Crash();
+  EXPECT_EQ(CountInLog("error acknowledged rows are missing: journal sequences 3 to 4"), 1u);
+  EXPECT_EQ(CountInLog("error journal records 3 to 4 were acknowledged and are missing"), 1u);
   EXPECT_FALSE(engine_->Recovery().recovered_with_loss);
   EXPECT_EQ(ScanAll("a"), (Rows{{kStartMs, 0}, {kStartMs + 1, 1}, {kStartMs + 9, 9}}));
   ExpectSound();

@@ -116,6 +116,25 @@ class MessageTest(CliCase):
         # Lines that are rejected besides change nothing about it.
         self.assertIn("1 line rejected", self.ingest("station,ts\nx\n", expect=6).err)
 
+    def test_a_loss_has_its_code_whatever_else_is_wrong(self):
+        self.create()
+        self.ingest("station,ts\na,1\n")
+        for log in self.store.glob("*.log"):
+            log.unlink()
+        lost = self.directory / "lost"
+        shutil.copytree(self.store, lost)
+        for command in (("scan", "--table", "air", "--entity", "a"), ("ingest", "--table", "air",
+                                                                      "-")):
+            shutil.rmtree(self.store)
+            shutil.copytree(lost, self.store)
+            done = self.run_tool(command[0], "--store", self.store, *command[1:], expect=6)
+            self.assertIn("no table 'air'; the store has no tables, and this opening of it found "
+                          "that acknowledged records are gone", done.err)
+            self.assertNotIn("create one first", done.err)
+        self.assertRegex((self.store / "LOG").read_text(),
+                         r"error acknowledged rows are missing: journal sequences 1 to \d+\n")
+        self.assertIn("create one first", self.ingest("station,ts\n", expect=2).err)
+
     # --- schemas
 
     def test_a_mistyped_option_of_a_table_is_refused(self):
