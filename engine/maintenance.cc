@@ -227,6 +227,7 @@ Status Maintenance::Confirm(std::span<const SealName> seals) {
 }
 
 Result<ExpireReport> Maintenance::Expire() {
+  uint64_t ended_before = 0;
   {
     const std::lock_guard lock(mutex_);
     CISTERN_RETURN_IF_ERROR(committer_->failure());
@@ -234,6 +235,7 @@ Result<ExpireReport> Maintenance::Expire() {
     if (!clock_->settled()) {
       return Status::Busy("the clock is not trusted yet: nothing ends by it; expire later");
     }
+    ended_before = keeper_->ended_count();
   }
   const StateRecord before = store_->state();
   const uint64_t windows_before = keeper_->windows_dropped();
@@ -242,7 +244,9 @@ Result<ExpireReport> Maintenance::Expire() {
     CISTERN_RETURN_IF_ERROR(committer_->failure());
     CISTERN_ASSIGN_OR_RETURN(more, ExpireStep());
   }
+  const std::lock_guard lock(mutex_);
   ExpireReport report;
+  report.ended = keeper_->EndedSince(ended_before);
   report.windows = keeper_->windows_dropped() - windows_before;
   report.versions = store_->state().versions_expired - before.versions_expired;
   report.versions_shed = store_->state().versions_shed - before.versions_shed;

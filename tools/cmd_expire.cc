@@ -23,21 +23,22 @@ kept open does it by itself.
 
 Windows whose rows are nowhere else stay, whatever their age, unless --keep-unconfirmed says
 how long after its end such a one may go (90s, 36h, 400d): its rows are then lost, and counted
-as shed. Each window that stays is told with the reason; windows has more of it.
+as shed. Each window that went or stays is told with the reason; windows has more of it.
 
 Examples:
   cistern expire --store S
   cistern expire --store S --keep-unconfirmed 365d)";
 
-// "window 12 from 2027-01-15T00:00:00Z to ... with 5 row versions stays: rows live until ..."
-std::string WhyItStays(const WindowOutlook& window) {
+// "window 12 from 2027-01-15T00:00:00Z to ... with 5 row versions"
+template <typename Window>
+std::string NameOf(const Window& window) {
   const auto time = [](int64_t s) { return FormatTicks(s, TimeUnit::kSeconds); };
   const std::string times =
       window.from_s && window.to_s
           ? fmt::format("from {} to {}", time(*window.from_s), time(*window.to_s))
           : "of all times";
-  return fmt::format("{} {} with {} stays: {}", window.window, times,
-                     Counted(window.versions, "row version"), window.why);
+  return fmt::format("{} {} with {}", window.window, times,
+                     Counted(window.versions, "row version"));
 }
 
 int RunExpire(const ExpireOptions& asked) {
@@ -54,7 +55,13 @@ int RunExpire(const ExpireOptions& asked) {
   output.Write(fmt::format("{} dropped, {} expired, {} shed\n",
                            Counted(report->windows, "window"),
                            Counted(report->versions, "row version"), report->versions_shed));
-  for (const WindowOutlook& window : report->left) output.Write(WhyItStays(window) + "\n");
+  for (const WindowEnd& window : report->ended) {
+    output.Write(fmt::format("{} {}: {}\n", NameOf(window), window.shed ? "was shed" : "went",
+                             window.why));
+  }
+  for (const WindowOutlook& window : report->left) {
+    output.Write(fmt::format("{} stays: {}\n", NameOf(window), window.why));
+  }
   output.Flush();
   if (!output.status().ok()) return Fail(output.status());
   return closed.ok() ? kExitOk : Fail(closed);

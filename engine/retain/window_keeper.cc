@@ -1,5 +1,6 @@
 #include "engine/retain/window_keeper.h"
 
+#include <algorithm>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -15,6 +16,7 @@ constexpr uint64_t kHeadroomBytes = 512 * 1024;  // records, and that of a dropp
 constexpr uint64_t kRecordBytes = 64 * 1024;   // of the log, for the end of a window
 // Less than this left of the disk budget: a rotation could soon not begin.
 constexpr uint64_t kShedBelowBytes = 8 << 20;
+constexpr size_t kEndedMax = 2 * limits::kWindowFamilyCountMax;  // that are remembered
 // What gives space back must be able to say so in the log: at the end of the disk budget the
 // ballast goes, which maintenance takes again later.
 bool HasRoomToEnd(const Store& store) {
@@ -38,6 +40,12 @@ std::vector<WindowOutlook> WindowKeeper::Outlooks(int64_t now_s, bool settled) c
     out.push_back(OutlookOf(*window, now_s, settled, limits_, AwaitsFiles(*view, window->record)));
   }
   return out;
+}
+
+std::vector<WindowEnd> WindowKeeper::EndedSince(uint64_t count) const {
+  const auto known = static_cast<std::ptrdiff_t>(
+      std::min<uint64_t>(ended_count_ - count, ended_.size()));
+  return {ended_.end() - known, ended_.end()};
 }
 
 Result<bool> WindowKeeper::Step(int64_t now_s, bool settled) {
@@ -106,6 +114,11 @@ Status WindowKeeper::End(const WindowFamily& window, WindowFate fate, std::strin
       shed ? LogLevel::kWarning : LogLevel::kInfo,
       window.Name() + " with " + std::to_string(window.record.version_count) +
           " row versions was " + (shed ? "shed: " : "ended: ") + std::string(why));
+  const WindowOutlook times = OutlookOf(window, 0, false, limits_, false);
+  ended_.push_back({times.window, times.from_s, times.to_s, times.versions, shed,
+                    std::string(why)});
+  if (ended_.size() > kEndedMax) ended_.pop_front();
+  ++ended_count_;
   return Status::Ok();
 }
 

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <string_view>
 #include <vector>
@@ -36,6 +37,10 @@ class WindowKeeper {
 
   [[nodiscard]] const RetentionLimits& limits() const { return limits_; }
   [[nodiscard]] uint64_t windows_dropped() const { return windows_dropped_.load(); }
+  // How many windows ended since the opening, and those after the first `count` of them; of very
+  // many the last ones.
+  [[nodiscard]] uint64_t ended_count() const { return ended_count_; }
+  [[nodiscard]] std::vector<WindowEnd> EndedSince(uint64_t count) const;
 
  private:
   [[nodiscard]] Result<bool> EndOne(int64_t now_s);
@@ -47,6 +52,8 @@ class WindowKeeper {
   HeadSet* const heads_;
   const RetentionLimits limits_;
   std::atomic<uint64_t> windows_dropped_{0};
+  uint64_t ended_count_ = 0;
+  std::deque<WindowEnd> ended_;  // the last ones, the newest last
 };
 
 }  // namespace cistern

@@ -322,6 +322,14 @@ TEST_F(WindowEndTest, WhatIsNotConfirmedIsShedWhenTheHostSaysSo) {
   EXPECT_EQ(report.windows, 1u);
   EXPECT_EQ(report.versions, 0u);
   EXPECT_EQ(report.versions_shed, 10u);
+  ASSERT_EQ(report.ended.size(), 1u);
+  EXPECT_TRUE(report.ended[0].shed);
+  EXPECT_EQ(report.ended[0].versions, 10u);
+  EXPECT_TRUE(report.ended[0].window.starts_with("window "));
+  EXPECT_LE(report.ended[0].from_s, kStartMs / 1000);
+  EXPECT_GT(report.ended[0].to_s, kStartMs / 1000);
+  EXPECT_EQ(report.ended[0].why, "it was not confirmed within keep_unconfirmed_s");
+  EXPECT_TRUE(Expire().ended.empty()) << "told once";
   EXPECT_EQ(ScanAll("a").size(), 10u) << "those of the later day";
   EXPECT_EQ(engine_->GetMetrics().versions_shed, 10u);
   EXPECT_EQ(engine_->GetMetrics().versions_expired, 0u);

@@ -91,13 +91,20 @@ class WindowsTest(CliCase):
         reasons = {w["window"]: w["why"] for w in self.windows() if w["kind"] == "window"}
         told = self.expire()
         self.assertEqual(told[0], "1 window dropped, 2 row versions expired, 0 shed")
-        self.assertEqual(len(told), 4)
-        for line in told[1:]:
+        self.assertEqual(len(told), 5)
+        self.assertRegex(told[1], r"^window \d+ from \d{4}-\S+Z to \d{4}-\S+Z with 2 row versions "
+                                  r"went: its rows have expired$")
+        for line in told[2:]:
             self.assertRegex(line, r"^window \d+ from \d{4}-\S+Z to \d{4}-\S+Z with 1 row version "
                                    r"stays: ")
             window, why = line.split(" from ")[0], line.split(" stays: ")[1]
             self.assertEqual(why, reasons[window])
-        self.assertEqual(len(self.expire("--keep-unconfirmed", 60)), 1)
+        shed = self.expire("--keep-unconfirmed", 60)
+        self.assertEqual(shed[0], "3 windows dropped, 0 row versions expired, 3 shed")
+        self.assertEqual(len(shed), 4)
+        for line in shed[1:]:
+            self.assertRegex(line, r" with 1 row version was shed: it was not confirmed within "
+                                   r"keep_unconfirmed_s$")
         self.assertEqual(self.expire(), ["0 windows dropped, 0 row versions expired, 0 shed"])
 
     def test_bad_options_are_refused(self):

@@ -134,11 +134,22 @@ struct WindowInfo : WindowOutlook {
   uint64_t bytes = 0;     // of pages
 };
 
+// A window that went.
+struct WindowEnd {
+  std::string window;             // as in WindowOutlook, the times too
+  std::optional<int64_t> from_s;
+  std::optional<int64_t> to_s;
+  uint64_t versions = 0;          // row versions that went with it
+  bool shed = false;              // before their time, by the retention options
+  std::string why;                // "its rows have expired"
+};
+
 // What Engine::Expire did.
 struct ExpireReport {
   uint64_t windows = 0;   // whose column families were dropped
   uint64_t versions = 0;  // row versions that went because their time was over
   uint64_t versions_shed = 0;  // that went before, by the retention options
+  std::vector<WindowEnd> ended;   // the windows that went, in this order
   std::vector<WindowOutlook> left;  // the windows that stay, as ListWindows has them
 };
 
@@ -190,7 +201,7 @@ class CISTERN_EXPORT Engine {
   //   kReadOnly         the directory cannot be written
   //   kCorruption       not openable; the message says what to do
   //   kOutOfMemory      read_only, and the journal that a crash left needs a larger budget
-  //   kNoSpace          not even with the reserve file given back
+  //   kNoSpace          not even with the ballast given back
   //   kNotSupported     the RocksDB that is linked was not tested with Cistern
   [[nodiscard]] static Result<std::unique_ptr<Engine>> Open(const std::string& directory,
                                                             const EngineOptions& options = {});
