@@ -2,9 +2,11 @@
 #include "cistern/salvage.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <shared_mutex>
+#include <system_error>
 #include <utility>
 
 #include "engine/bucketing/bucket_name.h"
@@ -240,12 +242,26 @@ Result<std::shared_ptr<EngineCore>> OpenDamaged(const std::string& directory,
       "salvage what opens; the rows of segments (*.sst) are still there, so keep the directory");
 }
 
+// Whether `inner` is `outer` or below it, whatever links lead there.
+bool IsWithin(const std::string& inner, const std::string& outer) {
+  std::error_code failed;
+  const auto at = std::filesystem::weakly_canonical(std::filesystem::absolute(inner), failed);
+  if (failed) return false;
+  const auto root = std::filesystem::canonical(outer, failed);
+  if (failed) return false;
+  return std::mismatch(root.begin(), root.end(), at.begin(), at.end()).first == root.end();
+}
+
 }  // namespace
 
 Result<SalvageReport> Salvage(const std::string& from, const std::string& to,
                               const SalvageOptions& asked) {
   SalvageOptions options = asked;
   if (!options.clock) options.clock = SystemClock();
+  if (IsWithin(to, from)) {
+    return Status::InvalidArgument(to + " is within the damaged store " + from +
+                                   ", which is only read: name a directory outside of it");
+  }
   CISTERN_ASSIGN_OR_RETURN(const auto source, OpenDamaged(from, options));
   if (!options.table.empty()) {
     CISTERN_RETURN_IF_ERROR(source->tables().Find(options.table).status());

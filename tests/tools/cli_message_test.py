@@ -135,6 +135,16 @@ class MessageTest(CliCase):
                          r"error acknowledged rows are missing: journal sequences 1 to \d+\n")
         self.assertIn("create one first", self.ingest("station,ts\n", expect=2).err)
 
+    def test_a_salvage_does_not_write_into_what_it_reads(self):
+        self.create()
+        before = sorted(self.store.iterdir())
+        (self.directory / "link").symlink_to(self.store)
+        for to in (self.store / "sub", self.store / "a/../b/c", "link/x", "./store/sub", "store"):
+            done = self.run_tool("salvage", "--store", self.store, "--to", to, expect=2)
+            self.assertIn("is within the damaged store", done.err)
+        self.assertEqual(sorted(self.store.iterdir()), before)
+        self.run_tool("salvage", "--store", self.store, "--to", "storeroom")
+
     # --- schemas
 
     def test_a_mistyped_option_of_a_table_is_refused(self):

@@ -45,6 +45,7 @@ struct SalvageReport {
 // every other page is saved: a row whose newest version or delete was in the damage comes with
 // the one before.
 //
+//   kInvalidArgument `to` is within `from`, which is only read
 //   kNotFound       no store in `from`, or no such table
 //   kAlreadyExists  there is a store in `to`
 //   kCorruption     the catalog of `from` is damaged: its segments cannot be told apart without.
