@@ -22,6 +22,15 @@ struct HistogramsOptions {
   bool json = false;
 };
 
+constexpr char kFooter[] = R"(
+A bucket is a partition of Cassandra. Rows are row versions; bytes are those of its encoded
+segments, so that rows in the journal alone have none yet. Half of the buckets have at most as
+many as the line 50% says. Buckets that have no rows but deletes of ranges are not among them;
+how many there are is said apart. Takes 16 bytes of memory for each bucket.
+
+Example:
+  cistern histograms --store S --table air)";
+
 struct Sizes {
   std::vector<uint64_t> rows;
   std::vector<uint64_t> bytes;
@@ -134,13 +143,7 @@ void AddHistograms(CLI::App* app, Action* action) {
   AddStoreOption(command, &options->store);
   command->add_option("--table", options->table, "Of this table alone");
   command->add_flag("--json", options->json, "One JSON object for each table");
-  command->footer("\nA bucket is a partition of Cassandra. Rows are row versions; bytes are those "
-                  "of its encoded segments, so that rows in the journal alone have none yet. Half "
-                  "of the buckets have at most as many as the line 50% says. Buckets that have "
-                  "no rows but deletes of ranges are not among them; how many there are is said "
-                  "apart. Takes 16 bytes of "
-                  "memory for each bucket.\n\n"
-                  "Example:\n  cistern histograms --store S --table air");
+  command->footer(kFooter);
   command->callback([options, action] {
     *action = [options] { return RunHistograms(*options); };
   });

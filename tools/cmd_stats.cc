@@ -109,7 +109,7 @@ void AddStats(CLI::App* app, Action* action) {
   AddStoreOption(command, &options->store);
   command->add_option("--format", options->format, "table (default), csv or jsonl");
   command->footer("\nCounters of writes are those since this open, so they are near zero here; "
-                  "versions and bytes in use are the store's.\n\n"
+                  "versions and bytes\nin use are the store's.\n\n"
                   "Example:\n  cistern stats --store S --format jsonl");
   command->callback([options, action] { *action = [options] { return RunStats(*options); }; });
 }

@@ -24,8 +24,8 @@ Examples:
 
 Exit codes:
   0  done
-  1  done, but lines were rejected, or verify found problems
-  2  the command line, schema, mapping, table or column name is wrong
+  1  done, but lines were rejected, or verify or seal met problems
+  2  the command line, schema, mapping, table or column name is wrong; or --reject-max was passed
   3  the store cannot be used: missing, locked, too new, damaged, read-only
   4  a write failed: no space, an I/O error, out of memory
   5  a mistake inside cistern
