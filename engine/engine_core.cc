@@ -59,14 +59,18 @@ std::string_view TakeLine(std::string_view* text) {
 
 // Where two declarations, which ToCql() writes alike, part.
 std::string FirstDifference(std::string_view there, std::string_view asked) {
+  there.remove_suffix(std::string_view(";\n").size());  // which would differ where one goes on
+  asked.remove_suffix(std::string_view(";\n").size());
   std::string_view old_line;
   std::string_view new_line;
   do {
     old_line = TakeLine(&there);
     new_line = TakeLine(&asked);
   } while (old_line == new_line && !(there.empty() && asked.empty()));
-  return "it says \"" + std::string(old_line) + "\" where this says \"" + std::string(new_line) +
-         "\"";
+  const auto shown = [](std::string_view line) {
+    return line.empty() ? std::string("nothing more") : "\"" + std::string(line) + "\"";
+  };
+  return "it says " + shown(old_line) + " where this says " + shown(new_line);
 }
 
 }  // namespace
@@ -144,11 +148,11 @@ Status EngineCore::Recover() {
     }
     return rotation_->SpillWhole(*heads_.active, state);
   };
+  const size_t told = recovery_.notes.size();  // those of the storage are in LOG
   CISTERN_RETURN_IF_ERROR(committer_->Replay(overflow, config_.options.read_only, &recovery_));
   const uint64_t acknowledged = store_->beacon_sequence();
   const uint64_t recovered = committer_->last_sequence();
   if (acknowledged > recovered) {
-  const size_t told = recovery_.notes.size();  // those of the storage are in LOG
     recovery_.clean = false;
     if (!recovery_.recovered_with_loss) recovery_.lost_sequence_first = recovered + 1;
     recovery_.recovered_with_loss = true;
@@ -156,13 +160,13 @@ Status EngineCore::Recover() {
     recovery_.notes.push_back("journal records " + std::to_string(recovered + 1) + " to " +
                               std::to_string(acknowledged) +
                               " were acknowledged and are missing from the log");
+  }
+  LogLoss(told);
+  if (acknowledged > recovered) {
     if (!config_.options.read_only) {
       CISTERN_RETURN_IF_ERROR(committer_->GiveUpTo(acknowledged, overflow, &recovery_));
     }
   }
-  }
-  LogLoss(told);
-  if (acknowledged > recovered) {
   if (config_.options.read_only) return Status::Ok();
   // A journal family to write and the next one. Without room the store still opens for
   // reading, and writing begins when there is some.
@@ -170,10 +174,6 @@ Status EngineCore::Recover() {
   return BoundLogs();
 }
 
-// RocksDB keeps every log since the oldest one with a record that is in no file, of meta or of the
-// journal, and lets go of logs at a flush alone, empty ones too. Openings that write next to
-// nothing, one after another, never come to one. A full disk leaves the logs to a later opening.
-Status EngineCore::BoundLogs() {
 // The next opening does not meet it any more: LOG is where it stays.
 void EngineCore::LogLoss(size_t first_note) {
   if (!recovery_.recovered_with_loss) return;
@@ -187,6 +187,10 @@ void EngineCore::LogLoss(size_t first_note) {
   }
 }
 
+// RocksDB keeps every log since the oldest one with a record that is in no file, of meta or of the
+// journal, and lets go of logs at a flush alone, empty ones too. Openings that write next to
+// nothing, one after another, never come to one. A full disk leaves the logs to a later opening.
+Status EngineCore::BoundLogs() {
   if (store_->log_file_count() <= kLogFilesMax) return Status::Ok();
   const uint64_t room_bytes = Rotation::kHeadroomBytes + store_->log_bytes_on_disk();
   if (!store_->CheckHeadroom(room_bytes).ok()) return Status::Ok();

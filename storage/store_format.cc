@@ -44,7 +44,8 @@ bool IsHex(std::string_view text, size_t digits) {
 }
 
 Status Damaged(std::string_view why) {
-  return Status::Corruption("the file CISTERN is damaged: " + std::string(why));
+  return Status::Corruption("the file CISTERN is damaged: " + std::string(why) +
+                            "; put it back from a backup of this very store");
 }
 
 }  // namespace
@@ -62,7 +63,9 @@ Result<StoreFormat> DecodeStoreFormat(std::string_view text) {
   const std::string_view whole = text;
   StoreFormat format;
   std::string_view line;
-  if (!TakeLine(&text, &line) || line != kFirstLine) return Damaged("its first line is another");
+  if (!TakeLine(&text, &line) || line != kFirstLine) {
+    return Damaged("its first line is not 'cistern store'");
+  }
   std::string_view version;
   if (!TakeField(&text, "format", &version)) return Damaged("no format");
   const auto [end, error] =

@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
+#include <system_error>
 
 #include "cistern/limits.h"
 #include "tools/cql_script.h"
@@ -14,6 +17,11 @@ namespace {
 constexpr size_t kSchemaFileBytesMax = 16 * limits::kDdlBytesMax;  // of several statements
 
 Result<std::string> ReadText(const std::string& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) {
+    return Status::InvalidArgument(fmt::format(
+        "cannot read the schema {}: it is a directory; name a file of CREATE TABLE text", path));
+  }
   std::ifstream file(path, std::ios::binary);
   if (!file) {
     return Status::InvalidArgument(fmt::format("cannot open the schema {}: {}", path,
@@ -22,7 +30,8 @@ Result<std::string> ReadText(const std::string& path) {
   std::string text(kSchemaFileBytesMax + 1, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   if (file.bad() || (file.fail() && !file.eof())) {
-    return Status::InvalidArgument(fmt::format("cannot read the schema {}", path));
+    return Status::InvalidArgument(
+        fmt::format("cannot read the schema {}: {}", path, std::strerror(errno)));
   }
   text.resize(static_cast<size_t>(file.gcount()));
   if (text.size() > kSchemaFileBytesMax) {

@@ -59,7 +59,14 @@ class DdlParser {
 
   // --- CREATE TABLE [IF NOT EXISTS] [keyspace.]name
   Status ParseHead() {
+    if (token_.IsName("use")) {
+      return NotSupportedHere("USE is not needed: leave it out, and name tables keyspace.table");
+    }
     CISTERN_RETURN_IF_ERROR(Keyword("create"));
+    if (token_.IsName("keyspace") || token_.IsName("schema")) {
+      return NotSupportedHere(
+          "CREATE KEYSPACE is not needed: leave it out, and name tables keyspace.table");
+    }
     if (!token_.IsName("table") && !token_.IsName("columnfamily")) return Expected("TABLE");
     CISTERN_RETURN_IF_ERROR(Advance());
     if (token_.IsName("if")) {
