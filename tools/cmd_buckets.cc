@@ -6,9 +6,10 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <utility>
 
-#include "tools/command.h"
 #include "lib/base/nearest_name.h"
+#include "tools/command.h"
 #include "tools/counted.h"
 #include "tools/entity_text.h"
 #include "tools/output.h"
@@ -84,8 +85,10 @@ class BucketFilter {
       : options_(options), table_(std::move(table)), entity_(std::move(entity)), units_(units) {}
 
   [[nodiscard]] Status Check(const Tables& tables) const {
-    for (const std::string& time : {options_.from, options_.to}) {
-      if (!time.empty()) CISTERN_RETURN_IF_ERROR(ParseTicks(time, TimeUnit::kMillis).status());
+    for (const auto& [option, time] : {std::pair("--from", options_.from),
+                                       std::pair("--to", options_.to)}) {
+      if (time.empty()) continue;
+      CISTERN_RETURN_IF_ERROR(ParseBound(option, time, TimeUnit::kMillis).status());
     }
     if (options_.from.empty() || options_.to.empty() || tables.empty()) return Status::Ok();
     // A bound that is a number is another time in another table.
@@ -169,10 +172,13 @@ class BucketPrinter {
     segments_ += bucket.segments;
     bytes_ += bucket.bytes;
   }
-  void Finish() {
+  // `more`: there are others that were not printed.
+  void Finish(bool more) {
     printer_->Finish();
     if (!with_total_) return;
-    output_->Write(fmt::format("total: {}, {}, {}, {}\n", Counted(buckets_, "bucket"),
+    output_->Write(fmt::format("{}: {}, {}, {}, {}\n",
+                               more ? "there are more; of these" : "total",
+                               Counted(buckets_, "bucket"),
                                Counted(versions_, "version"), Counted(segments_, "segment"),
                                Counted(bytes_, "byte")));
   }
@@ -222,14 +228,18 @@ int RunBuckets(const BucketsOptions& options) {
   Output output(STDOUT_FILENO);
   BucketPrinter printer(ColumnsFor(options, *format, *tables), &units, *format, &output);
   uint64_t left = options.limit;
+  bool more = false;
   bool knows_entity = options.entity.empty();
   const Status s = (*engine)->ListBuckets([&](const BucketInfo& bucket) {
     knows_entity = knows_entity || filter.IsOfEntity(bucket);
     if (!filter.Wants(bucket)) return !output.closed();
+    more = left == 0;
+    if (more) return false;
     printer.Print(bucket);
-    return --left > 0 && !output.closed();
+    --left;
+    return !output.closed();
   });
-  if (!output.closed()) printer.Finish();
+  if (!output.closed()) printer.Finish(more);
   output.Flush();
   if (!s.ok()) return Fail(s);
   if (!knows_entity) {

@@ -123,15 +123,17 @@ Result<Met> Delete(Engine* engine, const std::shared_ptr<const TableSchema>& sch
     if (!options.bucket.empty()) {
       CISTERN_ASSIGN_OR_RETURN(time, TimeOfBucket(*schema, options.bucket));
     } else {
-      CISTERN_ASSIGN_OR_RETURN(time, ParseTicks(options.bucket_of, schema->time_unit));
+      CISTERN_ASSIGN_OR_RETURN(time,
+                               ParseBound("--bucket-of", options.bucket_of, schema->time_unit));
     }
     const TimeRange range = RangeOfBucket(*schema, time);
     const Met met = CountRows(engine, options.table, entity, range, 1) != 0;
     CISTERN_RETURN_IF_ERROR(engine->DeleteBucket(options.table, entity, time, write).status());
     return met;
   }
-  CISTERN_ASSIGN_OR_RETURN(const int64_t from, ParseTicks(options.from, schema->time_unit));
-  CISTERN_ASSIGN_OR_RETURN(const int64_t to, ParseTicks(options.to, schema->time_unit));
+  CISTERN_ASSIGN_OR_RETURN(const int64_t from,
+                           ParseBound("--from", options.from, schema->time_unit));
+  CISTERN_ASSIGN_OR_RETURN(const int64_t to, ParseBound("--to", options.to, schema->time_unit));
   if (from >= to) {
     return Status::InvalidArgument("--from must be before --to, which is not included");
   }

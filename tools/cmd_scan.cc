@@ -64,11 +64,7 @@ class ScanCommand {
     const Result<PrintFormat> format = ParsePrintFormat(options_.format);
     if (!format.ok()) return FailUsage(format.status());
     format_ = *format;
-    if (options_.all_entities ? !options_.entity.empty() || !options_.token.empty()
-                              : options_.entity.empty()) {
-      return FailUsage(Status::InvalidArgument(
-          "say whose rows by --entity, or --all-entities, which takes no --token"));
-    }
+    if (const Status s = CheckWhose(); !s.ok()) return FailUsage(s);
     Result<std::unique_ptr<Engine>> engine = OpenStore(options_.store, Access::kRead);
     if (!engine.ok()) return FailOpen(engine.status());
     engine_ = std::move(*engine);
@@ -82,16 +78,29 @@ class ScanCommand {
   }
 
  private:
+  [[nodiscard]] Status CheckWhose() const {
+    if (options_.all_entities == options_.entity.empty()) {
+      return options_.all_entities && !options_.token.empty()
+                 ? Status::InvalidArgument(
+                       "--token continues the scan of one --entity; --all-entities gives none")
+                 : Status::Ok();
+    }
+    return Status::InvalidArgument(
+        options_.all_entities ? "--entity and --all-entities are both given: leave one out"
+                              : "say whose rows by --entity, or --all-entities");
+  }
+
   Status Prepare(ScanRequest* request) {
     request->table = options_.table;
     if (!options_.all_entities) {
       CISTERN_ASSIGN_OR_RETURN(request->entity, ParseEntity(*schema_, options_.entity));
     }
     if (!options_.from.empty()) {
-      CISTERN_ASSIGN_OR_RETURN(request->from, ParseTicks(options_.from, schema_->time_unit));
+      CISTERN_ASSIGN_OR_RETURN(request->from,
+                               ParseBound("--from", options_.from, schema_->time_unit));
     }
     if (!options_.to.empty()) {
-      CISTERN_ASSIGN_OR_RETURN(request->to, ParseTicks(options_.to, schema_->time_unit));
+      CISTERN_ASSIGN_OR_RETURN(request->to, ParseBound("--to", options_.to, schema_->time_unit));
     }
     if (options_.descending && request->from < request->to) std::swap(request->from, request->to);
     CISTERN_RETURN_IF_ERROR(TakeColumns(request));

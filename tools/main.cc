@@ -2,14 +2,15 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <csignal>
 #include <exception>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "tools/command.h"
 #include "lib/base/nearest_name.h"
+#include "tools/command.h"
 
 namespace cistern::tool {
 namespace {
@@ -53,6 +54,39 @@ std::string Mistyped(const CLI::App& command) {
   return {};
 }
 
+// What is wrong if there is an option that the command does not have, or a word too many; or
+// nothing.
+std::string NotExpected(const CLI::App& command) {
+  const std::vector<std::string> left = command.remaining();
+  if (left.empty()) return {};
+  const auto option = std::find_if(left.begin(), left.end(), [](const std::string& word) {
+    return word.size() > 1 && word.starts_with('-');
+  });
+  if (option == left.end()) {
+    return fmt::format("'{}' is not expected: {} takes options alone", left.front(),
+                       command.get_name());
+  }
+  std::string known;
+  for (const CLI::Option* there : command.get_options()) {
+    for (const std::string& name : there->get_lnames()) {
+      known += (known.empty() ? "--" : ", --") + name;
+    }
+  }
+  return fmt::format("'{}' is no option of {}; it has {}", option->substr(0, option->find('=')),
+                     command.get_name(), known);
+}
+
+// "cistern help scan" stands for "cistern scan --help".
+std::vector<std::string> WordsOf(int argc, char** argv) {
+  std::vector<std::string> words(argv + 1, argv + argc);
+  if (!words.empty() && words.front() == "help") {
+    words.erase(words.begin());
+    words.resize(std::min<size_t>(words.size(), 1));
+    words.emplace_back("--help");
+  }
+  return words;
+}
+
 // Of every option but `--null ''`, which says what is so anyway: an empty text would stand for no
 // option at all, and `--table "$UNSET"` for every table.
 void RefuseEmptyTexts(CLI::App* app) {
@@ -91,8 +125,9 @@ int Run(int argc, char** argv) {
   AddSalvage(&app, &action);
   AddVerify(&app, &action);
   RefuseEmptyTexts(&app);
-  const std::string_view first = argc > 1 ? argv[1] : "-";
-  const auto named = [first](const CLI::App* command) { return command->get_name() == first; };
+  std::vector<std::string> words = WordsOf(argc, argv);
+  const std::string first = words.empty() ? "-" : words.front();
+  const auto named = [&first](const CLI::App* command) { return command->get_name() == first; };
   if (!first.starts_with('-') && app.get_subcommands(named).empty()) {
     std::vector<std::string> names;
     for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
@@ -101,11 +136,13 @@ int Run(int argc, char** argv) {
     return kExitUsage;
   }
   try {
-    app.parse(argc, argv);
+    std::reverse(words.begin(), words.end());  // as CLI11 takes them
+    app.parse(words);
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() == 0) return app.exit(e);
     const auto chosen = app.get_subcommands();
-    const std::string mistyped = chosen.empty() ? "" : Mistyped(*chosen.front());
+    std::string mistyped = chosen.empty() ? "" : Mistyped(*chosen.front());
+    if (mistyped.empty() && !chosen.empty()) mistyped = NotExpected(*chosen.front());
     Complain(fmt::format("{}; see cistern {}--help", mistyped.empty() ? e.what() : mistyped,
                          chosen.empty() ? "" : chosen.front()->get_name() + " "));
     return kExitUsage;

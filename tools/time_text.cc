@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "cistern/limits.h"
+#include "tools/counted.h"
 #include "tools/time_pattern.h"
 
 namespace cistern::tool {
@@ -395,6 +396,11 @@ Result<int64_t> ParseSpan(std::string_view option, std::string_view text, int64_
 }
 
 std::string FormatSpan(uint64_t seconds) {
+  constexpr uint64_t kMonth = 2'629'746;  // a twelfth of 365.2425 days, as buckets have it
+  if (seconds > 0 && seconds % (12 * kMonth) == 0) {
+    return Counted(seconds / (12 * kMonth), "year");
+  }
+  if (seconds > 0 && seconds % kMonth == 0) return Counted(seconds / kMonth, "month");
   const std::pair<char, uint64_t> units[] = {{'d', 86400}, {'h', 3600}, {'m', 60}};
   for (const auto& [unit, width] : units) {
     if (seconds > 0 && seconds % width == 0) return fmt::format("{}{}", seconds / width, unit);

@@ -69,7 +69,7 @@ struct TimeFormat {
 [[nodiscard]] Result<int64_t> ParseSpan(std::string_view option, std::string_view text,
                                         int64_t seconds_min, int64_t seconds_max);
 
-// The reverse, in the largest unit of which it is a whole number: "36h", "400d".
+// In the largest unit of which it is a whole number: "36h", "400d", "1 month" for a mean one.
 [[nodiscard]] std::string FormatSpan(uint64_t seconds);
 
 // "s", "ms", "us", "ns".

@@ -145,6 +145,13 @@ class MessageTest(CliCase):
         self.assertEqual(sorted(self.store.iterdir()), before)
         self.run_tool("salvage", "--store", self.store, "--to", "storeroom")
 
+    def test_the_damaged_file_of_the_format_says_what_to_do(self):
+        self.create()
+        (self.store / "CISTERN").write_text("other\n")
+        told = self.run_tool("stats", "--store", self.store, expect=3).err
+        self.assertIn("the file CISTERN is damaged: its first line is not 'cistern store'; put it "
+                      "back from a backup of this very store", told)
+
     # --- schemas
 
     def test_a_mistyped_option_of_a_table_is_refused(self):
@@ -156,6 +163,23 @@ class MessageTest(CliCase):
         self.assertIn("or in Cassandra\n", told)
         self.create(AIR.replace(");\n", ") WITH bloom_filter_fp_chance = 0.01 AND cdc = true "
                                         "AND memtable = 'default' AND crc_check_chance = 1.0;\n"))
+
+    def test_what_a_schema_file_need_not_have(self):
+        for text, told in (("CREATE KEYSPACE k WITH x = 1;\n", "CREATE KEYSPACE"),
+                           ("USE k;\n", "USE")):
+            done = self.create(text + AIR, expect=2)
+            self.assertIn(f"{told} is not needed: leave it out, and name tables keyspace.table",
+                          done.err)
+        done = self.run_tool("create", "--store", self.store, "--schema", self.directory, expect=2)
+        self.assertIn(f"cannot read the schema {self.directory}: it is a directory", done.err)
+
+    def test_create_says_what_was_there(self):
+        self.assertIn(b"table air in ", self.create().out)
+        done = self.create(AIR + PUMPS).out.decode().splitlines()
+        self.assertTrue(done[0].endswith(": there already, buckets by day"), done)
+        self.assertTrue(done[1].endswith(": buckets by hour"), done)
+        told = self.create(AIR.replace(");\n", ") WITH cdc = true;\n"), expect=2).err
+        self.assertIn('it says nothing more where this says "AND cdc = true"; ', told)
 
     def test_a_lost_file_is_one_problem(self):
         self.create(PUMPS)

@@ -134,6 +134,38 @@ class OptionTest(CliCase):
         self.assertIn("'2024-05-24' is a date, and --time-base is for numbers that count from it",
                       told)
 
+    # --- words that a command does not have
+
+    def test_what_is_not_expected_is_named(self):
+        self.create()
+        scan = ("scan", "--store", self.store, "--table", "air")
+        for words, told in (
+                ((*scan, "--entity", "a", "--last", "3"), "'--last' is no option of scan; it has "),
+                (("expire", "--store", self.store, "--table", "air"),
+                 "'--table' is no option of expire; it has --help, --store, --keep-unconfirmed"),
+                (("tables", "--store", self.store, "x"), "'x' is not expected: tables takes "),
+                (scan, "cistern: say whose rows by --entity, or --all-entities\n"),
+                ((*scan, "--entity", "a", "--all-entities"), "both given: leave one out"),
+                ((*scan, "--all-entities", "--token", "x"), "--token continues the scan of one")):
+            self.assertIn(told, self.run_tool(*words, expect=2).err)
+
+    def test_times_are_told_with_their_option(self):
+        self.create()
+        delete = ("delete", "--store", self.store, "--table", "air", "--entity", "a")
+        scan = ("scan", "--store", self.store, "--table", "air", "--entity", "a")
+        for words in ((*scan, "--from"), (*scan, "--to"), (*delete, "--to", "5", "--from"),
+                      (*delete, "--bucket-of"), ("buckets", "--store", self.store, "--from")):
+            for text in ("yesterday", "2026-09"):
+                told = self.run_tool(*words, text, expect=2).err
+                self.assertIn(f"cistern: {words[-1]} '{text}' is no time: expected ISO 8601", told)
+
+    def test_help_is_a_word_too(self):
+        for words, same in ((("help",), ("--help",)), (("help", "scan"), ("scan", "--help"))):
+            self.assertEqual(self.run_tool(*words).out, self.run_tool(*same).out)
+        for command in ("histograms", "stats"):
+            footer = self.run_tool("help", command).out.decode().split("Options:")[1]
+            self.assertLessEqual(max(map(len, footer.splitlines())), 100)
+
     # --- the quickstart
 
     def test_quickstart_looks_at_its_options_first(self):

@@ -74,6 +74,14 @@ class WindowsTest(CliCase):
         over = json.loads(text.splitlines()[3])
         self.assertEqual((over["kind"], over["buckets"], over["versions"]), ("window", 2, 2))
 
+    def test_the_class_of_months_is_told_in_months(self):
+        self.create("""CREATE TABLE slow (a text, m text, ts timestamp, PRIMARY KEY ((a, m), ts))
+            WITH comment = 'cistern: bucket m = 1 month';""")
+        self.ingest("a,ts\nx,1\n", table="slow")
+        self.run_tool("seal", "--store", self.store, "--all")
+        line = self.run_tool("windows", "--store", self.store).out.decode().splitlines()[2]
+        self.assertRegex(line, r"^window \d+ +\d+ months? ")
+
     def test_rows_that_are_not_sealed_are_in_spill_families(self):
         self.create()
         self.ingest("station,ts\na,1\nb,2\n")
