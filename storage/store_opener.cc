@@ -137,8 +137,7 @@ Status Opener::LookAround() {
   if (!exists.ok() && !exists.IsNotFound()) return ToStatus(exists, "opening " + directory());
   if (exists.ok()) {
     bool is_directory = false;
-    const rocksdb::IOStatus told =
-        fs->IsDirectory(directory(), IOOptions(), &is_directory, nullptr);
+    const auto told = fs->IsDirectory(directory(), IOOptions(), &is_directory, nullptr);
     if (!told.ok()) return ToStatus(told, "opening " + directory());
     if (!is_directory) {
       return Status::InvalidArgument(directory() + " is a file; a store is a directory");
@@ -156,8 +155,7 @@ Status Opener::LookAround() {
 
 Status Opener::CheckIsVacant() {
   std::vector<std::string> names;
-  const rocksdb::IOStatus listed =
-      store_.fs->GetChildren(directory(), IOOptions(), &names, nullptr);
+  const auto listed = store_.fs->GetChildren(directory(), IOOptions(), &names, nullptr);
   if (!listed.ok()) return ToStatus(listed, "listing " + directory());
   const auto foreign = std::find_if_not(names.begin(), names.end(), MayBeInEmptyDirectory);
   if (foreign == names.end()) return Status::Ok();
@@ -191,8 +189,7 @@ Status Opener::PrepareParts() {
   store_.cache = MakeBlockCache(config());
   store_.write_buffers = MakeWriteBufferManager();
   if (config().read_only) return Status::Ok();
-  store_.ballast =
-      std::make_unique<Ballast>(store_.fs.get(), directory(), BallastBytes(config()));
+  store_.ballast = std::make_unique<Ballast>(store_.fs.get(), directory(), BallastBytes(config()));
   if (store_.ballast->held() && store_.ballast->IsSpaceShort()) {
     NoteOddity("the disk is nearly full: the ballast was released to open");
     CISTERN_RETURN_IF_ERROR(store_.ballast->Release());
@@ -286,16 +283,20 @@ Status Opener::TryOpen(const rocksdb::DBOptions& options) {
   return Status::Ok();
 }
 
-// What is lost of an open database, or of one that does not open for it.
+// What is lost of an open database, or of one that does not open for it. Nothing is merged
+// meanwhile, as its files would seem to be missing; where some are, not until it is closed.
 Result<std::vector<LostTable>> Opener::ListLostTables(bool is_open) {
   std::vector<rocksdb::LiveFileMetaData> files;
   if (is_open) {
+    store_.db->PauseBackgroundWork().PermitUncheckedError();
     store_.db->GetLiveFilesMetaData(&files);
   } else {
     CISTERN_ASSIGN_OR_RETURN(const auto families, DescribeFamilies(DbOptions()));
     CISTERN_ASSIGN_OR_RETURN(files, ListTables(DbOptions(), directory(), families));
   }
-  return FindLostTables(store_.env.get(), directory(), files, !is_open);
+  auto lost = FindLostTables(store_.env.get(), directory(), files, !is_open);
+  if (is_open && lost.empty()) store_.db->ContinueBackgroundWork().PermitUncheckedError();
+  return lost;
 }
 
 Status Opener::StandIn(std::vector<LostTable> lost) {
@@ -355,8 +356,7 @@ Status Opener::OpenDatabase() {
 // still take rows that count as durable once they are replayed.
 Status Opener::SyncLogs() {
   std::vector<std::string> names;
-  const rocksdb::IOStatus listed =
-      store_.fs->GetChildren(directory(), IOOptions(), &names, nullptr);
+  const auto listed = store_.fs->GetChildren(directory(), IOOptions(), &names, nullptr);
   if (!listed.ok()) return ToStatus(listed, "listing " + directory());
   for (const std::string& name : names) {
     if (FileKindOf(name) != FileKind::kWal) continue;
