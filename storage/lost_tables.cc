@@ -4,43 +4,46 @@
 #include <rocksdb/table.h>
 
 #include <memory>
-#include <string_view>
 #include <utility>
 
-#include "lib/base/coding.h"
+#include "storage/header_iterator.h"
 #include "storage/keyspace.h"
 
 namespace cistern {
 
 namespace {
 
-// Every block that holds headers.
-rocksdb::Status ReadHeaders(rocksdb::SstFileReader* reader) {
+// Every block that readers of headers are led to, and no other: those that hold headers, and the
+// first one of a file that begins with pages. The rotations of a file are found one behind the
+// other, by the index of the file.
+rocksdb::Status ReadHeaders(rocksdb::SstFileReader* reader,
+                            const rocksdb::LiveFileMetaData& file) {
+  const auto headers = NewHeaderIterator(
+      [reader](const rocksdb::ReadOptions& options) { return reader->NewIterator(options); },
+      false);
   rocksdb::ReadOptions options;
   options.fill_cache = false;
-  const std::unique_ptr<rocksdb::Iterator> it(reader->NewIterator(options));
-  for (it->SeekToFirst(); it->Valid();) {
-    const std::string_view key(it->key().data(), it->key().size());
-    if (ParseHeaderKey(key)) {
-      it->Next();
-      continue;
-    }
-    const uint64_t rotation = key.size() < sizeof(uint64_t) ? UINT64_MAX
-                                                            : GetBig<uint64_t>(key.data());
-    if (rotation == UINT64_MAX) break;
-    it->Seek(HeaderKeyFrom(rotation + 1, ""));  // past its pages
+  const std::unique_ptr<rocksdb::Iterator> all(reader->NewIterator(options));
+  const uint64_t last = RotationOfKey(file.largestkey);
+  for (uint64_t rotation = RotationOfKey(file.smallestkey);;) {
+    headers->Seek(HeaderKeyFrom(rotation, ""));
+    while (headers->Valid()) headers->Next();
+    if (!headers->status().ok() || rotation >= last) return headers->status();
+    all->Seek(HeaderKeyFrom(rotation + 1, ""));
+    if (!all->Valid()) return all->status();
+    rotation = RotationOfKey(all->key().ToStringView());
   }
-  return it->status();
 }
 
 // What is wrong with the file; empty: nothing.
-std::string Examine(rocksdb::Env* env, const std::string& path, uint64_t size_bytes,
-                    bool headers) {
+std::string Examine(rocksdb::Env* env, const std::string& directory,
+                    const rocksdb::LiveFileMetaData& file, bool headers) {
+  const std::string path = directory + "/" + file.relative_filename;
   uint64_t is_bytes = 0;
   rocksdb::Status s = env->GetFileSize(path, &is_bytes);
   if (s.IsNotFound() || s.IsPathNotFound()) return "it is missing";
-  if (s.ok() && is_bytes != size_bytes) {
-    return "it has " + std::to_string(is_bytes) + " bytes, it had " + std::to_string(size_bytes);
+  if (s.ok() && is_bytes != file.size) {
+    return "it has " + std::to_string(is_bytes) + " bytes, it had " + std::to_string(file.size);
   }
   rocksdb::BlockBasedTableOptions table;
   table.no_block_cache = true;  // index and filter are read with the footer
@@ -49,7 +52,7 @@ std::string Examine(rocksdb::Env* env, const std::string& path, uint64_t size_by
   options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
   rocksdb::SstFileReader reader(options);
   if (s.ok()) s = reader.Open(path);
-  if (s.ok() && headers) s = ReadHeaders(&reader);
+  if (s.ok() && headers) s = ReadHeaders(&reader, file);
   return s.ok() ? "" : s.ToString();
 }
 
@@ -87,8 +90,7 @@ std::vector<LostTable> FindLostTables(rocksdb::Env* env, const std::string& dire
     const FamilyKind kind = FamilyKindOf(file.column_family_name).value_or(FamilyKind::kDefault);
     const bool is_spill = kind == FamilyKind::kSpill;
     if (!is_spill && !windows_too) continue;
-    std::string why =
-        Examine(env, directory + "/" + file.relative_filename, file.size, is_spill);
+    std::string why = Examine(env, directory, file, is_spill);
     if (why.empty()) continue;
     lost.push_back({file.relative_filename, kind,
                     FamilyNumberOf(file.column_family_name).value_or(0), file.size,

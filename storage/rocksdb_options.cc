@@ -11,6 +11,7 @@
 #include <limits>
 #include <string_view>
 
+#include "storage/header_iterator.h"
 
 namespace cistern {
 namespace {
@@ -53,6 +54,7 @@ std::shared_ptr<rocksdb::TableFactory> MakeTableFactory(
   table.index_type = rocksdb::BlockBasedTableOptions::kBinarySearch;
   const bool has_segments = kind == FamilyKind::kSpill || kind == FamilyKind::kWindow;
   table.block_size = has_segments ? 16 * kKiB : 4 * kKiB;
+  if (has_segments) table.flush_block_policy_factory = HeadersApart();
   table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));
   table.whole_key_filtering = true;
   table.verify_compression = false;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "storage/header_iterator.h"
 #include "storage/rocksdb_status.h"
 
 namespace cistern {
@@ -58,12 +59,7 @@ bool SegmentWalker::Later(const Lane* a, const Lane* b) {
 // before that was given out.
 Status SegmentWalker::Fill(Lane* lane) {
   auto& it = iterators_[lane->family];
-  if (!it) {
-    const FamilyPtr& family = view_->families[lane->family]->family;
-    rocksdb::ReadOptions options;
-    options.fill_cache = false;
-    it.reset(family->db()->NewIterator(options, family->handle()));
-  }
+  if (!it) it = NewHeaderIterator(*view_->families[lane->family], false);
   size_t bytes = 0;
   it->Seek(lane->from);
   for (; bytes < kAheadBytes && lane->ahead.size() < kAheadHeaders; it->Next()) {

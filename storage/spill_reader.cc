@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "lib/base/coding.h"
+#include "storage/header_iterator.h"
 #include "storage/rocksdb_status.h"
 #include "storage/seal_reader.h"
 
@@ -12,9 +13,9 @@ namespace cistern {
 
 namespace {
 
-std::unique_ptr<rocksdb::Iterator> NewIterator(const SpillFamily& family, bool fill_cache) {
+std::unique_ptr<rocksdb::Iterator> NewIterator(const SpillFamily& family) {
   rocksdb::ReadOptions options;
-  options.fill_cache = fill_cache;
+  options.fill_cache = false;
   return std::unique_ptr<rocksdb::Iterator>(
       family.family->db()->NewIterator(options, family.family->handle()));
 }
@@ -94,7 +95,8 @@ Result<std::string> ReadPage(const SegmentRef& segment, uint32_t page) {
 
 Result<FamilyContent> CountSegments(const SpillFamily& family) {
   FamilyContent content;
-  const auto it = NewIterator(family, false);
+  const auto headers = NewHeaderIterator(family, false);
+  const auto it = NewIterator(family);
   it->SeekToFirst();
   while (it->Valid()) {
     if (it->key().size() < sizeof(uint64_t)) {
@@ -102,15 +104,14 @@ Result<FamilyContent> CountSegments(const SpillFamily& family) {
                                 ": a key without a rotation");
     }
     const auto rotation = GetBig<uint64_t>(it->key().data());
-    const std::string end = HeadersEnd(rotation);
-    for (it->Seek(HeaderKeyFrom(rotation, "")); it->Valid() && it->key().compare(end) < 0;
-         it->Next()) {
+    for (headers->Seek(HeaderKeyFrom(rotation, "")); headers->Valid(); headers->Next()) {
       uint64_t index = 0;
       CISTERN_ASSIGN_OR_RETURN(const SegmentHeader header,
-                               ParseHeader(family, rotation, View(it->value()), &index));
+                               ParseHeader(family, rotation, View(headers->value()), &index));
       ++content.segments;
       content.versions += header.row_count + header.deletes.size();
     }
+    if (!headers->status().ok()) return ToStatus(headers->status(), "reading segment headers");
     if (rotation == UINT64_MAX) break;
     it->Seek(HeaderKeyFrom(rotation + 1, ""));  // past its pages
   }
@@ -189,7 +190,7 @@ Status BucketFrontier::SeekSealed(Window* window, int64_t at_s) {
 Status BucketFrontier::Seek(Rotation* rotation, int64_t at_s) {
   const SpillFamily& family = *view_->families[rotation->family];
   auto& it = iterators_[rotation->family];
-  if (!it) it = NewIterator(family, true);
+  if (!it) it = NewHeaderIterator(family, true);
   rotation->sought = true;
   rotation->start_s.reset();
   const BucketKey edge{table_id_, entity_, at_s, descending_ ? uint32_t{UINT16_MAX} : 0};

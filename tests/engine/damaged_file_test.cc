@@ -1,0 +1,116 @@
+// Damage to one file of spilled segments costs what was in the damaged place, is told at once,
+// and costs no more afterwards.
+#include <utility>
+
+#include "tests/engine/quarantine_fixture.h"
+
+namespace cistern::testing {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kSensors[] = "abcdefghij";  // a page each: a tenth of their rotation's file
+constexpr size_t kPages = 10;
+constexpr size_t kRowsOfPage = 10;
+
+class DamagedFileTest : public QuarantineFixture {
+ protected:
+  DamagedFileTest() { expect_gaps_ = true; }
+
+  // A day for each rotation, all in one family.
+  void FillDays(int64_t days) {
+    for (int64_t day = 0; day < days; ++day) {
+      next_ts_ = kStartMs + day * kDayMs;
+      clock_->SetWallMicros(next_ts_ * 1000);
+      Fill(kSensors);
+    }
+    ASSERT_EQ(Families().size(), 1u);
+  }
+  size_t CountRows(bool descending) {
+    size_t count = 0;
+    for (const char sensor : std::string_view(kSensors)) {
+      ScanRequest request =
+          Request(std::string(1, sensor), kStartMs, kStartMs + 30 * kDayMs);
+      if (descending) std::swap(request.from, request.to);
+      auto cursor = engine_->Scan(request);
+      EXPECT_TRUE(cursor.ok());
+      Rows rows;
+      Drain(cursor->get(), &rows);
+      count += rows.size();
+      EXPECT_EQ((*cursor)->status().ok(), rows.size() == expected_[std::string(1, sensor)].size())
+          << (*cursor)->status().ToString();
+    }
+    return count;
+  }
+  // Every version is in one state, those of the damage in theirs.
+  void ExpectReconciled(uint64_t quarantined) {
+    const Metrics m = engine_->GetMetrics();
+    EXPECT_EQ(m.versions_quarantined, quarantined);
+    EXPECT_EQ(m.versions_written, m.versions_open + m.versions_sealed + m.versions_superseded +
+                                      m.versions_expired + m.versions_shed + quarantined);
+  }
+};
+
+// Each rotation is one file here.
+class DamagedPageTest : public DamagedFileTest {
+ protected:
+  DamagedPageTest() { options_.memory_budget_bytes = 64 << 20; }
+};
+
+TEST_F(DamagedPageTest, ItCostsItsRowsWhereverItIsInTheFile) {
+  FillDays(3);
+  const size_t written = 3 * kPages * kRowsOfPage;
+  for (const fs::path& path : Tables("spill-")) {
+    Shut();
+    const std::string whole = ReadFile(path);
+    for (size_t page = 0; page < kPages; ++page) {
+      SCOPED_TRACE(path.filename().string() + ", page " + std::to_string(page));
+      FlipBit(path.string(), static_cast<int64_t>(whole.size() * (2 * page + 1) / (2 * kPages)));
+      Open();
+      EXPECT_EQ(engine_->Recovery().files_damaged, 0u);
+      EXPECT_EQ(CountRows(false), written - kRowsOfPage);
+      EXPECT_EQ(CountRows(true), written - kRowsOfPage);
+      ExpectReconciled(kRowsOfPage);
+      Shut();
+      WriteFile(path, whole);
+    }
+    Open();
+  }
+}
+
+TEST_F(DamagedPageTest, SalvageLosesNoMore) {
+  FillDays(3);
+  const fs::path path = Tables("spill-").front();
+  Shut();
+  for (const int64_t at : {int64_t{0}, int64_t{5}}) {
+    const std::string whole = ReadFile(path);
+    const auto tenth = static_cast<int64_t>(whole.size() / kPages);
+    FlipBit(path.string(), at * tenth + tenth / 2);
+    SalvageOptions options;
+    options.clock = clock_;
+    const auto report =
+        Salvage(directory(), fs::path(temp_.path()) / std::to_string(at), options);
+    ASSERT_TRUE(report.ok()) << report.status().ToString();
+    EXPECT_EQ(report->tables[0].versions_saved, 3 * kPages * kRowsOfPage - kRowsOfPage);
+    EXPECT_EQ(report->tables[0].versions_lost, kRowsOfPage);
+    EXPECT_EQ(report->versions_lost, 0u);
+    WriteFile(path, whole);
+  }
+  Open();
+}
+
+TEST_F(DamagedPageTest, AHeaderCostsItsFile) {
+  FillDays(3);
+  const fs::path path = Tables("spill-").front();
+  Shut();
+  FlipBit(path.string(), 40);
+  Open();
+  EXPECT_EQ(engine_->Recovery().files_damaged, 1u);
+  EXPECT_EQ(engine_->Recovery().versions_quarantined, kPages * kRowsOfPage);
+  ExpectReconciled(kPages * kRowsOfPage);
+  EXPECT_EQ(CountRows(false), 2 * kPages * kRowsOfPage);
+  EXPECT_EQ(CountRows(true), 2 * kPages * kRowsOfPage);
+}
+
+}  // namespace
+}  // namespace cistern::testing
