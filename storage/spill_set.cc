@@ -8,12 +8,15 @@ namespace cistern {
 
 namespace {
 
-// The policy's view of all families at once.
+// The policy's view of all families at once. It goes by those that are whole: a damaged one that
+// counted as one of too many would have another rewritten in its stead again and again, and what
+// was written into it would stay with it for good. So there may be one family more for each that
+// is damaged, and no more than that.
 class Families {
  public:
   Families(std::span<const SpillStats> families, const SpillLimits& limits)
       : families_(families), limits_(limits) {
-    for (const SpillStats& f : families_) total_bytes_ += f.byte_count;
+    for (const SpillStats& f : families_) total_bytes_ += f.damaged ? 0 : f.byte_count;
   }
   // Its rotations are many and small: they are to become one, a tier above.
   [[nodiscard]] bool IsCrowded(size_t i) const {
@@ -27,7 +30,7 @@ class Families {
   }
   [[nodiscard]] std::optional<size_t> Newest(uint8_t tier) const {
     for (size_t i = families_.size(); i-- > 0;) {
-      if (families_[i].tier == tier) return i;
+      if (families_[i].tier == tier && !families_[i].damaged) return i;
     }
     return std::nullopt;
   }
@@ -77,17 +80,16 @@ std::optional<SpillRewrite> NextRewrite(std::span<const SpillStats> families,
   const Families all(families, limits);
   std::vector<size_t> rolled;
   for (size_t i = 0; i < families.size(); ++i) {
+    if (families[i].damaged) continue;
     const uint8_t tier = families[i].tier;
     const bool newest = all.Newest(tier) == i;
     if (!newest) rolled.push_back(i);
     // Into the newest family of tier 0 a rotation may be writing.
-    if (families[i].damaged || !all.IsCrowded(i) || (tier == 0 && newest)) continue;
+    if (!all.IsCrowded(i) || (tier == 0 && newest)) continue;
     const auto above = static_cast<uint8_t>(tier + 1);
     return SpillRewrite{.source = i, .target = all.Open(above), .tier = above, .gathers = true};
   }
-  if (rolled.size() < limits.family_count_max || families[rolled.front()].damaged) {
-    return std::nullopt;
-  }
+  if (rolled.size() < limits.family_count_max) return std::nullopt;
   for (uint8_t tier = limits::kSpillTierMax + 1; tier-- > 0;) {
     if (const auto target = all.Open(tier)) {
       return SpillRewrite{.source = rolled.front(), .target = target, .tier = tier};

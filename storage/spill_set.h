@@ -123,7 +123,7 @@ struct SpillStats {
   uint8_t tier = 0;
   uint64_t byte_count = 0;
   uint64_t rotation_count = 0;
-  bool damaged = false;  // it cannot be rewritten
+  bool damaged = false;  // it cannot be rewritten: for the policy it is not there
 };
 
 [[nodiscard]] std::vector<SpillStats> StatsOf(const SpillView& view);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "lib/base/check.h"
+#include "storage/spill_stats.h"
 
 namespace cistern {
 
@@ -73,9 +74,9 @@ Result<bool> Respill::Begin(Scope scope) {
     CISTERN_ASSIGN_OR_RETURN(const bool superseded, SupersedeSealed(*view));
     if (superseded || scope == Scope::kDropSealed) return superseded;
   }
-  std::vector<SpillStats> stats = StatsOf(*view);
+  std::vector<SpillStats> stats = StatsOf(store_, *view);
   for (size_t i = 0; i < stats.size(); ++i) {
-    stats[i].damaged = damaged_.contains(view->families[i]->id);
+    if (damaged_.contains(view->families[i]->id)) stats[i].damaged = true;
   }
   const std::optional<SpillRewrite> due = NextRewrite(stats, limits_);
   if (!due || (scope == Scope::kGather && !due->gathers)) return false;

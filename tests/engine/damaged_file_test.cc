@@ -49,6 +49,13 @@ class DamagedFileTest : public QuarantineFixture {
     EXPECT_EQ(m.versions_written, m.versions_open + m.versions_sealed + m.versions_superseded +
                                       m.versions_expired + m.versions_shed + quarantined);
   }
+  uint64_t BytesOfTables() {
+    uint64_t bytes = 0;
+    for (const auto& entry : fs::directory_iterator(directory())) {
+      if (entry.path().extension() == ".sst") bytes += entry.file_size();
+    }
+    return bytes;
+  }
 };
 
 // Each rotation is one file here.
@@ -110,6 +117,45 @@ TEST_F(DamagedPageTest, AHeaderCostsItsFile) {
   ExpectReconciled(kPages * kRowsOfPage);
   EXPECT_EQ(CountRows(false), 2 * kPages * kRowsOfPage);
   EXPECT_EQ(CountRows(true), 2 * kPages * kRowsOfPage);
+}
+
+// What cannot be rewritten as a whole is not begun, at any opening, and is in nobody's way.
+TEST_F(DamagedFileTest, AFamilyWithALostFileIsNotRewritten) {
+  FillUntilRespillIsDue();
+  const uint64_t damaged = Oldest();
+  const fs::path path = Tables(SpillFamilyName(damaged)).front();
+  Shut();
+  const std::string whole = ReadFile(path);
+  fs::remove(path);
+  Open();
+  const uint64_t lost = engine_->Recovery().versions_quarantined;
+  EXPECT_GT(lost, 0u);
+  const uint64_t bytes = BytesOfTables();
+  for (int opened = 0; opened < 4; ++opened) {
+    TickUntilIdle();
+    EXPECT_EQ(engine_->GetMetrics().respill_bytes, 0u);
+    EXPECT_LE(BytesOfTables(), bytes + 32'768) << "records alone";
+    Shut();
+    Open();
+  }
+  EXPECT_FALSE(Said("was given up"));
+  const auto oldest_but_one = Families()[1]->id;
+  for (int i = 0; i < 40 && Families()[1]->id == oldest_but_one; ++i) {
+    Fill(kSensors);
+    TickUntilIdle();
+  }
+  EXPECT_NE(Families()[1]->id, oldest_but_one) << "the others are rewritten";
+  EXPECT_EQ(Oldest(), damaged);
+  EXPECT_LE(Families().size(), SpillLimits{}.family_count_max + 2);
+  ExpectReconciled(lost);
+  Shut();
+  WriteFile(path, whole);
+  Open();
+  TickUntilIdle();
+  EXPECT_GT(Oldest(), damaged) << "it is whole again, and its turn has come";
+  expect_gaps_ = false;
+  ExpectAllBut("");
+  ExpectSound();
 }
 
 }  // namespace

@@ -149,6 +149,25 @@ TEST(SpillPolicy, TheOldestOfTooManyGoesIntoOneThatTakesMore) {
   EXPECT_FALSE(NextRewrite(families, limits));
 }
 
+// It neither takes nor gives, and the others are rewritten as they would be without it.
+TEST(SpillPolicy, ADamagedFamilyIsNotThere) {
+  const SpillLimits limits;
+  std::vector<SpillStats> families(6, {.byte_count = 4 * kMiB, .rotation_count = 4});
+  families[0].damaged = true;
+  families[5].byte_count = kMiB;
+  const auto due = NextRewrite(families, limits);
+  ASSERT_TRUE(due);
+  EXPECT_EQ(due->source, 1u);
+  EXPECT_EQ(due->target, 5u);
+  EXPECT_EQ(RotationTarget(families, limits), 5u);
+  families[5].damaged = true;
+  EXPECT_EQ(RotationTarget(families, limits), 4u) << "what is written into it would stay in it";
+  EXPECT_FALSE(NextRewrite(families, limits));
+  families[0].byte_count = 1000 * kMiB;
+  families.push_back({.byte_count = 20 * kMiB, .rotation_count = 20});
+  EXPECT_FALSE(RotationTarget(families, limits)) << "its bytes do not keep others from rolling";
+}
+
 // Rotations of one size, from nothing but a header to a full head: files are few, families
 // are few, and a byte is rewritten a logarithm of times.
 TEST(SpillPolicy, FilesStayFewAndRewritingIsLogarithmic) {
