@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "lib/base/civil_time.h"
-#include "lib/base/coding.h"
+#include "storage/header_iterator.h"
 #include "storage/seal_reader.h"
 #include "storage/segment_walker.h"
 #include "storage/store.h"
@@ -14,14 +14,14 @@ namespace cistern {
 
 namespace {
 
-uint64_t RotationOfKey(std::string_view key) {
-  return key.size() < sizeof(uint64_t) ? 0 : GetBig<uint64_t>(key.data());
-}
-
-// A span of rotations, as the keys of a file have it.
+// What a file spans: its keys, and the rotations of these.
 struct FileSpan {
-  uint64_t first = 0;
-  uint64_t last = 0;
+  FileSpan(std::string smallest, std::string largest)
+      : first_key(std::move(smallest)), last_key(std::move(largest)) {}
+  std::string first_key;
+  std::string last_key;
+  uint64_t first = RotationOfKey(first_key);
+  uint64_t last = RotationOfKey(last_key);
 };
 
 // What rotations of the families hold, as far as the MANIFEST tells: of each the last file
@@ -34,7 +34,7 @@ class Extents {
       if (extent) by_rotation_[extent->rotation] = *extent;
     }
   }
-  [[nodiscard]] RotationExtent Of(FileSpan span) const {
+  [[nodiscard]] RotationExtent Of(const FileSpan& span) const {
     const auto found = by_rotation_.find(span.last);
     if (span.first == span.last && found != by_rotation_.end()) return found->second;
     return {.rotation = span.last,
@@ -67,9 +67,31 @@ std::string WhenText(const std::vector<RotationExtent>& extents) {
   return ", of buckets that start from " + DayOf(first_s) + " to " + DayOf(last_s);
 }
 
-// Row versions of open buckets that can still be reached in one family; up to the first
-// damage, where there is more.
-uint64_t CountReadable(const SpillView& view, const std::shared_ptr<const SpillFamily>& family) {
+// Notes what of a segment's pages was in lost files, as a scan that met them would: a rotation
+// may have several files, and its headers are in the last of them. Returns their versions.
+uint64_t NoteLostPages(const SegmentRef& segment, const std::vector<FileSpan>& lost,
+                       Damage* damage) {
+  uint64_t count = 0;
+  for (uint32_t page = 0; page < segment.header.pages.size(); ++page) {
+    const std::string key = PageKey(segment.id, page);
+    const bool may_be_lost = std::any_of(lost.begin(), lost.end(), [&key](const FileSpan& file) {
+      return key >= file.first_key && key <= file.last_key;
+    });
+    if (!may_be_lost || ReadPage(segment, page).ok()) continue;
+    damage->NotePage(segment.family->id, segment.id, page, segment.header.pages[page].row_count);
+    count += segment.header.pages[page].row_count;
+  }
+  return count;
+}
+
+// What the files that are left of a spill family tell of the row versions of open buckets.
+struct SpillRest {
+  uint64_t under_headers = 0;  // by headers that can be read; up to the first damage of one
+  uint64_t in_lost_pages = 0;  // of those
+};
+
+SpillRest ReadRest(const SpillView& view, const std::shared_ptr<const SpillFamily>& family,
+                   const std::vector<FileSpan>& lost, Damage* damage) {
   auto alone = std::make_shared<SpillView>();
   alone->families = {family};
   alone->windows = view.windows;
@@ -77,11 +99,13 @@ uint64_t CountReadable(const SpillView& view, const std::shared_ptr<const SpillF
   alone->meta = view.meta;
   alone->round_last = view.round_last;
   SegmentWalker walker(std::move(alone), "");
-  uint64_t count = 0;
+  SpillRest rest;
   while (true) {
     const auto item = walker.Next();
-    if (!item.ok() || !*item) return count;
-    count += (*item)->segment.header.row_count + (*item)->segment.header.deletes.size();
+    if (!item.ok() || !*item) return rest;
+    const SegmentRef& segment = (*item)->segment;
+    rest.under_headers += segment.header.row_count + segment.header.deletes.size();
+    rest.in_lost_pages += NoteLostPages(segment, lost, damage);
   }
 }
 
@@ -108,7 +132,7 @@ uint64_t NoteSeal(const ManifestWalker::Item& item, Damage* damage) {
 struct Store::LostFamily {
   FamilyKind kind = FamilyKind::kSpill;
   std::string files;  // names, with what is wrong
-  std::vector<FileSpan> spans;
+  std::vector<FileSpan> spans;  // of the files
 };
 
 void Store::FindDamage(RecoveryReport* report) {
@@ -120,8 +144,7 @@ void Store::FindDamage(RecoveryReport* report) {
     LostRotations lost{record.family_id, record.what, 0, {}};
     for (const auto& file : files) {
       if (file.column_family_name != SpillFamilyName(record.family_id)) continue;
-      lost.extents.push_back(
-          extents.Of({RotationOfKey(file.smallestkey), RotationOfKey(file.largestkey)}));
+      lost.extents.push_back(extents.Of({file.smallestkey, file.largestkey}));
     }
     damage_.AddLostRotations(std::move(lost));
   }
@@ -130,8 +153,7 @@ void Store::FindDamage(RecoveryReport* report) {
     LostFamily& family = families[table.family_id];
     family.kind = table.kind;
     family.files += (family.files.empty() ? "" : ", ") + table.name + " (" + table.why + ")";
-    family.spans.push_back(
-        {RotationOfKey(table.smallest_key), RotationOfKey(table.largest_key)});
+    family.spans.emplace_back(table.smallest_key, table.largest_key);
   }
   report->files_damaged = db_->opened().lost_tables.size();
   const std::shared_ptr<const SpillView> view = spills_.view();
@@ -149,8 +171,9 @@ void Store::FindDamage(RecoveryReport* report) {
     }
     damage_.AddLostFiles(lost->what);
     NoteDamage(lost->what, report);
-    report->versions_quarantined += lost->version_count;
-    if (is_spill) damage_.AddLostRotations(*std::move(lost));
+    // Pages are known by their headers, so scans tell where they are: rotations hide nothing then.
+    if (is_spill && lost->version_count > 0) damage_.AddLostRotations(*std::move(lost));
+    report->versions_quarantined += damage_.versions_in(id);
   }
 }
 
@@ -168,11 +191,12 @@ std::optional<LostRotations> Store::FindLostSpill(const SpillView& view, uint64_
   if (in_view == view.families.end()) return std::nullopt;
   const SpillRecord& record = (*in_view)->record;
   const uint64_t open = record.version_count - record.sealed_count;
-  const uint64_t readable = CountReadable(view, *in_view);
-  LostRotations lost{id, "", open - std::min(open, readable), std::move(where)};
-  if (lost.version_count == 0) return std::nullopt;
+  const SpillRest rest = ReadRest(view, *in_view, family.spans, &damage_);
+  LostRotations lost{id, "", open - std::min(open, rest.under_headers), std::move(where)};
+  const uint64_t versions = lost.version_count + rest.in_lost_pages;
+  if (versions == 0) return std::nullopt;
   lost.what = (*in_view)->Name() + " cannot be read as a whole: " + family.files + "; " +
-              std::to_string(lost.version_count) + " row versions" + WhenText(lost.extents) +
+              std::to_string(versions) + " row versions" + WhenText(lost.extents) +
               ", are quarantined";
   return lost;
 }
@@ -186,10 +210,9 @@ LostRotations Store::FindLostSeals(const std::shared_ptr<const SpillView>& view,
     const auto item = walker.Next();
     if (!item.ok() || !*item) break;  // a manifest that is damaged too: Verify names it
     const uint64_t round = RotationOf((*item)->seal);
+    const auto holds = [round](const FileSpan& s) { return round >= s.first && round <= s.last; };
     const bool is_lost = (*item)->window->id == id &&
-                         std::any_of(family.spans.begin(), family.spans.end(), [&](FileSpan s) {
-                           return round >= s.first && round <= s.last;
-                         });
+                         std::any_of(family.spans.begin(), family.spans.end(), holds);
     if (!is_lost) continue;
     const uint64_t versions = NoteSeal(**item, &damage_);
     lost.version_count += versions;

@@ -26,6 +26,39 @@ class DamagedFileTest : public QuarantineFixture {
     }
     ASSERT_EQ(Families().size(), 1u);
   }
+  // The rows of two rotations, of one sensor in one: more than a memtable takes.
+  void FillTwice(char sensor) {
+    for (int half = 0; half < 2; ++half) {
+      RowBatch batch(schema_);
+      for (size_t i = 0; i < kRowsPerRotation; ++i) {
+        batch.BeginRow();
+        ASSERT_TRUE(batch.SetBytes(0, std::string(1, sensor)).ok());
+        ASSERT_TRUE(batch.SetInt(2, next_ts_).ok());
+        ASSERT_TRUE(batch.SetDouble(3, 1.0).ok());
+        std::string noise;
+        for (int k = 0; k < 8000; ++k) noise.push_back(static_cast<char>('!' + random_.Below(90)));
+        ASSERT_TRUE(batch.SetBytes(4, noise).ok());
+        ASSERT_TRUE(batch.EndRow().ok());
+        expected_[std::string(1, sensor)].emplace_back(next_ts_++, 1.0);
+      }
+      ASSERT_TRUE(engine_->Append(batch, {Durability::kLog}).ok());
+    }
+    Rotate();
+  }
+  // The newest file of spilled segments that has no header; empty: there is none.
+  fs::path FileOfPages() {
+    std::vector<rocksdb::LiveFileMetaData> files;
+    Core()->store().db().db()->GetLiveFilesMetaData(&files);
+    std::string key;
+    fs::path path;
+    for (const auto& file : files) {
+      if (FamilyKindOf(file.column_family_name) != FamilyKind::kSpill) continue;
+      if (ParseHeaderKey(file.smallestkey) || file.smallestkey < key) continue;
+      key = file.smallestkey;
+      path = fs::path(directory()) / file.relative_filename;
+    }
+    return path;
+  }
   size_t CountRows(bool descending) {
     size_t count = 0;
     for (const char sensor : std::string_view(kSensors)) {
@@ -117,6 +150,72 @@ TEST_F(DamagedPageTest, AHeaderCostsItsFile) {
   ExpectReconciled(kPages * kRowsOfPage);
   EXPECT_EQ(CountRows(false), 2 * kPages * kRowsOfPage);
   EXPECT_EQ(CountRows(true), 2 * kPages * kRowsOfPage);
+}
+
+// A rotation of more than one memtable has several files; the headers are in the last of them.
+// Who looks for headers is led to the first page of the others too.
+TEST_F(DamagedFileTest, AFileThatBeginsWithADamagedPageIsLostAlone) {
+  FillDays(1);
+  FillTwice('k');
+  const fs::path pages = FileOfPages();
+  ASSERT_FALSE(pages.empty());
+  Shut();
+  const std::string whole = ReadFile(pages);
+  FlipBit(pages.string(), 1000);
+  Open();
+  EXPECT_EQ(engine_->Recovery().files_damaged, 1u);
+  const uint64_t lost = engine_->Recovery().versions_quarantined;
+  EXPECT_GT(lost, 0u);
+  EXPECT_EQ(CountRows(false), kPages * kRowsOfPage);
+  EXPECT_EQ(CountRows(true), kPages * kRowsOfPage);
+  EXPECT_EQ(ScanAll("k").size(), 2 * kRowsPerRotation - lost);
+  ExpectReconciled(lost);
+  Shut();
+  WriteFile(pages, whole);
+  Open();
+  expect_gaps_ = false;
+  ExpectAllBut("");
+  ExpectSound();
+}
+
+TEST_F(DamagedFileTest, WhatALostFileOfPagesHeldIsToldAtOnce) {
+  FillDays(1);
+  FillTwice('k');
+  const fs::path pages = FileOfPages();
+  ASSERT_FALSE(pages.empty());
+  Shut();
+  const std::string whole = ReadFile(pages);
+  fs::remove(pages);
+  Open();
+  const RecoveryReport recovery = engine_->Recovery();
+  EXPECT_FALSE(recovery.clean);
+  EXPECT_EQ(recovery.files_damaged, 1u);
+  const uint64_t lost = recovery.versions_quarantined;
+  EXPECT_GT(lost, kRowsPerRotation / 2);
+  ASSERT_EQ(recovery.notes.size(), 1u);
+  EXPECT_NE(recovery.notes[0].find(std::to_string(lost) + " row versions"), std::string::npos)
+      << recovery.notes[0];
+  ExpectReconciled(lost);
+  for (int look = 0; look < 2; ++look) {
+    EXPECT_EQ(ScanAll("k").size(), 2 * kRowsPerRotation - lost);
+    EXPECT_EQ(CountRows(look == 1), kPages * kRowsOfPage) << "others lack nothing";
+    const auto report = engine_->Verify();
+    ASSERT_TRUE(report.ok()) << report.status().ToString();
+    EXPECT_EQ(report->problems.back(), recovery.notes[0]);
+    ExpectReconciled(lost);
+  }
+  const auto sealed = engine_->Seal({.due_only = false});
+  ASSERT_TRUE(sealed.ok()) << sealed.status().ToString();
+  EXPECT_EQ(sealed->buckets, kPages) << "all but that of k";
+  EXPECT_EQ(sealed->problems.size(), 1u);
+  ExpectReconciled(lost);
+  Shut();
+  WriteFile(pages, whole);
+  Open();
+  EXPECT_TRUE(engine_->Recovery().clean);
+  expect_gaps_ = false;
+  ExpectAllBut("");
+  ExpectSound();
 }
 
 // What cannot be rewritten as a whole is not begun, at any opening, and is in nobody's way.
