@@ -62,7 +62,7 @@ class AlterWidthTest : public EngineFixture {
   // Instead of the table by days.
   void StartWith(const std::string& widths, const std::string& type = "date") {
     engine_.reset();
-    directory_ = std::string(temp_.path()) + "/other";
+    directory_ = std::string(temp_.path()) + "/other-" + std::to_string(++others_);
     OpenWithTable(Pumps(widths, type).c_str());
   }
   std::unique_ptr<Cursor> Follow(const ScanRequest& request) {
@@ -102,6 +102,8 @@ class AlterWidthTest : public EngineFixture {
     Reopen();
     expect("reopened");
   }
+
+  int others_ = 0;  // stores beside the first one
 };
 
 TEST_F(AlterWidthTest, RowsGoByTheWidthOfTheirTime) {
@@ -400,7 +402,6 @@ TEST_F(AlterWidthTest, AFollowerGivesEachRowOnceAcrossTheDate) {
         MustAppend("a", Day(16), 99);  // behind both
         EXPECT_TRUE(Take(early.get()).empty()) << day;
       }
-      std::filesystem::remove_all(directory());
     }
   }
 }
@@ -425,7 +426,6 @@ TEST_F(AlterWidthTest, AFollowerCatchesUpAcrossTheDate) {
     request.token = begun->Token();
     MustAppend("a", Day(52), 52);
     EXPECT_EQ(Take(Follow(request).get()), (Rows{{Day(52), 52}}));
-    std::filesystem::remove_all(directory());
   }
 }
 
@@ -460,7 +460,6 @@ TEST_F(AlterWidthTest, TokensLeadOnAcrossTheDate) {
       Rows again;
       Drain(engine_->Scan(request)->get(), &again);
       EXPECT_EQ(again, Rows(expected.begin() + 1, expected.end()));
-      std::filesystem::remove_all(directory());
     }
   }
 }
