@@ -59,6 +59,15 @@ class DamagedFileTest : public QuarantineFixture {
     }
     return path;
   }
+  // A day of rows, and a rotation of k in two files; that of pages alone is pages_. Closed.
+  void FillBesideAFileOfPages() {
+    FillDays(1);
+    FillTwice('k');
+    pages_ = FileOfPages();
+    ASSERT_FALSE(pages_.empty());
+    Shut();
+  }
+  fs::path pages_;
   size_t CountRows(bool descending) {
     size_t count = 0;
     for (const char sensor : std::string_view(kSensors)) {
@@ -155,11 +164,8 @@ TEST_F(DamagedPageTest, AHeaderCostsItsFile) {
 // A rotation of more than one memtable has several files; the headers are in the last of them.
 // Who looks for headers is led to the first page of the others too.
 TEST_F(DamagedFileTest, AFileThatBeginsWithADamagedPageIsLostAlone) {
-  FillDays(1);
-  FillTwice('k');
-  const fs::path pages = FileOfPages();
-  ASSERT_FALSE(pages.empty());
-  Shut();
+  FillBesideAFileOfPages();
+  const fs::path pages = pages_;
   const std::string whole = ReadFile(pages);
   FlipBit(pages.string(), 1000);
   Open();
@@ -179,11 +185,8 @@ TEST_F(DamagedFileTest, AFileThatBeginsWithADamagedPageIsLostAlone) {
 }
 
 TEST_F(DamagedFileTest, WhatALostFileOfPagesHeldIsToldAtOnce) {
-  FillDays(1);
-  FillTwice('k');
-  const fs::path pages = FileOfPages();
-  ASSERT_FALSE(pages.empty());
-  Shut();
+  FillBesideAFileOfPages();
+  const fs::path pages = pages_;
   const std::string whole = ReadFile(pages);
   fs::remove(pages);
   Open();

@@ -8,13 +8,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr char kBrief[] = R"(
-CREATE TABLE plant.pumps (
-  sensor text, day date, ts timestamp, flow double, state text,
-  PRIMARY KEY ((sensor, day), ts))
-WITH comment = 'cistern: bucket day = 1 day' AND default_time_to_live = 86400;
-)";
-
 class ReturnedFileTest : public QuarantineFixture {
  protected:
   // Rows of a and b in a file that is gone now, and more of them in another one.
@@ -131,7 +124,9 @@ TEST_F(ReturnedFileTest, ItIsRewrittenWithoutWhatIsSealed) {
 
 // Expired by then, and kept all the same: what these seals shadow may still come back.
 TEST_F(ReturnedFileTest, TheWindowOfSuchASealWaitsForTheFile) {
-  ASSERT_TRUE(engine_->AlterTable(kBrief).ok());
+  std::string brief(kPumps);
+  brief.replace(brief.rfind(';'), 1, " AND default_time_to_live = 86400;");
+  ASSERT_TRUE(engine_->AlterTable(brief).ok());
   schema_ = *engine_->FindTable("pumps");
   LoseOneFile();
   EXPECT_EQ(Sealed(), 2u);
