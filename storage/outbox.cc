@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "lib/base/coding.h"
+#include "storage/rocksdb_options.h"
 #include "storage/rocksdb_status.h"
 
 namespace cistern {
@@ -12,7 +13,7 @@ OutboxWalker::OutboxWalker(std::shared_ptr<const SpillView> view, uint64_t windo
     : view_(std::move(view)),
       window_id_(window_id),
       prefix_(OutboxKeyFrom(window_id)),
-      iterator_(view_->meta->db()->NewIterator(rocksdb::ReadOptions(), view_->meta->handle())) {
+      iterator_(view_->meta->db()->NewIterator(MetaIteratorOptions(), view_->meta->handle())) {
   iterator_->Seek(prefix_);
 }
 

@@ -315,6 +315,13 @@ rocksdb::DBOptions MakeDbOptions(const SharedParts& parts) {
   return options;
 }
 
+rocksdb::ReadOptions MetaIteratorOptions() {
+  rocksdb::ReadOptions options;
+  options.total_order_seek = true;
+  options.ignore_range_deletions = true;
+  return options;
+}
+
 rocksdb::ColumnFamilyOptions MakeFamilyOptions(FamilyKind kind, const StoreConfig& config,
                                                const std::shared_ptr<rocksdb::Cache>& cache) {
   rocksdb::ColumnFamilyOptions options;

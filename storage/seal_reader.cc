@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "storage/rocksdb_options.h"
 #include "storage/rocksdb_status.h"
 
 namespace cistern {
@@ -28,7 +29,7 @@ Status DamagedKey(uint64_t window_id) {
 
 std::unique_ptr<rocksdb::Iterator> NewManifestIterator(const SpillView& view) {
   return std::unique_ptr<rocksdb::Iterator>(
-      view.meta->db()->NewIterator(rocksdb::ReadOptions(), view.meta->handle()));
+      view.meta->db()->NewIterator(MetaIteratorOptions(), view.meta->handle()));
 }
 
 Result<SegmentRef> ReadSealedSegment(const std::shared_ptr<const SegmentFamily>& window,

@@ -5,6 +5,7 @@
 
 #include "lib/base/coding.h"
 #include "storage/keyspace.h"
+#include "storage/rocksdb_options.h"
 #include "storage/rocksdb_status.h"
 #include "storage/store.h"
 
@@ -64,9 +65,8 @@ Status Store::Load(bool read_only, RecoveryReport* report) {
 
 Status Store::LoadMeta() {
   boots_.resize(1);
-  rocksdb::ReadOptions options;
-  options.total_order_seek = true;
-  std::unique_ptr<rocksdb::Iterator> it(db_->db()->NewIterator(options, meta_->handle()));
+  std::unique_ptr<rocksdb::Iterator> it(
+      db_->db()->NewIterator(MetaIteratorOptions(), meta_->handle()));
   // Manifests and outbox entries are as many as there are sealed buckets: opening does not
   // look at them.
   for (it->SeekToFirst(); it->Valid();) {
