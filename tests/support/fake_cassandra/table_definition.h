@@ -62,8 +62,8 @@ using TablePtr = std::shared_ptr<const TableDefinition>;
 [[nodiscard]] Result<TableDefinition> DefineTable(std::string_view create_table);
 
 // ALTER TABLE ADD and DROP of one regular column; kInvalidArgument in the server's words.
-[[nodiscard]] Result<TableDefinition> WithColumn(const TableDefinition& table, std::string_view name,
-                                                 const ColumnType& type);
+[[nodiscard]] Result<TableDefinition> WithColumn(const TableDefinition& table,
+                                                 std::string_view name, const ColumnType& type);
 [[nodiscard]] Result<TableDefinition> WithoutColumn(const TableDefinition& table,
                                                     std::string_view name);
 
