@@ -5,6 +5,8 @@
 
 #include "lib/cql/cql_type.h"
 #include "lib/cql/value_text.h"
+#include "tests/support/fake_cassandra/schema.h"
+#include "tests/support/rng.h"
 
 namespace cistern::fake_cassandra {
 namespace {
@@ -178,6 +180,17 @@ Result<std::vector<std::string>> SplitList(const std::string& bytes) {
 
 Result<PreparedStatement> PrepareStatement(Statement statement, TablePtr table) {
   return Preparer(std::move(statement), std::move(table)).Prepare();
+}
+
+std::string MetadataIdOf(const PreparedStatement& prepared) {
+  constexpr uint64_t kMetadataIds = 5;  // a family of uuids
+  uint64_t hash = kMetadataIds;
+  for (const cql::ColumnMetadata& column : prepared.result) {
+    for (const char c : column.name + " " + column.type + ",") {
+      hash = testing::Mix(hash ^ static_cast<uint8_t>(c));
+    }
+  }
+  return UuidOf(kMetadataIds, hash);
 }
 
 std::string WireTypeText(const ColumnType& type) {

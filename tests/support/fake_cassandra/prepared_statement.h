@@ -37,6 +37,9 @@ struct PreparedStatement {
 // kInvalidArgument in the server's words: unknown columns, missing keys, functions of keys.
 [[nodiscard]] Result<PreparedStatement> PrepareStatement(Statement statement, TablePtr table);
 
+// 16 bytes that change with the columns of the result.
+[[nodiscard]] std::string MetadataIdOf(const PreparedStatement& prepared);
+
 // "bigint", "set<text>": types as answers name them, without frozen.
 [[nodiscard]] std::string WireTypeText(const ColumnType& type);
 

@@ -94,7 +94,8 @@ Result<Definition> Schema::CreateTable(const Statement& statement) {
   }
   CISTERN_ASSIGN_OR_RETURN(TableDefinition table, DefineTable(statement.text));
   table.id = UuidOf(kTableIds, version_);
-  keyspace->second.tables[statement.table] = std::make_shared<const TableDefinition>(std::move(table));
+  keyspace->second.tables[statement.table] =
+      std::make_shared<const TableDefinition>(std::move(table));
   return Changed("CREATED", "TABLE", statement);
 }
 

@@ -156,7 +156,8 @@ class StatementParser {
       CISTERN_RETURN_IF_ERROR(Advance());
     }
     if (is_tuple || out->of_token) {
-      CISTERN_RETURN_IF_ERROR(ListInParentheses([&] { return Name(&out->columns.emplace_back()); }));
+      CISTERN_RETURN_IF_ERROR(
+          ListInParentheses([&] { return Name(&out->columns.emplace_back()); }));
     } else {
       CISTERN_RETURN_IF_ERROR(Name(&out->columns.emplace_back()));
     }

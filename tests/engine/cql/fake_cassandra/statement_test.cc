@@ -245,8 +245,8 @@ TEST_F(SelectTest, PagesOverPartitions) {
   std::erase(paged, '|');
   EXPECT_EQ(paged, all);
   EXPECT_EQ(Run("SELECT count(*) FROM plant.air"), "11;");
-  EXPECT_EQ(Run("SELECT count(*) FROM plant.air WHERE token(sensor, bucket) > -9223372036854775808"),
-            "11;");
+  EXPECT_EQ(Run("SELECT count(*) FROM plant.air WHERE token(sensor, bucket) > "
+                "-9223372036854775808"), "11;");
 }
 
 TEST_F(StatementTest, QuotedNamesKeepTheirCase) {
@@ -293,7 +293,8 @@ TEST_F(StatementTest, WhatIsWrongIsRefusedWithTheServersKindOfWords) {
   EXPECT_EQ(Run("SELECT a FROM plant.water"), "table water does not exist");
   EXPECT_EQ(Run("SELECT a FROM sea.water"), "keyspace sea does not exist");
   EXPECT_EQ(Run("DELETE FROM plant.air WHERE sensor = 's' AND bucket = 1 AND seq = 2"),
-            "PRIMARY KEY column \"seq\" cannot be restricted as preceding column is not restricted");
+            "PRIMARY KEY column \"seq\" cannot be restricted as preceding column is not "
+            "restricted");
   EXPECT_EQ(TryRun("CREATE TABLE plant.air (k int PRIMARY KEY)", {}).status().code(),
             StatusCode::kAlreadyExists);
   EXPECT_EQ(TryRun("INSERT INTO plant.air (sensor) VALUES ('s') IF NOT EXISTS", {}).status().code(),
