@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/cql/frame.h"
@@ -102,6 +103,27 @@ TEST(EnvelopeStream, BringsBackWhatWasSentHoweverItIsCut) {
         }
       }
       EXPECT_EQ(seen, bodies.size()) << step;
+    }
+  }
+}
+
+// Who feeds more before a frame is used up loses nothing of it.
+TEST(EnvelopeStream, KeepsAFrameThatIsNotUsedUp) {
+  for (const Form& form : kForms) {
+    const std::vector<std::string> bodies = {std::string(100, 'a'), "b", std::string(100, 'c')};
+    EnvelopeDecoder decoder = Established(form);
+    for (int round = 0; round < 3; ++round) {
+      decoder.Feed(Encoded(form, bodies));
+      const auto next = decoder.Next();
+      ASSERT_TRUE(next.ok() && next->has_value());
+      EXPECT_EQ((*next)->body, bodies[static_cast<size_t>(round)]);
+    }
+    const EnvelopeDecoder moved = std::move(decoder);
+    EnvelopeDecoder copy = moved;
+    for (size_t i = 3; i < 9; ++i) {
+      const auto next = copy.Next();
+      ASSERT_TRUE(next.ok() && next->has_value());
+      EXPECT_EQ((*next)->body, bodies[i % 3]);
     }
   }
 }

@@ -71,8 +71,8 @@ TEST(Request, HasKnownBytes) {
   one.consistency = Consistency::kOne;
   ASSERT_TRUE(AppendQuery({kV5, 1}, "SELECT key FROM system.local", one, {}, &out).ok());
   EXPECT_EQ(ToHex(out),
-            "0500000107000000260000001c53454c454354206b65792046524f4d2073797374656d2e6c6f63616c00010000"
-            "0000");
+            "0500000107000000260000001c53454c454354206b65792046524f4d2073797374656d2e6c6f63616c0001"
+            "00000000");
   out.clear();
   ASSERT_TRUE(AppendQuery({kV4, 1}, "S", one, {}, &out).ok());
   EXPECT_EQ(ToHex(out), "0400000107000000080000000153000100");
