@@ -50,21 +50,21 @@ std::string BodyOf(Opcode opcode, std::string_view hex, uint8_t flags = 0) {
 
 TEST(Response, OfTheHandshake) {
   std::string out;
-  AppendReady({kV5, 4}, &out);
+  testing::AppendReady({kV5, 4}, &out);
   MessageOf<ReadyResponse>(kV5, out);
   EXPECT_EQ(Decoded(kV5, out)->stream, 4);
   out.clear();
-  AppendAuthenticate({kV4, 0}, "org.apache.cassandra.auth.PasswordAuthenticator", &out);
+  testing::AppendAuthenticate({kV4, 0}, "org.apache.cassandra.auth.PasswordAuthenticator", &out);
   EXPECT_EQ(MessageOf<AuthenticateResponse>(kV4, out).authenticator,
             "org.apache.cassandra.auth.PasswordAuthenticator");
   out.clear();
-  AppendAuthSuccess({kV5, 0}, std::nullopt, &out);
+  testing::AppendAuthSuccess({kV5, 0}, std::nullopt, &out);
   EXPECT_EQ(MessageOf<AuthSuccessResponse>(kV5, out).token, "");
   out.clear();
-  AppendAuthChallenge({kV5, 0}, "who?", &out);
+  testing::AppendAuthChallenge({kV5, 0}, "who?", &out);
   EXPECT_EQ(MessageOf<AuthChallengeResponse>(kV5, out).token, "who?");
   out.clear();
-  AppendSupported({kV5, 0},
+  testing::AppendSupported({kV5, 0},
                   {{"COMPRESSION", {"snappy", "lz4"}},
                    {"CQL_VERSION", {"3.4.7"}},
                    {"NEW_OPTION", {"x", "y"}},
@@ -82,12 +82,12 @@ TEST(Response, PrefixIsTakenOff) {
   head.tracing_id = std::string(16, 't');
   head.warnings = {"batch is large", "second"};
   head.payload = {{"key", "value"}};
-  AppendSetKeyspace(head, "ks", &out);
+  testing::AppendSetKeyspace(head, "ks", &out);
   EXPECT_EQ(MessageOf<SetKeyspaceResult>(kV5, out).keyspace, "ks");
   EXPECT_EQ(Decoded(kV5, out)->warnings, head.warnings);
   out.clear();
   head.warnings.assign(100, "again");
-  AppendVoid(head, &out);
+  testing::AppendVoid(head, &out);
   EXPECT_EQ(Decoded(kV5, out)->warnings.size(), limits::kCqlWarningCountMax);
 }
 
@@ -138,7 +138,7 @@ TEST(Response, RowsAreReadWhereTheyLie) {
   for (const ProtocolVersion version : {kV4, kV5}) {
     std::string out;
     const RowsAnswer answer = SomeRows();
-    AppendRows({version, 2}, answer, &out);
+    testing::AppendRows({version, 2}, answer, &out);
     const auto result = MessageOf<RowsResult>(version, out);
     EXPECT_EQ(result.metadata.keyspace, "ks");
     EXPECT_EQ(result.metadata.table, "readings");
@@ -157,7 +157,7 @@ TEST(Response, RowsMayComeInPagesAndWithoutMetadata) {
   answer.metadata.paging_state = "where we are";
   answer.metadata.new_metadata_id = "changed";
   std::string out;
-  AppendRows({kV5, 2}, answer, &out);
+  testing::AppendRows({kV5, 2}, answer, &out);
   const auto result = MessageOf<RowsResult>(kV5, out);
   EXPECT_TRUE(result.metadata.columns.empty());
   EXPECT_EQ(result.metadata.column_count, 4u);
@@ -190,7 +190,7 @@ TEST(Response, EveryTypeHasItsName) {
     answer.metadata.columns.push_back({type, type});
   }
   std::string out;
-  AppendRows({kV5, 0}, answer, &out);
+  testing::AppendRows({kV5, 0}, answer, &out);
   const auto result = MessageOf<RowsResult>(kV5, out);
   for (const ColumnMetadata& column : result.metadata.columns) EXPECT_EQ(column.type, column.name);
 }
@@ -202,7 +202,7 @@ TEST(Response, PreparedTellsIdsMarkersAndColumns) {
   prepared.key_markers = {1, 2};
   for (const ProtocolVersion version : {kV4, kV5}) {
     std::string out;
-    AppendPrepared({version, 0}, prepared, &out);
+    testing::AppendPrepared({version, 0}, prepared, &out);
     const auto got = MessageOf<PreparedResult>(version, out);
     EXPECT_EQ(got.ids.id, prepared.ids.id);
     EXPECT_EQ(got.ids.metadata_id, version == kV5 ? "metadata id" : "");
@@ -213,11 +213,11 @@ TEST(Response, PreparedTellsIdsMarkersAndColumns) {
   prepared.result.columns = {{"count", "bigint"}};
   prepared.key_markers.clear();
   std::string out;
-  AppendPrepared({kV5, 0}, prepared, &out);
+  testing::AppendPrepared({kV5, 0}, prepared, &out);
   EXPECT_EQ(MessageOf<PreparedResult>(kV5, out).result.columns, prepared.result.columns);
   prepared.key_markers = {3};
   out.clear();
-  AppendPrepared({kV5, 0}, prepared, &out);
+  testing::AppendPrepared({kV5, 0}, prepared, &out);
   EXPECT_EQ(Decoded(kV5, out).status().code(), StatusCode::kCorruption);
 }
 
@@ -226,7 +226,7 @@ TEST(Response, EventsTellWhatChanged) {
   for (const Kind kind : {Kind::kAdded, Kind::kRemoved, Kind::kMoved, Kind::kUp, Kind::kDown,
                           Kind::kOther}) {
     std::string out;
-    AppendNodeEvent({kV5, kEventStream}, {kind, FromHex("7f000002"), 9042}, &out);
+    testing::AppendNodeEvent({kV5, kEventStream}, {kind, FromHex("7f000002"), 9042}, &out);
     const auto event = MessageOf<NodeEvent>(kV5, out);
     EXPECT_EQ(event.kind, kind);
     EXPECT_EQ(event.address, FromHex("7f000002"));
@@ -238,7 +238,7 @@ TEST(Response, EventsTellWhatChanged) {
       const SchemaChange sent = {"UPDATED", target, "ks",
                                  std::string_view(target) == "KEYSPACE" ? "" : "name"};
       std::string out;
-      AppendSchemaChange({kV5, stream}, sent, &out);
+      testing::AppendSchemaChange({kV5, stream}, sent, &out);
       const auto change = MessageOf<SchemaChange>(kV5, out);
       EXPECT_EQ(change.change, sent.change);
       EXPECT_EQ(change.target, sent.target);
