@@ -130,7 +130,8 @@ TEST_F(StatementTest, TheExpiryCountsFromTheRequestsNow) {
 }
 
 TEST_F(StatementTest, TheTimestampIsOfTheStatementThenOfTheRequestThenOfTheServer) {
-  const std::string insert = "INSERT INTO plant.air (sensor, bucket, ts, seq) VALUES ('s', 1, ?, 0)";
+  const std::string insert =
+      "INSERT INTO plant.air (sensor, bucket, ts, seq) VALUES ('s', 1, ?, 0)";
   Run(insert, {Int(1)});
   Run(insert + " USING TIMESTAMP ?", {Int(2), Unset()});
   context_.default_timestamp_us = 77;
