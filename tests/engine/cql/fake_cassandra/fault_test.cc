@@ -99,8 +99,8 @@ INSTANTIATE_TEST_SUITE_P(
         Known{Fault::kNodeDownBefore, "nothing", End::kReset, false},
         Known{Fault::kNodeDownAfter, "nothing", End::kReset, true},
         Known{Fault::kNodeLosesUnsynced, "nothing", End::kReset, true}),
-    [](const auto& info) {
-      std::string name(FaultName(info.param.fault));
+    [](const ::testing::TestParamInfo<Known>& one) {
+      std::string name(FaultName(one.param.fault));
       std::erase_if(name, [](char c) { return c == ' ' || c == ','; });
       return name;
     });
