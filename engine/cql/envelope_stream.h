@@ -63,7 +63,7 @@ class EnvelopeDecoder {
 
   // Bytes that are still to be decoded, and those that come, have the form of an established
   // connection. Call it between the READY or AUTHENTICATE that Next gave and the next call of Next.
-  // Before, an envelope of any version is given (a server refuses a version in one of its own);
+  // Before, envelopes of versions 3 to 6 are given (a server refuses a version in one of its own);
   // after, only of this one.
   void Establish(ProtocolVersion version, Compression compression);
 
@@ -80,7 +80,8 @@ class EnvelopeDecoder {
   [[nodiscard]] size_t memory_bytes() const;
 
  private:
-  [[nodiscard]] Result<std::optional<Envelope>> Decode();
+  void EndLast();      // the envelope that Next gave
+  void DropDecoded();  // of input_
   [[nodiscard]] Result<std::optional<Envelope>> NextBare();
   [[nodiscard]] Result<std::optional<Envelope>> NextFramed();
   [[nodiscard]] Result<std::optional<Envelope>> NextInFrame();

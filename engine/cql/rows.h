@@ -54,7 +54,7 @@ using CellView = std::optional<std::string_view>;
 class RowsView {
  public:
   RowsView() = default;
-  // `cells`: row_count * column_count [bytes], as DecodeRows checked them.
+  // `cells`: row_count * column_count [bytes], as ReadRows checked them.
   RowsView(std::string_view cells, size_t row_count, size_t column_count)
       : cells_(cells), row_count_(row_count), column_count_(column_count) {}
 
@@ -93,6 +93,9 @@ void ReadColumnType(WireReader* reader, std::string* text);
 
 // Reads metadata as RESULT of kind Rows has them; of a PREPARED answer the second of the two.
 [[nodiscard]] RowsMetadata ReadRowsMetadata(WireReader* reader);
+
+// Reads an [int] from 0 to limits::kCqlColumnCountMax.
+[[nodiscard]] size_t ReadColumnCount(WireReader* reader);
 
 // Reads the names and types of columns, as `flags` say, into *metadata, which has its count.
 void ReadColumns(WireReader* reader, uint32_t flags, RowsMetadata* metadata);

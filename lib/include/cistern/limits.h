@@ -86,7 +86,7 @@ inline constexpr size_t kCqlHandshakeBytesMax = 64 * 1024;  // the same, until a
 inline constexpr size_t kCqlBufferKeptBytes = 256 * 1024;  // of a connection's buffer that is empty
 inline constexpr size_t kCqlColumnCountMax = 4096;       // of one result or statement
 inline constexpr size_t kCqlTypeDepthMax = 16;           // of a type in a server's metadata
-inline constexpr size_t kCqlTypeBytesMax = 64 * 1024;    // of such a type's text
+inline constexpr size_t kCqlTypeBytesMax = 4096;         // of such a type's text
 inline constexpr size_t kCqlWarningCountMax = 16;        // kept of one response, the first ones
 
 }  // namespace cistern::limits
