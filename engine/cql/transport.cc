@@ -1,5 +1,6 @@
 #include "engine/cql/transport.h"
 
+#include <algorithm>
 #include <boost/asio/connect.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ssl/context.hpp>
@@ -34,6 +35,18 @@ std::string EndpointText(const Endpoint& endpoint) {
   const bool is_v6 = endpoint.host.find(':') != std::string::npos;
   const std::string host = is_v6 ? "[" + endpoint.host + "]" : endpoint.host;
   return host + ":" + std::to_string(endpoint.port);
+}
+
+std::string AddressText(std::string_view bytes) {
+  asio::ip::address_v4::bytes_type v4;
+  asio::ip::address_v6::bytes_type v6;
+  if (bytes.size() == v4.size()) {
+    std::copy(bytes.begin(), bytes.end(), v4.begin());
+    return asio::ip::make_address_v4(v4).to_string();
+  }
+  if (bytes.size() != v6.size()) return {};
+  std::copy(bytes.begin(), bytes.end(), v6.begin());
+  return asio::ip::make_address_v6(v6).to_string();
 }
 
 // What the handlers under way share. Resolve -> TryNext (per address) -> Shake -> Establish.

@@ -26,6 +26,9 @@ struct Endpoint {
 // "host:port", with brackets around an IPv6 address.
 [[nodiscard]] std::string EndpointText(const Endpoint& endpoint);
 
+// An address of 4 or 16 bytes in text; empty for other lengths.
+[[nodiscard]] std::string AddressText(std::string_view bytes);
+
 // TLS 1.2 or newer. The server's certificate is always verified: its chain up to a known
 // authority, its dates against the loop's clock, its usage, and that it names the server in its
 // subject alternative names. The files are read at each connect, so that a renewed one counts.
