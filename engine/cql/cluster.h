@@ -20,8 +20,8 @@
 namespace cistern::cql {
 
 struct ClusterOptions {
-  HostPoolOptions hosts;
-  ConnectionOptions connection;          // its endpoint is that of each host
+  HostPoolOptions hosts = {};
+  ConnectionOptions connection = {};     // its endpoint is that of each host
   int64_t refresh_delay_us = 1'000'000;  // from a change to the question what it was
 };
 

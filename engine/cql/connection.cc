@@ -29,8 +29,10 @@ Connection::Connection(EventLoop& loop, ConnectionOptions options, ConnectionEve
 Connection::~Connection() { Close(); }
 
 bool Connection::has_room() const {
+  // What timed out is no longer in flight, and yet it may still wait to be sent.
   return active_count_ < options_.requests_max &&
-         (active_count_ == 0 || bytes_in_flight_ < options_.bytes_in_flight_max);
+         (active_count_ == 0 || bytes_in_flight_ < options_.bytes_in_flight_max) &&
+         transport_->queued_bytes() <= options_.bytes_in_flight_max;
 }
 
 Status Connection::Send(const RequestEncoder& encode, int64_t timeout_us, AnswerCallback done) {
@@ -83,8 +85,11 @@ void Connection::Flush() {
   outbox_streams_.clear();
   const Status status = transport_->Send(sendable_);
   sent_bytes_ += sendable_.size();
-  // The queue holds all that may be in flight: only a transport that ended refuses, and then its
-  // own word is on the way.
+  for (std::string* buffer : {&outbox_, &sendable_}) {
+    if (buffer->capacity() > limits::kCqlBufferKeptBytes) std::string().swap(*buffer);
+  }
+  // Its queue holds one longest request more than has_room allows. Only a transport that ended
+  // refuses, and then its own word is on the way.
   CISTERN_CHECK(status.ok() || status.code() == StatusCode::kClosed);
 }
 

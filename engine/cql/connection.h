@@ -20,7 +20,7 @@
 namespace cistern::cql {
 
 struct ConnectionOptions {
-  TransportOptions transport;
+  TransportOptions transport = {};
   // Asked for first; a server that has only v4 is asked again where `allow_v4` says so.
   ProtocolVersion version = ProtocolVersion::kV5;
   bool allow_v4 = true;
@@ -28,7 +28,7 @@ struct ConnectionOptions {
   bool throw_on_overload = true;   // an overloaded server says so instead of reading no more
   std::string driver_name = "Cistern";
   std::string driver_version = "0.1.0";
-  CredentialSource credentials;    // none: a server that asks for a password is refused
+  CredentialSource credentials = {};  // none: a server that asks for a password is refused
   // Without it a password is sent over TLS alone.
   bool allow_cleartext_password = false;
   int64_t handshake_timeout_us = 10'000'000;  // of OPTIONS, STARTUP and AUTH_RESPONSE together
@@ -36,7 +36,8 @@ struct ConnectionOptions {
   int64_t heartbeat_interval_us = 30'000'000;  // in which nothing came: the server is asked
   int64_t heartbeat_timeout_us = 10'000'000;   // then it has so long to answer
   size_t requests_max = 512;                   // in flight, at most 16,384
-  size_t bytes_in_flight_max = 4 * 1024 * 1024;  // of their envelopes; one alone may be longer
+  // Of their envelopes, and as many that wait to be sent; one alone may be longer.
+  size_t bytes_in_flight_max = 4 * 1024 * 1024;
   size_t late_requests_max = 64;  // that timed out and were not answered since; then it closes
 };
 

@@ -167,8 +167,9 @@ std::vector<HostId> HostPool::Plan(std::optional<int64_t> token, std::string_vie
     if (host.state != HostState::kUp) continue;
     const bool is_local = !host.info || host.info->data_center == data_center_;
     if (!is_local && !options_.use_other_data_centers) continue;
+    const HostId own = id;
     const bool is_replica = std::any_of(replicas.begin(), replicas.end(), [&](size_t node) {
-      return node < host_of_node_.size() && host_of_node_[node] == id;
+      return node < host_of_node_.size() && host_of_node_[node] == own;
     });
     ranks.push_back({.node = id, .is_replica = is_replica, .is_local = is_local,
                      .load = load(id)});

@@ -22,8 +22,8 @@ namespace cistern::cql {
 using HostId = uint32_t;
 
 struct HostPoolOptions {
-  std::vector<Endpoint> contacts;       // at least one
-  std::string data_center;              // preferred; empty: that of the first host that answers
+  std::vector<Endpoint> contacts = {};  // at least one
+  std::string data_center = {};         // preferred; empty: that of the first host that answers
   bool use_other_data_centers = false;  // for requests, where the preferred one has no host up
   int64_t retry_first_us = 250'000;     // after a host failed, doubled with each failure
   int64_t retry_max_us = 60'000'000;

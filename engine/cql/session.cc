@@ -266,7 +266,8 @@ void Session::Close() {
   EndWaits(true);
   const auto works = std::exchange(works_, {});
   bytes_in_flight_ = 0;
-  for (const auto& [number, work] : works) {
+  for (const auto& numbered : works) {
+    const WorkPtr work = numbered.second;
     work->is_ended = true;
     if (work->retry_timer != 0) loop_.Cancel(std::exchange(work->retry_timer, 0));
     // What was sent and not answered may be executed.

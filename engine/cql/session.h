@@ -20,7 +20,7 @@
 namespace cistern::cql {
 
 struct SessionOptions {
-  ClusterOptions cluster;
+  ClusterOptions cluster = {};
   uint32_t attempts_max = 5;               // of one request, over all hosts
   int64_t retry_first_us = 50'000;         // once all hosts were tried: before the next round
   int64_t retry_max_us = 1'000'000;
@@ -60,8 +60,8 @@ using PrepareCompletion = std::function<void(const Outcome&, uint32_t statement)
 
 // What goes with values; an owned form of QueryOptions.
 struct SessionQuery {
-  QueryOptions options;          // its paging_state is ignored
-  std::string paging_state;      // of the page before; empty: from the first row
+  QueryOptions options = {};     // its paging_state is ignored
+  std::string paging_state = {};  // of the page before; empty: from the first row
   int64_t timeout_us = 0;        // of each attempt; 0: that of the connection
 };
 

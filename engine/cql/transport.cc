@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "cistern/limits.h"
 #include "engine/cql/transport_core.h"
 #include "engine/cql/transport_tls.h"
 
@@ -361,6 +362,7 @@ void Transport::Stream::OnWritten(const error_code& error, size_t count) {
   if (written_ < writing_.size()) return Write();
   WipeSecret();
   writing_.clear();
+  if (writing_.capacity() > limits::kCqlBufferKeptBytes) std::string().swap(writing_);
   written_ = 0;
   if (!queued_.empty()) return Flush();
   events_.drained();

@@ -40,8 +40,8 @@ struct TlsOptions {
 };
 
 struct TransportOptions {
-  Endpoint endpoint;
-  std::optional<TlsOptions> tls;                // none: plain TCP
+  Endpoint endpoint = {};
+  std::optional<TlsOptions> tls = {};           // none: plain TCP
   int64_t connect_timeout_us = 5'000'000;       // of the resolution, and of each address
   int64_t handshake_timeout_us = 10'000'000;    // of TLS
   int64_t write_timeout_us = 10'000'000;        // in which no byte was taken

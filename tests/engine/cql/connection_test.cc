@@ -237,7 +237,7 @@ TEST(Connection, PassesEventsOn) {
 }
 
 TEST(Secret, IsWipedWhenItMovesOrEnds) {
-  Secret one(std::string(kPassword));
+  Secret one{std::string(kPassword)};
   const Secret other(std::move(one));
   EXPECT_EQ(other.text(), kPassword);
   EXPECT_TRUE(one.empty());

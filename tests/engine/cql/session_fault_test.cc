@@ -169,6 +169,7 @@ TEST(SessionFault, LostConnectionIsMadeAnewAndTheRequestRepeated) {
   SessionOptions options = Options({server.port()});
   options.retry_first_us = 200'000;  // longer than it takes to connect again
   options.retry_max_us = 1'000'000;
+  options.attempts_max = 50;
   SessionClient client(options);
   ASSERT_TRUE(client.WaitUntilReady().ok());
   const Ending ending = client.Run(client.Prepare(kInsert));
@@ -181,13 +182,14 @@ TEST(SessionFault, SilentServerIsAnUnknownOutcome) {
     return std::holds_alternative<ExecuteRequest>(turn.request);
   });
   SessionOptions options = Options({server.port()});
-  options.cluster.connection.request_timeout_us = 20'000;
   options.attempts_max = 3;
   SessionClient client(options);
   ASSERT_TRUE(client.WaitUntilReady().ok());
-  // The limit is for the attempt that hangs; the preparation may need longer on a busy machine.
-  const uint32_t insert = client.Prepare(kInsert);
-  const Ending ending = client.Run(insert);
+  BoundStatement bound{.statement = client.Prepare(kInsert), .values = {}};
+  ValueWriter(&bound.values).Value("key");
+  ASSERT_TRUE(client.session->Execute(bound, {.timeout_us = 20'000}, client.Keep()).ok());
+  ASSERT_TRUE(client.WaitForAll());
+  const Ending ending = *client.endings[0];
   EXPECT_EQ(ending.kind, OutcomeKind::kUnknown);
   EXPECT_EQ(ending.status.code(), StatusCode::kIoError);
   EXPECT_FALSE(ending.error_code);
