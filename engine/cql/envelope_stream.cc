@@ -107,7 +107,7 @@ void EnvelopeDecoder::Establish(ProtocolVersion version, Compression compression
 void EnvelopeDecoder::Feed(std::string_view bytes) {
   if (!failure_.ok()) return;
   EndLast();
-  if (frame_.empty() && position_ > 0) DropDecoded();
+  if (FrameLeft().empty() && position_ > 0) DropDecoded();
   input_.append(bytes);
 }
 
@@ -126,7 +126,15 @@ size_t EnvelopeDecoder::memory_bytes() const {
 
 void EnvelopeDecoder::EndLast() {
   if (slices_expected_ == 0) Empty(&slices_);
-  if (frame_.empty()) Empty(&unpacked_);
+  if (FrameLeft().empty()) {
+    frame_at_ = frame_end_ = 0;
+    Empty(&unpacked_);
+  }
+}
+
+std::string_view EnvelopeDecoder::FrameLeft() const {
+  return std::string_view(frame_unpacked_ ? unpacked_ : input_)
+      .substr(frame_at_, frame_end_ - frame_at_);
 }
 
 void EnvelopeDecoder::DropDecoded() {
@@ -189,11 +197,12 @@ Result<std::optional<Envelope>> EnvelopeDecoder::Unpack(const Envelope& envelope
 
 Result<std::optional<Envelope>> EnvelopeDecoder::NextFramed() {
   for (;;) {
-    if (!frame_.empty()) return NextInFrame();
+    if (!FrameLeft().empty()) return NextInFrame();
     CISTERN_ASSIGN_OR_RETURN(
         const std::optional<Frame> frame,
         ParseFrame(compression_, std::string_view(input_).substr(position_), &unpacked_));
     if (!frame.has_value()) return std::optional<Envelope>();
+    const size_t payload_at = position_ + FrameHeaderBytes(compression_);
     position_ += frame->frame_bytes;
     if (!frame->self_contained) {
       CISTERN_ASSIGN_OR_RETURN(const std::optional<Envelope> whole, AddSlice(frame->payload));
@@ -201,23 +210,26 @@ Result<std::optional<Envelope>> EnvelopeDecoder::NextFramed() {
     } else if (slices_expected_ > 0) {
       return Status::Corruption("a self-contained frame came between the slices of an envelope");
     } else {
-      frame_ = frame->payload;
+      frame_unpacked_ = frame->unpacked;
+      frame_at_ = frame->unpacked ? 0 : payload_at;
+      frame_end_ = frame_at_ + frame->payload.size();
     }
   }
 }
 
 Result<std::optional<Envelope>> EnvelopeDecoder::NextInFrame() {
-  if (frame_.size() < kEnvelopeHeaderBytes) {
+  const std::string_view left = FrameLeft();
+  if (left.size() < kEnvelopeHeaderBytes) {
     return Status::Corruption("a self-contained frame ends inside an envelope's header");
   }
-  CISTERN_ASSIGN_OR_RETURN(const EnvelopeHeader header, ParseHeader(frame_));
-  if (frame_.size() - kEnvelopeHeaderBytes < header.body_bytes) {
+  CISTERN_ASSIGN_OR_RETURN(const EnvelopeHeader header, ParseHeader(left));
+  if (left.size() - kEnvelopeHeaderBytes < header.body_bytes) {
     return Status::Corruption("a self-contained frame ends inside an envelope of " +
                               std::to_string(header.body_bytes) + " bytes");
   }
-  const Envelope envelope = {header, frame_.substr(kEnvelopeHeaderBytes, header.body_bytes)};
-  frame_.remove_prefix(kEnvelopeHeaderBytes + header.body_bytes);
-  return std::optional<Envelope>(envelope);
+  frame_at_ += kEnvelopeHeaderBytes + header.body_bytes;
+  return std::optional<Envelope>(
+      Envelope{header, left.substr(kEnvelopeHeaderBytes, header.body_bytes)});
 }
 
 Result<std::optional<Envelope>> EnvelopeDecoder::AddSlice(std::string_view slice) {

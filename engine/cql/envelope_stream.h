@@ -82,6 +82,8 @@ class EnvelopeDecoder {
  private:
   void EndLast();      // the envelope that Next gave
   void DropDecoded();  // of input_
+  // What is left of a self-contained frame.
+  [[nodiscard]] std::string_view FrameLeft() const;
   [[nodiscard]] Result<std::optional<Envelope>> NextBare();
   [[nodiscard]] Result<std::optional<Envelope>> NextFramed();
   [[nodiscard]] Result<std::optional<Envelope>> NextInFrame();
@@ -99,7 +101,9 @@ class EnvelopeDecoder {
   std::string input_;           // bytes fed
   size_t position_ = 0;         // of input_: decoded
   std::string unpacked_;        // payload of a frame or body of an envelope, from LZ4
-  std::string_view frame_;      // what is left of a self-contained frame: in input_ or unpacked_
+  bool frame_unpacked_ = false;  // a self-contained frame lies in unpacked_, not in input_
+  size_t frame_at_ = 0;          // there: what is left of it
+  size_t frame_end_ = 0;
   std::string slices_;          // of an envelope longer than a frame
   size_t slices_expected_ = 0;  // bytes of that envelope, its header included; 0: there is none
 };

@@ -87,6 +87,7 @@ Result<std::optional<Frame>> ParseFrame(Compression compression, std::string_vie
   if (unpacked_bytes > 0) {
     CISTERN_RETURN_IF_ERROR(UnpackLz4Block(frame.payload, unpacked_bytes, unpacked));
     frame.payload = *unpacked;
+    frame.unpacked = true;
   }
   return std::optional<Frame>(frame);
 }

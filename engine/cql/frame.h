@@ -42,6 +42,7 @@ void AppendFrame(Compression compression, std::string_view payload, bool self_co
 // One frame at the begin of a stream.
 struct Frame {
   std::string_view payload;  // unpacked: into the stream, or into the buffer given
+  bool unpacked = false;     // the latter
   bool self_contained = false;
   size_t frame_bytes = 0;    // of the stream that it takes
 };

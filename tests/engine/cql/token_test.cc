@@ -7,16 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/hex.h"
+
 namespace cistern::cql {
 namespace {
 
-std::string FromHex(std::string_view hex) {
-  std::string bytes;
-  for (size_t i = 0; i < hex.size(); i += 2) {
-    bytes.push_back(static_cast<char>(std::stoi(std::string(hex.substr(i, 2)), nullptr, 16)));
-  }
-  return bytes;
-}
+using testing::FromHex;
 
 std::string Repeated(std::string_view hex, int times) {
   std::string bytes;
