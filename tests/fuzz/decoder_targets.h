@@ -14,6 +14,12 @@ void FuzzPage(std::string_view input);
 // A segment header without its checksum, in the same way.
 void FuzzHeader(std::string_view input);
 
+// What a Cassandra server sends. First byte: protocol version, compression, before or after
+// the handshake; second: how long the pieces are that it comes in; the rest: its bytes, as
+// they are and, in v5, in frames with right checksums too. What decodes is encoded again and
+// must decode to the same.
+void FuzzCqlResponse(std::string_view input);
+
 }  // namespace cistern
 
 #endif  // CISTERN_TESTS_FUZZ_DECODER_TARGETS_H_

@@ -49,6 +49,7 @@ void Replay(const char* target, void (*fuzz)(std::string_view)) {
 
 TEST(FuzzReplay, Pages) { Replay("page", &FuzzPage); }
 TEST(FuzzReplay, Headers) { Replay("header", &FuzzHeader); }
+TEST(FuzzReplay, CqlResponses) { Replay("cql_response", &FuzzCqlResponse); }
 
 }  // namespace
 }  // namespace cistern
