@@ -134,8 +134,8 @@ TEST(SessionFault, ServerThatForgetsForEverIsGivenUp) {
 TEST(SessionFault, AnotherHostTakesWhatOneCannot) {
   ScriptedCqlServer good;
   ScriptedCqlServer bad({}, Answers(std::vector<ErrorCode>(1'000, ErrorCode::kOverloaded)));
-  const NodeRow good_row{.host_id = 'a', .port = good.port(), .tokens = {-1'000}};
-  const NodeRow bad_row{.host_id = 'b', .port = bad.port(), .tokens = {1'000}};
+  const NodeRow good_row{.host_id = 'a', .port = good.port(), .tokens = {0}};
+  const NodeRow bad_row{.host_id = 'b', .port = bad.port(), .tokens = {INT64_MAX}};
   good.SetTables(DescribeCluster(good_row, {bad_row}));
   bad.SetTables(DescribeCluster(bad_row, {good_row}));
   SessionClient client(Options({good.port(), bad.port()}));
@@ -145,7 +145,7 @@ TEST(SessionFault, AnotherHostTakesWhatOneCannot) {
     for (const auto& [id, host] : client.session->cluster().pool().hosts()) {
       up += host.state == HostState::kUp ? 1 : 0;
     }
-    return up == 2;
+    return up == 2 && client.session->cluster().is_described();
   }));
   const uint32_t insert = client.Prepare(kInsert);
   for (int i = 0; i < 50; ++i) {
