@@ -79,6 +79,11 @@ inline constexpr size_t kWindowFamilyCountMax = 48;      // the same, of sealed 
 inline constexpr size_t kWindowFamilyBytes = 92 * 1024;  // of memory for each of these
 inline constexpr uint8_t kSpillTierMax = 5;  // of those groups; each takes 32 of the one below
 
+// --- replication
+inline constexpr size_t kPushStatementsDefault = 100;    // of one batch
+inline constexpr size_t kPushStatementsMax = 65535;      // the protocol's; clamped, from 1
+inline constexpr size_t kPushBatchBytesDefault = 64 * 1024;
+
 }  // namespace cistern::limits
 
 #endif  // CISTERN_LIMITS_H_
