@@ -3,6 +3,8 @@
 namespace cistern::replicate {
 namespace {
 
+using cql::ErrorCode;
+
 Verdict JudgeStatus(StatusCode status) {
   switch (status) {
     case StatusCode::kIoError:     // the connection ended, or no answer came in time
@@ -30,28 +32,30 @@ Verdict WhileServersTrouble(const Refusal& refusal, Verdict verdict) {
 Verdict Judge(const Refusal& refusal) {
   if (!refusal.error_code) return JudgeStatus(refusal.status);
   switch (*refusal.error_code) {
-    case 0x0000:  // server error
-    case 0x000A:  // protocol error: perhaps of one broken host
-    case 0x1002:  // bootstrapping: another host may do
-    case 0x1003:  // truncate error
-    case 0x1300:  // read failure
-    case 0x1500:  // write failure
-    case 0x2500:  // unprepared, though it was prepared again
+    case ErrorCode::kServerError:
+    case ErrorCode::kProtocolError:  // perhaps of one broken host
+    case ErrorCode::kBootstrapping:  // another host may do
+    case ErrorCode::kTruncateError:
+    case ErrorCode::kReadFailure:
+    case ErrorCode::kWriteFailure:
+    case ErrorCode::kUnprepared:  // though it was prepared again
       return WhileServersTrouble(refusal, Verdict::kSendAgain);
-    case 0x1001:  // overloaded
-    case 0x1100:  // write timeout
-    case 0x1200:  // read timeout
-      return Verdict::kSlowDown;
-    case 0x0100:  // bad credentials
-    case 0x1000:  // unavailable: too few replicas are alive
-    case 0x1600:  // CDC write failure: its space is used up
+    case ErrorCode::kOverloaded:
+    case ErrorCode::kWriteTimeout:
+    case ErrorCode::kReadTimeout: return Verdict::kSlowDown;
+    case ErrorCode::kBadCredentials:
+    case ErrorCode::kUnavailable:      // too few replicas are alive
+    case ErrorCode::kCdcWriteFailure:  // its space is used up
       return Verdict::kAwaitCluster;
-    case 0x2100:  // unauthorized: to this table, or to all
+    case ErrorCode::kUnauthorized:  // for this table, or for all
       return refusal.others_went ? Verdict::kPark : Verdict::kAwaitCluster;
-    case 0x2000:  // syntax error
-    case 0x2200:  // invalid: the table or a column may be gone, or it is the values
+    case ErrorCode::kSyntaxError:
+    case ErrorCode::kInvalid:  // the table or a column may be gone, or it is the values
       return refusal.saw_equal_schema ? Verdict::kPark : Verdict::kAskSchema;
-    default: break;
+    case ErrorCode::kFunctionFailure:
+    case ErrorCode::kCasWriteUnknown:
+    case ErrorCode::kConfigError:
+    case ErrorCode::kAlreadyExists: break;  // of no statement of ours
   }
   return Verdict::kPark;
 }

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "cistern/status.h"
+#include "engine/cql/protocol.h"
 
 namespace cistern::replicate {
 
@@ -22,7 +23,7 @@ enum class Verdict : uint8_t {
 
 // What the cluster answered, or that it did not.
 struct Refusal {
-  std::optional<uint32_t> error_code;   // of the ERROR response; none came: see `status`
+  std::optional<cql::ErrorCode> error_code;  // of the ERROR response; none came: see `status`
   StatusCode status = StatusCode::kOk;  // of the session
   uint32_t attempts = 1;                // of this batch, this one included
   // Since this batch was first refused:

@@ -1,0 +1,109 @@
+#include "tests/support/fake_cassandra/table_definition.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "lib/cql/ddl_parser.h"
+#include "lib/cql/table_options.h"
+
+namespace cistern::fake_cassandra {
+namespace {
+
+void AddRegular(ColumnDefinition column, TableDefinition* table) {
+  const auto first = table->columns.begin() + static_cast<std::ptrdiff_t>(table->first_regular());
+  const auto at = std::find_if(first, table->columns.end(), [&](const ColumnDefinition& other) {
+    return column.name < other.name;
+  });
+  table->columns.insert(at, std::move(column));
+}
+
+const DdlColumn* FindColumn(const DdlTable& ddl, std::string_view name) {
+  for (const DdlColumn& column : ddl.columns) {
+    if (column.name.text == name) return &column;
+  }
+  return nullptr;
+}
+
+Status AddKeys(const DdlTable& ddl, const std::vector<DdlName>& names, ColumnKind kind,
+               TableDefinition* table) {
+  for (const DdlName& name : names) {
+    const DdlColumn* column = FindColumn(ddl, name.text);
+    if (column == nullptr) {
+      return Status::InvalidArgument("Unknown column '" + name.text +
+                                     "' referenced in PRIMARY KEY for table '" + table->name + "'");
+    }
+    bool descending = false;
+    for (const DdlOrder& order : ddl.order) {
+      if (order.column.text == name.text) descending = order.descending;
+    }
+    table->columns.push_back({name.text, column->type, kind, descending});
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
+std::optional<size_t> TableDefinition::Find(std::string_view column) const {
+  for (size_t i = 0; i < columns.size(); ++i) {
+    if (columns[i].name == column) return i;
+  }
+  return std::nullopt;
+}
+
+Result<TableDefinition> DefineTable(std::string_view create_table) {
+  CISTERN_ASSIGN_OR_RETURN(const DdlTable ddl, ParseDdl(create_table));
+  TableDefinition table;
+  table.keyspace = ddl.keyspace.text;
+  table.name = ddl.name.text;
+  if (ddl.keyspace.text.empty()) {
+    return Status::InvalidArgument(
+        "No keyspace has been specified. USE a keyspace, or explicitly specify keyspace.tablename");
+  }
+  CISTERN_RETURN_IF_ERROR(AddKeys(ddl, ddl.partition_key, ColumnKind::kPartitionKey, &table));
+  CISTERN_RETURN_IF_ERROR(AddKeys(ddl, ddl.clustering_key, ColumnKind::kClustering, &table));
+  table.partition_key_count = ddl.partition_key.size();
+  table.clustering_count = ddl.clustering_key.size();
+  ClusteringOrder order;
+  for (size_t i = table.partition_key_count; i < table.columns.size(); ++i) {
+    order.push_back({table.columns[i].type, table.columns[i].descending});
+  }
+  table.order = std::make_shared<const ClusteringOrder>(std::move(order));
+  for (const DdlColumn& column : ddl.columns) {
+    if (table.Find(column.name.text).has_value()) continue;
+    AddRegular({column.name.text, column.type, ColumnKind::kRegular, false}, &table);
+  }
+  TableSchema options;
+  Token comment;
+  CISTERN_RETURN_IF_ERROR(TakeTableOptions(create_table, ddl.options, &options, &comment));
+  table.default_ttl_s = options.default_ttl_s;
+  table.gc_grace_s = options.gc_grace_s;
+  table.compaction = options.compaction;
+  table.comment = comment.text;
+  return table;
+}
+
+Result<TableDefinition> WithColumn(const TableDefinition& table, std::string_view name,
+                                   const ColumnType& type) {
+  if (table.Find(name).has_value()) {
+    return Status::InvalidArgument("Column with name '" + std::string(name) + "' already exists");
+  }
+  TableDefinition next = table;
+  AddRegular({std::string(name), type, ColumnKind::kRegular, false}, &next);
+  return next;
+}
+
+Result<TableDefinition> WithoutColumn(const TableDefinition& table, std::string_view name) {
+  const std::optional<size_t> at = table.Find(name);
+  if (!at.has_value()) {
+    return Status::InvalidArgument("Column " + std::string(name) + " was not found in table '" +
+                                   table.QualifiedName() + "'");
+  }
+  if (*at < table.first_regular()) {
+    return Status::InvalidArgument("Cannot drop PRIMARY KEY column " + std::string(name));
+  }
+  TableDefinition next = table;
+  next.columns.erase(next.columns.begin() + static_cast<std::ptrdiff_t>(*at));
+  return next;
+}
+
+}  // namespace cistern::fake_cassandra
