@@ -63,12 +63,6 @@ struct ExactTtl {
 //          so that more than 20 years remain
 [[nodiscard]] Result<int32_t> RemainingTtl(uint32_t expiry_s, std::optional<int64_t> now_s);
 
-// Whether the text must have a TTL. `table_may_have_default`: the cluster's table has a
-// default_time_to_live, or may have.
-[[nodiscard]] inline bool NeedsTtl(uint32_t expiry_s, bool table_may_have_default) {
-  return expiry_s != 0 || table_may_have_default;
-}
-
 }  // namespace cistern::replicate
 
 #endif  // CISTERN_ENGINE_REPLICATE_PUSH_EXPIRY_H_

@@ -4,8 +4,8 @@
 // and the table is named with its keyspace, so that a statement means the same whatever
 // keyspace a connection uses, and prepares to the same id on every host.
 //
-// Every text has USING TIMESTAMP ?. Those of rows exist with and without AND TTL ?: see
-// NeedsTtl in push_expiry.h. There is no text that deletes single cells: null bound in an
+// Every text has USING TIMESTAMP ?. Those of rows exist with and without AND TTL ?: rows that
+// never expire need none, unless the table has a default. There is no text that deletes single cells: null bound in an
 // INSERT or UPDATE writes exactly that, a cell tombstone at the statement's timestamp, so one
 // prepared UPDATE serves every choice of columns. A column that is to stay as it is is bound
 // UNSET.
