@@ -6,7 +6,8 @@ namespace cistern::replicate {
 namespace {
 
 constexpr int64_t kMicro = 1'000'000;
-constexpr int64_t kRateMax = 1'000'000'000'000;  // so that no product of a second's tokens overflows
+// Both so that a second's tokens in millionths, and what is owed, stay within int64.
+constexpr int64_t kRateMax = 1'000'000'000'000;
 constexpr int64_t kDebtBytesMax = 1'000'000'000'000;
 
 }  // namespace

@@ -260,9 +260,10 @@ VersionTraits BatchStream::TraitsOf(size_t i, std::optional<int64_t> now_s) cons
   return version;
 }
 
-// The versions of one key stand beside each other, in this page or the next one.
+// The versions of one key stand beside each other, in this page or the next one. In event time
+// they are of one age, so that one of a later seal may be shadowed as well.
 bool BatchStream::MayShadow(size_t i) const {
-  if (options_.older_may_exist) return true;
+  if (options_.older_may_exist || options_.mode == TimestampMode::kEventTime) return true;
   const bool is_first = i == 0;
   const bool is_last = i + 1 == rows_.row_count;
   if (is_first && position_.page > 0) return true;

@@ -5,10 +5,10 @@
 // keyspace a connection uses, and prepares to the same id on every host.
 //
 // Every text has USING TIMESTAMP ?. Those of rows exist with and without AND TTL ?: rows that
-// never expire need none, unless the table has a default. There is no text that deletes single cells: null bound in an
-// INSERT or UPDATE writes exactly that, a cell tombstone at the statement's timestamp, so one
-// prepared UPDATE serves every choice of columns. A column that is to stay as it is is bound
-// UNSET.
+// never expire need none, unless the table has a default. There is no text that deletes single
+// cells: null bound in an INSERT or UPDATE writes exactly that, a cell tombstone at the statement's
+// timestamp, so one prepared UPDATE serves every choice of columns. A column that is to stay as
+// it is is bound UNSET.
 //
 // Source: the CQL reference of Apache Cassandra 5.0, "Data manipulation".
 #ifndef CISTERN_ENGINE_REPLICATE_PUSH_STATEMENTS_H_

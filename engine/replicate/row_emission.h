@@ -48,7 +48,7 @@ struct VersionTraits {
   bool has_nulls = false;
   bool expires = false;
   bool is_expired = false;    // by the trusted clock
-  bool may_shadow = false;    // an older version of its key may exist upstream or in this seal
+  bool may_shadow = false;  // a version that it beats may exist upstream, in this seal or to come
 };
 
 struct Emission {

@@ -15,8 +15,6 @@ namespace cistern::replicate {
 namespace {
 
 using fake_cassandra::Partition;
-using fake_cassandra::StoredCell;
-using fake_cassandra::StoredRow;
 using testing::Rng;
 
 constexpr int64_t kFirstWriteS = kDayStartS + 86'400;
@@ -50,6 +48,15 @@ const std::vector<Shape>& Shapes() {
   return kAll;
 }
 
+std::shared_ptr<const RowBinder> MakeBinder(const std::shared_ptr<const TableSchema>& schema,
+                                            const std::vector<std::string_view>& entity) {
+  const auto key = EntityFromText(*schema, entity);
+  EXPECT_TRUE(key.ok()) << key.status().ToString();
+  auto made = RowBinder::Make(StatementsOf(schema), {key->bytes, kDayStartS, 0});
+  EXPECT_TRUE(made.ok()) << made.status().ToString();
+  return std::make_shared<const RowBinder>(std::move(*made));
+}
+
 // One run: a table, its seals, and how they are pushed.
 class Run {
  public:
@@ -57,14 +64,9 @@ class Run {
       : rng_(seed),
         mode_(mode),
         names_now_(names_now),
-        schema_(ParseTable(Shapes()[rng_.Below(Shapes().size())].cql)) {
-    for (const Shape& shape : Shapes()) {
-      if (schema_->ToCql() != ParseTable(shape.cql)->ToCql()) continue;
-      const auto entity = EntityFromText(*schema_, shape.entity);
-      auto made = RowBinder::Make(StatementsOf(schema_), {entity->bytes, kDayStartS, 0});
-      EXPECT_TRUE(made.ok()) << made.status().ToString();
-      binder_ = std::make_shared<const RowBinder>(std::move(*made));
-    }
+        shape_(Shapes()[rng_.Below(Shapes().size())]),
+        schema_(ParseTable(shape_.cql)),
+        binder_(MakeBinder(schema_, shape_.entity)) {
     MakeSeals();
   }
 
@@ -73,15 +75,12 @@ class Run {
   void ExpectEqual(const Partition& partition, int64_t now_s);
   [[nodiscard]] int64_t now_s() const { return now_s_; }
   [[nodiscard]] ServerModel NewServer() const {
-    return ServerModel(StatementsFor(), schema_->default_ttl_s);
+    return ServerModel(StatementsOf(schema_), schema_->default_ttl_s);
   }
   [[nodiscard]] const std::vector<PushBatch>& batches() const { return batches_; }
   [[nodiscard]] uint64_t restarts() const { return restarts_; }
 
  private:
-  [[nodiscard]] std::shared_ptr<const PushStatements> StatementsFor() const {
-    return StatementsOf(schema_);
-  }
   void MakeSeals();
   [[nodiscard]] std::vector<Cell> RandomKey();
   [[nodiscard]] Cell RandomCell(const ColumnType& type);
@@ -95,8 +94,9 @@ class Run {
   Rng rng_;
   const TimestampMode mode_;
   const bool names_now_;
+  const Shape& shape_;
   const std::shared_ptr<const TableSchema> schema_;
-  std::shared_ptr<const RowBinder> binder_;
+  const std::shared_ptr<const RowBinder> binder_;
   std::vector<Seal> seals_;
   std::vector<RangeDelete> deletes_;  // of all seals
   int64_t write_us_ = kFirstWriteS * kMicros;
@@ -308,8 +308,8 @@ void Run::ExpectEqual(const Partition& partition, int64_t now_s) {
   for (size_t begin = 0; begin < all.size();) {
     size_t end = begin + 1;
     while (end < all.size() && compare(all[begin], all[end]) == 0) ++end;
-    ExpectRow({all.begin() + static_cast<ptrdiff_t>(begin), all.begin() + static_cast<ptrdiff_t>(end)},
-              partition, now_s);
+    const auto at = all.begin() + static_cast<ptrdiff_t>(begin);
+    ExpectRow({at, at + static_cast<ptrdiff_t>(end - begin)}, partition, now_s);
     if (::testing::Test::HasFatalFailure()) return;
     begin = end;
   }
