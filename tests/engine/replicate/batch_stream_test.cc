@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "engine/replicate/bound_batch.h"
 #include "storage/column_map.h"
 #include "tests/engine/replicate/push_test_util.h"
 
@@ -320,6 +321,19 @@ TEST_F(BatchStreamTest, AFailedReadChangesNothing) {
   fails = false;
   ASSERT_TRUE(stream.Next(kWriteS, &batch).ok());
   EXPECT_EQ(Kinds(batch), "I");
+}
+
+TEST_F(BatchStreamTest, TheCodecTakesItAsItIs) {
+  const PushBatch batch = Drain(Stream({{Row(0, In(5)), Row(1)}}))[0];
+  cql::BoundBatch bound;
+  AppendStatements(batch, &bound);
+  EXPECT_EQ(bound.values(), batch.values());
+  EXPECT_EQ(bound.WireBytes(16), batch.byte_count());
+  ASSERT_EQ(bound.size(), 2u);
+  EXPECT_EQ(bound.entries()[0].statement, PreparedIndex(StatementKind::kInsertTtl));
+  EXPECT_EQ(bound.entries()[1].statement, PreparedIndex(StatementKind::kInsert));
+  EXPECT_EQ(bound.entries()[1].value_begin, batch.entries()[1].value_begin);
+  EXPECT_EQ(bound.entries()[1].value_count, 6u);
 }
 
 TEST(PushPositionCoding, RefusesDamage) {
