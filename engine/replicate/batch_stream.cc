@@ -197,18 +197,21 @@ Result<bool> BatchStream::AddVersion(size_t i, std::optional<int64_t> now_s, Pus
                                options_.table_may_have_default_ttl};
   const std::optional<Emission> emission = EmitVersion(version, rules);
   if (emission) {
-    CISTERN_ASSIGN_OR_RETURN(const Terms terms, TermsOf(*emission, i, now_s));
-    if (!batch->empty() && batch->now_in_seconds != terms.now_s) return false;
+    const Result<Terms> terms = TermsOf(*emission, i, now_s);
+    if (!batch->empty() && !terms.ok()) return false;  // what stands before it goes
+    if (!terms.ok()) return terms.status();
+    if (!batch->empty() && batch->now_in_seconds != terms.value().now_s) return false;
     const size_t begin = batch->values().size();
     const int64_t timestamp_us = PushTimestamp(options_.mode, schema_, rows_, i);
-    binder_->BindRow(*emission, rows_, i, timestamp_us, terms.ttl_s, batch->open_values());
+    binder_->BindRow(*emission, rows_, i, timestamp_us, terms.value().ttl_s,
+                     batch->open_values());
     if (!HasRoom(*batch, PushBatch::kEntryBytes)) {
       batch->open_values()->resize(begin);
       return false;
     }
     const PushStatement& statement = binder_->statements().of(emission->kind);
     batch->Add(emission->kind, static_cast<uint16_t>(statement.binds.size()), begin);
-    batch->now_in_seconds = terms.now_s;
+    batch->now_in_seconds = terms.value().now_s;
   }
   if (!counts) return true;
   const bool says_something = version.deletes_row || version.has_liveness || version.has_values ||

@@ -78,7 +78,7 @@ TEST(ExactTtl, EndsWithWhatTheProtocolCanSay) {
 
 TEST(ExactTtl, AlwaysAddsUpToTheExpiry) {
   testing::Rng rng(7);
-  for (int i = 0; i < 100'000; ++i) {
+  for (int i = 0; i < 20'000; ++i) {
     std::vector<Written> page;
     for (int v = 0; v < 4; ++v) {
       const int64_t write_s = rng.Between(-1'000, 2'147'483'647);

@@ -58,9 +58,9 @@ std::shared_ptr<const RowBinder> MakeBinder(const std::shared_ptr<const TableSch
 }
 
 // One run: a table, its seals, and how they are pushed.
-class Run {
+class Scenario {
  public:
-  Run(uint64_t seed, TimestampMode mode, bool names_now)
+  Scenario(uint64_t seed, TimestampMode mode, bool names_now)
       : rng_(seed),
         mode_(mode),
         names_now_(names_now),
@@ -106,7 +106,7 @@ class Run {
 };
 
 // Few times, so that many versions share a key.
-Cell Run::RandomTime() {
+Cell Scenario::RandomTime() {
   const int64_t second = kDayStartS + rng_.Between(0, 5);
   const ColumnType& type = schema_->columns[schema_->time_column()].type;
   if (type.kind != CqlType::kTimeuuid) {
@@ -120,7 +120,7 @@ Cell Run::RandomTime() {
   return Cell::Bytes(std::move(uuid));
 }
 
-Cell Run::RandomCell(const ColumnType& type) {
+Cell Scenario::RandomCell(const ColumnType& type) {
   switch (type.kind) {
     case CqlType::kText: return Cell::Bytes(std::string(rng_.Below(3), 'x'));
     case CqlType::kBoolean: return Cell::Fixed(static_cast<int64_t>(rng_.Below(2)));
@@ -129,7 +129,7 @@ Cell Run::RandomCell(const ColumnType& type) {
   }
 }
 
-std::vector<Cell> Run::RandomKey() {
+std::vector<Cell> Scenario::RandomKey() {
   std::vector<Cell> key = {RandomTime()};
   for (size_t k = 1; k < schema_->clustering_columns.size(); ++k) {
     key.push_back(RandomCell(schema_->columns[schema_->clustering_columns[k]].type));
@@ -137,7 +137,7 @@ std::vector<Cell> Run::RandomKey() {
   return key;
 }
 
-TestVersion Run::RandomVersion() {
+TestVersion Scenario::RandomVersion() {
   TestVersion version;
   write_us_ += rng_.Between(1, 20) * (rng_.OneIn(3) ? kMicros : 1);
   version.write_us = write_us_;
@@ -165,7 +165,7 @@ TestVersion Run::RandomVersion() {
   return version;
 }
 
-void Run::MakeSeals() {
+void Scenario::MakeSeals() {
   const uint64_t seal_count = 1 + rng_.Below(3);
   for (uint64_t s = 0; s < seal_count; ++s) {
     std::vector<VersionColumns> versions;  // one each, to be put in order
@@ -208,7 +208,7 @@ void Run::MakeSeals() {
   now_s_ = write_us_ / kMicros + rng_.Between(0, 60);
 }
 
-BatchStream Run::StreamFrom(size_t index, const PushPosition& from) {
+BatchStream Scenario::StreamFrom(size_t index, const PushPosition& from) {
   PushOptions options;
   options.names_now = names_now_;
   options.mode = mode_;
@@ -222,7 +222,7 @@ BatchStream Run::StreamFrom(size_t index, const PushPosition& from) {
 
 // Any batch may be the last one of an attempt; the next attempt begins at any position that was
 // reached, later.
-void Run::PushSeal(size_t index, ServerModel* server) {
+void Scenario::PushSeal(size_t index, ServerModel* server) {
   std::vector<PushPosition> reached = {PushPosition{}};
   std::optional<BatchStream> stream(StreamFrom(index, {}));
   for (int restarts_left = 4; !stream->at_end();) {
@@ -246,18 +246,18 @@ void Run::PushSeal(size_t index, ServerModel* server) {
   }
 }
 
-void Run::Push(ServerModel* server) {
+void Scenario::Push(ServerModel* server) {
   for (size_t s = 0; s < seals_.size(); ++s) PushSeal(s, server);
 }
 
-void Run::PushShuffled(ServerModel* server) {
+void Scenario::PushShuffled(ServerModel* server) {
   std::vector<size_t> order;
   for (size_t i = 0; i < batches_.size(); ++i) order.insert(order.end(), 1 + rng_.Below(2), i);
   for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[rng_.Below(i)]);
   for (const size_t i : order) server->Apply(batches_[i], now_s_ - rng_.Between(0, 5));
 }
 
-void Run::ExpectRow(const std::vector<VersionRef>& versions, const Partition& partition,
+void Scenario::ExpectRow(const std::vector<VersionRef>& versions, const Partition& partition,
                     int64_t now_s) {
   const VersionRef& first = versions[0];
   fake_cassandra::ClusteringKey key;
@@ -293,7 +293,7 @@ void Run::ExpectRow(const std::vector<VersionRef>& versions, const Partition& pa
   }
 }
 
-void Run::ExpectEqual(const Partition& partition, int64_t now_s) {
+void Scenario::ExpectEqual(const Partition& partition, int64_t now_s) {
   std::vector<VersionRef> all;
   for (const Seal& seal : seals_) {
     for (const VersionColumns& page : seal.pages) {
@@ -325,7 +325,7 @@ TEST_P(PushModel, TheClusterHoldsWhatMergingGives) {
   uint64_t batches = 0;
   for (uint64_t seed = first_seed; seed < first_seed + runs; ++seed) {
     SCOPED_TRACE("CISTERN_SEED=" + std::to_string(seed));
-    Run run(seed, mode, names_now);
+    Scenario run(seed, mode, names_now);
     ServerModel server = run.NewServer();
     run.Push(&server);
     ASSERT_FALSE(HasFailure());
