@@ -320,7 +320,7 @@ class PushModel : public ::testing::TestWithParam<std::pair<TimestampMode, bool>
 TEST_P(PushModel, TheClusterHoldsWhatMergingGives) {
   const auto [mode, names_now] = GetParam();
   const uint64_t first_seed = testing::EnvNumber("CISTERN_SEED", 1);
-  const uint64_t runs = testing::EnvNumber("CISTERN_RUNS", 400);
+  const uint64_t runs = testing::EnvNumber("CISTERN_RUNS", 200);
   uint64_t restarts = 0;
   uint64_t batches = 0;
   for (uint64_t seed = first_seed; seed < first_seed + runs; ++seed) {
