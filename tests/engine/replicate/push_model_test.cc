@@ -279,7 +279,7 @@ void Scenario::ExpectRow(const std::vector<VersionRef>& versions, const Partitio
     const bool shown = cell != at->second.cells.end() && cell->second.IsLive(now_s);
     ASSERT_EQ(merger.winner(k).has_value(), shown) << schema_->columns[c].name << " at " << now_s;
     if (!shown) continue;
-    const VersionRef& winner = *merger.winner(k);
+    const VersionRef winner = *merger.winner(k);
     const ColumnData& column = winner.rows->columns[c];
     std::string wire;
     AppendWireValue(schema_->columns[c].type,
