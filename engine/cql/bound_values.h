@@ -84,6 +84,11 @@ class BoundBatch {
   // Begins a statement; the writer is good until the next call of a method that is not const.
   [[nodiscard]] ValueWriter Begin(uint32_t statement);
   void Add(const BoundStatement& bound);
+  // The same of values that were serialised elsewhere, `value_count` of them one behind another.
+  void Add(uint32_t statement, uint16_t value_count, std::string_view values) {
+    entries_.push_back({statement, value_count, values_.size()});
+    values_.append(values);
+  }
   // Forgets all, keeps the memory.
   void Clear();
 

@@ -1,0 +1,77 @@
+#include "engine/replicate/drain_order.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+namespace cistern::replicate {
+namespace {
+
+// What a kind that did not wait may be behind: it does not save up for hours and then take all.
+constexpr int64_t kCreditBytesMax = 16 * 1024 * 1024;
+
+DrainPolicy Clamped(DrainPolicy policy) {
+  policy.live_percent = std::clamp<uint32_t>(policy.live_percent, 1, 99);
+  return policy;
+}
+
+// The earliest seal of each bucket: the only one that may go.
+std::vector<size_t> FirstSeals(std::span<const DrainItem> items) {
+  const auto less = [](const BucketKey* a, const BucketKey* b) {
+    return std::tie(a->table_id, a->entity, a->start_s, a->split) <
+           std::tie(b->table_id, b->entity, b->start_s, b->split);
+  };
+  std::map<const BucketKey*, size_t, decltype(less)> first(less);
+  for (size_t i = 0; i < items.size(); ++i) {
+    const auto [at, is_new] = first.try_emplace(&items[i].bucket, i);
+    if (!is_new && items[i].seal < items[at->second].seal) at->second = i;
+  }
+  std::vector<size_t> seals;
+  for (const auto& [bucket, i] : first) seals.push_back(i);
+  return seals;
+}
+
+// Whether a goes before b among those of one class and kind.
+bool GoesBefore(const DrainItem& a, const DrainItem& b, bool newest_first) {
+  const int64_t start_a = a.bucket.start_s;
+  const int64_t start_b = b.bucket.start_s;
+  if (start_a != start_b) return newest_first ? start_a > start_b : start_a < start_b;
+  return a.seal < b.seal;
+}
+
+}  // namespace
+
+DrainOrder::DrainOrder(const DrainPolicy& policy) : policy_(Clamped(policy)) {}
+
+bool DrainOrder::IsLive(const DrainItem& item, int64_t now_s) const {
+  return item.bucket_end_s >= now_s - policy_.live_span_s;
+}
+
+std::optional<size_t> DrainOrder::Choose(std::span<const DrainItem> items, int64_t now_s) const {
+  struct Best {
+    std::optional<size_t> live;
+    std::optional<size_t> other;
+    uint32_t priority = UINT32_MAX;
+  } best;
+  const bool shares = policy_.mode == DrainMode::kLiveFirst;
+  for (const size_t i : FirstSeals(items)) {
+    const DrainItem& item = items[i];
+    if (item.state != DrainItem::State::kWaiting || item.priority > best.priority) continue;
+    if (item.priority < best.priority) best = {std::nullopt, std::nullopt, item.priority};
+    const bool is_live = shares && IsLive(item, now_s);
+    std::optional<size_t>& of_kind = is_live ? best.live : best.other;
+    const bool newest_first = is_live || policy_.mode == DrainMode::kNewest;
+    if (!of_kind || GoesBefore(item, items[*of_kind], newest_first)) of_kind = i;
+  }
+  if (!best.live) return best.other;
+  return LiveIsNext() || !best.other ? best.live : best.other;
+}
+
+void DrainOrder::NotePushed(const DrainItem& item, int64_t now_s, uint64_t byte_count) {
+  const auto bytes = static_cast<int64_t>(std::min<uint64_t>(byte_count, kCreditBytesMax));
+  const int64_t live_percent = policy_.live_percent;
+  credit_ += IsLive(item, now_s) ? -bytes * (100 - live_percent) : bytes * live_percent;
+  credit_ = std::clamp(credit_, -kCreditBytesMax * 100, kCreditBytesMax * 100);
+}
+
+}  // namespace cistern::replicate

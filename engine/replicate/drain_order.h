@@ -1,0 +1,65 @@
+// Which seal of the outbox is pushed next. Pure.
+#ifndef CISTERN_ENGINE_REPLICATE_DRAIN_ORDER_H_
+#define CISTERN_ENGINE_REPLICATE_DRAIN_ORDER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "storage/keyspace.h"
+
+namespace cistern::replicate {
+
+enum class DrainMode : uint8_t {
+  kOldest,     // by the bucket's start
+  kNewest,
+  kLiveFirst,  // the newest, which somebody looks at now, beside the backlog from its oldest on
+};
+
+struct DrainPolicy {
+  DrainMode mode = DrainMode::kLiveFirst;
+  // kLiveFirst: buckets that end at most so long before now are live, and take so many of a
+  // hundred bytes while both kinds wait. What one kind leaves the other takes.
+  int64_t live_span_s = 3600;
+  uint32_t live_percent = 70;  // clamped to 1..99
+};
+
+// One entry of the outbox. What waits and may not go is told too: it holds back the later seals of
+// its bucket.
+struct DrainItem {
+  enum class State : uint8_t { kWaiting, kPushing, kParked };
+  BucketKey bucket;
+  uint64_t seal = 0;
+  int64_t bucket_end_s = 0;
+  uint32_t priority = 0;  // class of its table: lower ones go first, whatever the mode
+  State state = State::kWaiting;
+};
+
+// Chooses among a bounded part of the outbox: what lies at the end or ends that the mode begins
+// with. Seals of one bucket go one after the other; one that is being pushed or parked holds
+// back those behind it. Remembers only how the bytes were shared. One thread at a time.
+class DrainOrder {
+ public:
+  explicit DrainOrder(const DrainPolicy& policy);
+
+  // Index of the next one; nothing: none may go. REQUIRES: of each bucket, its earliest seal in the
+  // outbox is among `items`.
+  [[nodiscard]] std::optional<size_t> Choose(std::span<const DrainItem> items,
+                                             int64_t now_s) const;
+  // Bytes of a seal that was chosen; they count against its share.
+  void NotePushed(const DrainItem& item, int64_t now_s, uint64_t byte_count);
+
+ private:
+  [[nodiscard]] bool IsLive(const DrainItem& item, int64_t now_s) const;
+  [[nodiscard]] bool LiveIsNext() const { return credit_ >= 0; }
+
+  const DrainPolicy policy_;
+  // By how much the live ones are behind their share, in hundredths of bytes.
+  int64_t credit_ = 0;
+};
+
+}  // namespace cistern::replicate
+
+#endif  // CISTERN_ENGINE_REPLICATE_DRAIN_ORDER_H_

@@ -1,0 +1,68 @@
+// How a row's second of expiry reaches the server. Pure.
+//
+// Rows hold the second at which they expire; CQL takes a TTL and adds it to a "now".
+//
+//   v5  The request names its now: every page fixes one second N for all of its rows and a row
+//       is sent with now_in_seconds = N and TTL = expiry - N. The server stores N + TTL: the exact
+//       expiry, on every repeat, whenever it comes. N depends on the page's rows alone. A row
+//       whose TTL by N is none that CQL takes (the spread of the page's expiries is wider than
+//       20 years) is sent with a now of its own, see ExactTtlOf.
+//   v4  The server's now is the moment when the request arrives: the TTL is what remains of
+//       it at the moment of sending, by the trusted clock.
+//
+// Never the remaining TTL with an old now: that would subtract the row's age twice.
+//
+// TTL 0 means for ever, also in a table with a default_time_to_live; a text without a TTL, and a
+// TTL bound UNSET, take the table's default. So a version that never expires says TTL 0 in a
+// table that has a default, or may have one.
+//
+// Deletions never travel with an old now: the server begins to count gc_grace_seconds there,
+// and could forget a tombstone before all replicas have it. See row_emission.h.
+//
+// Source: org.apache.cassandra.cql3.Attributes and native_protocol_v5.spec section 4.1.4.
+#ifndef CISTERN_ENGINE_REPLICATE_PUSH_EXPIRY_H_
+#define CISTERN_ENGINE_REPLICATE_PUSH_EXPIRY_H_
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+
+#include "cistern/result.h"
+#include "lib/row/version_columns.h"
+
+namespace cistern::replicate {
+
+// Largest now_in_seconds: the field is a signed 32-bit number, and Cassandra 4 takes it so.
+inline constexpr int64_t kNowSecondsMax = std::numeric_limits<int32_t>::max();
+
+// The page's N: the newest write second in it, but before the first expiry, at most
+// limits::kTtlSecondsMax before the last, and within 0..kNowSecondsMax. None: no row of the page
+// expires. REQUIRES: boots are resolved.
+[[nodiscard]] std::optional<int32_t> PageNow(const VersionColumns& rows);
+
+// expiry = now_s + ttl_s, with 1 <= ttl_s <= limits::kTtlSecondsMax.
+struct ExactTtl {
+  int32_t now_s = 0;
+  int32_t ttl_s = 0;
+  friend bool operator==(const ExactTtl&, const ExactTtl&) = default;
+};
+
+// By the page's now where that gives a TTL that CQL takes, otherwise by the nearest now that
+// does. Depends on its arguments alone, so a repeat is equal byte for byte. Nothing: no now up to
+// kNowSecondsMax reaches `expiry_s`, which lies after 2058. REQUIRES: expiry_s > 0.
+[[nodiscard]] std::optional<ExactTtl> ExactTtlOf(int32_t page_now_s, uint32_t expiry_s);
+
+// Whether a version is over at second `now_s` of the trusted clock. Nothing is, as long as the
+// time is not known.
+[[nodiscard]] inline bool IsExpired(uint32_t expiry_s, std::optional<int64_t> now_s) {
+  return expiry_s != 0 && now_s && int64_t{expiry_s} <= *now_s;
+}
+
+// What remains of a version that is not over yet, for v4.
+//   kBusy  wait for the clock: the time is not known, or the clock is behind that of the write,
+//          so that more than 20 years remain
+[[nodiscard]] Result<int32_t> RemainingTtl(uint32_t expiry_s, std::optional<int64_t> now_s);
+
+}  // namespace cistern::replicate
+
+#endif  // CISTERN_ENGINE_REPLICATE_PUSH_EXPIRY_H_
