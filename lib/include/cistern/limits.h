@@ -79,6 +79,10 @@ inline constexpr size_t kWindowFamilyCountMax = 48;      // the same, of sealed 
 inline constexpr size_t kWindowFamilyBytes = 92 * 1024;  // of memory for each of these
 inline constexpr uint8_t kSpillTierMax = 5;  // of those groups; each takes 32 of the one below
 
+// --- replication
+inline constexpr size_t kClusterColumnsMax = 8192;       // of a table upstream, dropped ones apart
+inline constexpr size_t kClusterTypeBytesMax = 4096;     // text of a type, to be understood
+
 }  // namespace cistern::limits
 
 #endif  // CISTERN_LIMITS_H_
