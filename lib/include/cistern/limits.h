@@ -80,6 +80,14 @@ inline constexpr size_t kWindowFamilyBytes = 92 * 1024;  // of memory for each o
 inline constexpr uint8_t kSpillTierMax = 5;  // of those groups; each takes 32 of the one below
 
 // --- replication
+inline constexpr size_t kCqlRequestBytesMax = 8 * 1024 * 1024;    // body of a request, as sent
+inline constexpr size_t kCqlResponseBytesMax = 16 * 1024 * 1024;  // body of a response, unpacked
+inline constexpr size_t kCqlHandshakeBytesMax = 64 * 1024;  // the same, until a server is ready
+inline constexpr size_t kCqlBufferKeptBytes = 256 * 1024;  // of a connection's buffer that is empty
+inline constexpr size_t kCqlColumnCountMax = 4096;       // of one result or statement
+inline constexpr size_t kCqlTypeDepthMax = 16;           // of a type in a server's metadata
+inline constexpr size_t kCqlTypeBytesMax = 4096;         // of such a type's text
+inline constexpr size_t kCqlWarningCountMax = 16;        // kept of one response, the first ones
 inline constexpr size_t kClusterColumnsMax = 8192;       // of a table upstream, dropped ones apart
 inline constexpr size_t kClusterTypeBytesMax = 4096;     // text of a type, to be understood
 

@@ -1,0 +1,286 @@
+// The life of a request: host after host, round after round, until its outcome.
+#include "engine/cql/session.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/cql/session_work.h"
+
+namespace cistern::cql {
+namespace {
+
+// A statement that a host forgets at once again is not prepared for ever.
+constexpr uint32_t kPrepareAgainMax = 8;
+
+}  // namespace
+
+Session::Session(EventLoop& loop, SessionOptions options)
+    : loop_(loop), options_(std::move(options)) {
+  cluster_ = std::make_unique<Cluster>(
+      loop_, options_.cluster,
+      ClusterEvents{.host_came = [this] { EndWaits(false); },
+                    .host_went =
+                        [this](HostId host) {
+                          host_ids_.erase(host);
+                          EndWaits(false);
+                        },
+                    .described = [this] { EndWaits(false); }});
+}
+
+Session::~Session() { Close(); }
+
+bool Session::is_up() const {
+  return !cluster_->Plan(std::nullopt, {}).empty();
+}
+
+std::optional<ProtocolVersion> Session::version() const {
+  std::optional<ProtocolVersion> oldest;
+  for (const auto& [id, host] : cluster_->pool().hosts()) {
+    const Connection* connection = cluster_->at(id);
+    if (connection == nullptr) continue;
+    oldest = std::min(oldest.value_or(connection->version()), connection->version());
+  }
+  return oldest;
+}
+
+void Session::WhenReady(int64_t timeout_us, std::function<void(const Status&)> done) {
+  if (is_closed_) {
+    loop_.Post([done = std::move(done)] { done(Status::Closed("the session was closed")); });
+    return;
+  }
+  const auto wait = std::make_shared<Wait>();
+  wait->done = std::move(done);
+  waits_.push_back(wait);
+  wait->timer = loop_.After(timeout_us, [this, wait] {
+    wait->timer = 0;
+    const Status why = is_up() ? Status::Ok() : away();
+    std::erase(waits_, wait);
+    wait->done(why);
+  });
+  loop_.Post([this, alive = std::weak_ptr<int>(alive_)] {
+    if (!alive.expired()) EndWaits(false);
+  });
+}
+
+// Tells those that wait, if there is something to tell.
+void Session::EndWaits(bool is_closed) {
+  if (waits_.empty()) return;
+  Status status = Status::Closed("the session was closed");
+  if (!is_closed) {
+    const bool is_ready = is_up() && cluster_->is_described();
+    // What stays so until somebody changes it is not waited for.
+    const bool is_refused = !is_up() && away().code() == StatusCode::kInvalidArgument;
+    if (!is_ready && !is_refused) return;
+    status = is_ready ? Status::Ok() : away();
+  }
+  const auto waits = std::exchange(waits_, {});
+  for (const auto& wait : waits) {
+    if (wait->timer != 0) loop_.Cancel(wait->timer);
+    loop_.Post([wait, status] { wait->done(status); });
+  }
+}
+
+Status Session::Begin(WorkPtr work) {
+  if (is_closed_) return Status::Closed("the session was closed");
+  const bool has_room = works_.size() < options_.requests_max &&
+                        (works_.empty() || bytes_in_flight_ + work->bytes <= options_.bytes_max);
+  if (!has_room) {
+    return Status::Busy(std::to_string(works_.size()) + " requests with " +
+                        std::to_string(bytes_in_flight_) +
+                        " bytes are in flight; try again when one of them has ended");
+  }
+  work->number = ++work_last_;
+  const Status sent = TrySend(work);
+  if (!sent.ok() && sent.code() != StatusCode::kNotFound) return sent;
+  bytes_in_flight_ += work->bytes;
+  works_.emplace(work->number, work);
+  if (sent.ok()) return sent;
+  // No host is up. Told as every other outcome, and at once: the caller knows when to come again.
+  loop_.Post([this, alive = std::weak_ptr<int>(alive_), work] {
+    if (alive.expired() || work->is_ended) return;
+    Outcome outcome;
+    outcome.status = away();
+    Finish(work, std::move(outcome));
+  });
+  return Status::Ok();
+}
+
+// Sends to the first host of the plan that has room. kBusy: none has; kNotFound: none is up.
+Status Session::TrySend(const WorkPtr& work) {
+  if (work->plan_next >= work->plan.size()) {
+    work->plan = cluster_->Plan(work->token, work->keyspace);
+    work->plan_next = 0;
+  }
+  Status refused = Status::NotFound("no host is up");
+  while (work->plan_next < work->plan.size()) {
+    const Status sent = SendTo(work->plan[work->plan_next++], work);
+    const bool is_busy = sent.code() == StatusCode::kBusy;
+    if (!is_busy && sent.code() != StatusCode::kClosed) return sent;
+    if (is_busy) refused = sent;
+  }
+  return refused;
+}
+
+Status Session::SendTo(HostId host, const WorkPtr& work) {
+  Connection* connection = cluster_->at(host);
+  if (connection == nullptr) return Status::Closed("the host is gone");
+  CISTERN_RETURN_IF_ERROR(connection->Send(
+      [this, host, &work](const RequestHead& head, std::string* out) {
+        return work->encode(head, IdsOf(host), out);
+      },
+      work->timeout_us,
+      [this, alive = std::weak_ptr<int>(alive_), work, host](const Answer& answer) {
+        if (!alive.expired() && !work->is_ended) OnAnswer(work, host, answer);
+      }));
+  ++work->attempts;
+  work->outcome.host = connection->endpoint();
+  return Status::Ok();
+}
+
+void Session::OnAnswer(const WorkPtr& work, HostId host, const Answer& answer) {
+  const ErrorResponse* error =
+      answer.response == nullptr ? nullptr : std::get_if<ErrorResponse>(&answer.response->message);
+  const RetryDecision decision =
+      DecideRetry(answer.fate, error == nullptr ? std::nullopt : std::optional(error->code));
+  work->kind = MergeKinds(work->kind, decision.kind);
+  Outcome& outcome = work->outcome;
+  outcome.error_code.reset();
+  outcome.status = answer.status;
+  if (answer.response != nullptr) outcome.warnings = answer.response->warnings;
+  if (error != nullptr) {
+    outcome.error_code = error->code;
+    const std::string words = EndpointText(outcome.host) + " answered: " + DescribeError(*error);
+    const bool is_refused = decision.kind == OutcomeKind::kRefused;
+    outcome.status = is_refused ? Status::InvalidArgument(words) : Status::IoError(words);
+  }
+  if (decision.is_prepared_again && work->prepare_again_count < kPrepareAgainMax) {
+    ++work->prepare_again_count;
+    return PrepareAgain(work, host);
+  }
+  if (decision.is_retried) return Retry(work);
+  if (decision.kind == OutcomeKind::kDone) {
+    const auto* prepared = std::get_if<PreparedResult>(&answer.response->message);
+    if (prepared != nullptr && work->prepared) return FinishPrepare(work, *prepared, host);
+    outcome.rows = std::get_if<RowsResult>(&answer.response->message);
+    if (outcome.rows != nullptr) NoteMetadata(*work, *outcome.rows, host);
+  }
+  Finish(work, std::exchange(outcome, Outcome()));
+}
+
+// The host has forgotten what it prepared, after a restart or to make room: all statements of the
+// request are prepared there again, then it goes to the same host.
+void Session::PrepareAgain(const WorkPtr& work, HostId host) {
+  Connection* connection = cluster_->at(host);
+  const auto left = std::make_shared<size_t>(work->statements.size());
+  const auto is_failed = std::make_shared<bool>(connection == nullptr || *left == 0);
+  for (const uint32_t statement : work->statements) {
+    if (*is_failed) break;
+    const Status sent = connection->Send(
+        [&](const RequestHead& head, std::string* out) {
+          return AppendPrepare(head, statements_[statement].cql, out);
+        },
+        work->timeout_us,
+        [this, alive = std::weak_ptr<int>(alive_), work, host, statement, left,
+         is_failed](const Answer& answer) {
+          if (alive.expired() || work->is_ended || *is_failed) return;
+          const auto* prepared =
+              answer.response == nullptr
+                  ? nullptr
+                  : std::get_if<PreparedResult>(&answer.response->message);
+          if (prepared == nullptr) {
+            *is_failed = true;
+            return OnPreparedAgain(work, host, statement, answer);
+          }
+          KeepIds(host, statement, prepared->ids);
+          if (--*left == 0) OnPreparedAgain(work, host, statement, answer);
+        });
+    *is_failed = *is_failed || !sent.ok();
+  }
+  if (*is_failed) Retry(work);
+}
+
+void Session::OnPreparedAgain(const WorkPtr& work, HostId host, uint32_t statement,
+                              const Answer& answer) {
+  const bool is_prepared = answer.response != nullptr &&
+                           std::holds_alternative<PreparedResult>(answer.response->message);
+  if (!is_prepared) {
+    // Its words are those of the statement: a table that was dropped is told here.
+    const auto* error = answer.response == nullptr
+                            ? nullptr
+                            : std::get_if<ErrorResponse>(&answer.response->message);
+    if (error == nullptr || error->code == ErrorCode::kUnprepared) return Retry(work);
+    Outcome& outcome = work->outcome;
+    const RetryDecision decision = DecideRetry(answer.fate, error->code);
+    outcome.error_code = error->code;
+    outcome.status = Status::InvalidArgument(EndpointText(outcome.host) + " does not prepare \"" +
+                                             statements_[statement].cql +
+                                             "\": " + DescribeError(*error));
+    if (decision.is_retried) return Retry(work);
+    work->kind = MergeKinds(work->kind, decision.kind);
+    return Finish(work, std::exchange(outcome, Outcome()));
+  }
+  const Status sent = SendTo(host, work);
+  if (!sent.ok()) Retry(work);
+}
+
+// The next host of the round at once; a new round after a pause; the end after attempts_max.
+void Session::Retry(const WorkPtr& work) {
+  if (work->attempts >= options_.attempts_max) {
+    return Finish(work, std::exchange(work->outcome, Outcome()));
+  }
+  if (work->plan_next >= work->plan.size()) return TryLater(work);
+  const Status sent = TrySend(work);
+  if (!sent.ok()) TryLater(work);
+}
+
+void Session::TryLater(const WorkPtr& work) {
+  if (work->backoff.failure_count() >= options_.attempts_max) {
+    return Finish(work, std::exchange(work->outcome, Outcome()));
+  }
+  work->plan_next = work->plan.size();  // hosts may have come and gone
+  work->retry_timer = loop_.After(work->backoff.NextUs(), [this, work] {
+    work->retry_timer = 0;
+    const Status sent = TrySend(work);
+    if (sent.ok()) return;
+    const bool is_later = sent.code() == StatusCode::kBusy || sent.code() == StatusCode::kNotFound;
+    if (is_later) return TryLater(work);
+    work->outcome.status = sent;  // it cannot be encoded for this host
+    Finish(work, std::exchange(work->outcome, Outcome()));
+  });
+}
+
+void Session::Finish(const WorkPtr& work, Outcome outcome) {
+  if (std::exchange(work->is_ended, true)) return;
+  if (work->retry_timer != 0) loop_.Cancel(std::exchange(work->retry_timer, 0));
+  outcome.kind = work->kind.value_or(OutcomeKind::kAway);
+  outcome.attempts = work->attempts;
+  bytes_in_flight_ -= work->bytes;
+  works_.erase(work->number);
+  // The last: it may destroy the session.
+  if (work->prepared) return work->prepared(outcome, 0);
+  work->done(outcome);
+}
+
+void Session::Close() {
+  if (std::exchange(is_closed_, true)) return;
+  EndWaits(true);
+  const auto works = std::exchange(works_, {});
+  bytes_in_flight_ = 0;
+  for (const auto& [number, work] : works) {
+    work->is_ended = true;
+    if (work->retry_timer != 0) loop_.Cancel(std::exchange(work->retry_timer, 0));
+    // What was sent and not answered may be executed.
+    const OutcomeKind kind = work->attempts == 0 ? OutcomeKind::kAway : OutcomeKind::kUnknown;
+    loop_.Post([work, kind] {
+      Outcome outcome;
+      outcome.kind = kind;
+      outcome.status = Status::Closed("the session was closed");
+      outcome.attempts = work->attempts;
+      if (work->prepared) work->prepared(outcome, 0);
+      else work->done(outcome);
+    });
+  }
+  cluster_->Close();
+}
+
+}  // namespace cistern::cql

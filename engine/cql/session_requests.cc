@@ -1,0 +1,182 @@
+// What a session sends: statements with their values, where they go, and the ids of servers.
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "engine/cql/session.h"
+#include "engine/cql/session_work.h"
+#include "engine/cql/token.h"
+#include "engine/cql/wire_reader.h"
+#include "lib/base/check.h"
+
+namespace cistern::cql {
+
+const PreparedStatement& Session::statement(uint32_t number) const {
+  CISTERN_CHECK(number < statements_.size());
+  return statements_[number];
+}
+
+Status Session::Check(uint32_t statement) const {
+  if (statement < statements_.size()) return Status::Ok();
+  return Status::InvalidArgument("statement " + std::to_string(statement) +
+                                 " was not prepared by this session; prepare it first");
+}
+
+// Those of the host where it has others than the last server that was asked.
+const std::vector<PreparedIds>& Session::IdsOf(HostId host) {
+  const auto found = host_ids_.find(host);
+  if (found == host_ids_.end()) return ids_;
+  std::vector<PreparedIds>& own = found->second;
+  // Statements that were prepared since.
+  own.insert(own.end(), ids_.begin() + static_cast<std::ptrdiff_t>(own.size()), ids_.end());
+  return own;
+}
+
+void Session::KeepIds(HostId host, uint32_t statement, const PreparedIds& ids) {
+  const PreparedIds& known = IdsOf(host)[statement];
+  if (known.id == ids.id && known.metadata_id == ids.metadata_id) return;
+  const auto own = host_ids_.try_emplace(host, ids_).first;
+  own->second[statement] = ids;
+}
+
+// The columns have changed: what came with the rows is true from now on.
+void Session::NoteMetadata(const Work& work, const RowsResult& rows, HostId host) {
+  if (rows.metadata.new_metadata_id.empty() || work.statements.size() != 1) return;
+  const uint32_t statement = work.statements[0];
+  KeepIds(host, statement, {IdsOf(host)[statement].id, rows.metadata.new_metadata_id});
+  statements_[statement].result = rows.metadata;
+}
+
+// Of the partition that the values name; nullopt where they do not tell it.
+std::optional<int64_t> Session::TokenOfValues(uint32_t statement, std::string_view values,
+                                              size_t count) const {
+  const std::vector<uint16_t>& key_markers = statements_[statement].key_markers;
+  if (key_markers.empty()) return std::nullopt;
+  WireReader reader(values, "values");
+  std::vector<std::optional<std::string_view>> all;
+  const size_t needed = size_t{*std::max_element(key_markers.begin(), key_markers.end())} + 1;
+  if (needed > count) return std::nullopt;
+  for (size_t i = 0; i < needed; ++i) all.push_back(reader.Bytes("value"));
+  if (!reader.ok()) return std::nullopt;
+  std::vector<std::string_view> key;
+  for (const uint16_t marker : key_markers) {
+    const auto& value = all[marker];
+    if (!value || value->size() > std::numeric_limits<uint16_t>::max()) return std::nullopt;
+    key.push_back(*value);
+  }
+  return TokenOf(PartitionKeyBytes(key));
+}
+
+Status Session::Prepare(std::string cql, PrepareCompletion done) {
+  if (is_closed_) return Status::Closed("the session was closed");
+  for (uint32_t i = 0; i < statements_.size(); ++i) {
+    if (statements_[i].cql != cql) continue;
+    loop_.Post([done = std::move(done), i] {
+      Outcome outcome;
+      outcome.kind = OutcomeKind::kDone;
+      done(outcome, i);
+    });
+    return Status::Ok();
+  }
+  if (statements_.size() >= options_.statements_max) {
+    return Status::TooLarge("this session has prepared " + std::to_string(statements_.size()) +
+                            " statements, at most " + std::to_string(options_.statements_max) +
+                            "; use values instead of texts that differ");
+  }
+  auto work = std::make_shared<Work>(
+      [cql](const RequestHead& head, std::span<const PreparedIds>, std::string* out) {
+        return AppendPrepare(head, cql, out);
+      },
+      Completion(), options_.retry_first_us, options_.retry_max_us, work_last_);
+  work->bytes = cql.size();
+  work->cql = std::move(cql);
+  work->prepared = std::move(done);
+  return Begin(std::move(work));
+}
+
+void Session::FinishPrepare(const WorkPtr& work, const PreparedResult& prepared, HostId host) {
+  const auto same = std::find_if(statements_.begin(), statements_.end(),
+                                 [&](const auto& one) { return one.cql == work->cql; });
+  const auto number = static_cast<uint32_t>(same - statements_.begin());
+  if (same == statements_.end()) {
+    statements_.push_back({.cql = work->cql, .markers = prepared.markers,
+                           .key_markers = prepared.key_markers, .result = prepared.result});
+    ids_.push_back(prepared.ids);
+  } else {
+    KeepIds(host, number, prepared.ids);  // it was asked for twice at once
+  }
+  const PrepareCompletion done = std::exchange(work->prepared, PrepareCompletion());
+  work->done = [done, number](const Outcome& outcome) { done(outcome, number); };
+  Finish(work, std::exchange(work->outcome, Outcome()));
+}
+
+Status Session::Execute(BoundStatement bound, SessionQuery query, Completion done) {
+  CISTERN_RETURN_IF_ERROR(Check(bound.statement));
+  const uint32_t statement = bound.statement;
+  const auto token = TokenOfValues(statement, bound.values.bytes, bound.values.count);
+  const size_t bytes = bound.values.bytes.size() + query.paging_state.size();
+  const int64_t timeout_us = query.timeout_us;
+  auto work = std::make_shared<Work>(
+      [bound = std::move(bound), query = std::move(query)](
+          const RequestHead& head, std::span<const PreparedIds> ids, std::string* out) {
+        QueryOptions options = query.options;
+        options.paging_state = query.paging_state;
+        return AppendExecute(head, ids[bound.statement], options, bound.values, out);
+      },
+      std::move(done), options_.retry_first_us, options_.retry_max_us, work_last_);
+  work->statements = {statement};
+  work->token = token;
+  work->keyspace = statements_[statement].markers.keyspace;
+  work->bytes = bytes;
+  work->timeout_us = timeout_us;
+  return Begin(std::move(work));
+}
+
+Status Session::Batch(BoundBatch batch, BatchOptions options, Completion done,
+                      int64_t timeout_us) {
+  if (batch.empty()) {
+    return Status::InvalidArgument("a batch without statements; do not send it");
+  }
+  std::vector<uint32_t> statements;
+  for (const BoundBatch::Entry& entry : batch.entries()) {
+    CISTERN_RETURN_IF_ERROR(Check(entry.statement));
+    const bool is_new = std::find(statements.begin(), statements.end(), entry.statement) ==
+                        statements.end();
+    if (is_new) statements.push_back(entry.statement);
+  }
+  const BoundBatch::Entry first = batch.entries()[0];
+  const auto token = TokenOfValues(first.statement, batch.values().substr(first.value_begin),
+                                   first.value_count);
+  const size_t bytes = batch.WireBytes(ids_[first.statement].id.size());
+  // Shared, not copied: a batch is large, and the function that holds it may be copied.
+  auto work = std::make_shared<Work>(
+      [batch = std::make_shared<const BoundBatch>(std::move(batch)), options](
+          const RequestHead& head, std::span<const PreparedIds> ids, std::string* out) {
+        return AppendBatch(head, ids, *batch, options, out);
+      },
+      std::move(done), options_.retry_first_us, options_.retry_max_us, work_last_);
+  work->statements = std::move(statements);
+  work->token = token;
+  work->keyspace = statements_[first.statement].markers.keyspace;
+  work->bytes = bytes;
+  work->timeout_us = timeout_us;
+  return Begin(std::move(work));
+}
+
+Status Session::Query(std::string cql, ValueRun values, SessionQuery query, Completion done) {
+  const size_t bytes = cql.size() + values.bytes.size() + query.paging_state.size();
+  const int64_t timeout_us = query.timeout_us;
+  auto work = std::make_shared<Work>(
+      [cql = std::move(cql), values = std::move(values), query = std::move(query)](
+          const RequestHead& head, std::span<const PreparedIds>, std::string* out) {
+        QueryOptions options = query.options;
+        options.paging_state = query.paging_state;
+        return AppendQuery(head, cql, options, values, out);
+      },
+      std::move(done), options_.retry_first_us, options_.retry_max_us, work_last_);
+  work->bytes = bytes;
+  work->timeout_us = timeout_us;
+  return Begin(std::move(work));
+}
+
+}  // namespace cistern::cql

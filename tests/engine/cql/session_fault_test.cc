@@ -1,0 +1,326 @@
+// A session whose servers are in trouble: every outcome by name, and nothing is told twice.
+#include <atomic>
+
+#include "tests/engine/cql/session_fixture.h"
+
+namespace cistern::cql {
+namespace {
+
+using testing::DescribeCluster;
+using testing::ExecuteRequest;
+using testing::NodeRow;
+using testing::PrepareRequest;
+using testing::ScriptedCqlServer;
+using testing::ScriptedServerOptions;
+using testing::ScriptedTurn;
+
+constexpr char kInsert[] = "INSERT INTO ks.t (a) VALUES (?)";
+
+// A script that gives each EXECUTE the next of these answers, then Void.
+ScriptedCqlServer::Script Answers(std::vector<ErrorCode> codes) {
+  const auto next = std::make_shared<std::atomic<size_t>>(0);
+  return [codes, next](ScriptedTurn& turn) {
+    if (!std::holds_alternative<ExecuteRequest>(turn.request)) return false;
+    const size_t at = (*next)++;
+    return at < codes.size() && AnswerError(turn, codes[at]);
+  };
+}
+
+Ending RunOnce(std::vector<ErrorCode> codes) {
+  ScriptedCqlServer server({}, Answers(std::move(codes)));
+  SessionClient client(Options({server.port()}));
+  EXPECT_TRUE(client.WaitUntilReady().ok());
+  return client.Run(client.Prepare(kInsert));
+}
+
+TEST(SessionFault, TransientTroubleIsTriedAgain) {
+  const Ending ending = RunOnce({ErrorCode::kOverloaded, ErrorCode::kWriteTimeout,
+                                 ErrorCode::kUnavailable, ErrorCode::kServerError});
+  EXPECT_EQ(ending.kind, OutcomeKind::kDone);
+  EXPECT_EQ(ending.attempts, 5u);
+  EXPECT_FALSE(ending.error_code);
+}
+
+TEST(SessionFault, AttemptsAreBounded) {
+  const Ending away = RunOnce(std::vector<ErrorCode>(9, ErrorCode::kOverloaded));
+  EXPECT_EQ(away.kind, OutcomeKind::kAway);
+  EXPECT_EQ(away.attempts, 5u);
+  EXPECT_EQ(away.error_code, ErrorCode::kOverloaded);
+  EXPECT_NE(away.status.message().find("in the server's words"), std::string::npos);
+  // Once perhaps executed, for ever perhaps executed.
+  std::vector<ErrorCode> mixed(9, ErrorCode::kUnavailable);
+  mixed[1] = ErrorCode::kWriteTimeout;
+  const Ending unknown = RunOnce(mixed);
+  EXPECT_EQ(unknown.kind, OutcomeKind::kUnknown);
+  EXPECT_EQ(unknown.error_code, ErrorCode::kUnavailable);
+}
+
+TEST(SessionFault, RefusalsAreToldAtOnce) {
+  for (const auto code : {ErrorCode::kSyntaxError, ErrorCode::kInvalid, ErrorCode::kUnauthorized,
+                          ErrorCode::kConfigError, ErrorCode::kProtocolError}) {
+    const Ending ending = RunOnce({code});
+    EXPECT_EQ(ending.kind, OutcomeKind::kRefused);
+    EXPECT_EQ(ending.attempts, 1u);
+    EXPECT_EQ(ending.error_code, code);
+    EXPECT_EQ(ending.status.code(), StatusCode::kInvalidArgument);
+    EXPECT_NE(ending.status.message().find("in the server's words"), std::string::npos);
+  }
+}
+
+TEST(SessionFault, ForgottenStatementIsPreparedAgainThere) {
+  std::atomic<bool> is_known = true;
+  std::atomic<bool> has_new_ids = false;
+  ScriptedCqlServer server({}, [&](ScriptedTurn& turn) {
+    const auto* prepare = std::get_if<PrepareRequest>(&turn.request);
+    if (prepare != nullptr) {
+      is_known = true;
+      if (!has_new_ids) return false;
+      PreparedResult prepared;
+      prepared.ids = {"another id", "another metadata"};
+      AppendPrepared(turn.head, prepared, &turn.out);
+      return true;
+    }
+    const auto* execute = std::get_if<ExecuteRequest>(&turn.request);
+    if (execute == nullptr) return false;
+    const bool is_right = is_known && (!has_new_ids || execute->id == "another id");
+    return !is_right && AnswerError(turn, ErrorCode::kUnprepared);
+  });
+  SessionClient client(Options({server.port()}));
+  ASSERT_TRUE(client.WaitUntilReady().ok());
+  const uint32_t insert = client.Prepare(kInsert);
+  for (const bool changes : {false, true}) {
+    is_known = false;
+    has_new_ids = changes;
+    const Ending ending = client.Run(insert);
+    EXPECT_EQ(ending.kind, OutcomeKind::kDone) << ending.status.ToString();
+    EXPECT_EQ(ending.attempts, 2u);
+    EXPECT_EQ(client.Run(insert).attempts, 1u);
+  }
+  EXPECT_EQ(server.Received<PrepareRequest>().size(), 3u);
+}
+
+TEST(SessionFault, StatementThatCannotBePreparedAgainIsRefused) {
+  ScriptedCqlServer server({}, [first = true](ScriptedTurn& turn) mutable {
+    if (std::holds_alternative<ExecuteRequest>(turn.request)) {
+      return AnswerError(turn, ErrorCode::kUnprepared);
+    }
+    if (!std::holds_alternative<PrepareRequest>(turn.request) || std::exchange(first, false)) {
+      return false;
+    }
+    return AnswerError(turn, ErrorCode::kInvalid, "unconfigured table t");
+  });
+  SessionClient client(Options({server.port()}));
+  ASSERT_TRUE(client.WaitUntilReady().ok());
+  const Ending ending = client.Run(client.Prepare(kInsert));
+  EXPECT_EQ(ending.kind, OutcomeKind::kRefused);
+  EXPECT_EQ(ending.error_code, ErrorCode::kInvalid);
+  EXPECT_NE(ending.status.message().find("unconfigured table t"), std::string::npos);
+  EXPECT_NE(ending.status.message().find(kInsert), std::string::npos);
+}
+
+TEST(SessionFault, ServerThatForgetsForEverIsGivenUp) {
+  ScriptedCqlServer server({}, [](ScriptedTurn& turn) {
+    return std::holds_alternative<ExecuteRequest>(turn.request) &&
+           AnswerError(turn, ErrorCode::kUnprepared);
+  });
+  SessionClient client(Options({server.port()}));
+  ASSERT_TRUE(client.WaitUntilReady().ok());
+  const Ending ending = client.Run(client.Prepare(kInsert));
+  EXPECT_EQ(ending.kind, OutcomeKind::kAway);
+  EXPECT_EQ(ending.error_code, ErrorCode::kUnprepared);
+  EXPECT_LE(server.Received<PrepareRequest>().size(), 10u);
+}
+
+TEST(SessionFault, AnotherHostTakesWhatOneCannot) {
+  ScriptedCqlServer good;
+  ScriptedCqlServer bad({}, Answers(std::vector<ErrorCode>(1'000, ErrorCode::kOverloaded)));
+  const NodeRow good_row{.host_id = 'a', .port = good.port(), .tokens = {-1'000}};
+  const NodeRow bad_row{.host_id = 'b', .port = bad.port(), .tokens = {1'000}};
+  good.SetTables(DescribeCluster(good_row, {bad_row}));
+  bad.SetTables(DescribeCluster(bad_row, {good_row}));
+  SessionClient client(Options({good.port(), bad.port()}));
+  ASSERT_TRUE(client.WaitUntilReady().ok());
+  ASSERT_TRUE(RunUntil(*client.loop, [&] {
+    size_t up = 0;
+    for (const auto& [id, host] : client.session->cluster().pool().hosts()) {
+      up += host.state == HostState::kUp ? 1 : 0;
+    }
+    return up == 2;
+  }));
+  const uint32_t insert = client.Prepare(kInsert);
+  for (int i = 0; i < 50; ++i) {
+    const Ending ending = client.Run(insert, "key " + std::to_string(i));
+    EXPECT_EQ(ending.kind, OutcomeKind::kDone);
+    EXPECT_LE(ending.attempts, 2u);
+    EXPECT_EQ(ending.host.port, good.port());
+  }
+  EXPECT_EQ(good.Received<ExecuteRequest>().size(), 50u);
+  EXPECT_GT(bad.Received<ExecuteRequest>().size(), 0u);
+}
+
+TEST(SessionFault, LostConnectionIsMadeAnewAndTheRequestRepeated) {
+  ScriptedCqlServer server({}, [left = 2](ScriptedTurn& turn) mutable {
+    if (!std::holds_alternative<ExecuteRequest>(turn.request) || left == 0) return false;
+    --left;
+    turn.stream.Reset();
+    turn.closes = true;
+    return true;
+  });
+  SessionOptions options = Options({server.port()});
+  options.retry_first_us = 200'000;  // longer than it takes to connect again
+  options.retry_max_us = 1'000'000;
+  SessionClient client(options);
+  ASSERT_TRUE(client.WaitUntilReady().ok());
+  const Ending ending = client.Run(client.Prepare(kInsert));
+  EXPECT_EQ(ending.kind, OutcomeKind::kDone) << ending.status.ToString();
+  EXPECT_EQ(ending.attempts, 3u);
+}
+
+TEST(SessionFault, SilentServerIsAnUnknownOutcome) {
+  ScriptedCqlServer server({}, [](ScriptedTurn& turn) {
+    return std::holds_alternative<ExecuteRequest>(turn.request);
+  });
+  SessionOptions options = Options({server.port()});
+  options.cluster.connection.request_timeout_us = 20'000;
+  options.attempts_max = 3;
+  SessionClient client(options);
+  ASSERT_TRUE(client.WaitUntilReady().ok());
+  // The limit is for the attempt that hangs; the preparation may need longer on a busy machine.
+  const uint32_t insert = client.Prepare(kInsert);
+  const Ending ending = client.Run(insert);
+  EXPECT_EQ(ending.kind, OutcomeKind::kUnknown);
+  EXPECT_EQ(ending.status.code(), StatusCode::kIoError);
+  EXPECT_FALSE(ending.error_code);
+  EXPECT_EQ(ending.attempts, 3u);
+}
+
+TEST(SessionFault, WithoutAHostRequestsEndAtOnce) {
+  uint16_t port = 0;
+  { port = ScriptedCqlServer().port(); }
+  SessionClient client(Options({port}));
+  EXPECT_FALSE(client.session->is_up());
+  ASSERT_TRUE(client.session->Query("SELECT", {}, {}, client.Keep()).ok());
+  EXPECT_FALSE(client.endings[0]);  // never from inside a call
+  ASSERT_TRUE(client.WaitForAll());
+  EXPECT_EQ(client.endings[0]->kind, OutcomeKind::kAway);
+  EXPECT_EQ(client.endings[0]->status.code(), StatusCode::kNotFound);
+  EXPECT_EQ(client.endings[0]->attempts, 0u);
+  const Status away = client.WaitUntilReady(100'000);
+  EXPECT_EQ(away.code(), StatusCode::kNotFound);
+  EXPECT_NE(away.message().find("127.0.0.1:" + std::to_string(port)), std::string::npos);
+  EXPECT_FALSE(client.session->version());
+  // The server comes: the session finds it by itself.
+  ScriptedServerOptions options;
+  options.port = port;
+  ScriptedCqlServer server(options);
+  EXPECT_TRUE(client.WaitUntilReady().ok());
+}
+
+TEST(SessionFault, WrongPasswordIsToldAtOnce) {
+  ScriptedCqlServer server({.password = testing::PlainCredentials{"gw", "right"}});
+  SessionOptions options = Options({server.port()});
+  options.cluster.connection.allow_cleartext_password = true;
+  options.cluster.connection.credentials = []() -> Result<Credentials> {
+    return Credentials{"gw", Secret("hunter2-and-more")};
+  };
+  SessionClient client(options);
+  const Status refused = client.WaitUntilReady();
+  EXPECT_EQ(refused.code(), StatusCode::kInvalidArgument);
+  EXPECT_NE(refused.message().find("refuses the password"), std::string::npos);
+  EXPECT_EQ(refused.message().find("hunter2"), std::string::npos);
+  ASSERT_TRUE(client.session->Query("SELECT", {}, {}, client.Keep()).ok());
+  ASSERT_TRUE(client.WaitForAll());
+  EXPECT_EQ(client.endings[0]->status.code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(client.endings[0]->status.message().find("hunter2"), std::string::npos);
+}
+
+TEST(SessionFault, IsBusyWhenFull) {
+  ScriptedCqlServer server({}, [](ScriptedTurn& turn) {
+    return std::holds_alternative<ExecuteRequest>(turn.request);
+  });
+  SessionOptions options = Options({server.port()});
+  options.requests_max = 10;
+  options.bytes_max = 1'000;
+  SessionClient client(options);
+  ASSERT_TRUE(client.WaitUntilReady().ok());
+  const uint32_t insert = client.Prepare(kInsert);
+  for (int i = 0; i < 10; ++i) ASSERT_TRUE(client.Execute(insert, "key").ok());
+  EXPECT_EQ(client.Execute(insert, "key").code(), StatusCode::kBusy);
+  client.session->Close();
+  ASSERT_TRUE(client.WaitForAll());
+
+  SessionClient bytes(options);
+  ASSERT_TRUE(bytes.WaitUntilReady().ok());
+  const uint32_t same = bytes.Prepare(kInsert);
+  ASSERT_TRUE(bytes.Execute(same, std::string(5'000, 'x')).ok());  // alone it may be longer
+  EXPECT_EQ(bytes.Execute(same, "x").code(), StatusCode::kBusy);
+  EXPECT_EQ(bytes.session->requests_in_flight(), 1u);
+
+  // Each host that is up is full.
+  options = Options({server.port()});
+  options.cluster.connection.requests_max = 5;
+  SessionClient host(options);
+  ASSERT_TRUE(host.WaitUntilReady().ok());
+  const uint32_t again = host.Prepare(kInsert);
+  for (int i = 0; i < 5; ++i) ASSERT_TRUE(host.Execute(again, "key").ok());
+  EXPECT_EQ(host.Execute(again, "key").code(), StatusCode::kBusy);
+}
+
+TEST(SessionFault, CloseEndsWhatIsInFlight) {
+  ScriptedCqlServer server({}, [](ScriptedTurn& turn) {
+    return std::holds_alternative<ExecuteRequest>(turn.request);
+  });
+  SessionClient client(Options({server.port()}));
+  ASSERT_TRUE(client.WaitUntilReady().ok());
+  const uint32_t insert = client.Prepare(kInsert);
+  for (int i = 0; i < 20; ++i) ASSERT_TRUE(client.Execute(insert, "key").ok());
+  std::optional<Status> waited;
+  client.session->Close();
+  client.session->Close();
+  client.session->WhenReady(1'000, [&](const Status& status) { waited = status; });
+  EXPECT_EQ(client.Execute(insert, "key").code(), StatusCode::kClosed);
+  EXPECT_FALSE(client.endings[0]);
+  ASSERT_TRUE(client.WaitForAll());
+  for (const auto& one : client.endings) {
+    EXPECT_EQ(one->kind, OutcomeKind::kUnknown);
+    EXPECT_EQ(one->status.code(), StatusCode::kClosed);
+  }
+  ASSERT_TRUE(RunUntil(*client.loop, [&] { return waited.has_value(); }));
+  EXPECT_EQ(waited->code(), StatusCode::kClosed);
+}
+
+TEST(SessionFault, MayBeDestroyedByACompletion) {
+  ScriptedCqlServer server;
+  SessionClient client(Options({server.port()}));
+  ASSERT_TRUE(client.WaitUntilReady().ok());
+  const uint32_t insert = client.Prepare(kInsert);
+  int ended = 0;
+  for (int i = 0; i < 10; ++i) {
+    BoundStatement bound{.statement = insert, .values = {}};
+    ValueWriter(&bound.values).Value("key");
+    ASSERT_TRUE(client.session->Execute(bound, {}, [&](const Outcome&) {
+      ++ended;
+      client.session.reset();
+    }).ok());
+  }
+  ASSERT_TRUE(RunUntil(*client.loop, [&] { return ended == 10; }));
+}
+
+TEST(SessionFault, OldServerDoesNotTakeAnotherNow) {
+  ScriptedCqlServer server({.version_max = ProtocolVersion::kV4});
+  SessionClient client(Options({server.port()}));
+  ASSERT_TRUE(client.WaitUntilReady().ok());
+  EXPECT_EQ(client.session->version(), ProtocolVersion::kV4);
+  BoundBatch batch;
+  batch.Begin(client.Prepare(kInsert)).Value("key");
+  BatchOptions options;
+  options.now_in_seconds = 1;
+  EXPECT_EQ(client.session->Batch(batch, options, {}).code(), StatusCode::kNotSupported);
+  EXPECT_EQ(client.session->requests_in_flight(), 0u);
+  ASSERT_TRUE(client.session->Batch(batch, {}, client.Keep()).ok());
+  ASSERT_TRUE(client.WaitForAll());
+  EXPECT_EQ(client.endings[0]->kind, OutcomeKind::kDone);
+}
+
+}  // namespace
+}  // namespace cistern::cql
