@@ -5,6 +5,7 @@
 #include "lib/base/coding.h"
 #include "lib/cql/cql_type.h"
 #include "lib/cql/ddl_print.h"
+#include "lib/cql/value_text.h"
 #include "lib/cql/wire_value.h"
 
 namespace cistern::replicate {
@@ -141,6 +142,17 @@ int64_t SystemRowReader::TimestampMs(std::string_view column) {
 double SystemRowReader::Double(std::string_view column) {
   const std::string_view value = Required(column, CqlType::kDouble);
   return value.empty() ? 0 : std::bit_cast<double>(GetBig<uint64_t>(value.data()));
+}
+
+std::string SystemRowReader::Uuid(std::string_view column) {
+  std::string text;
+  const ColumnType type{CqlType::kUuid, {}};
+  if (const auto value = Value(column, type)) {
+    FormatValueText(type, 0, *value, &text);
+  } else {
+    Fail("the value of " + std::string(column) + " is missing");
+  }
+  return text;
 }
 
 std::map<std::string, std::string> SystemRowReader::TextMap(std::string_view column) {

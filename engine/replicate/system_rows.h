@@ -46,6 +46,8 @@ class SystemRowReader {
   [[nodiscard]] int32_t Int(std::string_view column);
   [[nodiscard]] bool Boolean(std::string_view column);
   [[nodiscard]] int64_t TimestampMs(std::string_view column);
+  [[nodiscard]] double Double(std::string_view column);
+  [[nodiscard]] std::string Uuid(std::string_view column);  // as text
   // Cassandra stores an empty collection as null.
   [[nodiscard]] std::map<std::string, std::string> TextMap(std::string_view column);
   [[nodiscard]] std::vector<std::string> TextSet(std::string_view column);
@@ -54,7 +56,6 @@ class SystemRowReader {
   [[nodiscard]] bool Has(std::string_view column) const;
   // The column's type as the protocol tells it; empty: there is no such column.
   [[nodiscard]] std::string_view TypeOf(std::string_view column) const;
-  [[nodiscard]] double Double(std::string_view column);
 
   // An error of the row, unless there is one already. `what`: "its kind is 'odd'".
   void Fail(const std::string& what);

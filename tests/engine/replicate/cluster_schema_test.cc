@@ -155,7 +155,7 @@ const FalseAnswer kFalse[] = {
     {"a regular column with an order",
      [](SchemaAnswers* a) { Set(&a->columns, 4, "clustering_order", "asc"); },
      "the clustering_order of a column is 'asc'"},
-    {"a position twice", [](SchemaAnswers* a) { Set(&a->columns, 0, "position", IntBytes(0)); },
+    {"a position twice", [](SchemaAnswers* a) { Set(&a->columns, 1, "position", IntBytes(0)); },
      "the positions of a key's columns"},
     {"a position left out", [](SchemaAnswers* a) { Set(&a->columns, 1, "position", IntBytes(2)); },
      "the positions of a key's columns"},

@@ -173,7 +173,7 @@ const DriftCase kCases[] = {
     {"a rule that is none",
      [](ModelCluster*, ModelTable* t) { t->comment = "cistern: bucket day = 1 dya"; },
      DriftKind::kRuleUnreadable, DriftWeight::kBlocks, "comment",
-     "cannot be read: line 1, column 25: expected second, minute, hour, day", ""},
+     "cannot be read: line 1, column 26: expected second, minute, hour, day", ""},
     {"a rule that does not suit the column",
      [](ModelCluster*, ModelTable* t) { t->comment = "cistern: bucket day = 1 hour"; },
      DriftKind::kRuleUnreadable, DriftWeight::kBlocks, "comment",
