@@ -65,6 +65,9 @@ std::string CreateKeyspaceStatement(std::string_view keyspace,
 std::string CreateTableStatement(std::string_view keyspace, const TableSchema& declared) {
   TableSchema placed = declared;
   placed.keyspace = keyspace;
+  // Options of Cassandra 3, which may be declared still: 4 and 5 refuse the whole statement.
+  placed.other_options.erase("read_repair_chance");
+  placed.other_options.erase("dclocal_read_repair_chance");
   constexpr std::string_view kHead = "CREATE TABLE ";
   std::string text = placed.ToCql();
   text.insert(kHead.size(), "IF NOT EXISTS ");

@@ -24,7 +24,7 @@ namespace cistern::replicate {
 [[nodiscard]] std::string CreateKeyspaceStatement(
     std::string_view keyspace, const std::map<std::string, std::string>& replication);
 
-// With all options and the comment. IF NOT EXISTS, so that it can be repeated after an answer was
+// With the comment and all options that Cassandra 4 and 5 have. IF NOT EXISTS, so that it can be repeated after an answer was
 // lost; whether the table that is there then is the one declared, a comparison tells.
 [[nodiscard]] std::string CreateTableStatement(std::string_view keyspace,
                                                const TableSchema& declared);

@@ -16,6 +16,7 @@ RECORD repeats these lines. Before all of them stand the columns of each answer,
   column ANSWER NAME TYPE
   row ANSWER CELL...
 """
+import re
 import struct
 import sys
 
@@ -79,7 +80,7 @@ def main():
             if word == 'case':
                 table = rest
             elif word == 'run':
-                client.query(rest.replace('\\n', '\n').replace('\\\\', '\\'))
+                client.query(re.sub(r'\\(.)', lambda m: '\n' if m[1] == 'n' else m[1], rest))
             elif word == 'ask':
                 for answer, query in QUERIES.items():
                     query = 'SELECT * FROM system_schema.' + query.format(table)
