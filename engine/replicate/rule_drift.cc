@@ -41,8 +41,10 @@ Result<std::shared_ptr<const TableSchema>> ReadRule(const TableSchema& declared,
   ddl.name.text = declared.name;
   const auto add = [&](size_t column, std::vector<DdlName>* key) {
     const ColumnSpec& spec = declared.columns[column];
-    ddl.columns.push_back({{spec.name, 0}, spec.type, 0});
-    key->push_back({spec.name, 0});
+    DdlColumn& added = ddl.columns.emplace_back();
+    added.name.text = spec.name;
+    added.type = spec.type;
+    key->push_back(added.name);
   };
   for (const size_t column : declared.partition_key) add(column, &ddl.partition_key);
   for (const size_t column : declared.clustering_columns) add(column, &ddl.clustering_key);

@@ -243,7 +243,8 @@ Status SchemaDrift::MaySend(int64_t bucket_begin_s) const {
   std::string reasons;
   for (const SchemaDifference& one : differences) {
     if (one.weight != DriftWeight::kBlocks || bucket_begin_s < one.from_s) continue;
-    reasons += (reasons.empty() ? "" : "\n") + one.Text();
+    if (!reasons.empty()) reasons += "\n";
+    reasons += one.Text();
   }
   if (reasons.empty()) return Status::Ok();
   return Status::InvalidArgument("no rows are sent to " + table + ": " + reasons);

@@ -24,8 +24,9 @@ namespace cistern::replicate {
 [[nodiscard]] std::string CreateKeyspaceStatement(
     std::string_view keyspace, const std::map<std::string, std::string>& replication);
 
-// With the comment and all options that Cassandra 4 and 5 have. IF NOT EXISTS, so that it can be repeated after an answer was
-// lost; whether the table that is there then is the one declared, a comparison tells.
+// With the comment and all options that Cassandra 4 and 5 have. IF NOT EXISTS, so that it can be
+// repeated after an answer was lost; whether the table that is there then is the one declared, a
+// comparison tells.
 [[nodiscard]] std::string CreateTableStatement(std::string_view keyspace,
                                                const TableSchema& declared);
 

@@ -62,7 +62,8 @@ class SchemaServer {
     if (asked == "SELECT host_id, schema_version FROM system.peers_v2") {
       const bool agree = looks_without_agreement <= 0;
       if (!agree) --looks_without_agreement;
-      AnswerRows(Versions({std::nullopt, 'x', agree ? 'x' : 'y'}), {}, turn);
+      AnswerRows(Versions({std::nullopt, 'x', agree ? 'x' : 'y'}),
+                 query->parameters.paging_state, turn);
       return true;
     }
     if (asked.starts_with("SELECT")) return false;
