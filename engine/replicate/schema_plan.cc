@@ -1,0 +1,102 @@
+#include "engine/replicate/schema_plan.h"
+
+#include <utility>
+
+#include "engine/replicate/schema_statements.h"
+#include "lib/cql/ddl_print.h"
+
+namespace cistern::replicate {
+namespace {
+
+class SchemaPlanner {
+ public:
+  SchemaPlanner(const TableSchema& declared, const ClusterSchema& cluster,
+                const std::map<std::string, std::string>& replication)
+      : declared_(declared), cluster_(cluster), replication_(replication) {}
+
+  SchemaPlan Plan(SchemaDrift drift) {
+    for (SchemaDifference& one : drift.differences) Take(std::move(one));
+    if (!columns_.empty()) {
+      plan_.statements.push_back(AddColumnsStatement(cluster_.CqlName(), columns_));
+    }
+    if (!options_.empty()) {
+      plan_.statements.push_back(AlterOptionsStatement(cluster_.CqlName(), declared_, options_));
+    }
+    return std::move(plan_);
+  }
+
+ private:
+  void Take(SchemaDifference one) {
+    switch (one.kind) {
+      case DriftKind::kKeyspaceMissing: return CreateKeyspace(std::move(one));
+      case DriftKind::kTableMissing: return CreateTable();
+      case DriftKind::kColumnMissing:
+        columns_.push_back(&declared_.columns[*declared_.FindColumn(one.subject)]);
+        return;
+      case DriftKind::kRuleMissing:
+      case DriftKind::kDefaultTtl:
+      case DriftKind::kGcGrace:
+      case DriftKind::kCompaction:
+      case DriftKind::kOption: options_.push_back(one.subject); return;
+      case DriftKind::kBucketRule:
+        if (one.cql.empty()) break;  // the rules contradict each other
+        options_.push_back(one.subject);
+        return;
+      case DriftKind::kTableKind:
+      case DriftKind::kKey:
+      case DriftKind::kClusteringOrder:
+      case DriftKind::kColumnType:
+      case DriftKind::kColumnKind:
+      case DriftKind::kColumnGone:
+      case DriftKind::kSplitRule:
+      case DriftKind::kTimeUnit:
+      case DriftKind::kRuleUnreadable: break;
+      case DriftKind::kColumnRevived:
+      case DriftKind::kColumnAdded:
+      case DriftKind::kStaticAdded:
+      case DriftKind::kComment:
+      case DriftKind::kDurableWrites: plan_.remains.push_back(std::move(one)); return;
+    }
+    plan_.refusals.push_back(std::move(one));
+  }
+
+  void CreateKeyspace(SchemaDifference missing) {
+    if (replication_.empty()) {
+      missing.advice = "Say how it is to be replicated, for example {'class': "
+                       "'NetworkTopologyStrategy', 'dc1': 3}, or create it";
+      plan_.refusals.push_back(std::move(missing));
+      return;
+    }
+    plan_.statements.push_back(CreateKeyspaceStatement(cluster_.keyspace, replication_));
+    CreateTable();
+  }
+
+  void CreateTable() {
+    plan_.statements.push_back(CreateTableStatement(cluster_.keyspace, declared_));
+  }
+
+  const TableSchema& declared_;
+  const ClusterSchema& cluster_;
+  const std::map<std::string, std::string>& replication_;
+  std::vector<const ColumnSpec*> columns_;  // to be added
+  std::vector<std::string> options_;        // to be altered
+  SchemaPlan plan_;
+};
+
+}  // namespace
+
+SchemaPlan PlanSchema(std::span<const std::shared_ptr<const TableSchema>> declared,
+                      const ClusterSchema& cluster,
+                      const std::map<std::string, std::string>& replication) {
+  return SchemaPlanner(*declared.back(), cluster, replication)
+      .Plan(CompareSchema(declared, cluster));
+}
+
+std::string PrintSchema(const TableSchema& declared, const std::string& keyspace,
+                        const std::map<std::string, std::string>& replication) {
+  std::string text;
+  if (!replication.empty()) text = CreateKeyspaceStatement(keyspace, replication) + "\n";
+  return text + CreateTableStatement(keyspace, declared) + "\n";
+}
+
+}  // namespace cistern::replicate

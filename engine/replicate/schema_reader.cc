@@ -1,0 +1,268 @@
+#include "engine/replicate/schema_reader.h"
+
+#include <array>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "cistern/limits.h"
+#include "engine/cql/rows.h"
+#include "lib/cql/ddl_print.h"
+
+namespace cistern::replicate {
+namespace {
+
+constexpr uint32_t kPageRows = 1'000;
+constexpr int64_t kAgreementPauseUs = 200'000;  // as other clients wait between two looks
+constexpr char kLocalQuery[] = "SELECT host_id, schema_version FROM system.local";
+constexpr char kPeersQuery[] = "SELECT host_id, schema_version FROM system.peers_v2";
+
+using RowsDone = std::function<void(const Result<SystemRows>&, const cql::Endpoint& host)>;
+
+void AppendPage(const cql::RowsResult& page, SystemRows* rows) {
+  if (rows->columns.empty()) {
+    for (const cql::ColumnMetadata& column : page.metadata.columns) {
+      rows->columns.push_back({column.name, column.type});
+    }
+  }
+  cql::RowReader reader(page.rows);
+  while (reader.Next()) {
+    auto& row = rows->rows.emplace_back();
+    for (size_t i = 0; i < page.rows.column_count(); ++i) {
+      row.push_back(reader[i].has_value() ? std::optional(std::string(*reader[i])) : std::nullopt);
+    }
+  }
+}
+
+// One query with all its pages.
+class RowsQuestion : public std::enable_shared_from_this<RowsQuestion> {
+ public:
+  RowsQuestion(cql::EventLoop& loop, cql::Session& session, std::string cql, RowsDone done)
+      : loop_(loop), session_(session), cql_(std::move(cql)), done_(std::move(done)) {}
+
+  void Ask(std::string paging_state) {
+    cql::SessionQuery query;
+    query.options.page_rows = kPageRows;
+    query.paging_state = std::move(paging_state);
+    const Status begun =
+        session_.Query(cql_, {}, std::move(query),
+                       [self = shared_from_this()](const cql::Outcome& o) { self->OnPage(o); });
+    if (begun.ok()) return;
+    loop_.Post([self = shared_from_this(), begun] { self->Fail(begun); });
+  }
+
+ private:
+  void OnPage(const cql::Outcome& outcome) {
+    if (!outcome.status.ok()) return Fail(outcome.status);
+    if (outcome.rows == nullptr) {
+      return Fail(Status::Corruption("the cluster answered without rows"));
+    }
+    AppendPage(*outcome.rows, &rows_);
+    if (rows_.rows.size() > limits::kClusterColumnsMax) {
+      return Fail(Status::TooLarge("the cluster answered with more than " +
+                                   std::to_string(limits::kClusterColumnsMax) + " rows"));
+    }
+    const cql::RowsMetadata& metadata = outcome.rows->metadata;
+    if (metadata.has_more_pages && !metadata.paging_state.empty()) {
+      return Ask(metadata.paging_state);
+    }
+    done_(std::move(rows_), outcome.host);
+  }
+
+  void Fail(const Status& why) {
+    done_(Status(why.code(), "\"" + cql_ + "\": " + why.message()), {});
+  }
+
+  cql::EventLoop& loop_;
+  cql::Session& session_;
+  const std::string cql_;
+  const RowsDone done_;
+  SystemRows rows_;
+};
+
+void AskRows(cql::EventLoop& loop, cql::Session& session, std::string cql, RowsDone done) {
+  std::make_shared<RowsQuestion>(loop, session, std::move(cql), std::move(done))->Ask({});
+}
+
+// The five questions about a table.
+class SchemaReading : public std::enable_shared_from_this<SchemaReading> {
+ public:
+  SchemaReading(cql::EventLoop& loop, cql::Session& session, const std::string& keyspace,
+                const std::string& table, SchemaDone done)
+      : loop_(loop),
+        session_(session),
+        keyspace_(keyspace),
+        table_(table),
+        queries_(MakeSchemaQueries(keyspace, table)),
+        done_(std::move(done)) {}
+
+  void AskNext() {
+    const std::array<std::pair<const std::string*, SystemRows*>, 5> questions = {{
+        {&queries_.keyspaces, &answers_.keyspaces},
+        {&queries_.tables, &answers_.tables},
+        {&queries_.columns, &answers_.columns},
+        {&queries_.dropped_columns, &answers_.dropped_columns},
+        {&queries_.views, &answers_.views},
+    }};
+    if (asked_ == questions.size()) {
+      done_(ReadClusterSchema(keyspace_, table_, answers_));
+      return;
+    }
+    const auto [query, answer] = questions[asked_++];
+    AskRows(loop_, session_, *query,
+            [self = shared_from_this(), to = answer](const auto& rows, const auto&) {
+              if (!rows.ok()) return self->done_(rows.status());
+              *to = *rows;
+              self->AskNext();
+            });
+  }
+
+ private:
+  cql::EventLoop& loop_;
+  cql::Session& session_;
+  const std::string keyspace_;
+  const std::string table_;
+  const SchemaQueries queries_;
+  const SchemaDone done_;
+  SchemaAnswers answers_;
+  size_t asked_ = 0;
+};
+
+// Looks again and again whether all nodes agree.
+//
+// A node's peers are all nodes but itself, and each query may go to another node. So two answers
+// of two nodes about their peers cover all; where both are of one node, its own row is added.
+class AgreementWait : public std::enable_shared_from_this<AgreementWait> {
+ public:
+  AgreementWait(cql::EventLoop& loop, cql::Session& session, int64_t timeout_us, StatusDone done)
+      : loop_(loop),
+        session_(session),
+        deadline_us_(loop.NowUs() + timeout_us),
+        done_(std::move(done)) {}
+
+  void Look() {
+    answers_.clear();
+    Ask(kPeersQuery, [this](const cql::Endpoint& first) {
+      Ask(kPeersQuery, [this, first](const cql::Endpoint& second) {
+        if (first != second) return Judge();
+        Ask(kLocalQuery, [this, first](const cql::Endpoint& third) {
+          if (first == third) return Judge();
+          LookLater(Status::Busy("no node of the cluster told of all others"));
+        });
+      });
+    });
+  }
+
+ private:
+  // `next` is called while this lives.
+  void Ask(const char* cql, std::function<void(const cql::Endpoint&)> next) {
+    AskRows(loop_, session_, cql,
+            [self = shared_from_this(), next = std::move(next)](const Result<SystemRows>& rows,
+                                                                const cql::Endpoint& host) {
+              if (!rows.ok()) return self->done_(rows.status());
+              self->answers_.push_back(*rows);
+              next(host);
+            });
+  }
+
+  void Judge() {
+    const Status agreed = CheckAgreement(answers_);
+    if (agreed.code() == StatusCode::kBusy) return LookLater(agreed);
+    done_(agreed);
+  }
+
+  void LookLater(const Status& why) {
+    if (loop_.NowUs() >= deadline_us_) return done_(why);
+    loop_.After(kAgreementPauseUs, [self = shared_from_this()] { self->Look(); });
+  }
+
+  cql::EventLoop& loop_;
+  cql::Session& session_;
+  const int64_t deadline_us_;
+  const StatusDone done_;
+  std::vector<SystemRows> answers_;  // of this look
+};
+
+class StatementRun : public std::enable_shared_from_this<StatementRun> {
+ public:
+  StatementRun(cql::EventLoop& loop, cql::Session& session, std::vector<std::string> statements,
+               int64_t agreement_timeout_us, StatusDone done)
+      : loop_(loop),
+        session_(session),
+        statements_(std::move(statements)),
+        agreement_timeout_us_(agreement_timeout_us),
+        done_(std::move(done)) {}
+
+  void RunNext() {
+    if (begun_ == statements_.size()) return done_(Status::Ok());
+    const std::string& statement = statements_[begun_++];
+    const Status begun = session_.Query(
+        statement, {}, {},
+        [self = shared_from_this()](const cql::Outcome& o) { self->OnAnswer(o.status); });
+    if (!begun.ok()) loop_.Post([self = shared_from_this(), begun] { self->OnAnswer(begun); });
+  }
+
+ private:
+  void OnAnswer(const Status& status) {
+    if (!status.ok()) {
+      const std::string shown = Shown(statements_[begun_ - 1]);
+      return done_(Status(status.code(), "the statement " + shown + ": " + status.message()));
+    }
+    AwaitSchemaAgreement(loop_, session_, agreement_timeout_us_,
+                         [self = shared_from_this()](const Status& agreed) {
+                           if (!agreed.ok()) return self->done_(agreed);
+                           self->RunNext();
+                         });
+  }
+
+  cql::EventLoop& loop_;
+  cql::Session& session_;
+  const std::vector<std::string> statements_;
+  const int64_t agreement_timeout_us_;
+  const StatusDone done_;
+  size_t begun_ = 0;
+};
+
+}  // namespace
+
+Status CheckAgreement(const std::vector<SystemRows>& answers) {
+  std::map<std::string, std::map<std::string, bool>> nodes_of;  // by version
+  for (const SystemRows& rows : answers) {
+    SystemRowReader row("system.local and system.peers_v2", rows);
+    while (row.Next()) {
+      // A node that is on its way in or out has neither.
+      if (!row.Has("host_id") || !row.Has("schema_version")) continue;
+      const std::string version = row.Uuid("schema_version");
+      nodes_of[version].emplace(row.Uuid("host_id"), true);
+    }
+    CISTERN_RETURN_IF_ERROR(row.status());
+  }
+  if (nodes_of.size() <= 1) return Status::Ok();
+  std::string text = "the nodes of the cluster have several versions of its schema: ";
+  for (const auto& [version, nodes] : nodes_of) {
+    text += (text.ends_with(": ") ? "" : "; ") + version + " at";
+    for (const auto& [node, is_there] : nodes) text += " " + node;
+  }
+  return Status::Busy(text + ". A node that is down learns the schema when it is back; try again "
+                             "once all are up (nodetool describecluster)");
+}
+
+void ReadSchema(cql::EventLoop& loop, cql::Session& session, const std::string& keyspace,
+                const std::string& table, SchemaDone done) {
+  std::make_shared<SchemaReading>(loop, session, keyspace, table, std::move(done))->AskNext();
+}
+
+void AwaitSchemaAgreement(cql::EventLoop& loop, cql::Session& session, int64_t timeout_us,
+                          StatusDone done) {
+  std::make_shared<AgreementWait>(loop, session, timeout_us, std::move(done))->Look();
+}
+
+void ApplyStatements(cql::EventLoop& loop, cql::Session& session,
+                     std::vector<std::string> statements, int64_t agreement_timeout_us,
+                     StatusDone done) {
+  auto run = std::make_shared<StatementRun>(loop, session, std::move(statements),
+                                            agreement_timeout_us, std::move(done));
+  loop.Post([run] { run->RunNext(); });  // no statements: not from inside this call
+}
+
+}  // namespace cistern::replicate

@@ -1,0 +1,98 @@
+#include "engine/replicate/schema_statements.h"
+
+#include "cistern/limits.h"
+#include "lib/cql/ddl_parser.h"
+#include "lib/cql/ddl_print.h"
+
+namespace cistern::replicate {
+namespace {
+
+std::string MapText(const std::map<std::string, std::string>& entries) {
+  std::string text = "{";
+  for (const auto& [key, value] : entries) {
+    text += (text.size() > 1 ? ", " : "") + QuoteString(key) + ": " + QuoteString(value);
+  }
+  return text + "}";
+}
+
+// What stands behind an option of the declaration.
+std::string OptionText(const TableSchema& declared, const std::string& option) {
+  if (option == "comment") return QuoteString(declared.comment);
+  if (option == "compaction") return MapText(declared.compaction);
+  if (option == "default_time_to_live") return std::to_string(declared.default_ttl_s);
+  if (option == "gc_grace_seconds") return std::to_string(declared.gc_grace_s);
+  const auto found = declared.other_options.find(option);
+  return found == declared.other_options.end() ? "" : found->second;
+}
+
+}  // namespace
+
+std::optional<OptionValue> ParseOptionValue(std::string_view cql) {
+  if (cql.size() > limits::kDdlBytesMax) return std::nullopt;
+  // A value is parsed where DDL has one.
+  const auto parsed = ParseDdl("CREATE TABLE t (c int, PRIMARY KEY ((c))) WITH o = " +
+                               std::string(cql));
+  if (!parsed.ok() || parsed->options.size() != 1) return std::nullopt;
+  const DdlOption& option = parsed->options.front();
+  OptionValue value;
+  switch (option.kind) {
+    case DdlOption::Kind::kList: return std::nullopt;
+    case DdlOption::Kind::kConstant: value.constant = option.value.text; break;
+    case DdlOption::Kind::kMap:
+      value.is_map = true;
+      value.entries.insert(option.entries.begin(), option.entries.end());
+      break;
+  }
+  return value;
+}
+
+Result<std::map<std::string, std::string>> ParseReplication(std::string_view cql) {
+  const std::optional<OptionValue> value = ParseOptionValue(cql);
+  if (!value.has_value() || !value->is_map || !value->entries.contains("class")) {
+    return Status::InvalidArgument(
+        ShowText(cql) + " does not say how a keyspace is replicated: expected, for example, "
+                        "{'class': 'NetworkTopologyStrategy', 'dc1': 3}");
+  }
+  return value->entries;
+}
+
+std::string CreateKeyspaceStatement(std::string_view keyspace,
+                                    const std::map<std::string, std::string>& replication) {
+  return "CREATE KEYSPACE IF NOT EXISTS " + QuoteName(keyspace) +
+         " WITH replication = " + MapText(replication) + ";";
+}
+
+std::string CreateTableStatement(std::string_view keyspace, const TableSchema& declared) {
+  TableSchema placed = declared;
+  placed.keyspace = keyspace;
+  // Options of Cassandra 3, which may be declared still: 4 and 5 refuse the whole statement.
+  placed.other_options.erase("read_repair_chance");
+  placed.other_options.erase("dclocal_read_repair_chance");
+  constexpr std::string_view kHead = "CREATE TABLE ";
+  std::string text = placed.ToCql();
+  text.insert(kHead.size(), "IF NOT EXISTS ");
+  text.pop_back();  // the end of the line
+  return text;
+}
+
+std::string AddColumnsStatement(std::string_view table,
+                                const std::vector<const ColumnSpec*>& columns) {
+  std::string list;
+  for (const ColumnSpec* column : columns) {
+    list += (list.empty() ? "" : ", ") + QuoteName(column->name) + " " + column->type.ToCql();
+  }
+  if (columns.size() > 1) list = "(" + list + ")";
+  return "ALTER TABLE " + std::string(table) + " ADD " + list + ";";
+}
+
+std::string AlterOptionsStatement(std::string_view table, const TableSchema& declared,
+                                  const std::vector<std::string>& options) {
+  std::string list;
+  for (const std::string& option : options) {
+    list += (list.empty() ? "" : " AND ") + QuoteName(option) + " = " +
+            OptionText(declared, option);
+  }
+  return "ALTER TABLE " + std::string(table) + " WITH " + list + ";";
+}
+
+}  // namespace cistern::replicate

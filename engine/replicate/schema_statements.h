@@ -1,0 +1,44 @@
+// The CQL statements that make or alter a table upstream. Pure text; each ends with a ';'.
+#ifndef CISTERN_ENGINE_REPLICATE_SCHEMA_STATEMENTS_H_
+#define CISTERN_ENGINE_REPLICATE_SCHEMA_STATEMENTS_H_
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cistern/result.h"
+#include "cistern/schema.h"
+#include "engine/replicate/cluster_schema.h"
+
+namespace cistern::replicate {
+
+// {'class': 'SimpleStrategy', 'replication_factor': '1'} as a map. kInvalidArgument: it is no map
+// of CQL, or names no class.
+[[nodiscard]] Result<std::map<std::string, std::string>> ParseReplication(std::string_view cql);
+
+// A value as it stands behind an option in CREATE TABLE; nothing where it is none.
+[[nodiscard]] std::optional<OptionValue> ParseOptionValue(std::string_view cql);
+
+[[nodiscard]] std::string CreateKeyspaceStatement(
+    std::string_view keyspace, const std::map<std::string, std::string>& replication);
+
+// With the comment and all options that Cassandra 4 and 5 have. IF NOT EXISTS, so that it can be
+// repeated after an answer was lost; whether the table that is there then is the one declared, a
+// comparison tells.
+[[nodiscard]] std::string CreateTableStatement(std::string_view keyspace,
+                                               const TableSchema& declared);
+
+// `table`: ClusterSchema::CqlName. `columns`: at least one.
+[[nodiscard]] std::string AddColumnsStatement(std::string_view table,
+                                              const std::vector<const ColumnSpec*>& columns);
+
+// `options`: at least one of those that the declaration has, by name.
+[[nodiscard]] std::string AlterOptionsStatement(std::string_view table,
+                                                const TableSchema& declared,
+                                                const std::vector<std::string>& options);
+
+}  // namespace cistern::replicate
+
+#endif  // CISTERN_ENGINE_REPLICATE_SCHEMA_STATEMENTS_H_

@@ -1,0 +1,235 @@
+// PlanSchema: what it would run, what it refuses, and that a table made by it shows no drift.
+#include "engine/replicate/schema_plan.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "engine/replicate/schema_statements.h"
+#include "tests/engine/replicate/schema_model.h"
+
+namespace cistern::replicate {
+namespace {
+
+const TextMap kReplication = {{"class", "SimpleStrategy"}, {"replication_factor", "1"}};
+
+using Declarations = std::vector<std::shared_ptr<const TableSchema>>;
+
+// Plans, runs the plan, and looks that nothing is left to be done or said.
+void ExpectApplied(const Declarations& declared, ModelCluster* cluster) {
+  const std::string& name = declared.back()->name;
+  const SchemaPlan plan =
+      PlanSchema(declared, cluster->Read("plant", name), kReplication);
+  ASSERT_TRUE(plan.refusals.empty()) << plan.refusals.front().Text();
+  for (const std::string& statement : plan.statements) {
+    ASSERT_TRUE(cluster->Execute(statement)) << statement;
+  }
+  const ClusterSchema after = cluster->Read("plant", name);
+  const SchemaDrift drift = CompareSchema(declared, after);
+  EXPECT_FALSE(drift.Has(DriftWeight::kBlocks) || drift.Has(DriftWeight::kWarns))
+      << drift.differences.front().Text();
+  EXPECT_TRUE(PlanSchema(declared, after, kReplication).is_empty());
+}
+
+TEST(SchemaPlan, MakesKeyspaceAndTable) {
+  const auto declared = Declared(
+      "CREATE TABLE r (e text, day date, ts timestamp, v double, PRIMARY KEY ((e, day), ts)) WITH "
+      "comment = 'It''s a pump.'");
+  const SchemaPlan plan = PlanSchema(Declarations{declared}, ModelCluster().Read("plant", "r"),
+                                     kReplication);
+  ASSERT_EQ(plan.statements.size(), 2u);
+  EXPECT_EQ(plan.statements[0],
+            "CREATE KEYSPACE IF NOT EXISTS plant WITH replication = {'class': 'SimpleStrategy', "
+            "'replication_factor': '1'};");
+  EXPECT_EQ(plan.statements[1],
+            "CREATE TABLE IF NOT EXISTS plant.r (\n    e text,\n    day date,\n    ts timestamp,\n"
+            "    v double,\n    PRIMARY KEY ((e, day), ts)\n) WITH CLUSTERING ORDER BY (ts ASC)\n"
+            "    AND comment = 'It''s a pump.'\n    AND default_time_to_live = 0\n"
+            "    AND gc_grace_seconds = 864000;");
+  EXPECT_EQ(PrintSchema(*declared, "plant", kReplication),
+            plan.statements[0] + "\n" + plan.statements[1] + "\n");
+  EXPECT_EQ(PrintSchema(*declared, "plant", {}), plan.statements[1] + "\n");
+}
+
+TEST(SchemaPlan, AsksHowANewKeyspaceIsReplicated) {
+  const auto declared = Declared(
+      "CREATE TABLE r (e text, day date, ts timestamp, v double, PRIMARY KEY ((e, day), ts))");
+  const SchemaPlan plan =
+      PlanSchema(Declarations{declared}, ModelCluster().Read("plant", "r"), {});
+  EXPECT_TRUE(plan.statements.empty());
+  ASSERT_EQ(plan.refusals.size(), 1u);
+  EXPECT_NE(plan.refusals[0].Text().find("Say how it is to be replicated"), std::string::npos);
+}
+
+TEST(SchemaPlan, ReadsReplication) {
+  const auto read = ParseReplication("{'class': 'NetworkTopologyStrategy', 'dc1': 3}");
+  ASSERT_TRUE(read.ok());
+  EXPECT_EQ(*read, (TextMap{{"class", "NetworkTopologyStrategy"}, {"dc1", "3"}}));
+  for (const char* wrong : {"", "3", "{'dc1': 3}", "{'class': 'x'} AND o = 1", "['class']",
+                            "{'class': 'x'}; DROP TABLE t", "'class'"}) {
+    const auto refused = ParseReplication(wrong);
+    ASSERT_FALSE(refused.ok()) << wrong;
+    EXPECT_EQ(refused.status().code(), StatusCode::kInvalidArgument);
+    EXPECT_NE(refused.status().message().find("'dc1': 3"), std::string::npos);
+  }
+}
+
+// Every type, in every part of the table where it may be, in both orders.
+TEST(SchemaPlan, OfEveryTypeAndOrderLeavesNoDrift) {
+  const std::vector<std::string> ordered = {
+      "boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "text", "ascii", "blob",
+      "timestamp", "date", "time", "uuid", "timeuuid", "inet"};
+  std::vector<std::string> all = ordered;
+  for (const char* type : {"decimal", "varint", "varchar", "frozen<list<int>>",
+                           "frozen<set<text>>", "frozen<map<timeuuid, blob>>",
+                           "frozen<map<text, frozen<list<frozen<set<decimal>>>>>>"}) {
+    all.emplace_back(type);
+  }
+  std::string regular;
+  for (const std::string& type : all) {
+    regular += "c" + std::to_string(regular.size()) + " " + type + ", ";
+  }
+  for (const char* order : {"ASC", "DESC"}) {
+    for (const std::string& type : ordered) {
+      SCOPED_TRACE(type + " " + order);
+      ModelCluster cluster;
+      ExpectApplied({Declared("CREATE TABLE t (\"E\" " + type + ", day date, ts timestamp, k " +
+                              type + ", " + regular +
+                              "PRIMARY KEY ((day, \"E\"), ts, k)) WITH CLUSTERING ORDER BY (ts " +
+                              order + ", k " + (order[0] == 'A' ? "DESC" : "ASC") +
+                              ") AND comment = 'cistern: bucket day = day'")},
+                    &cluster);
+    }
+  }
+}
+
+TEST(SchemaPlan, OfEveryOptionLeavesNoDrift) {
+  const std::string table =
+      "CREATE TABLE r (e text, day date, ts timestamp, v double, PRIMARY KEY ((e, day), ts)) WITH ";
+  const std::vector<std::string> options = {
+      "comment = 'Quote '' and \"double\". cistern: bucket day = 1 day'",
+      "default_time_to_live = 630720000",
+      "gc_grace_seconds = 0",
+      "compaction = {'class': 'TimeWindowCompactionStrategy'}",
+      "compaction = {'class': 'TimeWindowCompactionStrategy', 'compaction_window_unit': 'HOURS', "
+      "'compaction_window_size': 12}",
+      "compaction = {'class': 'LeveledCompactionStrategy', 'enabled': 'true'}",
+      "compression = {'class': 'ZstdCompressor', 'chunk_length_in_kb': 64}",
+      "caching = {'keys': 'NONE', 'rows_per_partition': '10'}",
+      "bloom_filter_fp_chance = 0.05",
+      "min_index_interval = 256",
+      "cdc = true",
+      "read_repair = 'NONE'",
+  };
+  ModelCluster altered = ClusterWith(table + "cdc = false");
+  for (const std::string& option : options) {
+    SCOPED_TRACE(option);
+    ModelCluster fresh;
+    ExpectApplied({Declared(table + option)}, &fresh);
+    ExpectApplied({Declared(table + option)}, &altered);  // from the option before
+  }
+}
+
+TEST(SchemaPlan, OfEveryExampleLeavesNoDrift) {
+  size_t count = 0;
+  const std::filesystem::path root = std::getenv("CISTERN_SOURCE_DIR");
+  for (const auto& entry : std::filesystem::directory_iterator(root / "examples/schemas")) {
+    if (entry.path().extension() != ".cql") continue;
+    SCOPED_TRACE(entry.path());
+    std::ostringstream text;
+    text << std::ifstream(entry.path()).rdbuf();
+    ModelCluster cluster;
+    ExpectApplied({Declared(text.str())}, &cluster);
+    ++count;
+  }
+  EXPECT_GE(count, 7u);
+}
+
+TEST(SchemaPlan, AddsColumnsAndAltersOptionsInOneStatementEach) {
+  const auto before = Declared(
+      "CREATE TABLE r (e text, day date, ts timestamp, v double, PRIMARY KEY ((e, day), ts))");
+  const auto now = Declared(
+      "CREATE TABLE r (e text, day date, ts timestamp, v double, \"New\" int, note text, "
+      "PRIMARY KEY ((e, day), ts)) WITH default_time_to_live = 60 AND gc_grace_seconds = 61 AND "
+      "cdc = true AND comment = 'cistern: bucket day = 1 day until 2027-02-01, 1 month'");
+  ModelCluster cluster = ClusterWith(before->ToCql());
+  cluster.tables[{"plant", "r"}].cdc = false;
+  const SchemaPlan plan =
+      PlanSchema(Declarations{before, now}, cluster.Read("plant", "r"), {});
+  ASSERT_TRUE(plan.refusals.empty());
+  ASSERT_EQ(plan.statements.size(), 2u);
+  EXPECT_EQ(plan.statements[0], "ALTER TABLE plant.r ADD (\"New\" int, note text);");
+  EXPECT_EQ(plan.statements[1],
+            "ALTER TABLE plant.r WITH comment = 'cistern: bucket day = 1 day until 2027-02-01, "
+            "1 month' AND default_time_to_live = 60 AND gc_grace_seconds = 61 AND cdc = true;");
+  ExpectApplied({before, now}, &cluster);
+}
+
+TEST(SchemaPlan, TellsAClusterThatIsBehindOfTheNewWidth) {
+  const std::string table =
+      "CREATE TABLE r (e text, day date, ts timestamp, v double, PRIMARY KEY ((e, day), ts)) WITH "
+      "comment = 'cistern: bucket day = ";
+  const auto day = Declared(table + "1 day'");
+  const auto month = Declared(table + "1 day until 2027-02-01, 1 month'");
+  ModelCluster cluster = ClusterWith(day->ToCql());
+  ExpectApplied({day, month}, &cluster);
+  // A gateway that is behind takes nothing back.
+  const SchemaPlan plan = PlanSchema(Declarations{day}, cluster.Read("plant", "r"), {});
+  EXPECT_TRUE(plan.statements.empty());
+  ASSERT_EQ(plan.refusals.size(), 1u);
+  EXPECT_NE(plan.refusals[0].Text().find("alter the table here too"), std::string::npos);
+}
+
+TEST(SchemaPlan, RefusesWhatNeedsAPerson) {
+  const std::string cql =
+      "CREATE TABLE r (e text, day date, ts timestamp, v double, w int, PRIMARY KEY ((e, day), "
+      "ts)) WITH comment = 'cistern: bucket day = 1 day'";
+  const auto declared = Declared(cql);
+  const auto refused = [&](const std::function<void(ModelTable*)>& change) {
+    ModelCluster cluster = ClusterWith(cql);
+    change(&cluster.tables[{"plant", "r"}]);
+    const SchemaPlan plan =
+        PlanSchema(Declarations{declared}, cluster.Read("plant", "r"), kReplication);
+    EXPECT_TRUE(plan.statements.empty());
+    EXPECT_TRUE(plan.remains.empty());
+    EXPECT_EQ(plan.refusals.size(), 1u);
+    return plan.refusals.empty() ? DriftKind::kOption : plan.refusals.front().kind;
+  };
+  EXPECT_EQ(refused([](ModelTable* t) { t->flags = {"counter", "compound"}; }),
+            DriftKind::kTableKind);
+  EXPECT_EQ(refused([](ModelTable* t) { t->Find("e")->name = "f"; }), DriftKind::kKey);
+  EXPECT_EQ(refused([](ModelTable* t) { t->Find("ts")->order = "desc"; }),
+            DriftKind::kClusteringOrder);
+  EXPECT_EQ(refused([](ModelTable* t) { t->Find("v")->type = "float"; }), DriftKind::kColumnType);
+  EXPECT_EQ(refused([](ModelTable* t) { t->Find("v")->kind = "static"; }), DriftKind::kColumnKind);
+  EXPECT_EQ(refused([](ModelTable* t) {
+              t->columns.pop_back();
+              t->dropped = {{"w", "regular", "text"}};
+            }),
+            DriftKind::kColumnGone);
+  EXPECT_EQ(refused([](ModelTable* t) { t->comment = "cistern: bucket day = month"; }),
+            DriftKind::kBucketRule);
+  EXPECT_EQ(refused([](ModelTable* t) { t->comment = "cistern: bucket day"; }),
+            DriftKind::kRuleUnreadable);
+}
+
+TEST(SchemaPlan, LeavesWhatIsTheClustersOwn) {
+  const std::string cql =
+      "CREATE TABLE r (e text, day date, ts timestamp, v double, PRIMARY KEY ((e, day), ts)) WITH "
+      "comment = 'cistern: bucket day = 1 day'";
+  ModelCluster cluster = ClusterWith(cql);
+  ModelTable& table = cluster.tables[{"plant", "r"}];
+  table.columns.push_back({"theirs", "regular", -1, "none", "vector<float, 3>"});
+  table.comment = "Other words. cistern: bucket day = 1 day";
+  table.caching["keys"] = "NONE";
+  cluster.keyspaces["plant"].durable_writes = false;
+  const SchemaPlan plan =
+      PlanSchema(Declarations{Declared(cql)}, cluster.Read("plant", "r"), kReplication);
+  EXPECT_TRUE(plan.is_empty());
+  EXPECT_EQ(plan.remains.size(), 3u);
+}
+
+}  // namespace
+}  // namespace cistern::replicate
