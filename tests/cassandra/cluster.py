@@ -200,6 +200,18 @@ class Cluster:
         raise SetupError(f"node {node.number} was not {what} within {START_TIMEOUT_S} s ({last}); "
                          f"the end of {node.log}:\n{node.log_tail()}")
 
+    def wait_schema_agreement(self):
+        """Until all nodes that run have the same tables: others refuse rows of a new one."""
+        def versions():
+            for node in self.nodes:
+                if node.process.state() == "running":
+                    with self.connect(node.number) as client:
+                        row, = client.query("SELECT schema_version FROM system.local")
+                        yield row["schema_version"]
+        deadline = time.monotonic() + START_TIMEOUT_S
+        self._poll(self.nodes[0], deadline, "of one schema with the others",
+                   lambda: len(set(versions())) == 1)
+
     def _first_connect(self, number):
         """Before the superuser is made there is only the one of every Cassandra."""
         if self.password_file is None or self._superuser_is_made():

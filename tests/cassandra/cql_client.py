@@ -18,7 +18,7 @@ BODY_BYTES_MAX = 256 << 20
 ERROR, STARTUP, READY, AUTHENTICATE, OPTIONS, SUPPORTED, QUERY, RESULT = 0, 1, 2, 3, 5, 6, 7, 8
 AUTH_RESPONSE, AUTH_SUCCESS = 0x0F, 0x10
 FLAG_TRACING, FLAG_PAYLOAD, FLAG_WARNING = 0x02, 0x04, 0x08
-RESULT_ROWS = 2
+RESULT_ROWS, RESULT_SCHEMA_CHANGE = 2, 5
 ROWS_GLOBAL_SPEC, ROWS_MORE_PAGES = 1, 2
 QUERY_PAGE_SIZE, QUERY_PAGING_STATE = 0x04, 0x08
 PAGE_ROWS = 5000
@@ -127,6 +127,7 @@ class CqlClient:
                  throw_on_overload=False, timeout_s=30):
         """ca: path of the authority that signed the server's certificate; none: no TLS."""
         self.supported = {}
+        self.schema_changed = False  # by a statement of this connection
         self.socket = socket.create_connection((address, port), timeout=timeout_s)
         try:
             self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -200,7 +201,9 @@ class CqlClient:
             if paging_state is not None:
                 body += struct.pack(">i", len(paging_state)) + paging_state
             opcode, reader = self.request(QUERY, body)
-            if opcode != RESULT or reader.number("i") != RESULT_ROWS:
+            kind = reader.number("i") if opcode == RESULT else None
+            self.schema_changed = self.schema_changed or kind == RESULT_SCHEMA_CHANGE
+            if kind != RESULT_ROWS:
                 return rows
             page, paging_state = read_rows(reader)
             rows += page

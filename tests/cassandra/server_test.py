@@ -70,11 +70,12 @@ class ServerCase(unittest.TestCase):
         self.assertEqual(caught.exception.code, code, caught.exception)
         return caught.exception.message
 
-    def make_table(self, client, replicas=1):
+    def make_table(self, cluster, client, replicas=1):
         client.query("CREATE KEYSPACE k WITH replication = "
                      f"{{'class': 'SimpleStrategy', 'replication_factor': {replicas}}}")
         client.query("CREATE TABLE k.t (e text, b int, ts int, v double, "
                      "PRIMARY KEY ((e, b), ts)) WITH CLUSTERING ORDER BY (ts DESC)")
+        cluster.wait_schema_agreement()
 
     def insert(self, client, first, count, consistency="ONE"):
         for ts in range(first, first + count):
@@ -108,7 +109,7 @@ class OneNodeTest(ServerCase):
                                 "SELECT release_version FROM system.local").stdout)
         self.assertEqual(row, {"release_version": "5.0.8"})
         with cluster.connect() as client:
-            self.make_table(client)
+            self.make_table(cluster, client)
             self.check_twenty_years(client)
             self.check_crash(cluster, client)
         with cluster.connect() as client:
@@ -189,7 +190,7 @@ class SecuredTest(ServerCase):
     def test_secured_node(self):
         cluster = self.start(compatibility="cassandra_4", password=True, tls=True)
         with cluster.connect() as client:
-            self.make_table(client)
+            self.make_table(cluster, client)
             self.insert(client, 0, 1)
             refusal = self.assert_refused(
                 INVALID, client.query,
@@ -242,7 +243,7 @@ class ThreeNodesTest(ServerCase):
     def test_quorum_with_one_node_stopped(self):
         cluster = self.start(nodes=3, password=True)
         with cluster.connect(1) as client:
-            self.make_table(client, replicas=3)
+            self.make_table(cluster, client, replicas=3)
             self.insert(client, 0, 5, "ALL")
             cluster.stop(3)
             self.assertFalse(is_listening(cluster.nodes[2]))
@@ -276,7 +277,7 @@ class WithTest(ServerCase):
     """`server with`: several at a time, and nothing left of them however they end."""
 
     COMMAND = ["sh", "-c", 'echo "$CISTERN_CASSANDRA_CONTACT $CISTERN_CASSANDRA_DIR"; read -r code;'
-                           ' exit "$code"']
+                           ' exit "${code:-1}"']
 
     def begin(self):
         """(the running `with`, its contact, its node)."""
