@@ -13,11 +13,12 @@ import sys
 from pathlib import Path
 
 from cache import CASSANDRA_VERSION, SetupError, build_once, cache_directory
+from patience import patience_s
 
 HERE = Path(__file__).resolve().parent
 MAVEN_GOAL = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
 MAVEN_ATTEMPTS = 3  # a registry may be away for a moment
-MAVEN_TIMEOUT_S = 900
+MAVEN_TIMEOUT_S = patience_s(900)
 JAVA_VERSION = 17   # Cassandra 5.0 runs on 11 and 17; Debian 12 has 17
 
 

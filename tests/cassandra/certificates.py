@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 from cache import SetupError
+from patience import patience_s
 
 DAYS = 30
 HOST_NAMES = ["localhost"]
@@ -18,7 +19,7 @@ def openssl(*arguments):
     if program is None:
         raise SetupError("openssl is missing: apt-get install openssl")
     done = subprocess.run([program, *map(str, arguments)], stdin=subprocess.DEVNULL,
-                          capture_output=True, text=True, check=False, timeout=60)
+                          capture_output=True, text=True, check=False, timeout=patience_s(60))
     if done.returncode != 0:
         raise SetupError(f"openssl {arguments[0]} failed: {done.stderr.strip()}")
 

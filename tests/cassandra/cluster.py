@@ -18,9 +18,13 @@ from cache import SetupError
 from certificates import make_authority, make_server_certificate, write_secret
 from cql_client import CqlClient, CqlError
 from node import Node
+from patience import patience_s
 
-START_TIMEOUT_S = 600   # seen: 5 seconds; nearly 180 where others took all of the processors
-STOP_TIMEOUT_S = 120
+# Seen: 5 s, and 450 s where more urgent work had both processors. That a node has ended is seen
+# at once.
+START_TIMEOUT_S = patience_s(900)
+STOP_TIMEOUT_S = patience_s(300)
+PROBE_TIMEOUT_S = patience_s(30)
 POLL_S = 0.1
 USER = "cistern"
 FIRST_USER = "cassandra"  # what every Cassandra begins with, password and all
@@ -28,6 +32,10 @@ COMPATIBILITY_MODES = ("none", "cassandra_4")
 # All replicas must answer: one read tells that a node knows every other as alive.
 READ_OF_ALL = ("SELECT view_name FROM system_distributed.view_build_status "
                "WHERE keyspace_name = 'none' AND view_name = 'none'")
+
+
+def deadline_of_start():
+    return time.monotonic() + START_TIMEOUT_S
 
 
 def default_options():
@@ -124,7 +132,7 @@ class Cluster:
             # The others ask the first, their seed, for the ring.
             for node in others:
                 self._start_node(node, started, ready=False)
-            deadline = time.monotonic() + START_TIMEOUT_S
+            deadline = deadline_of_start()
             for node in others:
                 self._wait_ready(node, deadline)
             self._make_superuser(deadline)
@@ -141,7 +149,7 @@ class Cluster:
         started.append(node)
         node.start(self.tied)
         if ready:
-            self._wait_ready(node, time.monotonic() + START_TIMEOUT_S)
+            self._wait_ready(node, deadline_of_start())
 
     def restart(self, number=None):
         """Stops the node, or all, and starts on the same data."""
@@ -153,7 +161,7 @@ class Cluster:
             self._start_node(node, [])
             if all(other.process.state() == "running" for other in self.nodes):
                 for other in self.nodes:
-                    self._wait_whole(other, time.monotonic() + START_TIMEOUT_S)
+                    self._wait_whole(other, deadline_of_start())
 
     def _chosen(self, number):
         return self.nodes if number is None else [self.nodes[number - 1]]
@@ -163,8 +171,8 @@ class Cluster:
         for node in self._chosen(number):
             if not node.stop(STOP_TIMEOUT_S):
                 node.kill()
-                raise SetupError(f"node {node.number} did not end within {STOP_TIMEOUT_S} s and "
-                                 f"was killed; the end of its log:\n{node.log_tail()}")
+                raise SetupError(f"node {node.number} did not end within {STOP_TIMEOUT_S:.0f} s "
+                                 f"and was killed; the end of its log:\n{node.log_tail()}")
 
     def kill(self, number=None):
         for node in self._chosen(number):
@@ -197,8 +205,8 @@ class Cluster:
             except (OSError, ssl.SSLError, CqlError) as error:
                 last = str(error)
             time.sleep(POLL_S)
-        raise SetupError(f"node {node.number} was not {what} within {START_TIMEOUT_S} s ({last}); "
-                         f"the end of {node.log}:\n{node.log_tail()}")
+        raise SetupError(f"node {node.number} was not {what} within {START_TIMEOUT_S:.0f} s "
+                         f"({last}); the end of {node.log}:\n{node.log_tail()}")
 
     def wait_schema_agreement(self):
         """Until all nodes that run have the same tables: others refuse rows of a new one."""
@@ -208,15 +216,16 @@ class Cluster:
                     with self.connect(node.number) as client:
                         row, = client.query("SELECT schema_version FROM system.local")
                         yield row["schema_version"]
-        deadline = time.monotonic() + START_TIMEOUT_S
+        deadline = deadline_of_start()
         self._poll(self.nodes[0], deadline, "of one schema with the others",
                    lambda: len(set(versions())) == 1)
 
     def _first_connect(self, number):
         """Before the superuser is made there is only the one of every Cassandra."""
         if self.password_file is None or self._superuser_is_made():
-            return self.connect(number, timeout_s=10)
-        return self.connect(number, timeout_s=10, user=FIRST_USER, password=FIRST_USER)
+            return self.connect(number, timeout_s=PROBE_TIMEOUT_S)
+        return self.connect(number, timeout_s=PROBE_TIMEOUT_S, user=FIRST_USER,
+                            password=FIRST_USER)
 
     def _superuser_is_made(self):
         return (self.directory / "secrets" / "made").exists()
@@ -234,7 +243,7 @@ class Cluster:
 
     def _asks_for_password(self, node):
         try:
-            self.connect(node.number, timeout_s=10, user=None).socket.close()
+            self.connect(node.number, timeout_s=PROBE_TIMEOUT_S, user=None).socket.close()
         except CqlError as error:
             return "none was given" in error.message
         return True
@@ -249,7 +258,7 @@ class Cluster:
             with self._first_connect(1) as client:
                 client.query(f"CREATE ROLE IF NOT EXISTS {USER} WITH SUPERUSER = true "
                              f"AND LOGIN = true AND PASSWORD = '{password}'", "QUORUM")
-            with self.connect(1, timeout_s=10) as client:
+            with self.connect(1, timeout_s=PROBE_TIMEOUT_S) as client:
                 client.query(f"ALTER ROLE {FIRST_USER} WITH LOGIN = false "
                              "AND SUPERUSER = false", "QUORUM")
             return True
@@ -259,7 +268,7 @@ class Cluster:
     def _wait_whole(self, node, deadline):
         """Until the node is up and knows all others as alive."""
         def attempt():
-            with self.connect(node.number, timeout_s=10) as client:
+            with self.connect(node.number, timeout_s=PROBE_TIMEOUT_S) as client:
                 row, = client.query("SELECT bootstrapped FROM system.local")
                 if len(self.nodes) > 1:
                     client.query(READ_OF_ALL, "ALL")

@@ -10,6 +10,8 @@ import ssl
 import struct
 import uuid
 
+from patience import patience_s
+
 VERSION = 0x04
 RESPONSE_BIT = 0x80
 HEADER = struct.Struct(">BBhBi")  # version, flags, stream, opcode, body length
@@ -124,8 +126,9 @@ class CqlClient:
     """A connection, ready for queries. Not for several threads."""
 
     def __init__(self, address, port, *, ca=None, user=None, password=None,
-                 throw_on_overload=False, timeout_s=30):
+                 throw_on_overload=False, timeout_s=None):
         """ca: path of the authority that signed the server's certificate; none: no TLS."""
+        timeout_s = patience_s(60) if timeout_s is None else timeout_s
         self.supported = {}
         self.schema_changed = False  # by a statement of this connection
         self.socket = socket.create_connection((address, port), timeout=timeout_s)

@@ -12,6 +12,7 @@ import sys
 
 from assemble import say
 from cache import SetupError, build_once, cache_directory
+from patience import patience_s
 
 DRIVER_VERSION = "3.29.3"
 PACKAGES = [f"cassandra-driver=={DRIVER_VERSION}", "geomet==1.1.0", "click==8.5.1"]
@@ -35,7 +36,7 @@ def _build(directory):
                      "--disable-pip-version-check", "--only-binary=:all:", *PACKAGES],
                     [python, "-c", IMPORT]):
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                              check=False, timeout=600)
+                              check=False, timeout=patience_s(900))
         if done.returncode != 0:
             raise SetupError(f"the Python driver cannot be installed: {' '.join(command[1:4])} "
                              f"failed:\n{(done.stdout + done.stderr).strip()[-2000:]}")

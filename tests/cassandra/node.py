@@ -7,6 +7,7 @@ from pathlib import Path
 
 from assemble import jar_directory, java
 from certificates import write_secret
+from patience import patience_s
 from process import Process
 
 # What Cassandra's own conf/jvm17-server.options lists: packages that it reaches into.
@@ -164,7 +165,7 @@ class Node:
 
     def kill(self):
         self.process.send(signal.SIGKILL)
-        return self.process.wait(timeout_s=60)
+        return self.process.wait(patience_s(60))
 
     def log_tail(self, lines=30):
         try:

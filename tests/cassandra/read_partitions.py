@@ -31,12 +31,13 @@ sys.dont_write_bytecode = True
 from cache import SetupError  # noqa: E402
 from driver import driver_python  # noqa: E402
 from literals import cql, literal  # noqa: E402
+from patience import patience_s  # noqa: E402
 
 INSIDE = "CISTERN_READ_PARTITIONS_INSIDE"  # set where this program runs in the driver's Python
-PROTOCOL_VERSION = 5        # the first with now_in_seconds
+PROTOCOL_VERSION = 5         # the first with now_in_seconds
 NOW_FLAG = 0x100
 PAGE_ROWS = 5000
-TIMEOUT_S = 300             # of one page; the machine may be busy
+TIMEOUT_S = patience_s(300)  # of one page; the machine may be busy
 
 
 def run_in_driver_python():
