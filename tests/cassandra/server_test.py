@@ -251,6 +251,7 @@ class ThreeNodesTest(ServerCase):
             self.wait_for_refusal(client)
             self.insert(client, 5, 5, "QUORUM")
         with cluster.connect(2) as client:
+            self.wait_for_refusal(client)
             self.assertEqual(self.rows(client, "QUORUM"), list(range(9, -1, -1)))
         cluster.restart(3)
         with cluster.connect(3) as client:
