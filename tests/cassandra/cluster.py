@@ -169,7 +169,9 @@ class Cluster:
     def stop(self, number=None):
         """Lets the node, or all, drain and end."""
         for node in self._chosen(number):
-            if not node.stop(STOP_TIMEOUT_S):
+            node.ask_to_stop()
+        for node in self._chosen(number):
+            if not node.process.wait(STOP_TIMEOUT_S):
                 node.kill()
                 raise SetupError(f"node {node.number} did not end within {STOP_TIMEOUT_S:.0f} s "
                                  f"and was killed; the end of its log:\n{node.log_tail()}")

@@ -157,11 +157,10 @@ class Node:
         environment = {**os.environ, "MALLOC_ARENA_MAX": "2"}
         self.process.start(self.command(), environment, self.log, tied)
 
-    def stop(self, timeout_s):
-        """Asks it to drain and to end; False if it still runs after the time."""
+    def ask_to_stop(self):
+        """Asks it to drain and to end; process.wait() tells when it has."""
         # One that is suspended hears the request when it goes on.
         self.process.send(signal.SIGTERM, signal.SIGCONT)
-        return self.process.wait(timeout_s)
 
     def kill(self):
         self.process.send(signal.SIGKILL)
