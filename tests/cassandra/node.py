@@ -24,6 +24,9 @@ OPENS = """
     java.base/java.util java.base/java.nio
 """.split()
 RING_SIZE = 2**64
+# A node that is no seed gives up when it has reached no other for twice this time: long enough for
+# a busy machine. The seed itself would wait as long for others that are down, and must not.
+SEED_WAIT_MS = 120_000
 SUPERUSER_RETRY_MS = 1000  # three nodes need a quorum first; one has its superuser at once
 
 LOGBACK = """<configuration>
@@ -113,7 +116,7 @@ class Node:
             "java.io.tmpdir": self.directory / "tmp",
             "cassandra-foreground": "yes",
             # No waiting for a ring that is known to be small and near.
-            "cassandra.ring_delay_ms": 1000,
+            "cassandra.ring_delay_ms": SEED_WAIT_MS if self.number > 1 else 1000,
             "cassandra.skip_wait_for_gossip_to_settle": 0,
             "cassandra.superuser_setup_delay_ms": SUPERUSER_RETRY_MS if several else 0,
             "cassandra.system_auth.default_rf": self.options["nodes"],
