@@ -169,7 +169,8 @@ Result<RequestMessage> DecodeRequest(ProtocolVersion version, const cql::Envelop
     reader.Fail("flags", "are not those of a request");
   }
   if (envelope.header.stream < 0) reader.Fail("stream", "is negative");
-  RequestMessage message = ReadRequest(&reader, version, envelope.header.opcode);
+  // A Result at once: g++ 12 takes a variant that is moved into one for uninitialised.
+  Result<RequestMessage> message = ReadRequest(&reader, version, envelope.header.opcode);
   if (reader.ok() && reader.remaining() > 0) reader.Fail("end", "has bytes behind it");
   if (!reader.ok()) return reader.status();
   return message;

@@ -32,8 +32,8 @@ class RawClient {
   RawClient(FakeCluster* cluster, size_t node,
             cql::ProtocolVersion version = cql::ProtocolVersion::kV5,
             cql::Compression compression = cql::Compression::kNone)
-      : RawClient(cluster->host(node), cluster->port(), [cluster] { return cluster->Poll(1); }, 30,
-                  version, compression) {}
+      : RawClient(cluster->host(node), cluster->port(), [cluster] { return cluster->Poll(1); },
+                  10'000, version, compression) {}
 
   // Of any server. Where no answer came it waits by `pump`, which tells whether something was to
   // do, and gives up after `quiet_rounds_max` calls in a row that did nothing.
@@ -54,6 +54,9 @@ class RawClient {
   RawClient& operator=(const RawClient&) = delete;
   ~RawClient() { close(socket_); }
 
+  // For where no answer is expected: it is waited for, but not for long.
+  void ExpectNothing() { quiet_rounds_max_ = 100; }
+  void ExpectAnswers() { quiet_rounds_max_ = 10'000; }
   [[nodiscard]] cql::RequestHead head() const { return {version_, 0}; }
   [[nodiscard]] End end() const { return end_; }
   // Of the last bytes that came: whether they were the protocol's.

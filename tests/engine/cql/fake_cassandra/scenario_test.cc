@@ -67,7 +67,7 @@ class Scenario {
         }
       }
       return left.empty() && in_flight_ == 0;
-    })) << cluster_->counters().ToString();
+    })) << Explain();
     ASSERT_TRUE(cluster_->Heal().ok());
     EXPECT_EQ(cluster_->counters().protocol_errors, 0u);
     EXPECT_EQ(cluster_->Dump("k", "t", DumpKind::kEverything), Expected());
@@ -128,7 +128,7 @@ class Scenario {
   void MakePages() {
     for (int page = 0; page < 12; ++page) {
       Page& out = pages_.emplace_back();
-      out.partition = "p" + std::to_string(rng_.Below(4));
+      out.partition = std::string(1, static_cast<char>('p' + rng_.Below(4)));
       for (int i = 0; i < 6; ++i) {
         Version version;
         version.c = static_cast<int32_t>(rng_.Below(8));
@@ -148,12 +148,13 @@ class Scenario {
       if (!is_asked && !is_done) {
         is_asked = session_->Prepare(cql, [&](const cql::Outcome& outcome, uint32_t statement) {
           is_asked = false;
+          last_ = outcome.status;
           is_done = outcome.kind == cql::OutcomeKind::kDone;
           *number = statement;
         }).ok();
       }
       return is_done;
-    })) << cluster_->counters().ToString();
+    })) << Explain();
   }
 
   // False: no room now. What fails comes back to `left`.
@@ -175,16 +176,19 @@ class Scenario {
     const Status begun =
         session_->Batch(std::move(batch), options, [this, page, left](const cql::Outcome& outcome) {
           --in_flight_;
-          if (outcome.kind != cql::OutcomeKind::kDone) left->push_back(page);
+          if (outcome.kind == cql::OutcomeKind::kDone) return;
+          last_ = outcome.status;
+          left->push_back(page);
         });
     if (begun.ok()) ++in_flight_;
+    if (!begun.ok()) last_ = begun;
     return begun.ok();
   }
 
   // Turns client and cluster; time passes when neither has anything to do.
   template <typename IsDone>
   bool TurnUntil(IsDone is_done) {
-    constexpr int kQuietTurnsMax = 200'000;
+    constexpr int kQuietTurnsMax = 20'000;
     for (int quiet = 0; quiet < kQuietTurnsMax;) {
       if (is_done()) return true;
       const bool cluster_was_busy = cluster_->Poll(0);
@@ -194,6 +198,12 @@ class Scenario {
       ++quiet;
     }
     return false;
+  }
+
+  std::string Explain() {
+    return "stuck at: " + last_.ToString() + "\naway: " + session_->away().ToString() +
+           "\nin flight: " + std::to_string(session_->requests_in_flight()) + "\n" +
+           cluster_->counters().ToString();
   }
 
   std::string Expected() {
@@ -233,6 +243,7 @@ class Scenario {
   uint32_t insert_ = 0;
   uint32_t delete_ = 0;
   size_t in_flight_ = 0;
+  Status last_;  // what went wrong last, for people
 };
 
 TEST(Scenario, TheClusterHoldsWhatWasWrittenWhateverGoesWrong) {

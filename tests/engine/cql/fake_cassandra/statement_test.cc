@@ -250,6 +250,22 @@ TEST_F(SelectTest, PagesOverPartitions) {
                 "-9223372036854775808"), "11;");
 }
 
+TEST_F(StatementTest, ARowWithAnExpiredMarkerIsMissedBySomeColumnsAsInCassandra) {
+  const std::string where = " WHERE sensor = 's' AND bucket = 1";
+  Run("UPDATE plant.air USING TIMESTAMP 5 SET b = 'x'" + where + " AND ts = 1 AND seq = 1");
+  Run("INSERT INTO plant.air (sensor, bucket, ts, seq) VALUES ('s', 1, 1, 1) USING TIMESTAMP 6 AND "
+      "TTL 60");
+  EXPECT_EQ(Run("SELECT a FROM plant.air" + where), "null;");
+  context_.now_in_seconds = static_cast<uint32_t>(kNow + 60);
+  EXPECT_EQ(Run("SELECT a FROM plant.air" + where), "");
+  EXPECT_EQ(Run("SELECT count(*), max(a) FROM plant.air" + where), "0 null;");
+  EXPECT_EQ(Run("SELECT count(*) FROM plant.air" + where), "1;");
+  EXPECT_EQ(Run("SELECT ts FROM plant.air" + where), "1;");
+  EXPECT_EQ(Run("SELECT a, b FROM plant.air" + where), "null x;");
+  Run("UPDATE plant.air USING TIMESTAMP 6 SET b = 'y'" + where + " AND ts = 1 AND seq = 1");
+  EXPECT_EQ(Run("SELECT a FROM plant.air" + where), "null;");
+}
+
 TEST_F(StatementTest, QuotedNamesKeepTheirCase) {
   EXPECT_EQ(Run("CREATE TABLE plant.\"Air\" (\"Key\" text PRIMARY KEY, \"select\" int)"), "");
   EXPECT_EQ(Run("INSERT INTO plant.\"Air\" (\"Key\", \"select\") VALUES ('k', 1)"), "");
