@@ -78,6 +78,8 @@ void Connection::HandleSupported(const SupportedResponse& supported) {
   const bool has_lz4 = std::find(offered.begin(), offered.end(), "lz4") != offered.end();
   compression_ = options_.use_lz4 && has_lz4 ? Compression::kLz4 : Compression::kNone;
   state_ = State::kStartup;
+  // In v4 Cassandra packs the answer to STARTUP already; in v5 frames begin behind it.
+  if (version_ == ProtocolVersion::kV4) decoder_.Establish(version_, compression_);
   SendAlone([this](const RequestHead& head, std::string* out) {
     return AppendStartup(head,
                          {.compression = compression_,

@@ -206,9 +206,15 @@ bool ScriptedCqlServer::HandleStartup(Peer* peer, const StartupRequest& startup,
   const auto asked = startup.options.find("COMPRESSION");
   if (asked != startup.options.end()) peer->compression = cql::Compression::kLz4;
   peer->is_started = true;
+  // As Cassandra does: in v4 the answer itself is packed, in v5 only what follows it.
+  if (peer->version == ProtocolVersion::kV4) {
+    peer->encoder.Establish(peer->version, peer->compression);
+  }
   std::string out;
   if (options_.password) {
-    AppendAuthenticate(head, "org.apache.cassandra.auth.PasswordAuthenticator", &out);
+    // Long enough that packing makes it shorter.
+    AppendAuthenticate(head, "org.apache.cassandra.auth.PasswordAuthenticator" +
+                                 std::string(100, '.'), &out);
   } else {
     AppendReady(head, &out);
     peer->is_ready = true;

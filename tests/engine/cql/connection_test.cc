@@ -111,6 +111,22 @@ TEST(Connection, SendsAPasswordOverTls) {
   EXPECT_TRUE(client.ended[0]->is_void);
 }
 
+TEST(Connection, TakesAnAnswerToStartupThatIsPacked) {
+  for (const auto version : {ProtocolVersion::kV5, ProtocolVersion::kV4}) {
+    ScriptedCqlServer server({.version_max = version,
+                              .password = PlainCredentials{"gw", kPassword}});
+    Client client;
+    ConnectionOptions options;
+    options.allow_cleartext_password = true;
+    options.credentials = User(kPassword);
+    ASSERT_TRUE(client.ConnectAndWait(server.port(), options)) << client.closed->ToString();
+    EXPECT_EQ(client.connection->compression(), Compression::kLz4);
+    ASSERT_TRUE(client.Query("INSERT").ok());
+    ASSERT_TRUE(client.WaitForAll());
+    EXPECT_TRUE(client.ended[0]->is_void);
+  }
+}
+
 TEST(Connection, TellsAWrongPasswordWithoutRepeatingIt) {
   ScriptedCqlServer server({.password = PlainCredentials{"gw", "another"}});
   Client client;
