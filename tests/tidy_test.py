@@ -148,6 +148,8 @@ def rule_flows(source):
         return
     for line, name, _ in source.includes():
         to = name.split('/')
+        if parts[1] == 'cql' and (to[0] == 'storage' or to[:1] == ['engine'] and to[1] != 'cql'):
+            yield line, f'engine/cql must not include "{name}": it speaks to clusters, knows no store'
         if to[0] != 'engine' or len(to) < 3 or to[1] == parts[1]:
             continue
         if parts[1] == 'bucketing' or (parts[1] in FLOWS and to[1] in FLOWS):
