@@ -259,7 +259,7 @@ std::vector<std::pair<AnswerCallback, Answer>> Connection::TakeAll(const Status&
 
 void Connection::Fail(const Status& status) {
   if (state_ == State::kClosed) return;
-  const Status why = status;  // it may belong to what is closed here
+  const Status why(status.code(), status.message());  // `status` may belong to what is closed here
   const auto closed = events_.closed;
   state_ = State::kClosed;
   const auto all = TakeAll(why);

@@ -176,6 +176,7 @@ std::vector<HostId> HostPool::Plan(std::optional<int64_t> token, std::string_vie
   }
   OrderHosts(&ranks, turn_++);
   std::vector<HostId> plan;
+  plan.reserve(ranks.size());
   for (const HostRank& rank : ranks) plan.push_back(static_cast<HostId>(rank.node));
   return plan;
 }

@@ -29,14 +29,16 @@ def targets(folder):
 
 
 with tempfile.TemporaryDirectory() as folder:
-    output = meson('setup', folder, '-Dtools=disabled', '-Dtests=disabled', '-Dbench=disabled')
+    output = meson('setup', folder, '-Dtools=disabled', '-Dtests=disabled', '-Dbench=disabled',
+                   '-Dreplication=disabled')
     needed = {name.lower() for name in re.findall(r'dependency (\S+) found: YES', output)}
     if not needed or needed - LIBRARY_NEEDS:
         sys.exit(f'the library alone looks for {sorted(needed)}, expected {sorted(LIBRARY_NEEDS)}')
     alone = targets(folder)
     if alone & {'tool_test', 'append_bench'} or not any('cistern' in name for name in alone):
         sys.exit(f'the library alone has the targets {sorted(alone)}')
-    meson('setup', '--reconfigure', folder, '-Dtools=enabled', '-Dtests=enabled')
+    meson('setup', '--reconfigure', folder, '-Dtools=enabled', '-Dtests=enabled',
+          '-Dreplication=enabled')
     if 'tool_test' not in targets(folder):
         sys.exit('a folder without tests cannot be given them')
 
