@@ -67,7 +67,8 @@ struct SessionQuery {
 
 // Begins to connect when made. The loop's thread only; must not outlive the loop. Completions come
 // from the loop, once for each call that returned OK, never from inside a call, and may make
-// further calls. All calls that take one return, and then it is never called:
+// further calls. While no host is up a request ends in the next turn: who sends it again pauses
+// first, or the loop is never idle. All calls that take one return, and then it is never called:
 //   kBusy     too many requests or bytes are in flight, here or at every host that is up
 //   kClosed   after Close
 //   what request.h says of statements that cannot be sent

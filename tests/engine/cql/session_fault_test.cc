@@ -10,6 +10,7 @@ using testing::DescribeCluster;
 using testing::ExecuteRequest;
 using testing::NodeRow;
 using testing::PrepareRequest;
+using testing::QueryRequest;
 using testing::ScriptedCqlServer;
 using testing::ScriptedServerOptions;
 using testing::ScriptedTurn;
@@ -216,6 +217,41 @@ TEST(SessionFault, WithoutAHostRequestsEndAtOnce) {
   options.port = port;
   ScriptedCqlServer server(options);
   EXPECT_TRUE(client.WaitUntilReady().ok());
+}
+
+// The control connection ends before the cluster has described itself. It is made anew after its
+// pause, and requests that come back at once meanwhile neither hasten nor put off that.
+TEST(SessionFault, ConnectionLostWhileTheClusterIsDescribedIsMadeAnew) {
+  ScriptedCqlServer server({}, [](ScriptedTurn& turn) {
+    const auto* query = std::get_if<QueryRequest>(&turn.request);
+    if (query == nullptr || turn.connection != 0) return false;
+    if (query->cql == kLocalQuery) return AnswerError(turn, ErrorCode::kUnavailable);
+    turn.closes = query->cql == kKeyspacesQuery;
+    return turn.closes;
+  });
+  const auto clock = std::make_shared<FakeClock>();
+  const SessionOptions options = Options({server.port()});
+  SessionClient client(options, clock);
+  const auto& hosts = client.session->cluster().pool().hosts();
+  const auto& host = hosts.begin()->second;
+  ASSERT_TRUE(RunUntil(*client.loop, [&] {
+    return host.state == HostState::kDown && !host.failure.ok();
+  }));
+  const int64_t retry_at_us = host.retry_at_us;
+  EXPECT_GT(retry_at_us, clock->MonotonicMicros());
+  EXPECT_LE(retry_at_us, clock->MonotonicMicros() + options.cluster.hosts.retry_first_us);
+  for (int i = 0; i < 1'000; ++i) {
+    ASSERT_TRUE(client.session->Query("SELECT", {}, {}, client.Keep()).ok());
+    ASSERT_TRUE(client.WaitForAll());
+    ASSERT_EQ(client.endings.back()->kind, OutcomeKind::kAway);
+  }
+  EXPECT_EQ(host.state, HostState::kDown);
+  EXPECT_EQ(host.retry_at_us, retry_at_us);
+  EXPECT_EQ(server.accepted_count(), 1);
+  clock->AdvanceMicros(options.cluster.hosts.retry_first_us);
+  EXPECT_TRUE(client.WaitUntilReady().ok());
+  EXPECT_TRUE(client.session->cluster().is_described());
+  EXPECT_EQ(server.accepted_count(), 2);
 }
 
 TEST(SessionFault, WrongPasswordIsToldAtOnce) {
