@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <csignal>
 #include <exception>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,12 +32,43 @@ Exit codes:
   4  a write failed: no space, an I/O error, out of memory
   5  a mistake inside cistern
   6  rows are known to be missing: damaged ones, or lost ones that this opening of the store met
+  7  no rows may be sent to a table of the cluster: what differs there needs a person
+  8  the cluster does not answer, or lets nobody in
   130, 143  ended by SIGINT or SIGTERM, after what was read was stored)";
 
 // Of a name that is not one of `names`: "; did you mean X?", or nothing if none is near.
 std::string DidYouMean(std::string_view name, const std::vector<std::string>& names) {
   const std::string nearest = NearestName(name, names);
   return nearest.empty() ? nearest : fmt::format("; did you mean {}?", nearest);
+}
+
+// "schema diff": the words that name it.
+std::string PathOf(const CLI::App& command) {
+  const CLI::App* parent = command.get_parent();
+  const bool is_top = parent == nullptr || parent->get_parent() == nullptr;
+  return (is_top ? "" : PathOf(*parent) + " ") + command.get_name();
+}
+
+// The subcommand that was named, within those that were named before it.
+const CLI::App& ChosenOf(const CLI::App& command) {
+  const auto chosen = command.get_subcommands();
+  return chosen.empty() ? command : ChosenOf(*chosen.front());
+}
+
+// What is wrong with the words that name a subcommand of `command`, or one of that; or nothing.
+std::string WrongSubcommand(const CLI::App& command, std::span<const std::string> words) {
+  const auto all = command.get_subcommands([](const CLI::App*) { return true; });
+  const std::string first = words.empty() ? "-" : words.front();
+  if (all.empty() || first.starts_with('-')) return {};
+  std::vector<std::string> names;
+  for (const CLI::App* one : all) {
+    if (one->get_name() == first) return WrongSubcommand(*one, words.subspan(1));
+    names.push_back(one->get_name());
+  }
+  const bool is_top = command.get_parent() == nullptr;
+  return fmt::format("'{}' is no subcommand{}{}{}; see cistern {}--help", first,
+                     is_top ? "" : " of ", is_top ? "" : PathOf(command),
+                     DidYouMean(first, names), is_top ? "" : PathOf(command) + " ");
 }
 
 // What is wrong if an option was mistyped, whatever the parser missed for it; or nothing.
@@ -49,7 +81,7 @@ std::string Mistyped(const CLI::App& command) {
     const std::string_view name = std::string_view(word).substr(0, word.find('='));
     const std::string hint = name.starts_with("--") ? DidYouMean(name, names) : "";
     if (hint.empty()) continue;
-    return fmt::format("'{}' is no option of {}{}", name, command.get_name(), hint);
+    return fmt::format("'{}' is no option of {}{}", name, PathOf(command), hint);
   }
   return {};
 }
@@ -64,7 +96,7 @@ std::string NotExpected(const CLI::App& command) {
   });
   if (option == left.end()) {
     return fmt::format("'{}' is not expected: {} takes options alone", left.front(),
-                       command.get_name());
+                       PathOf(command));
   }
   std::string known;
   for (const CLI::Option* there : command.get_options()) {
@@ -73,7 +105,7 @@ std::string NotExpected(const CLI::App& command) {
     }
   }
   return fmt::format("'{}' is no option of {}; it has {}", option->substr(0, option->find('=')),
-                     command.get_name(), known);
+                     PathOf(command), known);
 }
 
 // "cistern help scan" stands for "cistern scan --help".
@@ -81,7 +113,8 @@ std::vector<std::string> WordsOf(int argc, char** argv) {
   std::vector<std::string> words(argv + 1, argv + argc);
   if (!words.empty() && words.front() == "help") {
     words.erase(words.begin());
-    words.resize(std::min<size_t>(words.size(), 1));
+    const bool has_two = words.size() > 1 && words.front() == "schema";
+    words.resize(std::min<size_t>(words.size(), has_two ? 2 : 1));
     words.emplace_back("--help");
   }
   return words;
@@ -94,6 +127,7 @@ void RefuseEmptyTexts(CLI::App* app) {
     return text.empty() ? "is empty" : "";
   };
   for (CLI::App* command : app->get_subcommands({})) {
+    RefuseEmptyTexts(command);
     for (CLI::Option* option : command->get_options()) {
       if (option->get_items_expected_max() > 0 && !option->check_lname("null")) {
         option->check(is_not_empty);
@@ -124,15 +158,11 @@ int Run(int argc, char** argv) {
   AddStats(&app, &action);
   AddSalvage(&app, &action);
   AddVerify(&app, &action);
+  AddSchema(&app, &action);
   RefuseEmptyTexts(&app);
   std::vector<std::string> words = WordsOf(argc, argv);
-  const std::string first = words.empty() ? "-" : words.front();
-  const auto named = [&first](const CLI::App* command) { return command->get_name() == first; };
-  if (!first.starts_with('-') && app.get_subcommands(named).empty()) {
-    std::vector<std::string> names;
-    for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
-    Complain(fmt::format("'{}' is no subcommand{}; see cistern --help", first,
-                         DidYouMean(first, names)));
+  if (const std::string wrong = WrongSubcommand(app, words); !wrong.empty()) {
+    Complain(wrong);
     return kExitUsage;
   }
   try {
@@ -140,11 +170,12 @@ int Run(int argc, char** argv) {
     app.parse(words);
   } catch (const CLI::ParseError& e) {
     if (e.get_exit_code() == 0) return app.exit(e);
-    const auto chosen = app.get_subcommands();
-    std::string mistyped = chosen.empty() ? "" : Mistyped(*chosen.front());
-    if (mistyped.empty() && !chosen.empty()) mistyped = NotExpected(*chosen.front());
+    const CLI::App& chosen = ChosenOf(app);
+    const bool is_none = &chosen == &app;
+    std::string mistyped = is_none ? "" : Mistyped(chosen);
+    if (mistyped.empty() && !is_none) mistyped = NotExpected(chosen);
     Complain(fmt::format("{}; see cistern {}--help", mistyped.empty() ? e.what() : mistyped,
-                         chosen.empty() ? "" : chosen.front()->get_name() + " "));
+                         is_none ? "" : PathOf(chosen) + " "));
     return kExitUsage;
   }
   // A reader that had enough is noticed where it is written to.

@@ -123,7 +123,8 @@ RequestTraits ClusterState::TraitsOf(size_t node, const testing::RequestMessage&
   }
   if (const auto* query = std::get_if<testing::QueryRequest>(&request)) {
     const Result<Statement> statement = ParseStatement(query->cql);
-    return {statement.ok() && statement->is_write(), 1};
+    return {statement.ok() && statement->is_write(), 1,
+            statement.ok() && statement->is_definition()};
   }
   return {};
 }

@@ -58,6 +58,7 @@ void AppendAnswer(const testing::ResponseHead& head, const Answer& answer, std::
 struct RequestTraits {
   bool is_write = false;  // INSERT, UPDATE, DELETE, or a batch of them
   size_t statement_count = 0;
+  bool is_definition = false;  // CREATE, ALTER, DROP, as a QUERY
 };
 
 // One thread at a time.

@@ -58,6 +58,7 @@ struct RequestFacts {
   size_t node = 0;
   cql::Opcode opcode = cql::Opcode::kOptions;
   bool is_write = false;
+  bool is_definition = false;  // CREATE, ALTER, DROP
 };
 
 // Called under the cluster's lock.

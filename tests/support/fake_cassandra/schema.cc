@@ -41,6 +41,7 @@ Result<Definition> Schema::Apply(const Statement& statement) {
       case Kind::kDropTable: return DropTable(statement);
       case Kind::kAddColumns:
       case Kind::kDropColumns: return AlterColumns(statement);
+      case Kind::kAlterOptions: return AlterOptions(statement);
       default: return Status::Internal("this statement defines nothing");
     }
   }();
@@ -143,6 +144,14 @@ Result<Definition> Schema::AlterColumns(const Statement& statement) {
   keyspaces_[statement.keyspace].tables[statement.table] =
       std::make_shared<const TableDefinition>(std::move(next));
   return done;
+}
+
+Result<Definition> Schema::AlterOptions(const Statement& statement) {
+  CISTERN_ASSIGN_OR_RETURN(const TablePtr before, Find(statement.keyspace, statement.table));
+  CISTERN_ASSIGN_OR_RETURN(TableDefinition next, WithOptions(*before, statement.text));
+  keyspaces_[statement.keyspace].tables[statement.table] =
+      std::make_shared<const TableDefinition>(std::move(next));
+  return Changed("UPDATED", "TABLE", statement);
 }
 
 std::string UuidOf(uint64_t family, uint64_t number) {

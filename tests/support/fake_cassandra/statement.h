@@ -50,6 +50,7 @@ struct Statement {
   enum class Kind {
     kInsert, kUpdate, kDelete, kSelect, kUse, kTruncate,
     kCreateKeyspace, kDropKeyspace, kCreateTable, kDropTable, kAddColumns, kDropColumns,
+    kAlterOptions,
   };
   Kind kind = Kind::kSelect;
   std::string keyspace;
@@ -71,7 +72,8 @@ struct Statement {
   // Definitions.
   bool if_exists = false;  // or IF NOT EXISTS
   std::map<std::string, std::string> replication;
-  std::string text;                                         // of CREATE TABLE
+  // Of CREATE TABLE; of ALTER ... WITH one that has the options.
+  std::string text;
   std::vector<std::pair<std::string, ColumnType>> columns;  // of ALTER; DROP has no types
 
   [[nodiscard]] bool is_write() const {

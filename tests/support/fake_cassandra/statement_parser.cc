@@ -399,11 +399,20 @@ class StatementParser {
     CISTERN_RETURN_IF_ERROR(TableName());
     CISTERN_ASSIGN_OR_RETURN(const bool adds, MaybeWord("add"));
     if (adds) return ParseAdd();
+    if (token_.IsName("with")) return ParseAlterOptions();
     out_.kind = Kind::kDropColumns;
     CISTERN_RETURN_IF_ERROR(Word("drop"));
     CISTERN_RETURN_IF_ERROR(ParseIfExists(false));
     const auto one = [&] { return Name(&out_.columns.emplace_back().first); };
     return token_.IsSymbol('(') ? ListInParentheses(one) : List(one);
+  }
+  // As in CREATE TABLE too.
+  Status ParseAlterOptions() {
+    out_.kind = Kind::kAlterOptions;
+    out_.text = "CREATE TABLE k.t (key_of_no_table int PRIMARY KEY) ";
+    out_.text += source_.substr(token_.begin);
+    while (token_.kind != TokenKind::kEnd) CISTERN_RETURN_IF_ERROR(Advance());
+    return Status::Ok();
   }
   // The columns stand as in CREATE TABLE: lib/cql reads them in one that is made of them.
   Status ParseAdd() {

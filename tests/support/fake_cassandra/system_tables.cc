@@ -34,6 +34,12 @@ constexpr const char* kDefinitions[] = {
     "CREATE TABLE system_schema.columns (keyspace_name text, table_name text, column_name text, "
     "clustering_order text, column_name_bytes blob, kind text, position int, type text, "
     "PRIMARY KEY (keyspace_name, table_name, column_name))",
+    // What was dropped is not kept, and there are no views: these two are empty.
+    "CREATE TABLE system_schema.dropped_columns (keyspace_name text, table_name text, "
+    "column_name text, dropped_time timestamp, kind text, type text, "
+    "PRIMARY KEY (keyspace_name, table_name, column_name))",
+    "CREATE TABLE system_schema.views (keyspace_name text, view_name text, base_table_name text, "
+    "PRIMARY KEY (keyspace_name, view_name))",
 };
 
 using Tables = std::map<std::string, TablePtr>;  // by the qualified name

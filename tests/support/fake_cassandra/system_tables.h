@@ -20,7 +20,8 @@ struct NodeFacts {
   int64_t token = 0;
 };
 
-// Finds system.local, system.peers, system.peers_v2 and system_schema.{keyspaces,tables,columns}.
+// Finds system.local, system.peers, system.peers_v2 and system_schema.{keyspaces,tables,columns,
+// dropped_columns,views}.
 // kInvalidArgument, as for any other table that is not there; so are peers_v2 of a cluster before
 // Cassandra 4.0.
 [[nodiscard]] Result<TablePtr> FindSystemTable(const std::string& keyspace,

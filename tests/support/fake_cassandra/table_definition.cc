@@ -41,6 +41,21 @@ Status AddKeys(const DdlTable& ddl, const std::vector<DdlName>& names, ColumnKin
   return Status::Ok();
 }
 
+// What is named; the others stay.
+Status TakeOptions(std::string_view create_table, const DdlTable& ddl, TableDefinition* table) {
+  TableSchema options;
+  Token comment;
+  CISTERN_RETURN_IF_ERROR(TakeTableOptions(create_table, ddl.options, &options, &comment));
+  for (const DdlOption& option : ddl.options) {
+    const std::string& name = option.name.text;
+    if (name == "default_time_to_live") table->default_ttl_s = options.default_ttl_s;
+    if (name == "gc_grace_seconds") table->gc_grace_s = options.gc_grace_s;
+    if (name == "compaction") table->compaction = options.compaction;
+    if (name == "comment") table->comment = comment.text;
+  }
+  return Status::Ok();
+}
+
 }  // namespace
 
 std::optional<size_t> TableDefinition::Find(std::string_view column) const {
@@ -72,14 +87,15 @@ Result<TableDefinition> DefineTable(std::string_view create_table) {
     if (table.Find(column.name.text).has_value()) continue;
     AddRegular({column.name.text, column.type, ColumnKind::kRegular, false}, &table);
   }
-  TableSchema options;
-  Token comment;
-  CISTERN_RETURN_IF_ERROR(TakeTableOptions(create_table, ddl.options, &options, &comment));
-  table.default_ttl_s = options.default_ttl_s;
-  table.gc_grace_s = options.gc_grace_s;
-  table.compaction = options.compaction;
-  table.comment = comment.text;
+  CISTERN_RETURN_IF_ERROR(TakeOptions(create_table, ddl, &table));
   return table;
+}
+
+Result<TableDefinition> WithOptions(const TableDefinition& table, std::string_view create_table) {
+  CISTERN_ASSIGN_OR_RETURN(const DdlTable ddl, ParseDdl(create_table));
+  TableDefinition next = table;
+  CISTERN_RETURN_IF_ERROR(TakeOptions(create_table, ddl, &next));
+  return next;
 }
 
 Result<TableDefinition> WithColumn(const TableDefinition& table, std::string_view name,

@@ -66,6 +66,9 @@ using TablePtr = std::shared_ptr<const TableDefinition>;
                                                  std::string_view name, const ColumnType& type);
 [[nodiscard]] Result<TableDefinition> WithoutColumn(const TableDefinition& table,
                                                     std::string_view name);
+// ALTER TABLE WITH: those options that a CREATE TABLE text names.
+[[nodiscard]] Result<TableDefinition> WithOptions(const TableDefinition& table,
+                                                  std::string_view create_table);
 
 }  // namespace cistern::fake_cassandra
 

@@ -1,0 +1,246 @@
+"""cistern schema against a cluster: printed, compared, applied.
+
+Environment: CISTERN_BIN, CISTERN_FAKE_CLUSTER.
+"""
+
+import contextlib
+import json
+import os
+import socket
+import subprocess
+import unittest
+
+from cli_case import AIR, PUMPS, CliCase
+
+FAKE = os.environ.get("CISTERN_FAKE_CLUSTER", "fake_cluster")
+REPLICATION = "{'class': 'SimpleStrategy', 'replication_factor': 1}"
+KEYSPACE = f"CREATE KEYSPACE plant WITH replication = {REPLICATION};"
+PASSWORD = "Kx7-not-to-be-seen"
+
+
+class Cluster:
+    def __init__(self, process):
+        self.process = process
+        self.contact = f"127.0.0.1:{self.read()}"
+
+    def read(self):
+        return self.process.stdout.readline().decode().strip()
+
+    def run(self, statement):
+        self.process.stdin.write(" ".join(statement.split()).encode() + b"\n")
+        self.process.stdin.flush()
+        return self.read()
+
+
+@contextlib.contextmanager
+def cluster(*login):
+    with subprocess.Popen([FAKE, *login], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        yield Cluster(process)
+        process.stdin.close()
+
+
+class SchemaTest(CliCase):
+    def schema(self, command, *options, expect=0):
+        return self.run_tool("schema", command, "--store", self.store, *options, expect=expect)
+
+    def at(self, there, command, *options, expect=0):
+        return self.schema(command, "--contact", there.contact, "--connect-timeout", "60s",
+                           *options, expect=expect)
+
+    def differences(self, there, expect=0):
+        lines = self.at(there, "diff", "--format", "json", expect=expect).out.splitlines()
+        return [json.loads(line) for line in lines]
+
+    # --- print
+
+    def test_printed_statements_make_the_tables(self):
+        self.create(PUMPS + AIR)
+        text = self.schema("print", "--keyspace", "plant", "--keyspace-replication",
+                           REPLICATION).out.decode()
+        self.assertEqual(text.count("CREATE KEYSPACE"), 1)
+        statements = [one for one in text.split(";\n") if one.strip()]
+        self.assertEqual(len(statements), 3, text)
+        with cluster() as there:
+            for statement in statements:
+                self.assertEqual(there.run(statement + ";"), "ok")
+            done = self.at(there, "diff", "--keyspace", "plant")
+            self.assertEqual(done.out, b"plant.pumps: no difference\nplant.air: no difference\n")
+
+    def test_a_table_without_a_keyspace_is_printed_as_it_is(self):
+        self.create()
+        text = self.schema("print", "--table", "air").out.decode()
+        self.assertTrue(text.startswith("CREATE TABLE IF NOT EXISTS air ("), text)
+        self.assertIn("comment = 'cistern: ", text)
+
+    # --- diff and apply
+
+    def test_from_nothing_to_no_difference(self):
+        self.create(PUMPS)
+        with cluster() as there:
+            [drift] = self.differences(there, expect=7)
+            self.assertEqual((drift["table"], drift["blocks"]), ("plant.pumps", True))
+            self.assertEqual(drift["differences"][0]["kind"], "keyspace_missing")
+            done = self.at(there, "apply", expect=7)
+            self.assertIn("needs a person: the cluster has no keyspace plant. Say how", done.err)
+            self.assertEqual(done.out, b"")
+            options = ("--keyspace-replication", REPLICATION)
+            dry = self.at(there, "apply", *options, "--dry-run").out.decode()
+            self.assertEqual(self.differences(there, expect=7), [drift])
+            applied = self.at(there, "apply", *options).out.decode()
+            self.assertEqual(applied, dry + "-- plant.pumps: as declared, 2 statements run\n")
+            self.assertTrue(dry.startswith("CREATE KEYSPACE IF NOT EXISTS plant WITH"), dry)
+            self.assertEqual(self.differences(there), [
+                {"table": "plant.pumps", "blocks": False, "blocks_from": None, "differences": []}])
+            again = self.at(there, "apply").out
+            self.assertEqual(again, b"-- plant.pumps: nothing to do\n")
+
+    def test_columns_and_options_are_brought_up_to_date(self):
+        self.create("CREATE TABLE plant.air (s text, day date, ts timestamp, a int, b text, "
+                    "PRIMARY KEY ((s, day), ts)) WITH default_time_to_live = 86400 "
+                    "AND comment = 'cistern: bucket day = 1 day';")
+        with cluster() as there:
+            there.run(KEYSPACE)
+            self.assertEqual(there.run(
+                "CREATE TABLE plant.air (s text, day date, ts timestamp, theirs int, "
+                "PRIMARY KEY ((s, day), ts)) WITH comment = 'cistern: bucket day = 1 day'"), "ok")
+            text = self.at(there, "diff", expect=7).out.decode()
+            self.assertIn("plant.air: 4 differences; no rows may be sent\n", text)
+            self.assertIn("blocks: the cluster has no column 'a', which rows may have. `cistern "
+                          "schema apply` adds it, or this statement:\n"
+                          "  ALTER TABLE plant.air ADD a int;\n", text)
+            self.assertIn("\nwarns: default_time_to_live is 86400 here and 0 in the cluster", text)
+            self.assertIn("\nharmless: the cluster has the column 'theirs'", text)
+            done = self.at(there, "apply")
+            self.assertEqual(done.out.decode(),
+                             "ALTER TABLE plant.air ADD (a int, b text);\n"
+                             "ALTER TABLE plant.air WITH default_time_to_live = 86400;\n"
+                             "-- plant.air: as declared, 2 statements run\n")
+            self.assertIn("plant.air: stays different: the cluster has the column 'theirs'",
+                          done.err)
+            [drift] = self.differences(there)
+            self.assertEqual([one["kind"] for one in drift["differences"]], ["column_added"])
+
+    def test_a_lost_answer_is_no_failure(self):
+        self.create("CREATE TABLE plant.air (s text, day date, ts timestamp, a int, "
+                    "PRIMARY KEY ((s, day), ts));")
+        with cluster() as there:
+            there.run(KEYSPACE)
+            self.at(there, "apply")
+            self.assertEqual(there.run("ALTER TABLE plant.air DROP a"), "ok")
+            self.assertEqual(there.run("lose"), "ok")
+            done = self.at(there, "apply")
+            self.assertIn("is as declared all the same, so it had been run", done.err)
+            self.assertIn(b"-- plant.air: as declared, 1 statement run\n", done.out)
+            self.assertNotEqual(there.run("ALTER TABLE plant.air ADD a int"), "ok")
+
+    def test_what_needs_a_person_leaves_everything_as_it_is(self):
+        self.create(PUMPS + "CREATE TABLE plant.air (s text, day date, ts timestamp, a int, "
+                            "PRIMARY KEY ((s, day), ts));")
+        with cluster() as there:
+            there.run(KEYSPACE)
+            self.assertEqual(there.run("CREATE TABLE plant.air (s text, day date, ts timestamp, "
+                                       "a text, PRIMARY KEY ((s, day), ts));"), "ok")
+            before = self.differences(there, expect=7)
+            done = self.at(there, "apply", expect=7)
+            self.assertIn("plant.air: needs a person: the column 'a' is int here and text in the "
+                          "cluster. Types cannot be altered", done.err)
+            self.assertIn("nothing was altered; --table T applies one table alone", done.err)
+            self.assertEqual((done.out, self.differences(there, expect=7)), (b"", before))
+            self.at(there, "apply", "--table", "plant.pumps")
+            blocked = {one["table"]: one["blocks"] for one in self.differences(there, expect=7)}
+            self.assertEqual(blocked, {"plant.pumps": False, "plant.air": True})
+
+    def test_a_store_that_is_written_meanwhile(self):
+        with cluster() as there, self.holder_of_store():
+            there.run(KEYSPACE)
+            self.at(there, "apply", "--keyspace", "plant")
+            self.at(there, "diff", "--keyspace", "plant")
+
+    # --- the way to the cluster
+
+    def test_a_cluster_that_is_away(self):
+        self.create(PUMPS)
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            contact = f"127.0.0.1:{taken.getsockname()[1]}"
+        for command in ("diff", "apply"):
+            done = self.schema(command, "--contact", contact, "--connect-timeout", "1s", expect=8)
+            self.assertIn(f"no host of the cluster takes requests: {contact}", done.err)
+            self.assertEqual(done.out, b"")
+
+    def test_passwords(self):
+        self.create(PUMPS)
+        secret = self.write("secret", PASSWORD + "\n")
+        wrong = self.write("wrong", "another\n")
+        secret.chmod(0o600)
+        wrong.chmod(0o644)
+        with cluster("edge", PASSWORD) as there:
+            login = ("--user", "edge", "--allow-cleartext-password")
+            for options in ((), (*login, "--password-file", wrong)):
+                done = self.at(there, "diff", *options, expect=8)
+                self.assertIn("password", done.err)
+            self.assertIn(f"everybody on this machine can read the password file {wrong}: chmod "
+                          f"600 {wrong}", done.err)
+            done = self.at(there, "diff", *login, "--password-file", secret, expect=7)
+            self.assertEqual(done.err, "")
+            self.write("cistern-password", PASSWORD)
+            (self.directory / "cistern-password").chmod(0o400)
+            os.environ["CREDENTIALS_DIRECTORY"] = str(self.directory)
+            self.addCleanup(os.environ.pop, "CREDENTIALS_DIRECTORY")
+            done = self.at(there, "diff", *login, expect=7)
+            self.assertNotIn(PASSWORD, done.err + done.out.decode())
+
+    def test_options_that_cannot_be(self):
+        self.create(PUMPS)
+        secret = self.write("secret", PASSWORD)
+        empty = self.write("empty", "\n" + PASSWORD)
+        user = ("--user", "u", "--allow-cleartext-password")
+        for options, told in (
+                (("--contact", "a:b:c"), "an IPv6 address stands in brackets, [fd00::1]:9042"),
+                (("--contact", "db:0"), "has a port that is no number from 1 to 65535"),
+                (("--contact", "db:"), "has a port that is no number from 1 to 65535"),
+                (("--contact", ":9042"), "is not HOST or HOST:PORT"),
+                (("--contact", "[::1"), "has no ] behind its address"),
+                (("--contact", "db,db:9042"), "--contact: db:9042 is given twice"),
+                (("--ca", secret), "--ca is of --tls: add that"),
+                (("--tls", "--client-cert", secret), "--client-cert goes with --client-key"),
+                (("--tls", "--ca", "nowhere"), "--ca 'nowhere' cannot be read: No such file"),
+                (("--tls", "--ca", self.directory), "is a directory: name a file in PEM"),
+                (("--user", "u", "--password-file", secret), "in clear: add --tls, or, in a netw"),
+                (("--tls", *user), "--allow-cleartext-password does nothing beside --tls"),
+                (("--allow-cleartext-password",), "goes with --user; leave it out"),
+                (("--password-file", secret), "--password-file goes with --user NAME"),
+                (user, "--user needs a password: name its file by --password-file"),
+                ((*user, "--password-file", empty), f"{empty} has nothing in its first line"),
+                ((*user, "--password-file", "nowhere"), "nowhere cannot be read: No such file"),
+                (("--connect-timeout", "0s"), "--connect-timeout '0s' is "),
+                (("--keyspace", "k"), "that were declared without one, and here none is"),
+                (("--format", "csv"), "--format 'csv' is not one of text, json"),
+                (("--table", ""), "--table: is empty")):
+            contact = () if options[0] == "--contact" else ("--contact", "db")
+            done = self.schema("diff", *contact, *options, expect=2)
+            self.assertIn(told, done.err)
+            self.assertNotIn(PASSWORD, done.err)
+        self.assertIn("--contact is required", self.schema("diff", expect=2).err)
+        done = self.schema("apply", "--contact", "db", "--keyspace-replication", "3", expect=2)
+        self.assertIn("--keyspace-replication: '3' does not say how a keyspace", done.err)
+
+    def test_a_table_without_a_keyspace_needs_one(self):
+        self.create()
+        done = self.schema("diff", "--contact", "db", expect=2)
+        self.assertIn("table air was declared without a keyspace: say by --keyspace", done.err)
+
+    def test_mistyped_words(self):
+        for words, told in (
+                (("schema", "prnt"), "'prnt' is no subcommand of schema; did you mean print?; see "
+                                     "cistern schema --help"),
+                (("schema", "diff", "--store", "S", "--contatc", "db"),
+                 "'--contatc' is no option of schema diff; did you mean --contact?; see cistern "
+                 "schema diff --help"),
+                (("schema",), "see cistern schema --help"),
+                (("schema", "print", "--store", "S", "x"), "schema print takes options alone")):
+            self.assertIn(told, self.run_tool(*words, expect=2).err)
+        self.assertIn(b"--dry-run", self.run_tool("help", "schema", "apply").out)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,390 @@
+// cistern schema: the tables of a store beside those of a cluster.
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <utility>
+
+#include "engine/replicate/schema_drift.h"
+#include "engine/replicate/schema_plan.h"
+#include "engine/replicate/schema_statements.h"
+#include "tools/command.h"
+#include "tools/contact_options.h"
+#include "tools/counted.h"
+#include "tools/drift_text.h"
+#include "tools/output.h"
+#include "tools/schema_client.h"
+
+namespace cistern::tool {
+namespace {
+
+using replicate::ClusterSchema;
+using replicate::DriftWeight;
+using replicate::SchemaDifference;
+using replicate::SchemaDrift;
+using replicate::SchemaPlan;
+using TablePtr = std::shared_ptr<const TableSchema>;
+using ReplicationMap = std::map<std::string, std::string>;
+
+// Readings and tries of one table, where answers of its statements are lost.
+constexpr int kRoundsMax = 4;
+
+struct SchemaOptions {
+  std::string store;
+  std::string table;
+  std::string keyspace;
+  std::string keyspace_replication;
+  std::string format = "text";
+  bool dry_run = false;
+  ContactOptions contact;
+};
+
+constexpr char kPrintFooter[] = R"(
+The statements make the tables in an empty cluster; nothing is asked of one. What `cistern create`
+takes is printed by `cistern tables --cql`.
+
+Examples:
+  cistern schema print --store S | cqlsh db-1
+  cistern schema print --store S --table air --keyspace plant \
+    --keyspace-replication "{'class': 'NetworkTopologyStrategy', 'dc1': 3}")";
+
+constexpr char kDiffFooter[] = R"(
+Each difference blocks (rows would be refused, or be where no reader looks for them), warns, or is
+harmless; with it comes what to do, and the statement to paste where one alone is right. Nothing is
+changed.
+
+Examples:
+  cistern schema diff --store S --contact db-1 --contact db-2
+  cistern schema diff --store S --contact '[fd00::1]:9042' --table air --format json
+  cistern schema diff --store S --contact db-1 --tls --ca ca.pem --user edge --password-file pw
+
+Exit codes: 0 nothing blocks; 7 a table blocks; 8 the cluster is away, or lets nobody in)";
+
+constexpr char kApplyFooter[] = R"(
+Creates and adds what is missing and alters options, one statement after another, each printed
+before it is run, and waits until all nodes agree. Nothing is dropped, and no key or type altered:
+where that would be needed nothing at all is run, and the reason is told.
+
+Examples:
+  cistern schema apply --store S --contact db-1 --dry-run
+  cistern schema apply --store S --contact db-1 \
+    --keyspace-replication "{'class': 'NetworkTopologyStrategy', 'dc1': 3}"
+
+Exit codes: 0 done; 7 a table needs a person; 8 the cluster is away, or lets nobody in)";
+
+// Of what a cluster did not answer, or answered as none does.
+int FailAway(const Status& status) {
+  Complain(status.message());
+  return status.code() == StatusCode::kInternal ? kExitInternal : kExitAway;
+}
+
+// The tables of the store; it is closed again, so that nobody waits for it.
+Result<Tables> ReadTables(const SchemaOptions& options, int* code) {
+  Result<std::unique_ptr<Engine>> engine = OpenStore(options.store, Access::kRead);
+  if (!engine.ok()) {
+    *code = FailOpen(engine.status());
+    return engine.status();
+  }
+  Result<Tables> tables = ChooseTables(**engine, options.table);
+  if (!tables.ok()) *code = FailUsage(tables.status());
+  return tables;
+}
+
+Result<ReplicationMap> ReplicationOf(const SchemaOptions& options) {
+  if (options.keyspace_replication.empty()) return ReplicationMap();
+  Result<ReplicationMap> map = replicate::ParseReplication(options.keyspace_replication);
+  if (map.ok()) return map;
+  return Status::InvalidArgument("--keyspace-replication: " + map.status().message());
+}
+
+std::string KeyspaceOf(const SchemaOptions& options, const TableSchema& table) {
+  return table.keyspace.empty() ? options.keyspace : table.keyspace;
+}
+
+// A cluster has no table without a keyspace; and --keyspace says nothing where all have one.
+Status CheckKeyspaces(const SchemaOptions& options, const Tables& tables, bool is_needed) {
+  bool is_used = false;
+  for (const TablePtr& table : tables) {
+    if (!table->keyspace.empty()) continue;
+    is_used = true;
+    if (!is_needed || !options.keyspace.empty()) continue;
+    return Status::InvalidArgument(fmt::format(
+        "table {} was declared without a keyspace: say by --keyspace NAME in which it is",
+        table->name));
+  }
+  if (is_used || options.keyspace.empty()) return Status::Ok();
+  return Status::InvalidArgument(
+      "--keyspace is for tables that were declared without one, and here none is; leave it out");
+}
+
+// --- print
+
+int RunPrint(const SchemaOptions& options) {
+  const Result<ReplicationMap> replication = ReplicationOf(options);
+  if (!replication.ok()) return FailUsage(replication.status());
+  int code = kExitOk;
+  const Result<Tables> tables = ReadTables(options, &code);
+  if (!tables.ok()) return code;
+  const Status checked = CheckKeyspaces(options, *tables, !replication->empty());
+  if (!checked.ok()) return FailUsage(checked);
+  Output output(STDOUT_FILENO);
+  std::set<std::string> made;
+  for (const TablePtr& table : *tables) {
+    const std::string keyspace = KeyspaceOf(options, *table);
+    const bool is_new = made.insert(keyspace).second;
+    output.Write(replicate::PrintSchema(*table, keyspace,
+                                        is_new ? *replication : ReplicationMap()));
+  }
+  output.Flush();
+  return output.status().ok() ? kExitOk : Fail(output.status());
+}
+
+// --- what diff and apply share
+
+// A table of the store, and what the cluster has under its name.
+struct Compared {
+  TablePtr declared;
+  std::string keyspace;
+  ClusterSchema cluster;
+
+  [[nodiscard]] SchemaDrift Drift() const {
+    return replicate::CompareSchema(std::span(&declared, 1), cluster);
+  }
+  [[nodiscard]] SchemaPlan Plan(const ReplicationMap& replication) const {
+    return replicate::PlanSchema(std::span(&declared, 1), cluster, replication);
+  }
+};
+
+struct Opened {
+  std::unique_ptr<SchemaClient> client;
+  std::vector<Compared> tables;
+};
+
+// Everything before the first statement; nothing, with the exit code, where it cannot be.
+std::optional<Opened> Open(const SchemaOptions& options, int* code) {
+  const Result<ContactPlan> plan = PlanContact(options.contact);
+  if (!plan.ok()) {
+    *code = FailUsage(plan.status());
+    return std::nullopt;
+  }
+  const Result<Tables> tables = ReadTables(options, code);
+  if (!tables.ok()) return std::nullopt;
+  if (const Status checked = CheckKeyspaces(options, *tables, true); !checked.ok()) {
+    *code = FailUsage(checked);
+    return std::nullopt;
+  }
+  for (const std::string& warning : plan->warnings) Complain(warning);
+  Result<std::unique_ptr<SchemaClient>> client = SchemaClient::Connect(*plan);
+  if (!client.ok()) {
+    *code = FailAway(client.status());
+    return std::nullopt;
+  }
+  Opened opened{*std::move(client), {}};
+  for (const TablePtr& table : *tables) {
+    const std::string keyspace = KeyspaceOf(options, *table);
+    Result<ClusterSchema> cluster = opened.client->Read(keyspace, table->name);
+    if (!cluster.ok()) {
+      *code = FailAway(cluster.status());
+      return std::nullopt;
+    }
+    opened.tables.push_back({table, keyspace, *std::move(cluster)});
+  }
+  return opened;
+}
+
+// --- diff
+
+int RunDiff(const SchemaOptions& options) {
+  const bool is_json = options.format == "json";
+  if (!is_json && options.format != "text") {
+    return FailUsage(Status::InvalidArgument(
+        fmt::format("--format '{}' is not one of text, json", options.format)));
+  }
+  int code = kExitOk;
+  const std::optional<Opened> opened = Open(options, &code);
+  if (!opened.has_value()) return code;
+  Output output(STDOUT_FILENO);
+  for (const Compared& table : opened->tables) {
+    const SchemaDrift drift = table.Drift();
+    if (drift.Has(DriftWeight::kBlocks)) code = kExitBlocked;
+    output.Write(is_json ? DriftJson(drift) : DriftText(drift));
+  }
+  output.Flush();
+  return output.status().ok() ? code : Fail(output.status());
+}
+
+// --- apply
+
+void ComplainOf(const std::string& table, const std::string& what, const SchemaDifference& one) {
+  Complain(fmt::format("{}: {}: {}{}{}", table, what, one.what, one.advice.empty() ? "" : ". ",
+                       one.advice));
+}
+
+// Whether all tables can be brought to what is declared; says what needs a person.
+bool CheckPlans(const std::vector<Compared>& tables, const ReplicationMap& replication) {
+  bool can = true;
+  for (const Compared& table : tables) {
+    for (const SchemaDifference& one : table.Plan(replication).refusals) {
+      ComplainOf(table.cluster.CqlName(), "needs a person", one);
+      can = false;
+    }
+  }
+  if (!can) {
+    Complain(tables.size() == 1 ? "nothing was altered"
+                                : "nothing was altered; --table T applies one table alone");
+  }
+  return can;
+}
+
+// A line of CQL that does nothing: standard output can be run as a script.
+int SayComment(const std::string& text) { return Say("-- " + text); }
+
+// Brings tables of a cluster to what is declared, one after another.
+class Applier {
+ public:
+  Applier(SchemaClient* client, const ReplicationMap& replication)
+      : client_(client), replication_(replication) {}
+
+  // `table` as it was read; gives the exit code.
+  int Apply(Compared table) {
+    const std::string name = table.cluster.CqlName();
+    size_t run_count = 0;
+    Status failure;
+    std::vector<std::string> last;
+    for (int round = 0; round < kRoundsMax; ++round) {
+      // Before every plan, as one of another table may have made the keyspace.
+      Result<ClusterSchema> now = client_->Read(table.keyspace, table.declared->name);
+      if (!now.ok()) return FailAway(now.status());
+      table.cluster = *std::move(now);
+      const SchemaPlan plan = table.Plan(replication_);
+      for (const SchemaDifference& one : plan.refusals) ComplainOf(name, "needs a person", one);
+      if (!plan.refusals.empty()) return kExitBlocked;
+      if (plan.statements.empty()) return Finish(name, run_count, plan, failure);
+      const bool is_stuck = plan.statements == last && failure.code() != StatusCode::kIoError;
+      if (is_stuck) break;
+      for (const std::string& statement : plan.statements) {
+        if (const int said = Say(statement); said != kExitOk) return said;
+      }
+      failure = client_->Apply(plan.statements);
+      if (failure.code() == StatusCode::kNotFound) return FailAway(failure);
+      run_count += plan.statements.size();
+      last = plan.statements;
+    }
+    return GiveUp(table, failure);
+  }
+
+ private:
+  // The cluster has what is declared; `failure`: what was said of the last statements.
+  static int Finish(const std::string& name, size_t run_count, const SchemaPlan& plan,
+                    const Status& failure) {
+    for (const SchemaDifference& one : plan.remains) ComplainOf(name, "stays different", one);
+    if (failure.code() == StatusCode::kBusy) return FailAway(failure);
+    if (run_count == 0) return SayComment(name + ": nothing to do");
+    if (!failure.ok()) {
+      Complain(fmt::format("{}; the table is as declared all the same, so it had been run",
+                           failure.message()));
+    }
+    return SayComment(fmt::format("{}: as declared, {} run", name,
+                                  Counted(run_count, "statement")));
+  }
+
+  // Statements were refused, or left differences behind.
+  static int GiveUp(const Compared& table, const Status& failure) {
+    if (!failure.ok()) {
+      Complain(failure.message());
+      return failure.code() == StatusCode::kInvalidArgument ? kExitBlocked : kExitAway;
+    }
+    const SchemaDrift drift = table.Drift();
+    for (const SchemaDifference& one : drift.differences) {
+      ComplainOf(drift.table, "is different still", one);
+    }
+    return drift.Has(DriftWeight::kBlocks) ? kExitBlocked : kExitOk;
+  }
+
+  SchemaClient* client_;
+  const ReplicationMap& replication_;
+};
+
+int SayPlans(const std::vector<Compared>& tables, const ReplicationMap& replication) {
+  std::set<std::string> said;  // a keyspace is made once for all its tables
+  for (const Compared& table : tables) {
+    const SchemaPlan plan = table.Plan(replication);
+    const std::string name = table.cluster.CqlName();
+    int code = kExitOk;
+    if (plan.statements.empty()) code = SayComment(name + ": nothing to do");
+    for (const std::string& statement : plan.statements) {
+      if (code == kExitOk && said.insert(statement).second) code = Say(statement);
+    }
+    if (code != kExitOk) return code;
+  }
+  return kExitOk;
+}
+
+int RunApply(const SchemaOptions& options) {
+  const Result<ReplicationMap> replication = ReplicationOf(options);
+  if (!replication.ok()) return FailUsage(replication.status());
+  int code = kExitOk;
+  const std::optional<Opened> opened = Open(options, &code);
+  if (!opened.has_value()) return code;
+  if (!CheckPlans(opened->tables, *replication)) return kExitBlocked;
+  if (options.dry_run) return SayPlans(opened->tables, *replication);
+  Applier applier(opened->client.get(), *replication);
+  for (const Compared& table : opened->tables) {
+    const int applied = applier.Apply(table);
+    if (applied != kExitOk) return applied;
+  }
+  return kExitOk;
+}
+
+// --- the command line
+
+CLI::App* AddSubcommand(CLI::App* schema, const char* name, const char* what,
+                        const std::shared_ptr<SchemaOptions>& options) {
+  CLI::App* command = schema->add_subcommand(name, what);
+  AddStoreOption(command, &options->store);
+  command->add_option("--table", options->table, "This table alone");
+  command->add_option("--keyspace", options->keyspace,
+                      "Keyspace of tables that were declared without one");
+  return command;
+}
+
+void AddReplicationOption(CLI::App* command, SchemaOptions* options) {
+  command->add_option("--keyspace-replication", options->keyspace_replication,
+                      "How a keyspace that is to be made is replicated: {'class': ...}");
+}
+
+}  // namespace
+
+void AddSchema(CLI::App* app, Action* action) {
+  auto options = std::make_shared<SchemaOptions>();
+  CLI::App* schema = app->add_subcommand(
+      "schema", "Print the tables for a cluster, compare them with its own, make them there");
+  schema->require_subcommand(1);
+  schema->footer("\ncistern help schema diff has the options of diff.");
+
+  CLI::App* print = AddSubcommand(schema, "print", "Print CREATE TABLE statements for a cluster",
+                                  options);
+  AddReplicationOption(print, options.get());
+  print->footer(kPrintFooter);
+  print->callback([options, action] { *action = [options] { return RunPrint(*options); }; });
+
+  CLI::App* diff = AddSubcommand(schema, "diff", "Compare with the tables of a cluster", options);
+  AddContactOptions(diff, &options->contact);
+  diff->add_option("--format", options->format, "text (default) or json, an object a table");
+  diff->footer(kDiffFooter);
+  diff->callback([options, action] { *action = [options] { return RunDiff(*options); }; });
+
+  CLI::App* apply = AddSubcommand(schema, "apply", "Make and alter the tables of a cluster",
+                                  options);
+  AddContactOptions(apply, &options->contact);
+  AddReplicationOption(apply, options.get());
+  apply->add_flag("--dry-run", options->dry_run, "Print the statements and run none");
+  apply->footer(kApplyFooter);
+  apply->callback([options, action] { *action = [options] { return RunApply(*options); }; });
+}
+
+}  // namespace cistern::tool

@@ -1,0 +1,58 @@
+// How a cluster is reached: the options that all commands share which speak to one.
+#ifndef CISTERN_TOOLS_CONTACT_OPTIONS_H_
+#define CISTERN_TOOLS_CONTACT_OPTIONS_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cistern/result.h"
+#include "engine/cql/session.h"
+
+namespace CLI {
+class App;
+}  // namespace CLI
+
+namespace cistern::tool {
+
+// As the command line has them; an empty text: not given. A password is in a file alone: command
+// lines and environments are seen by others.
+struct ContactOptions {
+  std::vector<std::string> contacts;  // HOST[:PORT], several with commas between
+  std::string user;
+  std::string password_file;
+  bool tls = false;
+  std::string ca;
+  std::string client_cert;
+  std::string client_key;
+  bool allow_cleartext_password = false;
+  std::string local_dc;
+  std::string connect_timeout;
+};
+
+void AddContactOptions(CLI::App* command, ContactOptions* options);
+// For a command that sends rows.
+void AddConsistencyOption(CLI::App* command, std::string* text);
+
+// What they come to.
+struct ContactPlan {
+  cql::SessionOptions session;
+  int64_t connect_timeout_us = 0;     // until a host takes requests
+  std::vector<std::string> warnings;  // for a person; the command goes on
+};
+
+// kInvalidArgument for what can be told to be wrong before anything is sent: a host that is none,
+// a file that cannot be read, an option that the others leave without effect, a password that
+// would go over the network in clear. The file of the password is read anew at each connect.
+[[nodiscard]] Result<ContactPlan> PlanContact(const ContactOptions& options);
+
+// "db-1", "10.1.2.3:9042", "[fd00::1]:9042"; the port is 9042 where none is said.
+[[nodiscard]] Result<cql::Endpoint> ParseContact(std::string_view text);
+
+// "LOCAL_QUORUM", in either case: a level that writes can have.
+[[nodiscard]] Result<cql::Consistency> ParseConsistency(std::string_view text);
+
+}  // namespace cistern::tool
+
+#endif  // CISTERN_TOOLS_CONTACT_OPTIONS_H_

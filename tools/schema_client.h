@@ -1,0 +1,46 @@
+// SchemaClient: what a cluster says of its tables, asked one question after another.
+#ifndef CISTERN_TOOLS_SCHEMA_CLIENT_H_
+#define CISTERN_TOOLS_SCHEMA_CLIENT_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cistern/result.h"
+#include "engine/cql/event_loop.h"
+#include "engine/cql/session.h"
+#include "engine/replicate/cluster_schema.h"
+#include "tools/contact_options.h"
+
+namespace cistern::tool {
+
+// A session and the loop that drives it, inside each call. One thread.
+class SchemaClient {
+ public:
+  // Waits until a node takes requests. Errors are those of Session::WhenReady.
+  static Result<std::unique_ptr<SchemaClient>> Connect(const ContactPlan& plan);
+  SchemaClient(const SchemaClient&) = delete;
+  SchemaClient& operator=(const SchemaClient&) = delete;
+  ~SchemaClient() = default;
+
+  // Waits for a node again where there is none. Errors are those of Session::WhenReady and of
+  // replicate::ReadSchema.
+  [[nodiscard]] Result<replicate::ClusterSchema> Read(const std::string& keyspace,
+                                                      const std::string& table);
+  // Runs them and waits for agreement, as replicate::ApplyStatements does. After an error read
+  // again and compare: a statement whose answer was lost may have run.
+  [[nodiscard]] Status Apply(std::vector<std::string> statements);
+
+ private:
+  SchemaClient(std::unique_ptr<cql::EventLoop> loop, const ContactPlan& plan);
+  [[nodiscard]] Status WaitUntilReady();
+
+  const int64_t connect_timeout_us_;
+  std::unique_ptr<cql::EventLoop> loop_;
+  cql::Session session_;  // goes before its loop
+};
+
+}  // namespace cistern::tool
+
+#endif  // CISTERN_TOOLS_SCHEMA_CLIENT_H_
