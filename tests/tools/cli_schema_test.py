@@ -165,7 +165,7 @@ class SchemaTest(CliCase):
             contact = f"127.0.0.1:{taken.getsockname()[1]}"
         for command in ("diff", "apply"):
             done = self.schema(command, "--contact", contact, "--connect-timeout", "1s", expect=8)
-            self.assertIn(f"takes requests: cannot connect to {contact} (127.0.0.1: Connection refu",
+            self.assertIn(f"takes requests: cannot connect to {contact} (127.0.0.1: Connection ref",
                           done.err)
             self.assertEqual(done.out, b"")
 
