@@ -220,8 +220,9 @@ int RunDiff(const SchemaOptions& options) {
 // --- apply
 
 void ComplainOf(const std::string& table, const std::string& what, const SchemaDifference& one) {
-  Complain(fmt::format("{}: {}: {}{}{}", table, what, one.what, one.advice.empty() ? "" : ". ",
-                       one.advice));
+  const bool is_option = one.kind == replicate::DriftKind::kKeyspaceMissing;
+  Complain(fmt::format("{}: {}: {}{}{}{}", table, what, one.what, one.advice.empty() ? "" : ". ",
+                       one.advice, is_option ? " (--keyspace-replication)" : ""));
 }
 
 // Whether all tables can be brought to what is declared; says what needs a person.

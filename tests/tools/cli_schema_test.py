@@ -83,6 +83,7 @@ class SchemaTest(CliCase):
             self.assertEqual(drift["differences"][0]["kind"], "keyspace_missing")
             done = self.at(there, "apply", expect=7)
             self.assertIn("needs a person: the cluster has no keyspace plant. Say how", done.err)
+            self.assertIn(" (--keyspace-replication)\n", done.err)
             self.assertEqual(done.out, b"")
             options = ("--keyspace-replication", REPLICATION)
             dry = self.at(there, "apply", *options, "--dry-run").out.decode()
