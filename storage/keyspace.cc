@@ -153,6 +153,15 @@ std::string OutboxKeyFrom(uint64_t window_id) {
   return Tagged('O', window_id, 8);
 }
 
+std::string PushKey(uint64_t seal) {
+  return Tagged(kPushKeyPrefix[0], seal, 8);
+}
+
+std::optional<uint64_t> ParsePushKey(std::string_view key) {
+  if (key.size() != 9 || !key.starts_with(kPushKeyPrefix)) return std::nullopt;
+  return GetBig<uint64_t>(key.data() + 1);
+}
+
 std::string ManifestKeyFrom(uint64_t window_id, std::string_view bucket_key_bytes) {
   std::string key = Tagged(kManifestTag, window_id, 8);
   key.append(bucket_key_bytes);

@@ -71,6 +71,11 @@ inline constexpr std::string_view kStateKey = "A";
 // The outbox: by window, then seal.
 [[nodiscard]] std::string OutboxKey(uint64_t window_id, uint64_t seal);
 [[nodiscard]] std::string OutboxKeyFrom(uint64_t window_id);
+// What is remembered of pushes: by seal.
+inline constexpr std::string_view kPushKeyPrefix = "P";
+[[nodiscard]] std::string PushKey(uint64_t seal);
+// The seal of such a key; nothing for other keys.
+[[nodiscard]] std::optional<uint64_t> ParsePushKey(std::string_view key);
 // What a manifest key names; nothing for other keys.
 struct ManifestName {
   uint64_t window_id = 0;

@@ -65,6 +65,10 @@ TEST(Keyspace, BytesAreThoseOfTheSpecification) {
   EXPECT_EQ(WindowKey(0x102), "W" + rotation);
   EXPECT_EQ(OutboxKey(0x102, 0x102), "O" + rotation + rotation);
   EXPECT_TRUE(OutboxKey(0x102, 7).starts_with(OutboxKeyFrom(0x102)));
+  EXPECT_EQ(PushKey(0x102), "P" + rotation);
+  EXPECT_EQ(ParsePushKey(PushKey(0x102)), 0x102u);
+  EXPECT_FALSE(ParsePushKey("P" + rotation + "x"));
+  EXPECT_FALSE(ParsePushKey(WindowKey(0x102)));
   EXPECT_EQ(ManifestKey(0x102, key, 0x102), "M" + rotation + bucket + rotation);
 }
 

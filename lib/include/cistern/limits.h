@@ -91,6 +91,9 @@ inline constexpr size_t kCqlWarningCountMax = 16;        // kept of one response
 inline constexpr size_t kPushStatementsDefault = 100;    // of one batch
 inline constexpr size_t kPushStatementsMax = 65535;      // the protocol's; clamped, from 1
 inline constexpr size_t kPushBatchBytesDefault = 64 * 1024;
+inline constexpr size_t kPushRecordsMax = 4096;          // seals that are parked or begun
+inline constexpr size_t kPushPositionBytesMax = 64;      // of how far a seal has been pushed
+inline constexpr size_t kParkedWordsBytesMax = 512;      // kept of a server's words; cut there
 inline constexpr size_t kClusterColumnsMax = 8192;       // of a table upstream, dropped ones apart
 inline constexpr size_t kClusterTypeBytesMax = 4096;     // text of a type, to be understood
 
