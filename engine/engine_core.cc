@@ -120,10 +120,9 @@ Status EngineCore::Build() {
   if (!options.seal_when_due) limits.seal_interval_us = 0;
   limits.sync_interval_us = options.sync_interval_us;
   limits.head_age_us = options.head_age_us_max;
-  maintenance_ =
-      std::make_unique<Maintenance>(store_.get(), &heads_, committer_.get(), clock_.get(),
-                                    rotation_.get(), respill_.get(), sealer_.get(),
-                                    keeper_.get(), merger_.get(), limits);
+  maintenance_ = std::make_unique<Maintenance>(
+      store_.get(), &heads_, committer_.get(), clock_.get(), rotation_.get(), respill_.get(),
+      sealer_.get(), keeper_.get(), merger_.get(), config_.budget.get(), limits);
   query_.store = store_.get();
   query_.heads = &heads_;
   query_.tables = &tables_;
@@ -372,7 +371,17 @@ Metrics EngineCore::GetMetrics() const {
       m.versions_open += readable(f->id, f->record.version_count - f->record.sealed_count);
     }
     for (const auto& w : view->windows) {
-      m.versions_sealed += readable(w->id, w->record.version_count);
+      // What cannot be read is taken from what waits, then from what is parked.
+      const uint64_t sealed = readable(w->id, w->record.version_count);
+      const uint64_t confirmed = std::min(sealed, w->record.confirmed_versions);
+      const auto refused = view->versions_parked.find(w->id);
+      const uint64_t parked = refused == view->versions_parked.end()
+                                  ? 0
+                                  : std::min(sealed - confirmed, refused->second);
+      m.versions_sealed += sealed;
+      m.versions_confirmed += confirmed;
+      m.versions_parked += parked;
+      m.versions_waiting += sealed - confirmed - parked;
     }
     m.versions_written = heads_.versions_written;
     m.versions_superseded = view->versions_superseded;

@@ -71,7 +71,10 @@ Result<bool> Maintenance::StepWindows() {
   if (!sealer_->idle() || !respill_->idle() || !merger_->idle()) return false;
   const Result<bool> did = keeper_->Step(clock_->now_s(), clock_->settled());
   if (!did.ok()) return Watch(did.status());
-  if (*did) sealer_->ChargeWindows();
+  if (*did) {
+    sealer_->ChargeWindows();
+    ChargePushes();
+  }
   return *did;
 }
 
@@ -210,20 +213,6 @@ Result<bool> Maintenance::SealByHandStep(SealByHand* work) {
 Status Maintenance::BeginRound(const SealScope& scope) {
   CISTERN_CHECK(rotation_->idle() && respill_->idle() && merger_->idle());
   return sealer_->Begin(scope, now_us());
-}
-
-Status Maintenance::Confirm(std::span<const SealName> seals) {
-  const std::lock_guard lock(mutex_);
-  CISTERN_RETURN_IF_ERROR(committer_->failure());
-  if (!clock_->settled()) return Status::Busy("the clock is not trusted yet: confirm later");
-  if (!merger_->idle()) return Status::Busy("windows are being merged: confirm later");
-  CISTERN_RETURN_IF_ERROR(store_->CheckDevice(kFamilyHeadroomBytes));
-  auto view = store_->ConfirmSeals(seals, now_us());
-  CISTERN_RETURN_IF_ERROR(Watch(view.status()));
-  if (*view == nullptr) return Status::Ok();
-  const std::unique_lock lock_heads(heads_->mutex);
-  store_->spills().Publish(*std::move(view));
-  return Status::Ok();
 }
 
 Result<ExpireReport> Maintenance::Expire() {

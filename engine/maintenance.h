@@ -4,8 +4,10 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <span>
+#include <utility>
 
 #include "cistern/engine.h"
 #include "engine/ingest/committer.h"
@@ -15,6 +17,7 @@
 #include "engine/retain/window_merger.h"
 #include "engine/seal/sealer.h"
 #include "lib/base/fair_mutex.h"
+#include "lib/base/memory_budget.h"
 
 namespace cistern {
 
@@ -33,7 +36,7 @@ class Maintenance {
  public:
   Maintenance(Store* store, HeadSet* heads, Committer* committer, WriteClock* clock,
               Rotation* rotation, Respill* respill, Sealer* sealer, WindowKeeper* keeper,
-              WindowMerger* merger, MaintenanceLimits limits)
+              WindowMerger* merger, MemoryBudget* budget, MaintenanceLimits limits)
       : store_(store),
         heads_(heads),
         committer_(committer),
@@ -43,7 +46,10 @@ class Maintenance {
         sealer_(sealer),
         keeper_(keeper),
         merger_(merger),
-        limits_(limits) {}
+        limits_(limits),
+        push_charge_(budget) {
+    ChargePushes();
+  }
 
   // Does up to budget.steps_max due steps. After an error that leaves the store's state
   // unknown the committer is failed, and only a reopen helps.
@@ -59,9 +65,19 @@ class Maintenance {
   [[nodiscard]] Status WithoutHead(const std::function<Status()>& step);
   // Seals what the scope names, to the end.
   [[nodiscard]] Result<SealReport> Seal(SealScope scope);
+  // --- what a replicator asks for (maintenance_push.cc). kNoSpace: nothing was done
   // Upstream has the rows of these seals: Store::ConfirmSeals. kBusy: the clock is not trusted,
   // or windows are being merged; nothing was done.
   [[nodiscard]] Status Confirm(std::span<const SealName> seals);
+  // How far seals are, or that they are parked: Store::PutPushes, kTooLarge as there.
+  [[nodiscard]] Status NotePushes(std::span<const std::pair<SealName, PushRecord>> pushes);
+  // These seals wait again: Store::ErasePushes.
+  [[nodiscard]] Status ErasePushes(std::span<const uint64_t> seals);
+  // One bounded step of putting confirmed seals back into the outbox, Store::ResendSome, or of
+  // what stands before it; false: it is over. Writers go on between steps. kCorruption: manifests
+  // or outbox entries cannot be read, and those behind them were not looked at.
+  [[nodiscard]] Result<bool> Resend(SealResend* resend);
+  // ---
   // Ends every window whose time is over.
   [[nodiscard]] Result<ExpireReport> Expire();
   // Remembers on the device what was acknowledged; at close.
@@ -91,6 +107,8 @@ class Maintenance {
   [[nodiscard]] Status GatherRotations();
   [[nodiscard]] Status WhyNotRotated() const;
   [[nodiscard]] Status Watch(const Status& status);
+  [[nodiscard]] Status PublishPushes(Result<std::shared_ptr<const SpillView>> view);
+  void ChargePushes();
 
   Store* const store_;
   HeadSet* const heads_;
@@ -105,6 +123,7 @@ class Maintenance {
 
   std::mutex by_hand_mutex_;  // one Seal at a time; taken before the actor
   FairMutex mutex_;  // the actor; taken before the committer's and the heads' locks
+  MemoryCharge push_charge_;  // of what is remembered of pushes
   bool by_hand_ = false;  // a Seal is under way: no rounds are begun but its own
   int64_t beacon_us_ = 0;
   int64_t ballast_us_ = 0;

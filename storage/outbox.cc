@@ -49,4 +49,13 @@ Result<bool> OutboxWalker::HasManifest(const OutboxEntry& entry) const {
   return true;
 }
 
+Result<bool> IsInOutbox(const FamilyPtr& meta, uint64_t window_id, const SealName& name) {
+  rocksdb::PinnableSlice value;
+  const rocksdb::Status s = meta->db()->Get(rocksdb::ReadOptions(), meta->handle(),
+                                            OutboxKey(window_id, name.seal), &value);
+  if (s.IsNotFound()) return false;
+  if (!s.ok()) return ToReadStatus(s, "the outbox entry of seal " + std::to_string(name.seal));
+  return value == EncodeBucketKey(name.bucket);
+}
+
 }  // namespace cistern

@@ -40,6 +40,10 @@ class OutboxWalker {
   std::unique_ptr<rocksdb::Iterator> iterator_;
 };
 
+// Whether the window's outbox has the seal, of this bucket.
+[[nodiscard]] Result<bool> IsInOutbox(const FamilyPtr& meta, uint64_t window_id,
+                                      const SealName& name);
+
 }  // namespace cistern
 
 #endif  // CISTERN_STORAGE_OUTBOX_H_

@@ -99,6 +99,15 @@ Status AddSealsIn(const SpillView& view, uint64_t window_id, const BucketKey& bu
 
 }  // namespace
 
+Result<Manifest> ReadManifest(const FamilyPtr& meta, uint64_t window_id, const BucketKey& bucket,
+                              uint64_t seal) {
+  rocksdb::PinnableSlice value;
+  const rocksdb::Status s = meta->db()->Get(rocksdb::ReadOptions(), meta->handle(),
+                                            ManifestKey(window_id, bucket, seal), &value);
+  if (!s.ok()) return ToReadStatus(s, "the manifest of seal " + std::to_string(seal));
+  return DecodeManifest(View(value));
+}
+
 Result<bool> IsSealedIn(const SpillView& view, uint64_t window_id, const BucketKey& bucket) {
   SealCover cover;
   CISTERN_RETURN_IF_ERROR(

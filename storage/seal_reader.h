@@ -38,6 +38,11 @@ class SealCovers {
   std::unique_ptr<rocksdb::Iterator> manifests_;
 };
 
+// The manifest of a seal in the window. kNotFound: there is none. kCorruption, kTooNew: it cannot
+// be read.
+[[nodiscard]] Result<Manifest> ReadManifest(const FamilyPtr& meta, uint64_t window_id,
+                                            const BucketKey& bucket, uint64_t seal);
+
 // Whether a seal of the bucket is in the window.
 [[nodiscard]] Result<bool> IsSealedIn(const SpillView& view, uint64_t window_id,
                                       const BucketKey& bucket);

@@ -52,6 +52,7 @@ std::string EncodeWindow(const WindowRecord& r) {
   PutVarint(&out, r.delete_seals);
   PutVarint(&out, r.expiry_s_last);
   PutVarint(&out, r.confirmed_count);
+  PutVarint(&out, r.confirmed_versions);
   PutSigned(&out, r.confirmed_us_last);
   out.push_back(r.ended ? 1 : 0);
   PutFamilies(&out, r.sources);
@@ -72,6 +73,7 @@ Result<WindowRecord> DecodeWindow(std::string_view bytes) {
     r->delete_seals = in->ReadCount("seals with deletes", r->seal_count);
     r->expiry_s_last = static_cast<uint32_t>(in->ReadCount("expiry", UINT32_MAX));
     r->confirmed_count = in->ReadCount("confirmed seals", r->seal_count);
+    r->confirmed_versions = in->ReadCount("confirmed versions", r->version_count);
     r->confirmed_us_last = in->ReadSigned("confirmed_us_last");
     r->ended = ReadFlag(in, "ended");
     ReadFamilies(in, "sources", &r->sources);

@@ -34,6 +34,7 @@ struct WindowRecord {
   uint64_t delete_seals = 0;
   uint32_t expiry_s_last = 0;  // newest second of expiry in them; 0: none expires
   uint64_t confirmed_count = 0;    // manifests whose rows upstream has confirmed
+  uint64_t confirmed_versions = 0;  // of version_count, in those
   int64_t confirmed_us_last = 0;   // when it did so last, by the trusted clock
   // Its buckets are gone and what they held is counted elsewhere: the family is to be
   // dropped. The record stands for all of them while their manifests are still needed.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -65,6 +66,8 @@ struct SpillView {
   uint64_t versions_superseded = 0;  // dropped by merges
   uint64_t versions_expired = 0;     // went with the end of their window
   uint64_t versions_shed = 0;        // given up before their time
+  // In seals that upstream has refused, by window.
+  std::map<uint64_t, uint64_t> versions_parked;
 };
 
 // Whether files may come back that the window awaits (WindowRecord::awaited).

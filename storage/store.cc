@@ -138,6 +138,7 @@ Result<std::shared_ptr<const SpillView>> Store::CommitSpill(const SpillCommit& c
   next->versions_expired = commit.state.versions_expired;
   next->versions_shed = commit.state.versions_shed;
   next->versions_superseded = commit.state.versions_superseded;
+  next->versions_parked = spills_.view()->versions_parked;
   for (const auto& f : spills_.view()->families) {
     if (f->id != commit.family_id && f->id != commit.superseded_family) next->families.push_back(f);
   }

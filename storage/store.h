@@ -8,8 +8,10 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "cistern/engine.h"
@@ -18,6 +20,8 @@
 #include "storage/journal.h"
 #include "storage/meta_records.h"
 #include "storage/outbox.h"
+#include "storage/push_records.h"
+#include "storage/seal_resend.h"
 #include "storage/spill_set.h"
 #include "storage/store_db.h"
 #include "storage/store_opener.h"
@@ -129,13 +133,36 @@ class Store {
   // spill families do not allow for it.
   [[nodiscard]] Result<std::shared_ptr<const SpillView>> CommitSeal(const SealCommit& commit);
   // Upstream has every row of these seals: their outbox entries go, those of no other seal of
-  // the bucket, and their windows count them, in one synced batch. One without an entry was
-  // confirmed before, or its window has ended: it is passed over. As CommitSpill; null: nothing
-  // was left to confirm. Not while windows are being merged.
+  // the bucket, with what is remembered of their pushes, and their windows count them, in one
+  // synced batch. One without an entry was confirmed before, or its window has ended: it is passed
+  // over, as is one whose entry or manifest cannot be read. As CommitSpill; null: nothing was left
+  // to confirm. Not while windows are being merged.
   [[nodiscard]] Result<std::shared_ptr<const SpillView>> ConfirmSeals(
       std::span<const SealName> seals, int64_t now_us);
   // Every segment of the family is sealed: it stops counting. As CommitSpill.
   [[nodiscard]] Result<std::shared_ptr<const SpillView>> SupersedeSpill(uint64_t family_id);
+  // --- pushes (store_push.cc): what is remembered of seals in the outbox, beside that they wait
+  // Remembers it of these seals, in one batch; it is synced when one is parked, as a position that
+  // is lost only means that rows are sent again. Window and version count are filled in, words are
+  // cut to their limit. A seal that is not in the outbox any more, or whose manifest cannot be
+  // read, is passed over. As CommitSpill; null: the view is the same. kTooLarge, and nothing was
+  // written: there would be more than limits::kPushRecordsMax, or a position is too long.
+  [[nodiscard]] Result<std::shared_ptr<const SpillView>> PutPushes(
+      std::span<const std::pair<SealName, PushRecord>> pushes);
+  // Forgets it, synced: the seals wait as if they had never been pushed. As CommitSpill; null: the
+  // view is the same.
+  [[nodiscard]] Result<std::shared_ptr<const SpillView>> ErasePushes(
+      std::span<const uint64_t> seals);
+  // By seal, a copy. From any thread; it may be ahead of the view.
+  [[nodiscard]] std::map<uint64_t, PushRecord> pushes() const;
+  [[nodiscard]] std::optional<PushRecord> push(uint64_t seal) const;
+  // Of memory, about, that they take. From any thread.
+  [[nodiscard]] uint64_t push_bytes() const;
+  // One bounded step: looks at some manifests, puts the confirmed seals among them back into the
+  // outbox and takes them from what their window counts as confirmed, in one synced batch. As
+  // CommitSpill; null: there were none. kCorruption, and nothing was written: something cannot be
+  // read; a damaged manifest alone is passed over. Not while windows are being merged.
+  [[nodiscard]] Result<std::shared_ptr<const SpillView>> ResendSome(SealResend* resend);
   // --- the end of a window (store_windows.cc), in this order
   // Its buckets are gone and their row versions counted as such, in one synced batch. As
   // CommitSpill. The window is live.
@@ -204,13 +231,38 @@ class Store {
   // Whether a reader may look at the spill family, now or later.
   [[nodiscard]] bool MayBeRead(uint64_t spill_id) const;
   void MoveToEnded(uint64_t window_id, WindowRecord record, SpillView* next);
-  // Which window's outbox has the seal of the bucket.
-  [[nodiscard]] Result<std::optional<uint64_t>> WindowOfEntry(const SealName& name) const;
+  // The next view, with other records of some windows.
+  [[nodiscard]] std::shared_ptr<SpillView> WithWindows(
+      const std::map<uint64_t, WindowRecord>& records);
   void NoteFamilies(const SealCommit& commit, WindowRecord* window) const;
   // Writes the records of windows that await a family which is rewritten as another one.
   void HandOnAwaited(uint64_t from, uint64_t to, rocksdb::WriteBatch* batch,
                      std::map<uint64_t, WindowRecord>* changed) const;
   [[nodiscard]] Result<std::shared_ptr<const SpillView>> Forget(uint64_t window_id);
+
+  // store_push.cc:
+  using PushChanges = std::map<uint64_t, std::optional<PushRecord>>;  // by seal; nothing: erased
+  struct FoundEntry {
+    uint64_t window_id = 0;
+    uint64_t version_count = 0;
+  };
+  struct FoundSeal {
+    SealName name;
+    uint64_t version_count = 0;
+  };
+  [[nodiscard]] Status LoadPushes(bool read_only, RecoveryReport* report);
+  [[nodiscard]] Status CheckPush(const SealName& name, const PushRecord& record) const;
+  [[nodiscard]] std::map<uint64_t, uint64_t> VersionsParked() const;
+  void AddToBatch(const PushChanges& changes, rocksdb::WriteBatch* batch) const;
+  // What a batch has made true, here and in the next view.
+  void Apply(PushChanges changes, SpillView* next);
+  [[nodiscard]] Result<std::shared_ptr<const SpillView>> CommitPushes(PushChanges changes,
+                                                                      bool sync);
+  // Which window's outbox has the seal, and what its manifest says that it has.
+  [[nodiscard]] Result<std::optional<FoundEntry>> FindEntry(const SealName& name) const;
+  [[nodiscard]] Result<std::vector<FoundSeal>> FindConfirmed(SealResend* resend) const;
+  [[nodiscard]] Result<std::shared_ptr<const SpillView>> PutBack(const WindowFamily& window,
+                                                                 std::span<const FoundSeal> seals);
 
   // store_damage.cc:
   struct LostFamily;
@@ -243,6 +295,9 @@ class Store {
   // Windows that ended since the store was opened, with the number of the first view that does
   // not have them as live; the same.
   std::map<uint64_t, uint64_t> ended_by_view_;
+
+  mutable std::mutex pushes_mutex_;
+  std::map<uint64_t, PushRecord> pushes_;  // by seal; changed by maintenance
 
   mutable std::mutex state_mutex_;
   StateRecord state_;

@@ -20,8 +20,10 @@ std::string_view View(const rocksdb::Slice& slice) {
   return {slice.data(), slice.size()};
 }
 
-bool IsOfSealedBucket(std::string_view key) {
-  return key.starts_with('M') || key.starts_with('O');
+// Manifests and outbox entries are as many as there are sealed buckets: opening does not look at
+// them. What is remembered of pushes is read when the windows are known.
+bool IsReadElsewhere(std::string_view key) {
+  return key.starts_with('M') || key.starts_with('O') || key.starts_with(kPushKeyPrefix);
 }
 
 // Damage to what nothing can be read without; what a newer version wrote stays kTooNew.
@@ -51,10 +53,11 @@ Status Store::Load(bool read_only, RecoveryReport* report) {
   families.erase(meta);
   journal_ = std::make_unique<Journal>(db_);
   CISTERN_RETURN_IF_ERROR(LoadMeta());
+  CISTERN_RETURN_IF_ERROR(LoadPushes(read_only, report));
   FoundFamilies found = TakeFamilies();
   CISTERN_RETURN_IF_ERROR(LoadSpillFamilies(&found, read_only));
   for (const DamagedRecord& damaged : damaged_) NoteDamage(damaged.what, report);
-  report->records_damaged = damaged_.size();
+  report->records_damaged += damaged_.size();
   report->versions_quarantined = versions_quarantined_;
   if (!damaged_.empty() || !db_->opened().lost_tables.empty()) {
     FindDamage(report);
@@ -67,10 +70,8 @@ Status Store::LoadMeta() {
   boots_.resize(1);
   std::unique_ptr<rocksdb::Iterator> it(
       db_->db()->NewIterator(MetaIteratorOptions(), meta_->handle()));
-  // Manifests and outbox entries are as many as there are sealed buckets: opening does not
-  // look at them.
   for (it->SeekToFirst(); it->Valid();) {
-    if (IsOfSealedBucket(View(it->key()))) {
+    if (IsReadElsewhere(View(it->key()))) {
       it->Seek(std::string(1, static_cast<char>(it->key()[0] + 1)));
       continue;
     }
@@ -192,6 +193,7 @@ Status Store::LoadSpillFamilies(FoundFamilies* found, bool read_only) {
   view->versions_superseded = state_.versions_superseded;
   view->versions_expired = state_.versions_expired;
   view->versions_shed = state_.versions_shed;
+  view->versions_parked = VersionsParked();
   const bool may_drop =
       !read_only && versions_quarantined_ == 0 && CheckDevice(kDropHeadroomBytes).ok();
   for (auto& [id, family] : found->spills) {

@@ -100,40 +100,40 @@ Result<std::shared_ptr<const SpillView>> Store::CommitSeal(const SealCommit& com
   return std::shared_ptr<const SpillView>(std::move(next));
 }
 
-Result<std::optional<uint64_t>> Store::WindowOfEntry(const SealName& name) const {
-  rocksdb::PinnableSlice value;
-  for (const auto& window : spills_.view()->windows) {
-    if (!window->record.span.Holds(name.bucket.start_s)) continue;
-    value.Reset();
-    const rocksdb::Status s = db_->db()->Get(rocksdb::ReadOptions(), meta_->handle(),
-                                             OutboxKey(window->id, name.seal), &value);
-    if (s.IsNotFound()) continue;
-    if (!s.ok()) return ToReadStatus(s, "the outbox entry of seal " + std::to_string(name.seal));
-    if (value == EncodeBucketKey(name.bucket)) return std::optional<uint64_t>(window->id);
-  }
-  return std::optional<uint64_t>();
-}
-
 Result<std::shared_ptr<const SpillView>> Store::ConfirmSeals(std::span<const SealName> seals,
                                                              int64_t now_us) {
-  std::map<uint64_t, std::set<uint64_t>> by_window;  // a seal may be named twice
+  // Version counts by seal, as one may be named twice.
+  std::map<uint64_t, std::map<uint64_t, uint64_t>> by_window;
+  PushChanges pushes;
   for (const SealName& name : seals) {
-    CISTERN_ASSIGN_OR_RETURN(const auto window_id, WindowOfEntry(name));
-    if (window_id) by_window[*window_id].insert(name.seal);
+    CISTERN_ASSIGN_OR_RETURN(const auto entry, FindEntry(name));
+    if (!entry) continue;
+    by_window[entry->window_id][name.seal] = entry->version_count;
+    if (pushes_.contains(name.seal)) pushes[name.seal] = std::nullopt;
   }
   if (by_window.empty()) return std::shared_ptr<const SpillView>();
   rocksdb::WriteBatch batch;
   std::map<uint64_t, WindowRecord> records;
   for (const auto& [window_id, numbers] : by_window) {
-    for (const uint64_t seal : numbers) batch.Delete(meta_->handle(), OutboxKey(window_id, seal));
     WindowRecord& record = records[window_id] = window_records_.at(window_id);
+    for (const auto& [seal, version_count] : numbers) {
+      batch.Delete(meta_->handle(), OutboxKey(window_id, seal));
+      record.confirmed_versions += version_count;
+    }
     record.confirmed_count += numbers.size();
     record.confirmed_us_last = std::max(record.confirmed_us_last, now_us);
     batch.Put(meta_->handle(), WindowKey(window_id), EncodeWindow(record));
   }
+  AddToBatch(pushes, &batch);
   CrashPoint("confirm:before_commit");
   CISTERN_RETURN_IF_ERROR(WriteSynced(&batch, "confirming seals"));
   CrashPoint("confirm:after_commit");
+  auto next = WithWindows(records);
+  Apply(std::move(pushes), next.get());
+  return std::shared_ptr<const SpillView>(std::move(next));
+}
+
+std::shared_ptr<SpillView> Store::WithWindows(const std::map<uint64_t, WindowRecord>& records) {
   auto next = std::make_shared<SpillView>(*spills_.view());
   for (auto& window : next->windows) {
     const auto changed = records.find(window->id);
@@ -141,7 +141,7 @@ Result<std::shared_ptr<const SpillView>> Store::ConfirmSeals(std::span<const Sea
     window_records_[window->id] = changed->second;
     window = std::make_shared<const WindowFamily>(window->id, window->family, changed->second);
   }
-  return std::shared_ptr<const SpillView>(std::move(next));
+  return next;
 }
 
 Result<std::shared_ptr<const SpillView>> Store::SupersedeSpill(uint64_t family_id) {

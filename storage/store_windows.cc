@@ -46,13 +46,19 @@ void Store::HandOnAwaited(uint64_t from, uint64_t to, rocksdb::WriteBatch* batch
 }
 
 // The sums of the window's record move the counters, so that the batch is as small for ten
-// million rows as for one. What it leaves in meta is removed later, by one range.
+// million rows as for one. What it leaves in meta is removed later, by one range. What is
+// remembered of pushes is not: it is little, and kept by seal.
 Result<std::shared_ptr<const SpillView>> Store::EndWindow(uint64_t window_id, Ending ending) {
   WindowRecord record = window_records_.at(window_id);
   CISTERN_CHECK(!record.ended);
   record.ended = true;
   rocksdb::WriteBatch batch;
   batch.Put(meta_->handle(), WindowKey(window_id), EncodeWindow(record));
+  PushChanges pushes;
+  for (const auto& [seal, push] : pushes_) {
+    if (push.window_id == window_id) pushes[seal] = std::nullopt;
+  }
+  AddToBatch(pushes, &batch);
   auto next = std::make_shared<SpillView>(*spills_.view());
   {
     const std::lock_guard lock(state_mutex_);
@@ -67,6 +73,7 @@ Result<std::shared_ptr<const SpillView>> Store::EndWindow(uint64_t window_id, En
     next->versions_expired = state.versions_expired;
     next->versions_shed = state.versions_shed;
   }
+  Apply(std::move(pushes), next.get());
   MoveToEnded(window_id, std::move(record), next.get());
   return std::shared_ptr<const SpillView>(std::move(next));
 }
@@ -99,6 +106,14 @@ Result<std::shared_ptr<const SpillView>> Store::CommitMerge(const WindowMerge& m
     record.ended = true;
     batch.Put(meta_->handle(), WindowKey(window->id), EncodeWindow(record));
   }
+  PushChanges pushes;
+  for (const auto& [seal, push] : pushes_) {
+    if (!emptied.contains(push.window_id)) continue;
+    PushRecord moved = push;
+    moved.window_id = merge.target_id;
+    pushes[seal] = std::move(moved);
+  }
+  AddToBatch(pushes, &batch);
   target.sources.assign(sources.begin(), sources.end());
   target.awaited.assign(awaited.begin(), awaited.end());
   batch.Put(meta_->handle(), WindowKey(merge.target_id), EncodeWindow(target));
@@ -106,6 +121,7 @@ Result<std::shared_ptr<const SpillView>> Store::CommitMerge(const WindowMerge& m
   CISTERN_RETURN_IF_ERROR(WriteSynced(&batch, "merging windows"));
   CrashPoint("merge:after_commit");
   auto next = std::make_shared<SpillView>(*spills_.view());
+  Apply(std::move(pushes), next.get());
   for (auto& [id, record] : emptied) MoveToEnded(id, std::move(record), next.get());
   next->windows.push_back(
       std::make_shared<const WindowFamily>(merge.target_id, merge.target, target));

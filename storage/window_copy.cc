@@ -23,6 +23,7 @@ WindowCopy::WindowCopy(std::shared_ptr<const SpillView> view, WindowMerge merge)
       records_(meta_) {
   for (const auto& source : merge_.sources) {
     merge_.sums.confirmed_count += source->record.confirmed_count;
+    merge_.sums.confirmed_versions += source->record.confirmed_versions;
     merge_.sums.confirmed_us_last =
         std::max(merge_.sums.confirmed_us_last, source->record.confirmed_us_last);
   }

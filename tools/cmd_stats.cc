@@ -29,6 +29,9 @@ Values ValuesOf(const Metrics& m) {
   add("versions_written", m.versions_written);
   add("versions_open", m.versions_open);
   add("versions_sealed", m.versions_sealed);
+  add("versions_waiting", m.versions_waiting);
+  add("versions_parked", m.versions_parked);
+  add("versions_confirmed", m.versions_confirmed);
   add("versions_superseded", m.versions_superseded);
   add("versions_expired", m.versions_expired);
   add("versions_shed", m.versions_shed);

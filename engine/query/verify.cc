@@ -44,6 +44,7 @@ class Verifier {
     if (!visited.ok()) Problem(visited.message() + "; what follows it was not looked at");
     for (const auto& family : view->families) CheckFamily(*family);
     CheckSeals(view);
+    for (const auto& [seal, push] : context_.store->pushes()) CheckPush(seal, push);
     for (const DamagedRecord& damaged : context_.store->damaged_records()) Report(damaged);
     for (const std::string& loss : context_.store->damage().lost_files()) Problem(loss);
     CISTERN_RETURN_IF_ERROR(CheckJournal());
@@ -172,7 +173,9 @@ class Verifier {
       const Result<std::optional<ManifestWalker::Item>> item = walker.Next();
       if (!item.ok()) return Problem(item.status().message() + "; what follows was not looked at");
       if (!*item) break;
-      CountSeal((*item)->manifest, &found[(*item)->window->id]);
+      WindowRecord& sums = found[(*item)->window->id];
+      CountSeal((*item)->manifest, &sums);
+      CountConfirmed(**item, &sums);
       CheckSeal(**item);
     }
     for (const auto& window : view->windows) {
@@ -183,8 +186,53 @@ class Verifier {
       if (sums(found[window->id]) != sums(window->record)) {
         Problem(window->Name() + ": its manifests do not add up to its record");
       }
+      CheckConfirmed(found[window->id], *window);
       CheckOutbox(view, *window);
     }
+  }
+
+  // A seal with a manifest that is not in the outbox was confirmed.
+  void CountConfirmed(const ManifestWalker::Item& item, WindowRecord* record) {
+    const Result<bool> waits = IsInOutbox(context_.store->spills().view()->meta, item.window->id,
+                                          {item.bucket, item.seal});
+    if (!waits.ok()) return Problem(waits.status().message());
+    if (*waits) return;
+    record->confirmed_count += 1;
+    record->confirmed_versions += item.manifest.version_count();
+  }
+
+  void CheckConfirmed(const WindowRecord& found, const WindowFamily& window) {
+    const auto sums = [](const WindowRecord& r) {
+      return std::pair(r.confirmed_count, r.confirmed_versions);
+    };
+    if (sums(found) == sums(window.record) || OutboxMoved(window)) return;
+    Problem(window.Name() + ": of its seals " + std::to_string(found.confirmed_count) + " with " +
+            std::to_string(found.confirmed_versions) +
+            " row versions are not in the outbox, its record says " +
+            std::to_string(window.record.confirmed_count) + " with " +
+            std::to_string(window.record.confirmed_versions));
+  }
+
+  // Whether seals of the window were confirmed, or sent once more, since its record was taken.
+  [[nodiscard]] bool OutboxMoved(const WindowFamily& window) const {
+    const auto now = context_.store->spills().view();
+    return std::none_of(now->windows.begin(), now->windows.end(), [&window](const auto& w) {
+      return w->id == window.id && w->record.confirmed_count == window.record.confirmed_count &&
+             w->record.confirmed_versions == window.record.confirmed_versions;
+    });
+  }
+
+  // What is remembered of a push is of a seal that waits, and counts what it has.
+  void CheckPush(uint64_t seal, const PushRecord& push) {
+    const FamilyPtr meta = context_.store->spills().view()->meta;
+    const Result<bool> waits = IsInOutbox(meta, push.window_id, {push.bucket, seal});
+    const Result<Manifest> manifest = ReadManifest(meta, push.window_id, push.bucket, seal);
+    const bool fits =
+        waits.ok() && *waits && manifest.ok() && manifest->version_count() == push.version_count;
+    if (fits || context_.store->push(seal) != push) return;  // or it has gone on meanwhile
+    Problem(InBucket(push.bucket) + "what is remembered of the push of seal " +
+            std::to_string(seal) + " is not what window " + std::to_string(push.window_id) +
+            " has of it");
   }
 
   // Not by AddSeal, which made the sums that are checked.
@@ -212,7 +260,7 @@ class Verifier {
               ", which has no manifest");
     }
     const WindowRecord& record = window.record;
-    if (entries + record.confirmed_count == record.seal_count) return;
+    if (entries + record.confirmed_count == record.seal_count || OutboxMoved(window)) return;
     Problem(window.Name() + ": the outbox has " + std::to_string(entries) + " of its " +
             std::to_string(record.seal_count) + " seals, of which " +
             std::to_string(record.confirmed_count) + " are confirmed");

@@ -14,6 +14,8 @@ namespace cistern {
 namespace {
 constexpr uint64_t kHeadroomBytes = 512 * 1024;  // records, and that of a dropped family
 constexpr uint64_t kRecordBytes = 64 * 1024;   // of the log, for the end of a window
+constexpr uint64_t kPushKeyBytes = 12;         // of it, for what is remembered of one push
+static_assert(limits::kPushRecordsMax * kPushKeyBytes <= kRecordBytes / 4 * 3);
 // Less than this left of the disk budget: a rotation could soon not begin.
 constexpr uint64_t kShedBelowBytes = 8 << 20;
 constexpr size_t kEndedMax = 2 * limits::kWindowFamilyCountMax;  // that are remembered

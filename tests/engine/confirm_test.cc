@@ -1,42 +1,10 @@
 // Seals that upstream has confirmed: each by its own name, and what follows from it.
-#include <algorithm>
-
-#include "storage/outbox.h"
-#include "tests/engine/window_merge_fixture.h"
+#include "tests/engine/push_fixture.h"
 
 namespace cistern::testing {
 namespace {
 
-class ConfirmTest : public WindowMergeTest {
- protected:
-  // What is to be replicated, in the order of the seals.
-  std::vector<SealName> Outbox() {
-    std::vector<SealName> out;
-    const auto view = Core()->store().spills().view();
-    for (const auto& window : view->windows) {
-      OutboxWalker walker(view, window->id);
-      while (true) {
-        const auto entry = walker.Next();
-        EXPECT_TRUE(entry.ok()) << entry.status().ToString();
-        if (!entry.ok() || !*entry) break;
-        EXPECT_TRUE((*entry)->has_manifest);
-        out.push_back(**entry);
-      }
-    }
-    std::sort(out.begin(), out.end(),
-              [](const SealName& a, const SealName& b) { return a.seal < b.seal; });
-    return out;
-  }
-  void Confirm(const std::vector<SealName>& seals) {
-    const Status s = Core()->maintenance().Confirm(seals);
-    ASSERT_TRUE(s.ok()) << s.ToString();
-  }
-  uint64_t Confirmed() {
-    uint64_t count = 0;
-    for (const auto& window : Windows()) count += window->record.confirmed_count;
-    return count;
-  }
-};
+class ConfirmTest : public PushFixture {};
 
 // The answer to the first push of a bucket comes when an amendment has been sealed: what the
 // amendment has was not in it.

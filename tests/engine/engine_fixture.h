@@ -182,6 +182,7 @@ class EngineFixture : public ::testing::Test {
     const Metrics m = engine_->GetMetrics();
     EXPECT_EQ(m.versions_written, m.versions_open + m.versions_sealed + m.versions_superseded +
                                       m.versions_expired + m.versions_shed);
+    EXPECT_EQ(m.versions_sealed, m.versions_waiting + m.versions_parked + m.versions_confirmed);
     const auto report = engine_->Verify();
     ASSERT_TRUE(report.ok()) << report.status().ToString();
     EXPECT_TRUE(report->problems.empty()) << report->problems.front();

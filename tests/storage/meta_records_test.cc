@@ -11,6 +11,7 @@
 #include "cistern/limits.h"
 #include "lib/base/checksum.h"
 #include "lib/base/coding.h"
+#include "storage/push_records.h"
 #include "storage/record_coding.h"
 #include "storage/seal_records.h"
 #include "tests/support/rng.h"
@@ -41,6 +42,23 @@ Manifest SomeManifest() {
   return m;
 }
 
+PushRecord SomePush(PushState state) {
+  PushRecord r;
+  r.state = state;
+  r.window_id = 70'000;
+  r.bucket = {300, "pump-7", 1'799'971'200, 3};
+  r.version_count = 3'900;
+  if (state == PushState::kPushing) {
+    r.position = "17 pages";
+    return r;
+  }
+  r.parked_us = 1'799'971'200'000'000;
+  r.attempts = 300;
+  r.error_code = 0x2200;
+  r.words = "Unknown identifier celsius";
+  return r;
+}
+
 // One record of each kind, every field with a value of several bytes.
 std::vector<Kind> EveryKind() {
   const auto outcome = [](const auto& result) { return result.status(); };
@@ -57,10 +75,14 @@ std::vector<Kind> EveryKind() {
        [=](std::string_view bytes) { return outcome(DecodeSpill(bytes)); }},
       {"window record",
        EncodeWindow({{86'400, -5'000'000'000, 5'000'000'000}, 70'000, 1 << 30, 400, 3,
-                     300, 1'900'000'000, 5, 1'799'971'200'000'000, true, {4, 7, 300}}),
+                     300, 1'900'000'000, 5, 60'000, 1'799'971'200'000'000, true, {4, 7, 300}}),
        [=](std::string_view bytes) { return outcome(DecodeWindow(bytes)); }},
       {"manifest", EncodeManifest(SomeManifest()),
        [=](std::string_view bytes) { return outcome(DecodeManifest(bytes)); }},
+      {"push record", EncodePush(SomePush(PushState::kPushing)),
+       [=](std::string_view bytes) { return outcome(DecodePush(bytes)); }},
+      {"push record", EncodePush(SomePush(PushState::kParked)),
+       [=](std::string_view bytes) { return outcome(DecodePush(bytes)); }},
   };
 }
 
@@ -229,17 +251,18 @@ TEST(MetaRecords, SealsComeBack) {
   const auto named = DecodeManifest(EncodeManifest(with_rotations));
   ASSERT_TRUE(named.ok()) << named.status().ToString();
   EXPECT_EQ(*named, with_rotations);
-  const WindowRecord record{WindowSpan{}, 1, 2, 3, 2, 1, 99, 3, 77, true, {5, 8}};  // all times
+  const WindowRecord record{WindowSpan{}, 9, 2, 3, 2, 1, 99, 3, 8, 77, true, {5, 8}};  // all times
   const auto window = DecodeWindow(EncodeWindow(record));
   ASSERT_TRUE(window.ok()) << window.status().ToString();
   EXPECT_EQ(window->span, record.span);
-  EXPECT_EQ(window->version_count, 1u);
+  EXPECT_EQ(window->version_count, 9u);
   EXPECT_EQ(window->byte_count, 2u);
   EXPECT_EQ(window->seal_count, 3u);
   EXPECT_EQ(window->endless_row_seals, 2u);
   EXPECT_EQ(window->delete_seals, 1u);
   EXPECT_EQ(window->expiry_s_last, 99u);
   EXPECT_EQ(window->confirmed_count, 3u);
+  EXPECT_EQ(window->confirmed_versions, 8u);
   EXPECT_EQ(window->confirmed_us_last, 77);
   EXPECT_TRUE(window->ended);
   EXPECT_EQ(window->sources, record.sources);
@@ -263,7 +286,8 @@ TEST(MetaRecords, SealsThatContradictThemselvesAreCorruption) {
   EXPECT_FALSE(DecodeWindow(EncodeWindow({{}, 1, 1, 1, 2})).ok()) << "more endless than all";
   EXPECT_FALSE(DecodeWindow(EncodeWindow({{}, 1, 1, 1, 0, 2})).ok()) << "more with deletes";
   EXPECT_FALSE(DecodeWindow(EncodeWindow({{}, 1, 1, 1, 0, 0, 0, 2})).ok()) << "more confirmed";
-  EXPECT_FALSE(DecodeWindow(EncodeWindow({{}, 1, 1, 1, 0, 0, 0, 0, 0, false, {6, 6}})).ok());
+  EXPECT_FALSE(DecodeWindow(EncodeWindow({{}, 1, 1, 1, 0, 0, 0, 1, 2})).ok()) << "more in them";
+  EXPECT_FALSE(DecodeWindow(EncodeWindow({{}, 1, 1, 1, 0, 0, 0, 0, 0, 0, false, {6, 6}})).ok());
   EXPECT_FALSE(DecodeSpill(Sealed('\0' + Varints({5, 6, 5, 0}))).ok());
 }
 

@@ -696,6 +696,9 @@ class CliTest(CliCase):
         self.assertEqual({r["state"] for r in table.values()}, {"sealed"})
         self.assertEqual(table["a", "1970-01-01"]["seals"], "2")
         self.assertIn(b" 0 problems", self.run_tool("verify", "--store", self.store).out)
+        stats = json.loads(self.run_tool("stats", "--store", self.store, "--format", "jsonl").out)
+        self.assertEqual([stats["versions_" + what] for what in
+                          ("sealed", "waiting", "parked", "confirmed")], [4, 4, 0, 0])
         for wrong in ((), ("--due", "--all"), ("--entity", "a"), ("--all", "--table", "none"),
                       ("--table", "air", "--entity", "a", "--bucket", "not a day")):
             self.run_tool(*seal, *wrong, expect=2)

@@ -1,6 +1,8 @@
 // Metrics: counters of one engine. Row versions reconcile at every moment:
 //   versions_written = versions_open + versions_sealed + versions_superseded
 //                    + versions_expired + versions_shed + versions_quarantined
+//   versions_sealed = versions_waiting + versions_parked + versions_confirmed
+// What is sealed and cannot be read is quarantined: it is missing from what waits first.
 #ifndef CISTERN_METRICS_H_
 #define CISTERN_METRICS_H_
 
@@ -13,6 +15,9 @@ struct Metrics {
   uint64_t versions_written = 0;      // committed to the journal since the store was created
   uint64_t versions_open = 0;         // in the head or in spill segments
   uint64_t versions_sealed = 0;       // in sealed buckets
+  uint64_t versions_waiting = 0;      // part of versions_sealed: upstream is to be sent them
+  uint64_t versions_parked = 0;       // the same: upstream refused their seals
+  uint64_t versions_confirmed = 0;    // the same: upstream has all rows of their seals
   uint64_t versions_superseded = 0;   // dropped by a merge because every cell was shadowed
   uint64_t versions_expired = 0;      // went with their window when its time was over
   uint64_t versions_shed = 0;         // went with it before that, by the retention options

@@ -1,0 +1,125 @@
+// What tests of the outbox share: what is in it, upstream's answers, and the sums that follow.
+#ifndef CISTERN_TESTS_ENGINE_PUSH_FIXTURE_H_
+#define CISTERN_TESTS_ENGINE_PUSH_FIXTURE_H_
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "storage/outbox.h"
+#include "storage/push_records.h"
+#include "storage/seal_reader.h"
+#include "tests/engine/window_merge_fixture.h"
+
+namespace cistern::testing {
+
+using Pushes = std::vector<std::pair<SealName, PushRecord>>;
+
+class PushFixture : public WindowMergeTest {
+ protected:
+  Store& TheStore() { return Core()->store(); }
+
+  // What is to be replicated, in the order of the seals.
+  std::vector<SealName> Outbox() {
+    std::vector<SealName> out;
+    const auto view = TheStore().spills().view();
+    for (const auto& window : view->windows) {
+      OutboxWalker walker(view, window->id);
+      while (true) {
+        const auto entry = walker.Next();
+        EXPECT_TRUE(entry.ok()) << entry.status().ToString();
+        if (!entry.ok() || !*entry) break;
+        EXPECT_TRUE((*entry)->has_manifest);
+        out.push_back(**entry);
+      }
+    }
+    std::sort(out.begin(), out.end(),
+              [](const SealName& a, const SealName& b) { return a.seal < b.seal; });
+    return out;
+  }
+  std::vector<uint64_t> OutboxSeals() {
+    std::vector<uint64_t> out;
+    for (const SealName& name : Outbox()) out.push_back(name.seal);
+    return out;
+  }
+  void Confirm(const std::vector<SealName>& seals) {
+    const Status s = Core()->maintenance().Confirm(seals);
+    ASSERT_TRUE(s.ok()) << s.ToString();
+  }
+  uint64_t Confirmed() {
+    uint64_t count = 0;
+    for (const auto& window : Windows()) count += window->record.confirmed_count;
+    return count;
+  }
+
+  static PushRecord Pushing(const std::string& position) {
+    PushRecord r;
+    r.position = position;
+    return r;
+  }
+  static PushRecord Parked(const std::string& words) {
+    PushRecord r;
+    r.state = PushState::kParked;
+    r.parked_us = kStartUs;
+    r.attempts = 5;
+    r.error_code = 0x2200;
+    r.words = words;
+    return r;
+  }
+  Status TryNote(const Pushes& pushes) { return Core()->maintenance().NotePushes(pushes); }
+  void Note(const Pushes& pushes) {
+    const Status s = TryNote(pushes);
+    ASSERT_TRUE(s.ok()) << s.ToString();
+  }
+  // The seals of which something is remembered.
+  std::vector<uint64_t> Noted() {
+    std::vector<uint64_t> out;
+    for (const auto& [seal, push] : TheStore().pushes()) out.push_back(seal);
+    return out;
+  }
+  // Whether the record is of a live window that has the seal in its outbox.
+  bool IsAtHome(uint64_t seal) {
+    const auto push = TheStore().push(seal);
+    const auto windows = Windows();
+    return push && std::any_of(windows.begin(), windows.end(), [&](const auto& window) {
+             return window->id == push->window_id &&
+                    *IsInOutbox(TheStore().spills().view()->meta, window->id, {push->bucket, seal});
+           });
+  }
+
+  // The counters are the sums of what is in the outbox and beside it, and all is sound.
+  void ExpectReconciled() {
+    std::map<uint64_t, uint64_t> versions;  // of every seal that was not confirmed
+    uint64_t confirmed = 0;
+    for (const SealName& name : Outbox()) versions[name.seal] = 0;
+    ManifestWalker walker(TheStore().spills().view(), "");
+    for (auto item = walker.Next(); item.ok() && *item; item = walker.Next()) {
+      const auto waits = versions.find((*item)->seal);
+      const uint64_t count = (*item)->manifest.version_count();
+      (waits == versions.end() ? confirmed : waits->second) += count;
+    }
+    uint64_t waiting = 0;
+    uint64_t parked = 0;
+    for (const auto& [seal, count] : versions) {
+      const auto push = TheStore().push(seal);
+      (push && push->state == PushState::kParked ? parked : waiting) += count;
+      if (push) {
+        EXPECT_EQ(push->version_count, count) << seal;
+        EXPECT_TRUE(IsAtHome(seal)) << seal;
+      }
+    }
+    for (const uint64_t seal : Noted()) EXPECT_TRUE(versions.contains(seal)) << seal;
+    EXPECT_EQ(KeysOf("P"), Noted().size());
+    const Metrics m = engine_->GetMetrics();
+    EXPECT_EQ(m.versions_waiting, waiting);
+    EXPECT_EQ(m.versions_parked, parked);
+    EXPECT_EQ(m.versions_confirmed, confirmed);
+    ExpectSound();
+  }
+};
+
+}  // namespace cistern::testing
+
+#endif  // CISTERN_TESTS_ENGINE_PUSH_FIXTURE_H_
