@@ -132,6 +132,12 @@ std::string CheckCounters(Engine* engine, uint64_t rows, const ExpectedState& st
            text("superseded", metrics.versions_superseded) +
            text("expired", metrics.versions_expired);
   }
+  if (metrics.versions_sealed !=
+      metrics.versions_waiting + metrics.versions_parked + metrics.versions_confirmed) {
+    return "what is sealed does not reconcile:" + text("sealed", metrics.versions_sealed) +
+           text("waiting", metrics.versions_waiting) + text("parked", metrics.versions_parked) +
+           text("confirmed", metrics.versions_confirmed);
+  }
   if (metrics.versions_sealed + metrics.versions_expired < state.settled_versions) {
     return "what was said to be sealed is not:" + text("said", state.settled_versions) +
            text("sealed", metrics.versions_sealed) + text("expired", metrics.versions_expired);

@@ -7,6 +7,7 @@
 
 #include "engine/engine_impl.h"
 #include "storage/outbox.h"
+#include "storage/push_records.h"
 #include "tests/crash/crash_tables.h"
 #include "tests/support/rng.h"
 
@@ -137,8 +138,8 @@ class Writer {
       if (!s.ok() && !Failed("Spread", s)) return false;
     }
     if (workload_.confirm_one_in != 0 && rng_.OneIn(workload_.confirm_one_in)) {
-      s = Confirm();
-      if (!s.ok() && s.code() != StatusCode::kBusy && !Failed("Confirm", s)) return false;
+      s = HearUpstream();
+      if (!s.ok() && s.code() != StatusCode::kBusy && !Failed("HearUpstream", s)) return false;
     }
     if (workload_.sync_one_in != 0 && rng_.OneIn(workload_.sync_one_in)) {
       const uint64_t acknowledged = own_.acknowledged.load();
@@ -213,20 +214,49 @@ class Writer {
     return engine_->Seal(request).status();
   }
 
-  // Upstream has every second seal of the outbox, or so. kBusy: it is asked again later.
-  Status Confirm() {
+  // Upstream has every second seal of the outbox, or so; of others it refused some or has a part.
+  // One that was refused is tried again, and what was confirmed of one bucket is sent once more.
+  // kBusy: it is asked again later.
+  Status HearUpstream() {
     CISTERN_ASSIGN_OR_RETURN(const auto core, static_cast<EngineImpl&>(*engine_).core());
     const auto view = core->store().spills().view();
     std::vector<SealName> seals;
+    std::vector<std::pair<SealName, PushRecord>> pushes;
     for (const auto& window : view->windows) {
       OutboxWalker walker(view, window->id);
       while (true) {
         CISTERN_ASSIGN_OR_RETURN(const auto entry, walker.Next());
         if (!entry) break;
         if (rng_.OneIn(2)) seals.push_back(*entry);
+        if (pushes.empty() || rng_.OneIn(4)) pushes.emplace_back(*entry, RandomPush());
       }
     }
-    return core->maintenance().Confirm(seals);
+    Maintenance& maintenance = core->maintenance();
+    CISTERN_RETURN_IF_ERROR(maintenance.NotePushes(pushes));
+    CISTERN_RETURN_IF_ERROR(maintenance.Confirm(seals));
+    if (!pushes.empty()) {
+      const uint64_t again[] = {pushes[rng_.Below(pushes.size())].first.seal};
+      CISTERN_RETURN_IF_ERROR(maintenance.ErasePushes(again));
+    }
+    if (seals.empty()) return Status::Ok();
+    const BucketKey& bucket = seals[rng_.Below(seals.size())].bucket;
+    SealResend resend{bucket.table_id, bucket.start_s, bucket.start_s + 1};
+    for (bool more = true; more;) {
+      CISTERN_ASSIGN_OR_RETURN(more, maintenance.Resend(&resend));
+    }
+    return Status::Ok();
+  }
+
+  PushRecord RandomPush() {
+    PushRecord record;
+    if (rng_.OneIn(2)) {
+      record.position = std::string(1 + rng_.Below(20), 'p');
+      return record;
+    }
+    record.state = PushState::kParked;
+    record.attempts = 3;
+    record.words = std::string(rng_.Below(600), 'w');
+    return record;
   }
 
   // Writes a few rows, and changes their table to its other declaration.

@@ -30,7 +30,7 @@ struct CrashWorkload {
   uint64_t expire_one_in = 0;      // batches between windows that end, see Writer::EndWindow
   uint64_t alter_one_in = 0;       // batches between alterations, see Writer::Alter; 0: never
   uint64_t spread_one_in = 0;      // batches between rows of many windows, see Writer::Spread
-  uint64_t confirm_one_in = 0;     // batches between answers of upstream; 0: never
+  uint64_t confirm_one_in = 0;     // batches between answers, see Writer::HearUpstream
   uint64_t sync_one_in = 10;       // batches between syncs in kLog; 0: never
   // Errors of the device are expected: a refused batch is tried again a few times, and a
   // writer that gets no further ends. The statuses must be ones that fit.

@@ -49,21 +49,21 @@ CrashWorkload MeetingAll(Rng* rng) {
 
 // Every point that the sources name.
 constexpr const char* kNamedPoints[] = {
-    "alter:after_record",   "alter:before_record",
-    "commit:before_apply",  "confirm:after_commit",  "confirm:before_commit",
-    "create:after_format",  "create:after_ready",
-    "create:before_ready",  "journal:after_append",  "journal:after_create",
-    "journal:after_drop",   "journal:before_append", "journal:before_create",
-    "journal:before_drop",  "merge:after_commit",    "merge:before_commit",
-    "merge:before_read_back", "meta:after_flush",    "meta:before_flush",
-    "rotation:before_freeze", "seal:after_commit",   "seal:after_create",
-    "seal:before_commit",   "seal:before_create",    "seal:before_read_back",
-    "spill:after_commit",  "spill:after_create",
-    "spill:after_drop",     "spill:after_flush",     "spill:before_commit",
-    "spill:before_create",  "spill:before_drop",     "spill:before_flush",
-    "spill:before_pages",   "window:after_drop",     "window:after_end",
-    "window:after_forget",  "window:before_drop",    "window:before_end",
-    "window:before_forget"};
+    "alter:after_record",    "alter:before_record",    "commit:before_apply",
+    "confirm:after_commit",  "confirm:before_commit",  "create:after_format",
+    "create:after_ready",    "create:before_ready",    "journal:after_append",
+    "journal:after_create",  "journal:after_drop",     "journal:before_append",
+    "journal:before_create", "journal:before_drop",    "merge:after_commit",
+    "merge:before_commit",   "merge:before_read_back", "meta:after_flush",
+    "meta:before_flush",     "push:after_commit",      "push:before_commit",
+    "resend:after_commit",   "resend:before_commit",   "rotation:before_freeze",
+    "seal:after_commit",     "seal:after_create",      "seal:before_commit",
+    "seal:before_create",    "seal:before_read_back",  "spill:after_commit",
+    "spill:after_create",    "spill:after_drop",       "spill:after_flush",
+    "spill:before_commit",   "spill:before_create",    "spill:before_drop",
+    "spill:before_flush",    "spill:before_pages",     "window:after_drop",
+    "window:after_end",      "window:after_forget",    "window:before_drop",
+    "window:before_end",     "window:before_forget"};
 
 std::vector<std::string> NamedPointsNotIn(const PointLog& log) {
   std::vector<std::string> missing;

@@ -10,6 +10,8 @@
 #include <string>
 
 #include "engine/engine_impl.h"
+#include "storage/outbox.h"
+#include "storage/push_records.h"
 #include "tests/crash/crash_cycle.h"
 #include "tests/support/power_loss_fs.h"
 #include "tests/support/rng.h"
@@ -201,26 +203,55 @@ TEST(PowerCut, RowsThatOutlivedACrashOfTheProcessAreDurableOnceTheyAreReplayed) 
   ExpectAfterCut({live, look});
 }
 
+// Returns 0 if all is well.
+int SealOneRow(const OpenStore& open, std::unique_ptr<Engine>* engine) {
+  auto opened = open(DrivenByHand());
+  if (!opened.ok()) return 1;
+  *engine = *std::move(opened);
+  if (!(*engine)->CreateTable(kCutTable).ok()) return 1;
+  RowBatch row(*(*engine)->FindTable("plant.cut"));
+  row.BeginRow(RowKind::kInsert);
+  if (!row.SetBytes(0, "s").ok() || !row.SetInt(2, 1).ok() || !row.EndRow().ok() ||
+      !(*engine)->Append(row).ok()) {
+    return 2;
+  }
+  SealRequest request;
+  request.due_only = false;
+  const auto report = (*engine)->Seal(request);
+  return report.ok() && report->buckets == 1 ? 0 : 3;
+}
+
 // The power goes the moment after the answer.
 TEST(PowerCut, WhatWasSaidToBeSealedStaysSealed) {
   const auto live = [](const OpenStore& open, std::unique_ptr<Engine>* engine) {
-    auto opened = open(DrivenByHand());
-    if (!opened.ok()) return 1;
-    *engine = *std::move(opened);
-    if (!(*engine)->CreateTable(kCutTable).ok()) return 1;
-    RowBatch row(*(*engine)->FindTable("plant.cut"));
-    row.BeginRow(RowKind::kInsert);
-    if (!row.SetBytes(0, "s").ok() || !row.SetInt(2, 1).ok() || !row.EndRow().ok() ||
-        !(*engine)->Append(row).ok()) {
-      return 2;
-    }
-    SealRequest request;
-    request.due_only = false;
-    const auto report = (*engine)->Seal(request);
-    return report.ok() && report->buckets == 1 ? 0 : 3;
+    return SealOneRow(open, engine);
   };
   const auto look = [](Engine* engine) {
     return engine->GetMetrics().versions_sealed == 1 ? 0 : 2;
+  };
+  ExpectAfterCut({live, look});
+}
+
+// A person is to see what upstream refused, and why.
+TEST(PowerCut, WhatWasSaidToBeParkedStaysParked) {
+  const auto live = [](const OpenStore& open, std::unique_ptr<Engine>* engine) {
+    const int problem = SealOneRow(open, engine);
+    if (problem != 0) return problem;
+    const auto core = static_cast<EngineImpl&>(**engine).core();
+    const auto view = (*core)->store().spills().view();
+    const auto entry = OutboxWalker(view, view->windows.front()->id).Next();
+    if (!entry.ok() || !*entry) return 4;
+    PushRecord parked;
+    parked.state = PushState::kParked;
+    parked.words = "no column celsius";
+    const std::pair<SealName, PushRecord> push[] = {{**entry, parked}};
+    return (*core)->maintenance().NotePushes(push).ok() ? 0 : 5;
+  };
+  const auto look = [](Engine* engine) {
+    if (engine->GetMetrics().versions_parked != 1) return 2;
+    const auto core = static_cast<EngineImpl&>(*engine).core();
+    const auto pushes = (*core)->store().pushes();
+    return pushes.size() == 1 && pushes.begin()->second.words == "no column celsius" ? 0 : 3;
   };
   ExpectAfterCut({live, look});
 }
