@@ -46,10 +46,9 @@ Result<SegmentRef> ReadSealedSegment(const std::shared_ptr<const SegmentFamily>&
   return ref;
 }
 
-Result<std::vector<SegmentRef>> ListSealed(const SpillView& view, const BucketKey& bucket,
-                                           std::vector<DamagedSegment>* damaged,
-                                           SealCover* cover) {
-  std::vector<SegmentRef> out;
+Result<std::map<uint64_t, SealOfBucket>> ListSeals(const SpillView& view,
+                                                   const BucketKey& bucket) {
+  std::map<uint64_t, SealOfBucket> out;
   const std::string bucket_bytes = EncodeBucketKey(bucket);
   std::unique_ptr<rocksdb::Iterator> it;
   for (const auto& window : view.windows) {
@@ -60,23 +59,31 @@ Result<std::vector<SegmentRef>> ListSealed(const SpillView& view, const BucketKe
       const std::optional<ManifestName> name = ParseManifestKey(View(it->key()));
       if (!name) return DamagedKey(window->id);
       if (RotationOf(name->seal) > view.round_last) break;
-      const Result<Manifest> manifest = DecodeManifest(View(it->value()));
-      if (cover != nullptr) cover->Add(RotationOf(name->seal), manifest);
-      Result<SegmentRef> ref = ReadSealedSegment(window, bucket, name->seal);
-      if (ref.ok()) {
-        out.push_back(*std::move(ref));
-      } else if (damaged != nullptr && ref.status().code() == StatusCode::kCorruption) {
-        damaged->push_back({window, name->seal,
-                            manifest.ok() ? std::optional(*manifest) : std::nullopt,
-                            ref.status()});
-      } else {
-        return ref.status();
-      }
+      out.try_emplace(name->seal, SealOfBucket{window, DecodeManifest(View(it->value()))});
     }
     if (!it->status().ok()) return ToStatus(it->status(), "reading manifests");
   }
-  std::sort(out.begin(), out.end(),
-            [](const SegmentRef& a, const SegmentRef& b) { return a.id < b.id; });
+  return out;
+}
+
+Result<std::vector<SegmentRef>> ListSealed(const SpillView& view, const BucketKey& bucket,
+                                           std::vector<DamagedSegment>* damaged,
+                                           SealCover* cover) {
+  std::vector<SegmentRef> out;
+  CISTERN_ASSIGN_OR_RETURN(const auto seals, ListSeals(view, bucket));
+  for (const auto& [number, seal] : seals) {
+    if (cover != nullptr) cover->Add(RotationOf(number), seal.manifest);
+    Result<SegmentRef> ref = ReadSealedSegment(seal.window, bucket, number);
+    if (ref.ok()) {
+      out.push_back(*std::move(ref));
+    } else if (damaged != nullptr && ref.status().code() == StatusCode::kCorruption) {
+      damaged->push_back({seal.window, number,
+                          seal.manifest.ok() ? std::optional(*seal.manifest) : std::nullopt,
+                          ref.status()});
+    } else {
+      return ref.status();
+    }
+  }
   return out;
 }
 

@@ -3,6 +3,7 @@
 #define CISTERN_STORAGE_SEAL_READER_H_
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -17,6 +18,15 @@ namespace cistern {
 // An iterator over `meta` as it is now: manifests of rounds that the view does not have are
 // to be passed over.
 [[nodiscard]] std::unique_ptr<rocksdb::Iterator> NewManifestIterator(const SpillView& view);
+
+// One seal of a bucket.
+struct SealOfBucket {
+  std::shared_ptr<const WindowFamily> window;
+  Result<Manifest> manifest;  // kCorruption, kTooNew: it cannot be read
+};
+// The seals of the bucket in live windows, by their numbers.
+[[nodiscard]] Result<std::map<uint64_t, SealOfBucket>> ListSeals(const SpillView& view,
+                                                                 const BucketKey& bucket);
 
 // The segments of the bucket's seals, oldest first. kCorruption names what is missing, unless
 // there is a place for it. `cover`, where wanted: with those seals added.

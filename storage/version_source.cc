@@ -7,35 +7,24 @@
 
 namespace cistern {
 
-SegmentSource::SegmentSource(TablePtr table, uint32_t shown, SegmentRef segment, TimeSpan span,
-                             const std::vector<bool>* wanted, const BootBases& bases,
-                             OnDamagedPage on_damage)
-    : table_(std::move(table)),
-      segment_(std::move(segment)),
-      span_(span),
-      wanted_(wanted),
-      bases_(bases),
-      on_damage_(std::move(on_damage)) {
+SegmentPages::SegmentPages(TablePtr table, uint32_t shown, SegmentRef segment,
+                           const std::vector<bool>* wanted)
+    : table_(std::move(table)), segment_(std::move(segment)), wanted_(wanted) {
   const uint32_t own = segment_.header.schema_version;
   if (own == shown || own > table_->schema_version) return;
   map_ = table_->Map(own, shown);
-  if (wanted_ == nullptr) return;
-  sources_ = map_->Sources(*wanted_);
-  wanted_ = &sources_;
+  if (wanted_ != nullptr) sources_ = map_->Sources(*wanted_);
 }
 
-int64_t SegmentSource::bound_time() const {
-  return span_.descending ? segment_.header.last_time : segment_.header.first_time;
-}
-
-Result<VersionColumns> SegmentSource::ReadRows(uint32_t page) const {
+Result<VersionColumns> SegmentPages::Read(uint32_t page) const {
   CISTERN_ASSIGN_OR_RETURN(const std::string bytes, ReadPage(segment_, page));
   const uint32_t version = segment_.header.schema_version;
   Result<VersionColumns> rows =
       version > table_->schema_version
           ? Status::Corruption("the catalog has no version " + std::to_string(version) +
                                " of table " + table_->schema->QualifiedName())
-          : DecodePage(*table_->versions[version].schema, bytes, wanted_);
+          : DecodePage(*table_->versions[version].schema, bytes,
+                       sources_ ? &*sources_ : wanted_);
   if (rows.ok() && rows->row_count == segment_.header.pages[page].row_count) {
     return map_ ? map_->Apply(*std::move(rows)) : std::move(rows);
   }
@@ -45,18 +34,31 @@ Result<VersionColumns> SegmentSource::ReadRows(uint32_t page) const {
   return Status(rows.status().code(), where + rows.status().message());
 }
 
+SegmentSource::SegmentSource(TablePtr table, uint32_t shown, SegmentRef segment, TimeSpan span,
+                             const std::vector<bool>* wanted, const BootBases& bases,
+                             OnDamagedPage on_damage)
+    : pages_(std::move(table), shown, std::move(segment), wanted),
+      span_(span),
+      bases_(bases),
+      on_damage_(std::move(on_damage)) {}
+
+int64_t SegmentSource::bound_time() const {
+  const SegmentHeader& header = pages_.segment().header;
+  return span_.descending ? header.last_time : header.first_time;
+}
+
 Result<std::shared_ptr<const VersionColumns>> SegmentSource::NextChunk() {
-  const std::vector<PageInfo>& pages = segment_.header.pages;
+  const std::vector<PageInfo>& pages = pages_.segment().header.pages;
   while (next_page_ < pages.size()) {
     const size_t page = span_.descending ? pages.size() - 1 - next_page_ : next_page_;
     ++next_page_;
     const PageInfo& info = pages[page];
     if (info.last_time < span_.from || !(span_.unbounded_to || info.first_time < span_.to))
       continue;
-    Result<VersionColumns> rows = ReadRows(static_cast<uint32_t>(page));
+    Result<VersionColumns> rows = pages_.Read(static_cast<uint32_t>(page));
     if (!rows.ok()) {
       const bool goes_on = on_damage_ && rows.status().code() == StatusCode::kCorruption &&
-                           on_damage_(segment_, static_cast<uint32_t>(page), rows.status());
+                           on_damage_(pages_.segment(), static_cast<uint32_t>(page), rows.status());
       if (!goes_on) return rows.status();
       continue;
     }

@@ -40,6 +40,25 @@ class VersionSource {
   [[nodiscard]] virtual Result<std::shared_ptr<const VersionColumns>> NextChunk() = 0;
 };
 
+// The rows of one segment's pages, as version `shown` of the table shows them. Immutable.
+class SegmentPages {
+ public:
+  // `table` must know the segment's version too; one that it does not know is kCorruption when
+  // a page is read. `wanted` as in DecodePage, by columns of `shown`; it must outlive this.
+  SegmentPages(TablePtr table, uint32_t shown, SegmentRef segment,
+               const std::vector<bool>* wanted);
+  // Boots are not resolved. kCorruption names the segment and the page.
+  [[nodiscard]] Result<VersionColumns> Read(uint32_t page) const;
+  [[nodiscard]] const SegmentRef& segment() const { return segment_; }
+
+ private:
+  const TablePtr table_;
+  const SegmentRef segment_;
+  std::optional<ColumnMap> map_;  // none: the segment is of the version that is shown
+  std::optional<std::vector<bool>> sources_;  // what is wanted, of the segment's version
+  const std::vector<bool>* const wanted_;
+};
+
 // Told of a page that cannot be read. False: the source fails with that status; true: it goes
 // on behind the page.
 using OnDamagedPage =
@@ -57,14 +76,8 @@ class SegmentSource final : public VersionSource {
   [[nodiscard]] Result<std::shared_ptr<const VersionColumns>> NextChunk() override;
 
  private:
-  [[nodiscard]] Result<VersionColumns> ReadRows(uint32_t page) const;
-
-  const TablePtr table_;
-  std::optional<ColumnMap> map_;  // none: the segment is of the version that is shown
-  std::vector<bool> sources_;     // wanted_ of the segment's version
-  SegmentRef segment_;
+  const SegmentPages pages_;
   TimeSpan span_;
-  const std::vector<bool>* wanted_;
   const BootBases& bases_;
   const OnDamagedPage on_damage_;
   size_t next_page_ = 0;  // counts from the reading side
