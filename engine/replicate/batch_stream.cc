@@ -29,12 +29,11 @@ PushOptions Clamped(PushOptions options) {
 }  // namespace
 
 BatchStream::BatchStream(std::shared_ptr<const RowBinder> binder, PushOptions options,
-                         SealContent content, PushPosition from, const LaterTombstones* later)
+                         SealContent content, PushPosition from)
     : binder_(std::move(binder)),
       schema_(binder_->statements().schema()),
       options_(Clamped(options)),
       content_(std::move(content)),
-      later_(later),
       position_(from) {}
 
 Status BatchStream::Next(std::optional<int64_t> now_s, PushBatch* batch) {
@@ -83,7 +82,9 @@ Status BatchStream::FillRanges(PushBatch* batch) {
 }
 
 Status BatchStream::OpenPage(std::optional<int64_t> now_s) {
-  CISTERN_ASSIGN_OR_RETURN(rows_, content_.read_page(position_.page));
+  CISTERN_ASSIGN_OR_RETURN(SealPage page, content_.read_page(position_.page, now_s));
+  rows_ = std::move(page.rows);
+  shadowed_ = std::move(page.shadowed);
   CISTERN_RETURN_IF_ERROR(CheckPage());
   page_now_s_ = options_.names_now ? PageNow(rows_) : std::nullopt;
   LookAtCells();
@@ -188,7 +189,7 @@ void BatchStream::EndPass() {
 // False: the batch has no room for the version, or another now.
 Result<bool> BatchStream::AddVersion(size_t i, std::optional<int64_t> now_s, PushBatch* batch) {
   const bool counts = position_.pass != PushPass::kDeletions;  // each version once
-  if (later_ != nullptr && later_->Shadows(rows_, i)) {
+  if (!shadowed_.empty() && shadowed_[i]) {
     batch->tally.shadowed += counts ? 1 : 0;
     return true;
   }

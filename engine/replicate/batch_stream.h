@@ -23,7 +23,6 @@
 
 #include "cistern/limits.h"
 #include "cistern/result.h"
-#include "engine/replicate/later_tombstones.h"
 #include "engine/replicate/push_batch.h"
 #include "engine/replicate/push_position.h"
 #include "engine/replicate/row_binder.h"
@@ -45,22 +44,26 @@ struct PushOptions {
   size_t byte_count_max = limits::kPushBatchBytesDefault;  // a statement beyond it goes alone
 };
 
+struct SealPage {
+  VersionColumns rows;         // mapped to the schema of the statements, their boots resolved
+  std::vector<bool> shadowed;  // those that are not to be sent (page_shadow.h); empty: none
+};
+
 // What a seal consists of.
 struct SealContent {
   std::vector<RangeDelete> deletes;  // their boots resolved
   uint32_t page_count = 0;
-  // The rows of a page, mapped to the schema of the statements, their boots resolved. Called
-  // again for a page when a stream begins in the middle of it.
-  std::function<Result<VersionColumns>(uint32_t page)> read_page;
+  // Called again for a page when a stream begins in the middle of it: the rows stand where they
+  // stood. `now_s`: as BatchStream::Next has it.
+  std::function<Result<SealPage>(uint32_t page, std::optional<int64_t> now_s)> read_page;
 };
 
 // Holds one page. One thread at a time.
 class BatchStream {
  public:
-  // `binder` is the bucket's; `later`, where the seal was sent before, what later seals deleted: it
-  // must outlive the stream. `from`: the last batch's `next`, or nothing.
+  // `binder` is the bucket's. `from`: the last batch's `next`, or nothing.
   BatchStream(std::shared_ptr<const RowBinder> binder, PushOptions options, SealContent content,
-              PushPosition from, const LaterTombstones* later);
+              PushPosition from);
 
   // Replaces *batch by the next one. It may be empty, where a page has nothing to send, or not
   // much: its tally and position count all the same. `now_s`: the trusted clock's, none: not known.
@@ -105,11 +108,11 @@ class BatchStream {
   const TableSchema& schema_;
   const PushOptions options_;
   const SealContent content_;
-  const LaterTombstones* const later_;
 
   PushPosition position_;
   bool page_is_open_ = false;
   VersionColumns rows_;                // of the open page
+  std::vector<bool> shadowed_;         // the same
   std::optional<int32_t> page_now_s_;  // it has two passes; none: it is sent whole
   bool all_have_values_ = false;       // some regular column has a value in every version
   std::vector<size_t> mixed_columns_;  // regular ones with cells that are no values

@@ -21,7 +21,7 @@ namespace cistern::replicate {
 struct PushTally {
   uint64_t sent = 0;      // have a statement of their own, in this batch or, of two, before
   uint64_t expired = 0;   // left out: over, and nothing that they could shadow
-  uint64_t shadowed = 0;  // left out: deleted by a later seal
+  uint64_t shadowed = 0;  // left out: deleted by another seal
   uint64_t empty = 0;     // left out: they say nothing, as of columns that are dropped
   [[nodiscard]] uint64_t versions() const { return sent + expired + shadowed + empty; }
   friend bool operator==(const PushTally&, const PushTally&) = default;

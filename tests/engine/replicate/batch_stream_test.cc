@@ -30,8 +30,7 @@ class BatchStreamTest : public ::testing::Test {
                      std::vector<RangeDelete> deletes = {}) {
     std::vector<VersionColumns> columns;
     for (const auto& versions : pages) columns.push_back(PageOf(*schema_, versions));
-    return BatchStream(binder_, options_, ContentOf(std::move(columns), std::move(deletes)), from,
-                       later_);
+    return BatchStream(binder_, options_, ContentOf(std::move(columns), std::move(deletes)), from);
   }
   // All batches to the end.
   static std::vector<PushBatch> Drain(BatchStream stream, std::optional<int64_t> now_s = kWriteS) {
@@ -57,7 +56,6 @@ class BatchStreamTest : public ::testing::Test {
   std::shared_ptr<const TableSchema> schema_ = SmallTable();
   std::shared_ptr<const RowBinder> binder_ = BinderOf(schema_, {"p1"});
   PushOptions options_;
-  const LaterTombstones* later_ = nullptr;
 };
 
 TEST_F(BatchStreamTest, EndsABatchAtItsCount) {
@@ -224,14 +222,19 @@ TEST_F(BatchStreamTest, ARowOutsideThePagesNowHasABatchOfItsOwn) {
   EXPECT_EQ(Kinds(batches[1]), "ii");
 }
 
-TEST_F(BatchStreamTest, LeavesOutWhatLaterSealsDeleted) {
-  LaterTombstones later(schema_);
-  const std::vector<RangeDelete> ranges = {{kTs, kTs + 2, kWriteUs + 100, 0}};
-  later.AddRanges(ranges);
-  later_ = &later;
-  const auto batches = Drain(Stream({{Row(0), Row(1), Row(2)}}));
-  ASSERT_EQ(batches.size(), 1u);
-  EXPECT_EQ(batches[0].tally, (PushTally{1, 0, 2, 0}));
+TEST_F(BatchStreamTest, LeavesOutWhatIsShadowed) {
+  for (const bool names_now : {true, false}) {
+    options_.names_now = names_now;
+    SealContent content;
+    content.page_count = 1;
+    content.read_page = [&](uint32_t, std::optional<int64_t> now_s) -> Result<SealPage> {
+      EXPECT_EQ(now_s, kWriteS);
+      return SealPage{PageOf(*schema_, {Row(0), Row(1, In(9)), Row(2)}), {true, true, false}};
+    };
+    const auto batches = Drain(BatchStream(binder_, options_, content, {}));
+    ASSERT_EQ(batches.size(), 1u);
+    EXPECT_EQ(batches[0].tally, (PushTally{1, 0, 2, 0}));
+  }
 }
 
 TEST_F(BatchStreamTest, APageThatSaysNothingGivesAnEmptyBatch) {
@@ -293,10 +296,10 @@ TEST_F(BatchStreamTest, RowsOfFormerVersionsOfTheTable) {
   TestVersion gone{kWriteUs, 0, 0, {Cell::Fixed(kTs + 1), Cell::Fixed(1), Cell::Absent()}};
   SealContent content;
   content.page_count = 1;
-  content.read_page = [&](uint32_t) -> Result<VersionColumns> {
-    return map.Apply(PageOf(*former, {both, gone}));
+  content.read_page = [&](uint32_t, std::optional<int64_t>) -> Result<SealPage> {
+    return SealPage{map.Apply(PageOf(*former, {both, gone})), {}};
   };
-  BatchStream stream(binder_, options_, content, {}, nullptr);
+  BatchStream stream(binder_, options_, content, {});
   PushBatch batch;
   ASSERT_TRUE(stream.Next(kWriteS, &batch).ok());
   ASSERT_EQ(Kinds(batch), "U");
@@ -310,11 +313,11 @@ TEST_F(BatchStreamTest, AFailedReadChangesNothing) {
   bool fails = true;
   SealContent content;
   content.page_count = 1;
-  content.read_page = [&](uint32_t) -> Result<VersionColumns> {
+  content.read_page = [&](uint32_t, std::optional<int64_t>) -> Result<SealPage> {
     if (fails) return Status::IoError("the device failed");
-    return PageOf(*schema_, {Row(0)});
+    return SealPage{PageOf(*schema_, {Row(0)}), {}};
   };
-  BatchStream stream(binder_, options_, content, {}, nullptr);
+  BatchStream stream(binder_, options_, content, {});
   PushBatch batch;
   EXPECT_EQ(stream.Next(kWriteS, &batch).code(), StatusCode::kIoError);
   EXPECT_EQ(stream.position(), PushPosition{});

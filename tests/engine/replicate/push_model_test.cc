@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/replicate/later_tombstones.h"
 #include "lib/row/reconcile.h"
 #include "lib/row/row_order.h"
 #include "tests/engine/replicate/push_test_util.h"
@@ -216,8 +215,8 @@ BatchStream Scenario::StreamFrom(size_t index, const PushPosition& from) {
   options.older_may_exist = index > 0;
   options.statement_count_max = 1 + rng_.Below(8);
   options.byte_count_max = 100 + rng_.Below(2000);
-  return BatchStream(binder_, options, ContentOf(seals_[index].pages, seals_[index].deletes), from,
-                     nullptr);
+  return BatchStream(binder_, options, ContentOf(seals_[index].pages, seals_[index].deletes),
+                     from);
 }
 
 // Any batch may be the last one of an attempt; the next attempt begins at any position that was

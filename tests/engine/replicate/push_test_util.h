@@ -104,8 +104,9 @@ inline SealContent ContentOf(std::vector<VersionColumns> pages, std::vector<Rang
   SealContent content;
   content.deletes = std::move(deletes);
   content.page_count = static_cast<uint32_t>(pages.size());
-  content.read_page = [pages = std::move(pages)](uint32_t page) -> Result<VersionColumns> {
-    return pages[page];
+  content.read_page = [pages = std::move(pages)](uint32_t page,
+                                                 std::optional<int64_t>) -> Result<SealPage> {
+    return SealPage{pages[page], {}};
   };
   return content;
 }
