@@ -43,10 +43,6 @@ bool GoesBefore(const DrainItem& a, const DrainItem& b, bool newest_first) {
 
 DrainOrder::DrainOrder(const DrainPolicy& policy) : policy_(Clamped(policy)) {}
 
-bool DrainOrder::IsLive(const DrainItem& item, int64_t now_s) const {
-  return item.bucket_end_s >= now_s - policy_.live_span_s;
-}
-
 std::optional<size_t> DrainOrder::Choose(std::span<const DrainItem> items, int64_t now_s) const {
   struct Best {
     std::optional<size_t> live;
@@ -58,7 +54,7 @@ std::optional<size_t> DrainOrder::Choose(std::span<const DrainItem> items, int64
     const DrainItem& item = items[i];
     if (item.state != DrainItem::State::kWaiting || item.priority > best.priority) continue;
     if (item.priority < best.priority) best = {std::nullopt, std::nullopt, item.priority};
-    const bool is_live = shares && IsLive(item, now_s);
+    const bool is_live = shares && policy_.IsLive(item.bucket_end_s, now_s);
     std::optional<size_t>& of_kind = is_live ? best.live : best.other;
     const bool newest_first = is_live || policy_.mode == DrainMode::kNewest;
     if (!of_kind || GoesBefore(item, items[*of_kind], newest_first)) of_kind = i;
@@ -70,7 +66,8 @@ std::optional<size_t> DrainOrder::Choose(std::span<const DrainItem> items, int64
 void DrainOrder::NotePushed(const DrainItem& item, int64_t now_s, uint64_t byte_count) {
   const auto bytes = static_cast<int64_t>(std::min<uint64_t>(byte_count, kCreditBytesMax));
   const int64_t live_percent = policy_.live_percent;
-  credit_ += IsLive(item, now_s) ? -bytes * (100 - live_percent) : bytes * live_percent;
+  const bool is_live = policy_.IsLive(item.bucket_end_s, now_s);
+  credit_ += is_live ? -bytes * (100 - live_percent) : bytes * live_percent;
   credit_ = std::clamp(credit_, -kCreditBytesMax * 100, kCreditBytesMax * 100);
 }
 

@@ -24,6 +24,10 @@ struct DrainPolicy {
   // hundred bytes while both kinds wait. What one kind leaves the other takes.
   int64_t live_span_s = 3600;
   uint32_t live_percent = 70;  // clamped to 1..99
+
+  [[nodiscard]] bool IsLive(int64_t bucket_end_s, int64_t now_s) const {
+    return bucket_end_s >= now_s - live_span_s;
+  }
 };
 
 // One entry of the outbox. What waits and may not go is told too: it holds back the later seals of
@@ -52,7 +56,6 @@ class DrainOrder {
   void NotePushed(const DrainItem& item, int64_t now_s, uint64_t byte_count);
 
  private:
-  [[nodiscard]] bool IsLive(const DrainItem& item, int64_t now_s) const;
   [[nodiscard]] bool LiveIsNext() const { return credit_ >= 0; }
 
   const DrainPolicy policy_;
