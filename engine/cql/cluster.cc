@@ -93,6 +93,8 @@ void Cluster::OnIdentified(HostId host, std::optional<NodeInfo> info) {
 }
 
 void Cluster::OnClosed(HostId host, const Status& status) {
+  const auto known = pool_.hosts().find(host);
+  if (known != pool_.hosts().end() && known->second.state == HostState::kUp) ++hosts_lost_;
   pool_.NoteDown(host, status, loop_.NowUs());
   Drop(host);
   if (control_ == 0) TakeControl();
@@ -200,6 +202,7 @@ void Cluster::Apply(Description description) {
   const std::vector<HostId> left =
       pool_.Apply(std::move(description.nodes), std::move(description.keyspaces));
   is_described_ = true;
+  hosts_lost_ += left.size();
   for (const HostId host : left) Drop(host);
   if (control_ == 0) TakeControl();
   ConnectDue();

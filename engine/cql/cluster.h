@@ -47,6 +47,9 @@ class Cluster {
   [[nodiscard]] const HostPool& pool() const { return pool_; }
   // True once the cluster has described itself: requests are routed by their token.
   [[nodiscard]] bool is_described() const { return is_described_; }
+  // How often a host was lost that had taken requests. What it acknowledged last may be lost with
+  // it: an acknowledgement is no fsync.
+  [[nodiscard]] uint64_t hosts_lost() const { return hosts_lost_; }
   // Ends all connections and stays so. Any number of times.
   void Close();
 
@@ -83,6 +86,7 @@ class Cluster {
   HostId control_ = 0;                   // 0: none
   bool is_described_ = false;
   bool is_closed_ = false;
+  uint64_t hosts_lost_ = 0;
   TimerId connect_timer_ = 0;
   TimerId refresh_timer_ = 0;
 };

@@ -2,6 +2,7 @@
 #ifndef CISTERN_ENGINE_REPLICATE_BOUND_BATCH_H_
 #define CISTERN_ENGINE_REPLICATE_BOUND_BATCH_H_
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -10,17 +11,16 @@
 
 namespace cistern::replicate {
 
-// Where a statement stands in the list of prepared ones that a session keeps for a table.
-[[nodiscard]] constexpr uint32_t PreparedIndex(StatementKind kind) {
-  return static_cast<uint32_t>(kind);
-}
+// By StatementKind: the number that a session gave to the prepared statement.
+using StatementNumbers = std::array<uint32_t, kStatementKindCount>;
 
 // Appends the statements of `batch`, with their values byte for byte. now_in_seconds goes into
 // the request's options (engine/cql/request.h).
-inline void AppendStatements(const PushBatch& batch, cql::BoundBatch* bound) {
+inline void AppendStatements(const PushBatch& batch, const StatementNumbers& numbers,
+                             cql::BoundBatch* bound) {
   for (size_t i = 0; i < batch.entries().size(); ++i) {
     const PushBatch::Entry& entry = batch.entries()[i];
-    bound->Add(PreparedIndex(entry.kind), entry.value_count, batch.values_of(i));
+    bound->Add(numbers[static_cast<size_t>(entry.kind)], entry.value_count, batch.values_of(i));
   }
 }
 

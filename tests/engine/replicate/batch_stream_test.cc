@@ -329,12 +329,13 @@ TEST_F(BatchStreamTest, AFailedReadChangesNothing) {
 TEST_F(BatchStreamTest, TheCodecTakesItAsItIs) {
   const PushBatch batch = Drain(Stream({{Row(0, In(5)), Row(1)}}))[0];
   cql::BoundBatch bound;
-  AppendStatements(batch, &bound);
+  const StatementNumbers numbers = {7, 3};
+  AppendStatements(batch, numbers, &bound);
   EXPECT_EQ(bound.values(), batch.values());
   EXPECT_EQ(bound.WireBytes(16), batch.byte_count());
   ASSERT_EQ(bound.size(), 2u);
-  EXPECT_EQ(bound.entries()[0].statement, PreparedIndex(StatementKind::kInsertTtl));
-  EXPECT_EQ(bound.entries()[1].statement, PreparedIndex(StatementKind::kInsert));
+  EXPECT_EQ(bound.entries()[0].statement, 3u);
+  EXPECT_EQ(bound.entries()[1].statement, 7u);
   EXPECT_EQ(bound.entries()[1].value_begin, batch.entries()[1].value_begin);
   EXPECT_EQ(bound.entries()[1].value_count, 6u);
 }

@@ -1,0 +1,116 @@
+// What of the outbox waits or is parked, and how it is made to wait again: of the store alone.
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "engine/bucketing/bucket_value.h"
+#include "engine/bucketing/bucketer.h"
+#include "engine/engine_impl.h"
+#include "engine/replication_service.h"
+#include "lib/cql/value_text.h"
+#include "storage/outbox.h"
+#include "storage/push_records.h"
+
+namespace cistern {
+
+namespace {
+
+// The tables that a request names: all of them, or one.
+Result<std::optional<uint32_t>> NumberOf(EngineCore& core,
+                                         const std::optional<std::string>& table) {
+  if (!table) return std::optional<uint32_t>();
+  CISTERN_ASSIGN_OR_RETURN(const TablePtr found, core.tables().Find(*table));
+  return std::optional(found->id);
+}
+
+ParkedSeal ToParkedSeal(const TableSchema& schema, uint64_t seal, const PushRecord& record) {
+  ParkedSeal parked;
+  parked.table = schema.QualifiedName();
+  parked.entity = EntityToText(schema, record.bucket.entity);
+  const CellValue value = BucketValue(schema, record.bucket.start_s);
+  FormatValueText(schema.columns[schema.bucket_column].type, value.fixed, value.bytes,
+                  &parked.bucket);
+  parked.split = record.bucket.split;
+  parked.seal = seal;
+  parked.versions = record.version_count;
+  parked.parked_us = record.parked_us;
+  parked.attempts = record.attempts;
+  parked.error_code = record.error_code;
+  parked.words = record.words;
+  return parked;
+}
+
+}  // namespace
+
+Result<std::vector<ParkedSeal>> ListParked(Engine* engine) {
+  CISTERN_ASSIGN_OR_RETURN(const auto core, static_cast<EngineImpl*>(engine)->core());
+  std::map<uint64_t, PushRecord> records = core->store().pushes();
+  std::vector<std::pair<uint64_t, const PushRecord*>> parked;
+  for (const auto& [seal, record] : records) {
+    if (record.state == PushState::kParked) parked.emplace_back(seal, &record);
+  }
+  std::sort(parked.begin(), parked.end(), [](const auto& a, const auto& b) {
+    const auto bucket = [](const auto& p) {
+      const BucketKey& key = p.second->bucket;
+      return std::tie(key.start_s, key.table_id, key.entity, key.split, p.first);
+    };
+    return bucket(a) < bucket(b);
+  });
+  std::vector<ParkedSeal> out;
+  for (const auto& [seal, record] : parked) {
+    const TablePtr table = core->tables().FindById(record->bucket.table_id);
+    if (table) out.push_back(ToParkedSeal(*table->schema, seal, *record));
+  }
+  return out;
+}
+
+Result<uint64_t> RetryParked(Engine* engine, const std::optional<std::string>& table) {
+  CISTERN_ASSIGN_OR_RETURN(const auto core, static_cast<EngineImpl*>(engine)->writable_core());
+  CISTERN_ASSIGN_OR_RETURN(const auto number, NumberOf(*core, table));
+  std::vector<uint64_t> seals;
+  for (const auto& [seal, record] : core->store().pushes()) {
+    const bool is_asked = !number || record.bucket.table_id == *number;
+    if (record.state == PushState::kParked && is_asked) seals.push_back(seal);
+  }
+  CISTERN_RETURN_IF_ERROR(core->maintenance().ErasePushes(seals));
+  return seals.size();
+}
+
+Result<uint64_t> Resend(Engine* engine, const std::string& table, int64_t from_s, int64_t to_s) {
+  CISTERN_ASSIGN_OR_RETURN(const auto core, static_cast<EngineImpl*>(engine)->writable_core());
+  CISTERN_ASSIGN_OR_RETURN(const TablePtr found, core->tables().Find(table));
+  SealResend resend{found->id, from_s, to_s};
+  for (bool more = true; more;) {
+    CISTERN_ASSIGN_OR_RETURN(more, core->maintenance().Resend(&resend));
+  }
+  return resend.seal_count;
+}
+
+Result<OutboxStatus> GetOutboxStatus(Engine* engine) {
+  CISTERN_ASSIGN_OR_RETURN(const auto core, static_cast<EngineImpl*>(engine)->core());
+  OutboxStatus status;
+  const auto pushes = core->store().pushes();
+  const auto view = core->store().spills().view();
+  for (const auto& window : view->windows) {
+    if (window->record.confirmed_count == window->record.seal_count) continue;
+    OutboxWalker walker(view, window->id);
+    while (true) {
+      CISTERN_ASSIGN_OR_RETURN(const std::optional<OutboxEntry> entry, walker.Next());
+      if (!entry) break;
+      const auto record = pushes.find(entry->seal);
+      const bool is_parked = record != pushes.end() && record->second.state == PushState::kParked;
+      ++(is_parked ? status.seals_parked : status.seals_waiting);
+      const TablePtr table = core->tables().FindById(entry->bucket.table_id);
+      if (!table) continue;
+      const int64_t end_s = NextBucketStart(*table->schema, entry->bucket.start_s);
+      status.oldest_end_s = std::min(status.oldest_end_s.value_or(end_s), end_s);
+    }
+  }
+  const Metrics metrics = core->GetMetrics();
+  status.versions_waiting = metrics.versions_waiting;
+  status.versions_parked = metrics.versions_parked;
+  status.versions_confirmed = metrics.versions_confirmed;
+  return status;
+}
+
+}  // namespace cistern

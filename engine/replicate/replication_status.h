@@ -1,0 +1,59 @@
+// What is told of a replicator at work: its counters, what stands in its way, how far it is.
+#ifndef CISTERN_ENGINE_REPLICATE_REPLICATION_STATUS_H_
+#define CISTERN_ENGINE_REPLICATE_REPLICATION_STATUS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cistern/status.h"
+
+namespace cistern::replicate {
+
+// What becomes of the outbox as things are.
+enum class ReplicationPhase : uint8_t {
+  kWorking,  // seals are being sent, or will be without anybody's help
+  kAway,     // no host takes requests: it is tried again
+  kHolding,  // all that may go is acknowledged; the hold time is not over
+  kStuck,    // what is left needs a person: parked seals, tables that differ, damage
+  kIdle,     // nothing is left
+};
+
+// Since the replicator was made.
+struct ReplicationCounters {
+  uint64_t seals_confirmed = 0;
+  uint64_t seals_parked = 0;
+  uint64_t seals_sent_again = 0;   // after a host went while they were held
+  uint64_t versions_sent = 0;      // acknowledged; deletes count as versions
+  uint64_t versions_expired = 0;   // left out: over before they were sent
+  uint64_t versions_shadowed = 0;  // left out: other seals of the bucket delete them
+  uint64_t versions_empty = 0;     // left out: they say nothing any more
+  uint64_t batches_sent = 0;
+  uint64_t batches_refused = 0;  // not acknowledged after the session's own attempts
+  uint64_t bytes_sent = 0;       // of acknowledged batches, before compression
+};
+
+// A table whose seals wait for a person, or for the cluster's schema.
+struct HeldTable {
+  std::string table;  // "plant.readings"
+  Status why;
+};
+
+struct ReplicationStatus {
+  ReplicationPhase phase = ReplicationPhase::kWorking;
+  Status away;  // why no host takes requests; OK while one does
+  std::vector<HeldTable> held;
+  std::vector<std::string> warnings;  // of the cluster's schema, once for each table
+  std::vector<std::string> damaged;   // seals that cannot be read, each with the reason
+  uint64_t seals_pushing = 0;
+  uint64_t seals_holding = 0;     // acknowledged, not confirmed yet
+  uint64_t versions_holding = 0;  // in those
+  uint64_t in_flight_bytes = 0;
+  uint64_t window_bytes = 0;  // that may be in flight
+  int64_t next_us = 0;        // from now until something may be done without an answer
+  ReplicationCounters counters;
+};
+
+}  // namespace cistern::replicate
+
+#endif  // CISTERN_ENGINE_REPLICATE_REPLICATION_STATUS_H_

@@ -1,0 +1,402 @@
+// Replicator: which seals go, and what becomes of those that went.
+#include "engine/replicate/replicator.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "engine/replicate/replicator_push.h"
+#include "engine/replicate/seal_content.h"
+#include "lib/base/check.h"
+
+namespace cistern::replicate {
+namespace {
+
+constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
+// Confirmations are synced writes: while seals go on they are gathered for so long.
+constexpr int64_t kConfirmGatherUs = 1'000'000;
+constexpr size_t kConfirmCountMax = 256;
+constexpr int64_t kLedgerPauseUs = 100'000;
+// New seals are looked for so often.
+constexpr int64_t kLookUs = 1'000'000;
+// What the store cannot do now: its memory is used up.
+constexpr int64_t kStorePauseUs = 1'000'000;
+constexpr int64_t kMicrosPerSecond = 1'000'000;
+// A link that breaks every few seconds does not have the same seals sent for ever.
+constexpr uint32_t kSentAgainMax = 3;
+
+bool IsPassing(const Status& s) {
+  return s.code() == StatusCode::kBusy || s.code() == StatusCode::kNoSpace;
+}
+
+ReplicatorOptions Clamped(ReplicatorOptions options) {
+  options.pushing_count_max =
+      std::clamp<size_t>(options.pushing_count_max, 1, limits::kPushingSealsMax);
+  options.statement_count_max =
+      std::clamp<size_t>(options.statement_count_max, 1, limits::kPushStatementsMax);
+  options.hold_us = std::max<int64_t>(options.hold_us, 0);
+  return options;
+}
+
+}  // namespace
+
+Replicator::Replicator(ReplicatorParts parts, ReplicatorOptions options)
+    : parts_(std::move(parts)),
+      options_(Clamped(std::move(options))),
+      feed_(parts_.store, parts_.tables, options_.drain,
+            [this](const DrainItem& item) { return MayGo(item); }),
+      order_(options_.drain),
+      flow_(options_.flow),
+      cap_(options_.bytes_per_s_max),
+      cluster_backoff_(options_.backoff, options_.seed),
+      hosts_lost_(parts_.session->cluster().hosts_lost()) {
+  LoadParked();
+}
+
+Replicator::~Replicator() = default;
+
+void Replicator::LoadParked() {
+  parked_.clear();
+  parked_count_.clear();
+  for (const auto& [seal, record] : parts_.store->pushes()) {
+    if (record.state == PushState::kParked) NoteParked(seal, record.bucket.table_id);
+  }
+  for (const auto& [name, record] : to_note_) NoteParked(name.seal, name.bucket.table_id);
+}
+
+void Replicator::NoteParked(uint64_t seal, uint32_t table_id) {
+  if (parked_.emplace(seal, table_id).second) ++parked_count_[table_id];
+}
+
+void Replicator::LookAgain() {
+  LoadParked();
+  for (const auto& [table, link] : links_) link->AskAgain();
+  LookEverywhere();
+}
+
+void Replicator::LookEverywhere() {
+  feed_.Wake();
+  feed_has_more_ = true;
+}
+
+void Replicator::LookAt(const BucketKey& bucket) {
+  feed_.LookAt(bucket);
+  feed_has_more_ = true;
+}
+
+bool Replicator::IsPaused() const {
+  return parts_.loop->NowUs() < paused_until_us_;
+}
+
+Result<bool> Replicator::Step() {
+  NoteLostHosts();
+  // As of now, and not later: what is sealed meanwhile is for the next step.
+  has_outbox_ = SummarizeOutbox(*parts_.store->spills().view()).seal_count > 0;
+  bool did = false;
+  for (const auto step : {&Replicator::ConfirmDue, &Replicator::NoteRecords, &Replicator::StepFeed,
+                          &Replicator::StartPush}) {
+    CISTERN_ASSIGN_OR_RETURN(const bool step_did, (this->*step)());
+    did |= step_did;
+  }
+  did |= StepLinks();
+  did |= SendBatches();
+  did |= EndPushes();
+  return did;
+}
+
+// A host that went may have forgotten what it acknowledged last.
+void Replicator::NoteLostHosts() {
+  const uint64_t hosts_lost = parts_.session->cluster().hosts_lost();
+  if (hosts_lost == hosts_lost_) return;
+  hosts_lost_ = hosts_lost;
+  std::erase_if(holding_, [this](const Holding& held) {
+    if (++sent_again_[held.item.seal] > kSentAgainMax) return false;
+    under_way_.erase(held.item.seal);
+    LookAt(held.item.bucket);
+    ++counters_.seals_sent_again;
+    return true;
+  });
+  for (const PushPtr& push : pushes_) {
+    if (++sent_again_[push->number()] > kSentAgainMax) continue;
+    push->seal.RewindToDurable();
+  }
+}
+
+// --- what is made durable
+
+int64_t Replicator::ConfirmAtUs() const {
+  if (holding_.empty()) return kNever;
+  const int64_t gather_us = pushes_.empty() ? 0 : kConfirmGatherUs;
+  return std::max(holding_.front().due_us + gather_us, ledger_at_us_);
+}
+
+Result<bool> Replicator::ConfirmDue() {
+  const int64_t now_us = parts_.loop->NowUs();
+  if (now_us < ConfirmAtUs()) return false;
+  std::vector<SealName> names;
+  for (const Holding& held : holding_) {
+    if (now_us < held.due_us || names.size() == kConfirmCountMax) break;
+    names.push_back({held.item.bucket, held.item.seal});
+  }
+  const Status confirmed = parts_.ledger->Confirm(names);
+  if (!confirmed.ok()) {
+    ledger_at_us_ = now_us + kLedgerPauseUs;
+    return IsPassing(confirmed) ? Result<bool>(false) : confirmed;
+  }
+  for (const SealName& name : names) {
+    under_way_.erase(name.seal);
+    sent_again_.erase(name.seal);
+    LookAt(name.bucket);  // for its amendments
+    holding_.pop_front();
+  }
+  counters_.seals_confirmed += names.size();
+  return true;
+}
+
+// Positions inside of long seals, and what is parked.
+Result<bool> Replicator::NoteRecords() {
+  const int64_t now_us = parts_.loop->NowUs();
+  if (now_us < ledger_at_us_) return false;
+  std::vector<std::pair<SealName, PushRecord>> records = to_note_;
+  std::vector<PushPtr> noted;
+  for (const PushPtr& push : pushes_) {
+    const auto position = push->seal.Durable(now_us, options_.hold_us);
+    if (!position) continue;
+    PushRecord record;
+    record.position = EncodePushPosition(*position);
+    record.bucket = push->seal.item().bucket;
+    records.push_back({{record.bucket, push->number()}, std::move(record)});
+    noted.push_back(push);
+  }
+  if (records.empty()) return false;
+  const Status written = parts_.ledger->Note(records);
+  if (!written.ok()) {
+    ledger_at_us_ = now_us + kLedgerPauseUs;
+    return IsPassing(written) ? Result<bool>(false) : written;
+  }
+  for (const PushPtr& push : noted) push->seal.NoteDurable();
+  to_note_.clear();
+  return true;
+}
+
+// --- which seals go
+
+Result<bool> Replicator::StepFeed() {
+  CISTERN_ASSIGN_OR_RETURN(feed_has_more_, feed_.Step(parts_.now_s()));
+  return feed_has_more_;
+}
+
+bool Replicator::StepLinks() {
+  bool did = false;
+  const int64_t now_us = parts_.loop->NowUs();
+  uint64_t agreements = 0;
+  for (const auto& [table, link] : links_) {
+    did |= link->Step(now_us);
+    agreements += link->agreements();
+  }
+  // What was passed over because its table was not known may go now.
+  if (agreements == agreements_) return did;
+  agreements_ = agreements;
+  LookEverywhere();
+  return true;
+}
+
+// The link of the table as it is declared now; null: there is no such table.
+TableLink* Replicator::LinkOf(uint32_t table_id) {
+  const TablePtr table = parts_.tables->FindById(table_id);
+  if (!table) return nullptr;
+  std::shared_ptr<TableLink>& link = links_[table_id];
+  if (!link || link->table()->schema_version != table->schema_version) {
+    const TableLinkOptions options{options_.keyspace, options_.backoff, options_.schema_retry_us,
+                                   options_.seed + table_id};
+    link = std::make_shared<TableLink>(*parts_.loop, *parts_.session, table, options);
+  }
+  return link.get();
+}
+
+bool Replicator::MayGo(const DrainItem& item) {
+  if (under_way_.contains(item.seal) || parked_.contains(item.seal)) return false;
+  const TableLink* link = LinkOf(item.bucket.table_id);
+  if (link == nullptr || !link->MaySend(item.bucket.start_s).ok()) return false;
+  const auto parked = parked_count_.find(item.bucket.table_id);
+  return parked == parked_count_.end() || parked->second < limits::kParkedSealsPerTableMax;
+}
+
+// One at a time: with each the order is asked anew.
+Result<bool> Replicator::StartPush() {
+  const int64_t now_us = parts_.loop->NowUs();
+  const int64_t now_s = parts_.now_s();
+  const std::optional<size_t> chosen = order_.Choose(feed_.items(), now_s);
+  has_waiting_ = chosen.has_value();
+  const bool has_room = pushes_.size() < options_.pushing_count_max &&
+                        holding_.size() < limits::kHoldingSealsMax &&
+                        flow_.Admits(options_.byte_count_max);
+  if (!chosen || !has_room || now_us < open_at_us_ || IsPaused() || !parts_.session->is_up()) {
+    return false;
+  }
+  CISTERN_ASSIGN_OR_RETURN(const std::optional<DrainItem> item, feed_.Take(*chosen));
+  if (!item) return true;
+  Result<PushPtr> push = OpenPush(*item);
+  if (push.ok()) {
+    under_way_.insert(item->seal);
+    order_.NotePushed(*item, now_s, (*push)->byte_count);
+    pushes_.push_back(*std::move(push));
+    return true;
+  }
+  switch (push.status().code()) {
+    case StatusCode::kNotFound: return true;  // its window has ended meanwhile
+    case StatusCode::kBusy:
+    case StatusCode::kOutOfMemory:
+      open_at_us_ = now_us + kStorePauseUs;
+      LookAt(item->bucket);
+      return false;
+    case StatusCode::kCorruption:
+    case StatusCode::kTooLarge: ParkUnread(*item, push.status()); return true;
+    default: LookAt(item->bucket); return push.status();
+  }
+}
+
+Result<Replicator::PushPtr> Replicator::OpenPush(const DrainItem& item) {
+  const SealName name{item.bucket, item.seal};
+  const std::shared_ptr<TableLink> link = links_.at(item.bucket.table_id);
+  const SealReading reading{parts_.store, parts_.tables, parts_.budget};
+  CISTERN_ASSIGN_OR_RETURN(OpenedSeal opened,
+                           OpenSeal(reading, link->table(), TimestampMode::kWriteTime, name));
+  CISTERN_ASSIGN_OR_RETURN(
+      RowBinder binder,
+      RowBinder::Make(link->statements(),
+                      {item.bucket.entity, item.bucket.start_s, item.bucket.split}));
+  SealSource source;
+  source.binder = std::make_shared<const RowBinder>(std::move(binder));
+  source.options.names_now = parts_.session->version() == cql::ProtocolVersion::kV5;
+  source.options.table_may_have_default_ttl = link->has_default_ttl();
+  source.options.older_may_exist = opened.older_may_exist;
+  source.options.statement_count_max = options_.statement_count_max;
+  source.options.byte_count_max = options_.byte_count_max;
+  source.content = std::move(opened.content);
+  source.version_count = opened.manifest.version_count();
+  PushPosition from;
+  const auto record = parts_.store->push(item.seal);
+  const auto trouble = troubles_.find(item.seal);
+  const bool is_trusted = trouble == troubles_.end() || !trouble->second.ignores_position;
+  if (record && record->state == PushState::kPushing && is_trusted) {
+    // What does not parse is begun anew: that only sends more.
+    if (const auto position = DecodePushPosition(record->position); position.ok()) from = *position;
+  }
+  const bool names_now = source.options.names_now;
+  auto push =
+      std::make_shared<Push>(SealPush(item, std::move(source), from, options_.checkpoint_bytes),
+                             link, RetryBackoff(options_.backoff, options_.seed + item.seal));
+  push->names_now = names_now;
+  push->has_position = !(from == PushPosition{});
+  push->byte_count = opened.manifest.byte_count;
+  return push;
+}
+
+// A seal that cannot be read stays where it is, for a person.
+void Replicator::ParkUnread(const DrainItem& item, const Status& why) {
+  PushRecord record;
+  record.state = PushState::kParked;
+  record.bucket = item.bucket;
+  record.parked_us = parts_.now_s() * kMicrosPerSecond;
+  record.words = KeptWords(why.message());
+  NoteParked(item.seal, item.bucket.table_id);
+  ++counters_.seals_parked;
+  to_note_.push_back({{item.bucket, item.seal}, std::move(record)});
+}
+
+// --- what becomes of those that went
+
+bool Replicator::EndPushes() {
+  const bool names_now = parts_.session->version() == cql::ProtocolVersion::kV5;
+  for (const PushPtr& push : pushes_) {
+    // Hosts of another version came: what can be said to them is another thing.
+    const bool is_other = parts_.session->is_up() && push->names_now != names_now;
+    if (is_other && !push->seal.is_done()) push->is_given_up = true;
+  }
+  const size_t before = pushes_.size();
+  std::erase_if(pushes_, [this](const PushPtr& push) {
+    const bool is_over = push->is_over() ? push->seal.is_quiet() || push->seal.is_interrupted()
+                                         : push->seal.is_done() && push->seal.is_quiet();
+    if (is_over) EndPush(push.get());
+    return is_over;
+  });
+  return pushes_.size() != before;
+}
+
+void Replicator::EndPush(Push* push) {
+  const DrainItem& item = push->seal.item();
+  if (push->park) {
+    under_way_.erase(item.seal);
+    troubles_.erase(item.seal);
+    NoteParked(item.seal, item.bucket.table_id);
+    ++counters_.seals_parked;
+    to_note_.push_back({{item.bucket, item.seal}, *std::move(push->park)});
+  } else if (push->is_given_up) {
+    under_way_.erase(item.seal);
+    LookAt(item.bucket);
+  } else {
+    holding_.push_back({item, push->seal.version_count(), parts_.loop->NowUs() + options_.hold_us});
+  }
+}
+
+// --- what is told
+
+int64_t Replicator::NextUs() const {
+  const int64_t now_us = parts_.loop->NowUs();
+  int64_t at_us = now_us + kLookUs;
+  for (const auto& [table, link] : links_) {
+    const int64_t link_us = link->NextUs(now_us);
+    if (link_us < kLookUs) at_us = std::min(at_us, now_us + link_us);
+  }
+  at_us = std::min(at_us, ConfirmAtUs());
+  for (const PushPtr& push : pushes_) {
+    if (push->resume_at_us > now_us) at_us = std::min(at_us, push->resume_at_us);
+  }
+  if (paused_until_us_ > now_us) at_us = std::min(at_us, paused_until_us_);
+  const int64_t cap_us = cap_.WaitUs(now_us);
+  if (!pushes_.empty() && cap_us > 0) at_us = std::min(at_us, now_us + cap_us);
+  return std::max<int64_t>(at_us - now_us, 0);
+}
+
+ReplicationPhase Replicator::Phase() const {
+  if (!has_outbox_) return ReplicationPhase::kIdle;
+  if (!parts_.session->is_up() || IsPaused()) return ReplicationPhase::kAway;
+  const bool asks = std::any_of(links_.begin(), links_.end(),
+                                [](const auto& link) { return link.second->is_asking(); });
+  if (!pushes_.empty() || has_waiting_ || feed_has_more_ || asks || !to_note_.empty()) {
+    return ReplicationPhase::kWorking;
+  }
+  return holding_.empty() ? ReplicationPhase::kStuck : ReplicationPhase::kHolding;
+}
+
+ReplicationStatus Replicator::GetStatus() const {
+  ReplicationStatus status;
+  if (!parts_.session->is_up()) {
+    status.away = parts_.session->away();
+  } else if (IsPaused()) {
+    status.away = pause_why_;
+  }
+  for (const auto& [table_id, link] : links_) {
+    const std::string table = link->table()->schema->QualifiedName();
+    if (const Status held = link->held(); !held.ok()) status.held.push_back({table, held});
+    for (std::string& warning : link->warnings()) status.warnings.push_back(std::move(warning));
+    const auto parked = parked_count_.find(table_id);
+    if (parked == parked_count_.end() || parked->second < limits::kParkedSealsPerTableMax) continue;
+    status.held.push_back({table, Status::TooLarge(std::to_string(parked->second) +
+                                                   " of its seals are parked: look at why, then "
+                                                   "let them be tried again")});
+  }
+  status.damaged.assign(feed_.damaged().begin(), feed_.damaged().end());
+  status.phase = Phase();
+  status.seals_pushing = pushes_.size();
+  status.seals_holding = holding_.size();
+  for (const Holding& held : holding_) status.versions_holding += held.version_count;
+  status.in_flight_bytes = flow_.in_flight_bytes();
+  status.window_bytes = flow_.window_bytes();
+  status.next_us = NextUs();
+  status.counters = counters_;
+  return status;
+}
+
+}  // namespace cistern::replicate

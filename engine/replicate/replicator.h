@@ -1,0 +1,158 @@
+// Replicator: sends the seals of the outbox to the cluster, and has them confirmed.
+//
+// A seal goes through these hands: the feed finds it (outbox_feed.h), the order chooses it
+// (drain_order.h), its table's link says that it may go (table_link.h), a push makes batches of it
+// and keeps count of their answers (seal_push.h). When all are acknowledged it is held for a while,
+// as an acknowledgement is no fsync, and then confirmed, which takes it out of the outbox. What a
+// refusal means is judged in verdict.h. What must survive a crash goes through push_ledger.h; the
+// rest is in memory, and a restart sends again what was not confirmed, which does no harm.
+#ifndef CISTERN_ENGINE_REPLICATE_REPLICATOR_H_
+#define CISTERN_ENGINE_REPLICATE_REPLICATOR_H_
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "cistern/result.h"
+#include "engine/cql/event_loop.h"
+#include "engine/cql/session.h"
+#include "engine/replicate/bandwidth_cap.h"
+#include "engine/replicate/drain_order.h"
+#include "engine/replicate/flow_control.h"
+#include "engine/replicate/outbox_feed.h"
+#include "engine/replicate/push_ledger.h"
+#include "engine/replicate/replication_status.h"
+#include "engine/replicate/replicator_options.h"
+#include "engine/replicate/retry_backoff.h"
+#include "engine/replicate/seal_push.h"
+#include "engine/replicate/table_link.h"
+#include "engine/replicate/verdict.h"
+#include "lib/base/memory_budget.h"
+#include "storage/store.h"
+#include "storage/table_set.h"
+
+namespace cistern::replicate {
+
+// What a replicator works with; all of it outlives it.
+struct ReplicatorParts {
+  cql::EventLoop* loop = nullptr;
+  cql::Session* session = nullptr;
+  Store* store = nullptr;
+  const TableSet* tables = nullptr;
+  MemoryBudget* budget = nullptr;
+  PushLedger* ledger = nullptr;
+  std::function<int64_t()> now_s;       // the second that decides about expiry
+  std::function<bool()> clock_settled;  // now_s is the true time
+};
+
+// The loop's thread only.
+class Replicator {
+ public:
+  Replicator(ReplicatorParts parts, ReplicatorOptions options);
+  Replicator(const Replicator&) = delete;
+  Replicator& operator=(const Replicator&) = delete;
+  ~Replicator();
+
+  // Does what can be done now, in bounded steps. True: there is more to do at once; false: not
+  // before an answer comes or NextUs() has passed. Errors are the store's.
+  [[nodiscard]] Result<bool> Step();
+  [[nodiscard]] int64_t NextUs() const;  // of the loop's clock, from now; at least 0
+
+  // Parked seals were made to wait again, or confirmed ones, and tables that are held may have been
+  // mended: all is looked at anew.
+  void LookAgain();
+
+  [[nodiscard]] ReplicationStatus GetStatus() const;
+
+ private:
+  struct Push;     // a seal on its way, with what is known of its troubles
+  struct Trouble;  // of a seal that was refused
+  using PushPtr = std::shared_ptr<Push>;
+  struct Holding {
+    DrainItem item;
+    uint64_t version_count = 0;
+    int64_t due_us = 0;
+  };
+
+  // --- replicator.cc: which seals go, and what becomes of those that went
+  void LookEverywhere();                 // what may not go was passed over: it may now
+  void LookAt(const BucketKey& bucket);  // the bucket's earliest seal is another, or waits again
+  void NoteLostHosts();
+  [[nodiscard]] int64_t ConfirmAtUs() const;
+  [[nodiscard]] Result<bool> ConfirmDue();
+  [[nodiscard]] Result<bool> NoteRecords();
+  [[nodiscard]] Result<bool> StepFeed();
+  [[nodiscard]] bool StepLinks();
+  [[nodiscard]] TableLink* LinkOf(uint32_t table_id);
+  [[nodiscard]] bool MayGo(const DrainItem& item);
+  [[nodiscard]] Result<bool> StartPush();
+  [[nodiscard]] Result<PushPtr> OpenPush(const DrainItem& item);
+  void LoadParked();
+  void NoteParked(uint64_t seal, uint32_t table_id);
+  void ParkUnread(const DrainItem& item, const Status& why);
+  [[nodiscard]] bool EndPushes();
+  void EndPush(Push* push);
+  [[nodiscard]] bool IsPaused() const;
+  [[nodiscard]] ReplicationPhase Phase() const;
+
+  // --- replicator_sends.cc: batches and their answers
+  // A batch that was sent.
+  struct Flight {
+    PushPtr push;
+    uint64_t ticket = 0;  // of the push
+    PushTally tally;
+    uint64_t number = 0;  // of the flow control
+    uint64_t byte_count = 0;
+    int64_t sent_us = 0;
+  };
+  [[nodiscard]] bool SendBatches();
+  [[nodiscard]] bool SendBatch(const PushPtr& push);
+  void OnNotMade(Push* push, const Status& why);
+  void OnAnswer(const Flight& flight, const cql::Outcome& outcome);
+  void OnRefused(const Flight& flight, const cql::Outcome& outcome);
+  [[nodiscard]] Verdict JudgeRefusal(const Push& push, const cql::Outcome& outcome);
+  void Park(Push* push, const Status& why, std::optional<cql::ErrorCode> error_code);
+  void CountTally(const PushTally& tally);
+
+  const ReplicatorParts parts_;
+  const ReplicatorOptions options_;
+  const std::shared_ptr<int> alive_ = std::make_shared<int>(0);
+  OutboxFeed feed_;
+  DrainOrder order_;
+  FlowControl flow_;
+  BandwidthCap cap_;
+  RetryBackoff cluster_backoff_;
+
+  std::map<uint32_t, std::shared_ptr<TableLink>> links_;  // by table
+  std::vector<PushPtr> pushes_;                           // as they were begun
+  std::deque<Holding> holding_;                           // as they were acknowledged
+  std::set<uint64_t> under_way_;                          // seals of pushes_ and holding_
+  std::map<uint64_t, uint32_t> parked_;                   // seals, and their tables
+  std::map<uint32_t, size_t> parked_count_;               // by table
+  std::map<uint64_t, Trouble> troubles_;                  // by seal
+  std::map<uint64_t, uint32_t> sent_again_;               // by seal: how often a host was lost
+  std::vector<std::pair<SealName, PushRecord>> to_note_;  // parked ones, not durable yet
+
+  uint64_t hosts_lost_ = 0;
+  uint64_t acks_ = 0;            // batches that were acknowledged
+  int64_t paused_until_us_ = 0;  // the cluster as a whole refuses
+  Status pause_why_;
+  int64_t ledger_at_us_ = 0;  // it was busy: not before
+  int64_t open_at_us_ = 0;    // there was no memory for one more push: not before
+  uint64_t agreements_ = 0;   // of all links, when they were looked at last
+  bool has_outbox_ = true;    // as the last step began
+  bool feed_has_more_ = true;
+  bool has_waiting_ = false;  // something that may go, when last looked
+  PushBatch batch_;           // filled again and again
+  ReplicationCounters counters_;
+};
+
+}  // namespace cistern::replicate
+
+#endif  // CISTERN_ENGINE_REPLICATE_REPLICATOR_H_

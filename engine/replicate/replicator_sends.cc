@@ -1,0 +1,182 @@
+// Replicator: batches, and what their answers mean.
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "engine/replicate/bound_batch.h"
+#include "engine/replicate/replicator.h"
+#include "engine/replicate/replicator_push.h"
+
+namespace cistern::replicate {
+namespace {
+
+// Of one seal, unanswered. A seal of some megabytes alone fills the window; small ones take turns.
+constexpr size_t kFlightsMax = 16;
+constexpr int64_t kBusyPauseUs = 20'000;
+// What the store cannot do now: its clock is not known, or its memory is used up.
+constexpr int64_t kStorePauseUs = 1'000'000;
+// A page that cannot be read for so many times is taken for unreadable.
+constexpr uint32_t kReadAttemptsMax = 8;
+
+}  // namespace
+
+bool Replicator::SendBatches() {
+  if (IsPaused() || !parts_.session->is_up()) return false;
+  bool did = false;
+  // A push that ends leaves the list: it is walked over by place.
+  for (size_t i = 0; i < pushes_.size(); ++i) {
+    const PushPtr push = pushes_[i];
+    while (SendBatch(push)) did = true;
+  }
+  return did;
+}
+
+bool Replicator::SendBatch(const PushPtr& push) {
+  const int64_t now_us = parts_.loop->NowUs();
+  if (push->is_over() || now_us < push->resume_at_us || IsPaused()) return false;
+  if (push->seal.is_interrupted()) push->seal.Rewind();
+  if (!push->seal.MaySend(kFlightsMax) || !flow_.Admits(options_.byte_count_max) ||
+      cap_.WaitUs(now_us) > 0) {
+    return false;
+  }
+  const auto now_s = parts_.clock_settled() ? std::optional(parts_.now_s()) : std::nullopt;
+  const Result<std::optional<uint64_t>> made = push->seal.Next(now_s, now_us, &batch_);
+  if (!made.ok()) {
+    OnNotMade(push.get(), made.status());
+    return false;
+  }
+  if (!*made) {
+    CountTally(batch_.tally);
+    return true;
+  }
+  cql::BatchOptions options;
+  options.consistency = options_.consistency;
+  if (batch_.now_in_seconds) {
+    options.now_in_seconds = static_cast<uint32_t>(*batch_.now_in_seconds);
+  }
+  cql::BoundBatch bound;
+  AppendStatements(batch_, push->link->numbers(), &bound);
+  const uint64_t byte_count = batch_.byte_count();
+  const uint64_t number = flow_.NoteSent(byte_count);
+  const Status sent = parts_.session->Batch(
+      std::move(bound), options,
+      [this, alive = std::weak_ptr<int>(alive_), push, ticket = **made, tally = batch_.tally,
+       number, byte_count, now_us](const cql::Outcome& outcome) {
+        if (alive.expired()) return;
+        OnAnswer({push, ticket, tally, number, byte_count, now_us}, outcome);
+      });
+  if (sent.ok()) {
+    cap_.Take(byte_count, now_us);
+    ++counters_.batches_sent;
+    return true;
+  }
+  flow_.NoteLost(byte_count);
+  push->seal.Lose(**made);
+  push->resume_at_us = now_us + kBusyPauseUs;
+  const bool is_passing = sent.code() == StatusCode::kBusy || sent.code() == StatusCode::kClosed;
+  if (!is_passing) Park(push.get(), sent, std::nullopt);
+  return false;
+}
+
+void Replicator::OnNotMade(Push* push, const Status& why) {
+  const int64_t now_us = parts_.loop->NowUs();
+  switch (why.code()) {
+    case StatusCode::kBusy:  // v4 needs a clock that is known
+    case StatusCode::kOutOfMemory: push->resume_at_us = now_us + kStorePauseUs; return;
+    case StatusCode::kIoError:
+      push->resume_at_us = now_us + push->backoff.NextPauseUs();
+      if (++troubles_[push->number()].attempts < kReadAttemptsMax) return;
+      break;
+    case StatusCode::kClosed: push->is_given_up = true; return;
+    case StatusCode::kCorruption:
+      if (!push->has_position) break;
+      // The position of another day; the seal itself may be sound.
+      troubles_[push->number()].ignores_position = true;
+      push->is_given_up = true;
+      return;
+    default: break;
+  }
+  Park(push, why, std::nullopt);
+}
+
+void Replicator::OnAnswer(const Flight& flight, const cql::Outcome& outcome) {
+  const int64_t now_us = parts_.loop->NowUs();
+  const PushPtr& push = flight.push;
+  if (outcome.kind != cql::OutcomeKind::kDone) return OnRefused(flight, outcome);
+  flow_.NoteDone(flight.number, flight.byte_count, now_us - flight.sent_us);
+  ++acks_;
+  counters_.bytes_sent += flight.byte_count;
+  CountTally(flight.tally);
+  const PushPosition before = push->seal.acknowledged();
+  push->seal.Acknowledge(flight.ticket, now_us);
+  push->backoff.NoteSuccess();
+  cluster_backoff_.NoteSuccess();
+  // A batch that is refused each time is not redeemed by those behind it.
+  if (!(push->seal.acknowledged() == before)) troubles_.erase(push->number());
+}
+
+Verdict Replicator::JudgeRefusal(const Push& push, const cql::Outcome& outcome) {
+  Trouble& trouble = troubles_[push.number()];
+  if (trouble.attempts == 0) {
+    trouble.acks_before = acks_;
+    trouble.agreements_before = push.link->agreements();
+  }
+  Refusal refusal;
+  refusal.error_code = outcome.error_code;
+  refusal.status = outcome.status.code();
+  refusal.attempts = ++trouble.attempts;
+  refusal.saw_equal_schema = push.link->agreements() > trouble.agreements_before;
+  refusal.others_went = acks_ > trouble.acks_before;
+  return Judge(refusal);
+}
+
+void Replicator::OnRefused(const Flight& flight, const cql::Outcome& outcome) {
+  const int64_t now_us = parts_.loop->NowUs();
+  Push* push = flight.push.get();
+  ++counters_.batches_refused;
+  const Verdict verdict = JudgeRefusal(*push, outcome);
+  const bool is_unanswered =
+      outcome.kind == cql::OutcomeKind::kUnknown && !outcome.error_code.has_value();
+  if (verdict == Verdict::kSlowDown || is_unanswered) {
+    flow_.NoteOverload(flight.number, flight.byte_count);
+  } else {
+    flow_.NoteLost(flight.byte_count);
+  }
+  push->seal.Lose(flight.ticket);
+  switch (verdict) {
+    case Verdict::kSendAgain:
+    case Verdict::kSlowDown: push->resume_at_us = now_us + push->backoff.NextPauseUs(); break;
+    case Verdict::kAwaitCluster:
+      // What was sent together is refused together: one pause for all.
+      if (IsPaused()) break;
+      paused_until_us_ = now_us + cluster_backoff_.NextPauseUs();
+      pause_why_ = outcome.status;
+      break;
+    case Verdict::kAskSchema:
+      push->link->AskAgain();
+      push->is_given_up = true;
+      break;
+    case Verdict::kPark: Park(push, outcome.status, outcome.error_code); break;
+  }
+}
+
+void Replicator::Park(Push* push, const Status& why, std::optional<cql::ErrorCode> error_code) {
+  PushRecord record;
+  record.state = PushState::kParked;
+  record.bucket = push->seal.item().bucket;
+  record.version_count = push->seal.version_count();
+  record.parked_us = parts_.now_s() * 1'000'000;
+  record.attempts = troubles_[push->number()].attempts;
+  record.error_code = error_code ? static_cast<int32_t>(*error_code) : 0;
+  record.words = KeptWords(why.message());
+  push->park = std::move(record);
+}
+
+void Replicator::CountTally(const PushTally& tally) {
+  counters_.versions_sent += tally.sent;
+  counters_.versions_expired += tally.expired;
+  counters_.versions_shadowed += tally.shadowed;
+  counters_.versions_empty += tally.empty;
+}
+
+}  // namespace cistern::replicate

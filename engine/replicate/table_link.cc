@@ -1,0 +1,163 @@
+#include "engine/replicate/table_link.h"
+
+#include <limits>
+#include <utility>
+
+#include "engine/replicate/schema_reader.h"
+
+namespace cistern::replicate {
+namespace {
+
+std::vector<std::shared_ptr<const TableSchema>> DeclarationsOf(const Table& table) {
+  std::vector<std::shared_ptr<const TableSchema>> declared;
+  for (const TableVersion& version : table.versions) declared.push_back(version.schema);
+  return declared;
+}
+
+}  // namespace
+
+TableLink::TableLink(cql::EventLoop& loop, cql::Session& session, TablePtr table,
+                     TableLinkOptions options)
+    : loop_(loop),
+      session_(session),
+      table_(std::move(table)),
+      options_(std::move(options)),
+      backoff_(options_.backoff, options_.seed) {
+  auto made = PushStatements::Make(table_->schema, options_.keyspace);
+  if (made.ok()) {
+    statements_ = *std::move(made);
+  } else {
+    // No answer of the cluster could help.
+    state_ = State::kHeld;
+    due_us_ = std::numeric_limits<int64_t>::max();
+    why_ = made.status();
+  }
+}
+
+bool TableLink::IsDueLater() const {
+  if (state_ == State::kReady) return drift_->BlockedFrom().has_value();
+  return state_ == State::kNew || state_ == State::kHeld;
+}
+
+bool TableLink::Step(int64_t now_us) {
+  if (!IsDueLater() || now_us < due_us_ || !session_.is_up()) return false;
+  Ask();
+  return true;
+}
+
+int64_t TableLink::NextUs(int64_t now_us) const {
+  const int64_t never = std::numeric_limits<int64_t>::max();
+  if (!IsDueLater() || due_us_ == never || !session_.is_up()) return never;
+  return due_us_ > now_us ? due_us_ - now_us : 0;
+}
+
+Status TableLink::MaySend(int64_t bucket_begin_s) const {
+  if (state_ == State::kReady) return drift_->MaySend(bucket_begin_s);
+  if (state_ == State::kHeld) return why_;
+  return Status::Busy(why_.ok() ? std::string("the table is compared with the cluster's")
+                                : why_.message());
+}
+
+Status TableLink::held() const {
+  if (state_ == State::kHeld) return why_;
+  if (!drift_) return Status::Ok();
+  const std::optional<int64_t> blocked_from_s = drift_->BlockedFrom();
+  return blocked_from_s ? drift_->MaySend(*blocked_from_s) : Status::Ok();
+}
+
+std::vector<std::string> TableLink::warnings() const {
+  std::vector<std::string> texts;
+  if (!drift_) return texts;
+  for (const SchemaDifference& difference : drift_->differences) {
+    if (difference.weight != DriftWeight::kWarns) continue;
+    texts.push_back("table " + drift_->table + ": " + difference.Text());
+  }
+  return texts;
+}
+
+void TableLink::AskAgain() {
+  switch (state_) {
+    case State::kAsking:
+    case State::kPreparing: asks_again_ = true; break;
+    case State::kNew: break;  // it asks in any case, at its time
+    case State::kReady:
+    case State::kHeld:
+      if (!statements_) break;
+      state_ = State::kNew;
+      due_us_ = 0;
+      break;
+  }
+}
+
+void TableLink::Ask() {
+  state_ = State::kAsking;
+  asks_again_ = false;
+  ReadSchema(loop_, session_, statements_->keyspace(), table_->schema->name,
+             [this, alive = std::weak_ptr<int>(alive_)](const Result<ClusterSchema>& schema) {
+               if (!alive.expired()) OnSchema(schema, loop_.NowUs());
+             });
+}
+
+void TableLink::OnSchema(const Result<ClusterSchema>& schema, int64_t now_us) {
+  if (!schema.ok()) {
+    const StatusCode code = schema.status().code();
+    const bool is_lasting = code == StatusCode::kCorruption || code == StatusCode::kTooLarge;
+    return is_lasting ? Hold(schema.status()) : TryLater(schema.status());
+  }
+  backoff_.NoteSuccess();
+  drift_ = CompareSchema(DeclarationsOf(*table_), *schema);
+  has_default_ttl_ = schema->table && schema->table->default_ttl_s != 0;
+  const std::optional<int64_t> blocked_from_s = drift_->BlockedFrom();
+  if (blocked_from_s == std::numeric_limits<int64_t>::min()) {
+    return Hold(drift_->MaySend(std::numeric_limits<int64_t>::max()));
+  }
+  due_us_ = now_us + options_.schema_retry_us;
+  state_ = State::kPreparing;
+  Prepare(0);
+}
+
+// One after another: they are few, and prepared once in the life of a session.
+void TableLink::Prepare(size_t kind) {
+  while (kind < kStatementKindCount &&
+         statements_->of(static_cast<StatementKind>(kind)).cql.empty()) {
+    ++kind;
+  }
+  if (kind == kStatementKindCount) {
+    if (asks_again_) return Ask();
+    state_ = State::kReady;
+    why_ = Status::Ok();
+    ++agreements_;
+    return;
+  }
+  const Status begun = session_.Prepare(statements_->of(static_cast<StatementKind>(kind)).cql,
+                                        [this, kind, alive = std::weak_ptr<int>(alive_)](
+                                            const cql::Outcome& outcome, uint32_t number) {
+                                          if (!alive.expired()) OnPrepared(kind, outcome, number);
+                                        });
+  if (begun.ok()) return;
+  if (begun.code() == StatusCode::kBusy || begun.code() == StatusCode::kClosed) {
+    return TryLater(begun);
+  }
+  Hold(begun);
+}
+
+void TableLink::OnPrepared(size_t kind, const cql::Outcome& outcome, uint32_t number) {
+  if (outcome.kind == cql::OutcomeKind::kRefused) return Hold(outcome.status);
+  if (outcome.kind != cql::OutcomeKind::kDone) return TryLater(outcome.status);
+  numbers_[kind] = number;
+  Prepare(kind + 1);
+}
+
+void TableLink::TryLater(Status why) {
+  state_ = State::kNew;
+  why_ = std::move(why);
+  due_us_ = loop_.NowUs() + backoff_.NextPauseUs();
+}
+
+void TableLink::Hold(Status why) {
+  state_ = State::kHeld;
+  why_ = std::move(why);
+  due_us_ = loop_.NowUs() + options_.schema_retry_us;
+}
+
+}  // namespace cistern::replicate

@@ -1,0 +1,112 @@
+// TableLink: a table here and its counterpart in the cluster: whether its seals may go, and by
+// which prepared statements.
+#ifndef CISTERN_ENGINE_REPLICATE_TABLE_LINK_H_
+#define CISTERN_ENGINE_REPLICATE_TABLE_LINK_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cistern/status.h"
+#include "engine/cql/event_loop.h"
+#include "engine/cql/session.h"
+#include "engine/replicate/bound_batch.h"
+#include "engine/replicate/push_statements.h"
+#include "engine/replicate/retry_backoff.h"
+#include "engine/replicate/schema_drift.h"
+#include "storage/table_set.h"
+
+namespace cistern::replicate {
+
+struct TableLinkOptions {
+  std::string keyspace;  // of a table that names none
+  BackoffLimits backoff;
+  int64_t schema_retry_us = 0;  // a table that differs is compared anew after so long
+  uint64_t seed = 1;
+};
+
+// Asks the cluster for the table's schema, compares, prepares the statements; again when a server
+// refuses what was prepared, and from time to time while there is a difference. The loop's thread.
+// Must not outlive loop and session.
+class TableLink {
+ public:
+  TableLink(cql::EventLoop& loop, cql::Session& session, TablePtr table, TableLinkOptions options);
+  TableLink(const TableLink&) = delete;
+  TableLink& operator=(const TableLink&) = delete;
+
+  // Begins what is due. True: something was begun.
+  bool Step(int64_t now_us);
+  // From `now_us` until Step has something to do; INT64_MAX: an answer is waited for, or nothing
+  // is to be done.
+  [[nodiscard]] int64_t NextUs(int64_t now_us) const;
+
+  // Whether seals of the bucket that begins at this second of event time may go.
+  //   kBusy             not known yet
+  //   kInvalidArgument  no: what differs, and what to do
+  //   others            why the cluster could not be asked, or refuses
+  [[nodiscard]] Status MaySend(int64_t bucket_begin_s) const;
+  // The cluster is asked, or will be soon.
+  [[nodiscard]] bool is_asking() const {
+    return state_ == State::kNew || state_ == State::kAsking || state_ == State::kPreparing;
+  }
+  // Why some or all seals wait for a person; OK: none does.
+  [[nodiscard]] Status held() const;
+  // What the cluster treats in another way than it was declared, for a person.
+  [[nodiscard]] std::vector<std::string> warnings() const;
+
+  // --- once something may be sent
+  [[nodiscard]] const std::shared_ptr<const PushStatements>& statements() const {
+    return statements_;
+  }
+  [[nodiscard]] const StatementNumbers& numbers() const { return numbers_; }
+  // The cluster's table has a default_time_to_live.
+  [[nodiscard]] bool has_default_ttl() const { return has_default_ttl_; }
+
+  // A server refused a statement: nothing is sent until the schema was compared again.
+  void AskAgain();
+  // How often it was, and nothing was in the way.
+  [[nodiscard]] uint64_t agreements() const { return agreements_; }
+  // The table as it was when the link was made.
+  [[nodiscard]] const TablePtr& table() const { return table_; }
+
+ private:
+  enum class State : uint8_t {
+    kNew,  // the cluster is to be asked at due_us_
+    kAsking,
+    kPreparing,
+    kReady,  // with buckets that may not go: asked anew at due_us_
+    kHeld,   // why_ says why; asked anew at due_us_
+  };
+  // What stands in the way may have gone: it is asked at due_us_.
+  [[nodiscard]] bool IsDueLater() const;
+  void Ask();
+  void OnSchema(const Result<ClusterSchema>& schema, int64_t now_us);
+  void Prepare(size_t kind);
+  void OnPrepared(size_t kind, const cql::Outcome& outcome, uint32_t number);
+  // The cluster did not answer, or says that it cannot now.
+  void TryLater(Status why);
+  void Hold(Status why);
+
+  cql::EventLoop& loop_;
+  cql::Session& session_;
+  const TablePtr table_;
+  const TableLinkOptions options_;
+  const std::shared_ptr<int> alive_ = std::make_shared<int>(0);
+  RetryBackoff backoff_;
+
+  State state_ = State::kNew;
+  int64_t due_us_ = 0;
+  Status why_ = Status::Busy("the cluster was not asked for the table yet");
+  bool asks_again_ = false;  // once what is under way has ended
+  std::optional<SchemaDrift> drift_;
+  std::shared_ptr<const PushStatements> statements_;
+  StatementNumbers numbers_ = {};
+  bool has_default_ttl_ = false;
+  uint64_t agreements_ = 0;
+};
+
+}  // namespace cistern::replicate
+
+#endif  // CISTERN_ENGINE_REPLICATE_TABLE_LINK_H_

@@ -1,0 +1,127 @@
+#include "engine/replication_service.h"
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+#include "engine/engine_impl.h"
+#include "engine/replicate/replicator.h"
+
+namespace cistern {
+
+namespace {
+
+// Handlers of the loop between two looks at the outbox.
+constexpr size_t kHandlersMax = 256;
+// Steps between two looks at the network.
+constexpr int kStepsMax = 16;
+
+// Writes what the replicator asks for between the steps of maintenance.
+class EngineLedger final : public replicate::PushLedger {
+ public:
+  explicit EngineLedger(Maintenance* maintenance) : maintenance_(maintenance) {}
+  Status Confirm(std::span<const SealName> seals) override { return maintenance_->Confirm(seals); }
+  Status Note(std::span<const std::pair<SealName, PushRecord>> records) override {
+    return maintenance_->NotePushes(records);
+  }
+
+ private:
+  Maintenance* const maintenance_;
+};
+
+void Add(const replicate::ReplicationCounters& more, replicate::ReplicationCounters* sum) {
+  sum->seals_confirmed += more.seals_confirmed;
+  sum->seals_parked += more.seals_parked;
+  sum->seals_sent_again += more.seals_sent_again;
+  sum->versions_sent += more.versions_sent;
+  sum->versions_expired += more.versions_expired;
+  sum->versions_shadowed += more.versions_shadowed;
+  sum->versions_empty += more.versions_empty;
+  sum->batches_sent += more.batches_sent;
+  sum->batches_refused += more.batches_refused;
+  sum->bytes_sent += more.bytes_sent;
+}
+
+}  // namespace
+
+// Destroyed in reverse: the replicator goes before the session, and that before its loop.
+struct ReplicationService::Parts {
+  EngineImpl* engine = nullptr;
+  ReplicationConfig config;
+  std::unique_ptr<cql::EventLoop> loop;
+  std::unique_ptr<cql::Session> session;
+  // A replicator works with one opening of the store. It does not keep it: the engine could not
+  // open it anew.
+  std::weak_ptr<EngineCore> core;
+  std::unique_ptr<EngineLedger> ledger;
+  std::unique_ptr<replicate::Replicator> replicator;
+  replicate::ReplicationCounters before;  // of replicators that are gone
+
+  void Drop();
+  [[nodiscard]] Result<std::shared_ptr<EngineCore>> Attach();
+};
+
+void ReplicationService::Parts::Drop() {
+  if (replicator) Add(replicator->GetStatus().counters, &before);
+  replicator.reset();
+  ledger.reset();
+  core.reset();
+}
+
+// The engine's core, with a replicator for it.
+Result<std::shared_ptr<EngineCore>> ReplicationService::Parts::Attach() {
+  const Result<std::shared_ptr<EngineCore>> open = engine->writable_core();
+  if (!open.ok() || core.lock() != *open) Drop();
+  if (!open.ok()) return open.status();
+  if (replicator) return open;
+  EngineCore* const now = open->get();
+  core = *open;
+  ledger = std::make_unique<EngineLedger>(&now->maintenance());
+  replicate::ReplicatorParts parts;
+  parts.loop = loop.get();
+  parts.session = session.get();
+  parts.store = &now->store();
+  parts.tables = &now->tables();
+  parts.budget = now->query().budget;
+  parts.ledger = ledger.get();
+  parts.now_s = [clock = &now->clock()] { return clock->now_s(); };
+  parts.clock_settled = [clock = &now->clock()] { return clock->settled(); };
+  replicator = std::make_unique<replicate::Replicator>(std::move(parts), config.replicator);
+  return open;
+}
+
+ReplicationService::ReplicationService(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+ReplicationService::~ReplicationService() = default;
+
+Result<std::unique_ptr<ReplicationService>> ReplicationService::Start(Engine* engine,
+                                                                      ReplicationConfig config) {
+  auto parts = std::make_unique<Parts>();
+  parts->engine = static_cast<EngineImpl*>(engine);  // there is no other
+  parts->config = std::move(config);
+  CISTERN_RETURN_IF_ERROR(parts->engine->writable_core().status());
+  CISTERN_ASSIGN_OR_RETURN(parts->loop, cql::EventLoop::Create(parts->engine->options().clock));
+  parts->session = std::make_unique<cql::Session>(*parts->loop, parts->config.session);
+  return std::unique_ptr<ReplicationService>(new ReplicationService(std::move(parts)));
+}
+
+Result<replicate::ReplicationStatus> ReplicationService::Run(int64_t wait_us) {
+  parts_->loop->Poll(kHandlersMax);
+  CISTERN_ASSIGN_OR_RETURN(const std::shared_ptr<EngineCore> core, parts_->Attach());
+  bool more = true;
+  for (int step = 0; more && step < kStepsMax; ++step) {
+    CISTERN_ASSIGN_OR_RETURN(more, parts_->replicator->Step());
+  }
+  if (!more && wait_us > 0) {
+    const int64_t next_us = parts_->replicator->NextUs();
+    parts_->loop->Wait(std::min(wait_us, next_us), kHandlersMax);
+  }
+  replicate::ReplicationStatus status = parts_->replicator->GetStatus();
+  Add(parts_->before, &status.counters);
+  return status;
+}
+
+void ReplicationService::LookAgain() {
+  if (parts_->replicator && !parts_->core.expired()) parts_->replicator->LookAgain();
+}
+
+}  // namespace cistern
