@@ -75,12 +75,25 @@ Result<cql::Secret> ReadPassword(const std::string& path) {
   return password;
 }
 
-// Whose name was given, or whose the service manager made; empty: neither.
-std::string PasswordFileOf(const ContactOptions& options) {
-  if (!options.password_file.empty()) return options.password_file;
+// Where secrets are: the directory that was given, or that the service manager made; empty: neither.
+std::string CredentialsDirOf(const ContactOptions& options) {
+  if (!options.credentials_dir.empty()) return options.credentials_dir;
   const char* directory = std::getenv("CREDENTIALS_DIRECTORY");
-  if (directory == nullptr || *directory == '\0') return {};
-  return fmt::format("{}/{}", directory, kCredentialName);
+  return directory == nullptr ? std::string() : directory;
+}
+
+// The path of the secret of this name. Empty stays empty.
+std::string SecretPath(const ContactOptions& options, const std::string& name) {
+  const std::string directory = CredentialsDirOf(options);
+  const bool is_path = name.empty() || name.front() == '/' || directory.empty();
+  return is_path ? name : fmt::format("{}/{}", directory, name);
+}
+
+// Whose name was given, or that of the credential; empty: neither.
+std::string PasswordFileOf(const ContactOptions& options) {
+  if (!options.password_file.empty()) return SecretPath(options, options.password_file);
+  const std::string path = SecretPath(options, kCredentialName);
+  return path == kCredentialName ? std::string() : path;
 }
 
 Status CheckReadable(const char* option, const std::string& path) {
@@ -119,19 +132,23 @@ Status TakeTls(const ContactOptions& options, ContactPlan* plan) {
   }
   CISTERN_RETURN_IF_ERROR(CheckReadable("--ca", options.ca));
   CISTERN_RETURN_IF_ERROR(CheckReadable("--client-cert", options.client_cert));
-  CISTERN_RETURN_IF_ERROR(CheckReadable("--client-key", options.client_key));
+  const std::string key_path = SecretPath(options, options.client_key);
+  CISTERN_RETURN_IF_ERROR(CheckReadable("--client-key", key_path));
   cql::TlsOptions& tls = plan->session.cluster.connection.transport.tls.emplace();
   tls.ca_file = options.ca;
   tls.certificate_file = options.client_cert;
-  tls.key_file = options.client_key;
-  if (options.client_key.empty()) return Status::Ok();
-  std::string warning = WarningOf("the key", options.client_key);
+  tls.key_file = key_path;
+  if (key_path.empty()) return Status::Ok();
+  std::string warning = WarningOf("the key", key_path);
   if (!warning.empty()) plan->warnings.push_back(std::move(warning));
   return Status::Ok();
 }
 
 Status TakePassword(const ContactOptions& options, ContactPlan* plan) {
   if (options.user.empty()) {
+    if (!options.credentials_dir.empty() && options.client_key.empty()) {
+      return Wrong("--credentials-dir goes with --user or --client-key; leave it out");
+    }
     if (!options.password_file.empty()) return Wrong("--password-file goes with --user NAME");
     if (options.allow_cleartext_password) {
       return Wrong("--allow-cleartext-password goes with --user; leave it out");
@@ -166,7 +183,7 @@ Status TakePassword(const ContactOptions& options, ContactPlan* plan) {
 Status TakeContacts(const ContactOptions& options, cql::HostPoolOptions* hosts) {
   for (const std::string& list : options.contacts) {
     for (const std::string& text : SplitNames(list)) {
-      CISTERN_ASSIGN_OR_RETURN(cql::Endpoint contact, ParseContact(text));
+      CISTERN_ASSIGN_OR_RETURN(cql::Endpoint contact, ParseContact("--contact", text));
       const auto& all = hosts->contacts;
       if (std::find(all.begin(), all.end(), contact) != all.end()) {
         return Wrong(fmt::format("--contact: {} is given twice", cql::EndpointText(contact)));
@@ -189,8 +206,11 @@ void AddContactOptions(CLI::App* command, ContactOptions* options) {
       ->allow_extra_args(false);
   command->add_option("--user", options->user, "Name to log in with");
   command->add_option("--password-file", options->password_file,
-                      "File whose first line is the password; without it "
-                      "$CREDENTIALS_DIRECTORY/cistern-password");
+                      "File whose first line is the password; without it cistern-password in "
+                      "the directory of credentials");
+  command->add_option("--credentials-dir", options->credentials_dir,
+                      "Directory in which relative names of --password-file and --client-key "
+                      "are; $CREDENTIALS_DIRECTORY otherwise, if that is set");
   command->add_flag("--tls", options->tls,
                     "Over TLS; the server's certificate must name the host");
   command->add_option("--ca", options->ca,
@@ -216,8 +236,8 @@ Result<ContactPlan> PlanContact(const ContactOptions& options) {
   CISTERN_RETURN_IF_ERROR(TakeContacts(options, &plan->session.cluster.hosts));
   int64_t timeout_s = kConnectTimeoutS;
   if (!options.connect_timeout.empty()) {
-    CISTERN_ASSIGN_OR_RETURN(timeout_s, ParseSpan("--connect-timeout", options.connect_timeout, 1,
-                                                  kConnectTimeoutSMax));
+    CISTERN_ASSIGN_OR_RETURN(timeout_s,
+                             ParseConnectTimeout("--connect-timeout", options.connect_timeout));
   }
   plan->connect_timeout_us = timeout_s * 1'000'000;
   cql::TransportOptions& transport = plan->session.cluster.connection.transport;
@@ -227,9 +247,9 @@ Result<ContactPlan> PlanContact(const ContactOptions& options) {
   return std::move(*plan);
 }
 
-Result<cql::Endpoint> ParseContact(std::string_view text) {
-  const auto wrong = [text](std::string_view why) {
-    return Wrong(fmt::format("--contact '{}' {}", text, why));
+Result<cql::Endpoint> ParseContact(std::string_view option, std::string_view text) {
+  const auto wrong = [option, text](std::string_view why) {
+    return Wrong(fmt::format("{} '{}' {}", option, text, why));
   };
   cql::Endpoint contact;
   std::string_view port;
@@ -264,7 +284,11 @@ Result<cql::Endpoint> ParseContact(std::string_view text) {
   return contact;
 }
 
-Result<cql::Consistency> ParseConsistency(std::string_view text) {
+Result<int64_t> ParseConnectTimeout(std::string_view option, std::string_view text) {
+  return ParseSpan(option, text, 1, kConnectTimeoutSMax);
+}
+
+Result<cql::Consistency> ParseConsistency(std::string_view option, std::string_view text) {
   using cql::Consistency;
   std::string name(text);
   for (char& c : name) {
@@ -278,7 +302,7 @@ Result<cql::Consistency> ParseConsistency(std::string_view text) {
     if (name == cql::ConsistencyName(level)) return level;
     known += fmt::format("{}{}", known.empty() ? "" : ", ", cql::ConsistencyName(level));
   }
-  return Wrong(fmt::format("--consistency '{}' is not one of {}", text, known));
+  return Wrong(fmt::format("{} '{}' is not one of {}", option, text, known));
 }
 
 }  // namespace cistern::tool

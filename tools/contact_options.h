@@ -22,6 +22,7 @@ struct ContactOptions {
   std::vector<std::string> contacts;  // HOST[:PORT], several with commas between
   std::string user;
   std::string password_file;
+  std::string credentials_dir;  // where the password and our key are, if their names are relative
   bool tls = false;
   std::string ca;
   std::string client_cert;
@@ -47,11 +48,16 @@ struct ContactPlan {
 // would go over the network in clear. The file of the password is read anew at each connect.
 [[nodiscard]] Result<ContactPlan> PlanContact(const ContactOptions& options);
 
-// "db-1", "10.1.2.3:9042", "[fd00::1]:9042"; the port is 9042 where none is said.
-[[nodiscard]] Result<cql::Endpoint> ParseContact(std::string_view text);
+// "db-1", "10.1.2.3:9042", "[fd00::1]:9042"; the port is 9042 where none is said. kInvalidArgument
+// with the option's name.
+[[nodiscard]] Result<cql::Endpoint> ParseContact(std::string_view option, std::string_view text);
 
-// "LOCAL_QUORUM", in either case: a level that writes can have.
-[[nodiscard]] Result<cql::Consistency> ParseConsistency(std::string_view text);
+// Seconds of "10s" or "5m"; kInvalidArgument likewise.
+[[nodiscard]] Result<int64_t> ParseConnectTimeout(std::string_view option, std::string_view text);
+
+// "LOCAL_QUORUM", in either case: a level that writes can have. kInvalidArgument likewise.
+[[nodiscard]] Result<cql::Consistency> ParseConsistency(std::string_view option,
+                                                        std::string_view text);
 
 }  // namespace cistern::tool
 

@@ -4,11 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "cistern/limits.h"
 #include "tools/command.h"
 #include "tools/reject_file.h"
+#include "tools/size_text.h"
 #include "tools/time_pattern.h"
 #include "tools/time_text.h"
 
@@ -25,26 +25,6 @@ Result<char> ParseDelimiter(std::string_view text) {
   if (text.size() == 1 && text != "\"" && text != "\n" && text != "\r") return text[0];
   return Status::InvalidArgument(
       fmt::format("--delimiter '{}' is not one character (tab is written \\t)", text));
-}
-
-// "16MiB", "8388608"; units are KiB, MiB and GiB.
-Result<size_t> ParseMemoryBudget(std::string_view text) {
-  uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const std::string_view unit = text.substr(static_cast<size_t>(end - text.data()));
-  const std::string_view units[] = {"", "KiB", "MiB", "GiB"};
-  const auto found = std::find(std::begin(units), std::end(units), unit);
-  const auto shift = 10 * (found - std::begin(units));
-  if (error != std::errc() || found == std::end(units) || value > (UINT64_MAX >> 1) >> shift) {
-    return Status::InvalidArgument(fmt::format(
-        "--memory-budget '{}' is not a whole number of bytes, KiB, MiB or GiB", text));
-  }
-  if (value << shift < limits::kMemoryBudgetBytesMin) {
-    return Status::InvalidArgument(fmt::format("--memory-budget '{}' is less than the {} MiB that "
-                                               "are needed", text,
-                                               limits::kMemoryBudgetBytesMin >> 20));
-  }
-  return static_cast<size_t>(value << shift);
 }
 
 // How the times of the input are written.
@@ -180,7 +160,8 @@ Result<IngestPlan> PlanOf(const IngestOptions& options) {
   CISTERN_ASSIGN_OR_RETURN(plan.write.durability, ParseDurability(options.durability));
   if (!options.memory_budget.empty()) {
     CISTERN_ASSIGN_OR_RETURN(plan.engine.memory_budget_bytes,
-                             ParseMemoryBudget(options.memory_budget));
+                             ParseSize("--memory-budget", options.memory_budget,
+                                       limits::kMemoryBudgetBytesMin, SIZE_MAX >> 1));
   }
   if (!options.future_max.empty()) {
     CISTERN_ASSIGN_OR_RETURN(plan.engine.event_future_s_max,

@@ -389,8 +389,10 @@ Result<int64_t> ParseSpan(std::string_view option, std::string_view text, int64_
                                                "hours or days: 90s, 5m, 36h, 400d", option, text));
   }
   if (value > seconds_max / found->second || value * found->second < seconds_min) {
-    return Status::InvalidArgument(fmt::format("{} '{}' is not between {} s and {} days", option,
-                                               text, seconds_min, seconds_max / 86400));
+    return Status::InvalidArgument(
+        fmt::format("{} '{}' is not between {} and {}", option, text,
+                    FormatSpan(static_cast<uint64_t>(seconds_min)),
+                    FormatSpan(static_cast<uint64_t>(seconds_max))));
   }
   return value * found->second;
 }

@@ -13,7 +13,7 @@ TEST(ContactOptions, HostsWithAndWithoutPort) {
       {"[fd00::1%eth0]:65535", {"fd00::1%eth0", 65535}},
   };
   for (const auto& [text, endpoint] : right) {
-    const Result<cql::Endpoint> parsed = ParseContact(text);
+    const Result<cql::Endpoint> parsed = ParseContact("--contact", text);
     ASSERT_TRUE(parsed.ok()) << parsed.status().ToString();
     EXPECT_EQ(*parsed, endpoint);
   }
@@ -23,21 +23,21 @@ TEST(ContactOptions, WhatIsNoHost) {
   for (const char* text : {"", ":1", "db:", "db:x", "db:1x", "db:-1", "db:0", "db:65536", "a:b:c",
                            "fd00::1", "[", "[]", "[db]", "[::1]x", "[::1]:", "[::1]:0", "a b",
                            "a/b", "cql://db", "u@db", "db]"}) {
-    const Result<cql::Endpoint> parsed = ParseContact(text);
+    const Result<cql::Endpoint> parsed = ParseContact("--contact", text);
     EXPECT_EQ(parsed.status().code(), StatusCode::kInvalidArgument) << text;
     EXPECT_NE(parsed.status().message().find(std::string("'") + text + "'"), std::string::npos);
   }
 }
 
 TEST(ContactOptions, ConsistencyOfWrites) {
-  const auto quorum = ParseConsistency("local_quorum");
+  const auto quorum = ParseConsistency("--consistency", "local_quorum");
   ASSERT_TRUE(quorum.ok());
   EXPECT_EQ(*quorum, cql::Consistency::kLocalQuorum);
-  const auto all = ParseConsistency("ALL");
+  const auto all = ParseConsistency("--consistency", "ALL");
   ASSERT_TRUE(all.ok());
   EXPECT_EQ(*all, cql::Consistency::kAll);
   for (const char* text : {"", "SERIAL", "LOCAL_SERIAL", "QUORUM ", "MOST"}) {
-    const auto parsed = ParseConsistency(text);
+    const auto parsed = ParseConsistency("--consistency", text);
     EXPECT_EQ(parsed.status().code(), StatusCode::kInvalidArgument) << text;
   }
 }

@@ -1,0 +1,330 @@
+#include "tools/sync_options.h"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <memory>
+#include <utility>
+
+#include "cistern/clock.h"
+#include "cistern/limits.h"
+#include "tools/name_list.h"
+#include "tools/size_text.h"
+#include "tools/time_text.h"
+
+namespace cistern::tool {
+namespace {
+
+using Form = SyncSetting::Form;
+using Target = SyncSetting::Target;
+
+constexpr int64_t kHoldSecondsMax = 3600;
+constexpr int64_t kAwaySecondsMax = 365 * 86'400;
+constexpr int64_t kLiveSecondsMax = 366 * 86'400;
+constexpr int64_t kMicrosPerSecond = 1'000'000;
+// A mutation of Cassandra is at most half a segment of its log, 16 MiB; with room for what a row
+// grows by there.
+constexpr uint64_t kBatchBytesMax = 4 << 20;
+constexpr uint64_t kBatchBytesMin = 1 << 10;
+constexpr uint64_t kRateMin = 1 << 10;
+constexpr uint64_t kRateMax = 1ull << 40;
+
+Status Wrong(std::string what) { return Status::InvalidArgument(std::move(what)); }
+
+Result<uint64_t> ParseCount(std::string_view name, std::string_view text, uint64_t min,
+                            uint64_t max) {
+  uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc() && end == text.data() + text.size() && value >= min && value <= max) {
+    return value;
+  }
+  return Wrong(fmt::format("{} '{}' is not a whole number from {} to {}", name, text, min, max));
+}
+
+// --- what each setting says
+
+Status TakeContact(std::string_view name, const std::string& text, SyncPlan*) {
+  for (const std::string& contact : SplitNames(text)) {
+    CISTERN_RETURN_IF_ERROR(ParseContact(name, contact).status());
+  }
+  return Status::Ok();
+}
+
+Status TakeConnectTimeout(std::string_view name, const std::string& text, SyncPlan*) {
+  return ParseConnectTimeout(name, text).status();
+}
+
+Status TakeKeyspace(std::string_view, const std::string& text, SyncPlan* plan) {
+  plan->replicator.keyspace = text;
+  return Status::Ok();
+}
+
+Status TakeConsistency(std::string_view name, const std::string& text, SyncPlan* plan) {
+  CISTERN_ASSIGN_OR_RETURN(plan->replicator.consistency, ParseConsistency(name, text));
+  return Status::Ok();
+}
+
+Status TakeDrain(std::string_view name, const std::string& text, SyncPlan* plan) {
+  using replicate::DrainMode;
+  for (const auto& [word, mode] :
+       {std::pair("oldest", DrainMode::kOldest), std::pair("newest", DrainMode::kNewest),
+        std::pair("live-first", DrainMode::kLiveFirst)}) {
+    if (text != word) continue;
+    plan->replicator.drain.mode = mode;
+    return Status::Ok();
+  }
+  return Wrong(fmt::format("{} '{}' is not one of oldest, newest, live-first", name, text));
+}
+
+Status TakeLiveSpan(std::string_view name, const std::string& text, SyncPlan* plan) {
+  CISTERN_ASSIGN_OR_RETURN(plan->replicator.drain.live_span_s,
+                           ParseSpan(name, text, 1, kLiveSecondsMax));
+  return Status::Ok();
+}
+
+Status TakeLivePercent(std::string_view name, const std::string& text, SyncPlan* plan) {
+  CISTERN_ASSIGN_OR_RETURN(const uint64_t percent, ParseCount(name, text, 1, 99));
+  plan->replicator.drain.live_percent = static_cast<uint32_t>(percent);
+  return Status::Ok();
+}
+
+Status TakeBandwidth(std::string_view name, const std::string& text, SyncPlan* plan) {
+  CISTERN_ASSIGN_OR_RETURN(plan->replicator.bytes_per_s_max,
+                           ParseRate(name, text, kRateMin, kRateMax));
+  return Status::Ok();
+}
+
+Status TakeInFlight(std::string_view name, const std::string& text, SyncPlan* plan) {
+  replicate::FlowLimits& flow = plan->replicator.flow;
+  CISTERN_ASSIGN_OR_RETURN(flow.ceiling_bytes, ParseSize(name, text, flow.floor_bytes,
+                                                         cql::SessionOptions{}.bytes_max));
+  flow.start_bytes = std::min(flow.start_bytes, flow.ceiling_bytes);
+  return Status::Ok();
+}
+
+Status TakeHold(std::string_view name, const std::string& text, SyncPlan* plan) {
+  CISTERN_ASSIGN_OR_RETURN(const int64_t hold_s, ParseSpan(name, text, 0, kHoldSecondsMax));
+  plan->replicator.hold_us = hold_s * kMicrosPerSecond;
+  return Status::Ok();
+}
+
+Status TakeBatchRows(std::string_view name, const std::string& text, SyncPlan* plan) {
+  CISTERN_ASSIGN_OR_RETURN(plan->replicator.statement_count_max,
+                           ParseCount(name, text, 1, limits::kPushStatementsMax));
+  return Status::Ok();
+}
+
+Status TakeBatchBytes(std::string_view name, const std::string& text, SyncPlan* plan) {
+  CISTERN_ASSIGN_OR_RETURN(plan->replicator.byte_count_max,
+                           ParseSize(name, text, kBatchBytesMin, kBatchBytesMax));
+  return Status::Ok();
+}
+
+Status TakeAwayAfter(std::string_view name, const std::string& text, SyncPlan* plan) {
+  CISTERN_ASSIGN_OR_RETURN(const int64_t away_s, ParseSpan(name, text, 1, kAwaySecondsMax));
+  plan->away_after_us = away_s * kMicrosPerSecond;
+  return Status::Ok();
+}
+
+Status TakeSeal(std::string_view, const std::string& text, SyncPlan* plan) {
+  plan->seal = text == "true";
+  plan->engine.seal_when_due = plan->seal;
+  return Status::Ok();
+}
+
+Status TakeMemoryBudget(std::string_view name, const std::string& text, SyncPlan* plan) {
+  CISTERN_ASSIGN_OR_RETURN(
+      plan->engine.memory_budget_bytes,
+      ParseSize(name, text, limits::kMemoryBudgetBytesMin, SIZE_MAX >> 1));
+  return Status::Ok();
+}
+
+Status TakeKeepConfirmed(std::string_view name, const std::string& text, SyncPlan* plan) {
+  CISTERN_ASSIGN_OR_RETURN(plan->engine.keep_confirmed_s,
+                           ParseSpan(name, text, 0, limits::kKeepSecondsMax));
+  return Status::Ok();
+}
+
+Status TakeKeepUnconfirmed(std::string_view name, const std::string& text, SyncPlan* plan) {
+  CISTERN_ASSIGN_OR_RETURN(plan->engine.keep_unconfirmed_s,
+                           ParseSpan(name, text, 1, limits::kKeepSecondsMax));
+  return Status::Ok();
+}
+
+// --- all of them
+
+template <auto Member>
+Target Of(SyncOptions* options) {
+  return &(options->*Member);
+}
+template <auto Member>
+Target OfContact(SyncOptions* options) {
+  return &(options->contact.*Member);
+}
+
+constexpr SyncSetting kSettings[] = {
+    {"store", Form::kText, Of<&SyncOptions::store>, nullptr},
+    {"contact", Form::kTexts, OfContact<&ContactOptions::contacts>, TakeContact},
+    {"user", Form::kText, OfContact<&ContactOptions::user>, nullptr},
+    {"password_file", Form::kText, OfContact<&ContactOptions::password_file>, nullptr},
+    {"credentials_dir", Form::kText, OfContact<&ContactOptions::credentials_dir>, nullptr},
+    {"tls", Form::kTruth, OfContact<&ContactOptions::tls>, nullptr},
+    {"ca", Form::kText, OfContact<&ContactOptions::ca>, nullptr},
+    {"client_cert", Form::kText, OfContact<&ContactOptions::client_cert>, nullptr},
+    {"client_key", Form::kText, OfContact<&ContactOptions::client_key>, nullptr},
+    {"allow_cleartext_password", Form::kTruth,
+     OfContact<&ContactOptions::allow_cleartext_password>, nullptr},
+    {"local_dc", Form::kText, OfContact<&ContactOptions::local_dc>, nullptr},
+    {"connect_timeout", Form::kQuantity, OfContact<&ContactOptions::connect_timeout>,
+     TakeConnectTimeout},
+    {"keyspace", Form::kText, Of<&SyncOptions::keyspace>, TakeKeyspace},
+    {"consistency", Form::kText, Of<&SyncOptions::consistency>, TakeConsistency},
+    {"drain", Form::kText, Of<&SyncOptions::drain>, TakeDrain},
+    {"live_span", Form::kQuantity, Of<&SyncOptions::live_span>, TakeLiveSpan},
+    {"live_percent", Form::kCount, Of<&SyncOptions::live_percent>, TakeLivePercent},
+    {"bandwidth", Form::kText, Of<&SyncOptions::bandwidth>, TakeBandwidth},
+    {"in_flight", Form::kQuantity, Of<&SyncOptions::in_flight>, TakeInFlight},
+    {"hold", Form::kQuantity, Of<&SyncOptions::hold>, TakeHold},
+    {"batch_rows", Form::kCount, Of<&SyncOptions::batch_rows>, TakeBatchRows},
+    {"batch_bytes", Form::kQuantity, Of<&SyncOptions::batch_bytes>, TakeBatchBytes},
+    {"away_after", Form::kQuantity, Of<&SyncOptions::away_after>, TakeAwayAfter},
+    {"seal", Form::kTruth, Of<&SyncOptions::seal>, TakeSeal},
+    {"memory_budget", Form::kQuantity, Of<&SyncOptions::memory_budget>, TakeMemoryBudget},
+    {"keep_confirmed", Form::kQuantity, Of<&SyncOptions::keep_confirmed>, TakeKeepConfirmed},
+    {"keep_unconfirmed", Form::kQuantity, Of<&SyncOptions::keep_unconfirmed>,
+     TakeKeepUnconfirmed},
+};
+
+// The texts that are given of it; none of a truth.
+std::vector<std::string> TextsOf(const Target& target) {
+  if (const auto* text = std::get_if<std::string*>(&target)) {
+    return (*text)->empty() ? std::vector<std::string>() : std::vector{**text};
+  }
+  if (const auto* texts = std::get_if<std::vector<std::string>*>(&target)) return **texts;
+  return {};
+}
+
+bool IsGiven(const Target& target) {
+  if (const auto* truth = std::get_if<bool*>(&target)) return **truth;
+  return !TextsOf(target).empty();
+}
+
+std::string OptionOf(std::string_view key) {
+  std::string option = "--" + std::string(key);
+  std::replace(option.begin(), option.end(), '_', '-');
+  return option;
+}
+
+void AddSending(CLI::App* command, SyncOptions* o) {
+  AddConsistencyOption(command, &o->consistency);
+  command->add_option("--keyspace", o->keyspace,
+                      "Keyspace of tables that were declared without one");
+  command->add_option("--drain", o->drain,
+                      "Which buckets go first: oldest, newest, or live-first (default): new ones "
+                      "beside the backlog from its oldest on");
+  command->add_option("--live-span", o->live_span,
+                      "Of live-first: buckets that ended so long ago are new: 1h (default), 2d");
+  command->add_option("--live-percent", o->live_percent,
+                      "Of live-first: the share of new ones in what is sent (default 70)");
+  command->add_option("--bandwidth", o->bandwidth,
+                      "At most so much, before compression: 256KiB/s (default: no limit)");
+  command->add_option("--in-flight", o->in_flight,
+                      "Sent and not answered, at most: 4MiB (default), from 64KiB");
+  command->add_option("--hold", o->hold,
+                      "A bucket is confirmed so long after its last answer, when the cluster has "
+                      "it on disk: 10s (default)");
+  command->add_option("--batch-rows", o->batch_rows, "Row versions of one batch (default 100)");
+  command->add_option("--batch-bytes", o->batch_bytes, "Bytes of one batch, about: 64KiB (default)");
+}
+
+void AddKeeping(CLI::App* command, SyncOptions* o) {
+  command->add_flag_callback("--no-seal", [o] { o->seal = "false"; },
+                             "Send what is sealed, and seal nothing that is due");
+  command->add_option("--memory-budget", o->memory_budget,
+                      "Memory that the engine may take, for example 16MiB (default 64MiB)");
+  command->add_option("--keep-confirmed", o->keep_confirmed,
+                      "Keep what upstream has confirmed so long after its window: 30d (default)");
+  command->add_option("--keep-unconfirmed", o->keep_unconfirmed,
+                      "Shed what upstream has not confirmed so long after its window: 36h, 400d");
+}
+
+}  // namespace
+
+std::span<const SyncSetting> SyncSettings() { return kSettings; }
+
+void AddSyncOptions(CLI::App* command, SyncOptions* options) {
+  command->add_option("--config", options->config,
+                      "TOML file of settings; what the command line says goes before it");
+  command->add_option("--store", options->store, "Directory of the store");
+  AddContactOptions(command, &options->contact);
+  command->get_option("--contact")->required(false);  // the file may have it
+  command->add_flag("--follow", options->follow,
+                    "Go on until SIGTERM or SIGINT, whatever becomes of the cluster");
+  command->add_option("--away-after", options->away_after,
+                      "Give up once the cluster is away for so long: 30s (default)");
+  AddSending(command, options);
+  AddKeeping(command, options);
+  command->add_flag("--quiet", options->quiet, "No progress bar, no summary");
+}
+
+Status CheckTogether(const SyncOptions& options) {
+  const auto useless = [](std::string_view option, std::string_view why) {
+    return Wrong(fmt::format("{} {}; leave it out", option, why));
+  };
+  if (!options.drain.empty() && options.drain != "live-first") {
+    const std::string_view why = "is of --drain live-first";
+    if (!options.live_span.empty()) return useless("--live-span", why);
+    if (!options.live_percent.empty()) return useless("--live-percent", why);
+  }
+  if (!options.follow) return Status::Ok();
+  if (!options.away_after.empty()) {
+    return useless("--away-after", "does nothing beside --follow, which never gives up");
+  }
+  if (options.quiet) return useless("--quiet", "does nothing beside --follow");
+  return Status::Ok();
+}
+
+SyncOptions Overlaid(SyncOptions command_line, SyncOptions file) {
+  for (const SyncSetting& setting : kSettings) {
+    const Target to = setting.target(&command_line);
+    if (IsGiven(to)) continue;
+    std::visit(
+        [&](auto* value) {
+          *value = std::move(*std::get<decltype(value)>(setting.target(&file)));
+        },
+        to);
+  }
+  return command_line;
+}
+
+Result<SyncPlan> PlanSync(const SyncOptions& options) {
+  if (options.store.empty()) {
+    return Wrong("which store? --store DIR says it, or store = \"DIR\" in the file of --config");
+  }
+  if (options.contact.contacts.empty()) {
+    return Wrong("which cluster? --contact HOST[:PORT] names a node of it, or contact = [\"HOST\"] "
+                 "in the file of --config");
+  }
+  const auto plan = std::make_unique<SyncPlan>();
+  SyncOptions given = options;
+  for (const SyncSetting& setting : kSettings) {
+    if (setting.take == nullptr) continue;
+    for (const std::string& text : TextsOf(setting.target(&given))) {
+      CISTERN_RETURN_IF_ERROR(setting.take(OptionOf(setting.key), text, plan.get()));
+    }
+  }
+  Result<ContactPlan> contact = PlanContact(options.contact);
+  if (!contact.ok()) {
+    if (options.config.empty()) return contact.status();
+    return Wrong(fmt::format("{} (with what {} says)", contact.status().message(),
+                             options.config));
+  }
+  plan->store = options.store;
+  plan->contact = *std::move(contact);
+  plan->replicator.seed = static_cast<uint64_t>(SystemClock()->WallMicros());
+  return std::move(*plan);
+}
+
+}  // namespace cistern::tool

@@ -1,0 +1,96 @@
+// The options of cistern sync: how they are declared, and what they come to.
+#ifndef CISTERN_TOOLS_SYNC_OPTIONS_H_
+#define CISTERN_TOOLS_SYNC_OPTIONS_H_
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "cistern/options.h"
+#include "cistern/result.h"
+#include "engine/replicate/replicator_options.h"
+#include "tools/contact_options.h"
+
+namespace CLI {
+class App;
+}  // namespace CLI
+
+namespace cistern::tool {
+
+// As the command line or a file has them; an empty text: not given.
+struct SyncOptions {
+  // --- of the command line alone
+  std::string config;  // the file
+  bool follow = false;
+  bool quiet = false;
+
+  // --- settings
+  std::string store;
+  ContactOptions contact;
+  std::string keyspace;
+  std::string consistency;
+  std::string drain;
+  std::string live_span;
+  std::string live_percent;
+  std::string bandwidth;
+  std::string in_flight;
+  std::string hold;
+  std::string batch_rows;
+  std::string batch_bytes;
+  std::string away_after;
+  std::string seal;  // "true", "false"
+  std::string memory_budget;
+  std::string keep_confirmed;
+  std::string keep_unconfirmed;
+};
+
+// What they come to.
+struct SyncPlan {
+  std::string store;
+  ContactPlan contact;
+  replicate::ReplicatorOptions replicator;
+  EngineOptions engine;
+  int64_t away_after_us = 30'000'000;
+  bool seal = true;
+};
+
+// One that a file may have as well as the command line.
+struct SyncSetting {
+  enum class Form : uint8_t {
+    kText,
+    kQuantity,  // a text with a unit, or a whole number
+    kCount,     // a whole number
+    kTruth,     // true or false
+    kTexts,     // a text, or a list of texts
+  };
+  using Target = std::variant<std::string*, std::vector<std::string>*, bool*>;
+
+  std::string_view key;  // in a file; the option is --key, with dashes
+  Form form;
+  Target (*target)(SyncOptions* options);
+  // Checks a text of it and takes it into the plan. kInvalidArgument, which begins with `name`.
+  // Null: nothing can be said of it alone.
+  Status (*take)(std::string_view name, const std::string& text, SyncPlan* plan);
+};
+[[nodiscard]] std::span<const SyncSetting> SyncSettings();
+
+// Adds all of them.
+void AddSyncOptions(CLI::App* command, SyncOptions* options);
+
+// Of options that came from one place: kInvalidArgument for one that would do nothing beside the
+// others.
+[[nodiscard]] Status CheckTogether(const SyncOptions& options);
+
+// What the command line says, and of the rest what the file says.
+[[nodiscard]] SyncOptions Overlaid(SyncOptions command_line, SyncOptions file);
+
+// kInvalidArgument for what can be told to be wrong before anything is opened or sent. Of
+// `replicator` the seed is set too: it differs from run to run.
+[[nodiscard]] Result<SyncPlan> PlanSync(const SyncOptions& options);
+
+}  // namespace cistern::tool
+
+#endif  // CISTERN_TOOLS_SYNC_OPTIONS_H_
