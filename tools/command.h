@@ -38,6 +38,7 @@ void AddHistograms(CLI::App* app, Action* action);
 void AddStats(CLI::App* app, Action* action);
 void AddVerify(CLI::App* app, Action* action);
 void AddSchema(CLI::App* app, Action* action);
+void AddSync(CLI::App* app, Action* action);
 
 // One line on standard output; kExitStorage where it cannot be written.
 [[nodiscard]] int Say(const std::string& line);

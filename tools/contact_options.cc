@@ -75,7 +75,7 @@ Result<cql::Secret> ReadPassword(const std::string& path) {
   return password;
 }
 
-// Where secrets are: the directory that was given, or that the service manager made; empty: neither.
+// Where secrets are: the directory that was given, or the service manager's; empty: neither.
 std::string CredentialsDirOf(const ContactOptions& options) {
   if (!options.credentials_dir.empty()) return options.credentials_dir;
   const char* directory = std::getenv("CREDENTIALS_DIRECTORY");

@@ -32,7 +32,7 @@ Exit codes:
   4  a write failed: no space, an I/O error, out of memory
   5  a mistake inside cistern
   6  rows are known to be missing: damaged ones, or lost ones that this opening of the store met
-  7  no rows may be sent to a table of the cluster: what differs there needs a person
+  7  rows wait for a person: a table of the cluster differs, or refused them
   8  the cluster does not answer, or lets nobody in
   130, 143  ended by SIGINT or SIGTERM, after what was read was stored)";
 
@@ -113,7 +113,8 @@ std::vector<std::string> WordsOf(int argc, char** argv) {
   std::vector<std::string> words(argv + 1, argv + argc);
   if (!words.empty() && words.front() == "help") {
     words.erase(words.begin());
-    const bool has_two = words.size() > 1 && words.front() == "schema";
+    const bool has_two =
+        words.size() > 1 && (words.front() == "schema" || words.front() == "sync");
     words.resize(std::min<size_t>(words.size(), has_two ? 2 : 1));
     words.emplace_back("--help");
   }
@@ -159,6 +160,7 @@ int Run(int argc, char** argv) {
   AddSalvage(&app, &action);
   AddVerify(&app, &action);
   AddSchema(&app, &action);
+  AddSync(&app, &action);
   RefuseEmptyTexts(&app);
   std::vector<std::string> words = WordsOf(argc, argv);
   if (const std::string wrong = WrongSubcommand(app, words); !wrong.empty()) {

@@ -27,23 +27,34 @@ Progress::Progress(bool wanted) : enabled_(wanted && isatty(STDERR_FILENO) != 0)
   started_us_ = clock_->MonotonicMicros();
 }
 
+bool Progress::IsDue() {
+  return enabled_ && !(drawn_ && clock_->MonotonicMicros() - drawn_us_ < kRedrawMicros);
+}
+
 void Progress::Update(const std::string& name, uint64_t bytes, uint64_t size, uint64_t rows,
                       uint64_t rejected) {
-  if (!enabled_) return;
-  const int64_t now_us = clock_->MonotonicMicros();
-  if (drawn_ && now_us - drawn_us_ < kRedrawMicros) return;
-  drawn_us_ = now_us;
+  if (!IsDue()) return;
+  std::optional<double> share;
+  if (size > 0) share = static_cast<double>(bytes) / static_cast<double>(size);
+  const int64_t spent_us = clock_->MonotonicMicros() - started_us_;
+  const double seconds = static_cast<double>(std::max<int64_t>(spent_us, 1)) / 1e6;
+  std::string text =
+      fmt::format("{} rows, {:.0f} rows/s", rows, static_cast<double>(rows) / seconds);
+  if (rejected > 0) text += fmt::format(", {} rejected", rejected);
+  Draw(share, text + "  " + name);
+}
+
+void Progress::Draw(std::optional<double> share, const std::string& text) {
+  if (!IsDue()) return;
+  drawn_us_ = clock_->MonotonicMicros();
   std::string line;
-  if (size > 0) {
-    const double share = std::min(1.0, static_cast<double>(bytes) / static_cast<double>(size));
-    const auto full = static_cast<size_t>(share * static_cast<double>(kBarCells));
+  if (share) {
+    const double shown = std::clamp(*share, 0.0, 1.0);
+    const auto full = static_cast<size_t>(shown * static_cast<double>(kBarCells));
     line = fmt::format("[{}{}] {:3.0f}% ", std::string(full, '#'),
-                       std::string(kBarCells - full, '.'), share * 100);
+                       std::string(kBarCells - full, '.'), shown * 100);
   }
-  const double seconds = static_cast<double>(std::max<int64_t>(now_us - started_us_, 1)) / 1e6;
-  line += fmt::format("{} rows, {:.0f} rows/s", rows, static_cast<double>(rows) / seconds);
-  if (rejected > 0) line += fmt::format(", {} rejected", rejected);
-  line += "  " + name;
+  line += text;
   line.resize(std::min(line.size(), TerminalColumns() - 1));
   fmt::print(stderr, "\r\x1b[K{}", line);
   std::fflush(stderr);

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "cistern/clock.h"
@@ -19,13 +20,17 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // `size` 0: not known.
+  // Of a file that is read. `size` 0: not known.
   void Update(const std::string& name, uint64_t bytes, uint64_t size, uint64_t rows,
               uint64_t rejected);
+  // Of anything else: `text`, behind a bar of `share`, 0 to 1, where that is known.
+  void Draw(std::optional<double> share, const std::string& text);
   // Takes the line away, before anything else is printed.
   void Clear();
 
  private:
+  [[nodiscard]] bool IsDue();
+
   bool enabled_ = false;
   bool drawn_ = false;
   std::shared_ptr<Clock> clock_;

@@ -53,8 +53,8 @@ Result<uint64_t> ParseSize(std::string_view option, std::string_view text, uint6
       fmt::format("{} '{}' is not a whole number of bytes, KiB, MiB or GiB", option, text));
 }
 
-Result<uint64_t> ParseRate(std::string_view option, std::string_view text,
-                           uint64_t bytes_per_s_min, uint64_t bytes_per_s_max) {
+Result<uint64_t> ParseRate(std::string_view option, std::string_view text, uint64_t bytes_per_s_min,
+                           uint64_t bytes_per_s_max) {
   constexpr std::string_view kSuffix = "/s";
   if (text.ends_with(kSuffix)) {
     const std::string_view size = text.substr(0, text.size() - kSuffix.size());

@@ -236,7 +236,8 @@ void AddSending(CLI::App* command, SyncOptions* o) {
                       "A bucket is confirmed so long after its last answer, when the cluster has "
                       "it on disk: 10s (default)");
   command->add_option("--batch-rows", o->batch_rows, "Row versions of one batch (default 100)");
-  command->add_option("--batch-bytes", o->batch_bytes, "Bytes of one batch, about: 64KiB (default)");
+  command->add_option("--batch-bytes", o->batch_bytes,
+                      "Bytes of one batch, about: 64KiB (default)");
 }
 
 void AddKeeping(CLI::App* command, SyncOptions* o) {

@@ -1,0 +1,414 @@
+// cistern sync: sealed buckets to a cluster, and what became of them.
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "engine/bucketing/bucketer.h"
+#include "engine/replication_service.h"
+#include "tools/command.h"
+#include "tools/counted.h"
+#include "tools/interrupt.h"
+#include "tools/output.h"
+#include "tools/size_text.h"
+#include "tools/sync_config.h"
+#include "tools/sync_follow.h"
+#include "tools/sync_options.h"
+#include "tools/sync_run.h"
+#include "tools/sync_status.h"
+#include "tools/time_text.h"
+
+namespace cistern::tool {
+namespace {
+
+constexpr size_t kParkedShownMax = 10;
+
+constexpr char kFooter[] = R"(
+Sends every sealed bucket to the cluster's table of the same name, and has it confirmed once the
+cluster has it on disk. What is repeated after an interruption does no harm. Of passwords the
+command line and the file name the file alone.
+
+  cistern sync status   what waits, and since when
+  cistern sync retry    lets parked buckets be sent again
+  cistern sync resend   sends once more what was confirmed
+
+Examples:
+  cistern sync --store S --contact db-1 --contact db-2
+  cistern sync --store S --contact db-1 --tls --user edge --password-file pw --bandwidth 256KiB/s
+  cistern sync --config /etc/cistern/sync.toml --follow
+
+Exit codes: 0 all is confirmed, or --follow was ended by a signal; 6 what is left cannot be read; 7
+some needs a person: parked buckets, tables that differ; 8 the cluster is away, or lets nobody in;
+130, 143 ended by SIGINT or SIGTERM)";
+
+constexpr char kStatusFooter[] = R"(
+The first line is the age of the oldest bucket that is not confirmed. The store is only read, also
+while a process has it open; no cluster is needed.
+
+Examples:
+  cistern sync status --store S
+  cistern sync status --store S --json
+
+Exit codes: 0 nothing is parked; 7 some is)";
+
+constexpr char kRetryFooter[] = R"(
+A bucket that the cluster refused is parked, with its words. Once the reason is gone this lets it
+wait again; the next sync sends it.
+
+Example:
+  cistern sync retry --store S --table air)";
+
+constexpr char kResendFooter[] = R"(
+Every bucket that holds an event time from A on and before B waits once more, if it was confirmed
+and its window is still here. Nothing changes upstream where nothing was lost there.
+
+Example:
+  cistern sync resend --store S --table air --from 2024-05-01 --to 2024-05-03)";
+
+// --- sync
+
+void Pause(int64_t wait_us) {
+  struct pollfd interrupt = {InterruptFd(), POLLIN, 0};
+  poll(&interrupt, 1, static_cast<int>(wait_us / 1000));
+}
+
+// A cluster has no table without a keyspace.
+Status CheckKeyspaces(const Engine& engine, const std::string& keyspace) {
+  if (!keyspace.empty()) return Status::Ok();
+  for (const auto& table : engine.ListTables()) {
+    if (!table->keyspace.empty()) continue;
+    return Status::InvalidArgument(fmt::format(
+        "table {} was declared without a keyspace: say by --keyspace NAME in which it is",
+        table->name));
+  }
+  return Status::Ok();
+}
+
+class SyncCommand {
+ public:
+  SyncCommand(SyncPlan plan, const SyncOptions& options)
+      : plan_(std::move(plan)),
+        is_following_(options.follow),
+        is_quiet_(options.quiet),
+        progress_(!options.quiet && !options.follow) {}
+
+  int Run() {
+    for (const std::string& warning : plan_.contact.warnings) Complain(warning);
+    Result<std::unique_ptr<Engine>> opened = OpenStore(plan_.store, Access::kWrite, plan_.engine);
+    if (!opened.ok()) return FailOpen(opened.status());
+    engine_ = std::move(*opened);
+    const int code = RunOpen();
+    service_.reset();  // it must not outlive the engine
+    const Status closed = engine_->Close();
+    return closed.ok() || code != kExitOk ? code : Fail(closed);
+  }
+
+ private:
+  int RunOpen() {
+    const Status keyspaces = CheckKeyspaces(*engine_, plan_.replicator.keyspace);
+    if (!keyspaces.ok()) return FailUsage(keyspaces);
+    if (plan_.seal) {
+      const Status sealed = SealDue();
+      if (!sealed.ok()) return Fail(sealed);
+    }
+    const Result<OutboxStatus> outbox = GetOutboxStatus(engine_.get());
+    // Damage in one window is no reason to leave the others here; it shows again where it is read.
+    if (!outbox.ok()) Complain(outbox.status().message());
+    if (outbox.ok()) waiting_ = *outbox;
+    const bool is_over = outbox.ok() && waiting_.seals_waiting == 0 && !is_following_;
+    if (is_over) return ReportNothing();
+    Result<std::unique_ptr<ReplicationService>> service =
+        ReplicationService::Start(engine_.get(), {plan_.contact.session, plan_.replicator});
+    if (!service.ok()) return Fail(service.status());
+    service_ = std::move(*service);
+    return is_following_ ? Follow() : RunOnce();
+  }
+
+  // What is due, before anything is sent. While others are sent the engine goes on with it.
+  Status SealDue() {
+    const Result<SealReport> report = engine_->Seal({.due_only = true});
+    if (report.status().code() == StatusCode::kBusy) {
+      Complain(report.status().message() + "; what is sealed already is sent");
+      return Status::Ok();
+    }
+    if (!report.ok()) return report.status();
+    for (const std::string& problem : report->problems) Complain(problem);
+    has_seal_problems_ = !report->problems.empty();
+    return Status::Ok();
+  }
+
+  int RunOnce() {
+    SyncRunSettings settings;
+    settings.step = [this](int64_t wait_us) { return service_->Run(wait_us); };
+    settings.is_interrupted = [] { return InterruptSignal() != 0; };
+    settings.complain = [](const std::string& line) { Complain(line); };
+    settings.connect_timeout_us = plan_.contact.connect_timeout_us;
+    settings.away_after_us = plan_.away_after_us;
+    settings.seals_waiting = waiting_.seals_waiting;
+    settings.versions_waiting = waiting_.versions_waiting;
+    const int64_t began_us = settings.clock->MonotonicMicros();
+    const std::shared_ptr<Clock> clock = settings.clock;
+    const SyncOutcome outcome = SyncRun(std::move(settings), &progress_).Run();
+    progress_.Clear();
+    const int said = Report(outcome, clock->MonotonicMicros() - began_us);
+    const int code = CodeOf(outcome);
+    return code == kExitOk ? said : code;
+  }
+
+  int Follow() {
+    Complain(fmt::format("following {}: {} of {} wait, {} parked", plan_.store,
+                         Counted(waiting_.seals_waiting, "seal"),
+                         Counted(waiting_.versions_waiting, "row version"),
+                         waiting_.seals_parked));
+    SyncFollowSettings settings;
+    settings.step = [this](int64_t wait_us) { return service_->Run(wait_us); };
+    settings.list_parked = [this] { return ListParked(engine_.get()); };
+    settings.is_interrupted = [] { return InterruptSignal() != 0; };
+    settings.pause = Pause;
+    settings.complain = [](const std::string& line) { Complain(line); };
+    const replicate::ReplicationStatus last = SyncFollow(std::move(settings)).Run();
+    Complain(fmt::format("ended: {} confirmed{}", Counted(last.counters.seals_confirmed, "seal"),
+                         HeldBackText(last)));
+    return kExitOk;
+  }
+
+  // --- what is told at the end
+
+  static std::string HeldBackText(const replicate::ReplicationStatus& last) {
+    if (last.seals_holding == 0) return {};
+    return fmt::format("; {} of {} acknowledged and not confirmed yet: the next run sends them "
+                       "again", Counted(last.seals_holding, "seal"),
+                       Counted(last.versions_holding, "row version"));
+  }
+
+  // Rows that nobody has sealed are not sent.
+  [[nodiscard]] std::string OpenText() const {
+    const uint64_t open = engine_->GetMetrics().versions_open;
+    return open == 0 ? std::string()
+                     : fmt::format("; {} in open buckets", Counted(open, "row version"));
+  }
+
+  int ReportNothing() {
+    const int said = is_quiet_ ? static_cast<int>(kExitOk) : Say("nothing waits" + OpenText());
+    if (waiting_.seals_parked == 0) return has_seal_problems_ ? kExitPartial : said;
+    ReportParked();
+    return kExitBlocked;
+  }
+
+  int Report(const SyncOutcome& outcome, int64_t spent_us) {
+    if (!outcome.failure.ok()) Complain(outcome.failure.message());
+    if (outcome.end == SyncEnd::kAway) {
+      Complain("the cluster is away: " + OneLine(outcome.last.away.message()));
+    }
+    if (outcome.end == SyncEnd::kStuck) ReportParked();
+    if (is_quiet_) return kExitOk;
+    const replicate::ReplicationCounters& done = outcome.last.counters;
+    std::string line = fmt::format("{} confirmed: {} sent in {}, {:.1f} s",
+                                   Counted(done.seals_confirmed, "seal"),
+                                   Counted(done.versions_sent, "row version"),
+                                   FormatSize(done.bytes_sent),
+                                   static_cast<double>(spent_us) / 1e6);
+    const uint64_t left_out =
+        done.versions_expired + done.versions_shadowed + done.versions_empty;
+    if (left_out > 0) line += fmt::format(", {} expired or deleted before", left_out);
+    if (outcome.end == SyncEnd::kInterrupted) line += "; interrupted";
+    if (outcome.end == SyncEnd::kInterrupted || outcome.end == SyncEnd::kAway) {
+      line += HeldBackText(outcome.last);
+    }
+    return Say(line + OpenText());
+  }
+
+  void ReportParked() {
+    const Result<std::vector<ParkedSeal>> parked = ListParked(engine_.get());
+    if (!parked.ok()) {
+      Complain(parked.status().message());
+      return;
+    }
+    for (size_t i = 0; i < std::min(parked->size(), kParkedShownMax); ++i) {
+      Complain("parked: " + ParkedText((*parked)[i]));
+    }
+    if (parked->size() > kParkedShownMax) {
+      Complain(fmt::format("{} more are parked: `cistern sync status` names them all",
+                           parked->size() - kParkedShownMax));
+    }
+    has_parked_ = !parked->empty();
+    if (has_parked_) {
+      Complain("`cistern sync retry` lets parked ones be sent again, once the reason is gone");
+    }
+  }
+
+  [[nodiscard]] int CodeOf(const SyncOutcome& outcome) const {
+    switch (outcome.end) {
+      case SyncEnd::kConfirmed: return has_seal_problems_ ? kExitPartial : kExitOk;
+      case SyncEnd::kStuck:
+        return has_parked_ || !outcome.last.held.empty() ? kExitBlocked : kExitMissing;
+      case SyncEnd::kAway: return kExitAway;
+      case SyncEnd::kInterrupted: return 128 + InterruptSignal();
+      case SyncEnd::kFailed: return ExitCodeOf(outcome.failure);
+    }
+    return kExitInternal;
+  }
+
+  const SyncPlan plan_;
+  const bool is_following_;
+  const bool is_quiet_;
+  Progress progress_;
+  std::unique_ptr<Engine> engine_;
+  std::unique_ptr<ReplicationService> service_;
+  OutboxStatus waiting_;  // when it began
+  bool has_seal_problems_ = false;
+  bool has_parked_ = false;
+};
+
+int RunSync(SyncOptions options) {
+  if (const Status s = CheckTogether(options); !s.ok()) return FailUsage(s);
+  if (!options.config.empty()) {
+    Result<SyncOptions> file = ReadSyncConfig(options.config);
+    if (!file.ok()) return FailUsage(file.status());
+    options = Overlaid(std::move(options), *std::move(file));
+  }
+  Result<SyncPlan> plan = PlanSync(options);
+  if (!plan.ok()) return FailUsage(plan.status());
+  CatchInterrupts();
+  return SyncCommand(*std::move(plan), options).Run();
+}
+
+// --- status
+
+struct StoreOptions {
+  std::string store;
+  std::string table;
+  std::string from;
+  std::string to;
+  bool json = false;
+};
+
+int RunStatus(const StoreOptions& options) {
+  Result<std::unique_ptr<Engine>> engine = OpenStore(options.store, Access::kRead);
+  if (!engine.ok()) return FailOpen(engine.status());
+  Result<OutboxStatus> outbox = GetOutboxStatus(engine->get());
+  if (!outbox.ok()) return Fail(outbox.status());
+  Result<std::vector<ParkedSeal>> parked = ListParked(engine->get());
+  if (!parked.ok()) return Fail(parked.status());
+  SyncStatus status;
+  status.outbox = *std::move(outbox);
+  status.parked = *std::move(parked);
+  status.versions_open = (*engine)->GetMetrics().versions_open;
+  status.now_s = SystemClock()->WallMicros() / 1'000'000;
+  Output output(STDOUT_FILENO);
+  output.Write(options.json ? SyncStatusJson(status) : SyncStatusText(status));
+  output.Flush();
+  if (!output.status().ok()) return Fail(output.status());
+  return status.outbox.seals_parked == 0 ? kExitOk : kExitBlocked;
+}
+
+// --- retry and resend
+
+// A change of the outbox, which gives how many seals wait again; gives the exit code.
+int ChangeOutbox(const std::string& store, const std::function<Result<uint64_t>(Engine*)>& change) {
+  EngineOptions open_options;
+  open_options.background_threads = false;
+  Result<std::unique_ptr<Engine>> engine = OpenStore(store, Access::kWrite, open_options);
+  if (!engine.ok()) return FailOpen(engine.status());
+  const Result<uint64_t> changed = change(engine->get());
+  const Status closed = (*engine)->Close();
+  if (!changed.ok()) {
+    const bool is_usage = changed.status().code() == StatusCode::kNotFound;
+    return is_usage ? FailUsage(changed.status()) : Fail(changed.status());
+  }
+  const int said =
+      Say(fmt::format("{} {} again", Counted(*changed, "seal"), *changed == 1 ? "waits" : "wait"));
+  return said != kExitOk || closed.ok() ? said : Fail(closed);
+}
+
+Result<uint64_t> Retry(Engine* engine, const StoreOptions& options) {
+  std::optional<std::string> table;
+  if (!options.table.empty()) table = options.table;
+  return RetryParked(engine, table);
+}
+
+// In these seconds since 1970 begin exactly the buckets that hold an event time of [from, to).
+std::pair<int64_t, int64_t> BeginsOf(const TableSchema& schema, int64_t from, int64_t to) {
+  const Bucketer bucketer(schema);
+  const auto in_range = [&bucketer](int64_t ticks) {
+    return std::clamp(ticks, bucketer.min_ticks(), bucketer.max_ticks());
+  };
+  return {bucketer.StartOf(in_range(from)), bucketer.StartOf(in_range(to - 1)) + 1};
+}
+
+Result<uint64_t> ResendRange(Engine* engine, const StoreOptions& options) {
+  CISTERN_ASSIGN_OR_RETURN(const auto schema, engine->FindTable(options.table));
+  CISTERN_ASSIGN_OR_RETURN(const int64_t from,
+                           ParseBound("--from", options.from, schema->time_unit));
+  CISTERN_ASSIGN_OR_RETURN(const int64_t to, ParseBound("--to", options.to, schema->time_unit));
+  if (from >= to) {
+    return Status::InvalidArgument(
+        fmt::format("--from {} is not before --to {}", options.from, options.to));
+  }
+  const auto [from_s, to_s] = BeginsOf(*schema, from, to);
+  return Resend(engine, options.table, from_s, to_s);
+}
+
+void AddStatus(CLI::App* sync, Action* action) {
+  auto options = std::make_shared<StoreOptions>();
+  CLI::App* command = sync->add_subcommand("status", "Print what waits, and since when");
+  AddStoreOption(command, &options->store);
+  command->add_flag("--json", options->json, "One JSON object");
+  command->footer(kStatusFooter);
+  command->callback([options, action] { *action = [options] { return RunStatus(*options); }; });
+}
+
+void AddRetry(CLI::App* sync, Action* action) {
+  auto options = std::make_shared<StoreOptions>();
+  CLI::App* command = sync->add_subcommand("retry", "Let parked buckets be sent again");
+  AddStoreOption(command, &options->store);
+  command->add_option("--table", options->table, "Of this table alone");
+  command->footer(kRetryFooter);
+  command->callback([options, action] {
+    *action = [options] {
+      return ChangeOutbox(options->store,
+                          [&](Engine* engine) { return Retry(engine, *options); });
+    };
+  });
+}
+
+void AddResend(CLI::App* sync, Action* action) {
+  auto options = std::make_shared<StoreOptions>();
+  CLI::App* command = sync->add_subcommand("resend", "Send once more what was confirmed");
+  AddStoreOption(command, &options->store);
+  command->add_option("--table", options->table, "Table, or keyspace.table")->required();
+  command->add_option("--from", options->from, "Event time, as for scan")->required();
+  command->add_option("--to", options->to, "Event time, not included")->required();
+  command->footer(kResendFooter);
+  command->callback([options, action] {
+    *action = [options] {
+      return ChangeOutbox(options->store,
+                          [&](Engine* engine) { return ResendRange(engine, *options); });
+    };
+  });
+}
+
+}  // namespace
+
+void AddSync(CLI::App* app, Action* action) {
+  auto options = std::make_shared<SyncOptions>();
+  CLI::App* command =
+      app->add_subcommand("sync", "Send sealed buckets to a cluster; once, or all the time");
+  AddSyncOptions(command, options.get());
+  AddStatus(command, action);
+  AddRetry(command, action);
+  AddResend(command, action);
+  command->require_subcommand(0, 1);
+  command->footer(kFooter);
+  // Comes after that of a subcommand, which has said what to do.
+  command->callback([options, action, command] {
+    if (!command->get_subcommands().empty()) return;
+    *action = [options] { return RunSync(*options); };
+  });
+}
+
+}  // namespace cistern::tool

@@ -1,0 +1,63 @@
+// SyncFollow: drives a replicator for as long as nobody ends it, with a line for each change.
+#ifndef CISTERN_TOOLS_SYNC_FOLLOW_H_
+#define CISTERN_TOOLS_SYNC_FOLLOW_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "cistern/clock.h"
+#include "cistern/result.h"
+#include "engine/replication_service.h"
+#include "tools/sync_watch.h"
+
+namespace cistern::tool {
+
+struct SyncFollowSettings {
+  // ReplicationService::Run.
+  std::function<Result<replicate::ReplicationStatus>(int64_t wait_us)> step;
+  std::function<Result<std::vector<ParkedSeal>>()> list_parked;
+  std::function<bool()> is_interrupted;
+  std::function<void(int64_t wait_us)> pause;        // waits so long, or until it is interrupted
+  std::function<void(const std::string&)> complain;  // prints one line for people
+  std::shared_ptr<Clock> clock = SystemClock();
+};
+
+// One run. One thread.
+class SyncFollow {
+ public:
+  explicit SyncFollow(SyncFollowSettings settings);
+
+  // Returns once it is interrupted, with the last status. A store that fails is asked again: the
+  // engine opens it anew by itself.
+  replicate::ReplicationStatus Run();
+
+ private:
+  void Note(const replicate::ReplicationStatus& status);
+  void NoteStore(const Status& status);
+  void NoteAway(const replicate::ReplicationStatus& status);
+  void NoteParked(const replicate::ReplicationStatus& status);
+  void NoteRest(const replicate::ReplicationStatus& status);
+  void Say(const std::string& what);  // with the time
+
+  enum class Contact : uint8_t { kUnknown, kUp, kAway };
+
+  const SyncFollowSettings settings_;
+  SyncWatch watch_;
+  std::string store_failure_;            // that was told; empty: it works
+  Contact contact_ = Contact::kUnknown;  // that was told
+  std::optional<int64_t> away_since_us_;
+  uint64_t parked_count_ = 0;  // of those that were counted, how many were told
+  std::set<uint64_t> parked_;  // seals that were told
+  bool is_at_rest_ = false;
+  std::optional<replicate::ReplicationPhase> rest_;  // the last one that was told
+  replicate::ReplicationCounters told_;              // up to when confirmed ones were told
+};
+
+}  // namespace cistern::tool
+
+#endif  // CISTERN_TOOLS_SYNC_FOLLOW_H_

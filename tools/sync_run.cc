@@ -1,0 +1,117 @@
+#include "tools/sync_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "tools/size_text.h"
+#include "tools/sync_status.h"
+
+namespace cistern::tool {
+namespace {
+
+using replicate::ReplicationPhase;
+using replicate::ReplicationStatus;
+
+constexpr int64_t kWaitUs = 100'000;
+constexpr int64_t kSampleUs = 500'000;
+constexpr int64_t kPaceUs = 15'000'000;
+
+// Acknowledged, or with nothing left to say.
+uint64_t VersionsDone(const replicate::ReplicationCounters& counters) {
+  return counters.versions_sent + counters.versions_expired + counters.versions_shadowed +
+         counters.versions_empty;
+}
+
+}  // namespace
+
+void SyncPace::Note(int64_t now_us, uint64_t done) {
+  if (!samples_.empty() && now_us - samples_.back().first < kSampleUs) return;
+  samples_.emplace_back(now_us, done);
+  while (samples_.size() > 2 && now_us - samples_.front().first > kPaceUs) samples_.pop_front();
+}
+
+std::optional<double> SyncPace::per_s() const {
+  if (samples_.size() < 2) return std::nullopt;
+  const auto& [from_us, from] = samples_.front();
+  const auto& [to_us, to] = samples_.back();
+  return static_cast<double>(to - from) * 1e6 / static_cast<double>(to_us - from_us);
+}
+
+std::string SyncProgressText(const SyncProgress& progress) {
+  std::string text = fmt::format("{} of {} rows, {} of {} buckets, {}", progress.versions_done,
+                                 progress.versions_total, progress.seals_done,
+                                 progress.seals_total, FormatSize(progress.bytes));
+  if (progress.phase == ReplicationPhase::kAway) return text + ", away: " + progress.away;
+  if (progress.phase == ReplicationPhase::kHolding) {
+    return text + ", until the cluster has them on disk";
+  }
+  if (!progress.versions_per_s) return text;
+  text += fmt::format(", {:.0f} rows/s", *progress.versions_per_s);
+  const uint64_t left = progress.versions_total - progress.versions_done;
+  if (left == 0 || *progress.versions_per_s < 1) return text;
+  const double left_s = static_cast<double>(left) / *progress.versions_per_s;
+  return text + fmt::format(", {} left", AgeText(static_cast<int64_t>(left_s) + 1));
+}
+
+SyncRun::SyncRun(SyncRunSettings settings, Progress* progress)
+    : settings_(std::move(settings)),
+      progress_(progress),
+      watch_([this](const std::string& line) {
+        progress_->Clear();
+        settings_.complain(line);
+      }) {}
+
+SyncOutcome SyncRun::Run() {
+  SyncOutcome outcome;
+  while (!settings_.is_interrupted()) {
+    Result<ReplicationStatus> status = settings_.step(kWaitUs);
+    if (!status.ok()) {
+      outcome.end = SyncEnd::kFailed;
+      outcome.failure = status.status();
+      return outcome;
+    }
+    outcome.last = *std::move(status);
+    watch_.Note(outcome.last);
+    Draw(outcome.last);
+    const ReplicationPhase phase = outcome.last.phase;
+    if (NoteAway(phase == ReplicationPhase::kAway)) outcome.end = SyncEnd::kAway;
+    if (phase == ReplicationPhase::kStuck) outcome.end = SyncEnd::kStuck;
+    if (phase == ReplicationPhase::kIdle || outcome.end != SyncEnd::kConfirmed) return outcome;
+  }
+  outcome.end = SyncEnd::kInterrupted;
+  return outcome;
+}
+
+bool SyncRun::NoteAway(bool is_away) {
+  if (!is_away) {
+    was_up_ = true;
+    away_since_us_.reset();
+    return false;
+  }
+  const int64_t now_us = settings_.clock->MonotonicMicros();
+  if (!away_since_us_) away_since_us_ = now_us;
+  return now_us - *away_since_us_ >=
+         (was_up_ ? settings_.away_after_us : settings_.connect_timeout_us);
+}
+
+void SyncRun::Draw(const ReplicationStatus& status) {
+  SyncProgress progress;
+  progress.versions_done = VersionsDone(status.counters);
+  progress.versions_total = std::max(settings_.versions_waiting, progress.versions_done);
+  progress.seals_done = status.counters.seals_confirmed + status.seals_holding;
+  progress.seals_total = std::max(settings_.seals_waiting, progress.seals_done);
+  progress.bytes = status.counters.bytes_sent;
+  progress.phase = status.phase;
+  progress.away = OneLine(status.away.message());
+  pace_.Note(settings_.clock->MonotonicMicros(), progress.versions_done);
+  progress.versions_per_s = pace_.per_s();
+  std::optional<double> share;
+  if (progress.versions_total > 0) {
+    share = static_cast<double>(progress.versions_done) /
+            static_cast<double>(progress.versions_total);
+  }
+  progress_->Draw(share, SyncProgressText(progress));
+}
+
+}  // namespace cistern::tool

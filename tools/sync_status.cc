@@ -1,0 +1,114 @@
+#include "tools/sync_status.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "tools/counted.h"
+#include "tools/record_printer.h"
+#include "tools/time_text.h"
+
+namespace cistern::tool {
+namespace {
+
+std::string CountText(uint64_t seals, uint64_t versions) {
+  return fmt::format("{}, {}", Counted(seals, "seal"), Counted(versions, "row version"));
+}
+
+std::string OldestText(const SyncStatus& status) {
+  if (!status.outbox.oldest_end_s) return "all that is sealed is confirmed\n";
+  const int64_t age_s = status.now_s - *status.outbox.oldest_end_s;
+  return age_s >= 0 ? fmt::format("oldest unconfirmed bucket ended {} ago\n", AgeText(age_s))
+                    : fmt::format("oldest unconfirmed bucket ends in {}\n", AgeText(-age_s));
+}
+
+void AddText(std::string_view name, std::string_view value, std::string* json) {
+  *json += fmt::format(",\"{}\":", name);
+  AppendJsonString(value, json);
+}
+
+std::string ParkedJson(const ParkedSeal& parked) {
+  std::string json = "{\"table\":";
+  AppendJsonString(parked.table, &json);
+  AddText("entity", parked.entity, &json);
+  AddText("bucket", parked.bucket, &json);
+  json += fmt::format(",\"split\":{},\"seal\":{},\"versions\":{}", parked.split, parked.seal,
+                      parked.versions);
+  AddText("parked_at", FormatTicks(parked.parked_us, TimeUnit::kMicros), &json);
+  json += fmt::format(",\"attempts\":{},\"error_code\":{}", parked.attempts,
+                      parked.error_code == 0 ? "null" : fmt::format("{}", parked.error_code));
+  AddText("words", parked.words, &json);
+  return json + "}";
+}
+
+}  // namespace
+
+std::string SyncStatusText(const SyncStatus& status) {
+  const OutboxStatus& outbox = status.outbox;
+  std::string text = OldestText(status);
+  text += fmt::format("waiting: {}\n", CountText(outbox.seals_waiting, outbox.versions_waiting));
+  text += fmt::format("parked: {}\n", CountText(outbox.seals_parked, outbox.versions_parked));
+  text += fmt::format("confirmed: {}\n", Counted(outbox.versions_confirmed, "row version"));
+  text += fmt::format("not sealed yet: {}\n", Counted(status.versions_open, "row version"));
+  for (const ParkedSeal& parked : status.parked) text += "parked: " + ParkedText(parked) + "\n";
+  return text;
+}
+
+std::string SyncStatusJson(const SyncStatus& status) {
+  const OutboxStatus& outbox = status.outbox;
+  std::string json = "{\"oldest_unconfirmed_end\":";
+  if (outbox.oldest_end_s) {
+    AppendJsonString(FormatTicks(*outbox.oldest_end_s, TimeUnit::kSeconds), &json);
+    json += fmt::format(",\"oldest_unconfirmed_age_s\":{}", status.now_s - *outbox.oldest_end_s);
+  } else {
+    json += "null,\"oldest_unconfirmed_age_s\":null";
+  }
+  for (const auto& [name, count] : {std::pair("seals_waiting", outbox.seals_waiting),
+                                    std::pair("versions_waiting", outbox.versions_waiting),
+                                    std::pair("seals_parked", outbox.seals_parked),
+                                    std::pair("versions_parked", outbox.versions_parked),
+                                    std::pair("versions_confirmed", outbox.versions_confirmed),
+                                    std::pair("versions_open", status.versions_open)}) {
+    json += fmt::format(",\"{}\":{}", name, count);
+  }
+  json += ",\"parked\":[";
+  for (size_t i = 0; i < status.parked.size(); ++i) {
+    json += (i == 0 ? "" : ",") + ParkedJson(status.parked[i]);
+  }
+  return json + "]}\n";
+}
+
+std::string ParkedText(const ParkedSeal& parked) {
+  const std::string split = parked.split == 0 ? "" : fmt::format(", split {}", parked.split);
+  return OneLine(fmt::format("{}, entity {}, bucket {}{}, seal {}: {}", parked.table, parked.entity,
+                             parked.bucket, split, parked.seal, parked.words));
+}
+
+std::string AgeText(int64_t seconds) {
+  const std::pair<std::string_view, int64_t> units[] = {
+      {"d", 86'400}, {"h", 3600}, {"min", 60}, {"s", 1}};
+  std::string text;
+  for (const auto& [unit, width] : units) {
+    const int64_t count = seconds / width;
+    const bool is_second = !text.empty();
+    seconds %= width;
+    if (count == 0 && !is_second) continue;
+    if (count > 0) text += fmt::format("{}{} {}", is_second ? " " : "", count, unit);
+    if (is_second) break;
+  }
+  return text.empty() ? "0 s" : text;
+}
+
+std::string OneLine(std::string_view text) {
+  std::string line;
+  bool is_after_break = false;  // where an indented line began
+  for (const char c : text) {
+    const bool is_break = static_cast<unsigned char>(c) < ' ' || c == '\x7f';
+    if (is_after_break && (is_break || c == ' ')) continue;
+    line += is_break ? ' ' : c;
+    is_after_break = is_break;
+  }
+  return line;
+}
+
+}  // namespace cistern::tool

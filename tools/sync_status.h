@@ -1,0 +1,48 @@
+// What waits for the cluster, as the tool tells it.
+#ifndef CISTERN_TOOLS_SYNC_STATUS_H_
+#define CISTERN_TOOLS_SYNC_STATUS_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/replication_service.h"
+
+namespace cistern::tool {
+
+struct SyncStatus {
+  OutboxStatus outbox;
+  std::vector<ParkedSeal> parked;
+  uint64_t versions_open = 0;  // in buckets that are not sealed
+  int64_t now_s = 0;           // seconds since 1970
+};
+
+// Lines for a person; the first one is the age of the oldest bucket that is not confirmed:
+//   oldest unconfirmed bucket ended 3 h 12 min ago
+[[nodiscard]] std::string SyncStatusText(const SyncStatus& status);
+
+// One line, an object:
+//   {"oldest_unconfirmed_end":"2013-03-02T00:00:00Z","oldest_unconfirmed_age_s":11520,
+//    "seals_waiting":12,"versions_waiting":3400,"seals_parked":1,"versions_parked":20,
+//    "versions_confirmed":9000,"versions_open":7,"parked":[{"table":"plant.air","entity":"a",
+//    "bucket":"'2013-03-01'","split":0,"seal":17,"versions":20,"parked_at":"...","attempts":1,
+//    "error_code":8704,"words":"..."}]}
+// The first two are null where all is confirmed, the age is negative of a bucket that goes on, and
+// an error code is null where the server gave none.
+[[nodiscard]] std::string SyncStatusJson(const SyncStatus& status);
+
+// "plant.air, entity a, bucket '2013-03-01', seal 17: Invalid: ..."; of a table with splits, which
+// one too.
+[[nodiscard]] std::string ParkedText(const ParkedSeal& parked);
+
+// "3 h 12 min", "45 s": the two largest units.
+[[nodiscard]] std::string AgeText(int64_t seconds);
+
+// In one line, a blank for what breaks it and for the blanks behind: what a server said, or a
+// statement.
+[[nodiscard]] std::string OneLine(std::string_view text);
+
+}  // namespace cistern::tool
+
+#endif  // CISTERN_TOOLS_SYNC_STATUS_H_

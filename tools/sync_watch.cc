@@ -1,0 +1,50 @@
+#include "tools/sync_watch.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "tools/sync_status.h"
+
+namespace cistern::tool {
+namespace {
+
+// The reasons of the schema name the table and what to do; those of a server do neither.
+std::string HeldText(const replicate::HeldTable& held) {
+  const std::string& why = held.why.message();
+  const bool has_table = why.find(held.table) != std::string::npos;
+  const bool has_advice = why.find("cistern schema") != std::string::npos;
+  return OneLine(fmt::format("{}{}{}", has_table ? "" : held.table + " is held back: ", why,
+                             has_advice ? ""
+                                        : "; `cistern schema diff` compares it with the "
+                                          "cluster's, `cistern sync retry` asks again"));
+}
+
+}  // namespace
+
+void SyncWatch::Note(const replicate::ReplicationStatus& status) {
+  for (const std::string& warning : status.warnings) {
+    if (warned_.insert(warning).second) complain_(OneLine(warning));
+  }
+  for (const std::string& damaged : status.damaged) {
+    if (!damaged_.insert(damaged).second) continue;
+    complain_(OneLine(damaged) + "; `cistern verify` tells more");
+  }
+  NoteHeld(status.held);
+}
+
+void SyncWatch::NoteHeld(const std::vector<replicate::HeldTable>& held) {
+  std::map<std::string, std::string> now;
+  for (const replicate::HeldTable& one : held) {
+    std::string text = HeldText(one);
+    const auto before = held_.find(one.table);
+    if (before == held_.end() || before->second != text) complain_(text);
+    now[one.table] = std::move(text);
+  }
+  for (const auto& [table, text] : held_) {
+    if (!now.contains(table)) complain_(table + " is not held back any more");
+  }
+  held_ = std::move(now);
+}
+
+}  // namespace cistern::tool
