@@ -3,40 +3,13 @@
 Environment: CISTERN_BIN, CISTERN_FAKE_CLUSTER.
 """
 
-import contextlib
 import json
 import os
 import socket
-import subprocess
 import unittest
 
 from cli_case import AIR, PUMPS, CliCase
-
-FAKE = os.environ.get("CISTERN_FAKE_CLUSTER", "fake_cluster")
-REPLICATION = "{'class': 'SimpleStrategy', 'replication_factor': 1}"
-KEYSPACE = f"CREATE KEYSPACE plant WITH replication = {REPLICATION};"
-PASSWORD = "Kx7-not-to-be-seen"
-
-
-class Cluster:
-    def __init__(self, process):
-        self.process = process
-        self.contact = f"127.0.0.1:{self.read()}"
-
-    def read(self):
-        return self.process.stdout.readline().decode().strip()
-
-    def run(self, statement):
-        self.process.stdin.write(" ".join(statement.split()).encode() + b"\n")
-        self.process.stdin.flush()
-        return self.read()
-
-
-@contextlib.contextmanager
-def cluster(*login):
-    with subprocess.Popen([FAKE, *login], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
-        yield Cluster(process)
-        process.stdin.close()
+from cli_cluster import KEYSPACE, PASSWORD, REPLICATION, cluster
 
 
 class SchemaTest(CliCase):

@@ -1,0 +1,430 @@
+"""cistern sync against a cluster: sent, refused, interrupted, followed.
+
+Environment: CISTERN_BIN, CISTERN_FAKE_CLUSTER.
+"""
+
+import contextlib
+import json
+import os
+import pty
+import random
+import shutil
+import signal
+import socket
+import subprocess
+import time
+import unittest
+from pathlib import Path
+
+from cli_case import BIN, CliCase
+from cli_cluster import KEYSPACE, PASSWORD, cluster
+
+AIR = """CREATE TABLE plant.air (
+    station text, day date, ts timestamp, temp double, note text,
+    PRIMARY KEY ((station, day), ts)
+);
+"""
+TWENTY_YEARS_S = 630_000_000
+
+
+def wait_until(condition, seconds=60):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            raise AssertionError("it did not come")
+        time.sleep(0.02)
+
+
+class SyncTest(CliCase):
+    def fill(self, stations=("a", "b"), days=(1, 2), rows=3):
+        """A store with a sealed bucket for each station and day."""
+        self.create(AIR)
+        text = "station,ts,temp\n"
+        for station in stations:
+            for day in days:
+                for row in range(rows):
+                    text += f"{station},2024-01-{day:02}T00:{row // 60:02}:{row % 60:02},{row}.5\n"
+        self.ingest(text, table="plant.air")
+        self.seal()
+
+    def seal(self):
+        self.run_tool("seal", "--store", self.store, "--all")
+
+    def words(self, there, *options):
+        words = ["sync", "--store", self.store, "--contact", there.contact, *options]
+        for name, value in (("--hold", "0s"), ("--connect-timeout", "60s")):
+            words += [] if name in options else [name, value]
+        return words
+
+    def sync(self, there, *options, expect=0):
+        return self.run_tool(*self.words(there, *options), expect=expect)
+
+    def outbox(self, command, *options, expect=0):
+        return self.run_tool("sync", command, "--store", self.store, *options, expect=expect)
+
+    def status(self, expect=0):
+        return json.loads(self.outbox("status", "--json", expect=expect).out)
+
+    def make_table(self, there):
+        self.assertEqual(there.run(KEYSPACE), "ok")
+        self.run_tool("schema", "apply", "--store", self.store, "--contact", there.contact)
+
+    @contextlib.contextmanager
+    def running(self, *words):
+        with subprocess.Popen([BIN, *map(str, words)], stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, cwd=self.directory) as process:
+            try:
+                yield process
+            finally:
+                process.kill()
+
+    # --- what is sent
+
+    def test_rows_arrive_and_are_confirmed(self):
+        self.fill()
+        self.assertEqual(self.status()["seals_waiting"], 4)
+        with cluster() as there:
+            self.make_table(there)
+            done = self.sync(there)
+            self.assertRegex(done.out.decode(), r"^4 seals confirmed: 12 row versions sent in "
+                                                r"[0-9.]+ (B|KiB), [0-9.]+ s\n$")
+            self.assertEqual(done.err, "")
+            self.assertEqual(len(there.rows("plant.air")), 12)
+            writes = there.writes()
+            self.assertEqual(self.sync(there).out, b"nothing waits\n")
+            self.assertEqual(there.writes(), writes)
+        text = self.outbox("status").out.decode()
+        self.assertTrue(text.startswith("all that is sealed is confirmed\nwaiting: 0 seals, 0 row "
+                                        "versions\nparked: 0 seals, 0 row versions\nconfirmed: 12 "
+                                        "row versions\n"), text)
+        status = self.status()
+        self.assertIsNone(status["oldest_unconfirmed_end"])
+        self.assertEqual((status["versions_confirmed"], status["versions_open"]), (12, 0))
+
+    def test_late_rows_follow_as_an_amendment(self):
+        self.fill(("a",), (1,))
+        with cluster() as there:
+            self.make_table(there)
+            self.sync(there)
+            self.ingest("station,ts,temp\na,2024-01-01T09:00:00,9\n", table="plant.air")
+            done = self.sync(there)
+            self.assertEqual(done.out, b"nothing waits; 1 row version in open buckets\n")
+            self.seal()
+            self.assertIn(b"1 seal confirmed: 1 row version sent", self.sync(there).out)
+            self.assertEqual(len(there.rows("plant.air")), 4)
+
+    def test_what_is_due_is_sealed_before_unless_it_is_not_to_be(self):
+        self.create(AIR)
+        # Due by its bytes: so many of a bucket are spilled.
+        notes = random.Random(1)
+        lines = ["station,ts,note"]
+        for row in range(1000):
+            note = notes.randbytes(25_000).hex()
+            lines.append(f"a,2024-01-01T00:{row // 60:02}:{row % 60:02},{note}")
+        self.ingest("\n".join(lines) + "\n", "--memory-budget", "8MiB", table="plant.air")
+        with cluster() as there:
+            self.make_table(there)
+            done = self.sync(there, "--no-seal")
+            self.assertEqual(done.out, b"nothing waits; 1000 row versions in open buckets\n")
+            self.assertIn(b"1 seal confirmed", self.sync(there).out)
+            self.assertTrue(there.rows("plant.air"))
+
+    def test_a_bucket_that_was_confirmed_is_sent_again(self):
+        self.fill()
+        with cluster() as there:
+            self.make_table(there)
+            self.sync(there)
+            rows = there.rows("plant.air")
+            self.assertEqual(there.run("DROP TABLE plant.air"), "ok")
+            self.run_tool("schema", "apply", "--store", self.store, "--contact", there.contact)
+            noon = ("--from", "2024-01-02T12:00", "--to", "2024-01-02T12:01")
+            done = self.outbox("resend", "--table", "plant.air", *noon)
+            self.assertEqual(done.out, b"2 seals wait again\n")
+            self.assertEqual(self.status()["seals_waiting"], 2)
+            self.assertIn(b"2 seals confirmed: 6 row versions", self.sync(there).out)
+            done = self.outbox("resend", "--table", "air", "--from", "2023-01-01", "--to",
+                               "2025-01-01")
+            self.assertEqual(done.out, b"4 seals wait again\n")
+            self.sync(there)
+            self.assertEqual(there.rows("plant.air"), rows)
+            done = self.outbox("resend", "--table", "air", "--from", "2024-01-03", "--to",
+                               "2024-01-04")
+            self.assertEqual(done.out, b"0 seals wait again\n")
+
+    # --- what needs a person
+
+    def test_a_table_that_the_cluster_does_not_have(self):
+        self.fill()
+        with cluster() as there:
+            there.run(KEYSPACE)
+            done = self.sync(there, expect=7)
+            self.assertIn("no rows are sent to plant.air: the cluster has no table plant.air. "
+                          "`cistern schema apply` creates it", done.err)
+            self.assertEqual(done.err.count("no rows are sent"), 1)
+            self.assertIn(b"0 seals confirmed", done.out)
+            self.run_tool("schema", "apply", "--store", self.store, "--contact", there.contact)
+            self.assertIn(b"4 seals confirmed", self.sync(there).out)
+
+    def test_a_warning_of_the_schema_is_told_once(self):
+        self.fill()
+        with cluster() as there:
+            there.run(KEYSPACE)
+            theirs = AIR.replace(");", ") WITH default_time_to_live = 86400;")
+            self.assertEqual(there.run(theirs), "ok")
+            done = self.sync(there)
+            self.assertEqual(done.err.count("default_time_to_live is 0 here and 86400 in the"), 1)
+            self.assertIn(b"4 seals confirmed", done.out)
+
+    def test_what_the_cluster_refuses_is_parked_with_its_words(self):
+        self.fill(("a",), (1,))
+        for station in ("b", "c"):
+            self.ingest(f"station,ts,temp\n{station},2024-01-01T00:00:00,1\n", "--ttl",
+                        TWENTY_YEARS_S, table="plant.air")
+        self.seal()
+        with cluster() as there:
+            self.make_table(there)
+            done = self.sync(there, expect=7)
+            self.assertRegex(done.err, r"parked: plant\.air, entity b, bucket '?2024-01-01'?, seal "
+                                       r"\d+: .*2038")
+            self.assertRegex(done.err, r"parked: plant\.air, entity c, ")
+            self.assertIn("`cistern sync retry` lets parked ones be sent again", done.err)
+            self.assertIn(b"1 seal confirmed: 3 row versions sent", done.out)
+            self.assertEqual(len(there.rows("plant.air")), 3)
+            # Nothing is asked of the cluster for those that are parked.
+            done = self.run_tool("sync", "--store", self.store, "--contact", "127.0.0.1:1",
+                                 expect=7)
+            self.assertEqual(done.out, b"nothing waits\n")
+            self.assertIn("parked: plant.air, entity b", done.err)
+        self.check_parked()
+        for options, told in ((("--table", "air"), b"2 seals wait again\n"),
+                              ((), b"0 seals wait again\n")):
+            self.assertEqual(self.outbox("retry", *options).out, told)
+        with cluster("--expiry-2106") as modern:
+            self.make_table(modern)
+            self.assertIn(b"2 seals confirmed", self.sync(modern).out)
+            self.assertEqual(len(modern.rows("plant.air")), 2)
+        self.assertEqual(self.status()["seals_parked"], 0)
+
+    def check_parked(self):
+        status = self.status(expect=7)
+        self.assertEqual((status["seals_waiting"], status["seals_parked"]), (0, 2))
+        self.assertEqual(status["versions_parked"], 2)
+        self.assertEqual(status["oldest_unconfirmed_end"], "2024-01-02T00:00:00Z")
+        self.assertAlmostEqual(status["oldest_unconfirmed_age_s"], time.time() - 1704153600,
+                               delta=60)
+        self.assertEqual({one["entity"] for one in status["parked"]}, {"b", "c"})
+        self.assertIn("2038", status["parked"][0]["words"])
+        text = self.outbox("status", expect=7).out.decode()
+        self.assertRegex(text, r"^oldest unconfirmed bucket ended \d+ d( \d+ h)? ago\n")
+        self.assertRegex(text, r"\nparked: plant\.air, entity b, bucket ")
+
+    # --- a cluster that is away
+
+    def test_nobody_listens(self):
+        self.fill()
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            contact = f"127.0.0.1:{taken.getsockname()[1]}"
+        began = time.monotonic()
+        done = self.run_tool("sync", "--store", self.store, "--contact", contact,
+                             "--connect-timeout", "1s", expect=8)
+        self.assertLess(time.monotonic() - began, 30)
+        self.assertIn("cistern: the cluster is away: ", done.err)
+        self.assertIn("Connection refused", done.err)
+        self.assertIn(b"0 seals confirmed", done.out)
+        self.assertEqual(self.status()["seals_waiting"], 4)
+
+    def test_the_cluster_goes_in_the_middle(self):
+        self.fill(stations=[f"s{i}" for i in range(20)])
+        with cluster() as there:
+            self.make_table(there)
+            there.run("delay 50")
+            words = self.words(there, "--in-flight", "64KiB", "--away-after", "2s", "--batch-rows",
+                               "1")
+            with self.running(*words) as process:
+                wait_until(lambda: there.writes() > 5)
+                there.run("down")
+                out, err = process.communicate(timeout=60)
+            self.assertEqual(process.returncode, 8, err)
+            self.assertIn(b"cistern: the cluster is away: ", err)
+            there.run("up")
+            there.run("delay 0")
+            self.sync(there)
+            self.assertEqual(len(there.rows("plant.air")), 120)
+
+    # --- interruptions
+
+    def test_killed_in_the_middle_and_run_again(self):
+        self.fill(stations=[f"s{i}" for i in range(10)], rows=200)
+        copy = self.directory / "copy"
+        shutil.copytree(self.store, copy)
+        with cluster() as there, cluster() as other:
+            self.make_table(there)
+            self.make_table(other)
+            there.run("delay 5")
+            kills = 0
+            for _ in range(4):
+                before = there.writes()
+                with self.running(*self.words(there, "--batch-rows", "10", "--in-flight",
+                                              "64KiB")) as process:
+                    wait_until(lambda: there.writes() > before + 20 or
+                               process.poll() is not None)
+                    kills += process.poll() is None
+                    process.kill()
+            self.assertGreater(kills, 0)
+            there.run("delay 0")
+            self.sync(there)
+            self.store = copy
+            self.sync(other)
+            rows = there.rows("plant.air")
+            self.assertEqual(len(rows), 4000)
+            self.assertEqual(rows, other.rows("plant.air"))
+
+    def test_a_signal_while_seals_are_held(self):
+        self.fill(("a",), (1,))
+        with cluster() as there:
+            self.make_table(there)
+            with self.running(*self.words(there, "--hold", "1h")) as process:
+                wait_until(lambda: len(there.rows("plant.air")) == 3)
+                time.sleep(0.5)
+                process.send_signal(signal.SIGINT)
+                out, err = process.communicate(timeout=60)
+            self.assertEqual((process.returncode, err), (130, b""))
+            self.assertRegex(out, rb"^0 seals confirmed: 3 row versions sent in .* s; interrupted; "
+                                  rb"1 seal of 3 row versions acknowledged and not confirmed yet: "
+                                  rb"the next run sends them again\n$")
+            self.assertIn(b"1 seal confirmed", self.sync(there).out)
+
+    # --- follow
+
+    def test_follow_outlives_a_cluster_that_is_away(self):
+        self.fill()
+        with cluster() as there:
+            self.make_table(there)
+            there.run("down")
+            config = self.write("sync.toml", f"store = '{self.store}'\n"
+                                             f"contact = '{there.contact}'\nhold = 0\n")
+            with self.running("sync", "--follow", "--config", config) as process:
+                lines = [process.stderr.readline().decode() for _ in range(2)]
+                self.assertEqual(lines[0], f"cistern: following {self.store}: 4 seals of 12 row "
+                                           "versions wait, 0 parked\n")
+                self.assertRegex(lines[1], r"^cistern: \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ the cluster "
+                                           r"is away: .*Connection refused")
+                there.run("up")
+                self.assertRegex(process.stderr.readline().decode(),
+                                 r"Z the cluster takes requests again, after \d+ s\n")
+                self.assertRegex(process.stderr.readline().decode(),
+                                 r"Z 4 seals confirmed, 12 row versions sent in .*; nothing waits")
+                process.send_signal(signal.SIGTERM)
+                out, err = process.communicate(timeout=60)
+            self.assertEqual((process.returncode, out), (0, b""))
+            self.assertEqual(err, b"cistern: ended: 4 seals confirmed\n")
+            self.assertEqual(len(there.rows("plant.air")), 12)
+
+    # --- secrets
+
+    def test_the_password_is_seen_nowhere(self):
+        self.fill(stations=[f"s{i}" for i in range(10)])
+        self.write("cistern-password", PASSWORD + "\n").chmod(0o600)
+        self.write("wrong", "another\n").chmod(0o600)
+        config = self.write("sync.toml", "user = 'edge'\nallow_cleartext_password = true\n"
+                                         f"credentials_dir = '{self.directory}'\n"
+                                         "password_file = 'cistern-password'\n")
+        with cluster("edge", PASSWORD) as there:
+            self.assertEqual(there.run(KEYSPACE), "ok")
+            login = ("--user", "edge", "--allow-cleartext-password", "--password-file",
+                     self.directory / "cistern-password")
+            self.run_tool("schema", "apply", "--store", self.store, "--contact", there.contact,
+                          *login)
+            done = self.sync(there, "--config", config, "--password-file", "wrong",
+                             "--connect-timeout", "2s", expect=8)
+            self.assertIn("password", done.err)
+            there.run("delay 100")
+            with self.running(*self.words(there, "--config", config, "--in-flight",
+                                          "64KiB")) as process:
+                wait_until(lambda: there.writes() > 0)
+                seen = Path(f"/proc/{process.pid}/cmdline").read_bytes()
+                seen += Path(f"/proc/{process.pid}/environ").read_bytes()
+                out, err = process.communicate(timeout=120)
+            self.assertEqual(process.returncode, 0, err)
+            seen += out + err + done.out + done.err.encode()
+        for path in self.store.rglob("*"):
+            seen += path.read_bytes() if path.is_file() else b""
+        self.assertIn(b"sync.toml", seen)
+        self.assertNotIn(PASSWORD.encode(), seen)
+
+    def test_a_password_in_the_file_is_refused(self):
+        self.fill()
+        config = self.write("sync.toml", f"contact = 'db'\npassword = '{PASSWORD}'\n")
+        done = self.run_tool("sync", "--store", self.store, "--config", config, expect=2)
+        self.assertEqual(done.err, f"cistern: {config}:2: password is not taken from here, where "
+                                   "others may read it: put it alone into a file of mode 600 and "
+                                   "name that by password_file\n")
+
+    # --- the command line
+
+    def test_the_command_line_goes_before_the_file(self):
+        self.fill()
+        config = self.write("sync.toml", "store = 'nowhere'\ncontact = '127.0.0.1:1'\nhold = 0\n")
+        with cluster() as there:
+            self.make_table(there)
+            self.run_tool("sync", "--config", config, expect=3)
+            self.sync(there, "--config", config)
+
+    def test_what_cannot_be(self):
+        self.create(AIR.replace("plant.air", "air"))
+        store = ("--store", self.store)
+        at = (*store, "--contact", "db")
+        config = self.write("sync.toml", "hold = '1s'\nbatch_rows = 0\n")
+        resend = ("resend", *store, "--table", "air")
+        for words, told in (
+                (("--contact", "db"), "which store? --store DIR says it, or store = "),
+                (store, "which cluster? --contact HOST[:PORT] names a node of it"),
+                ((*at, "--config", config),
+                 f"{config}:2: batch_rows '0' is not a whole number from 1 to 65535"),
+                ((*at, "--config", "nowhere"), "--config 'nowhere' cannot be read: No such file"),
+                ((*at, "--hold", "2h"), "--hold '2h' is not between 0s and 1h"),
+                ((*at, "--bandwidth", "1MiB"), "--bandwidth '1MiB' is not a rate such as"),
+                ((*at, "--follow", "--quiet"), "--quiet does nothing beside --follow"),
+                ((*at, "--drain", "oldest", "--live-span", "1h"), "is of --drain live-first"),
+                ((*at, "--credentials-dir", "c"), "--credentials-dir goes with --user or"),
+                ((*at, "--user", "u"), "would go over the network in clear: add --tls"),
+                (at, "table air was declared without a keyspace: say by --keyspace NAME"),
+                (("statu", *store), "'statu' is no subcommand of sync; did you mean status?"),
+                (("status", *store, "x"), "sync status takes options alone"),
+                (("retry", *store, "--table", "none"), "none"),
+                ((*resend, "--from", "x", "--to", "5"), "--from 'x' is no time"),
+                ((*resend, "--from", "5", "--to", "5"), "--from 5 is not before --to 5"),
+                ((*resend, "--from", "5"), "--to is required")):
+            done = self.run_tool("sync", *words, expect=2)
+            self.assertIn(told, done.err)
+            self.assertEqual(done.out, b"")
+        self.assertIn(b"--json", self.run_tool("help", "sync", "status").out)
+
+    def test_a_store_that_another_process_holds(self):
+        with self.holder_of_store():
+            done = self.run_tool("sync", "--store", self.store, "--contact", "db", expect=3)
+            self.assertIn("is open in process", done.err)
+            self.assertIn("waiting: 0 seals", self.outbox("status").out.decode())
+            self.outbox("retry", expect=3)
+
+    def test_a_bar_on_a_terminal(self):
+        self.fill(stations=[f"s{i}" for i in range(10)])
+        with cluster() as there:
+            self.make_table(there)
+            there.run("delay 100")
+            ours, theirs = pty.openpty()
+            with subprocess.Popen([BIN, *map(str, self.words(there, "--in-flight", "64KiB"))],
+                                  stderr=theirs, stdout=subprocess.DEVNULL) as process:
+                os.close(theirs)
+                shown = b""
+                with contextlib.suppress(OSError):  # the other end is closed
+                    while piece := os.read(ours, 4096):
+                        shown += piece
+            os.close(ours)
+            self.assertEqual(process.returncode, 0)
+        self.assertRegex(shown, rb"\[#*\.+\] +\d+% \d+ of 60 rows, \d+ of 20 buckets, [0-9.]+ ")
+        self.assertTrue(shown.endswith(b"\r\x1b[K"), shown[-100:])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,289 @@
+#include "tools/sync_options.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "tools/sync_config.h"
+
+namespace cistern::tool {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+// What is told of a file with this text.
+std::string ErrorOf(std::string_view text) {
+  const Result<SyncOptions> options = ParseSyncConfig(text, "sync.toml");
+  EXPECT_EQ(options.status().code(), StatusCode::kInvalidArgument) << text;
+  return options.status().message();
+}
+
+SyncOptions OptionsOf(std::string_view text) {
+  const Result<SyncOptions> options = ParseSyncConfig(text, "sync.toml");
+  EXPECT_TRUE(options.ok()) << options.status().ToString();
+  return options.ok() ? *options : SyncOptions{};
+}
+
+SyncPlan PlanOf(const SyncOptions& options) {
+  Result<SyncPlan> plan = PlanSync(options);
+  EXPECT_TRUE(plan.ok()) << plan.status().ToString();
+  return plan.ok() ? *std::move(plan) : SyncPlan{};
+}
+
+std::string ExampleText() {
+  const char* source = std::getenv("CISTERN_SOURCE_DIR");
+  std::ifstream file(std::string(source == nullptr ? "." : source) + "/examples/sync.toml");
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+TEST(SyncOptions, DefaultsAreThoseOfTheLibrary) {
+  const SyncPlan plan = PlanOf(OptionsOf("store = 'S'\ncontact = 'db'"));
+  const replicate::ReplicatorOptions library;
+  EXPECT_EQ(plan.store, "S");
+  EXPECT_EQ(plan.replicator.hold_us, library.hold_us);
+  EXPECT_EQ(plan.replicator.consistency, library.consistency);
+  EXPECT_EQ(plan.replicator.drain.mode, library.drain.mode);
+  EXPECT_EQ(plan.replicator.bytes_per_s_max, 0u);
+  EXPECT_EQ(plan.away_after_us, 30'000'000);
+  EXPECT_EQ(plan.contact.connect_timeout_us, 10'000'000);
+  EXPECT_TRUE(plan.seal);
+  EXPECT_TRUE(plan.engine.seal_when_due);
+  EXPECT_EQ(plan.engine.keep_confirmed_s, EngineOptions{}.keep_confirmed_s);
+}
+
+TEST(SyncOptions, EverySettingArrives) {
+  const SyncPlan plan = PlanOf(OptionsOf(R"(
+store = "/var/lib/cistern"
+contact = ["db-1", "db-2:19042,db-3"]
+local_dc = "north"
+keyspace = "plant"
+consistency = "each_quorum"
+connect_timeout = 7
+drain = "live-first"
+live_span = "2d"
+live_percent = 90
+bandwidth = "256KiB/s"
+in_flight = "128KiB"
+batch_rows = 65535
+batch_bytes = 2048
+hold = "0s"
+away_after = "5m"
+seal = false
+memory_budget = "16MiB"
+keep_confirmed = "0s"
+keep_unconfirmed = "400d"
+)"));
+  EXPECT_EQ(plan.store, "/var/lib/cistern");
+  EXPECT_THAT(plan.contact.session.cluster.hosts.contacts,
+              ElementsAre(cql::Endpoint{"db-1", 9042}, cql::Endpoint{"db-2", 19042},
+                          cql::Endpoint{"db-3", 9042}));
+  EXPECT_EQ(plan.contact.session.cluster.hosts.data_center, "north");
+  EXPECT_EQ(plan.contact.connect_timeout_us, 7'000'000);
+  const replicate::ReplicatorOptions& replicator = plan.replicator;
+  EXPECT_EQ(replicator.keyspace, "plant");
+  EXPECT_EQ(replicator.consistency, cql::Consistency::kEachQuorum);
+  EXPECT_EQ(replicator.drain.mode, replicate::DrainMode::kLiveFirst);
+  EXPECT_EQ(replicator.drain.live_span_s, 2 * 86'400);
+  EXPECT_EQ(replicator.drain.live_percent, 90u);
+  EXPECT_EQ(replicator.bytes_per_s_max, 256u * 1024);
+  EXPECT_EQ(replicator.flow.ceiling_bytes, 128u * 1024);
+  EXPECT_EQ(replicator.flow.start_bytes, 128u * 1024);  // not above it
+  EXPECT_EQ(replicator.statement_count_max, 65'535u);
+  EXPECT_EQ(replicator.byte_count_max, 2048u);
+  EXPECT_EQ(replicator.hold_us, 0);
+  EXPECT_EQ(plan.away_after_us, 300'000'000);
+  EXPECT_FALSE(plan.seal);
+  EXPECT_FALSE(plan.engine.seal_when_due);
+  EXPECT_EQ(plan.engine.memory_budget_bytes, 16u << 20);
+  EXPECT_EQ(plan.engine.keep_confirmed_s, 0);
+  EXPECT_EQ(plan.engine.keep_unconfirmed_s, 400 * 86'400);
+}
+
+TEST(SyncOptions, OtherOrdersOfDraining) {
+  EXPECT_EQ(PlanOf(OptionsOf("store='S'\ncontact='d'\ndrain='oldest'")).replicator.drain.mode,
+            replicate::DrainMode::kOldest);
+  EXPECT_EQ(PlanOf(OptionsOf("store='S'\ncontact='d'\ndrain='newest'")).replicator.drain.mode,
+            replicate::DrainMode::kNewest);
+}
+
+TEST(SyncOptions, TheCommandLineGoesBeforeTheFile) {
+  SyncOptions line;
+  line.store = "here";
+  line.contact.contacts = {"mine"};
+  line.hold = "1s";
+  line.seal = "false";
+  const SyncOptions file = OptionsOf(
+      "store = 'there'\ncontact = ['a', 'b']\nhold = '2s'\nbandwidth = '1KiB/s'\nseal = true\n"
+      "tls = true\nuser = 'edge'");
+  const SyncOptions both = Overlaid(line, file);
+  EXPECT_EQ(both.store, "here");
+  EXPECT_THAT(both.contact.contacts, ElementsAre("mine"));
+  EXPECT_EQ(both.hold, "1s");
+  EXPECT_EQ(both.seal, "false");
+  EXPECT_EQ(both.bandwidth, "1KiB/s");
+  EXPECT_TRUE(both.contact.tls);
+  EXPECT_EQ(both.contact.user, "edge");
+}
+
+TEST(SyncOptions, WrongValuesAreToldWithFileLineAndWhatIsAllowed) {
+  const std::pair<const char*, const char*> told[] = {
+      {"store = 'S'\n\nhold = 'soon'", "sync.toml:3: hold 'soon' is not a whole number of seconds"},
+      {"hold = '2h'", "sync.toml:1: hold '2h' is not between 0s and 1h"},
+      {"hold = -1", "sync.toml:1: hold '-1' is not a whole number of seconds"},
+      {"hold = 1.5", "hold is a text in quotes, or a whole number, not a number with a fraction"},
+      {"hold = 2024-01-01", "sync.toml:1: hold is a text in quotes, or a whole number, not a time"},
+      {"hold = []", "sync.toml:1: hold is a text in quotes, or a whole number, not a list"},
+      {"store = 5", "sync.toml:1: store is a text in quotes, not a whole number"},
+      {"store = ''", "sync.toml:1: store is empty; leave it out"},
+      {"store = \"a\\u0000b\"", "sync.toml:1: store has a control character in it"},
+      {"tls = 'yes'", "sync.toml:1: tls is true or false, not a text"},
+      {"seal = 1", "sync.toml:1: seal is true or false, not a whole number"},
+      {"[tls]\nca = 'x'", "sync.toml:1: tls is true or false, not a table"},
+      {"live_percent = '70'", "sync.toml:1: live_percent is a whole number, not a text"},
+      {"live_percent = 100", "sync.toml:1: live_percent '100' is not a whole number from 1 to 99"},
+      {"live_percent = 0", "live_percent '0' is not a whole number from 1 to 99"},
+      {"live_span = '0s'", "sync.toml:1: live_span '0s' is not between 1s and 366d"},
+      {"batch_rows = 0", "batch_rows '0' is not a whole number from 1 to 65535"},
+      {"batch_rows = 65536", "batch_rows '65536' is not a whole number from 1 to 65535"},
+      {"batch_bytes = 1023", "batch_bytes '1023' is less than 1 KiB"},
+      {"batch_bytes = '5MiB'", "batch_bytes '5MiB' is more than 4 MiB"},
+      {"bandwidth = '1KiB'", "bandwidth '1KiB' is not a rate such as 256KiB/s"},
+      {"bandwidth = '1/s'", "bandwidth '1/s' is less than 1 KiB/s"},
+      {"bandwidth = 5000", "sync.toml:1: bandwidth is a text in quotes, not a whole number"},
+      {"in_flight = '63KiB'", "in_flight '63KiB' is less than 64 KiB"},
+      {"in_flight = '17MiB'", "in_flight '17MiB' is more than 16 MiB"},
+      {"drain = 'fast'", "drain 'fast' is not one of oldest, newest, live-first"},
+      {"consistency = 'SERIAL'", "sync.toml:1: consistency 'SERIAL' is not one of ANY, ONE"},
+      {"contact = ['a',\n'b:0']", "sync.toml:1: contact 'b:0' has a port that is no number"},
+      {"contact = [1]", "contact is a text in quotes, or a list of such, not a whole number"},
+      {"connect_timeout = '2h'", "sync.toml:1: connect_timeout '2h' is not between 1s and 1h"},
+      {"away_after = 0", "sync.toml:1: away_after '0' is not between 1s and 365d"},
+      {"memory_budget = '1MiB'", "memory_budget '1MiB' is less than 8 MiB"},
+      {"keep_unconfirmed = 0", "keep_unconfirmed '0' is not between 1s and 36500d"},
+      {"drain = 'oldest'\nlive_span = '1h'", "sync.toml: --live-span is of --drain live-first"},
+      {"drain = 'newest'\nlive_percent = 5", "sync.toml: --live-percent is of --drain live-first"},
+  };
+  for (const auto& [text, what] : told) {
+    EXPECT_THAT(ErrorOf(text), HasSubstr(what)) << text;
+    EXPECT_THAT(ErrorOf(text), StartsWith("sync.toml:")) << text;
+  }
+}
+
+TEST(SyncOptions, TheFirstWrongLineIsTold) {
+  EXPECT_THAT(ErrorOf("tls = 1\nbatch_rows = 0"), StartsWith("sync.toml:1: tls"));
+  EXPECT_THAT(ErrorOf("batch_rows = 0\ntls = 1"), StartsWith("sync.toml:1: batch_rows"));
+}
+
+TEST(SyncOptions, UnknownKeys) {
+  EXPECT_EQ(ErrorOf("store = 'S'\nhodl = '1s'"),
+            "sync.toml:2: hodl is no setting; did you mean hold?");
+  EXPECT_THAT(ErrorOf("follow = true"),
+              StartsWith("sync.toml:1: follow is no setting; there are store, contact, user,"));
+}
+
+TEST(SyncOptions, TextThatIsNoToml) {
+  EXPECT_THAT(ErrorOf("store = 'S'\nhold 3"), StartsWith("sync.toml:2: "));
+  EXPECT_THAT(ErrorOf("store = 'S'\nstore = 'T'"), StartsWith("sync.toml:2: "));
+  EXPECT_THAT(ErrorOf("store = 'S"), StartsWith("sync.toml:1: "));
+  EXPECT_THAT(ErrorOf("\xff\xfe"), StartsWith("sync.toml:1: "));
+  EXPECT_THAT(ErrorOf("a = " + std::string(5000, '[')), StartsWith("sync.toml:1: "));
+}
+
+TEST(SyncOptions, APasswordHasNoPlaceInTheFile) {
+  constexpr char kSecret[] = "Kx7notToBeSeen";
+  for (const std::string before : {"password = '", "password = ", "pasword = '", "secret = '",
+                                   "password = '''", "password = [\"", "password.is = '"}) {
+    const std::string error = ErrorOf(before + kSecret + "'");
+    EXPECT_THAT(error, StartsWith("sync.toml:1: ")) << error;
+    EXPECT_THAT(error, Not(HasSubstr(kSecret)));
+  }
+  EXPECT_EQ(ErrorOf("password = 'x'"),
+            "sync.toml:1: password is not taken from here, where others may read it: put it alone "
+            "into a file of mode 600 and name that by password_file");
+}
+
+TEST(SyncOptions, AFileThatIsNotThere) {
+  EXPECT_EQ(ReadSyncConfig("nowhere.toml").status().message(),
+            "--config 'nowhere.toml' cannot be read: No such file or directory");
+  EXPECT_EQ(ReadSyncConfig("/").status().message(), "--config '/' cannot be read: Is a directory");
+}
+
+TEST(SyncOptions, WhatIsNeeded) {
+  SyncOptions options;
+  EXPECT_THAT(PlanSync(options).status().message(), StartsWith("which store? --store DIR"));
+  options.store = "S";
+  EXPECT_THAT(PlanSync(options).status().message(), StartsWith("which cluster? --contact HOST"));
+  options.contact.contacts = {"db"};
+  EXPECT_TRUE(PlanSync(options).ok());
+  options.hold = "x";
+  EXPECT_THAT(PlanSync(options).status().message(), StartsWith("--hold 'x' is not a whole number"));
+  options.hold.clear();
+  options.contact.ca = "ca.pem";
+  EXPECT_EQ(PlanSync(options).status().message(), "--ca is of --tls: add that");
+  options.config = "sync.toml";
+  EXPECT_EQ(PlanSync(options).status().message(),
+            "--ca is of --tls: add that (with what sync.toml says)");
+}
+
+TEST(SyncOptions, WhatDoesNothingBesideFollow) {
+  SyncOptions options;
+  options.follow = true;
+  EXPECT_TRUE(CheckTogether(options).ok());
+  options.quiet = true;
+  EXPECT_THAT(CheckTogether(options).message(), HasSubstr("--quiet does nothing beside --follow"));
+  options.away_after = "1s";
+  EXPECT_THAT(CheckTogether(options).message(), HasSubstr("--away-after does nothing beside"));
+}
+
+TEST(SyncOptions, TheExampleNamesEverySettingAndIsRight) {
+  const std::string text = ExampleText();
+  const SyncOptions options = OptionsOf(text);
+  EXPECT_EQ(options.contact.user, "edge");
+  // With all that is behind a #, but for what cannot be beside the rest.
+  std::set<std::string> keys;
+  std::string all;
+  std::stringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with('#') && !line.starts_with("# ") && line != "#") line.erase(0, 1);
+    if (line.empty() || line.front() == '#') continue;
+    keys.insert(line.substr(0, line.find(' ')));
+    all += line + "\n";
+  }
+  for (const SyncSetting& setting : SyncSettings()) {
+    EXPECT_TRUE(keys.contains(std::string(setting.key))) << setting.key;
+  }
+  EXPECT_EQ(keys.size(), SyncSettings().size());
+  SyncOptions given = OptionsOf(all);
+  // The defaults that it tells are the defaults.
+  given.contact = {};
+  given.contact.contacts = {"db"};
+  const SyncPlan told = PlanOf(given);
+  SyncOptions least;
+  least.store = "S";
+  least.contact.contacts = {"db"};
+  const SyncPlan plan = PlanOf(least);
+  EXPECT_EQ(told.replicator.hold_us, plan.replicator.hold_us);
+  EXPECT_EQ(told.replicator.drain.mode, plan.replicator.drain.mode);
+  EXPECT_EQ(told.replicator.drain.live_span_s, plan.replicator.drain.live_span_s);
+  EXPECT_EQ(told.replicator.drain.live_percent, plan.replicator.drain.live_percent);
+  EXPECT_EQ(told.replicator.flow.ceiling_bytes, plan.replicator.flow.ceiling_bytes);
+  EXPECT_EQ(told.replicator.statement_count_max, plan.replicator.statement_count_max);
+  EXPECT_EQ(told.replicator.byte_count_max, plan.replicator.byte_count_max);
+  EXPECT_EQ(told.replicator.consistency, plan.replicator.consistency);
+  EXPECT_EQ(told.away_after_us, plan.away_after_us);
+  EXPECT_EQ(told.seal, plan.seal);
+  EXPECT_EQ(told.engine.memory_budget_bytes, plan.engine.memory_budget_bytes);
+  EXPECT_EQ(told.engine.keep_confirmed_s, plan.engine.keep_confirmed_s);
+}
+
+}  // namespace
+}  // namespace cistern::tool

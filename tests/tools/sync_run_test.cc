@@ -1,0 +1,266 @@
+#include "tools/sync_run.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <utility>
+#include <vector>
+
+#include "tests/support/fake_clock.h"
+#include "tools/sync_follow.h"
+
+namespace cistern::tool {
+namespace {
+
+using replicate::ReplicationPhase;
+using replicate::ReplicationStatus;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+// A replicator that tells what a test wrote down, a second for each status; the last one stays.
+class SyncRunTest : public ::testing::Test {
+ protected:
+  void Tell(ReplicationPhase phase, int64_t seconds = 1) {
+    status_.phase = phase;
+    status_.away = phase == ReplicationPhase::kAway ? Status::NotFound("no host\n  answers")
+                                                    : Status::Ok();
+    for (int64_t i = 0; i < seconds; ++i) told_.emplace_back(status_);
+  }
+  void Fail(const Status& status) { told_.emplace_back(status); }
+
+  Result<ReplicationStatus> Step() {
+    clock_->AdvanceSeconds(1);
+    const size_t at = std::min(steps_++, told_.size() - 1);
+    return told_[at];
+  }
+
+  SyncOutcome Run(size_t steps_max = SIZE_MAX) {
+    SyncRunSettings settings;
+    settings.step = [this](int64_t) { return Step(); };
+    settings.is_interrupted = [this, steps_max] { return steps_ >= steps_max; };
+    settings.complain = [this](const std::string& line) { lines_.push_back(line); };
+    settings.clock = clock_;
+    settings.connect_timeout_us = 10'000'000;
+    settings.away_after_us = 30'000'000;
+    Progress progress(false);
+    return SyncRun(std::move(settings), &progress).Run();
+  }
+
+  // Until all was told.
+  ReplicationStatus Follow() {
+    SyncFollowSettings settings;
+    settings.step = [this](int64_t) { return Step(); };
+    settings.list_parked = [this]() -> Result<std::vector<ParkedSeal>> {
+      std::vector<ParkedSeal> listed;
+      for (const auto& [step, parked] : parked_) {
+        if (steps_ >= step) listed.push_back(parked);
+      }
+      return listed;
+    };
+    settings.is_interrupted = [this] { return steps_ >= told_.size(); };
+    settings.pause = [this](int64_t wait_us) { clock_->AdvanceMicros(wait_us); };
+    settings.complain = [this](const std::string& line) {
+      EXPECT_EQ(line.substr(0, 11), "2024-01-01T") << line;
+      lines_.push_back(line.substr(line.find(' ') + 1));
+    };
+    settings.clock = clock_;
+    return SyncFollow(std::move(settings)).Run();
+  }
+
+  const std::shared_ptr<FakeClock> clock_ = std::make_shared<FakeClock>();
+  ReplicationStatus status_;
+  std::vector<Result<ReplicationStatus>> told_;
+  std::vector<std::pair<size_t, ParkedSeal>> parked_;  // with the step from which on it is listed
+  size_t steps_ = 0;
+  std::vector<std::string> lines_;
+};
+
+// --- once
+
+TEST_F(SyncRunTest, UntilAllIsConfirmed) {
+  Tell(ReplicationPhase::kAway, 3);
+  Tell(ReplicationPhase::kWorking, 100);
+  Tell(ReplicationPhase::kHolding, 10);
+  status_.counters.seals_confirmed = 5;
+  Tell(ReplicationPhase::kIdle);
+  const SyncOutcome outcome = Run();
+  EXPECT_EQ(outcome.end, SyncEnd::kConfirmed);
+  EXPECT_EQ(outcome.last.counters.seals_confirmed, 5u);
+  EXPECT_EQ(steps_, 114u);
+  EXPECT_THAT(lines_, IsEmpty());
+}
+
+TEST_F(SyncRunTest, WhatNeedsAPersonEndsIt) {
+  Tell(ReplicationPhase::kWorking);
+  Tell(ReplicationPhase::kStuck);
+  EXPECT_EQ(Run().end, SyncEnd::kStuck);
+  EXPECT_EQ(steps_, 2u);
+}
+
+TEST_F(SyncRunTest, AClusterThatNeverAnswers) {
+  Tell(ReplicationPhase::kAway);
+  const SyncOutcome outcome = Run();
+  EXPECT_EQ(outcome.end, SyncEnd::kAway);
+  EXPECT_EQ(outcome.last.away.message(), "no host\n  answers");
+  EXPECT_EQ(steps_, 11u);  // ten seconds after the first
+}
+
+TEST_F(SyncRunTest, AClusterThatGoesAwayForTooLong) {
+  Tell(ReplicationPhase::kWorking);
+  Tell(ReplicationPhase::kAway, 29);
+  Tell(ReplicationPhase::kWorking);  // the patience is whole again
+  Tell(ReplicationPhase::kAway);
+  EXPECT_EQ(Run().end, SyncEnd::kAway);
+  EXPECT_EQ(steps_, 1u + 29u + 1u + 31u);
+}
+
+TEST_F(SyncRunTest, AnInterruption) {
+  status_.seals_holding = 2;
+  Tell(ReplicationPhase::kHolding);
+  const SyncOutcome outcome = Run(7);
+  EXPECT_EQ(outcome.end, SyncEnd::kInterrupted);
+  EXPECT_EQ(outcome.last.seals_holding, 2u);
+}
+
+TEST_F(SyncRunTest, AStoreThatFailsEndsIt) {
+  Tell(ReplicationPhase::kWorking);
+  Fail(Status::IoError("the device is gone"));
+  const SyncOutcome outcome = Run();
+  EXPECT_EQ(outcome.end, SyncEnd::kFailed);
+  EXPECT_EQ(outcome.failure.code(), StatusCode::kIoError);
+}
+
+TEST_F(SyncRunTest, WhatStandsInTheWayIsToldOnce) {
+  status_.warnings = {"table t: gc_grace_seconds is 1"};
+  status_.damaged = {"seal 3 of t: a page is damaged"};
+  status_.held = {{"p.t", Status::InvalidArgument("no rows are sent to p.t: the cluster has no "
+                                                  "table p.t. `cistern schema apply` creates it, "
+                                                  "or this statement:\nCREATE TABLE p.t (\n  a")},
+                  {"p.u", Status::InvalidArgument("Unauthorized: \x1b[31mno")}};
+  Tell(ReplicationPhase::kWorking, 3);
+  status_.held.pop_back();
+  status_.held[0].why = Status::InvalidArgument("p.t: other words, see cistern schema diff");
+  Tell(ReplicationPhase::kWorking, 2);
+  status_.held.clear();
+  Tell(ReplicationPhase::kWorking, 2);
+  Tell(ReplicationPhase::kIdle);
+  EXPECT_EQ(Run().end, SyncEnd::kConfirmed);
+  EXPECT_THAT(
+      lines_,
+      ElementsAre("table t: gc_grace_seconds is 1",
+                  "seal 3 of t: a page is damaged; `cistern verify` tells more",
+                  "no rows are sent to p.t: the cluster has no table p.t. `cistern schema apply` "
+                  "creates it, or this statement: CREATE TABLE p.t ( a",
+                  "p.u is held back: Unauthorized:  [31mno; `cistern schema diff` compares it "
+                  "with the cluster's, `cistern sync retry` asks again",
+                  "p.t: other words, see cistern schema diff", "p.u is not held back any more",
+                  "p.t is not held back any more"));
+}
+
+// --- progress
+
+TEST(SyncProgress, ALine) {
+  SyncProgress progress;
+  progress.versions_done = 340;
+  progress.versions_total = 1000;
+  progress.seals_done = 3;
+  progress.seals_total = 10;
+  progress.bytes = 1'258'291;
+  EXPECT_EQ(SyncProgressText(progress), "340 of 1000 rows, 3 of 10 buckets, 1.2 MiB");
+  progress.versions_per_s = 33.4;
+  EXPECT_EQ(SyncProgressText(progress),
+            "340 of 1000 rows, 3 of 10 buckets, 1.2 MiB, 33 rows/s, 20 s left");
+  progress.versions_per_s = 0;
+  EXPECT_EQ(SyncProgressText(progress), "340 of 1000 rows, 3 of 10 buckets, 1.2 MiB, 0 rows/s");
+  progress.phase = ReplicationPhase::kAway;
+  progress.away = "no host";
+  EXPECT_EQ(SyncProgressText(progress),
+            "340 of 1000 rows, 3 of 10 buckets, 1.2 MiB, away: no host");
+  progress.phase = ReplicationPhase::kHolding;
+  progress.versions_done = 1000;
+  EXPECT_EQ(SyncProgressText(progress),
+            "1000 of 1000 rows, 3 of 10 buckets, 1.2 MiB, until the cluster has them on disk");
+}
+
+TEST(SyncPace, CountsTheLastQuarterOfAMinute) {
+  SyncPace pace;
+  EXPECT_FALSE(pace.per_s().has_value());
+  pace.Note(0, 0);
+  EXPECT_FALSE(pace.per_s().has_value());
+  pace.Note(400'000, 1'000'000);  // too soon to tell
+  EXPECT_FALSE(pace.per_s().has_value());
+  pace.Note(1'000'000, 100);
+  EXPECT_DOUBLE_EQ(*pace.per_s(), 100);
+  for (int64_t s = 2; s <= 60; ++s) pace.Note(s * 1'000'000, 100 + 10 * static_cast<uint64_t>(s));
+  EXPECT_NEAR(*pace.per_s(), 10, 0.001);
+}
+
+// --- follow
+
+TEST_F(SyncRunTest, FollowTellsWhatChanges) {
+  Tell(ReplicationPhase::kAway, 4);  // no line: it may be there at once
+  Tell(ReplicationPhase::kWorking, 3);
+  Tell(ReplicationPhase::kHolding, 10);
+  status_.counters.seals_confirmed = 2;
+  status_.counters.versions_sent = 30;
+  status_.counters.bytes_sent = 2048;
+  Tell(ReplicationPhase::kIdle, 60);
+  Tell(ReplicationPhase::kWorking, 3);
+  Tell(ReplicationPhase::kAway, 3600);
+  Tell(ReplicationPhase::kWorking, 2);
+  Tell(ReplicationPhase::kIdle, 2);  // nothing came of it
+  Tell(ReplicationPhase::kWorking, 2);
+  status_.counters.seals_confirmed = 3;
+  status_.counters.versions_sent = 31;
+  Tell(ReplicationPhase::kIdle, 2);
+  EXPECT_EQ(Follow().counters.seals_confirmed, 3u);
+  EXPECT_THAT(lines_,
+              ElementsAre("the cluster takes requests",
+                          "2 seals confirmed, 30 row versions sent in 2.0 KiB; nothing waits",
+                          "the cluster is away: no host answers",
+                          "the cluster takes requests again, after 1 h",
+                          "1 seal confirmed, 1 row version sent in 0 B; nothing waits"));
+}
+
+TEST_F(SyncRunTest, FollowTellsWhatIsParked) {
+  ParkedSeal parked;
+  parked.table = "t";
+  parked.entity = "a";
+  parked.bucket = "1";
+  parked.seal = 8;
+  parked.words = "old";
+  parked_.emplace_back(0, parked);  // before it began
+  parked.seal = 9;
+  parked.words = "Invalid: no";
+  parked_.emplace_back(3, parked);
+  Tell(ReplicationPhase::kWorking);
+  status_.counters.seals_parked = 1;
+  Tell(ReplicationPhase::kWorking, 2);  // counted a step before it is listed
+  Tell(ReplicationPhase::kStuck, 5);
+  (void)Follow();
+  EXPECT_THAT(lines_, ElementsAre("the cluster takes requests",
+                                  "parked: t, entity a, bucket 1, seal 9: Invalid: no",
+                                  "what is left waits for a person, see `cistern sync status`"));
+}
+
+TEST_F(SyncRunTest, FollowGoesOnWhenTheStoreFails) {
+  Tell(ReplicationPhase::kIdle);
+  for (int i = 0; i < 3; ++i) Fail(Status::IoError("the device is gone"));
+  Tell(ReplicationPhase::kIdle);
+  (void)Follow();
+  EXPECT_THAT(lines_, ElementsAre("the cluster takes requests", "nothing waits",
+                                  "the device is gone; it is tried again",
+                                  "the store works again"));
+}
+
+// Nobody asks a cluster that has nothing to get.
+TEST_F(SyncRunTest, FollowSaysNothingOfAClusterThatIsNotNeeded) {
+  status_.phase = ReplicationPhase::kIdle;
+  status_.away = Status::NotFound("no host answers");
+  for (int i = 0; i < 10; ++i) told_.emplace_back(status_);
+  (void)Follow();
+  EXPECT_THAT(lines_, ElementsAre("nothing waits"));
+}
+
+}  // namespace
+}  // namespace cistern::tool

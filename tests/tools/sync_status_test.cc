@@ -1,0 +1,116 @@
+#include "tools/sync_status.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace cistern::tool {
+namespace {
+
+constexpr int64_t kNowS = 1'704'067'200;  // 2024-01-01T00:00:00Z
+
+ParkedSeal Parked() {
+  ParkedSeal parked;
+  parked.table = "plant.air";
+  parked.entity = "a";
+  parked.bucket = "'2013-03-01'";
+  parked.seal = 17;
+  parked.versions = 20;
+  parked.parked_us = kNowS * 1'000'000;
+  parked.attempts = 1;
+  parked.error_code = 0x2200;
+  parked.words = "Invalid: \"no\"\n  such thing\x07";
+  return parked;
+}
+
+TEST(SyncStatus, TheAgeComesFirst) {
+  SyncStatus status;
+  status.now_s = kNowS;
+  status.outbox = {.seals_waiting = 2,
+                   .versions_waiting = 1,
+                   .seals_parked = 1,
+                   .versions_parked = 20,
+                   .versions_confirmed = 9000,
+                   .oldest_end_s = kNowS - 3 * 3600 - 12 * 60 - 5};
+  status.parked = {Parked()};
+  status.versions_open = 7;
+  EXPECT_EQ(SyncStatusText(status),
+            "oldest unconfirmed bucket ended 3 h 12 min ago\n"
+            "waiting: 2 seals, 1 row version\n"
+            "parked: 1 seal, 20 row versions\n"
+            "confirmed: 9000 row versions\n"
+            "not sealed yet: 7 row versions\n"
+            "parked: plant.air, entity a, bucket '2013-03-01', seal 17: Invalid: \"no\" such "
+            "thing \n");
+}
+
+TEST(SyncStatus, ABucketThatGoesOnAndNoneAtAll) {
+  SyncStatus status;
+  status.now_s = kNowS;
+  status.outbox.oldest_end_s = kNowS + 90;
+  EXPECT_THAT(SyncStatusText(status),
+              ::testing::StartsWith("oldest unconfirmed bucket ends in 1 min 30 s\nwaiting: "));
+  status.outbox.oldest_end_s.reset();
+  EXPECT_EQ(SyncStatusText(status),
+            "all that is sealed is confirmed\n"
+            "waiting: 0 seals, 0 row versions\n"
+            "parked: 0 seals, 0 row versions\n"
+            "confirmed: 0 row versions\n"
+            "not sealed yet: 0 row versions\n");
+}
+
+TEST(SyncStatus, Json) {
+  SyncStatus status;
+  status.now_s = kNowS;
+  status.outbox.oldest_end_s = kNowS - 60;
+  status.outbox.seals_parked = 2;
+  status.parked = {Parked(), Parked()};
+  status.parked[1].error_code = 0;
+  status.parked[1].split = 3;
+  const std::string text = SyncStatusJson(status);
+  EXPECT_EQ(text.find('\n'), text.size() - 1);
+  const auto json = nlohmann::json::parse(text);
+  EXPECT_EQ(json["oldest_unconfirmed_end"], "2023-12-31T23:59:00Z");
+  EXPECT_EQ(json["oldest_unconfirmed_age_s"], 60);
+  EXPECT_EQ(json["seals_parked"], 2);
+  for (const char* name : {"seals_waiting", "versions_waiting", "versions_parked",
+                           "versions_confirmed", "versions_open"}) {
+    EXPECT_EQ(json[name], 0) << name;
+  }
+  const auto& parked = json["parked"];
+  ASSERT_EQ(parked.size(), 2u);
+  EXPECT_EQ(parked[0]["table"], "plant.air");
+  EXPECT_EQ(parked[0]["entity"], "a");
+  EXPECT_EQ(parked[0]["bucket"], "'2013-03-01'");
+  EXPECT_EQ(parked[0]["seal"], 17);
+  EXPECT_EQ(parked[0]["versions"], 20);
+  EXPECT_EQ(parked[0]["parked_at"], "2024-01-01T00:00:00.000000Z");
+  EXPECT_EQ(parked[0]["attempts"], 1);
+  EXPECT_EQ(parked[0]["error_code"], 0x2200);
+  EXPECT_EQ(parked[0]["words"], Parked().words);
+  EXPECT_TRUE(parked[1]["error_code"].is_null());
+  EXPECT_EQ(parked[1]["split"], 3);
+  status.outbox.oldest_end_s.reset();
+  const auto none = nlohmann::json::parse(SyncStatusJson(status));
+  EXPECT_TRUE(none["oldest_unconfirmed_end"].is_null());
+  EXPECT_TRUE(none["oldest_unconfirmed_age_s"].is_null());
+}
+
+TEST(SyncStatus, Ages) {
+  const std::pair<int64_t, const char*> ages[] = {
+      {0, "0 s"},          {59, "59 s"},           {60, "1 min"},        {61, "1 min 1 s"},
+      {3600, "1 h"},       {3601, "1 h"},          {3660, "1 h 1 min"},  {86'399, "23 h 59 min"},
+      {86'400, "1 d"},     {86'460, "1 d"},        {90'000, "1 d 1 h"},  {864'000'000, "10000 d"}};
+  for (const auto& [seconds, text] : ages) EXPECT_EQ(AgeText(seconds), text);
+}
+
+TEST(SyncStatus, ASplitIsNamed) {
+  ParkedSeal parked = Parked();
+  parked.split = 2;
+  parked.words = "no";
+  EXPECT_EQ(ParkedText(parked), "plant.air, entity a, bucket '2013-03-01', split 2, seal 17: no");
+}
+
+}  // namespace
+}  // namespace cistern::tool
