@@ -28,6 +28,7 @@ constexpr int64_t kMicrosPerSecond = 1'000'000;
 // grows by there.
 constexpr uint64_t kBatchBytesMax = 4 << 20;
 constexpr uint64_t kBatchBytesMin = 1 << 10;
+constexpr uint64_t kInFlightBytesMax = 16 << 20;  // what a session takes
 constexpr uint64_t kRateMin = 1 << 10;
 constexpr uint64_t kRateMax = 1ull << 40;
 
@@ -98,8 +99,8 @@ Status TakeBandwidth(std::string_view name, const std::string& text, SyncPlan* p
 
 Status TakeInFlight(std::string_view name, const std::string& text, SyncPlan* plan) {
   replicate::FlowLimits& flow = plan->replicator.flow;
-  CISTERN_ASSIGN_OR_RETURN(flow.ceiling_bytes, ParseSize(name, text, flow.floor_bytes,
-                                                         cql::SessionOptions{}.bytes_max));
+  CISTERN_ASSIGN_OR_RETURN(flow.ceiling_bytes,
+                           ParseSize(name, text, flow.floor_bytes, kInFlightBytesMax));
   flow.start_bytes = std::min(flow.start_bytes, flow.ceiling_bytes);
   return Status::Ok();
 }

@@ -50,7 +50,7 @@ std::string SyncStatusText(const SyncStatus& status) {
   text += fmt::format("parked: {}\n", CountText(outbox.seals_parked, outbox.versions_parked));
   text += fmt::format("confirmed: {}\n", Counted(outbox.versions_confirmed, "row version"));
   text += fmt::format("not sealed yet: {}\n", Counted(status.versions_open, "row version"));
-  for (const ParkedSeal& parked : status.parked) text += "parked: " + ParkedText(parked) + "\n";
+  for (const ParkedSeal& parked : status.parked) text += fmt::format("parked: {}\n", ParkedText(parked));
   return text;
 }
 
@@ -73,7 +73,8 @@ std::string SyncStatusJson(const SyncStatus& status) {
   }
   json += ",\"parked\":[";
   for (size_t i = 0; i < status.parked.size(); ++i) {
-    json += (i == 0 ? "" : ",") + ParkedJson(status.parked[i]);
+    if (i > 0) json += ',';
+    json += ParkedJson(status.parked[i]);
   }
   return json + "]}\n";
 }
