@@ -55,7 +55,7 @@ Result<bool> WindowMerger::Begin(int64_t now_s) {
   if (next.empty()) return false;
   WindowMerge merge;
   merge.span = candidates[next.front()].span;
-  uint64_t bytes = kHeadroomBytes;
+  uint64_t bytes = kHeadroomBytes + store_->push_bytes();
   for (const size_t i : next) {
     merge.sources.push_back(windows[i]);
     merge.span.start_s = std::min(merge.span.start_s, candidates[i].span.start_s);
@@ -71,10 +71,12 @@ Result<bool> WindowMerger::Begin(int64_t now_s) {
 }
 
 // Others write meanwhile: the disk must not be found full by RocksDB. Most of the copy is on
-// disk already and has its room; what is flushed needs it once.
+// disk already and has its room; what is flushed needs it once, and so does what is remembered of
+// pushes, which the commit writes anew.
 Status WindowMerger::HasRoomToGoOn() const {
   if (phase_ > Phase::kFlush) return Status::Ok();
-  return store_->CheckHeadroom(kGoOnHeadroomBytes + copy_->unflushed_bytes());
+  return store_->CheckHeadroom(kGoOnHeadroomBytes + copy_->unflushed_bytes() +
+                               store_->push_bytes());
 }
 
 Status WindowMerger::GoOn() {
