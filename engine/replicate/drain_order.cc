@@ -27,6 +27,7 @@ std::vector<size_t> FirstSeals(std::span<const DrainItem> items) {
     if (!is_new && items[i].seal < items[at->second].seal) at->second = i;
   }
   std::vector<size_t> seals;
+  seals.reserve(first.size());
   for (const auto& [bucket, i] : first) seals.push_back(i);
   return seals;
 }

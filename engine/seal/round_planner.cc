@@ -75,6 +75,7 @@ bool RoundPlanner::NoteDueInHead(const SealScope& scope, int64_t now_us) {
 
 void RoundPlanner::NoteSealed(const std::vector<BucketKey>& keys) {
   std::vector<uint64_t> sealed;
+  sealed.reserve(keys.size());
   for (const BucketKey& key : keys) sealed.push_back(Checksum(EncodeBucketKey(key)));
   std::sort(sealed.begin(), sealed.end());
   std::erase_if(due_in_head_, [&sealed](uint64_t checksum) {

@@ -29,6 +29,7 @@ uint64_t RoomFor(uint64_t round_bytes) {
 
 SequenceIntervals RotationsOf(const std::vector<SegmentRef>& segments) {
   std::vector<uint64_t> rotations;
+  rotations.reserve(segments.size());
   for (const SegmentRef& s : segments) rotations.push_back(RotationOf(s.id));
   return IntervalsOf(std::move(rotations));
 }
