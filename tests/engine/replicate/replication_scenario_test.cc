@@ -3,6 +3,7 @@
 // written, with write times and expiries, and all of it is confirmed.
 //
 // CISTERN_SEED names one scenario, CISTERN_RUNS their number.
+#include <filesystem>
 #include <memory>
 #include <string>
 
@@ -63,6 +64,14 @@ class ReplicationScenario : public ReplicationFixture {
     faults_met_ += cluster_->counters().fault_count();
     service_.reset();
     engine_.reset();
+    RemoveStores();
+  }
+
+  // Its store and what crashes left of it: thousands of them would fill the disk.
+  void RemoveStores() {
+    for (const auto& entry : std::filesystem::directory_iterator(temp_.path())) {
+      std::filesystem::remove_all(entry.path());
+    }
   }
 
   uint64_t Unconfirmed() {
