@@ -59,6 +59,8 @@ struct ReplicationService::Parts {
 
   void Drop();
   [[nodiscard]] Result<std::shared_ptr<EngineCore>> Attach();
+  // False: nothing is to be done before something comes from the network, or NextUs has passed.
+  [[nodiscard]] Result<bool> StepSome();
 };
 
 void ReplicationService::Parts::Drop() {
@@ -90,6 +92,14 @@ Result<std::shared_ptr<EngineCore>> ReplicationService::Parts::Attach() {
   return open;
 }
 
+Result<bool> ReplicationService::Parts::StepSome() {
+  for (int step = 0; step < kStepsMax; ++step) {
+    CISTERN_ASSIGN_OR_RETURN(const bool did, replicator->Step());
+    if (!did) return false;
+  }
+  return true;
+}
+
 ReplicationService::ReplicationService(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 ReplicationService::~ReplicationService() = default;
 
@@ -107,13 +117,13 @@ Result<std::unique_ptr<ReplicationService>> ReplicationService::Start(Engine* en
 Result<replicate::ReplicationStatus> ReplicationService::Run(int64_t wait_us) {
   parts_->loop->Poll(kHandlersMax);
   CISTERN_ASSIGN_OR_RETURN(const std::shared_ptr<EngineCore> core, parts_->Attach());
-  bool more = true;
-  for (int step = 0; more && step < kStepsMax; ++step) {
-    CISTERN_ASSIGN_OR_RETURN(more, parts_->replicator->Step());
-  }
+  CISTERN_ASSIGN_OR_RETURN(const bool more, parts_->StepSome());
   if (!more && wait_us > 0) {
     const int64_t next_us = parts_->replicator->NextUs();
     parts_->loop->Wait(std::min(wait_us, next_us), kHandlersMax);
+    // What came meanwhile is looked at before the status is taken: a table that may be sent now
+    // would look like one that nothing can be done about.
+    CISTERN_RETURN_IF_ERROR(parts_->StepSome().status());
   }
   replicate::ReplicationStatus status = parts_->replicator->GetStatus();
   Add(parts_->before, &status.counters);
