@@ -235,7 +235,7 @@ void AddSending(CLI::App* command, SyncOptions* o) {
                       "Sent and not answered, at most: 4MiB (default), from 64KiB");
   command->add_option("--hold", o->hold,
                       "A bucket is confirmed so long after its last answer, when the cluster has "
-                      "it on disk: 10s (default)");
+                      "it on disk: 15s (default)");
   command->add_option("--batch-rows", o->batch_rows, "Row versions of one batch (default 100)");
   command->add_option("--batch-bytes", o->batch_bytes,
                       "Bytes of one batch, about: 64KiB (default)");

@@ -50,7 +50,9 @@ std::string SyncStatusText(const SyncStatus& status) {
   text += fmt::format("parked: {}\n", CountText(outbox.seals_parked, outbox.versions_parked));
   text += fmt::format("confirmed: {}\n", Counted(outbox.versions_confirmed, "row version"));
   text += fmt::format("not sealed yet: {}\n", Counted(status.versions_open, "row version"));
-  for (const ParkedSeal& parked : status.parked) text += fmt::format("parked: {}\n", ParkedText(parked));
+  for (const ParkedSeal& seal : status.parked) {
+    text += fmt::format("parked: {}\n", ParkedText(seal));
+  }
   return text;
 }
 
