@@ -194,6 +194,9 @@ Result<WriteResult> EngineImpl::Delete(const TablePtr& table, const EntityKey& e
         "the entity key is empty or too long: make it with "
         "EntityFromText");
   }
+  if (table->schema->timestamps == TimestampMode::kEventTime) {
+    return NothingIsDeleted(*table->schema, "a range of rows");
+  }
   // The journal must be able to read it back.
   CISTERN_RETURN_IF_ERROR(ParseEntityKey(*table->schema, entity.bytes).status());
   if (deletes.empty()) return WriteResult{};

@@ -28,7 +28,27 @@ Status InRow(const RowBatch& batch, size_t row, const Status& status) {
   return {status.code(), "row " + std::to_string(row) + " of the batch: " + status.message()};
 }
 
+// By event time a delete would hide whatever is written to the row afterwards.
+Status CheckDeletesNothing(const TableSchema& schema, const RowBatch& batch) {
+  for (size_t row = 0; row < batch.row_count(); ++row) {
+    if (batch.kind(row) == RowKind::kDeleteRow) {
+      return InRow(batch, row, NothingIsDeleted(schema, "a row"));
+    }
+    for (const size_t column : schema.regular_columns) {
+      if (batch.state(row, column) != CellState::kNull) continue;
+      return InRow(batch, row,
+                   NothingIsDeleted(schema, "a cell of '" + schema.columns[column].name + "'"));
+    }
+  }
+  return Status::Ok();
+}
+
 }  // namespace
+
+Status NothingIsDeleted(const TableSchema& schema, const std::string& what) {
+  return Status::InvalidArgument(schema.QualifiedName() + " has the timestamps of its events, so " +
+                                 what + " cannot be deleted: rows written later would not show");
+}
 
 int64_t LastTimeOfRows(const EngineOptions& options, const WriteClock& clock) {
   if (!clock.trusted()) return INT64_MAX;
@@ -47,6 +67,9 @@ Status CheckBatch(EngineCore& core, const EngineOptions& options, const Table& t
                             std::to_string(batch.byte_count()) + " bytes: at most " +
                             std::to_string(limits::kBatchRowsMax) + " rows and " +
                             std::to_string(bytes_max) + " bytes; split it");
+  }
+  if (schema.timestamps == TimestampMode::kEventTime) {
+    CISTERN_RETURN_IF_ERROR(CheckDeletesNothing(schema, batch));
   }
   const Bucketer bucketer(schema);
   int64_t newest = INT64_MIN;

@@ -48,6 +48,9 @@ class ProducerImpl final : public Producer {
 [[nodiscard]] Status CheckBatch(EngineCore& core, const EngineOptions& options, const Table& table,
                                 const RowBatch& batch);
 
+// kInvalidArgument: in a table with TimestampMode::kEventTime `what` was to be deleted.
+[[nodiscard]] Status NothingIsDeleted(const TableSchema& schema, const std::string& what);
+
 }  // namespace cistern
 
 #endif  // CISTERN_ENGINE_PRODUCER_IMPL_H_

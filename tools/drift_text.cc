@@ -65,6 +65,7 @@ std::string_view KindName(DriftKind kind) {
     case DriftKind::kBucketRule: return "bucket_rule";
     case DriftKind::kSplitRule: return "split_rule";
     case DriftKind::kTimeUnit: return "time_unit";
+    case DriftKind::kTimestamps: return "timestamps";
     case DriftKind::kRuleUnreadable: return "rule_unreadable";
     case DriftKind::kRuleMissing: return "rule_missing";
     case DriftKind::kComment: return "comment";

@@ -165,7 +165,8 @@ Result<bool> Replicator::NoteRecords() {
     PushRecord record;
     record.position = EncodePushPosition(*position);
     record.bucket = push->seal.item().bucket;
-    records.push_back({{record.bucket, push->number()}, std::move(record)});
+    const SealName name{record.bucket, push->number()};
+    records.emplace_back(name, std::move(record));
     noted.push_back(push);
   }
   if (records.empty()) return false;
@@ -260,14 +261,15 @@ Result<Replicator::PushPtr> Replicator::OpenPush(const DrainItem& item) {
   const SealName name{item.bucket, item.seal};
   const std::shared_ptr<TableLink> link = links_.at(item.bucket.table_id);
   const SealReading reading{parts_.store, parts_.tables, parts_.budget};
-  CISTERN_ASSIGN_OR_RETURN(OpenedSeal opened,
-                           OpenSeal(reading, link->table(), TimestampMode::kWriteTime, name));
+  const TimestampMode mode = link->table()->schema->timestamps;
+  CISTERN_ASSIGN_OR_RETURN(OpenedSeal opened, OpenSeal(reading, link->table(), mode, name));
   CISTERN_ASSIGN_OR_RETURN(
       RowBinder binder,
       RowBinder::Make(link->statements(),
                       {item.bucket.entity, item.bucket.start_s, item.bucket.split}));
   SealSource source;
   source.binder = std::make_shared<const RowBinder>(std::move(binder));
+  source.options.mode = mode;
   source.options.names_now = parts_.session->version() == cql::ProtocolVersion::kV5;
   source.options.table_may_have_default_ttl = link->has_default_ttl();
   source.options.older_may_exist = opened.older_may_exist;
@@ -302,7 +304,7 @@ void Replicator::ParkUnread(const DrainItem& item, const Status& why) {
   record.words = KeptWords(why.message());
   NoteParked(item.seal, item.bucket.table_id);
   ++counters_.seals_parked;
-  to_note_.push_back({{item.bucket, item.seal}, std::move(record)});
+  to_note_.emplace_back(SealName{item.bucket, item.seal}, std::move(record));
 }
 
 // --- what becomes of those that went
@@ -331,7 +333,7 @@ void Replicator::EndPush(Push* push) {
     troubles_.erase(item.seal);
     NoteParked(item.seal, item.bucket.table_id);
     ++counters_.seals_parked;
-    to_note_.push_back({{item.bucket, item.seal}, *std::move(push->park)});
+    to_note_.emplace_back(SealName{item.bucket, item.seal}, *std::move(push->park));
   } else if (push->is_given_up) {
     under_way_.erase(item.seal);
     LookAt(item.bucket);

@@ -31,7 +31,7 @@ struct CommentSource {
 bool HasRule(const CommentSource& comment) {
   const Result<CommentRule> rule = ParseCommentRule(comment.text, comment.token);
   return !rule.ok() || rule->bucket.has_value() || rule->split.has_value() ||
-         rule->time.has_value();
+         rule->time.has_value() || rule->timestamps.has_value();
 }
 
 // The keys of `declared` under another comment: what a gateway would make of it.
@@ -104,6 +104,7 @@ class RuleDriftFinder {
     CompareBuckets(**rule);
     CompareSplit(**rule);
     CompareTime(**rule);
+    CompareTimestamps(**rule);
     const bool same_words =
         declared_.comment.empty() || declared_.comment == cluster_.table->comment;
     if (found_->size() == before && !same_words) {
@@ -186,6 +187,18 @@ class RuleDriftFinder {
             std::string(TimeUnitWord(theirs.time_unit)) + " in the cluster's comment",
         "Readers would take its rows for those of another time. Correct the comment, or create "
         "another table");
+  }
+
+  void CompareTimestamps(const TableSchema& theirs) {
+    if (theirs.timestamps == declared_.timestamps) return;
+    const auto words = [](TimestampMode mode) {
+      return mode == TimestampMode::kEventTime ? "event" : "write";
+    };
+    Add(DriftKind::kTimestamps, DriftWeight::kBlocks,
+        std::string("its timestamps are those of the ") + words(declared_.timestamps) +
+            " here and of the " + words(theirs.timestamps) + " in the cluster's comment",
+        "Another gateway's rows would win or lose against ours whatever came later. Correct the "
+        "comment, or create another table");
   }
 
   const TableSchema& declared_;

@@ -42,6 +42,7 @@ enum class DriftKind : uint8_t {
   kBucketRule,       // width, form or column of the bucket
   kSplitRule,
   kTimeUnit,
+  kTimestamps,       // of the write, or of the event
   kRuleUnreadable,   // upstream's comment has a rule that is none
   kRuleMissing,      // upstream's comment has none
   kComment,          // but for the rule

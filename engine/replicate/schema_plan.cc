@@ -50,6 +50,7 @@ class SchemaPlanner {
       case DriftKind::kColumnGone:
       case DriftKind::kSplitRule:
       case DriftKind::kTimeUnit:
+      case DriftKind::kTimestamps:
       case DriftKind::kRuleUnreadable: break;
       case DriftKind::kColumnRevived:
       case DriftKind::kColumnAdded:

@@ -18,8 +18,6 @@
 
 namespace cistern::replicate {
 
-enum class TimestampMode : uint8_t { kWriteTime = 0, kEventTime = 1 };
-
 // Microseconds since 1970 of an event time in ticks of `unit`, rounded down; the ends of int64
 // where it lies beyond them.
 [[nodiscard]] int64_t MicrosOfTicks(TimeUnit unit, int64_t ticks);

@@ -52,6 +52,11 @@ Status CheckRule(const TableSchema& was, const TableSchema& next) {
     return Impossible(was, "the unit of the event time '" + was.columns[was.time_column()].name +
                                "' would give its rows other times");
   }
+  if (was.timestamps != next.timestamps) {
+    return Impossible(was,
+                      "which of two versions of a row wins is decided by their timestamps, and "
+                      "those that were sent upstream stay as they are. Create another table");
+  }
   if (was.split != next.split) {
     return Impossible(was, "the split rule says in which partition a row is, here and upstream; by "
                            "another one rows that are there would be looked for where they are "

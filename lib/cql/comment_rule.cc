@@ -37,6 +37,11 @@ constexpr std::array<std::pair<std::string_view, TimeUnit>, 4> kTimeUnits = {{
     {"ns", TimeUnit::kNanos},
 }};
 
+constexpr std::array<std::pair<std::string_view, TimestampMode>, 2> kTimestampModes = {{
+    {"write", TimestampMode::kWriteTime},
+    {"event", TimestampMode::kEventTime},
+}};
+
 template <typename Table, typename Value>
 bool Lookup(const Table& table, std::string_view word, Value* out) {
   for (const auto& [name, value] : table) {
@@ -105,6 +110,12 @@ class RuleParser {
     return ErrorAt(StatusCode::kInvalidArgument, source_, SourceOffset(token_.begin),
                    "the comment has two '" + std::string(word) + "' clauses");
   }
+  // After the name of what the clause is about.
+  Status Equals() {
+    CISTERN_RETURN_IF_ERROR(Advance());
+    if (!token_.IsSymbol('=')) return Expected("'='");
+    return Advance();
+  }
   // `column =` after a clause's first word.
   Status ColumnAndEquals(DdlName* column) {
     CISTERN_RETURN_IF_ERROR(Advance());
@@ -112,16 +123,17 @@ class RuleParser {
       return Expected("a column's name");
     }
     *column = {token_.text, SourceOffset(token_.begin)};
-    CISTERN_RETURN_IF_ERROR(Advance());
-    if (!token_.IsSymbol('=')) return Expected("'='");
-    return Advance();
+    return Equals();
   }
 
   Status ParseClause() {
     if (token_.IsName("bucket")) return rule_.bucket ? Twice("bucket") : ParseBucket();
     if (token_.IsName("split")) return rule_.split ? Twice("split") : ParseSplit();
     if (token_.IsName("time")) return rule_.time ? Twice("time") : ParseTime();
-    return Expected("'bucket', 'split' or 'time' after 'cistern:'");
+    if (token_.IsName("timestamps")) {
+      return rule_.timestamps ? Twice("timestamps") : ParseTimestamps();
+    }
+    return Expected("'bucket', 'split', 'time' or 'timestamps' after 'cistern:'");
   }
 
   // bucket day = 15 minutes until 2027-02-01, 1 hour
@@ -234,6 +246,17 @@ class RuleParser {
       return Expected("s, ms, us or ns");
     }
     rule_.time = std::move(time);
+    return Advance();
+  }
+
+  // timestamps = event
+  Status ParseTimestamps() {
+    CISTERN_RETURN_IF_ERROR(Equals());
+    TimestampMode mode{};
+    if (token_.kind != TokenKind::kName || !Lookup(kTimestampModes, token_.text, &mode)) {
+      return Expected("write or event");
+    }
+    rule_.timestamps = mode;
     return Advance();
   }
 

@@ -43,6 +43,7 @@ struct CommentRule {
   std::optional<Bucket> bucket;
   std::optional<Split> split;
   std::optional<Time> time;
+  std::optional<TimestampMode> timestamps;
 };
 
 // Reads the rule after the word `cistern:` of a comment; an empty rule if the comment

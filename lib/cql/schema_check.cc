@@ -295,6 +295,7 @@ class SchemaChecker {
                          NameOf(column) + " is a " + schema_->columns[column].type.ToCql());
     }
     schema_->time_unit = type == CqlType::kTimeuuid ? TimeUnit::kTicks100ns : TimeUnit::kMillis;
+    schema_->timestamps = rule.timestamps.value_or(TimestampMode::kWriteTime);
     if (!rule.time.has_value()) {
       if (type != CqlType::kBigint) return Status::Ok();
       return Invalid(key_name.offset, "the unit of the bigint event time '" + name +

@@ -24,7 +24,20 @@ int64_t BaseOf(const BootBases& bases, uint32_t boot) {
   return boot < bases.size() ? bases[boot] : 0;
 }
 
-int64_t WriteOf(const VersionRef& v) { return v.rows->write_us[v.index]; }
+// The timestamps of versions of one key, as far as they are compared with each other. By event time
+// all are equal, and above those of the deletes that a table of that kind cannot have.
+class Timestamps {
+ public:
+  explicit Timestamps(const TableSchema& schema)
+      : are_equal_(schema.timestamps == TimestampMode::kEventTime) {}
+  [[nodiscard]] int64_t Of(const VersionRef& v) const {
+    return are_equal_ ? 0 : v.rows->write_us[v.index];
+  }
+
+ private:
+  const bool are_equal_;
+};
+
 uint32_t ExpiryOf(const VersionRef& v) { return v.rows->expiry_of(v.index); }
 bool HasFlag(const VersionRef& v, uint8_t flag) { return (v.rows->flags[v.index] & flag) != 0; }
 bool Lives(const VersionRef& v, int64_t now_s) {
@@ -51,8 +64,10 @@ std::strong_ordering CompareCellBytes(const ColumnType& type, const VersionRef& 
 }
 
 // Whether a's cell beats b's; both have one. False on complete equality.
-bool CellBeats(const ColumnType& type, const VersionRef& a, const VersionRef& b, size_t column) {
-  if (WriteOf(a) != WriteOf(b)) return WriteOf(a) > WriteOf(b);
+bool CellBeats(const TableSchema& schema, const VersionRef& a, const VersionRef& b,
+               size_t column) {
+  const Timestamps stamps(schema);
+  if (stamps.Of(a) != stamps.Of(b)) return stamps.Of(a) > stamps.Of(b);
   const bool null_a = StateOf(a, column) == CellState::kNull;
   const bool null_b = StateOf(b, column) == CellState::kNull;
   if (null_a != null_b) return null_a;
@@ -60,18 +75,19 @@ bool CellBeats(const ColumnType& type, const VersionRef& a, const VersionRef& b,
   const uint32_t expiry_a = ExpiryOf(a);
   const uint32_t expiry_b = ExpiryOf(b);
   if (expiry_a != expiry_b) return expiry_a > expiry_b;  // 0, not expiring, is beaten by all
-  return CompareCellBytes(type, a, b, column) > 0;
+  return CompareCellBytes(schema.columns[column].type, a, b, column) > 0;
 }
 
-bool LivenessBeats(const VersionRef& a, const VersionRef& b) {
-  if (WriteOf(a) != WriteOf(b)) return WriteOf(a) > WriteOf(b);
+bool LivenessBeats(const Timestamps& stamps, const VersionRef& a, const VersionRef& b) {
+  if (stamps.Of(a) != stamps.Of(b)) return stamps.Of(a) > stamps.Of(b);
   return ExpiryOf(a) > ExpiryOf(b);
 }
 
 // The deletion that holds for the row: of its ranges and of its own deleting versions.
-int64_t RowDeletedUpTo(std::span<const VersionRef> versions, int64_t deleted_up_to) {
+int64_t RowDeletedUpTo(const Timestamps& stamps, std::span<const VersionRef> versions,
+                       int64_t deleted_up_to) {
   for (const VersionRef& v : versions) {
-    if (HasFlag(v, kVersionDeleteRow)) deleted_up_to = std::max(deleted_up_to, WriteOf(v));
+    if (HasFlag(v, kVersionDeleteRow)) deleted_up_to = std::max(deleted_up_to, stamps.Of(v));
   }
   return deleted_up_to;
 }
@@ -79,22 +95,23 @@ int64_t RowDeletedUpTo(std::span<const VersionRef> versions, int64_t deleted_up_
 // Index of the version whose cell of `column` wins, before expiry is asked; none: no cell.
 std::optional<size_t> WinnerOf(const TableSchema& schema, std::span<const VersionRef> versions,
                                int64_t deleted_up_to, size_t column) {
+  const Timestamps stamps(schema);
   std::optional<size_t> best;
   for (size_t i = 0; i < versions.size(); ++i) {
-    if (WriteOf(versions[i]) <= deleted_up_to) continue;
+    if (stamps.Of(versions[i]) <= deleted_up_to) continue;
     if (StateOf(versions[i], column) == CellState::kAbsent) continue;
-    if (!best || CellBeats(schema.columns[column].type, versions[i], versions[*best], column)) {
-      best = i;
-    }
+    if (!best || CellBeats(schema, versions[i], versions[*best], column)) best = i;
   }
   return best;
 }
 
-std::optional<size_t> LivenessWinner(std::span<const VersionRef> versions, int64_t deleted_up_to) {
+std::optional<size_t> LivenessWinner(const Timestamps& stamps, std::span<const VersionRef> versions,
+                                     int64_t deleted_up_to) {
   std::optional<size_t> best;
   for (size_t i = 0; i < versions.size(); ++i) {
-    if (WriteOf(versions[i]) <= deleted_up_to || !HasFlag(versions[i], kVersionLiveness)) continue;
-    if (!best || LivenessBeats(versions[i], versions[*best])) best = i;
+    if (!HasFlag(versions[i], kVersionLiveness)) continue;
+    if (stamps.Of(versions[i]) <= deleted_up_to) continue;
+    if (!best || LivenessBeats(stamps, versions[i], versions[*best])) best = i;
   }
   return best;
 }
@@ -162,7 +179,7 @@ RowMerger::RowMerger(const TableSchema& schema, std::vector<size_t> columns)
 
 // One version has nothing to lose against: the common case.
 bool RowMerger::MergeOne(const VersionRef& version, int64_t deleted_up_to, int64_t now_s) {
-  const bool alive = WriteOf(version) > deleted_up_to && Lives(version, now_s) &&
+  const bool alive = Timestamps(schema_).Of(version) > deleted_up_to && Lives(version, now_s) &&
                      !HasFlag(version, kVersionDeleteRow);
   bool exists = alive && HasFlag(version, kVersionLiveness);
   for (size_t k = 0; k < columns_.size(); ++k) {
@@ -178,14 +195,15 @@ bool RowMerger::MergeOne(const VersionRef& version, int64_t deleted_up_to, int64
 
 bool RowMerger::Merge(std::span<const VersionRef> versions, int64_t deleted_up_to, int64_t now_s) {
   if (versions.size() == 1) return MergeOne(versions[0], deleted_up_to, now_s);
-  deleted_up_to = RowDeletedUpTo(versions, deleted_up_to);
+  const Timestamps stamps(schema_);
+  deleted_up_to = RowDeletedUpTo(stamps, versions, deleted_up_to);
   const auto shown = [&](size_t column) -> std::optional<VersionRef> {
     const auto best = WinnerOf(schema_, versions, deleted_up_to, column);
     if (!best || StateOf(versions[*best], column) != CellState::kValue) return std::nullopt;
     if (!Lives(versions[*best], now_s)) return std::nullopt;
     return versions[*best];
   };
-  const auto marker = LivenessWinner(versions, deleted_up_to);
+  const auto marker = LivenessWinner(stamps, versions, deleted_up_to);
   bool exists = marker && Lives(versions[*marker], now_s);
   for (size_t k = 0; k < columns_.size(); ++k) {
     winners_[k] = shown(columns_[k]);
@@ -198,18 +216,19 @@ bool RowMerger::Merge(std::span<const VersionRef> versions, int64_t deleted_up_t
 void KeepUnshadowed(const TableSchema& schema, std::span<const VersionRef> versions,
                     int64_t deleted_up_to, std::vector<bool>* keep) {
   keep->assign(versions.size(), false);
+  const Timestamps stamps(schema);
   const int64_t range_deleted_up_to = deleted_up_to;
-  deleted_up_to = RowDeletedUpTo(versions, deleted_up_to);
+  deleted_up_to = RowDeletedUpTo(stamps, versions, deleted_up_to);
   if (deleted_up_to > range_deleted_up_to) {
     for (size_t i = 0; i < versions.size(); ++i) {
-      if (!HasFlag(versions[i], kVersionDeleteRow) || WriteOf(versions[i]) != deleted_up_to) {
+      if (!HasFlag(versions[i], kVersionDeleteRow) || stamps.Of(versions[i]) != deleted_up_to) {
         continue;
       }
       (*keep)[i] = true;
       break;
     }
   }
-  if (const auto i = LivenessWinner(versions, deleted_up_to)) (*keep)[*i] = true;
+  if (const auto i = LivenessWinner(stamps, versions, deleted_up_to)) (*keep)[*i] = true;
   for (const size_t column : schema.regular_columns) {
     if (const auto i = WinnerOf(schema, versions, deleted_up_to, column)) (*keep)[*i] = true;
   }

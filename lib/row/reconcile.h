@@ -6,7 +6,8 @@
 // expiring one, a later expiry beats an earlier one, then the larger value bytes win.
 // A deletion covers everything of its range with a write timestamp <= its own. An
 // expired cell still shadows older ones. A row exists while its liveness marker or
-// one of its cells lives.
+// one of its cells lives. A table whose timestamps are those of the event (TimestampMode) has one
+// timestamp for all versions of a row, and the rule for ties alone decides.
 #ifndef CISTERN_ROW_RECONCILE_H_
 #define CISTERN_ROW_RECONCILE_H_
 

@@ -28,6 +28,13 @@ CREATE TABLE plant.pumps (
   PRIMARY KEY ((sensor, day), ts))
 WITH comment = 'cistern: bucket day = 1 day';
 )";
+// The same with the timestamps of its events.
+inline constexpr char kEventPumps[] = R"(
+CREATE TABLE plant.pumps (
+  sensor text, day date, ts timestamp, flow double, state text,
+  PRIMARY KEY ((sensor, day), ts))
+WITH comment = 'cistern: bucket day = 1 day; timestamps = event';
+)";
 inline constexpr int64_t kStartMs = 1'799'971'200'000;  // 2027-01-15T00:00:00Z
 inline constexpr int64_t kStartUs = kStartMs * 1000;
 inline constexpr int64_t kDayMs = 86'400'000;

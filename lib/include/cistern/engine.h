@@ -39,7 +39,8 @@ class CISTERN_EXPORT Producer {
   // Appends every row of `batch`, or none, and answers when the asked durability is
   // reached. What was answered is visible to every scan begun later.
   //
-  //   kInvalidArgument  a row does not fit the table
+  //   kInvalidArgument  a row does not fit the table; a delete, and the table has the timestamps
+  //                     of its events
   //   kOutOfRange       an event time is beyond what the clock allows, or absurd
   //   kTooLarge         a limit of limits.h
   //   kBusy             a queue or the memory budget is full, and the policy is kBusy
@@ -245,7 +246,8 @@ class CISTERN_EXPORT Engine {
   // only those that hold something have one: a wide range ends there by itself. Rows written
   // later are not affected.
   //   kNotFound         no such table
-  //   kInvalidArgument  an empty range, or an entity key that is not of this table
+  //   kInvalidArgument  an empty range, an entity key that is not of this table, or a table with
+  //                     the timestamps of its events
   //   kTooLarge         more buckets than that: delete in parts
   //   others            as Append
   [[nodiscard]] virtual Result<WriteResult> DeleteRange(const std::string& table,

@@ -89,6 +89,14 @@ struct SplitRule {
   friend bool operator==(const SplitRule&, const SplitRule&) = default;
 };
 
+// Which write timestamp a row version carries here and upstream (docs/schema.md, "Timestamps").
+enum class TimestampMode : uint8_t {
+  kWriteTime = 0,  // the time at which it was taken in: later writes win
+  // Its event time, in microseconds rounded down: all versions of a row are of one age, and of two
+  // values of a cell the one that Cassandra's rule for ties chooses shows. Nothing can be deleted.
+  kEventTime = 1,
+};
+
 // One table. Immutable once made by ParseCreateTable; shared between threads.
 struct CISTERN_EXPORT TableSchema {
   std::string keyspace;  // empty if the text named none
@@ -106,6 +114,7 @@ struct CISTERN_EXPORT TableSchema {
   std::vector<FormerBucketRule> former_buckets;  // ascending; most tables have none
   SplitRule split;
   TimeUnit time_unit = TimeUnit::kMillis;
+  TimestampMode timestamps = TimestampMode::kWriteTime;
 
   uint32_t default_ttl_s = 0;  // 0: rows live until their window is dropped
   uint32_t gc_grace_s = 864000;

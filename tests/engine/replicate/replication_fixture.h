@@ -152,7 +152,9 @@ class ReplicationFixture : public EngineFixture {
     row.sensor = sensor;
     row.day = ts / kDayMs;
     row.ts = ts;
-    row.write_us = Core()->clock().last_issued_us();
+    row.write_us = schema_->timestamps == TimestampMode::kEventTime
+                       ? ts * 1000
+                       : Core()->clock().last_issued_us();
     row.ttl_s = ttl_s;
     if (ttl_s != 0) row.expiry_s = Core()->clock().now_s() + ttl_s;
     row.has_marker = kind == RowKind::kInsert;

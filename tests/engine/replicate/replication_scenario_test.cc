@@ -84,7 +84,8 @@ class ReplicationScenario : public ReplicationFixture {
     written_.clear();
     status_ = {};
     clock_->SetWallMicros(kStartUs + 10 * kDayMs * 1000);
-    ASSERT_NO_FATAL_FAILURE(OpenWithTable(kPumps));
+    by_event_ = rng->OneIn(4);
+    ASSERT_NO_FATAL_FAILURE(OpenWithTable(by_event_ ? kEventPumps : kPumps));
     fake_cassandra::SeededFaults::Mix mix;
     mix.one_in = 3 + rng->Below(10);
     mix.fault_count_max = 1 + rng->Below(20);
@@ -136,7 +137,7 @@ class ReplicationScenario : public ReplicationFixture {
       const int64_t ts = kStartMs + static_cast<int64_t>(rng->Below(3)) * kDayMs +
                          static_cast<int64_t>(rng->Below(6)) * 1'000;
       const auto flow = static_cast<double>(rng->Below(1'000));
-      const RowKind kind = rng->OneIn(6)   ? RowKind::kDeleteRow
+      const RowKind kind = !by_event_ && rng->OneIn(6) ? RowKind::kDeleteRow
                            : rng->OneIn(3) ? RowKind::kUpdate
                                            : RowKind::kInsert;
       const bool has_ttl = has_ttls_ && kind != RowKind::kDeleteRow && rng->OneIn(3);
@@ -159,6 +160,7 @@ class ReplicationScenario : public ReplicationFixture {
 
   void SetUp() override {}
   bool has_ttls_ = true;
+  bool by_event_ = false;  // timestamps
   uint64_t faults_met_ = 0;
 };
 

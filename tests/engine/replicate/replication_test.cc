@@ -46,6 +46,25 @@ TEST_F(ReplicationTest, SealedBucketsArriveAsTheyWereWritten) {
   ExpectEqual();
 }
 
+// Whatever came later, the larger value shows; here and there.
+TEST_F(ReplicationTest, ATableCanHaveTheTimestampsOfItsEvents) {
+  ASSERT_TRUE(engine_->Close().ok());
+  engine_.reset();
+  directory_ = std::filesystem::path(temp_.path()) / "by-event";
+  ASSERT_NO_FATAL_FAILURE(OpenWithTable(kEventPumps));
+  ASSERT_NO_FATAL_FAILURE(StartAll());
+  ASSERT_NO_FATAL_FAILURE(WriteDays(2));
+  Write("p0", kStartMs, 9);
+  SealAll();
+  Write("p0", kStartMs, 4);
+  Write("p0", kStartMs + 2'000, 8);
+  SealAll();
+  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kIdle));
+  ExpectEqual();
+  EXPECT_EQ(Scan("p0", kStartMs, kStartMs + 5'000), (Rows{{kStartMs, 9}, {kStartMs + 2'000, 8}}));
+  EXPECT_EQ(Counters().versions_confirmed, Counters().versions_sealed);
+}
+
 TEST_F(ReplicationTest, WhatIsOpenIsNotSent) {
   ASSERT_NO_FATAL_FAILURE(StartAll());
   ASSERT_NO_FATAL_FAILURE(WriteDays(1));

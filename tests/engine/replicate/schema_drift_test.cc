@@ -369,6 +369,14 @@ TEST(SchemaDrift, FindsAnotherBucketColumnAndUnitOfTime) {
   EXPECT_EQ(unit.differences[0].kind, DriftKind::kTimeUnit);
   EXPECT_NE(unit.differences[0].what.find("counts ms here and us in"), std::string::npos);
   EXPECT_EQ(unit.BlockedFrom(), INT64_MIN);
+  const SchemaDrift stamps = Compare(
+      declared,
+      ClusterWith(table + "bucket slot = 1 hour as epoch; time ts = ms; timestamps = event'"));
+  ASSERT_EQ(stamps.differences.size(), 1u);
+  EXPECT_EQ(stamps.differences[0].kind, DriftKind::kTimestamps);
+  EXPECT_NE(stamps.differences[0].what.find("those of the write here and of the event in"),
+            std::string::npos);
+  EXPECT_EQ(stamps.BlockedFrom(), INT64_MIN);
 }
 
 }  // namespace

@@ -154,7 +154,13 @@ TEST(DdlError, TheRuleInTheComment) {
   constexpr auto kBad = StatusCode::kInvalidArgument;
   const Refusal kCases[] = {
       {Ruled("date", ""), kBad,
-       "line 1, column 106: expected 'bucket', 'split' or 'time' after 'cistern:'"},
+       "line 1, column 106: expected 'bucket', 'split', 'time' or 'timestamps' after 'cistern:'"},
+      {Ruled("date", "timestamps ts = event"), kBad,
+       "line 1, column 117: expected '=', got 'ts'"},
+      {Ruled("date", "timestamps = never"), kBad,
+       "line 1, column 119: expected write or event, got 'never'"},
+      {Ruled("date", "timestamps = event; timestamps = event"), kBad,
+       "line 1, column 126: the comment has two 'timestamps' clauses"},
       {Ruled("date", "bucket c = day"), kBad,
        "line 1, column 113: expected a column of the partition key, got 'c'"},
       {Ruled("date", "bucket b day"), kBad, "line 1, column 115: expected '=', got 'day'"},

@@ -55,6 +55,21 @@ TEST(Schema, ReadsAWholeTable) {
   EXPECT_EQ(t.other_options.at("bloom_filter_fp_chance"), "0.01");
 }
 
+TEST(Schema, TimestampsAreThoseOfTheWriteUnlessTheCommentSaysOtherwise) {
+  const auto mode_of = [](const std::string& clause) {
+    const auto parsed = ParseCreateTable(
+        "CREATE TABLE r (e text, day date, ts timestamp, PRIMARY KEY ((e, day), ts)) "
+        "WITH comment = 'cistern: bucket day = 1 day" +
+        clause + "'");
+    EXPECT_TRUE(parsed.ok()) << parsed.status().ToString();
+    EXPECT_EQ((*ParseCreateTable((*parsed)->ToCql()))->timestamps, (*parsed)->timestamps);
+    return (*parsed)->timestamps;
+  };
+  EXPECT_EQ(mode_of(""), TimestampMode::kWriteTime);
+  EXPECT_EQ(mode_of("; timestamps = write"), TimestampMode::kWriteTime);
+  EXPECT_EQ(mode_of("; TimeStamps = EVENT"), TimestampMode::kEventTime);
+}
+
 TEST(Schema, TheBucketRuleAsTextReadsBackEqual) {
   struct Case {
     std::string type, widths, text;

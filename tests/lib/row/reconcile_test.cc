@@ -102,6 +102,47 @@ TEST_F(Ties, ColumnsOutsideTheProjectionNeedOnlyTheirStates) {
   EXPECT_FALSE(merger.Merge(both, INT64_MIN, 0));
 }
 
+// By event time the order of writing says nothing.
+class TiesByEventTime : public Ties {
+ protected:
+  TiesByEventTime() {
+    schema_ = row_test::Parse(
+        "CREATE TABLE t (id text, day date, ts timestamp, a int, b text, d double, "
+        "PRIMARY KEY ((id, day), ts)) WITH comment = 'cistern: timestamps = event'");
+  }
+};
+TEST_F(TiesByEventTime, TheLargerValueWinsWhicheverCameLater) {
+  EXPECT_EQ(ReadA({Value(1, 9), Value(2, 3)}, 0), 9);
+  EXPECT_EQ(ReadA({Value(2, 9), Value(1, 3)}, 0), 9);
+}
+TEST_F(TiesByEventTime, WhatExpiresBeatsWhatDoesNotAlsoWhenItIsOver) {
+  EXPECT_EQ(ReadA({Value(1, 3, 50), Value(2, 9)}, 0), 3);
+  EXPECT_EQ(ReadA({Value(1, 3, 50), Value(2, 9)}, 50), std::nullopt);
+  EXPECT_EQ(ReadA({Value(1, 9, 50), Value(2, 3, 40)}, 0), 9);
+}
+TEST_F(TiesByEventTime, ARowIsInsertedAsLongAsTheLongestInsertSays) {
+  Version brief = Value(2, 1, 10);
+  Version lasting = {.write_us = 1, .expiry_s = 20, .flags = kVersionLiveness};
+  brief.flags = kVersionLiveness;
+  EXPECT_EQ(ReadA({brief, lasting}, 15), std::nullopt);
+  EXPECT_TRUE(exists_);
+  EXPECT_EQ(ReadA({brief, lasting}, 20), std::nullopt);
+  EXPECT_FALSE(exists_);
+}
+TEST_F(TiesByEventTime, OfAMergeTheWinnersStay) {
+  VersionColumns rows = VersionColumns::For(*schema_);
+  for (const Version& v : {Value(3, 1), Value(2, 7), Value(1, 5, 9)}) {
+    row_test::Append(*schema_, v, &rows);
+  }
+  std::vector<bool> keep;
+  const std::vector<VersionRef> plain = {{&rows, 0}, {&rows, 1}};
+  KeepUnshadowed(*schema_, plain, INT64_MIN, &keep);
+  EXPECT_EQ(keep, (std::vector<bool>{false, true}));
+  const std::vector<VersionRef> all = {{&rows, 0}, {&rows, 1}, {&rows, 2}};
+  KeepUnshadowed(*schema_, all, INT64_MIN, &keep);
+  EXPECT_EQ(keep, (std::vector<bool>{false, false, true}));
+}
+
 TEST(ResolveBoots, AddsBasesAndTurnsTtlIntoExpiry) {
   const auto schema = row_test::PlainTable();
   VersionColumns rows = VersionColumns::For(*schema);
