@@ -224,6 +224,11 @@ void AddContactOptions(CLI::App* command, ContactOptions* options) {
                       "otherwise");
   command->add_option("--connect-timeout", options->connect_timeout,
                       "How long to wait for a node that answers: 10s (default), 5m");
+  command->add_option("--protocol", options->protocol,
+                      "v5 or v4: this version of the native protocol alone; v5 otherwise, and v4 "
+                      "with nodes that have no v5");
+  command->add_option("--compression", options->compression,
+                      "lz4 (default), where a node has it, or none");
 }
 
 void AddConsistencyOption(CLI::App* command, std::string* text) {
@@ -240,7 +245,16 @@ Result<ContactPlan> PlanContact(const ContactOptions& options) {
                              ParseConnectTimeout("--connect-timeout", options.connect_timeout));
   }
   plan->connect_timeout_us = timeout_s * 1'000'000;
-  cql::TransportOptions& transport = plan->session.cluster.connection.transport;
+  cql::ConnectionOptions& connection = plan->session.cluster.connection;
+  if (!options.protocol.empty()) {
+    CISTERN_ASSIGN_OR_RETURN(connection.version, ParseProtocol("--protocol", options.protocol));
+    connection.allow_v4 = connection.version == cql::ProtocolVersion::kV4;
+  }
+  if (!options.compression.empty()) {
+    CISTERN_ASSIGN_OR_RETURN(connection.use_lz4,
+                             ParseCompression("--compression", options.compression));
+  }
+  cql::TransportOptions& transport = connection.transport;
   transport.connect_timeout_us = std::min(transport.connect_timeout_us, plan->connect_timeout_us);
   CISTERN_RETURN_IF_ERROR(TakeTls(options, plan.get()));
   CISTERN_RETURN_IF_ERROR(TakePassword(options, plan.get()));
@@ -286,6 +300,18 @@ Result<cql::Endpoint> ParseContact(std::string_view option, std::string_view tex
 
 Result<int64_t> ParseConnectTimeout(std::string_view option, std::string_view text) {
   return ParseSpan(option, text, 1, kConnectTimeoutSMax);
+}
+
+Result<cql::ProtocolVersion> ParseProtocol(std::string_view option, std::string_view text) {
+  if (text == "v5") return cql::ProtocolVersion::kV5;
+  if (text == "v4") return cql::ProtocolVersion::kV4;
+  return Wrong(fmt::format("{} '{}' is not one of v5, v4", option, text));
+}
+
+Result<bool> ParseCompression(std::string_view option, std::string_view text) {
+  if (text == "lz4") return true;
+  if (text == "none") return false;
+  return Wrong(fmt::format("{} '{}' is not one of lz4, none", option, text));
 }
 
 Result<cql::Consistency> ParseConsistency(std::string_view option, std::string_view text) {

@@ -30,6 +30,8 @@ struct ContactOptions {
   bool allow_cleartext_password = false;
   std::string local_dc;
   std::string connect_timeout;
+  std::string protocol;
+  std::string compression;
 };
 
 void AddContactOptions(CLI::App* command, ContactOptions* options);
@@ -54,6 +56,13 @@ struct ContactPlan {
 
 // Seconds of "10s" or "5m"; kInvalidArgument likewise.
 [[nodiscard]] Result<int64_t> ParseConnectTimeout(std::string_view option, std::string_view text);
+
+// "v5", "v4": that version of the native protocol and no other. kInvalidArgument likewise.
+[[nodiscard]] Result<cql::ProtocolVersion> ParseProtocol(std::string_view option,
+                                                         std::string_view text);
+
+// "lz4", "none": whether LZ4 is used where the server has it. kInvalidArgument likewise.
+[[nodiscard]] Result<bool> ParseCompression(std::string_view option, std::string_view text);
 
 // "LOCAL_QUORUM", in either case: a level that writes can have. kInvalidArgument likewise.
 [[nodiscard]] Result<cql::Consistency> ParseConsistency(std::string_view option,

@@ -57,6 +57,14 @@ Status TakeConnectTimeout(std::string_view name, const std::string& text, SyncPl
   return ParseConnectTimeout(name, text).status();
 }
 
+Status TakeProtocol(std::string_view name, const std::string& text, SyncPlan*) {
+  return ParseProtocol(name, text).status();
+}
+
+Status TakeCompression(std::string_view name, const std::string& text, SyncPlan*) {
+  return ParseCompression(name, text).status();
+}
+
 Status TakeKeyspace(std::string_view, const std::string& text, SyncPlan* plan) {
   plan->replicator.keyspace = text;
   return Status::Ok();
@@ -180,6 +188,8 @@ constexpr SyncSetting kSettings[] = {
     {"local_dc", Form::kText, OfContact<&ContactOptions::local_dc>, nullptr},
     {"connect_timeout", Form::kQuantity, OfContact<&ContactOptions::connect_timeout>,
      TakeConnectTimeout},
+    {"protocol", Form::kText, OfContact<&ContactOptions::protocol>, TakeProtocol},
+    {"compression", Form::kText, OfContact<&ContactOptions::compression>, TakeCompression},
     {"keyspace", Form::kText, Of<&SyncOptions::keyspace>, TakeKeyspace},
     {"consistency", Form::kText, Of<&SyncOptions::consistency>, TakeConsistency},
     {"drain", Form::kText, Of<&SyncOptions::drain>, TakeDrain},

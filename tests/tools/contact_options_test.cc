@@ -60,5 +60,33 @@ TEST(ContactOptions, WhatThePlanHolds) {
   EXPECT_FALSE(cluster.connection.allow_cleartext_password);
 }
 
+TEST(ContactOptions, VersionAndCompression) {
+  ContactOptions options;
+  options.contacts = {"a"};
+  const auto connection_of = [&options] {
+    const Result<ContactPlan> plan = PlanContact(options);
+    EXPECT_TRUE(plan.ok()) << plan.status().ToString();
+    return plan->session.cluster.connection;
+  };
+  EXPECT_EQ(connection_of().version, cql::ProtocolVersion::kV5);
+  EXPECT_TRUE(connection_of().allow_v4);
+  EXPECT_TRUE(connection_of().use_lz4);
+  options.protocol = "v5";
+  options.compression = "lz4";
+  EXPECT_EQ(connection_of().version, cql::ProtocolVersion::kV5);
+  EXPECT_FALSE(connection_of().allow_v4);
+  EXPECT_TRUE(connection_of().use_lz4);
+  options.protocol = "v4";
+  options.compression = "none";
+  EXPECT_EQ(connection_of().version, cql::ProtocolVersion::kV4);
+  EXPECT_FALSE(connection_of().use_lz4);
+  for (std::string* text : {&options.protocol, &options.compression}) {
+    const std::string before = *text;
+    *text = "V5";
+    EXPECT_EQ(PlanContact(options).status().code(), StatusCode::kInvalidArgument);
+    *text = before;
+  }
+}
+
 }  // namespace
 }  // namespace cistern::tool

@@ -71,6 +71,8 @@ local_dc = "north"
 keyspace = "plant"
 consistency = "each_quorum"
 connect_timeout = 7
+protocol = "v4"
+compression = "none"
 drain = "live-first"
 live_span = "2d"
 live_percent = 90
@@ -91,6 +93,10 @@ keep_unconfirmed = "400d"
                           cql::Endpoint{"db-3", 9042}));
   EXPECT_EQ(plan->contact.session.cluster.hosts.data_center, "north");
   EXPECT_EQ(plan->contact.connect_timeout_us, 7'000'000);
+  const cql::ConnectionOptions& connection = plan->contact.session.cluster.connection;
+  EXPECT_EQ(connection.version, cql::ProtocolVersion::kV4);
+  EXPECT_TRUE(connection.allow_v4);
+  EXPECT_FALSE(connection.use_lz4);
   const replicate::ReplicatorOptions& replicator = plan->replicator;
   EXPECT_EQ(replicator.keyspace, "plant");
   EXPECT_EQ(replicator.consistency, cql::Consistency::kEachQuorum);
@@ -168,6 +174,8 @@ TEST(SyncOptions, WrongValuesAreToldWithFileLineAndWhatIsAllowed) {
       {"consistency = 'SERIAL'", "sync.toml:1: consistency 'SERIAL' is not one of ANY, ONE"},
       {"contact = ['a',\n'b:0']", "sync.toml:1: contact 'b:0' has a port that is no number"},
       {"contact = [1]", "contact is a text in quotes, or a list of such, not a whole number"},
+      {"protocol = 'v3'", "sync.toml:1: protocol 'v3' is not one of v5, v4"},
+      {"compression = 'zstd'", "sync.toml:1: compression 'zstd' is not one of lz4, none"},
       {"connect_timeout = '2h'", "sync.toml:1: connect_timeout '2h' is not between 1s and 1h"},
       {"away_after = 0", "sync.toml:1: away_after '0' is not between 1s and 365d"},
       {"memory_budget = '1MiB'", "memory_budget '1MiB' is less than 8 MiB"},
