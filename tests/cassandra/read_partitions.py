@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Prints what a table holds, as the Python driver sees it: one JSON line for each row.
 
-  read_partitions.py --table KEYSPACE.TABLE [--key JSON] [--now SECONDS] [--list]
+  read_partitions.py --table KEYSPACE.TABLE [--table ...] [--key JSON] [--now SECONDS] [--list]
 
   {"partition": {"entity": "gw-1", "day": "2024-01-15"},
    "clustering": {"ts": "2024-01-15T14:05:30.123Z"},
@@ -9,9 +9,9 @@
 
 A cell is [value, writetime in microseconds, ttl in seconds or null]; cells that are absent are left
 out. Values have the form of `cistern scan --format jsonl` (literals.py). Partitions come in the
-order of their tokens, rows in the clustering order of the table. One `now` holds for the whole
-read: the server finds rows expired, and counts every ttl, as of that second. A printed "partition"
-can be given back as --key.
+order of their tokens, rows in the clustering order of the table. Of several tables each line begins
+with "table". One `now` holds for the whole read: the server finds rows expired, and counts every
+ttl, as of that second. A printed "partition" can be given back as --key.
 
 The server is named by --contact, --ca, --user and --password-file, or by the environment that
 `server with` gives.
@@ -154,12 +154,15 @@ def print_rows(arguments, now_s):
     adapt_driver(now_s)
     cluster, session = connect(arguments)
     try:
-        table = Table(cluster, arguments.table)
         key = None if arguments.key is None else json.loads(arguments.key)
-        statement = SimpleStatement(table.select(key, arguments.list), fetch_size=PAGE_ROWS)
-        result = session.execute(statement)
-        for row in result:
-            print(json.dumps(table.printed(row, result.column_types), ensure_ascii=False))
+        for name in arguments.table:
+            table = Table(cluster, name)
+            statement = SimpleStatement(table.select(key, arguments.list), fetch_size=PAGE_ROWS)
+            result = session.execute(statement)
+            named = {} if len(arguments.table) == 1 else {"table": name}
+            for row in result:
+                line = named | table.printed(row, result.column_types)
+                print(json.dumps(line, ensure_ascii=False))
     finally:
         cluster.shutdown()
 
@@ -170,7 +173,8 @@ def parse(words):
 
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--table", required=True, metavar="KEYSPACE.TABLE")
+    parser.add_argument("--table", required=True, action="append", metavar="KEYSPACE.TABLE",
+                        help="repeatable")
     parser.add_argument("--key", metavar="JSON", help="the one partition to read; default: all")
     parser.add_argument("--now", type=int, metavar="SECONDS", help="since 1970; default: the clock")
     parser.add_argument("--list", action="store_true", help="only the keys of the partitions")
