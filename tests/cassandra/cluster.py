@@ -40,7 +40,10 @@ def deadline_of_start():
 
 def default_options():
     return {"nodes": 1, "port": None, "password": False, "tls": False, "compatibility": "none",
-            "rate_limit": None, "heap_mib": 512, "optimize": False}
+            "rate_limit": None, "heap_mib": 512, "optimize": False,
+            # How long a node believes what it has read of roles, with password. 0: it reads some of
+            # it again for each statement of a batch.
+            "auth_validity_ms": 0}
 
 
 class Cluster:

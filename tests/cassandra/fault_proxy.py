@@ -237,7 +237,7 @@ class FaultProxy:
         self.faults = list(faults)
         self.is_plain = plain
         self.is_stopped = False
-        self.counts = Counter()      # (side, kind) -> how many passed by
+        self.counts = Counter()      # (side, kind or "FRAME") -> how many passed by
         self.links = 0               # connections that clients made
         self.upstream_ports = set()  # our ends of the connections to the node
         self.errors = []             # what was wrong with the proxy itself
@@ -268,6 +268,7 @@ class FaultProxy:
         """Counts the kinds of a frame; the fault that is due at it, or None."""
         with self.lock:
             due = None
+            self.counts[side, "FRAME"] += 1
             for kind in kinds:
                 self.counts[side, kind] += 1
                 for fault in self.faults:

@@ -11,18 +11,19 @@ from pathlib import Path
 
 from cluster import USER
 from fault_proxy import Act, Fault, FaultProxy
-from kill_workload import TABLES
 from patience import patience_s
 
 HERE = Path(__file__).resolve().parent
 BINARY = Path(os.environ.get("CISTERN_BIN", HERE.parent.parent / "build" / "tools" / "cistern"))
 KILLED = -signal.SIGKILL
-PASSWORD_PAUSE_S = 5.5
+PASSWORD_PAUSE_S = 5.5  # Cassandra takes a new one of a user in five seconds
+AUTH_VALIDITY_MS = 200  # in which the server may go by what was
 TIMEOUT_S = patience_s(600)  # of one run of the tool, on a busy machine
-# Small batches, one after another: a push is many frames, and at each of them something is sent,
-# answered, confirmed and still waiting.
-PACE = {"--batch-rows": "25", "--bandwidth": "64KiB/s", "--in-flight": "64KiB", "--hold": "0s",
-        "--connect-timeout": "60s", "--away-after": "600s"}
+# Small batches, some of them in flight at a time: a push is many frames, and at each of them
+# something is sent, answered, confirmed and still waiting.
+PACE = {"--batch-rows": "25", "--batch-bytes": "4KiB", "--in-flight": "64KiB",
+        "--bandwidth": "64KiB/s", "--hold": "0s", "--connect-timeout": "60s",
+        "--away-after": "600s"}
 
 
 class Sync:
@@ -44,13 +45,14 @@ class Sync:
 
 
 class Bench:
-    """A cluster with passwords, and the store that Workload has built. For several threads."""
+    """A cluster with passwords, and the stores that were built. For several threads."""
 
-    def __init__(self, cluster, workload, scratch):
+    def __init__(self, cluster, long_seal, workload, scratch):
         self.cluster = cluster
+        self.long_seal = long_seal
         self.workload = workload
         self.scratch = scratch
-        self.reference = None   # table -> lines of read_partitions.py after an undisturbed sync
+        self.reference = {}     # table -> lines of read_partitions.py after an undisturbed sync
         self.batch_count = 0    # that such a sync sends
         self.lock = threading.Lock()  # of statements of ours, which change the schema
         self.kill_of_server = threading.Barrier(1)
@@ -61,9 +63,15 @@ class Bench:
         with self.lock, self.cluster.connect(**arguments) as client:
             return [client.query(statement) for statement in statements][-1]
 
-    def create_tables(self, keyspace, tables=tuple(TABLES)):
-        for table in tables:
-            text = TABLES[table].replace(f"TABLE {table} ", f"TABLE {keyspace}.{table} ")
+    def change_roles(self, statement):
+        """It counts when this returns."""
+        self.cql(statement)
+        time.sleep(3 * AUTH_VALIDITY_MS / 1000)
+
+    def create_tables(self, keyspace, tables):
+        """tables: the CREATE TABLE texts, by name."""
+        for table, text in tables.items():
+            text = text.replace(f"TABLE {table} ", f"TABLE {keyspace}.{table} ")
             self.cql(text)
 
     # --- the server's death
@@ -92,34 +100,40 @@ class Bench:
 
 
 class Site:
-    """A gateway: a copy of the store, a keyspace and a user of its own in the cluster."""
+    """A gateway: a copy of a store and a keyspace of its own in the cluster."""
 
-    def __init__(self, bench, name):
+    def __init__(self, bench, name, is_long=False, has_own_user=False):
+        """has_own_user: otherwise the superuser's password is used, which is not to be changed."""
         self.bench = bench
-        self.name = name
+        self.workload = bench.long_seal if is_long else bench.workload
         self.keyspace = "p_" + name
-        self.user = "u_" + name
         self.directory = bench.scratch / name
         self.directory.mkdir()
         self.store = self.directory / "store"
-        shutil.copytree(bench.workload.store, self.store)
+        shutil.copytree(self.workload.store, self.store)
         self.log = self.directory / "sync.log"
-        self.password_file = self.directory / "password"
-        self.write_password("first-" + name)
+        self.user = USER
+        self.password_file = bench.cluster.password_file
         self.runs = []
         bench.cql(f"CREATE KEYSPACE {self.keyspace} WITH replication = "
-                  "{'class': 'SimpleStrategy', 'replication_factor': 1}",
-                  f"CREATE ROLE {self.user} WITH LOGIN = true AND PASSWORD = 'first-{name}'",
-                  f"GRANT SELECT ON KEYSPACE {self.keyspace} TO {self.user}",
-                  f"GRANT MODIFY ON KEYSPACE {self.keyspace} TO {self.user}")
+                  "{'class': 'SimpleStrategy', 'replication_factor': 1}")
+        bench.create_tables(self.keyspace, self.workload.tables)
+        if has_own_user:
+            self._create_user("u_" + name)
+
+    def _create_user(self, name):
+        self.user = name
+        self.password_file = self.directory / "password"
+        self.write_password("first")
+        self.bench.cql(f"CREATE ROLE {name} WITH LOGIN = true AND PASSWORD = 'first'",
+                       f"GRANT SELECT ON KEYSPACE {self.keyspace} TO {name}",
+                       f"GRANT MODIFY ON KEYSPACE {self.keyspace} TO {name}")
         self.password_set_s = time.monotonic()
-        bench.create_tables(self.keyspace)
 
     def change_password(self, password):
         """In the cluster alone."""
-        # Cassandra takes one in five seconds.
         time.sleep(max(0, self.password_set_s + PASSWORD_PAUSE_S - time.monotonic()))
-        self.bench.cql(f"ALTER ROLE {self.user} WITH PASSWORD = '{password}'")
+        self.bench.change_roles(f"ALTER ROLE {self.user} WITH PASSWORD = '{password}'")
 
     def write_password(self, password):
         with open(self.password_file, "w", encoding="utf-8",
@@ -151,19 +165,22 @@ class Site:
 
     # --- the end
 
-    def finish(self):
-        """Syncs to the end, straight to the node, and checks that all is there and counted."""
-        code = self.start(self.bench.cluster.contact).wait()
+    def finish(self, **pace):
+        """Syncs to the end and checks that all is there and counted: how many batches it took."""
+        node, = self.bench.cluster.nodes
+        with FaultProxy(node.address, node.port) as proxy:
+            code = self.start(proxy.contact, **pace).wait()
         if code != 0:
             raise AssertionError(f"the last sync ended with {code}:\n{self.said()}")
-        return self.check()
+        self.check()
+        return proxy.counts["request", "BATCH"]
 
     def check(self):
-        lines = {table: self.read(table) for table in TABLES}
+        lines = {table: self.read(table) for table in self.workload.tables}
         wrong = []
         for table, found in lines.items():
-            wrong += self.bench.workload.differences(table, found)
-            if self.bench.reference and found != self.bench.reference[table]:
+            wrong += self.workload.differences(table, found)
+            if found != self.bench.reference.get(table, found):
                 wrong.append(f"{table}: not to the byte what an undisturbed sync leaves")
         wrong += self.counter_differences()
         if wrong:
@@ -174,7 +191,7 @@ class Site:
         cluster = self.bench.cluster
         done = subprocess.run(
             [str(HERE / "read_partitions.py"), "--table", f"{self.keyspace}.{table}",
-             "--now", str(self.bench.workload.now_s)],
+             "--now", str(self.workload.now_s)],
             capture_output=True, text=True, check=False, timeout=TIMEOUT_S,
             env={**os.environ, **cluster.environment(), "CISTERN_CASSANDRA_USER": USER})
         if done.returncode != 0:
@@ -194,7 +211,7 @@ class Site:
             "written is the sum": count["written"] == sum(held),
             "all sealed ones are confirmed": count["confirmed"] == count["sealed"] > 0,
             "nothing waits": count["waiting"] == count["parked"] == 0,
-            "open ones stay": count["open"] == self.bench.workload.open_count,
+            "open ones stay": count["open"] == self.workload.open_count,
             "nothing is lost": count["shed"] == count["quarantined"] == 0,
             "status says so": status["versions_confirmed"] == count["confirmed"]
                               and status["seals_waiting"] == status["seals_parked"] == 0
@@ -213,9 +230,9 @@ class Site:
 class Case:
     """One point: its site, its proxy, and the sync that is to meet the fault."""
 
-    def __init__(self, bench, name):
-        self.bench = bench
-        self.site = Site(bench, name)
+    def __init__(self, site):
+        self.bench = site.bench
+        self.site = site
         self.proxy = None
         self.sync = None
         self.started = threading.Event()  # `sync` is set
@@ -250,10 +267,10 @@ class Case:
         return reach
 
     def killed(self, side, kind, number, after=False, act=Act.PASS, **options):
-        """kill -9 before or after the frame, then a sync to the end."""
+        """kill -9 before or after the frame, then a sync to the end; its batches."""
         when = {"after" if after else "before": self.kill}
         self.push(Fault(side, kind, number, act, **when), expect=KILLED, **options)
-        self.site.finish()
+        return self.site.finish()
 
     def endured(self, *faults, **options):
         """The sync that meets the faults ends with 0 by itself."""

@@ -25,12 +25,16 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 import cluster as clusters  # noqa: E402
 from fault_proxy import Act, Fault, FaultProxy  # noqa: E402
-from kill_bench import BINARY, KILLED, Bench, Case, Site  # noqa: E402
-from kill_workload import Workload  # noqa: E402
+from kill_bench import AUTH_VALIDITY_MS, BINARY, KILLED, Bench, Case, Site  # noqa: E402
+from kill_workload import TABLES, LongSeal, Workload  # noqa: E402
 
-WORKERS = 4         # points that leave the server alone go side by side
-OVERLOAD_RATE = 15  # requests a second
-HELD = 7      # exit codes
+WORKERS = 4           # points that leave the server alone go side by side
+OVERLOAD_RATE = 40    # requests a second
+HASTE = {"bandwidth": "4MiB/s"}
+LONG_PACE = HASTE | {"batch_rows": "100", "batch_bytes": "64KiB", "in_flight": "1MiB"}
+LONG_BATCHES = 120    # about, of 64 KiB
+LONG_BATCH = 100      # one behind the 4 MiB at which a position is made durable
+HELD = 7              # exit codes
 AWAY = 8
 POINTS = []           # the server goes on all the time
 SERVER_POINTS = []    # all have one kill of the server
@@ -40,6 +44,14 @@ OVERLOAD_POINTS = []  # the server refuses many requests
 def point(function):
     POINTS.append(function)
     return function
+
+
+def needs(**options):
+    """Of the point's Site."""
+    def note(function):
+        function.site_options = options
+        return function
+    return note
 
 
 # --- kill -9 of the sync process
@@ -88,6 +100,16 @@ def kill_without_compression(case):
 def kill_while_held(case):
     """Much is answered, nothing is confirmed."""
     case.killed("reply", "BATCH", case.batch(0.5), after=True, hold="30s")
+
+
+@point
+@needs(is_long=True)
+def kill_in_long_seal(case):
+    """The next sync goes on behind what was made durable."""
+    case.push(Fault("reply", "BATCH", LONG_BATCH, after=case.kill), expect=KILLED, **LONG_PACE)
+    begun_again = case.site.finish(**LONG_PACE)
+    if not LONG_BATCHES - LONG_BATCH <= begun_again < LONG_BATCHES / 2:
+        raise AssertionError(f"{begun_again} of about {LONG_BATCHES} batches were sent again")
 
 
 # --- the link
@@ -166,7 +188,7 @@ def tables_made_anew_before_the_first_row(case):
     def make_anew():
         case.bench.cql(*(f"DROP TABLE {case.site.keyspace}.{table}" for table in
                          ("air", "brief")))
-        case.bench.create_tables(case.site.keyspace)
+        case.bench.create_tables(case.site.keyspace, TABLES)
     case.endured(Fault("request", "BATCH", 1, before=make_anew))
 
 
@@ -184,7 +206,7 @@ def table_dropped(case):
     drop = f"DROP TABLE {case.site.keyspace}.air"
     case.push(Fault("request", "BATCH", case.batch(0.5), before=lambda: case.bench.cql(drop)),
               expect=HELD)
-    case.bench.create_tables(case.site.keyspace, ["air"])
+    case.bench.create_tables(case.site.keyspace, {"air": TABLES["air"]})
     send_all_again(case)
 
 
@@ -195,7 +217,7 @@ def column_dropped(case):
               expect=HELD)
     # A column that was dropped hides what was written before; so the table is made anew.
     case.bench.cql(f"DROP TABLE {case.site.keyspace}.air")
-    case.bench.create_tables(case.site.keyspace, ["air"])
+    case.bench.create_tables(case.site.keyspace, {"air": TABLES["air"]})
     send_all_again(case)
 
 
@@ -203,6 +225,7 @@ def column_dropped(case):
 
 
 @point
+@needs(has_own_user=True)
 def password_changed(case):
     """The link breaks after it, the file has the new one: the sync goes on."""
     def change():
@@ -212,6 +235,7 @@ def password_changed(case):
 
 
 @point
+@needs(has_own_user=True)
 def password_changed_and_not_told(case):
     change = Fault("request", "BATCH", case.batch(0.5), Act.RESET,
                    before=lambda: case.site.change_password("second"))
@@ -221,30 +245,32 @@ def password_changed_and_not_told(case):
 
 
 @point
+@needs(has_own_user=True)
 def permission_revoked(case):
     """It is given back while the sync waits for it."""
     change = "{} MODIFY ON KEYSPACE {} {} {}".format
     keyspace, user = case.site.keyspace, case.site.user
     case.endured(
-        Fault("request", "BATCH", case.batch(0.5), before=lambda: case.bench.cql(
+        Fault("request", "BATCH", case.batch(0.5), before=lambda: case.bench.change_roles(
             change("REVOKE", keyspace, "FROM", user))),
-        Fault("reply", "ERROR", 3, after=lambda: case.bench.cql(
+        Fault("reply", "ERROR", 3, after=lambda: case.bench.change_roles(
             change("GRANT", keyspace, "TO", user))))
 
 
 # --- the server: killed once while a push stands at each of these
 
 
-def server_killed(name, side, part, after, kills_sync=False):
+def server_killed(name, side, part, after, kills_sync=False, hold="3s"):
+    """hold: a killed server forgets what it acknowledged in the last tenth of a second or so."""
     def run(case):
         reached = {"after" if after else "before": case.reach_kill_of_server(kills_sync)}
-        fault = Fault(side, "BATCH", case.batch(part), **reached)
+        case.push(Fault(side, "BATCH", case.batch(part), **reached),
+                  expect=KILLED if kills_sync else 0, hold=hold)
+        case.bench.wait_for_server()
         if kills_sync:
-            case.push(fault, expect=KILLED)
-            case.bench.wait_for_server()
             case.site.finish()
         else:
-            case.endured(fault)
+            case.site.check()
     run.__name__ = name
     SERVER_POINTS.append(run)
 
@@ -255,6 +281,17 @@ server_killed("server_killed_before_answer", "reply", 0.5, False)
 server_killed("server_killed_after_answer", "reply", 0.5, True)
 server_killed("server_killed_after_first_batch", "request", 0, True)
 server_killed("server_killed_after_last_answer", "reply", 1, True)
+server_killed("server_killed_while_held", "reply", 0.7, True, hold="20s")
+
+
+def server_killed_in_long_seal(case):
+    case.push(Fault("reply", "BATCH", LONG_BATCH, after=case.reach_kill_of_server(False)),
+              expect=0, hold="3s", **LONG_PACE)
+    case.bench.wait_for_server()
+    case.site.check()
+
+
+SERVER_POINTS.append(needs(is_long=True)(server_killed_in_long_seal))
 server_killed("both_killed_after_batch", "request", 0.3, True, kills_sync=True)
 server_killed("both_killed_after_answer", "reply", 0.7, True, kills_sync=True)
 
@@ -270,12 +307,12 @@ def overload(function):
 @overload
 def overloaded(case):
     """It is refused again and again, and gets there."""
-    case.endured(Fault("reply", "ERROR", 1), Fault("reply", "ERROR", 3))
+    case.endured(Fault("reply", "ERROR", 1), Fault("reply", "ERROR", 3), **HASTE)
 
 
 @overload
 def kill_when_refused(case):
-    case.killed("reply", "ERROR", 2)
+    case.killed("reply", "ERROR", 2, **HASTE)
 
 
 # --- running them
@@ -309,7 +346,7 @@ def run_point(bench, function):
     begin = time.monotonic()
     case = None
     try:
-        case = Case(bench, function.__name__)
+        case = Case(Site(bench, function.__name__, **getattr(function, "site_options", {})))
         function(case)
         wrong = None
     except Exception:  # pylint: disable=broad-except
@@ -369,15 +406,21 @@ def names_to_run(names):
     return [known[at * len(known) // count] for at in range(min(count, len(known)))]
 
 
+def build(workload):
+    workload.directory.mkdir()
+    workload.build()
+    return workload
+
+
 def main():
     names = names_to_run(sys.argv[1:])
     scratch = Path(tempfile.mkdtemp(prefix="cistern-kill-"))
     try:
-        (scratch / "workload").mkdir()
-        workload = Workload(BINARY, scratch / "workload")
-        with clusters.running(scratch / "cluster", password=True) as cluster:
-            workload.build()
-            failed = run(Bench(cluster, workload, scratch), names)
+        with clusters.running(scratch / "cluster", password=True,
+                              auth_validity_ms=AUTH_VALIDITY_MS) as cluster:
+            workloads = [build(kind(BINARY, scratch / kind.__name__)) for kind in
+                         (LongSeal, Workload)]
+            failed = run(Bench(cluster, *workloads, scratch), names)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     print(f"{len(names)} points, {len(failed)} failed")

@@ -1,4 +1,4 @@
-"""A small store with everything a push has to carry, and what a cluster must hold of it.
+"""Stores with everything a push has to carry, and what a cluster must hold of them.
 
 The rows come from a fixed seed; the model follows Cassandra's rules and knows nothing of Cistern.
 Each step is one run of the tool, so a cell's write time lies between the step's begin and its end,
@@ -24,6 +24,13 @@ TABLES = {
 ) WITH default_time_to_live = 864000
    AND comment = 'cistern: bucket hour = 6 hours; split shard = hash 2'""",
 }
+# Of a long seal: its position is made durable on the way, after 4 MiB that were answered.
+LONG_TABLE = """CREATE TABLE long (
+    site text, day date, ts timestamp, blob text,
+    PRIMARY KEY ((site, day), ts)
+) WITH comment = 'cistern: bucket day = 1 day'"""
+LONG_ROWS = 9000
+LONG_LETTERS = 800
 SITES = ("north", "south", "east")
 DAYS = 3
 MINUTES = range(0, 720, 10)
@@ -56,6 +63,8 @@ class Row:
 class Workload:
     """Fills `store` with the tool at `binary`. `rows[table][key]` is the model."""
 
+    tables = TABLES
+
     def __init__(self, binary, directory):
         self.binary = str(binary)
         self.directory = directory
@@ -63,7 +72,7 @@ class Workload:
         self.random = random.Random(5)
         self.midnight = datetime.datetime.now(datetime.timezone.utc).replace(
             hour=0, minute=0, second=0, microsecond=0) - datetime.timedelta(days=DAYS + 1)
-        self.rows = {table: {} for table in TABLES}
+        self.rows = {table: {} for table in self.tables}
         self.now_s = None      # the second at which everything is to be read
         self.open_count = 0    # row versions that are not sealed, and must not be sent
 
@@ -114,10 +123,13 @@ class Workload:
 
     # --- the story
 
-    def build(self):
+    def _create(self):
         schema = self.directory / "schema.cql"
-        schema.write_text(";\n".join(TABLES.values()) + ";\n", encoding="utf-8")
+        schema.write_text(";\n".join(self.tables.values()) + ";\n", encoding="utf-8")
         self.tool("create", "--store", self.store, "--schema", schema)
+
+    def build(self):
+        self._create()
         everywhere = [(site, self._at(day, minute), chan) for site in SITES
                       for day in range(DAYS) for minute in MINUTES for chan in (0, 1)]
         self._ingest("air", AIR_CELLS, everywhere, self._air)
@@ -227,5 +239,22 @@ class Workload:
         return ttl_s is not None and begin_s <= self.now_s + ttl_s - step.ttl_s <= end_s
 
 
+class LongSeal(Workload):
+    """One bucket that is longer than what is made durable at once."""
+
+    tables = {"long": LONG_TABLE}
+
+    def build(self):
+        self._create()
+        begin = self._at(0, 0)
+        keys = [("north", begin + datetime.timedelta(seconds=second))
+                for second in range(LONG_ROWS)]
+        letters = "abcdefghijklmnopqrstuvwxyz0123456789"
+        self._ingest("long", ["blob"], keys,
+                     lambda: ["".join(self.random.choices(letters, k=LONG_LETTERS))])
+        self._seal()
+        self.now_s = int(time.time())
+
+
 AIR_CELLS = ("temp", "state", "n")
-KEYS = {"air": ("site", "ts", "chan"), "brief": ("site", "ts")}
+KEYS = {"air": ("site", "ts", "chan"), "brief": ("site", "ts"), "long": ("site", "ts")}

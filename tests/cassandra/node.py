@@ -89,12 +89,13 @@ class Node:
             settings["native_transport_rate_limiting_enabled"] = True
             settings["native_transport_max_requests_per_second"] = self.options["rate_limit"]
         if self.options["password"]:
+            validity = f"{self.options['auth_validity_ms']}ms"
             settings |= {"authenticator": "PasswordAuthenticator",
                          "authorizer": "CassandraAuthorizer",
                          "role_manager": "CassandraRoleManager",
-                         # A changed password or permission counts at once.
-                         "credentials_validity": "0ms", "roles_validity": "0ms",
-                         "permissions_validity": "0ms"}
+                         # At 0 a changed password or permission counts at once.
+                         "credentials_validity": validity, "roles_validity": validity,
+                         "permissions_validity": validity}
         if self.options["tls"]:
             keystore = self.cluster_directory / "tls" / "server.p12"
             password = Path(f"{keystore}.password").read_text(encoding="utf-8").strip()
