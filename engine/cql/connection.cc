@@ -52,9 +52,10 @@ Status Connection::Send(const RequestEncoder& encode, int64_t timeout_us, Answer
   free_streams_.pop_back();
   const auto slot = static_cast<size_t>(stream);
   const int64_t wait_us = timeout_us > 0 ? timeout_us : options_.request_timeout_us;
+  const int64_t now_us = loop_.NowUs();
   is_taken_[slot] = true;
-  pending_[slot] = Pending{.done = std::move(done), .due_us = loop_.NowUs() + wait_us,
-                           .bytes = bytes};
+  pending_[slot] = Pending{.done = std::move(done), .asked_us = now_us,
+                           .due_us = now_us + wait_us, .bytes = bytes};
   ++active_count_;
   bytes_in_flight_ += bytes;
   outbox_streams_.push_back(stream);
@@ -180,11 +181,13 @@ void Connection::ArmRequestTimer(int64_t due_us) {
 void Connection::WatchRequests() {
   const int64_t now_us = loop_.NowUs();
   std::vector<int16_t> expired;
+  bool is_silent = false;  // not one byte since one of them was asked
   int64_t next_us = INT64_MAX;
   for (size_t slot = 0; slot < pending_.size(); ++slot) {
     if (!is_taken_[slot] || pending_[slot].done == nullptr) continue;
     if (pending_[slot].due_us <= now_us) {
       expired.push_back(static_cast<int16_t>(slot));
+      is_silent |= received_last_us_ < pending_[slot].asked_us;
     } else {
       next_us = std::min(next_us, pending_[slot].due_us);
     }
@@ -195,6 +198,8 @@ void Connection::WatchRequests() {
     Expire(stream);
     if (alive.expired() || state_ == State::kClosed) return;
   }
+  // All that is sent again over a link that swallows it would be lost as well.
+  if (is_silent) AskWhetherItLives();
 }
 
 // Its answer may still come: the stream stays taken until it does.
@@ -213,30 +218,33 @@ void Connection::Expire(int16_t stream) {
                        " requests without an answer; the connection is made anew"));
 }
 
-// Asks a server from which nothing came: a link that swallows all gives no other sign.
+// A link that swallows all gives no other sign than silence.
 void Connection::WatchIdle() {
   idle_timer_ = 0;
   const int64_t idle_us = loop_.NowUs() - received_last_us_;
   int64_t next_us = options_.heartbeat_interval_us - idle_us;
-  if (next_us <= 0 && !is_heartbeat_sent_) {
-    const Status sent = Send(
-        [](const RequestHead& head, std::string* out) {
-          AppendOptions(head, out);
-          return Status::Ok();
-        },
-        options_.heartbeat_timeout_us,
-        [this, alive = std::weak_ptr<int>(alive_)](const Answer& answer) {
-          if (alive.expired()) return;
-          is_heartbeat_sent_ = false;
-          if (answer.fate == RequestFate::kAnswered || state_ == State::kClosed) return;
-          Fail(Status::IoError(where() +
-                               " does not answer any more; the link is taken for broken"));
-        });
-    is_heartbeat_sent_ = sent.ok();
-    // No room: requests are in flight, and their own ends tell as much.
-  }
+  if (next_us <= 0) AskWhetherItLives();
   if (next_us <= 0) next_us = options_.heartbeat_interval_us;
   idle_timer_ = loop_.After(next_us, [this] { WatchIdle(); });
+}
+
+void Connection::AskWhetherItLives() {
+  if (is_heartbeat_sent_) return;
+  const Status sent = Send(
+      [](const RequestHead& head, std::string* out) {
+        AppendOptions(head, out);
+        return Status::Ok();
+      },
+      options_.heartbeat_timeout_us,
+      [this, alive = std::weak_ptr<int>(alive_)](const Answer& answer) {
+        if (alive.expired()) return;
+        is_heartbeat_sent_ = false;
+        if (answer.fate == RequestFate::kAnswered || state_ == State::kClosed) return;
+        Fail(Status::IoError(where() +
+                             " does not answer any more; the link is taken for broken"));
+      });
+  is_heartbeat_sent_ = sent.ok();
+  // No room: requests are in flight, and their own ends tell as much.
 }
 
 std::vector<std::pair<AnswerCallback, Answer>> Connection::TakeAll(const Status& why) {

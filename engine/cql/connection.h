@@ -33,7 +33,9 @@ struct ConnectionOptions {
   bool allow_cleartext_password = false;
   int64_t handshake_timeout_us = 10'000'000;  // of OPTIONS, STARTUP and AUTH_RESPONSE together
   int64_t request_timeout_us = 12'000'000;    // as long as Cassandra keeps a request in its queue
-  int64_t heartbeat_interval_us = 30'000'000;  // in which nothing came: the server is asked
+  // In which nothing came: the server is asked. It is asked sooner when a request times out and
+  // nothing came since that was sent.
+  int64_t heartbeat_interval_us = 30'000'000;
   int64_t heartbeat_timeout_us = 10'000'000;   // then it has so long to answer
   size_t requests_max = 512;                   // in flight, at most 16,384
   // Of their envelopes, and as many that wait to be sent; one alone may be longer.
@@ -102,6 +104,7 @@ class Connection {
 
   struct Pending {
     AnswerCallback done;         // empty: timed out, its stream waits for the late answer
+    int64_t asked_us = 0;
     int64_t due_us = 0;
     size_t bytes = 0;
     uint64_t begin = 0;          // of all bytes sent: where what carries it begins
@@ -117,6 +120,7 @@ class Connection {
   void ArmRequestTimer(int64_t due_us);
   void Expire(int16_t stream);
   void WatchIdle();
+  void AskWhetherItLives();
   [[nodiscard]] Pending Release(int16_t stream);
   [[nodiscard]] std::vector<std::pair<AnswerCallback, Answer>> TakeAll(const Status& why);
   void Fail(const Status& status);

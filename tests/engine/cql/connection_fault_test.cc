@@ -171,6 +171,51 @@ TEST(ConnectionFault, BlackHoleIsNoticedWhenIdle) {
   EXPECT_NE(client.closed->message().find("does not answer any more"), std::string::npos);
 }
 
+// A request that times out in full silence is a sign: the link is asked at once, not after the time
+// in which nothing is asked of it.
+TEST(ConnectionFault, BlackHoleIsNoticedByARequestThatTimesOut) {
+  ScriptedCqlServer server({}, [ready = false](ScriptedTurn& turn) mutable {
+    if (IsQuery(turn, "swallow")) ready = true;
+    return ready;  // from then on nothing is answered
+  });
+  const auto clock = std::make_shared<FakeClock>();
+  Client client(clock);
+  ASSERT_TRUE(client.ConnectAndWait(server.port()));
+  const size_t options_before = server.Received<testing::OptionsRequest>().size();
+  clock->AdvanceMicros(1);
+  ASSERT_TRUE(client.Query("swallow", 2'000'000).ok());
+  clock->AdvanceSeconds(2);
+  client.loop->Poll(64);
+  ASSERT_TRUE(client.ended[0]);
+  ASSERT_TRUE(RunUntil(*client.loop, [&] {
+    return server.Received<testing::OptionsRequest>().size() == options_before + 1;
+  }));
+  EXPECT_FALSE(client.closed);
+  clock->AdvanceSeconds(10);
+  client.loop->Poll(64);
+  ASSERT_TRUE(client.closed);
+  EXPECT_NE(client.closed->message().find("does not answer any more"), std::string::npos);
+}
+
+// Where something else came since, the server is only slow.
+TEST(ConnectionFault, RequestThatTimesOutBesideOthersAsksNothing) {
+  ScriptedCqlServer server({}, [](ScriptedTurn& turn) { return IsQuery(turn, "swallow"); });
+  const auto clock = std::make_shared<FakeClock>();
+  Client client(clock);
+  ASSERT_TRUE(client.ConnectAndWait(server.port()));
+  const size_t options_before = server.Received<testing::OptionsRequest>().size();
+  clock->AdvanceMicros(1);
+  ASSERT_TRUE(client.Query("swallow", 2'000'000).ok());
+  ASSERT_TRUE(client.Query("answered").ok());
+  ASSERT_TRUE(RunUntil(*client.loop, [&] { return client.ended[1].has_value(); }));
+  clock->AdvanceSeconds(2);
+  client.loop->Poll(64);
+  ASSERT_TRUE(client.ended[0]);
+  ASSERT_TRUE(client.Query("last").ok());
+  ASSERT_TRUE(client.WaitForAll());
+  EXPECT_EQ(server.Received<testing::OptionsRequest>().size(), options_before);
+}
+
 TEST(ConnectionFault, SilentServerIsGivenUpInTheHandshake) {
   LoopbackServer server([](ServerStream& stream) { stream.Hang(); });
   const auto clock = std::make_shared<FakeClock>();
