@@ -7,7 +7,7 @@
 namespace cistern::replicate {
 namespace {
 
-// What a kind that did not wait may be behind: it does not save up for hours and then take all.
+// What one seal counts at most: behind a huge one the other kind does not take all for hours.
 constexpr int64_t kCreditBytesMax = 16 * 1024 * 1024;
 
 DrainPolicy Clamped(DrainPolicy policy) {
@@ -64,12 +64,20 @@ std::optional<size_t> DrainOrder::Choose(std::span<const DrainItem> items, int64
   return LiveIsNext() || !best.other ? best.live : best.other;
 }
 
-void DrainOrder::NotePushed(const DrainItem& item, int64_t now_s, uint64_t byte_count) {
+void DrainOrder::NotePushed(const DrainItem& item, std::span<const DrainItem> waiting,
+                            int64_t now_s, uint64_t byte_count) {
   const auto bytes = static_cast<int64_t>(std::min<uint64_t>(byte_count, kCreditBytesMax));
   const int64_t live_percent = policy_.live_percent;
   const bool is_live = policy_.IsLive(item.bucket_end_s, now_s);
+  const bool both_wait = std::any_of(waiting.begin(), waiting.end(), [&](const DrainItem& other) {
+    return other.state == DrainItem::State::kWaiting &&
+           policy_.IsLive(other.bucket_end_s, now_s) != is_live;
+  });
+  if (!both_wait) {
+    credit_ = 0;
+    return;
+  }
   credit_ += is_live ? -bytes * (100 - live_percent) : bytes * live_percent;
-  credit_ = std::clamp(credit_, -kCreditBytesMax * 100, kCreditBytesMax * 100);
 }
 
 }  // namespace cistern::replicate

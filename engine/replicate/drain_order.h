@@ -52,8 +52,10 @@ class DrainOrder {
   // outbox is among `items`.
   [[nodiscard]] std::optional<size_t> Choose(std::span<const DrainItem> items,
                                              int64_t now_s) const;
-  // Bytes of a seal that was chosen; they count against its share.
-  void NotePushed(const DrainItem& item, int64_t now_s, uint64_t byte_count);
+  // Bytes of a seal that was chosen; while one of the other kind is among `waiting` they count
+  // against its share. What a kind took alone is no debt: after an outage the newest goes first.
+  void NotePushed(const DrainItem& item, std::span<const DrainItem> waiting, int64_t now_s,
+                  uint64_t byte_count);
 
  private:
   [[nodiscard]] bool LiveIsNext() const { return credit_ >= 0; }

@@ -240,7 +240,7 @@ Result<bool> Replicator::StartPush() {
   Result<PushPtr> push = OpenPush(*item);
   if (push.ok()) {
     under_way_.insert(item->seal);
-    order_.NotePushed(*item, now_s, (*push)->byte_count);
+    order_.NotePushed(*item, feed_.items(), now_s, (*push)->byte_count);
     pushes_.push_back(*std::move(push));
     return true;
   }

@@ -33,7 +33,7 @@ class OutboxFeedTest : public OutboxFixture {
     while (const auto item = TakeNext(&feed, order)) {
       days.push_back((item->bucket.start_s - kStartS) / kDayS);
       EXPECT_EQ(item->bucket_end_s, item->bucket.start_s + kDayS);
-      order.NotePushed(*item, now_s(), 1000);
+      order.NotePushed(*item, feed.items(), now_s(), 1000);
       Confirm({{item->bucket, item->seal}});
       feed.LookAt(item->bucket);
     }
