@@ -2,20 +2,14 @@
 // and stacks. CISTERN_MEMORY_ROWS says how many rows (default 10 million),
 // CISTERN_DAILY_ENTITIES how many entities have fifty years of daily rows (default 20).
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
-#include <chrono>
 #include <cstdio>
-#include <fstream>
-#include <functional>
 #include <string>
-#include <thread>
 
 #include "bench/workload.h"
 #include "engine/seal/seal_policy.h"
-#include "tests/crash/crash_cycle.h"
+#include "tests/limits/memory_fixture.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/rng.h"
 #include "tests/support/temp_dir.h"
@@ -27,71 +21,17 @@ constexpr size_t kBudgetBytes = 32 * 1024 * 1024;
 constexpr uint64_t kAllowedBytes = kBudgetBytes + 8 * 1024 * 1024;
 constexpr size_t kBatchRows = 100;
 
-uint64_t AnonymousBytes() {
-  std::ifstream file("/proc/self/status");
-  std::string line;
-  while (std::getline(file, line)) {
-    if (line.rfind("RssAnon:", 0) == 0) return std::stoull(line.substr(8)) * 1024;
-  }
-  return UINT64_MAX;  // unknown is never within a limit
-}
-
-// Samples this process until it is destroyed. The kernel keeps no peak of RssAnon.
-class PeakSampler {
- public:
-  explicit PeakSampler(std::atomic<uint64_t>* peak) : peak_(peak), thread_([this] { Run(); }) {}
-  ~PeakSampler() {
-    stop_ = true;
-    thread_.join();
-    Sample();
-  }
-
- private:
-  void Sample() { *peak_ = std::max(peak_->load(), AnonymousBytes()); }
-  void Run() {
-    while (!stop_) {
-      Sample();
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
-  }
-  std::atomic<uint64_t>* const peak_;
-  std::atomic<bool> stop_{false};
-  std::thread thread_;
-};
-
 EngineOptions Options() {
   EngineOptions options;
   options.memory_budget_bytes = kBudgetBytes;
   return options;
 }
 
-class MemoryTest : public ::testing::Test {
+class MemoryTest : public MemoryFixture {
  protected:
-  // Runs `body` in a child and returns its peak; fails the test if the child failed.
-  uint64_t PeakOf(const std::function<Status()>& body) {
-    ExpectedState& state = *shared_.get();
-    state.BeginLife();
-    const ChildEnd end = RunChild([&] {
-      Status s;
-      {
-        const PeakSampler sampler(&state.io_operations);
-        s = body();
-      }
-      if (!s.ok()) state.SetProblem(s.ToString());
-      return s.ok() ? 0 : 1;
-    }, -1, 15 * 60);
-    EXPECT_EQ(Complaint(end, state), "");
-    return state.io_operations.load();
-  }
   void ExpectWithin(const char* what, uint64_t peak, uint64_t allowed = kAllowedBytes) {
-    std::printf("%s: peak %.1f MiB of anonymous memory, allowed %.1f\n", what,
-                static_cast<double>(peak) / 1048576.0,
-                static_cast<double>(allowed) / 1048576.0);
-    EXPECT_LE(peak, allowed) << what;
-    EXPECT_GT(peak, 1024u * 1024u) << "the sampler saw nothing";
+    ExpectPeakWithin(what, peak, allowed);
   }
-
-  SharedExpectedState shared_;
   TempDir root_{"cistern-memory"};
 };
 

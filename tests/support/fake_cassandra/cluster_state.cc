@@ -369,6 +369,7 @@ Answer ClusterState::Write(const std::vector<std::shared_ptr<const Mutation>>& m
     if (missing.has_value()) return *missing;
   }
   for (size_t i = 0; i < mutations.size(); ++i) {
+    if (options_.on_write) options_.on_write(*mutations[i]);
     size_t left = replicas_max;
     for (const size_t at : replicas[i]) {
       Node& node = nodes_[at];

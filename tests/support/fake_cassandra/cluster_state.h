@@ -5,6 +5,7 @@
 #define CISTERN_TESTS_SUPPORT_FAKE_CASSANDRA_CLUSTER_STATE_H_
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <map>
 #include <memory>
@@ -37,6 +38,8 @@ struct ClusterOptions {
   bool syncs_later = false;
   // Whether a node that was down gets what it missed once it is up again.
   bool keeps_hints = true;
+  // Called with each mutation that a coordinator takes, in this order.
+  std::function<void(const Mutation&)> on_write = {};
   // The server's clock: wall time for write timestamps and expiry, monotonic time for delays.
   std::shared_ptr<Clock> clock = SystemClock();
 };
@@ -93,12 +96,14 @@ class ClusterState {
   // Of all nodes together, those that are down too: what the cluster ends with.
   [[nodiscard]] std::string Dump(const std::string& keyspace, const std::string& table,
                                  DumpKind kind, int64_t now_s) const;
+  [[nodiscard]] const PartitionStore& store(size_t node) const { return nodes_[node].store; }
   [[nodiscard]] std::string DumpNode(size_t node, const std::string& keyspace,
                                      const std::string& table, DumpKind kind, int64_t now_s) const;
   // A major compaction of every table on every node.
   void Compact();
 
   void SetPassword(std::string password) { options_.password = std::move(password); }
+  void SetCompatibility(StorageCompatibility mode) { options_.compatibility = mode; }
   [[nodiscard]] const ClusterOptions& options() const { return options_; }
   [[nodiscard]] const Schema& schema() const { return schema_; }
   // Changes since the last call, for events.
