@@ -43,7 +43,7 @@ Status BatchStream::Next(std::optional<int64_t> now_s, PushBatch* batch) {
   if (!filled.ok()) {
     batch->Clear();
     position_ = begin;
-    page_is_open_ = false;
+    ClosePage();
   }
   batch->next = position_;
   return filled;
@@ -183,6 +183,13 @@ void BatchStream::EndPass() {
   position_.pass = PushPass::kWhole;
   position_.judged_s = 0;
   ++position_.page;
+  ClosePage();
+}
+
+// What it was decoded into goes before the next one comes.
+void BatchStream::ClosePage() {
+  rows_ = {};
+  shadowed_ = {};
   page_is_open_ = false;
 }
 

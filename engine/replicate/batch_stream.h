@@ -103,6 +103,7 @@ class BatchStream {
   [[nodiscard]] bool MayShadow(size_t i) const;
   [[nodiscard]] bool HasRoom(const PushBatch& batch, size_t more_bytes) const;
   void EndPass();
+  void ClosePage();
 
   const std::shared_ptr<const RowBinder> binder_;
   const TableSchema& schema_;

@@ -269,6 +269,16 @@ void OutboxFeed::Wake() {
   has_more_ = true;
 }
 
+size_t OutboxFeed::MemoryBytes() const {
+  constexpr size_t kNodeBytes = 64;  // of a map or set, about
+  size_t bytes = sizeof(*this) + items_.size() * (sizeof(DrainItem) + sizeof(Place) + kNodeBytes);
+  for (const DrainItem& item : items_) bytes += item.bucket.entity.capacity();
+  for (const BucketKey& bucket : to_look_at_) bytes += sizeof(bucket) + bucket.entity.capacity();
+  for (const Walk& walk : walks_) bytes += walk.visited.size() * kNodeBytes;
+  for (const std::string& what : damaged_) bytes += kNodeBytes + what.capacity();
+  return bytes;
+}
+
 void OutboxFeed::Add(DrainItem item, const Place& place) {
   item_seals_.insert(item.seal);
   items_.push_back(std::move(item));

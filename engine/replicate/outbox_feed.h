@@ -73,6 +73,8 @@ class OutboxFeed {
   [[nodiscard]] const std::set<std::string>& damaged() const { return damaged_; }
   // Entries that were looked at, since the feed was made.
   [[nodiscard]] uint64_t looked_count() const { return looked_count_; }
+  // Of heap, about.
+  [[nodiscard]] size_t MemoryBytes() const;
 
  private:
   // Seals of a window: from <= seal < below.

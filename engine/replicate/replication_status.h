@@ -50,6 +50,8 @@ struct ReplicationStatus {
   uint64_t versions_holding = 0;  // in those
   uint64_t in_flight_bytes = 0;
   uint64_t window_bytes = 0;  // that may be in flight
+  uint64_t memory_bytes = 0;        // of the engine's budget, for seals on their way
+  uint64_t memory_share_bytes = 0;  // of it at most, but for one huge page
   int64_t next_us = 0;        // from now until something may be done without an answer
   ReplicationCounters counters;
 };

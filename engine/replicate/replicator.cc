@@ -22,6 +22,13 @@ constexpr int64_t kLookUs = 1'000'000;
 // What the store cannot do now: its memory is used up.
 constexpr int64_t kStorePauseUs = 1'000'000;
 constexpr int64_t kMicrosPerSecond = 1'000'000;
+// Memory of what is there beside pages and batches, estimated: the session, a connection (its
+// buffers keep some), a table's statements, and what nodes of maps take.
+constexpr size_t kSessionBytes = 128 * 1024;
+constexpr size_t kConnectionBytes = 256 * 1024;
+constexpr size_t kLinkBytes = 8 * 1024;
+constexpr size_t kLinkColumnBytes = 1024;
+constexpr size_t kNodeBytes = 64;
 // A link that breaks every few seconds does not have the same seals sent for ever.
 constexpr uint32_t kSentAgainMax = 3;
 
@@ -47,6 +54,8 @@ Replicator::Replicator(ReplicatorParts parts, ReplicatorOptions options)
             [this](const DrainItem& item) { return MayGo(item); }),
       order_(options_.drain),
       flow_(options_.flow),
+      memory_(std::make_shared<PushMemory>(parts_.budget)),
+      flight_charge_(memory_, PushCharge::Kind::kFlights),
       cap_(options_.bytes_per_s_max),
       cluster_backoff_(options_.backoff, options_.seed),
       hosts_lost_(parts_.session->cluster().hosts_lost()) {
@@ -90,6 +99,7 @@ bool Replicator::IsPaused() const {
 
 Result<bool> Replicator::Step() {
   NoteLostHosts();
+  ChargeBase();
   // As of now, and not later: what is sealed meanwhile is for the next step.
   has_outbox_ = SummarizeOutbox(*parts_.store->spills().view()).seal_count > 0;
   bool did = false;
@@ -111,6 +121,7 @@ void Replicator::NoteLostHosts() {
   hosts_lost_ = hosts_lost;
   std::erase_if(holding_, [this](const Holding& held) {
     if (++sent_again_[held.item.seal] > kSentAgainMax) return false;
+    holding_bytes_ -= held.MemoryBytes();
     under_way_.erase(held.item.seal);
     LookAt(held.item.bucket);
     ++counters_.seals_sent_again;
@@ -120,6 +131,24 @@ void Replicator::NoteLostHosts() {
     if (++sent_again_[push->number()] > kSentAgainMax) continue;
     push->seal.RewindToDurable();
   }
+}
+
+// What is there whatever is sent, and the room for one batch.
+void Replicator::ChargeBase() {
+  size_t bytes = kSessionBytes + kFlightCopies * options_.byte_count_max;
+  for (const auto& [id, host] : parts_.session->cluster().pool().hosts()) {
+    if (host.state != cql::HostState::kDown) bytes += kConnectionBytes;
+  }
+  for (const auto& [table, link] : links_) {
+    bytes += kLinkBytes + kLinkColumnBytes * link->table()->schema->columns.size();
+  }
+  bytes += (parked_.size() + troubles_.size() + sent_again_.size()) * kNodeBytes;
+  memory_->SetBase(bytes + feed_.MemoryBytes());
+  memory_->SetHeld(holding_bytes_);
+}
+
+size_t Replicator::Holding::MemoryBytes() const {
+  return sizeof(*this) + item.bucket.entity.size() + kNodeBytes;  // it is under way as well
 }
 
 // --- what is made durable
@@ -147,6 +176,7 @@ Result<bool> Replicator::ConfirmDue() {
     under_way_.erase(name.seal);
     sent_again_.erase(name.seal);
     LookAt(name.bucket);  // for its amendments
+    holding_bytes_ -= holding_.front().MemoryBytes();
     holding_.pop_front();
   }
   counters_.seals_confirmed += names.size();
@@ -223,6 +253,12 @@ bool Replicator::MayGo(const DrainItem& item) {
   return parked == parked_count_.end() || parked->second < limits::kParkedSealsPerTableMax;
 }
 
+// Not so much that those which are on their way could not go on. What is held is confirmed soon.
+bool Replicator::HasMemoryForPush() const {
+  if (memory_->is_full()) return false;
+  return pushes_.empty() || memory_->HasRoomFor(kFlightCopies * options_.byte_count_max);
+}
+
 // One at a time: with each the order is asked anew.
 Result<bool> Replicator::StartPush() {
   const int64_t now_us = parts_.loop->NowUs();
@@ -230,7 +266,7 @@ Result<bool> Replicator::StartPush() {
   const std::optional<size_t> chosen = order_.Choose(feed_.items(), now_s);
   has_waiting_ = chosen.has_value();
   const bool has_room = pushes_.size() < options_.pushing_count_max &&
-                        holding_.size() < limits::kHoldingSealsMax &&
+                        holding_.size() < limits::kHoldingSealsMax && HasMemoryForPush() &&
                         flow_.Admits(options_.byte_count_max);
   if (!chosen || !has_room || now_us < open_at_us_ || IsPaused() || !parts_.session->is_up()) {
     return false;
@@ -260,7 +296,7 @@ Result<bool> Replicator::StartPush() {
 Result<Replicator::PushPtr> Replicator::OpenPush(const DrainItem& item) {
   const SealName name{item.bucket, item.seal};
   const std::shared_ptr<TableLink> link = links_.at(item.bucket.table_id);
-  const SealReading reading{parts_.store, parts_.tables, parts_.budget};
+  const SealReading reading{parts_.store, parts_.tables, memory_};
   const TimestampMode mode = link->table()->schema->timestamps;
   CISTERN_ASSIGN_OR_RETURN(OpenedSeal opened, OpenSeal(reading, link->table(), mode, name));
   CISTERN_ASSIGN_OR_RETURN(
@@ -323,7 +359,13 @@ bool Replicator::EndPushes() {
     if (is_over) EndPush(push.get());
     return is_over;
   });
-  return pushes_.size() != before;
+  if (pushes_.size() == before) return false;
+  // It gave memory back.
+  open_at_us_ = 0;
+  for (const PushPtr& push : pushes_) {
+    if (std::exchange(push->awaits_memory, false)) push->resume_at_us = 0;
+  }
+  return true;
 }
 
 void Replicator::EndPush(Push* push) {
@@ -339,6 +381,7 @@ void Replicator::EndPush(Push* push) {
     LookAt(item.bucket);
   } else {
     holding_.push_back({item, push->seal.version_count(), parts_.loop->NowUs() + options_.hold_us});
+    holding_bytes_ += holding_.back().MemoryBytes();
   }
 }
 
@@ -396,6 +439,8 @@ ReplicationStatus Replicator::GetStatus() const {
   for (const Holding& held : holding_) status.versions_holding += held.version_count;
   status.in_flight_bytes = flow_.in_flight_bytes();
   status.window_bytes = flow_.window_bytes();
+  status.memory_bytes = memory_->used_bytes();
+  status.memory_share_bytes = memory_->share_bytes();
   status.next_us = NextUs();
   status.counters = counters_;
   return status;

@@ -27,6 +27,7 @@
 #include "engine/replicate/flow_control.h"
 #include "engine/replicate/outbox_feed.h"
 #include "engine/replicate/push_ledger.h"
+#include "engine/replicate/push_memory.h"
 #include "engine/replicate/replication_status.h"
 #include "engine/replicate/replicator_options.h"
 #include "engine/replicate/retry_backoff.h"
@@ -45,11 +46,14 @@ struct ReplicatorParts {
   cql::Session* session = nullptr;
   Store* store = nullptr;
   const TableSet* tables = nullptr;
-  MemoryBudget* budget = nullptr;
+  MemoryBudget* budget = nullptr;  // of which it takes a share: PushMemory
   PushLedger* ledger = nullptr;
   std::function<int64_t()> now_s;       // the second that decides about expiry
   std::function<bool()> clock_settled;  // now_s is the true time
 };
+
+// Of a batch in flight: the session's, and what the connection has to write of it.
+inline constexpr size_t kFlightCopies = 3;
 
 // The loop's thread only.
 class Replicator {
@@ -78,12 +82,14 @@ class Replicator {
     DrainItem item;
     uint64_t version_count = 0;
     int64_t due_us = 0;
+    [[nodiscard]] size_t MemoryBytes() const;
   };
 
   // --- replicator.cc: which seals go, and what becomes of those that went
   void LookEverywhere();                 // what may not go was passed over: it may now
   void LookAt(const BucketKey& bucket);  // the bucket's earliest seal is another, or waits again
   void NoteLostHosts();
+  void ChargeBase();
   [[nodiscard]] int64_t ConfirmAtUs() const;
   [[nodiscard]] Result<bool> ConfirmDue();
   [[nodiscard]] Result<bool> NoteRecords();
@@ -91,6 +97,7 @@ class Replicator {
   [[nodiscard]] bool StepLinks();
   [[nodiscard]] TableLink* LinkOf(uint32_t table_id);
   [[nodiscard]] bool MayGo(const DrainItem& item);
+  [[nodiscard]] bool HasMemoryForPush() const;
   [[nodiscard]] Result<bool> StartPush();
   [[nodiscard]] Result<PushPtr> OpenPush(const DrainItem& item);
   void LoadParked();
@@ -119,6 +126,7 @@ class Replicator {
   [[nodiscard]] Verdict JudgeRefusal(const Push& push, const cql::Outcome& outcome);
   void Park(Push* push, const Status& why, std::optional<cql::ErrorCode> error_code);
   void CountTally(const PushTally& tally);
+  void NoteLanded();  // an answer: what is in flight takes less memory
 
   const ReplicatorParts parts_;
   const ReplicatorOptions options_;
@@ -126,12 +134,15 @@ class Replicator {
   OutboxFeed feed_;
   DrainOrder order_;
   FlowControl flow_;
+  const std::shared_ptr<PushMemory> memory_;
+  PushCharge flight_charge_;  // of all batches in flight but one, whose room is always kept
   BandwidthCap cap_;
   RetryBackoff cluster_backoff_;
 
   std::map<uint32_t, std::shared_ptr<TableLink>> links_;  // by table
   std::vector<PushPtr> pushes_;                           // as they were begun
   std::deque<Holding> holding_;                           // as they were acknowledged
+  size_t holding_bytes_ = 0;                              // of memory
   std::set<uint64_t> under_way_;                          // seals of pushes_ and holding_
   std::map<uint64_t, uint32_t> parked_;                   // seals, and their tables
   std::map<uint32_t, size_t> parked_count_;               // by table
@@ -144,7 +155,7 @@ class Replicator {
   int64_t paused_until_us_ = 0;  // the cluster as a whole refuses
   Status pause_why_;
   int64_t ledger_at_us_ = 0;  // it was busy: not before
-  int64_t open_at_us_ = 0;    // there was no memory for one more push: not before
+  int64_t open_at_us_ = 0;    // there was no memory for a push: no other is begun before
   uint64_t agreements_ = 0;   // of all links, when they were looked at last
   bool has_outbox_ = true;    // as the last step began
   bool feed_has_more_ = true;

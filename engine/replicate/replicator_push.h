@@ -22,6 +22,7 @@ struct Replicator::Push {
   bool names_now = false;          // it was begun for protocol v5
   bool has_position = false;       // it went on from a record of the store
   int64_t resume_at_us = 0;        // nothing is sent before
+  bool awaits_memory = false;      // for its next page: another push may give it back sooner
   bool is_given_up = false;        // it waits again once nothing is under way
   std::optional<PushRecord> park;  // it is parked then
 

@@ -36,7 +36,8 @@ bool Replicator::SendBatch(const PushPtr& push) {
   if (push->is_over() || now_us < push->resume_at_us || IsPaused()) return false;
   if (push->seal.is_interrupted()) push->seal.Rewind();
   if (!push->seal.MaySend(kFlightsMax) || !flow_.Admits(options_.byte_count_max) ||
-      cap_.WaitUs(now_us) > 0) {
+      cap_.WaitUs(now_us) > 0 ||
+      !flight_charge_.TrySet(kFlightCopies * flow_.in_flight_bytes())) {
     return false;
   }
   const auto now_s = parts_.clock_settled() ? std::optional(parts_.now_s()) : std::nullopt;
@@ -67,6 +68,11 @@ bool Replicator::SendBatch(const PushPtr& push) {
       });
   if (sent.ok()) {
     cap_.Take(byte_count, now_us);
+    // One row may be longer than a batch should be.
+    const size_t in_flight_bytes = flow_.in_flight_bytes();
+    const size_t kept_bytes = std::min(in_flight_bytes, options_.byte_count_max);
+    const size_t bytes = kFlightCopies * (in_flight_bytes - kept_bytes);
+    flight_charge_.Set(std::max(flight_charge_.bytes(), bytes));
     ++counters_.batches_sent;
     return true;
   }
@@ -82,7 +88,13 @@ void Replicator::OnNotMade(Push* push, const Status& why) {
   const int64_t now_us = parts_.loop->NowUs();
   switch (why.code()) {
     case StatusCode::kBusy:  // v4 needs a clock that is known
-    case StatusCode::kOutOfMemory: push->resume_at_us = now_us + kStorePauseUs; return;
+      push->resume_at_us = now_us + kStorePauseUs;
+      return;
+    case StatusCode::kOutOfMemory:
+      push->resume_at_us = now_us + kStorePauseUs;
+      push->awaits_memory = true;
+      open_at_us_ = push->resume_at_us;
+      return;
     case StatusCode::kIoError:
       push->resume_at_us = now_us + push->backoff.NextPauseUs();
       if (++troubles_[push->number()].attempts < kReadAttemptsMax) return;
@@ -104,6 +116,7 @@ void Replicator::OnAnswer(const Flight& flight, const cql::Outcome& outcome) {
   const PushPtr& push = flight.push;
   if (outcome.kind != cql::OutcomeKind::kDone) return OnRefused(flight, outcome);
   flow_.NoteDone(flight.number, flight.byte_count, now_us - flight.sent_us);
+  NoteLanded();
   ++acks_;
   counters_.bytes_sent += flight.byte_count;
   CountTally(flight.tally);
@@ -142,6 +155,7 @@ void Replicator::OnRefused(const Flight& flight, const cql::Outcome& outcome) {
   } else {
     flow_.NoteLost(flight.byte_count);
   }
+  NoteLanded();
   push->seal.Lose(flight.ticket);
   switch (verdict) {
     case Verdict::kSendAgain:
@@ -170,6 +184,11 @@ void Replicator::Park(Push* push, const Status& why, std::optional<cql::ErrorCod
   record.error_code = error_code ? static_cast<int32_t>(*error_code) : 0;
   record.words = KeptWords(why.message());
   push->park = std::move(record);
+}
+
+void Replicator::NoteLanded() {
+  const size_t bytes = kFlightCopies * flow_.in_flight_bytes();
+  flight_charge_.Set(std::min(flight_charge_.bytes(), bytes));
 }
 
 void Replicator::CountTally(const PushTally& tally) {

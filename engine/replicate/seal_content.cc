@@ -43,13 +43,13 @@ class SealPages {
  public:
   // `table` knows the versions of all segments.
   SealPages(TablePtr table, const TablePtr& shown, TimestampMode mode, SegmentRef own,
-            MemoryBudget* budget)
+            std::shared_ptr<PushMemory> memory)
       : table_(std::move(table)),
         shown_(shown),
         mode_(mode),
         keys_alone_(shown_->schema->columns.size(), false),
         own_(table_, shown_->schema_version, std::move(own), nullptr),
-        charge_(budget) {}
+        charge_(std::move(memory), PushCharge::Kind::kPages) {}
   SealPages(const SealPages&) = delete;
   SealPages& operator=(const SealPages&) = delete;
 
@@ -78,7 +78,7 @@ class SealPages {
   std::vector<Other> others_;
   std::vector<RangeDelete> ranges_;  // of all others
   size_t header_bytes_ = 0;
-  MemoryCharge charge_;
+  PushCharge charge_;
 };
 
 void SealPages::AddOther(SegmentRef segment, bool waits) {
@@ -103,6 +103,7 @@ Status SealPages::ChargeHeaders() {
 
 Result<SealPage> SealPages::Read(uint32_t page, std::optional<int64_t> now_s) {
   SealPage read;
+  charge_.Set(header_bytes_);  // the page before is over
   CISTERN_ASSIGN_OR_RETURN(read.rows, own_.Read(page));
   if (!IsResolved(read.rows)) return NotResolved(own_.segment());
   const size_t bytes = header_bytes_ + read.rows.MemoryBytes();
@@ -194,7 +195,7 @@ Result<OpenedSeal> OpenSeal(const SealReading& from, const TablePtr& shown, Time
                            ReadSealedSegment(own.window, name.bucket, name.seal));
   if (!IsResolved(segment.header.deletes)) return NotResolved(segment);
   const auto pages =
-      std::make_shared<SealPages>(std::move(table), shown, mode, std::move(segment), from.budget);
+      std::make_shared<SealPages>(std::move(table), shown, mode, std::move(segment), from.memory);
   CISTERN_RETURN_IF_ERROR(AddOthers(*view, name, mode, seals, pages.get()));
   CISTERN_RETURN_IF_ERROR(pages->ChargeHeaders());
   OpenedSeal opened;

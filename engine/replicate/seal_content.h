@@ -3,10 +3,12 @@
 #ifndef CISTERN_ENGINE_REPLICATE_SEAL_CONTENT_H_
 #define CISTERN_ENGINE_REPLICATE_SEAL_CONTENT_H_
 
+#include <memory>
+
 #include "cistern/result.h"
 #include "engine/replicate/batch_stream.h"
+#include "engine/replicate/push_memory.h"
 #include "engine/replicate/timestamp_mode.h"
-#include "lib/base/memory_budget.h"
 #include "storage/outbox.h"
 #include "storage/seal_records.h"
 #include "storage/store.h"
@@ -14,11 +16,11 @@
 
 namespace cistern::replicate {
 
-// What seals are read from. Borrowed: `budget` outlives every content, the others the call.
+// What seals are read from. Store and tables are borrowed for the call.
 struct SealReading {
   Store* store = nullptr;
   const TableSet* tables = nullptr;
-  MemoryBudget* budget = nullptr;
+  std::shared_ptr<PushMemory> memory;
 };
 
 struct OpenedSeal {
@@ -38,7 +40,7 @@ struct OpenedSeal {
 //   kCorruption   manifest, header or, of read_page, a page: of the seal, or of a confirmed one
 //   whose
 //                 deletes would have to be known. Names it.
-//   kOutOfMemory  of both: the budget has no room, ask later
+//   kOutOfMemory  of both: budget or share have no room, ask later
 [[nodiscard]] Result<OpenedSeal> OpenSeal(const SealReading& from, const TablePtr& shown,
                                           TimestampMode mode, const SealName& name);
 

@@ -35,7 +35,7 @@ class SealContentTest : public OutboxFixture {
   [[nodiscard]] TablePtr Table() { return *Core()->tables().Find("pumps"); }
   Result<OpenedSeal> Open(const SealName& name, TablePtr shown = nullptr) {
     if (shown == nullptr) shown = Table();
-    return OpenSeal({&Core()->store(), &Core()->tables(), &budget_}, shown,
+    return OpenSeal({&Core()->store(), &Core()->tables(), memory_}, shown,
                     TimestampMode::kWriteTime, name);
   }
   OpenedSeal MustOpen(const SealName& name, const TablePtr& shown = nullptr) {
@@ -96,6 +96,7 @@ class SealContentTest : public OutboxFixture {
   }
 
   MemoryBudget budget_{64 << 20};
+  std::shared_ptr<PushMemory> memory_ = std::make_shared<PushMemory>(&budget_);
 };
 
 TEST_F(SealContentTest, IsWhatWasSealed) {
