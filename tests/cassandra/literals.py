@@ -13,6 +13,7 @@ import struct
 INTEGERS = {"tinyint", "smallint", "int", "bigint", "counter"}
 QUOTED = {"ascii", "text", "varchar", "timestamp", "date", "time", "inet"}
 NANOS_PER_SECOND = 10**9
+FLOAT_NORMAL_MIN = 2.0**-126    # from here on a float has at least 6 digits
 MILLIS_MIN = -62135596800000   # 0001-01-01; beyond these the number of milliseconds is printed
 MILLIS_MAX = 253402300799999   # 9999-12-31
 
@@ -29,7 +30,7 @@ def real(number):
 def shortest_float(number):
     """The double with the fewest digits that rounds to this 32-bit float."""
     if math.isfinite(number):
-        for digits in range(6, 10):
+        for digits in range(6 if abs(number) >= FLOAT_NORMAL_MIN else 1, 10):
             shorter = float(f"{number:.{digits}g}")
             if abs(shorter) < 3.4028236e38 and struct.pack(">f", shorter) == struct.pack(
                     ">f", number):

@@ -148,6 +148,8 @@ class LiteralsTest(unittest.TestCase):
         half = 0.10000000149011612  # what 0.1 is in 32 bits
         self.assertEqual(literals.literal(half, kind("float")), 0.1)
         self.assertEqual(literals.literal(half, kind("double")), half)
+        smallest = 2.0**-149
+        self.assertEqual(literals.literal(smallest, kind("float")), 1e-45)
         self.assertEqual(literals.literal(float("-inf"), kind("double")), "-Infinity")
         for number, text in ((1e5, "1e+05"), (100.0, "100"), (0.1, "0.1"), (1.5e-7, "1.5e-07"),
                              (-0.0, "-0"), (0.0, "0"), (-12.5, "-12.5"),
