@@ -154,6 +154,12 @@ class Cluster:
         if ready:
             self._wait_ready(node, deadline_of_start())
 
+    def change(self, **options):
+        """Other options from the next start on."""
+        self.options.update(options)
+        (self.directory / "cluster.json").write_text(json.dumps(self.options, indent=1),
+                                                     encoding="utf-8")
+
     def restart(self, number=None):
         """Stops the node, or all, and starts on the same data."""
         self.stop(number)

@@ -149,22 +149,25 @@ class Table:
 
 
 def print_rows(arguments, now_s):
-    from cassandra.query import SimpleStatement
-
     adapt_driver(now_s)
     cluster, session = connect(arguments)
     try:
-        key = None if arguments.key is None else json.loads(arguments.key)
         for name in arguments.table:
-            table = Table(cluster, name)
-            statement = SimpleStatement(table.select(key, arguments.list), fetch_size=PAGE_ROWS)
-            result = session.execute(statement)
-            named = {} if len(arguments.table) == 1 else {"table": name}
-            for row in result:
-                line = named | table.printed(row, result.column_types)
-                print(json.dumps(line, ensure_ascii=False))
+            print_table(session, Table(cluster, name), arguments,
+                        {"table": name} if len(arguments.table) > 1 else {})
     finally:
         cluster.shutdown()
+
+
+def print_table(session, table, arguments, head):
+    """head: what each line begins with."""
+    from cassandra.query import SimpleStatement
+
+    key = None if arguments.key is None else json.loads(arguments.key)
+    statement = SimpleStatement(table.select(key, arguments.list), fetch_size=PAGE_ROWS)
+    result = session.execute(statement)
+    for row in result:
+        print(json.dumps(head | table.printed(row, result.column_types), ensure_ascii=False))
 
 
 def parse(words):

@@ -3,13 +3,15 @@
 All tests of a process have one server, each its own store and keyspace: that of `server with`, or
 one that is started for the process and gone with it.
 
-Environment: CISTERN_BIN, CISTERN_TEST_DIR, and what `server with` gives.
+Environment: CISTERN_BIN (that of build/ unless set), CISTERN_TEST_DIR, and what `server with`
+gives.
 """
 
 import atexit
 import functools
 import json
 import os
+import secrets
 import shutil
 import subprocess
 import sys
@@ -21,7 +23,7 @@ from cluster import Cluster
 from patience import patience_s
 
 HERE = Path(__file__).resolve().parent
-BIN = os.environ.get("CISTERN_BIN", "cistern")
+BIN = os.environ.get("CISTERN_BIN", str(HERE.parent.parent / "build/tools/cistern"))
 TEST_DIR = os.environ.get("CISTERN_TEST_DIR")
 TIMEOUT_S = patience_s(1500)
 HOLD = "0s"  # the test's server keeps what it has answered, whatever the tests do to it
@@ -47,14 +49,16 @@ def shared_cluster():
     return cluster
 
 
-def read_rows(cluster, table, now_s, *options):
-    """The rows of keyspace.table as the Python driver sees them at `now_s`, in the server's order.
+def read_rows(cluster, tables, now_s, *options):
+    """The rows of each keyspace.table as the Python driver sees them at `now_s`, in the server's
+    order.
 
     Numbers stay the text that was printed, so that no digit is lost.
     """
+    words = [word for table in tables for word in ("--table", table)]
     done = subprocess.run(
-        [sys.executable, HERE / "read_partitions.py", "--table", table, "--now", str(now_s),
-         *options], capture_output=True, check=False, timeout=TIMEOUT_S,
+        [sys.executable, HERE / "read_partitions.py", *words, "--now", str(now_s), *options],
+        capture_output=True, check=False, timeout=TIMEOUT_S,
         env={**os.environ, **cluster.environment()})
     if done.returncode != 0:
         raise AssertionError(done.stderr.decode(errors="replace")[-3000:])
@@ -66,13 +70,15 @@ class SyncCase(unittest.TestCase):
     """A test with a store in a directory of its own, and a keyspace of its own."""
 
     replicas = 1
+    access = []  # options of everything that speaks to the cluster, besides --contact
 
     def setUp(self):
         self.directory = temporary_directory()
         self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
         self.store = self.directory / "store"
         self.cluster = self.cluster_of_test()
-        self.keyspace = self.id().rsplit(".", 1)[1].removeprefix("test_")[:48]
+        name = self.id().rsplit(".", 1)[1].removeprefix("test_")
+        self.keyspace = f"{name[:39]}_{secrets.token_hex(4)}"  # 48 bytes at most
 
     def cluster_of_test(self):
         return shared_cluster()
@@ -88,7 +94,7 @@ class SyncCase(unittest.TestCase):
 
     def way_to_cluster(self):
         """Options of `schema apply` and `sync`."""
-        return ["--store", self.store, "--contact", self.cluster.contact]
+        return ["--store", self.store, "--contact", self.cluster.contact, *self.access]
 
     def apply_schema(self, *options, **kwargs):
         replication = f"{{'class': 'SimpleStrategy', 'replication_factor': {self.replicas}}}"
@@ -105,4 +111,13 @@ class SyncCase(unittest.TestCase):
                                     expect=expect)[0])
 
     def read(self, table, now_s, *options):
-        return read_rows(self.cluster, f"{self.keyspace}.{table}", now_s, *options)
+        return read_rows(self.cluster, [f"{self.keyspace}.{table}"], now_s, *options)
+
+    def read_tables(self, tables, now_s):
+        """table -> its rows."""
+        names = {f"{self.keyspace}.{table}": table for table in tables}
+        rows = {table: [] for table in tables}
+        for row in read_rows(self.cluster, names, now_s):
+            # A single table is not named.
+            rows[names[row.get("table", next(iter(names)))]].append(row)
+        return rows
