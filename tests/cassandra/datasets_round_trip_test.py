@@ -138,7 +138,8 @@ class DataSetsTest(SyncCase):
         dataset = sets.SETS[name]
         root, files = sets.find_files(dataset)
         if not files:
-            self.skipTest(f"LEFT OUT: {name}, for which there are no files in {root}")
+            print(f"LEFT OUT: {name}: no files in {root}", flush=True)
+            self.skipTest(f"no files of {name}")
         began = time.monotonic()
         written_us, expected = self.ingest(dataset, root, files)
         self.tool("seal", "--store", self.store, "--all")
