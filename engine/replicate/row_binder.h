@@ -48,6 +48,8 @@ class RowBinder {
   [[nodiscard]] const PushStatements& statements() const { return *statements_; }
   // The bytes that the token of the partition is computed from (engine/cql/token.h).
   [[nodiscard]] const std::string& partition_key() const { return partition_key_; }
+  // The values of the partition key's columns, in key order, as a statement binds them.
+  [[nodiscard]] const std::string& partition_values() const { return partition_values_; }
 
  private:
   // One step of binding a row: all of the partition's values count as one.

@@ -52,9 +52,8 @@ inline std::shared_ptr<const PushStatements> StatementsOf(
 
 inline std::shared_ptr<const RowBinder> BinderOf(
     const std::shared_ptr<const TableSchema>& schema,
-    std::initializer_list<std::string_view> entity, uint32_t split = 0) {
-  const std::vector<std::string_view> parts(entity);
-  const auto key = EntityFromText(*schema, parts);
+    const std::vector<std::string_view>& entity, uint32_t split = 0) {
+  const auto key = EntityFromText(*schema, entity);
   EXPECT_TRUE(key.ok()) << key.status().ToString();
   auto made = RowBinder::Make(StatementsOf(schema), {key->bytes, kDayStartS, split});
   EXPECT_TRUE(made.ok()) << made.status().ToString();

@@ -1,0 +1,49 @@
+#include "engine/replicate/proof_statements.h"
+
+#include "lib/cql/ddl_print.h"
+
+namespace cistern::replicate {
+namespace {
+
+std::string FromPartition(const PushStatements& statements) {
+  const TableSchema& schema = statements.schema();
+  std::string text =
+      " FROM " + QuoteName(statements.keyspace()) + "." + QuoteName(schema.name) + " WHERE ";
+  for (const size_t c : schema.partition_key) {
+    text += QuoteName(schema.columns[c].name) + " = ? AND ";
+  }
+  const std::string time = QuoteName(schema.columns[schema.time_column()].name);
+  return text + time + " >= ? AND " + time + " <= ?";
+}
+
+std::string CountText(const PushStatements& statements) {
+  const TableSchema& schema = statements.schema();
+  const std::string time = QuoteName(schema.columns[schema.time_column()].name);
+  std::string text = "SELECT count(*), min(" + time + "), max(" + time + ")";
+  for (const size_t c : schema.regular_columns) {
+    const std::string name = QuoteName(schema.columns[c].name);
+    text += ", count(" + name + "), max(writetime(" + name + "))";
+  }
+  return text + FromPartition(statements);
+}
+
+std::string RowsText(const PushStatements& statements) {
+  const TableSchema& schema = statements.schema();
+  std::string text;
+  for (const size_t c : schema.clustering_columns) {
+    text += (text.empty() ? "SELECT " : ", ") + QuoteName(schema.columns[c].name);
+  }
+  for (const size_t c : schema.regular_columns) {
+    const std::string name = QuoteName(schema.columns[c].name);
+    text += ", " + name + ", writetime(" + name + "), ttl(" + name + ")";
+  }
+  return text + FromPartition(statements);
+}
+
+}  // namespace
+
+std::array<std::string, kProofStatementCount> ProofTexts(const PushStatements& statements) {
+  return {CountText(statements), RowsText(statements)};
+}
+
+}  // namespace cistern::replicate

@@ -1,0 +1,65 @@
+#include "engine/replicate/same_value.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lib/base/coding.h"
+
+namespace cistern::replicate {
+namespace {
+
+std::optional<std::string> InOneOrder(const ColumnType& type, std::string_view bytes);
+
+// [int] length and bytes, taken from the front of *bytes and appended in one order.
+bool TakeElement(const ColumnType& type, std::string_view* bytes, std::string* out) {
+  if (bytes->size() < sizeof(int32_t)) return false;
+  const auto length = GetBig<int32_t>(bytes->data());
+  bytes->remove_prefix(sizeof(int32_t));
+  if (length < 0 || static_cast<size_t>(length) > bytes->size()) return false;
+  const auto element = InOneOrder(type, bytes->substr(0, static_cast<size_t>(length)));
+  bytes->remove_prefix(static_cast<size_t>(length));
+  if (!element) return false;
+  PutBig(out, static_cast<int32_t>(element->size()));
+  out->append(*element);
+  return true;
+}
+
+// The same bytes for the same value. Of collections: [int] count, then elements, of a map
+// keys and values in turn. Nothing: they are no collection of the type.
+std::optional<std::string> InOneOrder(const ColumnType& type, std::string_view bytes) {
+  if (type.arguments.empty()) return std::string(bytes);
+  if (bytes.size() < sizeof(int32_t)) return std::nullopt;
+  const auto count = GetBig<int32_t>(bytes.data());
+  bytes.remove_prefix(sizeof(int32_t));
+  std::vector<std::string> elements;
+  for (int32_t i = 0; i < count; ++i) {
+    std::string& element = elements.emplace_back();
+    for (const ColumnType& part : type.arguments) {
+      if (!TakeElement(part, &bytes, &element)) return std::nullopt;
+    }
+  }
+  if (!bytes.empty()) return std::nullopt;
+  if (type.kind != CqlType::kList) {
+    std::sort(elements.begin(), elements.end());
+    elements.erase(std::unique(elements.begin(), elements.end()), elements.end());
+  }
+  std::string out;
+  PutBig(&out, static_cast<int32_t>(elements.size()));
+  for (const std::string& element : elements) out += element;
+  return out;
+}
+
+}  // namespace
+
+bool SameValue(const ColumnType& type, std::string_view a, std::string_view b) {
+  if (a == b) return true;
+  if (type.arguments.empty()) return false;
+  const auto ordered = InOneOrder(type, a);
+  return ordered && ordered == InOneOrder(type, b);
+}
+
+}  // namespace cistern::replicate

@@ -1,0 +1,317 @@
+// What a proof is made of: values that are the same, answers that are none, single findings; and
+// tables of other shapes than that of seal_proof_test.cc.
+#include "engine/replicate/row_judge.h"
+
+#include <gtest/gtest.h>
+
+#include <utility>
+
+#include "engine/replicate/same_value.h"
+#include "tests/engine/replicate/proof_test_util.h"
+
+namespace cistern::replicate {
+namespace {
+
+constexpr int64_t kWriteUs = (kDayStartS + 86'400) * 1'000'000;
+constexpr int64_t kNowS = kDayStartS + 100'000;
+
+// [int] count, then [int] length and bytes of each.
+std::string Collection(const std::vector<std::string>& elements, int32_t count) {
+  std::string bytes = IntBytes(count);
+  for (const std::string& element : elements) {
+    bytes += IntBytes(static_cast<int32_t>(element.size())) + element;
+  }
+  return bytes;
+}
+std::string Collection(const std::vector<std::string>& elements) {
+  return Collection(elements, static_cast<int32_t>(elements.size()));
+}
+
+TEST(SameValueTest, SetsAndMapsHaveNoOrder) {
+  const ColumnType text{CqlType::kText, {}};
+  const ColumnType list{CqlType::kList, {text}};
+  const ColumnType set{CqlType::kSet, {text}};
+  const ColumnType map{CqlType::kMap, {text, set}};
+  EXPECT_TRUE(SameValue(text, "a", "a"));
+  EXPECT_FALSE(SameValue(text, "a", "b"));
+  const std::string ab = Collection({"a", "b"});
+  const std::string ba = Collection({"b", "a"});
+  EXPECT_TRUE(SameValue(set, ab, ba));
+  EXPECT_TRUE(SameValue(set, ab, Collection({"a", "b", "a"})));
+  EXPECT_FALSE(SameValue(set, ab, Collection({"a", "c"})));
+  EXPECT_FALSE(SameValue(set, ab, Collection({"a"})));
+  EXPECT_FALSE(SameValue(list, ab, ba));
+  EXPECT_TRUE(SameValue(map, Collection({"k", ab, "l", ba}, 2), Collection({"l", ab, "k", ba}, 2)));
+  EXPECT_FALSE(SameValue(map, Collection({"k", ab}, 1), Collection({"l", ab}, 1)));
+  // A list of sets, in its order.
+  const ColumnType nested{CqlType::kList, {set}};
+  EXPECT_FALSE(
+      SameValue(nested, Collection({ab, Collection({})}), Collection({Collection({}), ab})));
+  EXPECT_TRUE(SameValue(nested, Collection({ab}), Collection({ba})));
+}
+
+TEST(SameValueTest, BytesThatAreNoCollectionAreTheSameIfTheyAreEqual) {
+  const ColumnType set{CqlType::kSet, {{CqlType::kText, {}}}};
+  const std::string ab = Collection({"a", "b"});
+  for (const std::string& bad :
+       {std::string(), std::string("abc"), Collection({"a", "b"}, 3), Collection({"a", "b"}, 1),
+        Collection({"a", "b"}, -1), ab + "x", IntBytes(1) + IntBytes(-1),
+        IntBytes(0x7fffffff) + IntBytes(0x7fffffff)}) {
+    EXPECT_FALSE(SameValue(set, ab, bad));
+    EXPECT_FALSE(SameValue(set, bad, ab));
+    EXPECT_TRUE(SameValue(set, bad, bad));
+  }
+}
+
+// An answer with these cells, one row of `width` behind another.
+std::unique_ptr<AnswerBytes> AnswerOf(const std::vector<std::optional<std::string>>& cells,
+                                      size_t width) {
+  auto answer = std::make_unique<AnswerBytes>();
+  for (const auto& cell : cells) {
+    answer->bytes += IntBytes(cell ? static_cast<int32_t>(cell->size()) : -1) + cell.value_or("");
+  }
+  answer->rows.rows = cql::RowsView(answer->bytes, cells.size() / width, width);
+  return answer;
+}
+
+std::string Bigint(int64_t value) {
+  std::string bytes;
+  PutBig(&bytes, value);
+  return bytes;
+}
+
+StatusCode CodeOf(const std::vector<std::optional<std::string>>& cells) {
+  const auto schema = SmallTable();
+  UpstreamRows rows(*schema);
+  const Status taken = rows.Take(AnswerOf(cells, 7)->rows);
+  EXPECT_TRUE(taken.ok()) << taken.ToString();
+  for (;;) {
+    const Result<bool> next = rows.Next();
+    if (!next.ok()) return next.status().code();
+    if (!*next) return StatusCode::kOk;
+  }
+}
+
+TEST(UpstreamRowsTest, TakesRowsApart) {
+  const auto schema = SmallTable();
+  UpstreamRows rows(*schema);
+  ASSERT_TRUE(rows.Take(AnswerOf({Bigint(5), IntBytes(7), Bigint(-9), std::nullopt, std::nullopt,
+                                  std::nullopt, std::nullopt,  // the next row
+                                  Bigint(6), std::nullopt, std::nullopt, std::nullopt, "x",
+                                  Bigint(3), IntBytes(60)},
+                                 7)
+                            ->rows)
+                  .ok());
+  ASSERT_TRUE(*rows.Next());
+  EXPECT_EQ(rows.row().key, (RowKey{{5, ""}}));
+  EXPECT_EQ(rows.row().cells[0].value, IntBytes(7));
+  EXPECT_EQ(rows.row().cells[0].write_us, -9);
+  EXPECT_FALSE(rows.row().cells[0].ttl_s.has_value());
+  EXPECT_FALSE(rows.row().cells[1].value.has_value());
+  ASSERT_TRUE(*rows.Next());
+  EXPECT_EQ(rows.row().cells[1].value, "x");
+  EXPECT_EQ(rows.row().cells[1].ttl_s, 60);
+  EXPECT_FALSE(*rows.Next());
+}
+
+TEST(UpstreamRowsTest, RefusesWhatIsNoAnswer) {
+  const auto row = [](std::optional<std::string> key, std::optional<std::string> write_us,
+                      std::optional<std::string> ttl_s) {
+    return std::vector<std::optional<std::string>>{key,          IntBytes(1),  write_us,    ttl_s,
+                                                   std::nullopt, std::nullopt, std::nullopt};
+  };
+  const auto both = [](std::vector<std::optional<std::string>> a,
+                       const std::vector<std::optional<std::string>>& b) {
+    a.insert(a.end(), b.begin(), b.end());
+    return a;
+  };
+  const auto first = row(Bigint(1), Bigint(1), std::nullopt);
+  const auto second = row(Bigint(2), Bigint(1), IntBytes(4));
+  EXPECT_EQ(CodeOf(both(first, second)), StatusCode::kOk);
+  EXPECT_EQ(CodeOf(both(second, first)), StatusCode::kCorruption);
+  EXPECT_EQ(CodeOf(both(first, first)), StatusCode::kCorruption);
+  EXPECT_EQ(CodeOf(row(Bigint(1), std::nullopt, std::nullopt)), StatusCode::kCorruption);
+  EXPECT_EQ(CodeOf(row(Bigint(1), IntBytes(1), std::nullopt)), StatusCode::kCorruption);
+  EXPECT_EQ(CodeOf(row(Bigint(1), Bigint(1), Bigint(1))), StatusCode::kCorruption);
+  // Other writers may have such keys.
+  EXPECT_EQ(CodeOf(both(second, row("", Bigint(1), std::nullopt))), StatusCode::kOk);
+  EXPECT_EQ(CodeOf(row(std::nullopt, Bigint(1), std::nullopt)), StatusCode::kOk);
+
+  const auto schema = SmallTable();
+  UpstreamRows rows(*schema);
+  EXPECT_EQ(rows.Take(AnswerOf({Bigint(1)}, 1)->rows).code(), StatusCode::kCorruption);
+}
+
+TEST(SealProofAnswersTest, ACountOfAnotherShapeIsAskedForAgain) {
+  const auto schema = SmallTable();
+  SealSource source;
+  source.binder = BinderOf(schema, {"p1"});
+  const int64_t first_ms = kDayStartS * 1000;
+  source.content = ContentOf({PageOf(*schema, {Small(first_ms, kWriteUs, 0, kVersionLiveness,
+                                                     Cell::Fixed(1), Cell::Absent())})},
+                             {});
+  ProofOptions options;
+  options.level = ProofLevel::kCount;
+  const std::vector<std::optional<std::string>> right = {
+      Bigint(1),        Bigint(first_ms), Bigint(first_ms), Bigint(1),
+      Bigint(kWriteUs), Bigint(0),        std::nullopt};
+  const auto ask = [&](SealProof* proof) {
+    for (;;) {
+      const auto step = proof->Next(kNowS);
+      ASSERT_TRUE(step.ok());
+      ASSERT_NE(*step, ProofStep::kEnd);
+      if (*step == ProofStep::kAsk) return;
+    }
+  };
+  SealProof proof(options, source);
+  ask(&proof);
+  EXPECT_EQ(proof.Take(AnswerOf({Bigint(1)}, 1)->rows).code(), StatusCode::kCorruption);
+  EXPECT_EQ(proof.Take(AnswerOf({}, 7)->rows).code(), StatusCode::kCorruption);
+  ask(&proof);
+  EXPECT_EQ(proof.query().statement, ProofStatement::kCount);
+  ASSERT_TRUE(proof.Take(AnswerOf(right, 7)->rows).ok());
+  EXPECT_EQ(*proof.Next(kNowS), ProofStep::kEnd);
+  // One less, or a null, in any place: the rows are read.
+  for (const size_t at : {0, 1, 2, 3, 4}) {
+    for (const bool is_null : {false, true}) {
+      auto wrong = right;
+      wrong[at] =
+          is_null ? std::nullopt : std::optional(Bigint(GetBig<int64_t>(right[at]->data()) - 1));
+      SealProof other(options, source);
+      ask(&other);
+      ASSERT_TRUE(other.Take(AnswerOf(wrong, 7)->rows).ok());
+      ask(&other);
+      EXPECT_EQ(other.query().statement, ProofStatement::kRows) << at;
+    }
+  }
+}
+
+// A row of SmallTable with a cell in `a`, here and there.
+Finding FindingOf(const SealCell& ours, const UpstreamCell& upstream, const JudgeRules& rules) {
+  const auto schema = SmallTable();
+  SealRow row;
+  row.key = {{kDayStartS * 1000, ""}};
+  row.cells = {ours, {}};
+  const UpstreamRow shown{row.key, {upstream, {}}};
+  return JudgeRow(*schema, row, &shown, rules).finding;
+}
+
+TEST(RowJudgeTest, TiesInEventTimeAreOverwrites) {
+  const std::string low = IntBytes(1);
+  const std::string high = IntBytes(2);
+  const JudgeRules write_time{.now_s = kNowS};
+  const JudgeRules event_time{.mode = TimestampMode::kEventTime, .now_s = kNowS};
+  const SealCell ours_low{CellState::kValue, 5, 0, low};
+  const SealCell ours_high{CellState::kValue, 5, 0, high};
+  EXPECT_EQ(FindingOf(ours_low, {high, 5, {}}, event_time), Finding::kNewer);
+  EXPECT_EQ(FindingOf(ours_low, {high, 5, {}}, write_time), Finding::kDiffers);
+  EXPECT_EQ(FindingOf(ours_high, {low, 5, {}}, event_time), Finding::kOlder);
+  EXPECT_EQ(FindingOf(ours_high, {low, 5, {}}, write_time), Finding::kOlder);
+  // What expires beats what does not, and what expires later the rest.
+  EXPECT_EQ(FindingOf(ours_high, {low, 5, 60}, event_time), Finding::kNewer);
+  const SealCell expiring{CellState::kValue, 5, static_cast<uint32_t>(kNowS + 100), low};
+  EXPECT_EQ(FindingOf(expiring, {high, 5, {}}, event_time), Finding::kOlder);
+  EXPECT_EQ(FindingOf(expiring, {high, 5, 50}, event_time), Finding::kOlder);
+  EXPECT_EQ(FindingOf(expiring, {high, 5, 150}, event_time), Finding::kNewer);
+  EXPECT_EQ(FindingOf(expiring, {low, 5, 100}, event_time), Finding::kAsSent);
+}
+
+TEST(RowJudgeTest, WhatWasOverMayNotHaveBeenSent) {
+  const SealCell over{CellState::kValue, 5, static_cast<uint32_t>(kNowS - 9), IntBytes(1)};
+  const SealCell lives{CellState::kValue, 5, static_cast<uint32_t>(kNowS + 9), IntBytes(1)};
+  const UpstreamCell older{IntBytes(3), 4, {}};
+  JudgeRules rules{.older_may_exist = false, .now_s = kNowS};
+  EXPECT_EQ(FindingOf(over, older, rules), Finding::kOver);
+  EXPECT_EQ(FindingOf(lives, older, rules), Finding::kOlder);
+  rules.older_may_exist = true;
+  EXPECT_EQ(FindingOf(over, older, rules), Finding::kOlder);
+}
+
+// Pages, rows and columns of several directions, and a row whose versions stand in two pages.
+TEST(SealProofShapesTest, DescendingTimesAreWalkedBackwards) {
+  const auto schema = ParseTable(
+      "CREATE TABLE ks.d (id text, day date, ts timestamp, n int, v int, "
+      "PRIMARY KEY ((id, day), ts, n)) WITH CLUSTERING ORDER BY (ts DESC, n ASC)");
+  std::vector<VersionColumns> pages;
+  for (int64_t page = 0; page < 4; ++page) {
+    std::vector<TestVersion> versions;
+    for (int64_t n = 3; n >= 0; --n) {  // kept in the reverse of the declared order
+      versions.push_back({kWriteUs + page,
+                          0,
+                          kVersionLiveness,
+                          {Cell::Fixed(kDayStartS * 1000 + page), Cell::Fixed(n), Cell::Fixed(n)}});
+    }
+    if (page > 0) {
+      versions.insert(versions.begin(), {kWriteUs + 9,
+                                         0,
+                                         0,
+                                         {Cell::Fixed(kDayStartS * 1000 + page - 1), Cell::Fixed(0),
+                                          Cell::Fixed(99)}});
+    }
+    pages.push_back(PageOf(*schema, versions));
+  }
+  SealSource source;
+  source.binder = BinderOf(schema, {"p1"});
+  source.content = ContentOf(pages, {});
+  ProofServer server(schema);
+  server.Push(source, kNowS);
+  ProofOptions options;
+  options.level = ProofLevel::kRows;
+  options.page_rows_max = 3;
+  SealProof proof(options, source);
+  RunProof(&proof, &server, kNowS);
+  EXPECT_EQ(proof.end(), ProofEnd::kProven);
+  EXPECT_EQ(proof.tally(), (ProofTally{.proven = 16}));
+
+  server.ChangeRows([](const auto& key, StoredRow*) {
+    return key[0].fixed != kDayStartS * 1000 + 1 || key[1].fixed != 0;
+  });
+  SealProof second(options, source);
+  RunProof(&second, &server, kNowS);
+  ASSERT_EQ(second.end(), ProofEnd::kSendAgain);
+  // The row stands in pages 1 and 2, and another one that is counted with page 1 in page 0 too.
+  EXPECT_EQ(second.tally(), (ProofTally{.proven = 5}));  // those that are counted with page 3
+  EXPECT_EQ(second.source_to_send().content.page_count, 3u);
+  server.Push(second.source_to_send(), kNowS);
+  second.SentAgain();
+  RunProof(&second, &server, kNowS);
+  EXPECT_EQ(second.end(), ProofEnd::kProven);
+  EXPECT_EQ(second.tally(), (ProofTally{.proven = 16}));
+}
+
+TEST(SealProofShapesTest, RowsOfKeysAloneAreThereOrNot) {
+  const auto schema = ParseTable(
+      "CREATE TABLE ks.k (id text, day date, ts timestamp, n text, "
+      "PRIMARY KEY ((id, day), ts, n))");
+  std::vector<TestVersion> versions;
+  for (int64_t i = 0; i < 6; ++i) {
+    versions.push_back({kWriteUs,
+                        i == 5 ? static_cast<uint32_t>(kNowS + 50) : 0,
+                        kVersionLiveness,
+                        {Cell::Fixed(kDayStartS * 1000 + i), Cell::Bytes("x")}});
+  }
+  SealSource source;
+  source.binder = BinderOf(schema, {"p1"});
+  source.content = ContentOf({PageOf(*schema, versions)}, {});
+  ProofServer server(schema);
+  server.Push(source, kNowS);
+  for (const ProofLevel level : {ProofLevel::kCount, ProofLevel::kRows}) {
+    ProofOptions options;
+    options.level = level;
+    SealProof proof(options, source);
+    RunProof(&proof, &server, kNowS);
+    EXPECT_EQ(proof.end(), ProofEnd::kProven);
+    EXPECT_EQ(proof.reached(), level);
+    EXPECT_EQ(proof.tally().proven, level == ProofLevel::kRows ? 6u : 0u);
+  }
+  server.ChangeRows([](const auto& key, StoredRow*) { return key[0].fixed % 1000 != 2; });
+  ProofOptions options;
+  options.level = ProofLevel::kCount;
+  SealProof proof(options, source);
+  RunProof(&proof, &server, kNowS);
+  EXPECT_EQ(proof.end(), ProofEnd::kSendAgain);
+  EXPECT_EQ(proof.reached(), ProofLevel::kRows);
+}
+
+}  // namespace
+}  // namespace cistern::replicate
