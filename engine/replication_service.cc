@@ -20,7 +20,9 @@ constexpr int kStepsMax = 16;
 class EngineLedger final : public replicate::PushLedger {
  public:
   explicit EngineLedger(Maintenance* maintenance) : maintenance_(maintenance) {}
-  Status Confirm(std::span<const SealName> seals) override { return maintenance_->Confirm(seals); }
+  Status Confirm(std::span<const SealName> seals, ProofLevel) override {
+    return maintenance_->Confirm(seals);
+  }
   Status Note(std::span<const std::pair<SealName, PushRecord>> records) override {
     return maintenance_->NotePushes(records);
   }
@@ -33,6 +35,12 @@ void Add(const replicate::ReplicationCounters& more, replicate::ReplicationCount
   sum->seals_confirmed += more.seals_confirmed;
   sum->seals_parked += more.seals_parked;
   sum->seals_sent_again += more.seals_sent_again;
+  sum->seals_counted += more.seals_counted;
+  sum->seals_read_back += more.seals_read_back;
+  sum->seals_mended += more.seals_mended;
+  sum->seals_not_proven += more.seals_not_proven;
+  sum->rows_read_back += more.rows_read_back;
+  sum->rows_shadowed += more.rows_shadowed;
   sum->versions_sent += more.versions_sent;
   sum->versions_expired += more.versions_expired;
   sum->versions_shadowed += more.versions_shadowed;
@@ -40,6 +48,7 @@ void Add(const replicate::ReplicationCounters& more, replicate::ReplicationCount
   sum->batches_sent += more.batches_sent;
   sum->batches_refused += more.batches_refused;
   sum->bytes_sent += more.bytes_sent;
+  sum->bytes_read_back += more.bytes_read_back;
 }
 
 }  // namespace

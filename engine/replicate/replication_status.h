@@ -24,6 +24,12 @@ struct ReplicationCounters {
   uint64_t seals_confirmed = 0;
   uint64_t seals_parked = 0;
   uint64_t seals_sent_again = 0;   // after a host went while they were held
+  uint64_t seals_counted = 0;      // proved by the server's count
+  uint64_t seals_read_back = 0;    // proved by their rows
+  uint64_t seals_mended = 0;       // something was not found of them, and sent once more
+  uint64_t seals_not_proven = 0;   // parked for it
+  uint64_t rows_read_back = 0;     // of seals that were proved by their rows
+  uint64_t rows_shadowed = 0;      // of those: absent though sent twice, deleted upstream
   uint64_t versions_sent = 0;      // acknowledged; deletes count as versions
   uint64_t versions_expired = 0;   // left out: over before they were sent
   uint64_t versions_shadowed = 0;  // left out: other seals of the bucket delete them
@@ -31,6 +37,7 @@ struct ReplicationCounters {
   uint64_t batches_sent = 0;
   uint64_t batches_refused = 0;  // not acknowledged after the session's own attempts
   uint64_t bytes_sent = 0;       // of acknowledged batches, before compression
+  uint64_t bytes_read_back = 0;  // of the answers of proofs, the same
 };
 
 // A table whose seals wait for a person, or for the cluster's schema.
@@ -47,6 +54,7 @@ struct ReplicationStatus {
   std::vector<std::string> damaged;   // seals that cannot be read, each with the reason
   uint64_t seals_pushing = 0;
   uint64_t seals_holding = 0;     // acknowledged, not confirmed yet
+  uint64_t seals_proving = 0;     // of those: looked at upstream
   uint64_t versions_holding = 0;  // in those
   uint64_t in_flight_bytes = 0;
   uint64_t window_bytes = 0;  // that may be in flight

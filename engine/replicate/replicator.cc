@@ -17,8 +17,6 @@ constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
 constexpr int64_t kConfirmGatherUs = 1'000'000;
 constexpr size_t kConfirmCountMax = 256;
 constexpr int64_t kLedgerPauseUs = 100'000;
-// New seals are looked for so often.
-constexpr int64_t kLookUs = 1'000'000;
 // What the store cannot do now: its memory is used up.
 constexpr int64_t kStorePauseUs = 1'000'000;
 constexpr int64_t kMicrosPerSecond = 1'000'000;
@@ -43,6 +41,11 @@ ReplicatorOptions Clamped(ReplicatorOptions options) {
       std::clamp<size_t>(options.statement_count_max, 1, limits::kPushStatementsMax);
   options.hold_us = std::max<int64_t>(options.hold_us, 0);
   return options;
+}
+
+// What is known of a seal that is under way, in whichever list it stands.
+size_t BytesOfWay(const BucketKey& bucket) {
+  return sizeof(DrainItem) + bucket.entity.size() + 2 * kNodeBytes;
 }
 
 }  // namespace
@@ -103,12 +106,14 @@ Result<bool> Replicator::Step() {
   // As of now, and not later: what is sealed meanwhile is for the next step.
   has_outbox_ = SummarizeOutbox(*parts_.store->spills().view()).seal_count > 0;
   bool did = false;
-  for (const auto step : {&Replicator::ConfirmDue, &Replicator::NoteRecords, &Replicator::StepFeed,
+  for (const auto step : {&Replicator::StepHolding, &Replicator::ConfirmDue,
+                          &Replicator::NoteRecords, &Replicator::StepFeed,
                           &Replicator::StartPush}) {
     CISTERN_ASSIGN_OR_RETURN(const bool step_did, (this->*step)());
     did |= step_did;
   }
   did |= StepLinks();
+  did |= StepProofs();
   did |= SendBatches();
   did |= EndPushes();
   return did;
@@ -119,18 +124,33 @@ void Replicator::NoteLostHosts() {
   const uint64_t hosts_lost = parts_.session->cluster().hosts_lost();
   if (hosts_lost == hosts_lost_) return;
   hosts_lost_ = hosts_lost;
-  std::erase_if(holding_, [this](const Holding& held) {
-    if (++sent_again_[held.item.seal] > kSentAgainMax) return false;
-    holding_bytes_ -= held.MemoryBytes();
-    under_way_.erase(held.item.seal);
+  const auto sends_again = [this](const auto& held) {
+    if (!SendsAgain(held.item)) return false;
+    EndWay(held.item.bucket, held.item.seal);
     LookAt(held.item.bucket);
-    ++counters_.seals_sent_again;
     return true;
-  });
-  for (const PushPtr& push : pushes_) {
-    if (++sent_again_[push->number()] > kSentAgainMax) continue;
-    push->seal.RewindToDurable();
+  };
+  std::erase_if(holding_, sends_again);
+  std::erase_if(proven_, sends_again);
+  for (const ProofPtr& proof : proofs_) {
+    if (proof->is_sending) continue;
+    // What was not sent again is read again at least.
+    (SendsAgain(proof->item) ? proof->is_given_up : proof->begins_anew) = true;
   }
+  for (const PushPtr& push : pushes_) {
+    if (push->proof) {
+      (SendsAgain(push->item) ? push->is_given_up : push->proof->begins_anew) = true;
+    } else if (++sent_again_[push->number()] <= kSentAgainMax) {
+      push->seal.RewindToDurable();
+    }
+  }
+}
+
+// All of the seal, unless that was done often enough.
+bool Replicator::SendsAgain(const DrainItem& item) {
+  if (++sent_again_[item.seal] > kSentAgainMax) return false;
+  ++counters_.seals_sent_again;
+  return true;
 }
 
 // What is there whatever is sent, and the room for one batch.
@@ -144,40 +164,45 @@ void Replicator::ChargeBase() {
   }
   bytes += (parked_.size() + troubles_.size() + sent_again_.size()) * kNodeBytes;
   memory_->SetBase(bytes + feed_.MemoryBytes());
-  memory_->SetHeld(holding_bytes_);
+  memory_->SetHeld(under_way_bytes_);
 }
 
-size_t Replicator::Holding::MemoryBytes() const {
-  return sizeof(*this) + item.bucket.entity.size() + kNodeBytes;  // it is under way as well
+void Replicator::BeginWay(const DrainItem& item) {
+  if (under_way_.insert(item.seal).second) under_way_bytes_ += BytesOfWay(item.bucket);
+}
+
+void Replicator::EndWay(const BucketKey& bucket, uint64_t seal) {
+  if (under_way_.erase(seal) != 0) under_way_bytes_ -= BytesOfWay(bucket);
 }
 
 // --- what is made durable
 
 int64_t Replicator::ConfirmAtUs() const {
-  if (holding_.empty()) return kNever;
+  if (proven_.empty()) return kNever;
   const int64_t gather_us = pushes_.empty() ? 0 : kConfirmGatherUs;
-  return std::max(holding_.front().due_us + gather_us, ledger_at_us_);
+  return std::max(proven_.front().since_us + gather_us, ledger_at_us_);
 }
 
+// Those that were proved in the same way, at once.
 Result<bool> Replicator::ConfirmDue() {
   const int64_t now_us = parts_.loop->NowUs();
   if (now_us < ConfirmAtUs()) return false;
+  const ProofLevel level = proven_.front().level;
   std::vector<SealName> names;
-  for (const Holding& held : holding_) {
-    if (now_us < held.due_us || names.size() == kConfirmCountMax) break;
-    names.push_back({held.item.bucket, held.item.seal});
+  for (const Proven& proven : proven_) {
+    if (proven.level != level || names.size() == kConfirmCountMax) break;
+    names.push_back({proven.item.bucket, proven.item.seal});
   }
-  const Status confirmed = parts_.ledger->Confirm(names);
+  const Status confirmed = parts_.ledger->Confirm(names, level);
   if (!confirmed.ok()) {
     ledger_at_us_ = now_us + kLedgerPauseUs;
     return IsPassing(confirmed) ? Result<bool>(false) : confirmed;
   }
   for (const SealName& name : names) {
-    under_way_.erase(name.seal);
+    EndWay(name.bucket, name.seal);
     sent_again_.erase(name.seal);
     LookAt(name.bucket);  // for its amendments
-    holding_bytes_ -= holding_.front().MemoryBytes();
-    holding_.pop_front();
+    proven_.pop_front();
   }
   counters_.seals_confirmed += names.size();
   return true;
@@ -191,7 +216,7 @@ Result<bool> Replicator::NoteRecords() {
   std::vector<PushPtr> noted;
   for (const PushPtr& push : pushes_) {
     const auto position = push->seal.Durable(now_us, options_.hold_us);
-    if (!position) continue;
+    if (!position || push->proof) continue;
     PushRecord record;
     record.position = EncodePushPosition(*position);
     record.bucket = push->seal.item().bucket;
@@ -239,7 +264,7 @@ TableLink* Replicator::LinkOf(uint32_t table_id) {
   std::shared_ptr<TableLink>& link = links_[table_id];
   if (!link || link->table()->schema_version != table->schema_version) {
     const TableLinkOptions options{options_.keyspace, options_.backoff, options_.schema_retry_us,
-                                   options_.seed + table_id};
+                                   options_.seed + table_id, options_.proof};
     link = std::make_shared<TableLink>(*parts_.loop, *parts_.session, table, options);
   }
   return link.get();
@@ -266,7 +291,8 @@ Result<bool> Replicator::StartPush() {
   const std::optional<size_t> chosen = order_.Choose(feed_.items(), now_s);
   has_waiting_ = chosen.has_value();
   const bool has_room = pushes_.size() < options_.pushing_count_max &&
-                        holding_.size() < limits::kHoldingSealsMax && HasMemoryForPush() &&
+                        holding_.size() + proven_.size() < limits::kHoldingSealsMax &&
+                        HasMemoryForPush() &&
                         flow_.Admits(options_.byte_count_max);
   if (!chosen || !has_room || now_us < open_at_us_ || IsPaused() || !parts_.session->is_up()) {
     return false;
@@ -275,7 +301,7 @@ Result<bool> Replicator::StartPush() {
   if (!item) return true;
   Result<PushPtr> push = OpenPush(*item);
   if (push.ok()) {
-    under_way_.insert(item->seal);
+    BeginWay(*item);
     order_.NotePushed(*item, feed_.items(), now_s, (*push)->byte_count);
     pushes_.push_back(*std::move(push));
     return true;
@@ -293,26 +319,34 @@ Result<bool> Replicator::StartPush() {
   }
 }
 
-Result<Replicator::PushPtr> Replicator::OpenPush(const DrainItem& item) {
+Result<Replicator::OpenedSource> Replicator::OpenSource(const DrainItem& item,
+                                                        const TableLink& link) {
   const SealName name{item.bucket, item.seal};
-  const std::shared_ptr<TableLink> link = links_.at(item.bucket.table_id);
   const SealReading reading{parts_.store, parts_.tables, memory_};
-  const TimestampMode mode = link->table()->schema->timestamps;
-  CISTERN_ASSIGN_OR_RETURN(OpenedSeal opened, OpenSeal(reading, link->table(), mode, name));
+  const TimestampMode mode = link.table()->schema->timestamps;
+  CISTERN_ASSIGN_OR_RETURN(OpenedSeal opened, OpenSeal(reading, link.table(), mode, name));
   CISTERN_ASSIGN_OR_RETURN(
       RowBinder binder,
-      RowBinder::Make(link->statements(),
+      RowBinder::Make(link.statements(),
                       {item.bucket.entity, item.bucket.start_s, item.bucket.split}));
-  SealSource source;
+  OpenedSource out;
+  SealSource& source = out.source;
   source.binder = std::make_shared<const RowBinder>(std::move(binder));
   source.options.mode = mode;
   source.options.names_now = parts_.session->version() == cql::ProtocolVersion::kV5;
-  source.options.table_may_have_default_ttl = link->has_default_ttl();
+  source.options.table_may_have_default_ttl = link.has_default_ttl();
   source.options.older_may_exist = opened.older_may_exist;
   source.options.statement_count_max = options_.statement_count_max;
   source.options.byte_count_max = options_.byte_count_max;
   source.content = std::move(opened.content);
   source.version_count = opened.manifest.version_count();
+  out.byte_count = opened.manifest.byte_count;
+  return out;
+}
+
+Result<Replicator::PushPtr> Replicator::OpenPush(const DrainItem& item) {
+  const std::shared_ptr<TableLink> link = links_.at(item.bucket.table_id);
+  CISTERN_ASSIGN_OR_RETURN(OpenedSource opened, OpenSource(item, *link));
   PushPosition from;
   const auto record = parts_.store->push(item.seal);
   const auto trouble = troubles_.find(item.seal);
@@ -321,13 +355,13 @@ Result<Replicator::PushPtr> Replicator::OpenPush(const DrainItem& item) {
     // What does not parse is begun anew: that only sends more.
     if (const auto position = DecodePushPosition(record->position); position.ok()) from = *position;
   }
-  const bool names_now = source.options.names_now;
-  auto push =
-      std::make_shared<Push>(SealPush(item, std::move(source), from, options_.checkpoint_bytes),
-                             link, RetryBackoff(options_.backoff, options_.seed + item.seal));
+  const bool names_now = opened.source.options.names_now;
+  SealPush seal(item, std::move(opened.source), from, options_.checkpoint_bytes);
+  auto push = std::make_shared<Push>(std::move(seal), link,
+                                     RetryBackoff(options_.backoff, options_.seed + item.seal));
   push->names_now = names_now;
   push->has_position = !(from == PushPosition{});
-  push->byte_count = opened.manifest.byte_count;
+  push->byte_count = opened.byte_count;
   return push;
 }
 
@@ -369,81 +403,37 @@ bool Replicator::EndPushes() {
 }
 
 void Replicator::EndPush(Push* push) {
-  const DrainItem& item = push->seal.item();
-  if (push->park) {
-    under_way_.erase(item.seal);
-    troubles_.erase(item.seal);
-    NoteParked(item.seal, item.bucket.table_id);
-    ++counters_.seals_parked;
-    to_note_.emplace_back(SealName{item.bucket, item.seal}, *std::move(push->park));
-  } else if (push->is_given_up) {
-    under_way_.erase(item.seal);
-    LookAt(item.bucket);
-  } else {
-    holding_.push_back({item, push->seal.version_count(), parts_.loop->NowUs() + options_.hold_us});
-    holding_bytes_ += holding_.back().MemoryBytes();
+  Proof* const proof = push->proof.get();
+  if (proof != nullptr) {
+    // Then the proof is that of the seal, and ends as this did.
+    proof->is_sending = false;
+    proof->park = std::move(push->park);
+    proof->is_given_up |= push->is_given_up;
+    if (proof->has_ended()) return;
+    proof->resume_at_us = parts_.loop->NowUs() + options_.hold_us;
+    return proof->seal.SentAgain();
   }
+  if (push->park) return EndParked(push);
+  if (push->is_given_up) {
+    EndWay(push->item.bucket, push->item.seal);
+    return LookAt(push->item.bucket);
+  }
+  Hold({push->item, push->version_count, parts_.loop->NowUs() + options_.hold_us});
 }
 
-// --- what is told
-
-int64_t Replicator::NextUs() const {
-  const int64_t now_us = parts_.loop->NowUs();
-  int64_t at_us = now_us + kLookUs;
-  for (const auto& [table, link] : links_) {
-    const int64_t link_us = link->NextUs(now_us);
-    if (link_us < kLookUs) at_us = std::min(at_us, now_us + link_us);
-  }
-  at_us = std::min(at_us, ConfirmAtUs());
-  for (const PushPtr& push : pushes_) {
-    if (push->resume_at_us > now_us) at_us = std::min(at_us, push->resume_at_us);
-  }
-  if (paused_until_us_ > now_us) at_us = std::min(at_us, paused_until_us_);
-  const int64_t cap_us = cap_.WaitUs(now_us);
-  if (!pushes_.empty() && cap_us > 0) at_us = std::min(at_us, now_us + cap_us);
-  return std::max<int64_t>(at_us - now_us, 0);
+void Replicator::EndParked(Way* way) {
+  const DrainItem& item = way->item;
+  EndWay(item.bucket, item.seal);
+  troubles_.erase(item.seal);
+  NoteParked(item.seal, item.bucket.table_id);
+  ++counters_.seals_parked;
+  to_note_.emplace_back(SealName{item.bucket, item.seal}, *std::move(way->park));
 }
 
-ReplicationPhase Replicator::Phase() const {
-  if (!has_outbox_) return ReplicationPhase::kIdle;
-  if (!parts_.session->is_up() || IsPaused()) return ReplicationPhase::kAway;
-  const bool asks = std::any_of(links_.begin(), links_.end(),
-                                [](const auto& link) { return link.second->is_asking(); });
-  if (!pushes_.empty() || has_waiting_ || feed_has_more_ || asks || !to_note_.empty()) {
-    return ReplicationPhase::kWorking;
-  }
-  return holding_.empty() ? ReplicationPhase::kStuck : ReplicationPhase::kHolding;
-}
-
-ReplicationStatus Replicator::GetStatus() const {
-  ReplicationStatus status;
-  if (!parts_.session->is_up()) {
-    status.away = parts_.session->away();
-  } else if (IsPaused()) {
-    status.away = pause_why_;
-  }
-  for (const auto& [table_id, link] : links_) {
-    const std::string table = link->table()->schema->QualifiedName();
-    if (const Status held = link->held(); !held.ok()) status.held.push_back({table, held});
-    for (std::string& warning : link->warnings()) status.warnings.push_back(std::move(warning));
-    const auto parked = parked_count_.find(table_id);
-    if (parked == parked_count_.end() || parked->second < limits::kParkedSealsPerTableMax) continue;
-    status.held.push_back({table, Status::TooLarge(std::to_string(parked->second) +
-                                                   " of its seals are parked: look at why, then "
-                                                   "let them be tried again")});
-  }
-  status.damaged.assign(feed_.damaged().begin(), feed_.damaged().end());
-  status.phase = Phase();
-  status.seals_pushing = pushes_.size();
-  status.seals_holding = holding_.size();
-  for (const Holding& held : holding_) status.versions_holding += held.version_count;
-  status.in_flight_bytes = flow_.in_flight_bytes();
-  status.window_bytes = flow_.window_bytes();
-  status.memory_bytes = memory_->used_bytes();
-  status.memory_share_bytes = memory_->share_bytes();
-  status.next_us = NextUs();
-  status.counters = counters_;
-  return status;
+void Replicator::Hold(Holding held) {
+  const auto is_due_before = [](int64_t due_us, const Holding& h) { return due_us < h.due_us; };
+  holding_.insert(std::upper_bound(holding_.begin(), holding_.end(), held.due_us, is_due_before),
+                  std::move(held));
 }
 
 }  // namespace cistern::replicate

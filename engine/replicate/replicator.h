@@ -3,9 +3,10 @@
 // A seal goes through these hands: the feed finds it (outbox_feed.h), the order chooses it
 // (drain_order.h), its table's link says that it may go (table_link.h), a push makes batches of it
 // and keeps count of their answers (seal_push.h). When all are acknowledged it is held for a while,
-// as an acknowledgement is no fsync, and then confirmed, which takes it out of the outbox. What a
-// refusal means is judged in verdict.h. What must survive a crash goes through push_ledger.h; the
-// rest is in memory, and a restart sends again what was not confirmed, which does no harm.
+// as an acknowledgement is no fsync, then proved if that is asked for (seal_proof.h), and
+// confirmed, which takes it out of the outbox. What a refusal means is judged in verdict.h. What
+// must survive a crash goes through push_ledger.h; the rest is in memory, and a restart sends again
+// what was not confirmed, which does no harm.
 #ifndef CISTERN_ENGINE_REPLICATE_REPLICATOR_H_
 #define CISTERN_ENGINE_REPLICATE_REPLICATOR_H_
 
@@ -75,14 +76,22 @@ class Replicator {
   [[nodiscard]] ReplicationStatus GetStatus() const;
 
  private:
-  struct Push;     // a seal on its way, with what is known of its troubles
+  struct Way;      // a seal that is sent or proved, with what is known of its troubles
+  struct Push;     // one that is sent
+  struct Proof;    // one that was
   struct Trouble;  // of a seal that was refused
   using PushPtr = std::shared_ptr<Push>;
+  using ProofPtr = std::shared_ptr<Proof>;
   struct Holding {
     DrainItem item;
     uint64_t version_count = 0;
     int64_t due_us = 0;
-    [[nodiscard]] size_t MemoryBytes() const;
+  };
+  struct Proven {
+    DrainItem item;
+    uint64_t version_count = 0;
+    ProofLevel level = ProofLevel::kAck;
+    int64_t since_us = 0;
   };
 
   // --- replicator.cc: which seals go, and what becomes of those that went
@@ -90,6 +99,9 @@ class Replicator {
   void LookAt(const BucketKey& bucket);  // the bucket's earliest seal is another, or waits again
   void NoteLostHosts();
   void ChargeBase();
+  void BeginWay(const DrainItem& item);
+  void EndWay(const BucketKey& bucket, uint64_t seal);
+  [[nodiscard]] int64_t HoldUntilUs() const;
   [[nodiscard]] int64_t ConfirmAtUs() const;
   [[nodiscard]] Result<bool> ConfirmDue();
   [[nodiscard]] Result<bool> NoteRecords();
@@ -100,11 +112,20 @@ class Replicator {
   [[nodiscard]] bool HasMemoryForPush() const;
   [[nodiscard]] Result<bool> StartPush();
   [[nodiscard]] Result<PushPtr> OpenPush(const DrainItem& item);
+  // What a seal is sent from, and proved by.
+  struct OpenedSource {
+    SealSource source;
+    uint64_t byte_count = 0;  // of the seal's pages
+  };
+  [[nodiscard]] Result<OpenedSource> OpenSource(const DrainItem& item, const TableLink& link);
   void LoadParked();
   void NoteParked(uint64_t seal, uint32_t table_id);
   void ParkUnread(const DrainItem& item, const Status& why);
   [[nodiscard]] bool EndPushes();
   void EndPush(Push* push);
+  void EndParked(Way* way);
+  void Hold(Holding held);
+  [[nodiscard]] bool SendsAgain(const DrainItem& item);
   [[nodiscard]] bool IsPaused() const;
   [[nodiscard]] ReplicationPhase Phase() const;
 
@@ -122,11 +143,26 @@ class Replicator {
   [[nodiscard]] bool SendBatch(const PushPtr& push);
   void OnNotMade(Push* push, const Status& why);
   void OnAnswer(const Flight& flight, const cql::Outcome& outcome);
-  void OnRefused(const Flight& flight, const cql::Outcome& outcome);
-  [[nodiscard]] Verdict JudgeRefusal(const Push& push, const cql::Outcome& outcome);
-  void Park(Push* push, const Status& why, std::optional<cql::ErrorCode> error_code);
+  void OnRefused(Way* way, uint64_t number, uint64_t byte_count, const cql::Outcome& outcome);
+  [[nodiscard]] Verdict JudgeRefusal(const Way& way, const cql::Outcome& outcome);
+  void Park(Way* way, const Status& why, std::optional<cql::ErrorCode> error_code);
   void CountTally(const PushTally& tally);
   void NoteLanded();  // an answer: what is in flight takes less memory
+
+  // --- replicator_proofs.cc: what is proved before it is confirmed
+  [[nodiscard]] Result<bool> StepHolding();
+  [[nodiscard]] bool MayStartProof() const;
+  [[nodiscard]] Result<bool> StartProof();
+  [[nodiscard]] Result<ProofPtr> OpenProof(const Holding& held,
+                                           const std::shared_ptr<TableLink>& link);
+  [[nodiscard]] bool StepProofs();
+  [[nodiscard]] bool StepProof(const ProofPtr& proof);
+  [[nodiscard]] bool AskForProof(const ProofPtr& proof);
+  void OnProofAnswer(Proof* proof, uint64_t number, const cql::Outcome& outcome);
+  void OnNotProved(Proof* proof, const Status& why);
+  void OnProofEnd(const ProofPtr& proof);
+  void SendOnceMore(const ProofPtr& proof);
+  void EndProof(Proof* proof);
 
   const ReplicatorParts parts_;
   const ReplicatorOptions options_;
@@ -141,9 +177,11 @@ class Replicator {
 
   std::map<uint32_t, std::shared_ptr<TableLink>> links_;  // by table
   std::vector<PushPtr> pushes_;                           // as they were begun
-  std::deque<Holding> holding_;                           // as they were acknowledged
-  size_t holding_bytes_ = 0;                              // of memory
-  std::set<uint64_t> under_way_;                          // seals of pushes_ and holding_
+  std::deque<Holding> holding_;                           // by due_us
+  std::vector<ProofPtr> proofs_;                          // as they were begun
+  std::deque<Proven> proven_;                             // to be confirmed
+  std::set<uint64_t> under_way_;                          // seals of the four
+  size_t under_way_bytes_ = 0;                            // of memory, for what is known of them
   std::map<uint64_t, uint32_t> parked_;                   // seals, and their tables
   std::map<uint32_t, size_t> parked_count_;               // by table
   std::map<uint64_t, Trouble> troubles_;                  // by seal

@@ -11,6 +11,7 @@
 #include "engine/replicate/drain_order.h"
 #include "engine/replicate/flow_control.h"
 #include "engine/replicate/retry_backoff.h"
+#include "storage/proof_level.h"
 
 namespace cistern::replicate {
 
@@ -19,11 +20,14 @@ struct ReplicatorOptions {
   cql::Consistency consistency = cql::Consistency::kLocalQuorum;
   DrainPolicy drain = {};
   FlowLimits flow = {};
-  uint64_t bytes_per_s_max = 0;  // sent, before compression; 0: no cap
+  uint64_t bytes_per_s_max = 0;  // sent and read back, before compression; 0: no cap
   // An acknowledgement is no fsync: Cassandra begins to sync its log every 10 s by default
   // (commitlog_sync_period). A seal is confirmed so long after its last acknowledgement, and sent
   // again if a host went in between.
   int64_t hold_us = 15'000'000;
+  // What is asked of the cluster after that, before a seal counts as confirmed. As many seals are
+  // proved side by side as are sent, each with answers of about byte_count_max.
+  ProofLevel proof = ProofLevel::kAck;
   size_t statement_count_max = limits::kPushStatementsDefault;  // of a batch, 1 to 65,535
   size_t byte_count_max = limits::kPushBatchBytesDefault;       // of a batch, about
   // Seals that are sent side by side. Each holds a decoded page.

@@ -1,4 +1,4 @@
-// What the two halves of Replicator know of a seal on its way.
+// What the parts of Replicator know of a seal on its way.
 #ifndef CISTERN_ENGINE_REPLICATE_REPLICATOR_PUSH_H_
 #define CISTERN_ENGINE_REPLICATE_REPLICATOR_PUSH_H_
 
@@ -8,26 +8,58 @@
 #include <utility>
 
 #include "engine/replicate/replicator.h"
+#include "engine/replicate/seal_proof.h"
 
 namespace cistern::replicate {
 
-struct Replicator::Push {
-  Push(SealPush seal_push, std::shared_ptr<TableLink> table_link, RetryBackoff pauses)
-      : seal(std::move(seal_push)), link(std::move(table_link)), backoff(pauses) {}
+// A seal that is sent or proved, and what stands in its way.
+struct Replicator::Way {
+  Way(DrainItem drain_item, uint64_t versions, std::shared_ptr<TableLink> table_link,
+      RetryBackoff pauses)
+      : item(std::move(drain_item)),
+        version_count(versions),
+        link(std::move(table_link)),
+        backoff(pauses) {}
 
-  SealPush seal;
+  const DrainItem item;
+  const uint64_t version_count;
   const std::shared_ptr<TableLink> link;
   RetryBackoff backoff;
-  uint64_t byte_count = 0;         // of the seal's pages
-  bool names_now = false;          // it was begun for protocol v5
-  bool has_position = false;       // it went on from a record of the store
   int64_t resume_at_us = 0;        // nothing is sent before
   bool awaits_memory = false;      // for its next page: another push may give it back sooner
   bool is_given_up = false;        // it waits again once nothing is under way
   std::optional<PushRecord> park;  // it is parked then
 
   [[nodiscard]] bool is_over() const { return is_given_up || park.has_value(); }
-  [[nodiscard]] uint64_t number() const { return seal.item().seal; }
+  [[nodiscard]] uint64_t number() const { return item.seal; }
+};
+
+struct Replicator::Push : Way {
+  Push(SealPush seal_push, std::shared_ptr<TableLink> table_link, RetryBackoff pauses)
+      : Way(seal_push.item(), seal_push.version_count(), std::move(table_link), pauses),
+        seal(std::move(seal_push)) {}
+
+  SealPush seal;
+  uint64_t byte_count = 0;    // of the seal's pages
+  bool names_now = false;     // it was begun for protocol v5
+  bool has_position = false;  // it went on from a record of the store
+  ProofPtr proof;             // it sends once more what this one did not find; null: all of a seal
+};
+
+struct Replicator::Proof : Way {
+  Proof(Holding held, SealProof seal_proof, std::shared_ptr<TableLink> table_link,
+        RetryBackoff pauses)
+      : Way(std::move(held.item), held.version_count, std::move(table_link), pauses),
+        seal(std::move(seal_proof)) {}
+
+  SealProof seal;
+  MemoryCharge charge;        // of answers
+  bool is_asking = false;     // an answer is awaited
+  bool is_sending = false;    // a push sends once more what was not found
+  bool begins_anew = false;   // what was found so far may not count any more
+  bool is_proven = false;
+
+  [[nodiscard]] bool has_ended() const { return is_over() || begins_anew || is_proven; }
 };
 
 // Kept while a seal is in trouble, whether or not it is on its way; bounded by the seals that are.

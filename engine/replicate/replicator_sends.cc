@@ -114,7 +114,10 @@ void Replicator::OnNotMade(Push* push, const Status& why) {
 void Replicator::OnAnswer(const Flight& flight, const cql::Outcome& outcome) {
   const int64_t now_us = parts_.loop->NowUs();
   const PushPtr& push = flight.push;
-  if (outcome.kind != cql::OutcomeKind::kDone) return OnRefused(flight, outcome);
+  if (outcome.kind != cql::OutcomeKind::kDone) {
+    push->seal.Lose(flight.ticket);
+    return OnRefused(push.get(), flight.number, flight.byte_count, outcome);
+  }
   flow_.NoteDone(flight.number, flight.byte_count, now_us - flight.sent_us);
   NoteLanded();
   ++acks_;
@@ -128,38 +131,38 @@ void Replicator::OnAnswer(const Flight& flight, const cql::Outcome& outcome) {
   if (!(push->seal.acknowledged() == before)) troubles_.erase(push->number());
 }
 
-Verdict Replicator::JudgeRefusal(const Push& push, const cql::Outcome& outcome) {
-  Trouble& trouble = troubles_[push.number()];
+Verdict Replicator::JudgeRefusal(const Way& way, const cql::Outcome& outcome) {
+  Trouble& trouble = troubles_[way.number()];
   if (trouble.attempts == 0) {
     trouble.acks_before = acks_;
-    trouble.agreements_before = push.link->agreements();
+    trouble.agreements_before = way.link->agreements();
   }
   Refusal refusal;
   refusal.error_code = outcome.error_code;
   refusal.status = outcome.status.code();
   refusal.attempts = ++trouble.attempts;
-  refusal.saw_equal_schema = push.link->agreements() > trouble.agreements_before;
+  refusal.saw_equal_schema = way.link->agreements() > trouble.agreements_before;
   refusal.others_went = acks_ > trouble.acks_before;
   return Judge(refusal);
 }
 
-void Replicator::OnRefused(const Flight& flight, const cql::Outcome& outcome) {
+// A batch, or a query of a proof.
+void Replicator::OnRefused(Way* way, uint64_t number, uint64_t byte_count,
+                           const cql::Outcome& outcome) {
   const int64_t now_us = parts_.loop->NowUs();
-  Push* push = flight.push.get();
   ++counters_.batches_refused;
-  const Verdict verdict = JudgeRefusal(*push, outcome);
+  const Verdict verdict = JudgeRefusal(*way, outcome);
   const bool is_unanswered =
       outcome.kind == cql::OutcomeKind::kUnknown && !outcome.error_code.has_value();
   if (verdict == Verdict::kSlowDown || is_unanswered) {
-    flow_.NoteOverload(flight.number, flight.byte_count);
+    flow_.NoteOverload(number, byte_count);
   } else {
-    flow_.NoteLost(flight.byte_count);
+    flow_.NoteLost(byte_count);
   }
   NoteLanded();
-  push->seal.Lose(flight.ticket);
   switch (verdict) {
     case Verdict::kSendAgain:
-    case Verdict::kSlowDown: push->resume_at_us = now_us + push->backoff.NextPauseUs(); break;
+    case Verdict::kSlowDown: way->resume_at_us = now_us + way->backoff.NextPauseUs(); break;
     case Verdict::kAwaitCluster:
       // What was sent together is refused together: one pause for all.
       if (IsPaused()) break;
@@ -167,23 +170,23 @@ void Replicator::OnRefused(const Flight& flight, const cql::Outcome& outcome) {
       pause_why_ = outcome.status;
       break;
     case Verdict::kAskSchema:
-      push->link->AskAgain();
-      push->is_given_up = true;
+      way->link->AskAgain();
+      way->is_given_up = true;
       break;
-    case Verdict::kPark: Park(push, outcome.status, outcome.error_code); break;
+    case Verdict::kPark: Park(way, outcome.status, outcome.error_code); break;
   }
 }
 
-void Replicator::Park(Push* push, const Status& why, std::optional<cql::ErrorCode> error_code) {
+void Replicator::Park(Way* way, const Status& why, std::optional<cql::ErrorCode> error_code) {
   PushRecord record;
   record.state = PushState::kParked;
-  record.bucket = push->seal.item().bucket;
-  record.version_count = push->seal.version_count();
+  record.bucket = way->item.bucket;
+  record.version_count = way->version_count;
   record.parked_us = parts_.now_s() * 1'000'000;
-  record.attempts = troubles_[push->number()].attempts;
+  record.attempts = troubles_[way->number()].attempts;
   record.error_code = error_code ? static_cast<int32_t>(*error_code) : 0;
   record.words = KeptWords(why.message());
-  push->park = std::move(record);
+  way->park = std::move(record);
 }
 
 void Replicator::NoteLanded() {

@@ -1,5 +1,6 @@
 #include "engine/replicate/table_link.h"
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
@@ -26,12 +27,24 @@ TableLink::TableLink(cql::EventLoop& loop, cql::Session& session, TablePtr table
   auto made = PushStatements::Make(table_->schema, options_.keyspace);
   if (made.ok()) {
     statements_ = *std::move(made);
+    MakeTexts();
   } else {
     // No answer of the cluster could help.
     state_ = State::kHeld;
     due_us_ = std::numeric_limits<int64_t>::max();
     why_ = made.status();
   }
+}
+
+void TableLink::MakeTexts() {
+  for (size_t kind = 0; kind < kStatementKindCount; ++kind) {
+    texts_[kind] = statements_->of(static_cast<StatementKind>(kind)).cql;
+  }
+  if (options_.proof == ProofLevel::kAck) return;
+  auto proof = ProofTexts(*statements_);
+  // Rows are read also where a count is not enough.
+  if (options_.proof == ProofLevel::kRows) proof[static_cast<size_t>(ProofStatement::kCount)] = {};
+  std::move(proof.begin(), proof.end(), texts_.begin() + kStatementKindCount);
 }
 
 bool TableLink::IsDueLater() const {
@@ -118,22 +131,19 @@ void TableLink::OnSchema(const Result<ClusterSchema>& schema, int64_t now_us) {
 
 // One after another: they are few, and prepared once in the life of a session.
 void TableLink::Prepare(size_t kind) {
-  while (kind < kStatementKindCount &&
-         statements_->of(static_cast<StatementKind>(kind)).cql.empty()) {
-    ++kind;
-  }
-  if (kind == kStatementKindCount) {
+  while (kind < texts_.size() && texts_[kind].empty()) ++kind;
+  if (kind == texts_.size()) {
     if (asks_again_) return Ask();
     state_ = State::kReady;
     why_ = Status::Ok();
     ++agreements_;
     return;
   }
-  const Status begun = session_.Prepare(statements_->of(static_cast<StatementKind>(kind)).cql,
-                                        [this, kind, alive = std::weak_ptr<int>(alive_)](
-                                            const cql::Outcome& outcome, uint32_t number) {
-                                          if (!alive.expired()) OnPrepared(kind, outcome, number);
-                                        });
+  const Status begun = session_.Prepare(
+      texts_[kind], [this, kind, alive = std::weak_ptr<int>(alive_)](const cql::Outcome& outcome,
+                                                                     uint32_t number) {
+        if (!alive.expired()) OnPrepared(kind, outcome, number);
+      });
   if (begun.ok()) return;
   if (begun.code() == StatusCode::kBusy || begun.code() == StatusCode::kClosed) {
     return TryLater(begun);
@@ -144,7 +154,11 @@ void TableLink::Prepare(size_t kind) {
 void TableLink::OnPrepared(size_t kind, const cql::Outcome& outcome, uint32_t number) {
   if (outcome.kind == cql::OutcomeKind::kRefused) return Hold(outcome.status);
   if (outcome.kind != cql::OutcomeKind::kDone) return TryLater(outcome.status);
-  numbers_[kind] = number;
+  if (kind < kStatementKindCount) {
+    numbers_[kind] = number;
+  } else {
+    proof_numbers_[kind - kStatementKindCount] = number;
+  }
   Prepare(kind + 1);
 }
 

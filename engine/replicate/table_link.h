@@ -3,6 +3,7 @@
 #ifndef CISTERN_ENGINE_REPLICATE_TABLE_LINK_H_
 #define CISTERN_ENGINE_REPLICATE_TABLE_LINK_H_
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -13,9 +14,11 @@
 #include "engine/cql/event_loop.h"
 #include "engine/cql/session.h"
 #include "engine/replicate/bound_batch.h"
+#include "engine/replicate/proof_statements.h"
 #include "engine/replicate/push_statements.h"
 #include "engine/replicate/retry_backoff.h"
 #include "engine/replicate/schema_drift.h"
+#include "storage/proof_level.h"
 #include "storage/table_set.h"
 
 namespace cistern::replicate {
@@ -25,6 +28,7 @@ struct TableLinkOptions {
   BackoffLimits backoff;
   int64_t schema_retry_us = 0;  // a table that differs is compared anew after so long
   uint64_t seed = 1;
+  ProofLevel proof = ProofLevel::kAck;  // by which its seals are proved
 };
 
 // Asks the cluster for the table's schema, compares, prepares the statements; again when a server
@@ -61,6 +65,10 @@ class TableLink {
     return statements_;
   }
   [[nodiscard]] const StatementNumbers& numbers() const { return numbers_; }
+  // Of a statement that the level of proof asks for.
+  [[nodiscard]] uint32_t number_of(ProofStatement statement) const {
+    return proof_numbers_[static_cast<size_t>(statement)];
+  }
   // The cluster's table has a default_time_to_live.
   [[nodiscard]] bool has_default_ttl() const { return has_default_ttl_; }
 
@@ -83,6 +91,7 @@ class TableLink {
   [[nodiscard]] bool IsDueLater() const;
   void Ask();
   void OnSchema(const Result<ClusterSchema>& schema, int64_t now_us);
+  void MakeTexts();
   void Prepare(size_t kind);
   void OnPrepared(size_t kind, const cql::Outcome& outcome, uint32_t number);
   // The cluster did not answer, or says that it cannot now.
@@ -102,7 +111,10 @@ class TableLink {
   bool asks_again_ = false;  // once what is under way has ended
   std::optional<SchemaDrift> drift_;
   std::shared_ptr<const PushStatements> statements_;
+  // Statements by their kind, then those of the proof; empty: not needed.
+  std::array<std::string, kStatementKindCount + kProofStatementCount> texts_;
   StatementNumbers numbers_ = {};
+  std::array<uint32_t, kProofStatementCount> proof_numbers_ = {};
   bool has_default_ttl_ = false;
   uint64_t agreements_ = 0;
 };

@@ -62,6 +62,9 @@ class ReplicationScenario : public ReplicationFixture {
     ExpectEqual();
     ExpectSound();
     faults_met_ += cluster_->counters().fault_count();
+    // Of the last replicator of the scenario alone.
+    counted_ += status_.counters.seals_counted;
+    read_back_ += status_.counters.seals_read_back;
     service_.reset();
     engine_.reset();
     RemoveStores();
@@ -127,6 +130,7 @@ class ReplicationScenario : public ReplicationFixture {
     replicator_.flow.start_bytes = 1 + rng->Below(2'000);
     replicator_.flow.floor_bytes = 100;
     replicator_.schema_retry_us = 1'000'000;
+    replicator_.proof = static_cast<ProofLevel>(rng->Below(3));
     ASSERT_NO_FATAL_FAILURE(StartService());
   }
 
@@ -162,6 +166,8 @@ class ReplicationScenario : public ReplicationFixture {
   bool has_ttls_ = true;
   bool by_event_ = false;  // timestamps
   uint64_t faults_met_ = 0;
+  uint64_t counted_ = 0;
+  uint64_t read_back_ = 0;
 };
 
 TEST_F(ReplicationScenario, TheClusterShowsWhatWasWrittenWhateverGoesWrong) {
@@ -175,6 +181,8 @@ TEST_F(ReplicationScenario, TheClusterShowsWhatWasWrittenWhateverGoesWrong) {
   }
   if (only == 0) {
     EXPECT_GT(faults_met_, count);
+    EXPECT_GT(counted_, count / 4);
+    EXPECT_GT(read_back_, count / 4);
   }
 }
 

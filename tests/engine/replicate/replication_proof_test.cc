@@ -1,0 +1,179 @@
+// What is asked of the cluster before a seal counts as confirmed, and what comes of the answers.
+#include <string>
+#include <string_view>
+
+#include "tests/engine/replicate/replication_fixture.h"
+
+namespace cistern::testing {
+namespace {
+
+using fake_cassandra::ClusterState;
+using fake_cassandra::CommitLog;
+
+constexpr std::string_view kFirstRow =
+    "WHERE sensor = 'p0' AND day = '2027-01-15' AND ts = 1799971200000";
+
+class ReplicationRowsTest : public ReplicationFixture {
+ protected:
+  void StartAll(ProofLevel level, bool syncs_later = false) {
+    fake_cassandra::ClusterOptions options;
+    options.syncs_later = syncs_later;
+    ASSERT_NO_FATAL_FAILURE(StartCluster(options));
+    ASSERT_NO_FATAL_FAILURE(CreateTableUpstream());
+    cluster_->SyncCommitLogs();
+    replicator_.proof = level;
+    replicator_.hold_us = 2'000'000;
+    ASSERT_NO_FATAL_FAILURE(StartService());
+  }
+  void WriteDays(int days, int rows = 3) {
+    for (int day = 0; day < days; ++day) {
+      for (int row = 0; row < rows; ++row) {
+        ASSERT_NO_FATAL_FAILURE(
+            Write("p" + std::to_string(row % 2), kStartMs + day * kDayMs + row * 1'000, row));
+      }
+    }
+  }
+  // Its memory is gone, and nobody was told.
+  void LoseSilently() {
+    cluster_->WithState([](ClusterState& state) {
+      state.Crash(0, CommitLog::kUnsyncedLost);
+      state.SetUp(0, true);
+    });
+  }
+  uint64_t Confirmed() { return engine_->GetMetrics().versions_confirmed; }
+};
+
+class ReplicationProofTest : public ReplicationRowsTest,
+                             public ::testing::WithParamInterface<ProofLevel> {};
+
+TEST_P(ReplicationProofTest, SealsAreProvedBeforeTheyAreConfirmed) {
+  ASSERT_NO_FATAL_FAILURE(StartAll(GetParam()));
+  ASSERT_NO_FATAL_FAILURE(WriteDays(3));
+  Write("p0", kStartMs, 7, RowKind::kInsert, 3600);
+  Write("p0", kStartMs + 1, 8, RowKind::kUpdate);
+  Write("p1", kStartMs + 1'000, 0, RowKind::kDeleteRow);
+  SealAll();
+  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kIdle));
+  ExpectEqual();
+  const auto& counters = status_.counters;
+  EXPECT_EQ(counters.seals_confirmed, 6u);
+  EXPECT_EQ(counters.seals_counted, GetParam() == ProofLevel::kCount ? 5u : 0u);
+  EXPECT_EQ(counters.seals_read_back, GetParam() == ProofLevel::kRows ? 6u : 0u);
+  EXPECT_EQ(counters.rows_read_back, GetParam() == ProofLevel::kRows ? 10u : 0u);
+  EXPECT_EQ(counters.bytes_read_back > 0, GetParam() != ProofLevel::kAck);
+  EXPECT_EQ(counters.seals_mended, 0u);
+  EXPECT_EQ(counters.rows_shadowed, 0u);
+  ExpectSound();
+}
+
+TEST_P(ReplicationProofTest, AClusterThatForgetsWhatItAcknowledgedIsFoundOut) {
+  ASSERT_NO_FATAL_FAILURE(StartAll(GetParam(), true));
+  ASSERT_NO_FATAL_FAILURE(WriteDays(2));
+  SealAll();
+  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kHolding));
+  ExpectEqual();
+  LoseSilently();
+  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kIdle));
+  EXPECT_EQ(Confirmed(), 6u);
+  EXPECT_EQ(status_.counters.seals_sent_again, 0u) << "no connection was lost";
+  if (GetParam() == ProofLevel::kAck) {
+    const int64_t now_s = clock_->WallMicros() / 1'000'000;
+    EXPECT_NE(cluster_->Dump("plant", "pumps", fake_cassandra::DumpKind::kVisible, now_s),
+              Expected(now_s));
+  } else {
+    EXPECT_EQ(status_.counters.seals_mended, 4u);
+    ExpectEqual();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Levels, ReplicationProofTest,
+                         ::testing::Values(ProofLevel::kAck, ProofLevel::kCount,
+                                           ProofLevel::kRows));
+
+TEST_F(ReplicationRowsTest, ALongSealIsReadBackPageByPage) {
+  replicator_.byte_count_max = 2'000;
+  ASSERT_NO_FATAL_FAILURE(StartAll(ProofLevel::kRows));
+  ASSERT_NO_FATAL_FAILURE(WriteDays(1, 400));
+  SealAll();
+  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kIdle));
+  EXPECT_EQ(status_.counters.rows_read_back, 400u);
+  EXPECT_EQ(status_.counters.seals_read_back, 2u);
+  EXPECT_EQ(Confirmed(), 400u);
+}
+
+TEST_F(ReplicationRowsTest, AHostThatIsLostHasThemProvedAnew) {
+  replicator_.byte_count_max = 2'000;
+  ASSERT_NO_FATAL_FAILURE(StartAll(ProofLevel::kRows));
+  ASSERT_NO_FATAL_FAILURE(WriteDays(1, 400));
+  SealAll();
+  ASSERT_TRUE(TurnUntil([&] { return status_.counters.bytes_read_back > 0; })) << Explain();
+  EXPECT_EQ(Confirmed(), 0u);
+  cluster_->TakeDown(0);
+  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kAway));
+  EXPECT_EQ(Confirmed(), 0u);
+  ASSERT_TRUE(cluster_->BringUp(0).ok());
+  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kIdle));
+  EXPECT_EQ(status_.counters.seals_sent_again, 2u);
+  EXPECT_EQ(status_.counters.rows_read_back, 400u);
+  EXPECT_EQ(Confirmed(), 400u);
+  ExpectEqual();
+}
+
+TEST_F(ReplicationRowsTest, WhatIsDeletedUpstreamIsSentOnceMoreAndThenCountsAsShadowed) {
+  ASSERT_NO_FATAL_FAILURE(StartAll(ProofLevel::kRows));
+  ASSERT_NO_FATAL_FAILURE(WriteDays(1));
+  SealAll();
+  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kHolding));
+  ASSERT_NO_FATAL_FAILURE(MustRun("DELETE FROM plant.pumps " + std::string(kFirstRow)));
+  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kIdle));
+  EXPECT_EQ(status_.counters.seals_mended, 1u);
+  EXPECT_EQ(status_.counters.rows_shadowed, 1u);
+  EXPECT_EQ(Confirmed(), 3u);
+}
+
+TEST_F(ReplicationRowsTest, ASealThatDiffersIsParkedWithTheRowAndTheOthersGoOn) {
+  ASSERT_NO_FATAL_FAILURE(StartAll(ProofLevel::kRows));
+  ASSERT_NO_FATAL_FAILURE(WriteDays(1));
+  SealAll();
+  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kHolding));
+  ASSERT_NO_FATAL_FAILURE(
+      MustRun("UPDATE plant.pumps USING TIMESTAMP " + std::to_string(written_[0].write_us) +
+              " SET flow = 1e300 " + std::string(kFirstRow)));
+  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kStuck));
+  EXPECT_EQ(status_.counters.seals_not_proven, 1u);
+  EXPECT_EQ(Confirmed(), 1u);
+  const auto parked = ListParked(engine_.get());
+  ASSERT_TRUE(parked.ok()) << parked.status().ToString();
+  ASSERT_EQ(parked->size(), 1u);
+  const std::string& words = parked->front().words;
+  for (const char* part : {"arrival is not proved (rows)", "plant.pumps", "ts = ", "'flow'"}) {
+    EXPECT_NE(words.find(part), std::string::npos) << words;
+  }
+  ExpectSound();
+
+  // Once it is put right there, it is sent and proved anew.
+  ASSERT_NO_FATAL_FAILURE(
+      MustRun("UPDATE plant.pumps USING TIMESTAMP " + std::to_string(written_[0].write_us + 1) +
+              " SET flow = 5 " + std::string(kFirstRow)));
+  ASSERT_TRUE(RetryParked(engine_.get(), std::nullopt).ok());
+  service_->LookAgain();
+  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kIdle));
+  EXPECT_EQ(Confirmed(), 3u);
+}
+
+// A count asks for nothing but numbers: it does not see a value that differs.
+TEST_F(ReplicationRowsTest, ACountDoesNotSeeValues) {
+  ASSERT_NO_FATAL_FAILURE(StartAll(ProofLevel::kCount));
+  ASSERT_NO_FATAL_FAILURE(WriteDays(1));
+  SealAll();
+  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kHolding));
+  ASSERT_NO_FATAL_FAILURE(
+      MustRun("UPDATE plant.pumps USING TIMESTAMP " + std::to_string(written_[0].write_us) +
+              " SET flow = 1e300 " + std::string(kFirstRow)));
+  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kIdle));
+  EXPECT_EQ(status_.counters.seals_counted, 2u);
+  EXPECT_EQ(Confirmed(), 3u);
+}
+
+}  // namespace
+}  // namespace cistern::testing
