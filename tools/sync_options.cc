@@ -119,6 +119,17 @@ Status TakeHold(std::string_view name, const std::string& text, SyncPlan* plan) 
   return Status::Ok();
 }
 
+Status TakeProof(std::string_view name, const std::string& text, SyncPlan* plan) {
+  for (const auto& [word, level] :
+       {std::pair("ack", ProofLevel::kAck), std::pair("count", ProofLevel::kCount),
+        std::pair("rows", ProofLevel::kRows)}) {
+    if (text != word) continue;
+    plan->replicator.proof = level;
+    return Status::Ok();
+  }
+  return Wrong(fmt::format("{} '{}' is not one of ack, count, rows", name, text));
+}
+
 Status TakeBatchRows(std::string_view name, const std::string& text, SyncPlan* plan) {
   CISTERN_ASSIGN_OR_RETURN(plan->replicator.statement_count_max,
                            ParseCount(name, text, 1, limits::kPushStatementsMax));
@@ -198,6 +209,7 @@ constexpr SyncSetting kSettings[] = {
     {"bandwidth", Form::kText, Of<&SyncOptions::bandwidth>, TakeBandwidth},
     {"in_flight", Form::kQuantity, Of<&SyncOptions::in_flight>, TakeInFlight},
     {"hold", Form::kQuantity, Of<&SyncOptions::hold>, TakeHold},
+    {"proof", Form::kText, Of<&SyncOptions::proof>, TakeProof},
     {"batch_rows", Form::kCount, Of<&SyncOptions::batch_rows>, TakeBatchRows},
     {"batch_bytes", Form::kQuantity, Of<&SyncOptions::batch_bytes>, TakeBatchBytes},
     {"away_after", Form::kQuantity, Of<&SyncOptions::away_after>, TakeAwayAfter},
@@ -246,6 +258,9 @@ void AddSending(CLI::App* command, SyncOptions* o) {
   command->add_option("--hold", o->hold,
                       "A bucket is confirmed so long after its last answer, when the cluster has "
                       "it on disk: 15s (default)");
+  command->add_option("--proof", o->proof,
+                      "How a bucket's arrival is proved before it is confirmed: ack (default), "
+                      "count: the server counts its rows, rows: they are read back");
   command->add_option("--batch-rows", o->batch_rows, "Row versions of one batch (default 100)");
   command->add_option("--batch-bytes", o->batch_bytes,
                       "Bytes of one batch, about: 64KiB (default)");

@@ -38,6 +38,7 @@ struct SyncOptions {
   std::string bandwidth;
   std::string in_flight;
   std::string hold;
+  std::string proof;
   std::string batch_rows;
   std::string batch_bytes;
   std::string away_after;

@@ -101,6 +101,23 @@ class SyncTest(CliCase):
         self.assertIsNone(status["oldest_unconfirmed_end"])
         self.assertEqual((status["versions_confirmed"], status["versions_open"]), (12, 0))
 
+    def test_arrival_is_proved_as_far_as_is_asked(self):
+        told = {"ack": "", "count": "; 4 seals proved by count",
+                "rows": r"; 4 seals proved by rows, [0-9.]+ (B|KiB) read back"}
+        self.fill()
+        with cluster() as there:
+            self.make_table(there)
+            for level, words in told.items():
+                config = self.write("sync.toml", f"proof = '{level}'\n")
+                for options in (("--proof", level), ("--config", config)):
+                    done = self.sync(there, *options)
+                    self.assertRegex(done.out.decode(), "^4 seals confirmed: 12 row versions sent "
+                                                        "in [0-9.]+ (B|KiB), [0-9.]+ s" + words +
+                                                        "\n$")
+                    self.outbox("resend", "--table", "plant.air", "--from", "2024-01-01",
+                                "--to", "2024-01-03")
+            self.assertEqual(len(there.rows("plant.air")), 12)
+
     def test_late_rows_follow_as_an_amendment(self):
         self.fill(("a",), (1,))
         with cluster() as there:
@@ -383,6 +400,7 @@ class SyncTest(CliCase):
                  f"{config}:2: batch_rows '0' is not a whole number from 1 to 65535"),
                 ((*at, "--config", "nowhere"), "--config 'nowhere' cannot be read: No such file"),
                 ((*at, "--hold", "2h"), "--hold '2h' is not between 0s and 1h"),
+                ((*at, "--proof", "all"), "--proof 'all' is not one of ack, count, rows"),
                 ((*at, "--bandwidth", "1MiB"), "--bandwidth '1MiB' is not a rate such as"),
                 ((*at, "--follow", "--quiet"), "--quiet does nothing beside --follow"),
                 ((*at, "--drain", "oldest", "--live-span", "1h"), "is of --drain live-first"),
