@@ -123,7 +123,7 @@ class Node:
             "cassandra.system_auth.default_rf": self.options["nodes"],
             "cassandra.auth_bcrypt_gensalt_log2_rounds": 4,
             "cassandra.shutdown_announce_in_ms": 0,
-            # A killed process loses nothing that it has written; only a power cut would.
+            # What a killed process wrote in its last moments is lost; README.md tells more.
             "cassandra.skip_sync": "true",
             "cassandra.size_recorder_interval": 0,
             "chronicle.analytics.disable": "true",

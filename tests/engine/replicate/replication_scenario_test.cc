@@ -2,7 +2,7 @@
 // in which everything goes wrong takes what is sent. In the end the cluster shows exactly what was
 // written, with write times and expiries, and all of it is confirmed.
 //
-// CISTERN_SEED names one scenario, CISTERN_RUNS their number.
+// CISTERN_SEED names one scenario, CISTERN_SCENARIOS their number.
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -172,7 +172,7 @@ class ReplicationScenario : public ReplicationFixture {
 
 TEST_F(ReplicationScenario, TheClusterShowsWhatWasWrittenWhateverGoesWrong) {
   const uint64_t only = EnvNumber("CISTERN_SEED", 0);
-  const uint64_t count = only != 0 ? 1 : EnvNumber("CISTERN_RUNS", 60);
+  const uint64_t count = only != 0 ? 1 : EnvNumber("CISTERN_SCENARIOS", 1'000);
   for (uint64_t i = 1; i <= count; ++i) {
     const uint64_t seed = only != 0 ? only : i;
     SCOPED_TRACE("CISTERN_SEED=" + std::to_string(seed));
