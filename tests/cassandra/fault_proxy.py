@@ -195,12 +195,12 @@ class Link:
         if fault is None:
             target.sendall(frame.raw)
             return True
+        fault.happened.set()  # passing it on fails where one end was killed for it
         if fault.before:
             fault.before()
         self._act(fault.act, frame.raw, target)
         if fault.after:
             fault.after()
-        fault.happened.set()
         return fault.act not in (Act.RESET, Act.TRUNCATE)
 
     def _act(self, act, raw, target):
