@@ -120,9 +120,10 @@ Status TakeHold(std::string_view name, const std::string& text, SyncPlan* plan) 
 }
 
 Status TakeProof(std::string_view name, const std::string& text, SyncPlan* plan) {
+  using Level = replicate::ProofLevel;
   for (const auto& [word, level] :
-       {std::pair("ack", ProofLevel::kAck), std::pair("count", ProofLevel::kCount),
-        std::pair("rows", ProofLevel::kRows)}) {
+       {std::pair("ack", Level::kAck), std::pair("count", Level::kCount),
+        std::pair("rows", Level::kRows)}) {
     if (text != word) continue;
     plan->replicator.proof = level;
     return Status::Ok();

@@ -8,7 +8,6 @@
 
 #include "cistern/status.h"
 #include "storage/outbox.h"
-#include "storage/proof_level.h"
 #include "storage/push_records.h"
 
 namespace cistern::replicate {
@@ -18,9 +17,8 @@ namespace cistern::replicate {
 class PushLedger {
  public:
   virtual ~PushLedger() = default;
-  // Upstream has every row of these seals, proved so far. One that is confirmed already, or gone,
-  // is passed over.
-  [[nodiscard]] virtual Status Confirm(std::span<const SealName> seals, ProofLevel level) = 0;
+  // Upstream has every row of these seals. One that is confirmed already, or gone, is passed over.
+  [[nodiscard]] virtual Status Confirm(std::span<const SealName> seals) = 0;
   // How far seals are, or that they are parked. One that is no more in the outbox is passed over.
   [[nodiscard]] virtual Status Note(std::span<const std::pair<SealName, PushRecord>> records) = 0;
 };

@@ -27,6 +27,7 @@ constexpr size_t kConnectionBytes = 256 * 1024;
 constexpr size_t kLinkBytes = 8 * 1024;
 constexpr size_t kLinkColumnBytes = 1024;
 constexpr size_t kNodeBytes = 64;
+constexpr int64_t kChargeEveryUs = 100'000;
 // A link that breaks every few seconds does not have the same seals sent for ever.
 constexpr uint32_t kSentAgainMax = 3;
 
@@ -102,7 +103,7 @@ bool Replicator::IsPaused() const {
 
 Result<bool> Replicator::Step() {
   NoteLostHosts();
-  ChargeBase();
+  ChargeMemory();
   // As of now, and not later: what is sealed meanwhile is for the next step.
   has_outbox_ = SummarizeOutbox(*parts_.store->spills().view()).seal_count > 0;
   bool did = false;
@@ -153,8 +154,13 @@ bool Replicator::SendsAgain(const DrainItem& item) {
   return true;
 }
 
-// What is there whatever is sent, and the room for one batch.
-void Replicator::ChargeBase() {
+// What is there whatever is sent, and the room for one batch. The former is counted from time to
+// time alone: it walks over all that is known of the outbox.
+void Replicator::ChargeMemory() {
+  memory_->SetHeld(under_way_bytes_);
+  const int64_t now_us = parts_.loop->NowUs();
+  if (now_us < charge_at_us_) return;
+  charge_at_us_ = now_us + kChargeEveryUs;
   size_t bytes = kSessionBytes + kFlightCopies * options_.byte_count_max;
   for (const auto& [id, host] : parts_.session->cluster().pool().hosts()) {
     if (host.state != cql::HostState::kDown) bytes += kConnectionBytes;
@@ -164,7 +170,6 @@ void Replicator::ChargeBase() {
   }
   bytes += (parked_.size() + troubles_.size() + sent_again_.size()) * kNodeBytes;
   memory_->SetBase(bytes + feed_.MemoryBytes());
-  memory_->SetHeld(under_way_bytes_);
 }
 
 void Replicator::BeginWay(const DrainItem& item) {
@@ -183,17 +188,15 @@ int64_t Replicator::ConfirmAtUs() const {
   return std::max(proven_.front().since_us + gather_us, ledger_at_us_);
 }
 
-// Those that were proved in the same way, at once.
 Result<bool> Replicator::ConfirmDue() {
   const int64_t now_us = parts_.loop->NowUs();
   if (now_us < ConfirmAtUs()) return false;
-  const ProofLevel level = proven_.front().level;
   std::vector<SealName> names;
   for (const Proven& proven : proven_) {
-    if (proven.level != level || names.size() == kConfirmCountMax) break;
+    if (names.size() == kConfirmCountMax) break;
     names.push_back({proven.item.bucket, proven.item.seal});
   }
-  const Status confirmed = parts_.ledger->Confirm(names, level);
+  const Status confirmed = parts_.ledger->Confirm(names);
   if (!confirmed.ok()) {
     ledger_at_us_ = now_us + kLedgerPauseUs;
     return IsPassing(confirmed) ? Result<bool>(false) : confirmed;

@@ -90,7 +90,6 @@ class Replicator {
   struct Proven {
     DrainItem item;
     uint64_t version_count = 0;
-    ProofLevel level = ProofLevel::kAck;
     int64_t since_us = 0;
   };
 
@@ -98,7 +97,7 @@ class Replicator {
   void LookEverywhere();                 // what may not go was passed over: it may now
   void LookAt(const BucketKey& bucket);  // the bucket's earliest seal is another, or waits again
   void NoteLostHosts();
-  void ChargeBase();
+  void ChargeMemory();
   void BeginWay(const DrainItem& item);
   void EndWay(const BucketKey& bucket, uint64_t seal);
   [[nodiscard]] int64_t HoldUntilUs() const;
@@ -182,6 +181,7 @@ class Replicator {
   std::deque<Proven> proven_;                             // to be confirmed
   std::set<uint64_t> under_way_;                          // seals of the four
   size_t under_way_bytes_ = 0;                            // of memory, for what is known of them
+  int64_t charge_at_us_ = 0;                              // then the base of memory_ is counted
   std::map<uint64_t, uint32_t> parked_;                   // seals, and their tables
   std::map<uint32_t, size_t> parked_count_;               // by table
   std::map<uint64_t, Trouble> troubles_;                  // by seal

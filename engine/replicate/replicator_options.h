@@ -10,8 +10,8 @@
 #include "engine/cql/protocol.h"
 #include "engine/replicate/drain_order.h"
 #include "engine/replicate/flow_control.h"
+#include "engine/replicate/proof_level.h"
 #include "engine/replicate/retry_backoff.h"
-#include "storage/proof_level.h"
 
 namespace cistern::replicate {
 

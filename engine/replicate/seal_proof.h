@@ -43,12 +43,12 @@
 #include "cistern/result.h"
 #include "engine/cql/bound_values.h"
 #include "engine/cql/response.h"
+#include "engine/replicate/proof_level.h"
 #include "engine/replicate/proof_statements.h"
 #include "engine/replicate/row_judge.h"
 #include "engine/replicate/seal_push.h"
 #include "engine/replicate/seal_rows.h"
 #include "engine/replicate/upstream_rows.h"
-#include "storage/proof_level.h"
 
 namespace cistern::replicate {
 

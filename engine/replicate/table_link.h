@@ -14,11 +14,11 @@
 #include "engine/cql/event_loop.h"
 #include "engine/cql/session.h"
 #include "engine/replicate/bound_batch.h"
+#include "engine/replicate/proof_level.h"
 #include "engine/replicate/proof_statements.h"
 #include "engine/replicate/push_statements.h"
 #include "engine/replicate/retry_backoff.h"
 #include "engine/replicate/schema_drift.h"
-#include "storage/proof_level.h"
 #include "storage/table_set.h"
 
 namespace cistern::replicate {

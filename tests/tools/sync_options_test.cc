@@ -53,7 +53,7 @@ TEST(SyncOptions, DefaultsAreThoseOfTheLibrary) {
   const replicate::ReplicatorOptions library;
   EXPECT_EQ(plan->store, "S");
   EXPECT_EQ(plan->replicator.hold_us, library.hold_us);
-  EXPECT_EQ(plan->replicator.proof, ProofLevel::kAck);
+  EXPECT_EQ(plan->replicator.proof, replicate::ProofLevel::kAck);
   EXPECT_EQ(plan->replicator.consistency, library.consistency);
   EXPECT_EQ(plan->replicator.drain.mode, library.drain.mode);
   EXPECT_EQ(plan->replicator.bytes_per_s_max, 0u);
@@ -111,7 +111,7 @@ keep_unconfirmed = "400d"
   EXPECT_EQ(replicator.statement_count_max, 65'535u);
   EXPECT_EQ(replicator.byte_count_max, 2048u);
   EXPECT_EQ(replicator.hold_us, 0);
-  EXPECT_EQ(replicator.proof, ProofLevel::kRows);
+  EXPECT_EQ(replicator.proof, replicate::ProofLevel::kRows);
   EXPECT_EQ(plan->away_after_us, 300'000'000);
   EXPECT_FALSE(plan->seal);
   EXPECT_FALSE(plan->engine.seal_when_due);

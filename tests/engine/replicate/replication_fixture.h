@@ -17,6 +17,7 @@
 
 namespace cistern::testing {
 
+using replicate::ProofLevel;
 using replicate::ReplicationPhase;
 using replicate::ReplicationStatus;
 
@@ -161,6 +162,14 @@ class ReplicationFixture : public EngineFixture {
     row.deletes_row = kind == RowKind::kDeleteRow;
     if (!row.deletes_row) row.flow = flow;
     written_.push_back(std::move(row));
+  }
+  void WriteDays(int days, int rows = 3) {
+    for (int day = 0; day < days; ++day) {
+      for (int row = 0; row < rows; ++row) {
+        ASSERT_NO_FATAL_FAILURE(
+            Write("p" + std::to_string(row % 2), kStartMs + day * kDayMs + row * 1'000, row));
+      }
+    }
   }
   // What the cluster must show at `now_s` of what was written, whoever brought it.
   std::string Expected(int64_t now_s) {

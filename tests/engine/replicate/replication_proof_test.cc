@@ -25,20 +25,17 @@ class ReplicationRowsTest : public ReplicationFixture {
     replicator_.hold_us = 2'000'000;
     ASSERT_NO_FATAL_FAILURE(StartService());
   }
-  void WriteDays(int days, int rows = 3) {
-    for (int day = 0; day < days; ++day) {
-      for (int row = 0; row < rows; ++row) {
-        ASSERT_NO_FATAL_FAILURE(
-            Write("p" + std::to_string(row % 2), kStartMs + day * kDayMs + row * 1'000, row));
-      }
-    }
-  }
   // Its memory is gone, and nobody was told.
   void LoseSilently() {
     cluster_->WithState([](ClusterState& state) {
       state.Crash(0, CommitLog::kUnsyncedLost);
       state.SetUp(0, true);
     });
+  }
+  // Somebody else writes it upstream.
+  void SetFirstFlow(const std::string& flow, int64_t write_us) {
+    MustRun("UPDATE plant.pumps USING TIMESTAMP " + std::to_string(write_us) + " SET flow = " +
+            flow + " " + std::string(kFirstRow));
   }
   uint64_t Confirmed() { return engine_->GetMetrics().versions_confirmed; }
 };
@@ -136,9 +133,7 @@ TEST_F(ReplicationRowsTest, ASealThatDiffersIsParkedWithTheRowAndTheOthersGoOn) 
   ASSERT_NO_FATAL_FAILURE(WriteDays(1));
   SealAll();
   ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kHolding));
-  ASSERT_NO_FATAL_FAILURE(
-      MustRun("UPDATE plant.pumps USING TIMESTAMP " + std::to_string(written_[0].write_us) +
-              " SET flow = 1e300 " + std::string(kFirstRow)));
+  ASSERT_NO_FATAL_FAILURE(SetFirstFlow("1e300", written_[0].write_us));
   ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kStuck));
   EXPECT_EQ(status_.counters.seals_not_proven, 1u);
   EXPECT_EQ(Confirmed(), 1u);
@@ -152,9 +147,7 @@ TEST_F(ReplicationRowsTest, ASealThatDiffersIsParkedWithTheRowAndTheOthersGoOn) 
   ExpectSound();
 
   // Once it is put right there, it is sent and proved anew.
-  ASSERT_NO_FATAL_FAILURE(
-      MustRun("UPDATE plant.pumps USING TIMESTAMP " + std::to_string(written_[0].write_us + 1) +
-              " SET flow = 5 " + std::string(kFirstRow)));
+  ASSERT_NO_FATAL_FAILURE(SetFirstFlow("5", written_[0].write_us + 1));
   ASSERT_TRUE(RetryParked(engine_.get(), std::nullopt).ok());
   service_->LookAgain();
   ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kIdle));
@@ -167,9 +160,7 @@ TEST_F(ReplicationRowsTest, ACountDoesNotSeeValues) {
   ASSERT_NO_FATAL_FAILURE(WriteDays(1));
   SealAll();
   ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kHolding));
-  ASSERT_NO_FATAL_FAILURE(
-      MustRun("UPDATE plant.pumps USING TIMESTAMP " + std::to_string(written_[0].write_us) +
-              " SET flow = 1e300 " + std::string(kFirstRow)));
+  ASSERT_NO_FATAL_FAILURE(SetFirstFlow("1e300", written_[0].write_us));
   ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kIdle));
   EXPECT_EQ(status_.counters.seals_counted, 2u);
   EXPECT_EQ(Confirmed(), 3u);

@@ -18,14 +18,6 @@ class ReplicationTest : public ReplicationFixture {
     ASSERT_NO_FATAL_FAILURE(CreateTableUpstream());
     ASSERT_NO_FATAL_FAILURE(StartService());
   }
-  void WriteDays(int days, int rows = 3) {
-    for (int day = 0; day < days; ++day) {
-      for (int row = 0; row < rows; ++row) {
-        ASSERT_NO_FATAL_FAILURE(
-            Write("p" + std::to_string(row % 2), kStartMs + day * kDayMs + row * 1'000, row));
-      }
-    }
-  }
   Metrics Counters() { return engine_->GetMetrics(); }
 };
 

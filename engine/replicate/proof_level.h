@@ -1,10 +1,10 @@
-// ProofLevel: how upstream has shown that it has a seal.
-#ifndef CISTERN_STORAGE_PROOF_LEVEL_H_
-#define CISTERN_STORAGE_PROOF_LEVEL_H_
+// ProofLevel: how much upstream must show before a seal counts as confirmed.
+#ifndef CISTERN_ENGINE_REPLICATE_PROOF_LEVEL_H_
+#define CISTERN_ENGINE_REPLICATE_PROOF_LEVEL_H_
 
 #include <cstdint>
 
-namespace cistern {
+namespace cistern::replicate {
 
 // Each asks for more than the one before.
 enum class ProofLevel : uint8_t {
@@ -13,6 +13,6 @@ enum class ProofLevel : uint8_t {
   kRows,   // and its rows were read back and compared
 };
 
-}  // namespace cistern
+}  // namespace cistern::replicate
 
-#endif  // CISTERN_STORAGE_PROOF_LEVEL_H_
+#endif  // CISTERN_ENGINE_REPLICATE_PROOF_LEVEL_H_
