@@ -95,22 +95,8 @@ TEST_F(ConfirmTest, AMergedWindowKnowsWhatWasConfirmed) {
 }
 
 TEST_F(ConfirmTest, NothingIsConfirmedWhileWindowsAreMerged) {
-  options_.seal_when_due = true;
-  options_.seal_grace_s = options_.seal_idle_s = 0;
-  Reopen();
-  bool was_busy = false;
-  for (int day = 0; day < 40 && !was_busy; ++day) {
-    MustAppend("a", kStartMs + day * kDayMs, day);
-    clock_->AdvanceSeconds(kDayS);
-    const std::vector<SealName> pushed = Outbox();
-    for (bool more = true; more && !was_busy;) {
-      more = engine_->Tick({.steps_max = 1})->more_due;
-      const Status s = Core()->maintenance().Confirm(pushed);
-      was_busy = s.code() == StatusCode::kBusy;
-      ASSERT_TRUE(s.ok() || was_busy) << s.ToString();
-    }
-  }
-  ASSERT_TRUE(was_busy);
+  ASSERT_NO_FATAL_FAILURE(
+      LiveIntoAMerge([this] { return Core()->maintenance().Confirm(Outbox()); }));
   TickAll();
   Confirm(Outbox());
   EXPECT_TRUE(Outbox().empty());

@@ -3,6 +3,7 @@
 #define CISTERN_TESTS_ENGINE_PUSH_FIXTURE_H_
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -87,6 +88,25 @@ class PushFixture : public WindowMergeTest {
              return window->id == push->window_id &&
                     *IsInOutbox(TheStore().spills().view()->meta, window->id, {push->bucket, seal});
            });
+  }
+
+  // Lives day after day, with what is due sealed, until `confirm`, which is asked at each step,
+  // meets a merge.
+  void LiveIntoAMerge(const std::function<Status()>& confirm) {
+    options_.seal_when_due = true;
+    options_.seal_grace_s = options_.seal_idle_s = 0;
+    Reopen();
+    for (int day = 0; day < 40; ++day) {
+      MustAppend("a", kStartMs + day * kDayMs, day);
+      clock_->AdvanceSeconds(kDayS);
+      for (bool more = true; more;) {
+        more = engine_->Tick({.steps_max = 1})->more_due;
+        const Status s = confirm();
+        if (s.code() == StatusCode::kBusy) return;
+        ASSERT_TRUE(s.ok()) << s.ToString();
+      }
+    }
+    FAIL() << "no merge was met";
   }
 
   // The counters are the sums of what is in the outbox and beside it, and all is sound.

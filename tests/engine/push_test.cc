@@ -127,19 +127,8 @@ TEST_F(PushTest, AMergeTakesAlongWhatIsRemembered) {
 }
 
 TEST_F(PushTest, ANoteDoesNotWaitForAMerge) {
-  options_.seal_when_due = true;
-  options_.seal_grace_s = options_.seal_idle_s = 0;
-  Reopen();
-  bool was_busy = false;
-  for (int day = 0; day < 40 && !was_busy; ++day) {
-    MustAppend("a", kStartMs + day * kDayMs, day);
-    clock_->AdvanceSeconds(kDayS);
-    for (bool more = true; more && !was_busy;) {
-      more = engine_->Tick({.steps_max = 1})->more_due;
-      was_busy = Core()->maintenance().Confirm({}).code() == StatusCode::kBusy;
-    }
-  }
-  ASSERT_TRUE(was_busy);
+  ASSERT_NO_FATAL_FAILURE(
+      LiveIntoAMerge([this] { return Core()->maintenance().Confirm({}); }));
   Pushes pushes;
   for (const SealName& name : Outbox()) pushes.emplace_back(name, Parked("no"));
   Note(pushes);

@@ -139,20 +139,8 @@ TEST_F(ResendTest, ItGoesOnWhateverHappensToTheWindows) {
 }
 
 TEST_F(ResendTest, AMergeThatIsUnderWayComesFirst) {
-  options_.seal_when_due = true;
-  options_.seal_grace_s = options_.seal_idle_s = 0;
-  Reopen();
-  bool was_busy = false;
-  for (int day = 0; day < 40 && !was_busy; ++day) {
-    MustAppend("a", kStartMs + day * kDayMs, day);
-    clock_->AdvanceSeconds(kDayS);
-    for (bool more = true; more && !was_busy;) {
-      more = engine_->Tick({.steps_max = 1})->more_due;
-      const Status s = Core()->maintenance().Confirm(Outbox());
-      was_busy = s.code() == StatusCode::kBusy;
-    }
-  }
-  ASSERT_TRUE(was_busy);
+  ASSERT_NO_FATAL_FAILURE(
+      LiveIntoAMerge([this] { return Core()->maintenance().Confirm(Outbox()); }));
   const uint64_t merges = engine_->GetMetrics().window_merges;
   const uint64_t confirmed = Confirmed();
   ASSERT_GT(confirmed, 0u);
