@@ -1,6 +1,7 @@
 #include "engine/cql/lz4_block.h"
 
 #include <lz4.h>
+#include <lz4hc.h>
 
 #include "lib/base/check.h"
 
@@ -8,6 +9,10 @@ namespace cistern::cql {
 namespace {
 
 constexpr size_t kBytesMax = size_t{1} << 30;  // the library counts in int
+// From here on the longest match is looked for, not the last one: columns whose values come back
+// within some hundred rows take a sixth less. Below, its tables cost more than they give.
+constexpr size_t kSearchBytesMin = 4096;
+constexpr int kSearchLevel = 3;  // the next ones save 1% more and cost a fifth more each
 
 }  // namespace
 
@@ -17,8 +22,12 @@ bool AppendLz4Block(std::string_view bytes, std::string* out) {
   const size_t begin = out->size();
   const size_t room = bytes.size() - 1;
   out->resize(begin + room);
-  const int packed = LZ4_compress_default(bytes.data(), &(*out)[begin],
-                                          static_cast<int>(bytes.size()), static_cast<int>(room));
+  const auto size = static_cast<int>(bytes.size());
+  char* const to = &(*out)[begin];
+  const int packed =
+      bytes.size() < kSearchBytesMin
+          ? LZ4_compress_default(bytes.data(), to, size, static_cast<int>(room))
+          : LZ4_compress_HC(bytes.data(), to, size, static_cast<int>(room), kSearchLevel);
   out->resize(begin + static_cast<size_t>(packed));  // 0: it did not fit
   return packed > 0;
 }

@@ -50,11 +50,25 @@ std::vector<size_t> Joined(const std::vector<size_t>& a, const std::vector<size_
   return all;
 }
 
+bool IsMeasured(const ColumnSpec& column) {
+  return column.type.kind == CqlType::kDouble || column.type.kind == CqlType::kFloat;
+}
+
+// The order in which an INSERT binds: what seldom differs from the row before stands together with
+// the partition key, where LZ4 takes it at once; event time and measured values come behind it.
+std::vector<size_t> InsertOrder(const TableSchema& schema) {
+  std::vector<size_t> columns = schema.partition_key;
+  std::vector<size_t> measured;
+  for (const size_t c : schema.regular_columns) {
+    (IsMeasured(schema.columns[c]) ? measured : columns).push_back(c);
+  }
+  return Joined(Joined(columns, schema.clustering_columns), measured);
+}
+
 }  // namespace
 
 void PushStatements::AddInsert(const std::string& table) {
-  const std::vector<size_t> columns =
-      Joined(Joined(schema_->partition_key, schema_->clustering_columns), schema_->regular_columns);
+  const std::vector<size_t> columns = InsertOrder(*schema_);
   for (const bool has_ttl : {false, true}) {
     StatementText text(*schema_);
     text.Add("INSERT INTO ").Add(table).Add(" (");
@@ -106,8 +120,8 @@ Result<std::shared_ptr<const PushStatements>> PushStatements::Make(
   made->keyspace_ = schema->keyspace.empty() ? std::string(keyspace) : schema->keyspace;
   if (made->keyspace_.empty()) {
     return Status::InvalidArgument("table '" + schema->name +
-                                   "' names no keyspace and the sink has none either: name one "
-                                   "in the sink's options");
+                                   "' names no keyspace: name one for such tables "
+                                   "(ReplicationOptions::keyspace, cistern sync --keyspace)");
   }
   const std::string table = QuoteName(made->keyspace_) + "." + QuoteName(schema->name);
   made->schema_ = std::move(schema);

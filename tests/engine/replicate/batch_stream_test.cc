@@ -177,7 +177,7 @@ TEST_F(BatchStreamTest, WhatExpiresBetweenThePassesIsSentAsARow) {
   EXPECT_EQ(Kinds(batch), "U");
   ASSERT_TRUE(stream.Next(kWriteS + 60, &batch).ok());
   EXPECT_EQ(Kinds(batch), "i");
-  EXPECT_TRUE(SplitValues(batch.values_of(0))[3].bytes.has_value());  // a has its value
+  EXPECT_TRUE(SplitValues(batch.values_of(0))[2].bytes.has_value());  // a has its value
 }
 
 TEST_F(BatchStreamTest, WhatIsOverIsLeftOutWhereNothingOlderCanBe) {

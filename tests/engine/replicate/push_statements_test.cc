@@ -21,8 +21,8 @@ std::string Texts(const PushStatements& statements) {
 TEST(PushStatements, OfAPlainTable) {
   EXPECT_EQ(
       Texts(*StatementsOf(SmallTable())),
-      "INSERT INTO ks.t (id, day, ts, a, b) VALUES (?, ?, ?, ?, ?) USING TIMESTAMP ?\n"
-      "INSERT INTO ks.t (id, day, ts, a, b) VALUES (?, ?, ?, ?, ?) USING TIMESTAMP ? AND TTL ?\n"
+      "INSERT INTO ks.t (id, day, a, b, ts) VALUES (?, ?, ?, ?, ?) USING TIMESTAMP ?\n"
+      "INSERT INTO ks.t (id, day, a, b, ts) VALUES (?, ?, ?, ?, ?) USING TIMESTAMP ? AND TTL ?\n"
       "UPDATE ks.t USING TIMESTAMP ? SET a = ?, b = ? WHERE id = ? AND day = ? AND ts = ?\n"
       "UPDATE ks.t USING TIMESTAMP ? AND TTL ? SET a = ?, b = ? "
       "WHERE id = ? AND day = ? AND ts = ?\n"
@@ -52,17 +52,26 @@ TEST(PushStatements, TheKeyComesFirstInTheOrderOfTheKey) {
       "'cistern: bucket day = 1 day; split shard = hash 4; time ts = us'");
   const auto statements = StatementsOf(schema);
   EXPECT_EQ(statements->of(StatementKind::kInsert).cql,
-            "INSERT INTO k.t (site, day, id, shard, ts, n, v) VALUES (?, ?, ?, ?, ?, ?, ?) "
+            "INSERT INTO k.t (site, day, id, shard, v, ts, n) VALUES (?, ?, ?, ?, ?, ?, ?) "
             "USING TIMESTAMP ?");
   const std::vector<Bind>& binds = statements->of(StatementKind::kInsertTtl).binds;
   ASSERT_EQ(binds.size(), 9u);
-  const std::vector<std::string> names = {"site", "day", "id", "shard", "ts", "n", "v"};
+  const std::vector<std::string> names = {"site", "day", "id", "shard", "v", "ts", "n"};
   for (size_t i = 0; i < names.size(); ++i) {
     EXPECT_EQ(binds[i].what, Bind::What::kColumn);
     EXPECT_EQ(schema->columns[binds[i].column].name, names[i]);
   }
   EXPECT_EQ(binds[7].what, Bind::What::kTimestamp);
   EXPECT_EQ(binds[8].what, Bind::What::kTtl);
+}
+
+TEST(PushStatements, MeasuredValuesComeLastInAnInsert) {
+  const auto schema = ParseTable(
+      "CREATE TABLE k.t (id text, day date, ts timestamp, c double, n int, f float, s text, "
+      "PRIMARY KEY ((id, day), ts))");
+  EXPECT_EQ(StatementsOf(schema)->of(StatementKind::kInsert).cql,
+            "INSERT INTO k.t (id, day, n, s, ts, c, f) VALUES (?, ?, ?, ?, ?, ?, ?) "
+            "USING TIMESTAMP ?");
 }
 
 TEST(PushStatements, EveryMarkerHasItsBind) {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "engine/cql/token.h"
@@ -37,9 +38,9 @@ TEST(RowBinder, BytesOfAnInsert) {
   EXPECT_EQ(Hex(values.substr(6)),
             "00000002"          "7031"              // id 'p1'
             "00000004"          "80005129"          // day 2026-11-20: 20777 days + 2^31
-            "00000008"          "00000000000003e8"  // ts
             "00000004"          "fffffffe"          // a
             "fffffffe"                              // b: unset
+            "00000008"          "00000000000003e8"  // ts
             "00000008"          "0000000000000007"  // timestamp
             "00000004"          "0000003c");        // TTL
 }
@@ -86,15 +87,22 @@ TEST(RowBinder, EveryTypeAsItIsSerialised) {
   }
   const VersionColumns rows = PageOf(*schema, {version});
   std::string values;
-  BinderOf(schema, {"p1"})->BindRow({StatementKind::kInsert, {}, Emission::Life::kNone}, rows, 0,
-                                    1, 0, &values);
+  const auto binder = BinderOf(schema, {"p1"});
+  binder->BindRow({StatementKind::kInsert, {}, Emission::Life::kNone}, rows, 0, 1, 0, &values);
   const std::vector<BoundValue> all = SplitValues(values);
   ASSERT_EQ(all.size(), 3 + regular.size() + 1);
+  const std::vector<Bind>& binds = binder->statements().of(StatementKind::kInsert).binds;
+  ASSERT_EQ(binds.size(), all.size());
   for (size_t k = 0; k < regular.size(); ++k) {
-    const ColumnSpec& column = schema->columns[schema->regular_columns[k]];
+    const size_t c = schema->regular_columns[k];
+    const auto bind = std::find_if(binds.begin(), binds.end(), [c](const Bind& one) {
+      return one.what == Bind::What::kColumn && one.column == c;
+    });
+    ASSERT_NE(bind, binds.end());
     std::string wire;
-    AppendWireValue(column.type, regular[k].fixed, regular[k].bytes, &wire);
-    EXPECT_EQ(all[3 + k].bytes, wire) << column.name;
+    AppendWireValue(schema->columns[c].type, regular[k].fixed, regular[k].bytes, &wire);
+    EXPECT_EQ(all[static_cast<size_t>(bind - binds.begin())].bytes, wire)
+        << schema->columns[c].name;
   }
 }
 
