@@ -51,6 +51,22 @@ TEST_F(ConfirmTest, WhatWasNeverSealedIsNotConfirmed) {
   EXPECT_EQ(Confirmed(), 0u);
 }
 
+TEST_F(ConfirmTest, TheOutboxKnowsOfWhichBucketASealIs) {
+  MustAppend("a", kStartMs, 1);
+  SealAll();
+  const auto view = TheStore().spills().view();
+  SealName name = Outbox().front();
+  const auto is_there = [&] {
+    for (const auto& window : view->windows) {
+      if (*IsInOutbox(view->meta, window->id, name)) return true;
+    }
+    return false;
+  };
+  EXPECT_TRUE(is_there());
+  name.bucket.start_s += 86'400;
+  EXPECT_FALSE(is_there());
+}
+
 TEST_F(ConfirmTest, AConfirmedWindowEndsWhenItsLocalRetentionIsOver) {
   options_.keep_confirmed_s = 10 * kDayS;
   Reopen();

@@ -65,7 +65,7 @@ std::string ModelRun::CheckDamage(Rng* rng) {
                             problem.find("meta: ") != std::string::npos;
     if (engine_ == nullptr && is_catalog) problem.clear();
     if (engine_ != nullptr && problem.empty()) problem = CheckDamaged();
-    if (engine_ != nullptr && problem.empty() && rng->OneIn(2)) problem = SealDamaged();
+    if (engine_ != nullptr && problem.empty() && rng->OneIn(8)) problem = SealDamaged();
     if (!problem.empty()) return path + " damaged at " + std::to_string(at) + ": " + problem;
     producer_.reset();
     engine_.reset();
