@@ -23,6 +23,15 @@ Result<std::optional<uint32_t>> NumberOf(EngineCore& core,
   return std::optional(found->id);
 }
 
+// In these seconds since 1970 begin exactly the buckets that hold an event time of the range.
+std::pair<int64_t, int64_t> BeginsOf(const TableSchema& schema, TimeRange range) {
+  const Bucketer bucketer(schema);
+  const auto in_range = [&bucketer](int64_t ticks) {
+    return std::clamp(ticks, bucketer.min_ticks(), bucketer.max_ticks());
+  };
+  return {bucketer.StartOf(in_range(range.from)), bucketer.StartOf(in_range(range.to - 1)) + 1};
+}
+
 ParkedSeal ToParkedSeal(const TableSchema& schema, uint64_t seal, const PushRecord& record) {
   ParkedSeal parked;
   parked.table = schema.QualifiedName();
@@ -76,9 +85,15 @@ Result<uint64_t> RetryParked(Engine* engine, const std::optional<std::string>& t
   return seals.size();
 }
 
-Result<uint64_t> Resend(Engine* engine, const std::string& table, int64_t from_s, int64_t to_s) {
+Result<uint64_t> Resend(Engine* engine, const std::string& table, TimeRange range) {
   CISTERN_ASSIGN_OR_RETURN(const auto core, static_cast<EngineImpl*>(engine)->writable_core());
   CISTERN_ASSIGN_OR_RETURN(const TablePtr found, core->tables().Find(table));
+  if (range.from >= range.to) {
+    return Status::InvalidArgument("the range of event times to send once more is empty: from " +
+                                   std::to_string(range.from) + " to " +
+                                   std::to_string(range.to));
+  }
+  const auto [from_s, to_s] = BeginsOf(*found->schema, range);
   SealResend resend{found->id, from_s, to_s};
   for (bool more = true; more;) {
     CISTERN_ASSIGN_OR_RETURN(more, core->maintenance().Resend(&resend));

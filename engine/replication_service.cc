@@ -1,6 +1,7 @@
 #include "engine/replication_service.h"
 
 #include <algorithm>
+#include <atomic>
 #include <span>
 #include <utility>
 
@@ -29,7 +30,7 @@ class EngineLedger final : public replicate::PushLedger {
   Maintenance* const maintenance_;
 };
 
-void Add(const replicate::ReplicationCounters& more, replicate::ReplicationCounters* sum) {
+void Add(const ReplicationCounters& more, ReplicationCounters* sum) {
   sum->seals_confirmed += more.seals_confirmed;
   sum->seals_parked += more.seals_parked;
   sum->seals_sent_again += more.seals_sent_again;
@@ -56,13 +57,14 @@ struct ReplicationService::Parts {
   EngineImpl* engine = nullptr;
   ReplicationConfig config;
   std::unique_ptr<cql::EventLoop> loop;
+  std::atomic<bool> is_woken = false;  // since the last wait began
   std::unique_ptr<cql::Session> session;
   // A replicator works with one opening of the store. It does not keep it: the engine could not
   // open it anew.
   std::weak_ptr<EngineCore> core;
   std::unique_ptr<EngineLedger> ledger;
   std::unique_ptr<replicate::Replicator> replicator;
-  replicate::ReplicationCounters before;  // of replicators that are gone
+  ReplicationCounters before;  // of replicators that are gone
 
   void Drop();
   [[nodiscard]] Result<std::shared_ptr<EngineCore>> Attach();
@@ -121,20 +123,25 @@ Result<std::unique_ptr<ReplicationService>> ReplicationService::Start(Engine* en
   return std::unique_ptr<ReplicationService>(new ReplicationService(std::move(parts)));
 }
 
-Result<replicate::ReplicationStatus> ReplicationService::Run(int64_t wait_us) {
+Result<ReplicationStatus> ReplicationService::Run(int64_t wait_us) {
   parts_->loop->Poll(kHandlersMax);
   CISTERN_ASSIGN_OR_RETURN(const std::shared_ptr<EngineCore> core, parts_->Attach());
   CISTERN_ASSIGN_OR_RETURN(const bool more, parts_->StepSome());
-  if (!more && wait_us > 0) {
+  if (!more && wait_us > 0 && !parts_->is_woken.exchange(false)) {
     const int64_t next_us = parts_->replicator->NextUs();
     parts_->loop->Wait(std::min(wait_us, next_us), kHandlersMax);
     // What came meanwhile is looked at before the status is taken: a table that may be sent now
     // would look like one that nothing can be done about.
     CISTERN_RETURN_IF_ERROR(parts_->StepSome().status());
   }
-  replicate::ReplicationStatus status = parts_->replicator->GetStatus();
+  ReplicationStatus status = parts_->replicator->GetStatus();
   Add(parts_->before, &status.counters);
   return status;
+}
+
+void ReplicationService::Wake() {
+  parts_->is_woken = true;  // before the task, which may run in a turn that is going to wait
+  parts_->loop->Post([] {});
 }
 
 void ReplicationService::LookAgain() {

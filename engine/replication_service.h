@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "cistern/engine.h"
+#include "cistern/replication.h"
 #include "cistern/result.h"
 #include "engine/cql/session.h"
-#include "engine/replicate/replication_status.h"
 #include "engine/replicate/replicator_options.h"
 
 namespace cistern {
@@ -19,20 +19,6 @@ namespace cistern {
 struct ReplicationConfig {
   cql::SessionOptions session;
   replicate::ReplicatorOptions replicator;
-};
-
-// A seal that the cluster refused.
-struct ParkedSeal {
-  std::string table;
-  std::string entity;  // EntityToText
-  std::string bucket;  // the bucket column's value, as CQL literal
-  uint32_t split = 0;
-  uint64_t seal = 0;
-  uint64_t versions = 0;
-  int64_t parked_us = 0;
-  uint32_t attempts = 0;
-  int32_t error_code = 0;  // of the server; 0: none
-  std::string words;
 };
 
 // The engine must be open for writing and outlive the service. One thread at a time; it is the
@@ -46,11 +32,14 @@ class ReplicationService {
 
   // Does what there is to do, and waits for the cluster at most `wait_us`. Errors are the store's:
   // the engine opens it anew by itself, so they may be passed over by who goes on.
-  [[nodiscard]] Result<replicate::ReplicationStatus> Run(int64_t wait_us);
+  [[nodiscard]] Result<ReplicationStatus> Run(int64_t wait_us);
 
   // Parked seals were made to wait again, or confirmed ones (below): they are looked for at once,
   // and tables that are held are compared with the cluster's anew.
   void LookAgain();
+
+  // Lets a Run that waits go on, or the next one not wait. Any thread.
+  void Wake();
 
  private:
   struct Parts;
@@ -64,19 +53,10 @@ class ReplicationService {
 [[nodiscard]] Result<std::vector<ParkedSeal>> ListParked(Engine* engine);
 // Parked seals wait again: all, or those of a table. How many. kNotFound: no such table.
 [[nodiscard]] Result<uint64_t> RetryParked(Engine* engine, const std::optional<std::string>& table);
-// What of the table was confirmed of buckets that begin in [from_s, to_s), seconds since 1970,
-// waits once more. How many seals. kNotFound: no such table.
-[[nodiscard]] Result<uint64_t> Resend(Engine* engine, const std::string& table, int64_t from_s,
-                                      int64_t to_s);
+// What of the table was confirmed of buckets that hold an event time of the range waits once more.
+// How many seals. kNotFound: no such table; kInvalidArgument: an empty range.
+[[nodiscard]] Result<uint64_t> Resend(Engine* engine, const std::string& table, TimeRange range);
 
-struct OutboxStatus {
-  uint64_t seals_waiting = 0;  // parked ones are not among them
-  uint64_t versions_waiting = 0;
-  uint64_t seals_parked = 0;
-  uint64_t versions_parked = 0;
-  uint64_t versions_confirmed = 0;
-  std::optional<int64_t> oldest_end_s;  // of the oldest bucket that waits or is parked: its end
-};
 // Walks over the outbox.
 [[nodiscard]] Result<OutboxStatus> GetOutboxStatus(Engine* engine);
 

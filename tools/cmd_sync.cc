@@ -8,7 +8,8 @@
 #include <optional>
 #include <utility>
 
-#include "engine/bucketing/bucketer.h"
+#include "engine/cluster_access.h"
+#include "engine/replication_plan.h"
 #include "engine/replication_service.h"
 #include "tools/command.h"
 #include "tools/counted.h"
@@ -109,7 +110,7 @@ class SyncCommand {
 
  private:
   int RunOpen() {
-    const Status keyspaces = CheckKeyspaces(*engine_, plan_.replicator.keyspace);
+    const Status keyspaces = CheckKeyspaces(*engine_, plan_.replication.keyspace);
     if (!keyspaces.ok()) return FailUsage(keyspaces);
     if (plan_.seal) {
       const Status sealed = SealDue();
@@ -121,8 +122,11 @@ class SyncCommand {
     if (outbox.ok()) waiting_ = *outbox;
     const bool is_over = outbox.ok() && waiting_.seals_waiting == 0 && !is_following_;
     if (is_over) return ReportNothing();
-    Result<std::unique_ptr<ReplicationService>> service =
-        ReplicationService::Start(engine_.get(), {plan_.contact.session, plan_.replicator});
+    Result<replicate::ReplicatorOptions> replicator =
+        PlanReplicator(plan_.replication, SeedOf(SystemClock().get()));
+    if (!replicator.ok()) return FailUsage(replicator.status());
+    Result<std::unique_ptr<ReplicationService>> service = ReplicationService::Start(
+        engine_.get(), {plan_.contact.session, *std::move(replicator)});
     if (!service.ok()) return Fail(service.status());
     service_ = std::move(*service);
     return is_following_ ? Follow() : RunOnce();
@@ -170,7 +174,7 @@ class SyncCommand {
     settings.is_interrupted = [] { return InterruptSignal() != 0; };
     settings.pause = Pause;
     settings.complain = [](const std::string& line) { Complain(line); };
-    const replicate::ReplicationStatus last = SyncFollow(std::move(settings)).Run();
+    const ReplicationStatus last = SyncFollow(std::move(settings)).Run();
     Complain(fmt::format("ended: {} confirmed{}", Counted(last.counters.seals_confirmed, "seal"),
                          HeldBackText(last)));
     return kExitOk;
@@ -178,14 +182,14 @@ class SyncCommand {
 
   // --- what is told at the end
 
-  static std::string HeldBackText(const replicate::ReplicationStatus& last) {
+  static std::string HeldBackText(const ReplicationStatus& last) {
     if (last.seals_holding == 0) return {};
     return fmt::format("; {} of {} acknowledged and not confirmed yet: the next run sends them "
                        "again", Counted(last.seals_holding, "seal"),
                        Counted(last.versions_holding, "row version"));
   }
 
-  static std::string ProofText(const replicate::ReplicationCounters& done) {
+  static std::string ProofText(const ReplicationCounters& done) {
     std::string text;
     if (done.seals_counted > 0) {
       text += fmt::format("; {} proved by count", Counted(done.seals_counted, "seal"));
@@ -222,7 +226,7 @@ class SyncCommand {
     }
     if (outcome.end == SyncEnd::kStuck) ReportParked();
     if (is_quiet_) return kExitOk;
-    const replicate::ReplicationCounters& done = outcome.last.counters;
+    const ReplicationCounters& done = outcome.last.counters;
     std::string line = fmt::format("{} confirmed: {} sent in {}, {:.1f} s",
                                    Counted(done.seals_confirmed, "seal"),
                                    Counted(done.versions_sent, "row version"),
@@ -348,15 +352,6 @@ Result<uint64_t> Retry(Engine* engine, const StoreOptions& options) {
   return RetryParked(engine, table);
 }
 
-// In these seconds since 1970 begin exactly the buckets that hold an event time of [from, to).
-std::pair<int64_t, int64_t> BeginsOf(const TableSchema& schema, int64_t from, int64_t to) {
-  const Bucketer bucketer(schema);
-  const auto in_range = [&bucketer](int64_t ticks) {
-    return std::clamp(ticks, bucketer.min_ticks(), bucketer.max_ticks());
-  };
-  return {bucketer.StartOf(in_range(from)), bucketer.StartOf(in_range(to - 1)) + 1};
-}
-
 Result<uint64_t> ResendRange(Engine* engine, const StoreOptions& options) {
   CISTERN_ASSIGN_OR_RETURN(const auto schema, engine->FindTable(options.table));
   CISTERN_ASSIGN_OR_RETURN(const int64_t from,
@@ -366,8 +361,7 @@ Result<uint64_t> ResendRange(Engine* engine, const StoreOptions& options) {
     return Status::InvalidArgument(
         fmt::format("--from {} is not before --to {}", options.from, options.to));
   }
-  const auto [from_s, to_s] = BeginsOf(*schema, from, to);
-  return Resend(engine, options.table, from_s, to_s);
+  return Resend(engine, options.table, {from, to});
 }
 
 void AddStatus(CLI::App* sync, Action* action) {

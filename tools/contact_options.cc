@@ -1,79 +1,43 @@
 #include "tools/contact_options.h"
 
 #include <CLI/CLI.hpp>
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <charconv>
 #include <cstdlib>
-#include <cstring>
 #include <memory>
 #include <utility>
 
 #include "cistern/clock.h"
+#include "engine/cluster_access.h"
 #include "tools/name_list.h"
 #include "tools/time_text.h"
 
 namespace cistern::tool {
 namespace {
 
-constexpr size_t kPasswordBytesMax = 4096;  // longer is no password but the wrong file
 constexpr char kCredentialName[] = "cistern-password";
 constexpr int64_t kConnectTimeoutS = 10;
 constexpr int64_t kConnectTimeoutSMax = 3600;
 
-Status Wrong(std::string what) { return Status::InvalidArgument(std::move(what)); }
-
-class File {
- public:
-  explicit File(const std::string& path) : fd_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  ~File() {
-    if (fd_ >= 0) close(fd_);
-  }
-  [[nodiscard]] int fd() const { return fd_; }
-
- private:
-  const int fd_;
+// What a person calls them.
+constexpr AccessNames kNames = {
+    .contacts = "--contact",
+    .connect_timeout = "--connect-timeout",
+    .user = "--user",
+    .password_file = "--password-file",
+    .password = "--password-file",
+    .other_password = "let the service manager give it as the credential cistern-password",
+    .allow_cleartext_password = "--allow-cleartext-password",
+    .tls = "--tls",
+    .ca_file = "--ca",
+    .certificate_file = "--client-cert",
+    .key_file = "--client-key",
+    .protocol = "--protocol",
+    .compression = "--compression",
 };
 
-// The first line of the file.
-Result<cql::Secret> ReadPassword(const std::string& path) {
-  const auto failed = [&path] {
-    return Wrong(fmt::format("the password file {} cannot be read: {}", path,
-                             std::strerror(errno)));
-  };
-  const File file(path);
-  if (file.fd() < 0) return failed();
-  std::string text(kPasswordBytesMax + 2, '\0');
-  size_t length = 0;
-  while (length < text.size()) {
-    const ssize_t count = read(file.fd(), text.data() + length, text.size() - length);
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return failed();
-    if (count == 0) break;
-    length += static_cast<size_t>(count);
-  }
-  const std::string_view all = std::string_view(text).substr(0, length);
-  std::string_view line = all.substr(0, all.find('\n'));
-  if (line.ends_with('\r')) line.remove_suffix(1);
-  Result<cql::Secret> password = cql::Secret(std::string(line));
-  cql::Wipe(&text);
-  if (password->empty()) {
-    return Wrong(fmt::format("the password file {} has nothing in its first line", path));
-  }
-  if (password->text().size() > kPasswordBytesMax) {
-    return Wrong(fmt::format("the first line of the password file {} is longer than {} bytes: "
-                             "name the file that has the password alone", path,
-                             kPasswordBytesMax));
-  }
-  return password;
-}
+Status Wrong(std::string what) { return Status::InvalidArgument(std::move(what)); }
 
 // Where secrets are: the directory that was given, or the service manager's; empty: neither.
 std::string CredentialsDirOf(const ContactOptions& options) {
@@ -96,104 +60,31 @@ std::string PasswordFileOf(const ContactOptions& options) {
   return path == kCredentialName ? std::string() : path;
 }
 
-Status CheckReadable(const char* option, const std::string& path) {
-  if (path.empty()) return Status::Ok();
-  const File file(path);
-  struct stat facts = {};
-  if (file.fd() < 0 || fstat(file.fd(), &facts) != 0) {
-    return Wrong(fmt::format("{} '{}' cannot be read: {}", option, path, std::strerror(errno)));
+// The texts, and where the secrets are.
+Result<ClusterAccess> AccessOf(const ContactOptions& options) {
+  if (options.user.empty() && options.client_key.empty() && !options.credentials_dir.empty()) {
+    return Wrong("--credentials-dir goes with --user or --client-key; leave it out");
   }
-  if (S_ISDIR(facts.st_mode)) {
-    return Wrong(fmt::format("{} '{}' is a directory: name a file in PEM", option, path));
-  }
-  return Status::Ok();
-}
-
-std::string WarningOf(const char* what, const std::string& path) {
-  struct stat facts = {};
-  if (stat(path.c_str(), &facts) != 0 || (facts.st_mode & S_IROTH) == 0) return {};
-  return fmt::format("everybody on this machine can read {} {}: chmod 600 {}", what, path, path);
-}
-
-Status TakeTls(const ContactOptions& options, ContactPlan* plan) {
-  if (!options.tls) {
-    for (const auto& [name, value] : {std::pair("--ca", &options.ca),
-                                      std::pair("--client-cert", &options.client_cert),
-                                      std::pair("--client-key", &options.client_key)}) {
-      if (!value->empty()) return Wrong(fmt::format("{} is of --tls: add that", name));
-    }
-    return Status::Ok();
-  }
-  if (options.client_cert.empty() != options.client_key.empty()) {
-    const bool has_key = options.client_cert.empty();
-    return Wrong(fmt::format("{} goes with {}: give both files",
-                             has_key ? "--client-key" : "--client-cert",
-                             has_key ? "--client-cert" : "--client-key"));
-  }
-  CISTERN_RETURN_IF_ERROR(CheckReadable("--ca", options.ca));
-  CISTERN_RETURN_IF_ERROR(CheckReadable("--client-cert", options.client_cert));
-  const std::string key_path = SecretPath(options, options.client_key);
-  CISTERN_RETURN_IF_ERROR(CheckReadable("--client-key", key_path));
-  cql::TlsOptions& tls = plan->session.cluster.connection.transport.tls.emplace();
-  tls.ca_file = options.ca;
-  tls.certificate_file = options.client_cert;
-  tls.key_file = key_path;
-  if (key_path.empty()) return Status::Ok();
-  std::string warning = WarningOf("the key", key_path);
-  if (!warning.empty()) plan->warnings.push_back(std::move(warning));
-  return Status::Ok();
-}
-
-Status TakePassword(const ContactOptions& options, ContactPlan* plan) {
-  if (options.user.empty()) {
-    if (!options.credentials_dir.empty() && options.client_key.empty()) {
-      return Wrong("--credentials-dir goes with --user or --client-key; leave it out");
-    }
-    if (!options.password_file.empty()) return Wrong("--password-file goes with --user NAME");
-    if (options.allow_cleartext_password) {
-      return Wrong("--allow-cleartext-password goes with --user; leave it out");
-    }
-    return Status::Ok();
-  }
-  if (options.tls && options.allow_cleartext_password) {
-    return Wrong("--allow-cleartext-password does nothing beside --tls; leave it out");
-  }
-  if (!options.tls && !options.allow_cleartext_password) {
-    return Wrong("the password of --user would go over the network in clear: add --tls, or, in a "
-                 "network that you trust, --allow-cleartext-password");
-  }
-  const std::string path = PasswordFileOf(options);
-  if (path.empty()) {
-    return Wrong(fmt::format("--user needs a password: name its file by --password-file, or let "
-                             "the service manager give it as the credential {}", kCredentialName));
-  }
-  CISTERN_RETURN_IF_ERROR(ReadPassword(path).status());
-  std::string warning = WarningOf("the password file", path);
-  if (!warning.empty()) plan->warnings.push_back(std::move(warning));
-  cql::ConnectionOptions& connection = plan->session.cluster.connection;
-  connection.allow_cleartext_password = options.allow_cleartext_password;
-  connection.credentials = [user = options.user, path]() -> Result<cql::Credentials> {
-    Result<cql::Secret> password = ReadPassword(path);
-    if (!password.ok()) return password.status();
-    return cql::Credentials{user, *std::move(password)};
-  };
-  return Status::Ok();
-}
-
-Status TakeContacts(const ContactOptions& options, cql::HostPoolOptions* hosts) {
+  ClusterAccess access;
   for (const std::string& list : options.contacts) {
-    for (const std::string& text : SplitNames(list)) {
-      CISTERN_ASSIGN_OR_RETURN(cql::Endpoint contact, ParseContact("--contact", text));
-      const auto& all = hosts->contacts;
-      if (std::find(all.begin(), all.end(), contact) != all.end()) {
-        return Wrong(fmt::format("--contact: {} is given twice", cql::EndpointText(contact)));
-      }
-      hosts->contacts.push_back(std::move(contact));
-    }
+    for (std::string& text : SplitNames(list)) access.contacts.push_back(std::move(text));
   }
-  hosts->data_center = options.local_dc;
-  hosts->seed = static_cast<uint64_t>(SystemClock()->WallMicros());
-  return Status::Ok();
+  access.local_dc = options.local_dc;
+  access.user = options.user;
+  access.password_file = options.user.empty() ? options.password_file : PasswordFileOf(options);
+  access.allow_cleartext_password = options.allow_cleartext_password;
+  access.tls = options.tls;
+  access.ca_file = options.ca;
+  access.certificate_file = options.client_cert;
+  access.key_file = SecretPath(options, options.client_key);
+  if (!options.protocol.empty()) {
+    CISTERN_ASSIGN_OR_RETURN(access.protocol, ParseProtocol(kNames.protocol, options.protocol));
+  }
+  if (!options.compression.empty()) {
+    CISTERN_ASSIGN_OR_RETURN(access.compression,
+                             ParseCompression(kNames.compression, options.compression));
+  }
+  return access;
 }
 
 }  // namespace
@@ -237,96 +128,53 @@ void AddConsistencyOption(CLI::App* command, std::string* text) {
 }
 
 Result<ContactPlan> PlanContact(const ContactOptions& options) {
-  const auto plan = std::make_unique<ContactPlan>();
-  CISTERN_RETURN_IF_ERROR(TakeContacts(options, &plan->session.cluster.hosts));
   int64_t timeout_s = kConnectTimeoutS;
   if (!options.connect_timeout.empty()) {
     CISTERN_ASSIGN_OR_RETURN(timeout_s,
-                             ParseConnectTimeout("--connect-timeout", options.connect_timeout));
+                             ParseConnectTimeout(kNames.connect_timeout, options.connect_timeout));
   }
+  CISTERN_ASSIGN_OR_RETURN(ClusterAccess access, AccessOf(options));
+  const auto plan = std::make_unique<ContactPlan>();
   plan->connect_timeout_us = timeout_s * 1'000'000;
-  cql::ConnectionOptions& connection = plan->session.cluster.connection;
-  if (!options.protocol.empty()) {
-    CISTERN_ASSIGN_OR_RETURN(connection.version, ParseProtocol("--protocol", options.protocol));
-    connection.allow_v4 = connection.version == cql::ProtocolVersion::kV4;
-  }
-  if (!options.compression.empty()) {
-    CISTERN_ASSIGN_OR_RETURN(connection.use_lz4,
-                             ParseCompression("--compression", options.compression));
-  }
-  cql::TransportOptions& transport = connection.transport;
-  transport.connect_timeout_us = std::min(transport.connect_timeout_us, plan->connect_timeout_us);
-  CISTERN_RETURN_IF_ERROR(TakeTls(options, plan.get()));
-  CISTERN_RETURN_IF_ERROR(TakePassword(options, plan.get()));
+  access.connect_timeout_us = std::min(access.connect_timeout_us, plan->connect_timeout_us);
+  CISTERN_ASSIGN_OR_RETURN(AccessPlan planned, PlanAccess(access, kNames, SystemClock().get()));
+  plan->session = std::move(planned.session);
+  plan->warnings = std::move(planned.warnings);
   return std::move(*plan);
-}
-
-Result<cql::Endpoint> ParseContact(std::string_view option, std::string_view text) {
-  const auto wrong = [option, text](std::string_view why) {
-    return Wrong(fmt::format("{} '{}' {}", option, text, why));
-  };
-  cql::Endpoint contact;
-  std::string_view port;
-  bool has_port = false;
-  if (text.starts_with('[')) {
-    const size_t end = text.find(']');
-    if (end == std::string_view::npos) return wrong("has no ] behind its address");
-    contact.host = text.substr(1, end - 1);
-    port = text.substr(end + 1);
-    has_port = !port.empty();
-    if (has_port && port.front() != ':') return wrong("is not [ADDRESS]:PORT");
-    if (has_port) port.remove_prefix(1);
-    if (contact.host.find(':') == std::string::npos) return wrong("has no IPv6 address in its []");
-  } else {
-    const size_t colon = text.find(':');
-    has_port = colon != std::string_view::npos;
-    contact.host = text.substr(0, colon);
-    if (has_port) port = text.substr(colon + 1);
-    if (port.find(':') != std::string_view::npos) {
-      return wrong("has several colons: an IPv6 address stands in brackets, [fd00::1]:9042");
-    }
-  }
-  const bool is_name = std::none_of(contact.host.begin(), contact.host.end(), [](char c) {
-    return c <= ' ' || c == '/' || c == '@' || c == '[' || c == ']' || c == '\x7f';
-  });
-  if (contact.host.empty() || !is_name) return wrong("is not HOST or HOST:PORT");
-  if (!has_port) return contact;
-  const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), contact.port);
-  if (error != std::errc() || end != port.data() + port.size() || contact.port == 0) {
-    return wrong("has a port that is no number from 1 to 65535");
-  }
-  return contact;
 }
 
 Result<int64_t> ParseConnectTimeout(std::string_view option, std::string_view text) {
   return ParseSpan(option, text, 1, kConnectTimeoutSMax);
 }
 
-Result<cql::ProtocolVersion> ParseProtocol(std::string_view option, std::string_view text) {
-  if (text == "v5") return cql::ProtocolVersion::kV5;
-  if (text == "v4") return cql::ProtocolVersion::kV4;
+Result<ClusterProtocol> ParseProtocol(std::string_view option, std::string_view text) {
+  if (text == "v5") return ClusterProtocol::kV5;
+  if (text == "v4") return ClusterProtocol::kV4;
   return Wrong(fmt::format("{} '{}' is not one of v5, v4", option, text));
 }
 
-Result<bool> ParseCompression(std::string_view option, std::string_view text) {
-  if (text == "lz4") return true;
-  if (text == "none") return false;
+Result<ClusterCompression> ParseCompression(std::string_view option, std::string_view text) {
+  if (text == "lz4") return ClusterCompression::kLz4;
+  if (text == "none") return ClusterCompression::kNone;
   return Wrong(fmt::format("{} '{}' is not one of lz4, none", option, text));
 }
 
-Result<cql::Consistency> ParseConsistency(std::string_view option, std::string_view text) {
-  using cql::Consistency;
+Result<Consistency> ParseConsistency(std::string_view option, std::string_view text) {
   std::string name(text);
   for (char& c : name) {
     if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
   }
   std::string known;
-  for (const Consistency level :
-       {Consistency::kAny, Consistency::kOne, Consistency::kTwo, Consistency::kThree,
-        Consistency::kLocalOne, Consistency::kLocalQuorum, Consistency::kQuorum,
-        Consistency::kEachQuorum, Consistency::kAll}) {
-    if (name == cql::ConsistencyName(level)) return level;
-    known += fmt::format("{}{}", known.empty() ? "" : ", ", cql::ConsistencyName(level));
+  for (const auto& [word, level] :
+       {std::pair("ANY", Consistency::kAny), std::pair("ONE", Consistency::kOne),
+        std::pair("TWO", Consistency::kTwo), std::pair("THREE", Consistency::kThree),
+        std::pair("LOCAL_ONE", Consistency::kLocalOne),
+        std::pair("LOCAL_QUORUM", Consistency::kLocalQuorum),
+        std::pair("QUORUM", Consistency::kQuorum),
+        std::pair("EACH_QUORUM", Consistency::kEachQuorum),
+        std::pair("ALL", Consistency::kAll)}) {
+    if (name == word) return level;
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", word);
   }
   return Wrong(fmt::format("{} '{}' is not one of {}", option, text, known));
 }

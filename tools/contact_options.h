@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "cistern/cluster.h"
+#include "cistern/replication_options.h"
 #include "cistern/result.h"
 #include "engine/cql/session.h"
 
@@ -50,23 +52,20 @@ struct ContactPlan {
 // would go over the network in clear. The file of the password is read anew at each connect.
 [[nodiscard]] Result<ContactPlan> PlanContact(const ContactOptions& options);
 
-// "db-1", "10.1.2.3:9042", "[fd00::1]:9042"; the port is 9042 where none is said. kInvalidArgument
-// with the option's name.
-[[nodiscard]] Result<cql::Endpoint> ParseContact(std::string_view option, std::string_view text);
-
 // Seconds of "10s" or "5m"; kInvalidArgument likewise.
 [[nodiscard]] Result<int64_t> ParseConnectTimeout(std::string_view option, std::string_view text);
 
 // "v5", "v4": that version of the native protocol and no other. kInvalidArgument likewise.
-[[nodiscard]] Result<cql::ProtocolVersion> ParseProtocol(std::string_view option,
-                                                         std::string_view text);
+[[nodiscard]] Result<ClusterProtocol> ParseProtocol(std::string_view option,
+                                                    std::string_view text);
 
 // "lz4", "none": whether LZ4 is used where the server has it. kInvalidArgument likewise.
-[[nodiscard]] Result<bool> ParseCompression(std::string_view option, std::string_view text);
+[[nodiscard]] Result<ClusterCompression> ParseCompression(std::string_view option,
+                                                          std::string_view text);
 
 // "LOCAL_QUORUM", in either case: a level that writes can have. kInvalidArgument likewise.
-[[nodiscard]] Result<cql::Consistency> ParseConsistency(std::string_view option,
-                                                        std::string_view text);
+[[nodiscard]] Result<Consistency> ParseConsistency(std::string_view option,
+                                                   std::string_view text);
 
 }  // namespace cistern::tool
 

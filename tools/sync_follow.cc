@@ -12,9 +12,6 @@
 namespace cistern::tool {
 namespace {
 
-using replicate::ReplicationPhase;
-using replicate::ReplicationStatus;
-
 constexpr int64_t kWaitUs = 250'000;
 constexpr int64_t kStorePauseUs = 1'000'000;
 // A host that comes back at once is not worth a line.
@@ -101,7 +98,7 @@ void SyncFollow::NoteRest(const ReplicationStatus& status) {
   const bool was_at_rest = is_at_rest_;
   is_at_rest_ = is_idle || status.phase == ReplicationPhase::kStuck;
   if (!is_at_rest_ || (was_at_rest && rest_ == status.phase)) return;
-  const replicate::ReplicationCounters& now = status.counters;
+  const ReplicationCounters& now = status.counters;
   const uint64_t seals = now.seals_confirmed - told_.seals_confirmed;
   if (seals == 0 && rest_ == status.phase) return;
   std::string text;

@@ -19,7 +19,7 @@ namespace cistern::tool {
 
 struct SyncFollowSettings {
   // ReplicationService::Run.
-  std::function<Result<replicate::ReplicationStatus>(int64_t wait_us)> step;
+  std::function<Result<ReplicationStatus>(int64_t wait_us)> step;
   std::function<Result<std::vector<ParkedSeal>>()> list_parked;
   std::function<bool()> is_interrupted;
   std::function<void(int64_t wait_us)> pause;        // waits so long, or until it is interrupted
@@ -34,14 +34,14 @@ class SyncFollow {
 
   // Returns once it is interrupted, with the last status. A store that fails is asked again: the
   // engine opens it anew by itself.
-  replicate::ReplicationStatus Run();
+  ReplicationStatus Run();
 
  private:
-  void Note(const replicate::ReplicationStatus& status);
+  void Note(const ReplicationStatus& status);
   void NoteStore(const Status& status);
-  void NoteAway(const replicate::ReplicationStatus& status);
-  void NoteParked(const replicate::ReplicationStatus& status);
-  void NoteRest(const replicate::ReplicationStatus& status);
+  void NoteAway(const ReplicationStatus& status);
+  void NoteParked(const ReplicationStatus& status);
+  void NoteRest(const ReplicationStatus& status);
   void Say(const std::string& what);  // with the time
 
   enum class Contact : uint8_t { kUnknown, kUp, kAway };
@@ -54,8 +54,8 @@ class SyncFollow {
   uint64_t parked_count_ = 0;  // of those that were counted, how many were told
   std::set<uint64_t> parked_;  // seals that were told
   bool is_at_rest_ = false;
-  std::optional<replicate::ReplicationPhase> rest_;  // the last one that was told
-  replicate::ReplicationCounters told_;              // up to when confirmed ones were told
+  std::optional<ReplicationPhase> rest_;  // the last one that was told
+  ReplicationCounters told_;              // up to when confirmed ones were told
 };
 
 }  // namespace cistern::tool

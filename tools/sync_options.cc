@@ -10,6 +10,7 @@
 
 #include "cistern/clock.h"
 #include "cistern/limits.h"
+#include "engine/cluster_access.h"
 #include "tools/name_list.h"
 #include "tools/size_text.h"
 #include "tools/time_text.h"
@@ -20,17 +21,8 @@ namespace {
 using Form = SyncSetting::Form;
 using Target = SyncSetting::Target;
 
-constexpr int64_t kHoldSecondsMax = 3600;
 constexpr int64_t kAwaySecondsMax = 365 * 86'400;
-constexpr int64_t kLiveSecondsMax = 366 * 86'400;
 constexpr int64_t kMicrosPerSecond = 1'000'000;
-// A mutation of Cassandra is at most half a segment of its log, 16 MiB; with room for what a row
-// grows by there.
-constexpr uint64_t kBatchBytesMax = 4 << 20;
-constexpr uint64_t kBatchBytesMin = 1 << 10;
-constexpr uint64_t kInFlightBytesMax = 16 << 20;  // what a session takes
-constexpr uint64_t kRateMin = 1 << 10;
-constexpr uint64_t kRateMax = 1ull << 40;
 
 Status Wrong(std::string what) { return Status::InvalidArgument(std::move(what)); }
 
@@ -66,80 +58,80 @@ Status TakeCompression(std::string_view name, const std::string& text, SyncPlan*
 }
 
 Status TakeKeyspace(std::string_view, const std::string& text, SyncPlan* plan) {
-  plan->replicator.keyspace = text;
+  plan->replication.keyspace = text;
   return Status::Ok();
 }
 
 Status TakeConsistency(std::string_view name, const std::string& text, SyncPlan* plan) {
-  CISTERN_ASSIGN_OR_RETURN(plan->replicator.consistency, ParseConsistency(name, text));
+  CISTERN_ASSIGN_OR_RETURN(plan->replication.consistency, ParseConsistency(name, text));
   return Status::Ok();
 }
 
 Status TakeDrain(std::string_view name, const std::string& text, SyncPlan* plan) {
-  using replicate::DrainMode;
   for (const auto& [word, mode] :
        {std::pair("oldest", DrainMode::kOldest), std::pair("newest", DrainMode::kNewest),
         std::pair("live-first", DrainMode::kLiveFirst)}) {
     if (text != word) continue;
-    plan->replicator.drain.mode = mode;
+    plan->replication.drain = mode;
     return Status::Ok();
   }
   return Wrong(fmt::format("{} '{}' is not one of oldest, newest, live-first", name, text));
 }
 
 Status TakeLiveSpan(std::string_view name, const std::string& text, SyncPlan* plan) {
-  CISTERN_ASSIGN_OR_RETURN(plan->replicator.drain.live_span_s,
-                           ParseSpan(name, text, 1, kLiveSecondsMax));
+  CISTERN_ASSIGN_OR_RETURN(plan->replication.live_span_s,
+                           ParseSpan(name, text, 1, limits::kLiveSpanSecondsMax));
   return Status::Ok();
 }
 
 Status TakeLivePercent(std::string_view name, const std::string& text, SyncPlan* plan) {
   CISTERN_ASSIGN_OR_RETURN(const uint64_t percent, ParseCount(name, text, 1, 99));
-  plan->replicator.drain.live_percent = static_cast<uint32_t>(percent);
+  plan->replication.live_percent = static_cast<uint32_t>(percent);
   return Status::Ok();
 }
 
 Status TakeBandwidth(std::string_view name, const std::string& text, SyncPlan* plan) {
-  CISTERN_ASSIGN_OR_RETURN(plan->replicator.bytes_per_s_max,
-                           ParseRate(name, text, kRateMin, kRateMax));
+  CISTERN_ASSIGN_OR_RETURN(plan->replication.bytes_per_s_max,
+                           ParseRate(name, text, limits::kBandwidthMin, limits::kBandwidthMax));
   return Status::Ok();
 }
 
 Status TakeInFlight(std::string_view name, const std::string& text, SyncPlan* plan) {
-  replicate::FlowLimits& flow = plan->replicator.flow;
-  CISTERN_ASSIGN_OR_RETURN(flow.ceiling_bytes,
-                           ParseSize(name, text, flow.floor_bytes, kInFlightBytesMax));
-  flow.start_bytes = std::min(flow.start_bytes, flow.ceiling_bytes);
+  CISTERN_ASSIGN_OR_RETURN(plan->replication.in_flight_bytes_max,
+                           ParseSize(name, text, limits::kInFlightBytesMin,
+                                     limits::kInFlightBytesMax));
   return Status::Ok();
 }
 
 Status TakeHold(std::string_view name, const std::string& text, SyncPlan* plan) {
-  CISTERN_ASSIGN_OR_RETURN(const int64_t hold_s, ParseSpan(name, text, 0, kHoldSecondsMax));
-  plan->replicator.hold_us = hold_s * kMicrosPerSecond;
+  CISTERN_ASSIGN_OR_RETURN(const int64_t hold_s,
+                           ParseSpan(name, text, 0, limits::kHoldUsMax / kMicrosPerSecond));
+  plan->replication.hold_us = hold_s * kMicrosPerSecond;
   return Status::Ok();
 }
 
 Status TakeProof(std::string_view name, const std::string& text, SyncPlan* plan) {
-  using Level = replicate::ProofLevel;
+  using Level = ProofLevel;
   for (const auto& [word, level] :
        {std::pair("ack", Level::kAck), std::pair("count", Level::kCount),
         std::pair("rows", Level::kRows)}) {
     if (text != word) continue;
-    plan->replicator.proof = level;
+    plan->replication.proof = level;
     return Status::Ok();
   }
   return Wrong(fmt::format("{} '{}' is not one of ack, count, rows", name, text));
 }
 
 Status TakeBatchRows(std::string_view name, const std::string& text, SyncPlan* plan) {
-  CISTERN_ASSIGN_OR_RETURN(plan->replicator.statement_count_max,
+  CISTERN_ASSIGN_OR_RETURN(plan->replication.batch_rows_max,
                            ParseCount(name, text, 1, limits::kPushStatementsMax));
   return Status::Ok();
 }
 
 Status TakeBatchBytes(std::string_view name, const std::string& text, SyncPlan* plan) {
-  CISTERN_ASSIGN_OR_RETURN(plan->replicator.byte_count_max,
-                           ParseSize(name, text, kBatchBytesMin, kBatchBytesMax));
+  CISTERN_ASSIGN_OR_RETURN(plan->replication.batch_bytes_max,
+                           ParseSize(name, text, limits::kPushBatchBytesMin,
+                                     limits::kPushBatchBytesMax));
   return Status::Ok();
 }
 
@@ -351,7 +343,6 @@ Result<SyncPlan> PlanSync(const SyncOptions& options) {
   }
   plan->store = options.store;
   plan->contact = *std::move(contact);
-  plan->replicator.seed = static_cast<uint64_t>(SystemClock()->WallMicros());
   return std::move(*plan);
 }
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "cistern/options.h"
+#include "cistern/replication_options.h"
 #include "cistern/result.h"
-#include "engine/replicate/replicator_options.h"
 #include "tools/contact_options.h"
 
 namespace CLI {
@@ -52,7 +52,7 @@ struct SyncOptions {
 struct SyncPlan {
   std::string store;
   ContactPlan contact;
-  replicate::ReplicatorOptions replicator;
+  ReplicationOptions replication;
   EngineOptions engine;
   int64_t away_after_us = 30'000'000;
   bool seal = true;
@@ -88,8 +88,7 @@ void AddSyncOptions(CLI::App* command, SyncOptions* options);
 // What the command line says, and of the rest what the file says.
 [[nodiscard]] SyncOptions Overlaid(SyncOptions command_line, SyncOptions file);
 
-// kInvalidArgument for what can be told to be wrong before anything is opened or sent. Of
-// `replicator` the seed is set too: it differs from run to run.
+// kInvalidArgument for what can be told to be wrong before anything is opened or sent.
 [[nodiscard]] Result<SyncPlan> PlanSync(const SyncOptions& options);
 
 }  // namespace cistern::tool

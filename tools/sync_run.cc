@@ -10,15 +10,12 @@
 namespace cistern::tool {
 namespace {
 
-using replicate::ReplicationPhase;
-using replicate::ReplicationStatus;
-
 constexpr int64_t kWaitUs = 100'000;
 constexpr int64_t kSampleUs = 500'000;
 constexpr int64_t kPaceUs = 15'000'000;
 
 // Acknowledged, or with nothing left to say.
-uint64_t VersionsDone(const replicate::ReplicationCounters& counters) {
+uint64_t VersionsDone(const ReplicationCounters& counters) {
   return counters.versions_sent + counters.versions_expired + counters.versions_shadowed +
          counters.versions_empty;
 }

@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "cistern/clock.h"
+#include "cistern/replication.h"
 #include "cistern/result.h"
-#include "engine/replicate/replication_status.h"
 #include "tools/progress.h"
 #include "tools/sync_watch.h"
 
@@ -20,7 +20,7 @@ namespace cistern::tool {
 
 struct SyncRunSettings {
   // ReplicationService::Run.
-  std::function<Result<replicate::ReplicationStatus>(int64_t wait_us)> step;
+  std::function<Result<ReplicationStatus>(int64_t wait_us)> step;
   std::function<bool()> is_interrupted;
   std::function<void(const std::string&)> complain;  // prints one line for people
   std::shared_ptr<Clock> clock = SystemClock();
@@ -43,7 +43,7 @@ enum class SyncEnd : uint8_t {
 struct SyncOutcome {
   SyncEnd end = SyncEnd::kConfirmed;
   Status failure;                     // with kFailed
-  replicate::ReplicationStatus last;  // the last that was told
+  ReplicationStatus last;  // the last that was told
 };
 
 // How many of something are done a second, over the last quarter of a minute. One thread at a time.
@@ -65,7 +65,7 @@ struct SyncProgress {
   uint64_t seals_total = 0;
   uint64_t bytes = 0;
   std::optional<double> versions_per_s;
-  replicate::ReplicationPhase phase = replicate::ReplicationPhase::kWorking;
+  ReplicationPhase phase = ReplicationPhase::kWorking;
   std::string away;  // why, while it is away
 };
 // "340 of 1000 rows, 3 of 10 buckets, 1.2 MiB, 34 rows/s, 20 s left"
@@ -80,7 +80,7 @@ class SyncRun {
  private:
   // Whether it was away for too long.
   [[nodiscard]] bool NoteAway(bool is_away);
-  void Draw(const replicate::ReplicationStatus& status);
+  void Draw(const ReplicationStatus& status);
 
   const SyncRunSettings settings_;
   Progress* const progress_;

@@ -10,7 +10,7 @@ namespace cistern::tool {
 namespace {
 
 // The reasons of the schema name the table and what to do; those of a server do neither.
-std::string HeldText(const replicate::HeldTable& held) {
+std::string HeldText(const HeldTable& held) {
   const std::string& why = held.why.message();
   const bool has_table = why.find(held.table) != std::string::npos;
   const bool has_advice = why.find("cistern schema") != std::string::npos;
@@ -22,7 +22,7 @@ std::string HeldText(const replicate::HeldTable& held) {
 
 }  // namespace
 
-void SyncWatch::Note(const replicate::ReplicationStatus& status) {
+void SyncWatch::Note(const ReplicationStatus& status) {
   for (const std::string& warning : status.warnings) {
     if (warned_.insert(warning).second) complain_(OneLine(warning));
   }
@@ -33,9 +33,9 @@ void SyncWatch::Note(const replicate::ReplicationStatus& status) {
   NoteHeld(status.held);
 }
 
-void SyncWatch::NoteHeld(const std::vector<replicate::HeldTable>& held) {
+void SyncWatch::NoteHeld(const std::vector<HeldTable>& held) {
   std::map<std::string, std::string> now;
-  for (const replicate::HeldTable& one : held) {
+  for (const HeldTable& one : held) {
     std::string text = HeldText(one);
     const auto before = held_.find(one.table);
     if (before == held_.end() || before->second != text) complain_(text);

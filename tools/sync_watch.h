@@ -7,7 +7,7 @@
 #include <set>
 #include <string>
 
-#include "engine/replicate/replication_status.h"
+#include "cistern/replication.h"
 
 namespace cistern::tool {
 
@@ -21,10 +21,10 @@ class SyncWatch {
 
   // Says what is new in it: warnings of the cluster's schema, tables that are held or not any more,
   // seals that cannot be read.
-  void Note(const replicate::ReplicationStatus& status);
+  void Note(const ReplicationStatus& status);
 
  private:
-  void NoteHeld(const std::vector<replicate::HeldTable>& held);
+  void NoteHeld(const std::vector<HeldTable>& held);
 
   const std::function<void(const std::string&)> complain_;
   std::set<std::string> warned_;

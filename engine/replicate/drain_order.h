@@ -8,15 +8,10 @@
 #include <span>
 #include <vector>
 
+#include "cistern/replication_options.h"
 #include "storage/keyspace.h"
 
 namespace cistern::replicate {
-
-enum class DrainMode : uint8_t {
-  kOldest,     // by the bucket's start
-  kNewest,
-  kLiveFirst,  // the newest, which somebody looks at now, beside the backlog from its oldest on
-};
 
 struct DrainPolicy {
   DrainMode mode = DrainMode::kLiveFirst;

@@ -20,6 +20,7 @@
 #include <string>
 #include <vector>
 
+#include "cistern/replication.h"
 #include "cistern/result.h"
 #include "engine/cql/event_loop.h"
 #include "engine/cql/session.h"
@@ -29,7 +30,6 @@
 #include "engine/replicate/outbox_feed.h"
 #include "engine/replicate/push_ledger.h"
 #include "engine/replicate/push_memory.h"
-#include "engine/replicate/replication_status.h"
 #include "engine/replicate/replicator_options.h"
 #include "engine/replicate/retry_backoff.h"
 #include "engine/replicate/seal_push.h"

@@ -7,10 +7,10 @@
 #include <string>
 
 #include "cistern/limits.h"
+#include "cistern/replication_options.h"
 #include "engine/cql/protocol.h"
 #include "engine/replicate/drain_order.h"
 #include "engine/replicate/flow_control.h"
-#include "engine/replicate/proof_level.h"
 #include "engine/replicate/retry_backoff.h"
 
 namespace cistern::replicate {

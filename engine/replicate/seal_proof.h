@@ -40,10 +40,10 @@
 #include <string>
 #include <vector>
 
+#include "cistern/replication_options.h"
 #include "cistern/result.h"
 #include "engine/cql/bound_values.h"
 #include "engine/cql/response.h"
-#include "engine/replicate/proof_level.h"
 #include "engine/replicate/proof_statements.h"
 #include "engine/replicate/row_judge.h"
 #include "engine/replicate/seal_push.h"

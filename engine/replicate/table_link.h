@@ -10,11 +10,11 @@
 #include <string>
 #include <vector>
 
+#include "cistern/replication_options.h"
 #include "cistern/status.h"
 #include "engine/cql/event_loop.h"
 #include "engine/cql/session.h"
 #include "engine/replicate/bound_batch.h"
-#include "engine/replicate/proof_level.h"
 #include "engine/replicate/proof_statements.h"
 #include "engine/replicate/push_statements.h"
 #include "engine/replicate/retry_backoff.h"

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """An installed Cistern is usable by a stranger: installs into an empty folder, builds
-examples/embed.cc with nothing but pkg-config's words, against the shared and the static library,
-runs it, and looks at what the shared library exports. README.md's compile lines are run as they
-stand.
+examples/embed.cc and examples/replicate.cc with nothing but pkg-config's words, against the shared
+and the static library, runs them (the second one without a cluster), and looks at what the shared
+library exports. README.md's compile lines are run as they stand.
 
     install_test.py SOURCE_ROOT BUILD_ROOT PREFIX SANITIZE COMPILER...
 """
@@ -59,9 +59,25 @@ def check_exports(library):
         if not re.search(rf'\b{found.group(1)}\b', declared):
             sys.exit(f'the shared library exports {name}, which no public header declares')
         count += 1
-    if not re.search(r'cistern::Engine::Open', '\n'.join(symbols)):
-        sys.exit('the shared library does not export cistern::Engine::Open')
+    for entrance in ('cistern::Engine::Open', 'cistern::Replication::Start'):
+        if entrance not in '\n'.join(symbols):
+            sys.exit(f'the shared library does not export {entrance}')
     print(f'{count} exported symbols, all declared in public headers')
+
+
+def check_replicate(cflags, shared_words, static_words, folder, env):
+    """Replication is in both libraries; nobody listens where it is sent."""
+    unit = folder / 'replicate.o'
+    run(*COMPILER, *SANITIZE, '-std=c++20', '-Wall', '-Wextra', '-Wpedantic', '-Werror', *cflags,
+        '-c', SOURCE / 'examples/replicate.cc', '-o', unit)
+    for kind, words in (('shared', shared_words), ('static', static_words)):
+        program = folder / f'replicate_{kind}'
+        run(*COMPILER, *SANITIZE, unit, '-o', program, *words)
+        done = subprocess.run([program, folder / f'replicate_{kind}.store', '127.0.0.1:1'],
+                              capture_output=True, text=True, env=env)
+        told = 'cannot connect to 127.0.0.1:1'
+        if done.returncode != 1 or told not in done.stderr or ', 1 wait\n' not in done.stdout:
+            sys.exit(f'replicate, {kind}: {done.returncode} {done.stdout}{done.stderr}')
 
 
 def main():
@@ -82,13 +98,12 @@ def main():
         # Static: the archive by its path, then what pkg-config says it needs.
         private = run('pkg-config', '--static', '--libs', 'cistern', env=env).split()
         private = [word for word in private if word != '-lcistern']
-        run(*COMPILER, *SANITIZE, unit, '-o', folder / 'embed_static',
-            next(installed.rglob('libcistern.a')), *private)
+        archive = next(installed.rglob('libcistern.a'))
+        run(*COMPILER, *SANITIZE, unit, '-o', folder / 'embed_static', archive, *private)
 
         if not SANITIZE:
             # A C program's linker knows no C++ runtime: pkg-config must name it.
-            run('cc', unit, '-o', folder / 'embed_c_linker',
-                next(installed.rglob('libcistern.a')), *private)
+            run('cc', unit, '-o', folder / 'embed_c_linker', archive, *private)
 
         for kind, command in readme_commands().items():
             command = command.replace('g++', ' '.join([*COMPILER, *SANITIZE]), 1)
@@ -105,6 +120,7 @@ def main():
         for kind in ('static', 'readme_static'):
             if 'libcistern' in run('ldd', folder / f'embed_{kind}'):
                 sys.exit(f'the {kind} example still needs libcistern.so')
+        check_replicate(cflags, libs, [archive, *private], folder, env)
         check_exports(shared)
     return 0
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Who wants the library alone needs nothing but the library's own dependencies, and a folder that
-was set up so can be given the tests later, as tests/run does after tools/quickstart. As a
-subproject, by README.md's words, it is the library alone.
+was set up so can be given tests and replication later, as tests/run does after tools/quickstart.
+As a subproject, by README.md's words, it is the library alone.
 
     parts_test.py SOURCE_ROOT
 """
@@ -28,6 +28,14 @@ def targets(folder):
     return {target['name'] for target in json.loads(meson('introspect', '--targets', folder))}
 
 
+def replication_sources(folder):
+    """What the library's part that replicates is made of, by their names."""
+    known = json.loads(meson('introspect', '--targets', folder))
+    units = [unit for target in known if target['name'] == 'cistern-replication'
+             for unit in target['target_sources']]
+    return {pathlib.Path(path).name for unit in units for path in unit['sources']}
+
+
 with tempfile.TemporaryDirectory() as folder:
     output = meson('setup', folder, '-Dtools=disabled', '-Dtests=disabled', '-Dbench=disabled',
                    '-Dreplication=disabled')
@@ -37,10 +45,14 @@ with tempfile.TemporaryDirectory() as folder:
     alone = targets(folder)
     if alone & {'tool_test', 'append_bench'} or not any('cistern' in name for name in alone):
         sys.exit(f'the library alone has the targets {sorted(alone)}')
+    if replication_sources(folder) != {'replication_absent.cc'} or 'cistern-cql' in alone:
+        sys.exit(f'without replication the library has {sorted(replication_sources(folder))}')
     meson('setup', '--reconfigure', folder, '-Dtools=enabled', '-Dtests=enabled',
           '-Dreplication=enabled')
     if 'tool_test' not in targets(folder):
         sys.exit('a folder without tests cannot be given them')
+    if 'replication_impl.cc' not in replication_sources(folder):
+        sys.exit('a folder without replication cannot be given it')
 
 with tempfile.TemporaryDirectory() as folder:
     project = pathlib.Path(folder)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """What README.md shows is what the tree holds: readme_test.py ROOT
 
-The embedding example is, line by line, the part of examples/embed.cc between its marks (the install
-test compiles and runs that file), the commands exist, and links lead somewhere.
+What it shows of embedding and of replicating is, line by line, the part of the example between its
+marks (the install test compiles and runs both), the commands exist, and links lead somewhere.
 """
 import pathlib
 import re
@@ -16,11 +16,12 @@ MARKS = re.compile(r'// README begins\n(.*?)[ ]*// README ends\n', re.S)
 def main():
     failures = []
     readme = (ROOT / 'README.md').read_text()
-    shown = MARKS.search((ROOT / 'examples/embed.cc').read_text())
-    wanted = textwrap.dedent(shown.group(1)).strip('\n')
     blocks = [block.strip('\n') for block in re.findall(r'```cpp\n(.*?)```', readme, re.S)]
-    if wanted not in blocks:
-        failures.append(f'README.md does not show this part of examples/embed.cc:\n{wanted}')
+    for example in ('examples/embed.cc', 'examples/replicate.cc'):
+        shown = MARKS.search((ROOT / example).read_text())
+        wanted = textwrap.dedent(shown.group(1)).strip('\n')
+        if wanted not in blocks:
+            failures.append(f'README.md does not show this part of {example}:\n{wanted}')
     for command in ('tools/quickstart', 'tests/run'):
         if f'{command}' not in readme:
             failures.append(f'README.md does not name {command}')

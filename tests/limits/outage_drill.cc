@@ -163,9 +163,9 @@ Status OutageDrill::SealAll() {
 // --- replication
 
 Status OutageDrill::RunAway() {
-  const replicate::ReplicationCounters before = status_.counters;
+  const ReplicationCounters before = status_.counters;
   CISTERN_ASSIGN_OR_RETURN(status_, service_->Run(0));
-  const replicate::ReplicationCounters& now = status_.counters;
+  const ReplicationCounters& now = status_.counters;
   const bool did = now.batches_sent != before.batches_sent ||
                    now.seals_confirmed != before.seals_confirmed ||
                    now.seals_parked != before.seals_parked || status_.seals_pushing != 0 ||

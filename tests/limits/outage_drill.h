@@ -66,7 +66,7 @@ class OutageDrill {
 
   Engine* engine() { return engine_.get(); }
   ReplicationService* service() { return service_.get(); }
-  const replicate::ReplicationStatus& status() const { return status_; }
+  const ReplicationStatus& status() const { return status_; }
   const DrillTrace& trace() const { return trace_; }
   [[nodiscard]] int64_t now_ms() { return clock_->WallMicros() / 1000; }
   [[nodiscard]] std::string Explain() const;
@@ -84,7 +84,7 @@ class OutageDrill {
   std::unique_ptr<Engine> engine_;
   std::array<std::shared_ptr<const TableSchema>, kDrillTableCount> schemas_;
   std::unique_ptr<ReplicationService> service_;
-  replicate::ReplicationStatus status_;
+  ReplicationStatus status_;
   DrillTrace trace_;
   uint64_t samples_ = 0;
   int64_t write_us_last_ = 0;

@@ -21,7 +21,6 @@ namespace {
 
 using fake_cassandra::ClusterProcess;
 using fake_cassandra::FakeCluster;
-using replicate::ReplicationPhase;
 
 constexpr uint64_t kAllowedBytes = kDrillBudgetBytes + 8 * 1024 * 1024;
 constexpr int64_t kHourMs = 3'600'000;
@@ -292,10 +291,9 @@ Status OutageDrillTest::SendAllAgain(OutageDrill* drill) {
   CISTERN_RETURN_IF_ERROR(drill->Tick());
   CISTERN_RETURN_IF_ERROR(drill->Tell("compact"));
   CISTERN_RETURN_IF_ERROR(drill->Tell("compare the first hours"));
-  const int64_t from_s = kDrillStartMs / 1000;
   CISTERN_ASSIGN_OR_RETURN(const uint64_t seals,
-                           Resend(drill->engine(), DrillTableName(DrillTable::kReadings), from_s,
-                                  from_s + kSpecialHours * kHourMs / 1000));
+                           Resend(drill->engine(), DrillTableName(DrillTable::kReadings),
+                                  {kDrillStartMs, kDrillStartMs + kSpecialHours * kHourMs}));
   if (seals < 1'000) return Status::Internal("too few seals are sent again");
   drill->service()->LookAgain();
   CISTERN_RETURN_IF_ERROR(drill->RunUntil("what is sent again", [&] {

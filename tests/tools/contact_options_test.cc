@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "engine/cluster_access.h"
+
 namespace cistern::tool {
 namespace {
 
@@ -32,10 +34,10 @@ TEST(ContactOptions, WhatIsNoHost) {
 TEST(ContactOptions, ConsistencyOfWrites) {
   const auto quorum = ParseConsistency("--consistency", "local_quorum");
   ASSERT_TRUE(quorum.ok());
-  EXPECT_EQ(*quorum, cql::Consistency::kLocalQuorum);
+  EXPECT_EQ(*quorum, Consistency::kLocalQuorum);
   const auto all = ParseConsistency("--consistency", "ALL");
   ASSERT_TRUE(all.ok());
-  EXPECT_EQ(*all, cql::Consistency::kAll);
+  EXPECT_EQ(*all, Consistency::kAll);
   for (const char* text : {"", "SERIAL", "LOCAL_SERIAL", "QUORUM ", "MOST"}) {
     const auto parsed = ParseConsistency("--consistency", text);
     EXPECT_EQ(parsed.status().code(), StatusCode::kInvalidArgument) << text;

@@ -50,13 +50,13 @@ std::string ExampleText() {
 
 TEST(SyncOptions, DefaultsAreThoseOfTheLibrary) {
   const auto plan = PlanOf(OptionsOf("store = 'S'\ncontact = 'db'"));
-  const replicate::ReplicatorOptions library;
+  const ReplicationOptions library;
   EXPECT_EQ(plan->store, "S");
-  EXPECT_EQ(plan->replicator.hold_us, library.hold_us);
-  EXPECT_EQ(plan->replicator.proof, replicate::ProofLevel::kAck);
-  EXPECT_EQ(plan->replicator.consistency, library.consistency);
-  EXPECT_EQ(plan->replicator.drain.mode, library.drain.mode);
-  EXPECT_EQ(plan->replicator.bytes_per_s_max, 0u);
+  EXPECT_EQ(plan->replication.hold_us, library.hold_us);
+  EXPECT_EQ(plan->replication.proof, ProofLevel::kAck);
+  EXPECT_EQ(plan->replication.consistency, library.consistency);
+  EXPECT_EQ(plan->replication.drain, library.drain);
+  EXPECT_EQ(plan->replication.bytes_per_s_max, 0u);
   EXPECT_EQ(plan->away_after_us, 30'000'000);
   EXPECT_EQ(plan->contact.connect_timeout_us, 10'000'000);
   EXPECT_TRUE(plan->seal);
@@ -99,19 +99,18 @@ keep_unconfirmed = "400d"
   EXPECT_EQ(connection.version, cql::ProtocolVersion::kV4);
   EXPECT_TRUE(connection.allow_v4);
   EXPECT_FALSE(connection.use_lz4);
-  const replicate::ReplicatorOptions& replicator = plan->replicator;
-  EXPECT_EQ(replicator.keyspace, "plant");
-  EXPECT_EQ(replicator.consistency, cql::Consistency::kEachQuorum);
-  EXPECT_EQ(replicator.drain.mode, replicate::DrainMode::kLiveFirst);
-  EXPECT_EQ(replicator.drain.live_span_s, 2 * 86'400);
-  EXPECT_EQ(replicator.drain.live_percent, 90u);
-  EXPECT_EQ(replicator.bytes_per_s_max, 256u * 1024);
-  EXPECT_EQ(replicator.flow.ceiling_bytes, 128u * 1024);
-  EXPECT_EQ(replicator.flow.start_bytes, 128u * 1024);  // not above it
-  EXPECT_EQ(replicator.statement_count_max, 65'535u);
-  EXPECT_EQ(replicator.byte_count_max, 2048u);
-  EXPECT_EQ(replicator.hold_us, 0);
-  EXPECT_EQ(replicator.proof, replicate::ProofLevel::kRows);
+  const ReplicationOptions& replication = plan->replication;
+  EXPECT_EQ(replication.keyspace, "plant");
+  EXPECT_EQ(replication.consistency, Consistency::kEachQuorum);
+  EXPECT_EQ(replication.drain, DrainMode::kLiveFirst);
+  EXPECT_EQ(replication.live_span_s, 2 * 86'400);
+  EXPECT_EQ(replication.live_percent, 90u);
+  EXPECT_EQ(replication.bytes_per_s_max, 256u * 1024);
+  EXPECT_EQ(replication.in_flight_bytes_max, 128u * 1024);
+  EXPECT_EQ(replication.batch_rows_max, 65'535u);
+  EXPECT_EQ(replication.batch_bytes_max, 2048u);
+  EXPECT_EQ(replication.hold_us, 0);
+  EXPECT_EQ(replication.proof, ProofLevel::kRows);
   EXPECT_EQ(plan->away_after_us, 300'000'000);
   EXPECT_FALSE(plan->seal);
   EXPECT_FALSE(plan->engine.seal_when_due);
@@ -121,10 +120,10 @@ keep_unconfirmed = "400d"
 }
 
 TEST(SyncOptions, OtherOrdersOfDraining) {
-  EXPECT_EQ(PlanOf(OptionsOf("store='S'\ncontact='d'\ndrain='oldest'"))->replicator.drain.mode,
-            replicate::DrainMode::kOldest);
-  EXPECT_EQ(PlanOf(OptionsOf("store='S'\ncontact='d'\ndrain='newest'"))->replicator.drain.mode,
-            replicate::DrainMode::kNewest);
+  EXPECT_EQ(PlanOf(OptionsOf("store='S'\ncontact='d'\ndrain='oldest'"))->replication.drain,
+            DrainMode::kOldest);
+  EXPECT_EQ(PlanOf(OptionsOf("store='S'\ncontact='d'\ndrain='newest'"))->replication.drain,
+            DrainMode::kNewest);
 }
 
 TEST(SyncOptions, TheCommandLineGoesBeforeTheFile) {
@@ -285,14 +284,14 @@ TEST(SyncOptions, TheExampleNamesEverySettingAndIsRight) {
   least.store = "S";
   least.contact.contacts = {"db"};
   const auto plan = PlanOf(least);
-  EXPECT_EQ(told->replicator.hold_us, plan->replicator.hold_us);
-  EXPECT_EQ(told->replicator.drain.mode, plan->replicator.drain.mode);
-  EXPECT_EQ(told->replicator.drain.live_span_s, plan->replicator.drain.live_span_s);
-  EXPECT_EQ(told->replicator.drain.live_percent, plan->replicator.drain.live_percent);
-  EXPECT_EQ(told->replicator.flow.ceiling_bytes, plan->replicator.flow.ceiling_bytes);
-  EXPECT_EQ(told->replicator.statement_count_max, plan->replicator.statement_count_max);
-  EXPECT_EQ(told->replicator.byte_count_max, plan->replicator.byte_count_max);
-  EXPECT_EQ(told->replicator.consistency, plan->replicator.consistency);
+  EXPECT_EQ(told->replication.hold_us, plan->replication.hold_us);
+  EXPECT_EQ(told->replication.drain, plan->replication.drain);
+  EXPECT_EQ(told->replication.live_span_s, plan->replication.live_span_s);
+  EXPECT_EQ(told->replication.live_percent, plan->replication.live_percent);
+  EXPECT_EQ(told->replication.in_flight_bytes_max, plan->replication.in_flight_bytes_max);
+  EXPECT_EQ(told->replication.batch_rows_max, plan->replication.batch_rows_max);
+  EXPECT_EQ(told->replication.batch_bytes_max, plan->replication.batch_bytes_max);
+  EXPECT_EQ(told->replication.consistency, plan->replication.consistency);
   EXPECT_EQ(told->away_after_us, plan->away_after_us);
   EXPECT_EQ(told->seal, plan->seal);
   EXPECT_EQ(told->engine.memory_budget_bytes, plan->engine.memory_budget_bytes);

@@ -12,8 +12,6 @@
 namespace cistern::tool {
 namespace {
 
-using replicate::ReplicationPhase;
-using replicate::ReplicationStatus;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 

@@ -3,6 +3,7 @@
 #define CISTERN_CISTERN_H_
 
 #include "cistern/clock.h"
+#include "cistern/cluster.h"
 #include "cistern/column_data.h"
 #include "cistern/cursor.h"
 #include "cistern/engine.h"
@@ -10,6 +11,8 @@
 #include "cistern/limits.h"
 #include "cistern/metrics.h"
 #include "cistern/options.h"
+#include "cistern/replication.h"
+#include "cistern/replication_options.h"
 #include "cistern/result.h"
 #include "cistern/row_batch.h"
 #include "cistern/salvage.h"

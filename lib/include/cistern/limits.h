@@ -92,6 +92,9 @@ inline constexpr size_t kDrainItemsMax = 1024;           // of the outbox, known
 inline constexpr size_t kPushStatementsDefault = 100;    // of one batch
 inline constexpr size_t kPushStatementsMax = 65535;      // the protocol's; clamped, from 1
 inline constexpr size_t kPushBatchBytesDefault = 64 * 1024;
+// A mutation of Cassandra is at most half a segment of its log, 16 MiB; a row grows there.
+inline constexpr size_t kPushBatchBytesMin = 1024;
+inline constexpr size_t kPushBatchBytesMax = 4 * 1024 * 1024;
 inline constexpr size_t kPushingSealsDefault = 8;        // sent side by side
 inline constexpr size_t kPushingSealsMax = 256;
 inline constexpr size_t kHoldingSealsMax = 32768;        // acknowledged and not confirmed yet
@@ -101,6 +104,16 @@ inline constexpr size_t kPushPositionBytesMax = 64;      // of how far a seal ha
 inline constexpr size_t kParkedWordsBytesMax = 512;      // kept of a server's words; cut there
 inline constexpr size_t kClusterColumnsMax = 8192;       // of a table upstream, dropped ones apart
 inline constexpr size_t kClusterTypeBytesMax = 4096;     // text of a type, to be understood
+inline constexpr uint64_t kInFlightBytesMin = 64 * 1024;         // sent and not answered
+inline constexpr uint64_t kInFlightBytesMax = 16 * 1024 * 1024;  // what a session takes
+inline constexpr uint64_t kBandwidthMin = 1024;                  // bytes a second
+inline constexpr uint64_t kBandwidthMax = 1ull << 40;
+inline constexpr int64_t kLiveSpanSecondsMax = 366ll * 86'400;   // from 1
+inline constexpr int64_t kHoldUsMax = 3'600'000'000;             // from 0
+inline constexpr int64_t kConnectTimeoutUsMin = 1'000;
+inline constexpr int64_t kConnectTimeoutUsMax = 3'600'000'000;
+inline constexpr int64_t kReplicationWaitUsMax = 3'600'000'000;  // from 0
+inline constexpr size_t kPasswordBytesMax = 4096;        // longer is no password but another file
 
 }  // namespace cistern::limits
 

@@ -17,10 +17,6 @@
 
 namespace cistern::testing {
 
-using replicate::ProofLevel;
-using replicate::ReplicationPhase;
-using replicate::ReplicationStatus;
-
 // `value` as CQL serialises it, big-endian.
 template <typename Int>
 std::string BigBytes(Int value) {

@@ -126,7 +126,7 @@ class ReplicationScenario : public ReplicationFixture {
     replicator_.hold_us = static_cast<int64_t>(rng->Below(4)) * 1'000'000;
     if (options.syncs_later) replicator_.hold_us = kCommitLogSyncUs + kTurnUs;
     replicator_.checkpoint_bytes = 1 + rng->Below(2'000);
-    replicator_.drain.mode = static_cast<replicate::DrainMode>(rng->Below(3));
+    replicator_.drain.mode = static_cast<DrainMode>(rng->Below(3));
     replicator_.flow.start_bytes = 1 + rng->Below(2'000);
     replicator_.flow.floor_bytes = 100;
     replicator_.schema_retry_us = 1'000'000;

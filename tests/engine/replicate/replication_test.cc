@@ -202,7 +202,7 @@ TEST_F(ReplicationTest, WhatIsResentDoesNotRiseFromTheDead) {
   clock_->AdvanceSeconds(11 * 86'400);
   cluster_->Compact();
   ExpectEqual();
-  const auto resent = Resend(engine_.get(), "plant.pumps", kStartMs / 1000, kStartMs / 1000 + 1);
+  const auto resent = Resend(engine_.get(), "plant.pumps", {kStartMs, kStartMs + 1});
   ASSERT_TRUE(resent.ok()) << resent.status().ToString();
   EXPECT_EQ(*resent, 2u);
   service_->LookAgain();

@@ -1,0 +1,28 @@
+// A file that is open for reading, until the end of its scope.
+#ifndef CISTERN_ENGINE_READABLE_FILE_H_
+#define CISTERN_ENGINE_READABLE_FILE_H_
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <string>
+
+namespace cistern {
+
+class ReadableFile {
+ public:
+  explicit ReadableFile(const std::string& path) : fd_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
+  ReadableFile(const ReadableFile&) = delete;
+  ReadableFile& operator=(const ReadableFile&) = delete;
+  ~ReadableFile() {
+    if (fd_ >= 0) close(fd_);
+  }
+  [[nodiscard]] int fd() const { return fd_; }  // below 0: errno says why
+
+ private:
+  const int fd_;
+};
+
+}  // namespace cistern
+
+#endif  // CISTERN_ENGINE_READABLE_FILE_H_

@@ -1,0 +1,79 @@
+#include "engine/replication_plan.h"
+
+#include <algorithm>
+
+#include "engine/cql/protocol.h"
+#include "engine/option_range.h"
+
+namespace cistern {
+
+namespace {
+
+Status CheckReplicationOptions(const ReplicationOptions& options) {
+  const OptionRange<uint64_t> sizes[] = {
+      {"ReplicationOptions::consistency", static_cast<uint64_t>(options.consistency), 0,
+       static_cast<uint64_t>(Consistency::kAll)},
+      {"ReplicationOptions::drain", static_cast<uint64_t>(options.drain), 0,
+       static_cast<uint64_t>(DrainMode::kLiveFirst)},
+      {"ReplicationOptions::live_percent", options.live_percent, 1, 99},
+      {"ReplicationOptions::bytes_per_s_max", options.bytes_per_s_max, limits::kBandwidthMin,
+       limits::kBandwidthMax, true},
+      {"ReplicationOptions::in_flight_bytes_max", options.in_flight_bytes_max,
+       limits::kInFlightBytesMin, limits::kInFlightBytesMax},
+      {"ReplicationOptions::batch_rows_max", options.batch_rows_max, 1,
+       limits::kPushStatementsMax},
+      {"ReplicationOptions::batch_bytes_max", options.batch_bytes_max, limits::kPushBatchBytesMin,
+       limits::kPushBatchBytesMax},
+      {"ReplicationOptions::pushing_seals_max", options.pushing_seals_max, 1,
+       limits::kPushingSealsMax},
+      {"ReplicationOptions::proof", static_cast<uint64_t>(options.proof), 0,
+       static_cast<uint64_t>(ProofLevel::kRows)},
+  };
+  const OptionRange<int64_t> times[] = {
+      {"ReplicationOptions::live_span_s", options.live_span_s, 1, limits::kLiveSpanSecondsMax},
+      {"ReplicationOptions::hold_us", options.hold_us, 0, limits::kHoldUsMax},
+  };
+  for (const auto& range : sizes) CISTERN_RETURN_IF_ERROR(CheckRange(range));
+  for (const auto& range : times) CISTERN_RETURN_IF_ERROR(CheckRange(range));
+  return Status::Ok();
+}
+
+cql::Consistency OnTheWire(Consistency level) {
+  switch (level) {
+    case Consistency::kAny: return cql::Consistency::kAny;
+    case Consistency::kOne: return cql::Consistency::kOne;
+    case Consistency::kTwo: return cql::Consistency::kTwo;
+    case Consistency::kThree: return cql::Consistency::kThree;
+    case Consistency::kLocalOne: return cql::Consistency::kLocalOne;
+    case Consistency::kLocalQuorum: return cql::Consistency::kLocalQuorum;
+    case Consistency::kQuorum: return cql::Consistency::kQuorum;
+    case Consistency::kEachQuorum: return cql::Consistency::kEachQuorum;
+    case Consistency::kAll: return cql::Consistency::kAll;
+  }
+  return cql::Consistency::kLocalQuorum;
+}
+
+}  // namespace
+
+Result<replicate::ReplicatorOptions> PlanReplicator(const ReplicationOptions& options,
+                                                    uint64_t seed) {
+  CISTERN_RETURN_IF_ERROR(CheckReplicationOptions(options));
+  replicate::ReplicatorOptions plan;
+  plan.keyspace = options.keyspace;
+  plan.consistency = OnTheWire(options.consistency);
+  plan.drain.mode = options.drain;
+  plan.drain.live_span_s = options.live_span_s;
+  plan.drain.live_percent = options.live_percent;
+  plan.flow.ceiling_bytes = options.in_flight_bytes_max;
+  plan.flow.start_bytes = std::min(plan.flow.start_bytes, plan.flow.ceiling_bytes);
+  plan.bytes_per_s_max = options.bytes_per_s_max;
+  plan.hold_us = options.hold_us;
+  plan.proof = options.proof;
+  plan.statement_count_max = options.batch_rows_max;
+  plan.byte_count_max = options.batch_bytes_max;
+  plan.pushing_count_max = options.pushing_seals_max;
+  plan.seed = seed;
+  return plan;
+}
+
+}  // namespace cistern

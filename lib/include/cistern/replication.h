@@ -1,0 +1,161 @@
+// Replication: sends the sealed buckets of an open engine to a Cassandra cluster.
+#ifndef CISTERN_REPLICATION_H_
+#define CISTERN_REPLICATION_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cistern/cluster.h"
+#include "cistern/engine.h"
+#include "cistern/replication_options.h"
+#include "cistern/result.h"
+
+namespace cistern {
+
+// What becomes of the outbox as things are.
+enum class ReplicationPhase : uint8_t {
+  kWorking,  // seals are being sent, or will be without anybody's help
+  kAway,     // no host takes requests: it is tried again
+  kHolding,  // all that may go is acknowledged; the hold time is not over
+  kStuck,    // what is left needs a person: parked seals, tables that differ, damage
+  kIdle,     // nothing is left
+};
+
+// Since it was started. Row versions that are confirmed over the store's life: Metrics.
+struct ReplicationCounters {
+  uint64_t seals_confirmed = 0;
+  uint64_t seals_parked = 0;
+  uint64_t seals_sent_again = 0;   // after a host went while they were held
+  uint64_t seals_counted = 0;      // proved by the server's count
+  uint64_t seals_read_back = 0;    // proved by their rows
+  uint64_t seals_mended = 0;       // something was not found of them, and sent once more
+  uint64_t seals_not_proven = 0;   // parked for it
+  uint64_t rows_read_back = 0;     // of seals that were proved by their rows
+  uint64_t rows_shadowed = 0;      // of those: absent though sent twice, deleted upstream
+  uint64_t versions_sent = 0;      // acknowledged; deletes count as versions
+  uint64_t versions_expired = 0;   // left out: over before they were sent
+  uint64_t versions_shadowed = 0;  // left out: other seals of the bucket delete them
+  uint64_t versions_empty = 0;     // left out: they say nothing any more
+  uint64_t batches_sent = 0;
+  uint64_t batches_refused = 0;  // not acknowledged after the session's own attempts
+  uint64_t bytes_sent = 0;       // of acknowledged batches, before compression
+  uint64_t bytes_read_back = 0;  // of the answers of proofs, the same
+};
+
+// A table whose seals wait for a person, or for the cluster's schema. The others go on.
+struct HeldTable {
+  std::string table;  // "plant.readings"
+  Status why;         // what differs, and what to do
+};
+
+struct ReplicationStatus {
+  ReplicationPhase phase = ReplicationPhase::kWorking;
+  Status away;  // why no host takes requests; OK while one does
+  std::vector<HeldTable> held;
+  // Once for each: files of secrets that others can read, and what is odd in the cluster's schema.
+  std::vector<std::string> warnings;
+  std::vector<std::string> damaged;  // seals that cannot be read, each with the reason
+  uint64_t seals_pushing = 0;
+  uint64_t seals_holding = 0;     // acknowledged, not confirmed yet
+  uint64_t seals_proving = 0;     // of those: looked at upstream
+  uint64_t versions_holding = 0;  // in those
+  uint64_t in_flight_bytes = 0;
+  uint64_t window_bytes = 0;        // that may be in flight
+  uint64_t memory_bytes = 0;        // of the engine's budget, for seals on their way
+  uint64_t memory_share_bytes = 0;  // of it at most, but for one huge page
+  int64_t next_us = 0;  // from then on until something may be done without an answer
+  ReplicationCounters counters;
+};
+
+// A seal that the cluster refused, or that was not proven. It stays, also over a restart, until
+// RetryParked, and holds back the later seals of its bucket.
+struct ParkedSeal {
+  std::string table;   // name, or keyspace.name
+  std::string entity;  // EntityToText
+  std::string bucket;  // the bucket column's value, as CQL literal
+  uint32_t split = 0;
+  uint64_t seal = 0;      // its number; grows over the store's life
+  uint64_t versions = 0;  // row versions in it
+  int64_t parked_us = 0;  // when, microseconds since 1970
+  uint32_t attempts = 0;
+  int32_t error_code = 0;  // of the native protocol, as the server gave it; 0: none
+  std::string words;       // the server's, or those of the proof
+};
+
+// What the store has for the cluster, and has had confirmed.
+struct OutboxStatus {
+  uint64_t seals_waiting = 0;  // parked ones are not among them
+  uint64_t versions_waiting = 0;
+  uint64_t seals_parked = 0;
+  uint64_t versions_parked = 0;
+  uint64_t versions_confirmed = 0;
+  // The end of the oldest bucket that waits or is parked, seconds since 1970: how far behind
+  // upstream is. Nothing: all is confirmed.
+  std::optional<int64_t> oldest_end_s;
+};
+
+// A replication of one open engine. What is sealed is sent with its own write timestamps and
+// expiry, confirmed, and kept from then on only for as long as EngineOptions::keep_confirmed_s
+// says; what is sent again after an interruption changes nothing upstream. It goes on through
+// outages by itself. The cluster must have the tables: one that is missing or differs is held
+// (`cistern schema apply` makes it).
+//
+// Thread-safe. One at a time for an engine, which must outlive it: stop it before Engine::Close.
+class CISTERN_EXPORT Replication {
+ public:
+  // Checks all that can be told to be wrong before anything is sent, and begins to connect: a
+  // cluster that is away is no error but ReplicationStatus::away.
+  //   kInvalidArgument  a knob out of its range, a file that cannot be read, a password that would
+  //                     go over the network in clear: the message names the knob
+  //   kAlreadyExists    this engine has one
+  //   kReadOnly, kClosed, and the reason of a failed write
+  //                     the engine is not open for writing
+  //   kIoError          the machine gives no file descriptors, or no thread
+  //   kNotSupported     this libcistern was built without replication (-Dreplication=disabled)
+  [[nodiscard]] static Result<std::unique_ptr<Replication>> Start(
+      Engine* engine, const ClusterAccess& access, const ReplicationOptions& options = {});
+  // Stops.
+  virtual ~Replication() = default;
+
+  // Without a background thread: does what there is to do, in the caller's thread, and waits for
+  // the cluster at most `wait_us` of real time, from 0 to kReplicationWaitUsMax, an hour. Call it
+  // from a loop, at the latest after ReplicationStatus::next_us. One caller at a time, others wait
+  // for their turn.
+  //   kInvalidArgument  a wait out of range; it has a background thread
+  //   kClosed           after Stop
+  //   others            of the store. The engine opens it anew by itself: pause and call again
+  [[nodiscard]] virtual Result<ReplicationStatus> Run(int64_t wait_us) = 0;
+
+  // As it was at the end of the last turn, which is at most some tenths of a second ago where a
+  // background thread runs; after Stop the last one.
+  [[nodiscard]] virtual ReplicationStatus GetStatus() const = 0;
+  // OK while the store can be worked with; otherwise what the last turn met. It is tried again.
+  [[nodiscard]] virtual Status Health() const = 0;
+
+  // --- of the store: the cluster is not asked. kClosed after Stop, and the store's errors.
+  // All seals that are parked, by bucket; at most limits::kPushRecordsMax.
+  [[nodiscard]] virtual Result<std::vector<ParkedSeal>> ListParked() = 0;
+  // Lets the parked seals of a table be sent again, once the reason is gone; those of all tables
+  // where its name is empty. Tables that are held are compared with the cluster's at once. How
+  // many seals. kNotFound: no such table.
+  [[nodiscard]] virtual Result<uint64_t> RetryParked(const std::string& table = {}) = 0;
+  // Sends once more what was confirmed of the buckets that hold an event time of the range, as
+  // long as their window is here: for a cluster that lost it. How many seals.
+  //   kNotFound         no such table
+  //   kInvalidArgument  an empty range
+  [[nodiscard]] virtual Result<uint64_t> Resend(const std::string& table, TimeRange range) = 0;
+  // Walks over the outbox. kCorruption: a damaged header or manifest.
+  [[nodiscard]] virtual Result<OutboxStatus> GetOutbox() = 0;
+
+  // Ends the connections and the thread. What was acknowledged and is not confirmed yet is sent
+  // again by the next one. Waits for a turn that is under way, and for a resolution of a name: a
+  // resolver of the system cannot be interrupted. Any number of times; not from a PasswordSource.
+  virtual void Stop() = 0;
+};
+
+}  // namespace cistern
+
+#endif  // CISTERN_REPLICATION_H_
