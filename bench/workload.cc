@@ -10,6 +10,16 @@ constexpr std::array<std::string_view, 4> kModes = {"run", "idl", "srv", "off"};
 
 }  // namespace
 
+std::string GatewayTableOf(uint32_t bucket_seconds, const std::string& name,
+                           const std::string& options) {
+  std::string cql = kGatewayTable;
+  cql.replace(cql.find("readings"), 8, name);
+  cql.replace(cql.find("day date"), 8, "part bigint");
+  cql.replace(cql.find("(sensor, day)"), 13, "(sensor, part)");
+  return cql + " WITH comment = 'cistern: bucket part = " + std::to_string(bucket_seconds) +
+         " seconds as epoch'" + options;
+}
+
 GatewayWorkload::GatewayWorkload(uint64_t seed, uint32_t sensor_count)
     : sensors_(sensor_count), state_(seed * 0x9e3779b97f4a7c15ull + 1) {
   for (Sensor& sensor : sensors_) {

@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -22,6 +23,12 @@ inline constexpr const char* kGatewayTable =
     "CREATE TABLE gateway.readings (sensor int, day date, ts timestamp, temperature double,"
     " humidity double, pressure double, voltage double, status int, ok boolean, mode text,"
     " PRIMARY KEY ((sensor, day), ts))";
+
+// The gateway's table with buckets of n seconds: n rows a bucket, as each sensor reports once a
+// second. `options`: further ones, " AND gc_grace_seconds = 0".
+[[nodiscard]] std::string GatewayTableOf(uint32_t bucket_seconds,
+                                         const std::string& name = "readings",
+                                         const std::string& options = {});
 
 struct GatewayRow {
   uint32_t sensor = 0;

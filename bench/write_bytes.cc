@@ -12,17 +12,6 @@ namespace {
 constexpr size_t kBatchRows = 100;
 constexpr size_t kBatchesOfSecond = 10;
 
-// The gateway's table with buckets of n seconds: n rows a bucket, as each sensor reports once
-// a second.
-std::string TableOf(uint32_t bucket_seconds) {
-  if (bucket_seconds == 0) return kGatewayTable;
-  std::string cql = kGatewayTable;
-  cql.replace(cql.find("day date"), 8, "part bigint");
-  cql.replace(cql.find("(sensor, day)"), 13, "(sensor, part)");
-  return cql + " WITH comment = 'cistern: bucket part = " + std::to_string(bucket_seconds) +
-         " seconds as epoch'";
-}
-
 Status TickAll(Engine* engine) {
   for (bool more = true; more;) {
     CISTERN_ASSIGN_OR_RETURN(const TickReport report, engine->Tick());
@@ -100,7 +89,9 @@ Result<WriteBytes> MeasureWriteBytes(const std::string& directory, const WriteBy
   options.memory_budget_bytes = run.memory_budget_bytes;
   options.seal_when_due = run.rows_of_sealed_bucket != 0;
   CISTERN_ASSIGN_OR_RETURN(const std::unique_ptr<Engine> engine, Engine::Open(directory, options));
-  CISTERN_RETURN_IF_ERROR(engine->CreateTable(TableOf(run.rows_of_sealed_bucket)));
+  const uint32_t bucket_seconds = run.rows_of_sealed_bucket;
+  CISTERN_RETURN_IF_ERROR(
+      engine->CreateTable(bucket_seconds == 0 ? kGatewayTable : GatewayTableOf(bucket_seconds)));
   CISTERN_ASSIGN_OR_RETURN(const auto schema, engine->FindTable("gateway.readings"));
   CISTERN_ASSIGN_OR_RETURN(const auto producer, engine->NewProducer());
   GatewayWorkload workload;

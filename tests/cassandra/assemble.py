@@ -1,5 +1,8 @@
 """Apache Cassandra from Maven Central: a directory of jars, checked one by one.
 
+What else comes from there comes the same way: `home` is the directory of its pom.xml and
+jars.sha256.
+
 The names and checksums in jars.sha256 pin every jar, not only the version of the first. Nothing is
 fetched when the cache is complete.
 """
@@ -26,9 +29,9 @@ def say(text):
     print(text, file=sys.stderr, flush=True)
 
 
-def pinned_jars():
+def pinned_jars(home=HERE):
     """Name of a jar -> its SHA-256."""
-    lines = (HERE / "jars.sha256").read_text(encoding="utf-8").splitlines()
+    lines = (home / "jars.sha256").read_text(encoding="utf-8").splitlines()
     return {name: digest for digest, name in (line.split() for line in lines)}
 
 
@@ -37,9 +40,9 @@ def sha256_of(path):
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def wrong_jars(directory):
+def wrong_jars(directory, home=HERE):
     """What differs from jars.sha256, as sentences; empty if all is well."""
-    pinned = pinned_jars()
+    pinned = pinned_jars(home)
     present = {path.name for path in directory.glob("*.jar")}
     wrong = [f"{name} is missing" for name in sorted(pinned.keys() - present)]
     wrong += [f"{name} is not in jars.sha256" for name in sorted(present - pinned.keys())]
@@ -49,20 +52,19 @@ def wrong_jars(directory):
     return wrong
 
 
-def has_all_jars(directory):
+def has_all_jars(directory, home=HERE):
     """Names only: the checksums were compared before the directory got its name."""
-    return directory.is_dir() and pinned_jars().keys() <= set(os.listdir(directory))
+    return directory.is_dir() and pinned_jars(home).keys() <= set(os.listdir(directory))
 
 
-def run_maven(directory):
+def run_maven(directory, home, what):
     maven = shutil.which("mvn")
     if maven is None:
         raise SetupError("mvn is missing: tools/install_packages cassandra installs it")
-    say(f"fetching Apache Cassandra {CASSANDRA_VERSION} with Maven: 100 jars, 67 MB here and as "
-        f"much in Maven's own repository (once)")
+    say(f"fetching {what} here and as much in Maven's own repository (once)")
     log = directory / "maven.log"
     command = [maven, "-B", "-ntp", MAVEN_GOAL, "-DincludeScope=runtime",
-               f"-DoutputDirectory={directory}", "-f", str(HERE / "pom.xml")]
+               f"-DoutputDirectory={directory}", "-f", str(home / "pom.xml")]
     for attempt in range(1, MAVEN_ATTEMPTS + 1):
         with open(log, "wb") as output:
             done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output,
@@ -72,20 +74,26 @@ def run_maven(directory):
             return
         say(f"Maven failed (attempt {attempt} of {MAVEN_ATTEMPTS})")
     tail = log.read_text(encoding="utf-8", errors="replace").splitlines()[-20:]
-    raise SetupError("Maven could not fetch Apache Cassandra:\n  " + "\n  ".join(tail))
+    raise SetupError(f"Maven could not fetch {what}:\n  " + "\n  ".join(tail))
 
 
-def build_jars(directory):
-    run_maven(directory)
-    wrong = wrong_jars(directory)
-    if wrong:
-        raise SetupError("what Maven fetched is not what jars.sha256 names:\n  "
-                         + "\n  ".join(wrong))
+def fetch_once(home, name, what):
+    """The directory `name` of the cache, with all jars of `home`; fetched if not complete."""
+    def build(directory):
+        run_maven(directory, home, what)
+        wrong = wrong_jars(directory, home)
+        if wrong:
+            raise SetupError("what Maven fetched is not what jars.sha256 names:\n  "
+                             + "\n  ".join(wrong))
+
+    return build_once(cache_directory() / name, lambda directory: has_all_jars(directory, home),
+                      build)
 
 
 def jar_directory():
-    """The directory of all jars, fetched first where it is not complete."""
-    return build_once(cache_directory() / "lib", has_all_jars, build_jars)
+    """The jars of Apache Cassandra."""
+    return fetch_once(HERE, "lib", f"Apache Cassandra {CASSANDRA_VERSION} with Maven: 100 jars, "
+                                   "67 MB")
 
 
 def java_of_version_17(path):

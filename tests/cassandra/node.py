@@ -138,10 +138,11 @@ class Node:
         """The command line. It holds no secret: those stand in cassandra.yaml."""
         jars = jar_directory()
         heap = self.options["heap_mib"]
-        command = [java(), "-ea", "-da:net.openhft...", "-Xms128m", f"-Xmx{heap}m", "-Xss256k",
+        command = [java(), "-ea", "-da:net.openhft...", f"-Xmx{heap}m", "-Xss256k",
                    "-XX:+UseSerialGC", "-XX:+ExitOnOutOfMemoryError", "-XX:+PerfDisableSharedMem"]
-        if not self.options["optimize"]:
-            command.append("-XX:TieredStopAtLevel=1")
+        # Cassandra's own start script takes all of the heap at once; a test has no use for it.
+        command += ([f"-Xms{heap}m"] if self.options["optimize"]
+                    else ["-Xms128m", "-XX:TieredStopAtLevel=1"])
         for package in EXPORTS:
             command += ["--add-exports", f"{package}=ALL-UNNAMED"]
         for package in OPENS:

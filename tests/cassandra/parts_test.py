@@ -72,7 +72,7 @@ class JarsTest(ScratchCase):
         for name, text in names.items():
             (self.scratch / name).write_text(text, encoding="utf-8")
         pins = {name: assemble.sha256_of(self.scratch / name) for name in names}
-        with mock.patch.object(assemble, "pinned_jars", lambda: pins):
+        with mock.patch.object(assemble, "pinned_jars", lambda _: pins):
             self.assertEqual(assemble.wrong_jars(self.scratch), [])
             self.assertTrue(assemble.has_all_jars(self.scratch))
             (self.scratch / "a-1.jar").write_text("another", encoding="utf-8")
