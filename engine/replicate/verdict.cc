@@ -41,8 +41,9 @@ Verdict Judge(const Refusal& refusal) {
     case ErrorCode::kUnprepared:  // though it was prepared again
       return WhileServersTrouble(refusal, Verdict::kSendAgain);
     case ErrorCode::kOverloaded:
-    case ErrorCode::kWriteTimeout:
-    case ErrorCode::kReadTimeout: return Verdict::kSlowDown;
+    case ErrorCode::kWriteTimeout: return Verdict::kSlowDown;
+    case ErrorCode::kReadTimeout:  // of a proof: perhaps too many rows to be counted in time
+      return WhileServersTrouble(refusal, Verdict::kSlowDown);
     case ErrorCode::kBadCredentials:
     case ErrorCode::kUnavailable:      // too few replicas are alive
     case ErrorCode::kCdcWriteFailure:  // its space is used up

@@ -38,7 +38,7 @@ TEST(Verdict, OfEveryErrorCode) {
       {ErrorCode::kBootstrapping, kAgain, kAwait, kPark},
       {ErrorCode::kTruncateError, kAgain, kAwait, kPark},
       {ErrorCode::kWriteTimeout, kSlow, kSlow, kSlow},
-      {ErrorCode::kReadTimeout, kSlow, kSlow, kSlow},
+      {ErrorCode::kReadTimeout, kSlow, kAwait, kPark},
       {ErrorCode::kReadFailure, kAgain, kAwait, kPark},
       {ErrorCode::kFunctionFailure, kPark, kPark, kPark},
       {ErrorCode::kWriteFailure, kAgain, kAwait, kPark},
