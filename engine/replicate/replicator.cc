@@ -84,7 +84,10 @@ void Replicator::NoteParked(uint64_t seal, uint32_t table_id) {
 
 void Replicator::LookAgain() {
   LoadParked();
-  for (const auto& [table, link] : links_) link->AskAgain();
+  for (const auto& [table, link] : links_) {
+    // One that agrees is left alone: who looks again all the time must not hold up what goes.
+    if (!link->held().ok()) link->AskAgain();
+  }
   LookEverywhere();
 }
 

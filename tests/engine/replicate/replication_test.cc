@@ -64,6 +64,18 @@ TEST_F(ReplicationTest, WhatIsOpenIsNotSent) {
   EXPECT_EQ(status_.counters.batches_sent, 0u);
 }
 
+// As an operator's script may, that asks for a retry all the time.
+TEST_F(ReplicationTest, LookingAgainEachTurnHoldsUpNothing) {
+  ASSERT_NO_FATAL_FAILURE(StartAll());
+  ASSERT_NO_FATAL_FAILURE(WriteDays(3));
+  SealAll();
+  ASSERT_TRUE(TurnUntil([&] {
+    service_->LookAgain();
+    return status_.counters.seals_confirmed == 6;
+  })) << Explain();
+  ExpectEqual();
+}
+
 TEST_F(ReplicationTest, AnAmendmentGoesBehindItsSeal) {
   ASSERT_NO_FATAL_FAILURE(StartAll());
   ASSERT_NO_FATAL_FAILURE(WriteDays(1));
