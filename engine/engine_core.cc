@@ -371,7 +371,8 @@ Metrics EngineCore::GetMetrics() const {
       m.versions_open += readable(f->id, f->record.version_count - f->record.sealed_count);
     }
     for (const auto& w : view->windows) {
-      // What cannot be read is taken from what waits, then from what is parked.
+      // What cannot be read is taken from what waits, then from what is parked, then from what is
+      // confirmed: what was proved most comes last.
       const uint64_t sealed = readable(w->id, w->record.version_count);
       const uint64_t confirmed = std::min(sealed, w->record.confirmed_versions);
       const auto refused = view->versions_parked.find(w->id);
@@ -380,6 +381,9 @@ Metrics EngineCore::GetMetrics() const {
                                   : std::min(sealed - confirmed, refused->second);
       m.versions_sealed += sealed;
       m.versions_confirmed += confirmed;
+      const uint64_t by_rows = std::min(confirmed, w->record.read_back_versions);
+      m.versions_confirmed_by_rows += by_rows;
+      m.versions_confirmed_by_count += std::min(confirmed - by_rows, w->record.counted_versions);
       m.versions_parked += parked;
       m.versions_waiting += sealed - confirmed - parked;
     }

@@ -68,7 +68,7 @@ class Maintenance {
   // --- what a replicator asks for (maintenance_push.cc). kNoSpace: nothing was done
   // Upstream has the rows of these seals: Store::ConfirmSeals. kBusy: the clock is not trusted,
   // or windows are being merged; nothing was done.
-  [[nodiscard]] Status Confirm(std::span<const SealName> seals);
+  [[nodiscard]] Status Confirm(std::span<const ProvenSeal> seals);
   // How far seals are, or that they are parked: Store::PutPushes, kTooLarge as there.
   [[nodiscard]] Status NotePushes(std::span<const std::pair<SealName, PushRecord>> pushes);
   // These seals wait again: Store::ErasePushes.

@@ -10,7 +10,7 @@ namespace {
 constexpr uint64_t kHeadroomBytes = 1 << 20;  // of a batch, and of the flush of meta that follows
 }  // namespace
 
-Status Maintenance::Confirm(std::span<const SealName> seals) {
+Status Maintenance::Confirm(std::span<const ProvenSeal> seals) {
   const std::lock_guard lock(mutex_);
   CISTERN_RETURN_IF_ERROR(committer_->failure());
   if (!clock_->settled()) return Status::Busy("the clock is not trusted yet: confirm later");

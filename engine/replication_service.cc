@@ -21,7 +21,9 @@ constexpr int kStepsMax = 16;
 class EngineLedger final : public replicate::PushLedger {
  public:
   explicit EngineLedger(Maintenance* maintenance) : maintenance_(maintenance) {}
-  Status Confirm(std::span<const SealName> seals) override { return maintenance_->Confirm(seals); }
+  Status Confirm(std::span<const ProvenSeal> seals) override {
+    return maintenance_->Confirm(seals);
+  }
   Status Note(std::span<const std::pair<SealName, PushRecord>> records) override {
     return maintenance_->NotePushes(records);
   }

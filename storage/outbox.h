@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "cistern/replication_options.h"
 #include "cistern/result.h"
 #include "storage/spill_set.h"
 
@@ -18,6 +19,12 @@ namespace cistern {
 struct SealName {
   BucketKey bucket;
   uint64_t seal = 0;
+};
+
+// One that upstream has, and how that was shown.
+struct ProvenSeal {
+  SealName name;
+  ProofLevel proof = ProofLevel::kAck;
 };
 
 struct OutboxEntry : SealName {

@@ -29,6 +29,20 @@ void ReadFamilies(ByteReader* in, const char* field, std::vector<uint64_t>* out)
   }
 }
 
+// What is absent where nothing was proved, and in records from before it was kept.
+void ReadProven(ByteReader* in, WindowRecord* r) {
+  r->counted_versions = in->ReadCount("versions by count", r->confirmed_versions);
+  r->read_back_versions =
+      in->ReadCount("versions by rows", r->confirmed_versions - r->counted_versions);
+  if (r->counted_versions + r->read_back_versions == 0) in->Fail("proved versions", "are none");
+}
+
+ProofLevel ReadProof(ByteReader* in) {
+  const auto proof = static_cast<ProofLevel>(in->ReadU8("proof"));
+  if (proof != ProofLevel::kCount && proof != ProofLevel::kRows) in->Fail("proof", "is not known");
+  return proof;
+}
+
 }  // namespace
 
 void AddSeal(const Manifest& manifest, WindowRecord* window) {
@@ -38,6 +52,27 @@ void AddSeal(const Manifest& manifest, WindowRecord* window) {
   if (manifest.has_endless_rows) ++window->endless_row_seals;
   if (manifest.has_deletes) ++window->delete_seals;
   window->expiry_s_last = std::max(window->expiry_s_last, manifest.expiry_s_last);
+}
+
+void AddConfirmed(const Manifest& manifest, WindowRecord* window) {
+  const uint64_t versions = manifest.version_count();
+  window->confirmed_versions += versions;
+  if (manifest.proof == ProofLevel::kCount) window->counted_versions += versions;
+  if (manifest.proof == ProofLevel::kRows) window->read_back_versions += versions;
+}
+
+// A seal whose outbox entry damage took was never counted, and may take what others have: no part
+// may be more than the whole then, or the record would not be read any more.
+void TakeConfirmed(const Manifest& manifest, WindowRecord* window) {
+  const uint64_t versions = manifest.version_count();
+  const auto take = [versions](uint64_t* sum) { *sum -= std::min(versions, *sum); };
+  take(&window->confirmed_versions);
+  if (manifest.proof == ProofLevel::kCount) take(&window->counted_versions);
+  if (manifest.proof == ProofLevel::kRows) take(&window->read_back_versions);
+  uint64_t rest = window->confirmed_versions;
+  window->read_back_versions = std::min(window->read_back_versions, rest);
+  rest -= window->read_back_versions;
+  window->counted_versions = std::min(window->counted_versions, rest);
 }
 
 std::string EncodeWindow(const WindowRecord& r) {
@@ -57,6 +92,10 @@ std::string EncodeWindow(const WindowRecord& r) {
   out.push_back(r.ended ? 1 : 0);
   PutFamilies(&out, r.sources);
   PutFamilies(&out, r.awaited);
+  if (r.counted_versions + r.read_back_versions > 0) {
+    PutVarint(&out, r.counted_versions);
+    PutVarint(&out, r.read_back_versions);
+  }
   return Sealed(std::move(out));
 }
 
@@ -78,6 +117,7 @@ Result<WindowRecord> DecodeWindow(std::string_view bytes) {
     r->ended = ReadFlag(in, "ended");
     ReadFamilies(in, "sources", &r->sources);
     ReadFamilies(in, "awaited", &r->awaited);
+    if (in->remaining() > 0) ReadProven(in, r);
   });
 }
 
@@ -96,6 +136,7 @@ std::string EncodeManifest(const Manifest& m) {
   PutLittle<uint64_t>(&out, m.content_hash);
   out.push_back(m.rotations ? 1 : 0);
   if (m.rotations) PutIntervals(&out, *m.rotations);
+  if (m.proof != ProofLevel::kAck) out.push_back(static_cast<char>(m.proof));
   return Sealed(std::move(out));
 }
 
@@ -117,6 +158,7 @@ Result<Manifest> DecodeManifest(std::string_view bytes) {
     m->content_hash = in->ReadU64("content hash");
     if (ReadFlag(in, "names rotations")) ReadIntervals(in, &m->rotations.emplace());
     if (in->ok() && m->rotations && m->rotations->empty()) in->Fail("rotations", "are none");
+    if (in->remaining() > 0) m->proof = ReadProof(in);
   });
 }
 

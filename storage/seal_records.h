@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cistern/replication_options.h"
 #include "cistern/result.h"
 #include "storage/sequence_intervals.h"
 
@@ -46,6 +47,9 @@ struct WindowRecord {
   // rows in them. What these seals shadow may come back with the files, so the window does not
   // end before they do. Ascending.
   std::vector<uint64_t> awaited{};
+  // Of confirmed_versions, those of seals whose arrival was proved so; the rest was acknowledged.
+  uint64_t counted_versions = 0;    // ProofLevel::kCount
+  uint64_t read_back_versions = 0;  // ProofLevel::kRows
 };
 
 // What one seal of one bucket contains.
@@ -64,6 +68,7 @@ struct Manifest {
   // The rotations whose segments the seal has; nothing: all of before its round. They are named
   // where files could not be read that may have more rows of the bucket.
   std::optional<SequenceIntervals> rotations{};
+  ProofLevel proof = ProofLevel::kAck;  // of a confirmed seal; one that waits has kAck
 
   [[nodiscard]] uint64_t version_count() const { return row_count + delete_count; }
   friend bool operator==(const Manifest&, const Manifest&) = default;
@@ -71,6 +76,10 @@ struct Manifest {
 
 // Counts one more seal.
 void AddSeal(const Manifest& manifest, WindowRecord* window);
+// Counts the row versions of a seal that is confirmed as its manifest says, and takes back those of
+// one that is not any more. The count of seals is the caller's.
+void AddConfirmed(const Manifest& manifest, WindowRecord* window);
+void TakeConfirmed(const Manifest& manifest, WindowRecord* window);
 
 [[nodiscard]] std::string EncodeWindow(const WindowRecord& r);
 [[nodiscard]] Result<WindowRecord> DecodeWindow(std::string_view bytes);

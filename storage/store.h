@@ -133,12 +133,12 @@ class Store {
   // spill families do not allow for it.
   [[nodiscard]] Result<std::shared_ptr<const SpillView>> CommitSeal(const SealCommit& commit);
   // Upstream has every row of these seals: their outbox entries go, those of no other seal of
-  // the bucket, with what is remembered of their pushes, and their windows count them, in one
-  // synced batch. One without an entry was confirmed before, or its window has ended: it is passed
-  // over, as is one whose entry or manifest cannot be read. As CommitSpill; null: nothing was left
-  // to confirm. Not while windows are being merged.
+  // the bucket, with what is remembered of their pushes, their manifests keep the proof and their
+  // windows count them, in one synced batch. One without an entry (confirmed before, or its window
+  // has ended), or whose entry or manifest cannot be read, is passed over. As CommitSpill; null:
+  // nothing was left to confirm. Not while windows are being merged.
   [[nodiscard]] Result<std::shared_ptr<const SpillView>> ConfirmSeals(
-      std::span<const SealName> seals, int64_t now_us);
+      std::span<const ProvenSeal> seals, int64_t now_us);
   // Every segment of the family is sealed: it stops counting. As CommitSpill.
   [[nodiscard]] Result<std::shared_ptr<const SpillView>> SupersedeSpill(uint64_t family_id);
   // --- pushes (store_push.cc): what is remembered of seals in the outbox, beside that they wait
@@ -159,9 +159,10 @@ class Store {
   // Of memory, about, that they take. From any thread.
   [[nodiscard]] uint64_t push_bytes() const;
   // One bounded step: looks at some manifests, puts the confirmed seals among them back into the
-  // outbox and takes them from what their window counts as confirmed, in one synced batch. As
-  // CommitSpill; null: there were none. kCorruption, and nothing was written: something cannot be
-  // read; a damaged manifest alone is passed over. Not while windows are being merged.
+  // outbox and takes them from what their window counts as confirmed and as proved, and the level
+  // of the proof from their manifests, in one synced batch. As CommitSpill; null: there were none.
+  // kCorruption, and nothing was written: something cannot be read; a damaged manifest alone is
+  // passed over. Not while windows are being merged.
   [[nodiscard]] Result<std::shared_ptr<const SpillView>> ResendSome(SealResend* resend);
   // --- the end of a window (store_windows.cc), in this order
   // Its buckets are gone and their row versions counted as such, in one synced batch. As
@@ -244,11 +245,11 @@ class Store {
   using PushChanges = std::map<uint64_t, std::optional<PushRecord>>;  // by seal; nothing: erased
   struct FoundEntry {
     uint64_t window_id = 0;
-    uint64_t version_count = 0;
+    Manifest manifest;
   };
   struct FoundSeal {
     SealName name;
-    uint64_t version_count = 0;
+    Manifest manifest;
   };
   [[nodiscard]] Status LoadPushes(bool read_only, RecoveryReport* report);
   [[nodiscard]] Status CheckPush(const SealName& name, const PushRecord& record) const;
@@ -258,7 +259,7 @@ class Store {
   void Apply(PushChanges changes, SpillView* next);
   [[nodiscard]] Result<std::shared_ptr<const SpillView>> CommitPushes(PushChanges changes,
                                                                       bool sync);
-  // Which window's outbox has the seal, and what its manifest says that it has.
+  // Which window's outbox has the seal, and its manifest.
   [[nodiscard]] Result<std::optional<FoundEntry>> FindEntry(const SealName& name) const;
   [[nodiscard]] Result<std::vector<FoundSeal>> FindConfirmed(SealResend* resend) const;
   [[nodiscard]] Result<std::shared_ptr<const SpillView>> PutBack(const WindowFamily& window,

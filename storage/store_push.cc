@@ -131,7 +131,7 @@ Result<std::optional<Store::FoundEntry>> Store::FindEntry(const SealName& name) 
     if (!is_here.ok() || !*is_here) continue;
     const Result<Manifest> manifest = ReadManifest(meta_, window->id, name.bucket, name.seal);
     if (manifest.ok()) {
-      return std::optional(FoundEntry{window->id, manifest->version_count()});
+      return std::optional(FoundEntry{window->id, *manifest});
     }
     if (IsDamage(manifest.status()) || manifest.status().code() == StatusCode::kNotFound) break;
     return manifest.status();
@@ -156,7 +156,7 @@ Result<std::shared_ptr<const SpillView>> Store::PutPushes(
     PushRecord record = push;
     record.bucket = name.bucket;
     record.window_id = entry->window_id;
-    record.version_count = entry->version_count;
+    record.version_count = entry->manifest.version_count();
     record.words = KeptWords(push.words);
     sync |= record.state == PushState::kParked;
     changes[name.seal] = std::move(record);
@@ -243,7 +243,7 @@ Result<std::vector<Store::FoundSeal>> Store::FindConfirmed(SealResend* resend) c
     if (!manifest.ok()) continue;
     CISTERN_ASSIGN_OR_RETURN(const bool waits,
                              IsInOutbox(meta_, name->window_id, {name->bucket, name->seal}));
-    if (!waits) found.push_back({{name->bucket, name->seal}, manifest->version_count()});
+    if (!waits) found.push_back({{name->bucket, name->seal}, *manifest});
   }
   return found;
 }
@@ -254,10 +254,14 @@ Result<std::shared_ptr<const SpillView>> Store::PutBack(const WindowFamily& wind
   rocksdb::WriteBatch batch;
   WindowRecord record = window_records_.at(window.id);
   record.confirmed_count -= std::min<uint64_t>(seals.size(), record.confirmed_count);
-  for (const FoundSeal& seal : seals) {
-    record.confirmed_versions -= std::min(seal.version_count, record.confirmed_versions);
-    batch.Put(meta_->handle(), OutboxKey(window.id, seal.name.seal),
-              EncodeBucketKey(seal.name.bucket));
+  for (const auto& [name, manifest] : seals) {
+    TakeConfirmed(manifest, &record);
+    batch.Put(meta_->handle(), OutboxKey(window.id, name.seal), EncodeBucketKey(name.bucket));
+    if (manifest.proof == ProofLevel::kAck) continue;
+    Manifest waiting = manifest;
+    waiting.proof = ProofLevel::kAck;
+    batch.Put(meta_->handle(), ManifestKey(window.id, name.bucket, name.seal),
+              EncodeManifest(waiting));
   }
   batch.Put(meta_->handle(), WindowKey(window.id), EncodeWindow(record));
   CrashPoint("resend:before_commit");

@@ -100,15 +100,16 @@ Result<std::shared_ptr<const SpillView>> Store::CommitSeal(const SealCommit& com
   return std::shared_ptr<const SpillView>(std::move(next));
 }
 
-Result<std::shared_ptr<const SpillView>> Store::ConfirmSeals(std::span<const SealName> seals,
+Result<std::shared_ptr<const SpillView>> Store::ConfirmSeals(std::span<const ProvenSeal> seals,
                                                              int64_t now_us) {
-  // Version counts by seal, as one may be named twice.
-  std::map<uint64_t, std::map<uint64_t, uint64_t>> by_window;
+  // By seal, as one may be named twice: the last proof counts.
+  std::map<uint64_t, std::map<uint64_t, FoundSeal>> by_window;
   PushChanges pushes;
-  for (const SealName& name : seals) {
-    CISTERN_ASSIGN_OR_RETURN(const auto entry, FindEntry(name));
+  for (const auto& [name, proof] : seals) {
+    CISTERN_ASSIGN_OR_RETURN(auto entry, FindEntry(name));
     if (!entry) continue;
-    by_window[entry->window_id][name.seal] = entry->version_count;
+    entry->manifest.proof = proof;
+    by_window[entry->window_id][name.seal] = {name, std::move(entry->manifest)};
     if (pushes_.contains(name.seal)) pushes[name.seal] = std::nullopt;
   }
   if (by_window.empty()) return std::shared_ptr<const SpillView>();
@@ -116,9 +117,12 @@ Result<std::shared_ptr<const SpillView>> Store::ConfirmSeals(std::span<const Sea
   std::map<uint64_t, WindowRecord> records;
   for (const auto& [window_id, numbers] : by_window) {
     WindowRecord& record = records[window_id] = window_records_.at(window_id);
-    for (const auto& [seal, version_count] : numbers) {
+    for (const auto& [seal, found] : numbers) {
       batch.Delete(meta_->handle(), OutboxKey(window_id, seal));
-      record.confirmed_versions += version_count;
+      AddConfirmed(found.manifest, &record);
+      if (found.manifest.proof == ProofLevel::kAck) continue;  // its manifest says so already
+      batch.Put(meta_->handle(), ManifestKey(window_id, found.name.bucket, seal),
+                EncodeManifest(found.manifest));
     }
     record.confirmed_count += numbers.size();
     record.confirmed_us_last = std::max(record.confirmed_us_last, now_us);

@@ -24,6 +24,8 @@ WindowCopy::WindowCopy(std::shared_ptr<const SpillView> view, WindowMerge merge)
   for (const auto& source : merge_.sources) {
     merge_.sums.confirmed_count += source->record.confirmed_count;
     merge_.sums.confirmed_versions += source->record.confirmed_versions;
+    merge_.sums.counted_versions += source->record.counted_versions;
+    merge_.sums.read_back_versions += source->record.read_back_versions;
     merge_.sums.confirmed_us_last =
         std::max(merge_.sums.confirmed_us_last, source->record.confirmed_us_last);
   }

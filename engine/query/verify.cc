@@ -197,28 +197,34 @@ class Verifier {
                                           {item.bucket, item.seal});
     if (!waits.ok()) return Problem(waits.status().message());
     if (*waits) return;
+    const uint64_t versions = item.manifest.version_count();
     record->confirmed_count += 1;
-    record->confirmed_versions += item.manifest.version_count();
+    record->confirmed_versions += versions;
+    record->counted_versions += item.manifest.proof == ProofLevel::kCount ? versions : 0;
+    record->read_back_versions += item.manifest.proof == ProofLevel::kRows ? versions : 0;
+  }
+
+  static auto ConfirmedSums(const WindowRecord& r) {
+    return std::tuple(r.confirmed_count, r.confirmed_versions, r.counted_versions,
+                      r.read_back_versions);
+  }
+  static std::string ConfirmedText(const WindowRecord& r) {
+    return std::to_string(r.confirmed_count) + " with " + std::to_string(r.confirmed_versions) +
+           " row versions (" + std::to_string(r.counted_versions) + " proved by count, " +
+           std::to_string(r.read_back_versions) + " by rows)";
   }
 
   void CheckConfirmed(const WindowRecord& found, const WindowFamily& window) {
-    const auto sums = [](const WindowRecord& r) {
-      return std::pair(r.confirmed_count, r.confirmed_versions);
-    };
-    if (sums(found) == sums(window.record) || OutboxMoved(window)) return;
-    Problem(window.Name() + ": of its seals " + std::to_string(found.confirmed_count) + " with " +
-            std::to_string(found.confirmed_versions) +
-            " row versions are not in the outbox, its record says " +
-            std::to_string(window.record.confirmed_count) + " with " +
-            std::to_string(window.record.confirmed_versions));
+    if (ConfirmedSums(found) == ConfirmedSums(window.record) || OutboxMoved(window)) return;
+    Problem(window.Name() + ": of its seals " + ConfirmedText(found) +
+            " are not in the outbox, its record says " + ConfirmedText(window.record));
   }
 
   // Whether seals of the window were confirmed, or sent once more, since its record was taken.
   [[nodiscard]] bool OutboxMoved(const WindowFamily& window) const {
     const auto now = context_.store->spills().view();
     return std::none_of(now->windows.begin(), now->windows.end(), [&window](const auto& w) {
-      return w->id == window.id && w->record.confirmed_count == window.record.confirmed_count &&
-             w->record.confirmed_versions == window.record.confirmed_versions;
+      return w->id == window.id && ConfirmedSums(w->record) == ConfirmedSums(window.record);
     });
   }
 

@@ -17,8 +17,9 @@ namespace cistern::replicate {
 class PushLedger {
  public:
   virtual ~PushLedger() = default;
-  // Upstream has every row of these seals. One that is confirmed already, or gone, is passed over.
-  [[nodiscard]] virtual Status Confirm(std::span<const SealName> seals) = 0;
+  // Upstream has every row of these seals, each proved so far, which is kept. One that is confirmed
+  // already, or gone, is passed over.
+  [[nodiscard]] virtual Status Confirm(std::span<const ProvenSeal> seals) = 0;
   // How far seals are, or that they are parked. One that is no more in the outbox is passed over.
   [[nodiscard]] virtual Status Note(std::span<const std::pair<SealName, PushRecord>> records) = 0;
 };

@@ -195,23 +195,23 @@ int64_t Replicator::ConfirmAtUs() const {
 Result<bool> Replicator::ConfirmDue() {
   const int64_t now_us = parts_.loop->NowUs();
   if (now_us < ConfirmAtUs()) return false;
-  std::vector<SealName> names;
+  std::vector<ProvenSeal> seals;
   for (const Proven& proven : proven_) {
-    if (names.size() == kConfirmCountMax) break;
-    names.push_back({proven.item.bucket, proven.item.seal});
+    if (seals.size() == kConfirmCountMax) break;
+    seals.push_back({{proven.item.bucket, proven.item.seal}, proven.level});
   }
-  const Status confirmed = parts_.ledger->Confirm(names);
+  const Status confirmed = parts_.ledger->Confirm(seals);
   if (!confirmed.ok()) {
     ledger_at_us_ = now_us + kLedgerPauseUs;
     return IsPassing(confirmed) ? Result<bool>(false) : confirmed;
   }
-  for (const SealName& name : names) {
+  for (const auto& [name, level] : seals) {
     EndWay(name.bucket, name.seal);
     sent_again_.erase(name.seal);
     LookAt(name.bucket);  // for its amendments
     proven_.pop_front();
   }
-  counters_.seals_confirmed += names.size();
+  counters_.seals_confirmed += seals.size();
   return true;
 }
 

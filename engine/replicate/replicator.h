@@ -90,6 +90,7 @@ class Replicator {
   struct Proven {
     DrainItem item;
     uint64_t version_count = 0;
+    ProofLevel level = ProofLevel::kAck;
     int64_t since_us = 0;
   };
 

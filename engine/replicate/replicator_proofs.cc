@@ -40,7 +40,7 @@ Result<bool> Replicator::StepHolding() {
   bool did = false;
   for (; !holding_.empty() && holding_.front().due_us <= now_us; holding_.pop_front()) {
     const Holding& held = holding_.front();
-    proven_.push_back({held.item, held.version_count, held.due_us});
+    proven_.push_back({held.item, held.version_count, ProofLevel::kAck, held.due_us});
     did = true;
   }
   return did;
@@ -255,7 +255,7 @@ void Replicator::EndProof(Proof* proof) {
   counters_.rows_read_back += tally.rows();
   counters_.rows_shadowed += tally.shadowed;
   troubles_.erase(item.seal);
-  proven_.push_back({item, proof->version_count, now_us});
+  proven_.push_back({item, proof->version_count, level, now_us});
 }
 
 }  // namespace cistern::replicate

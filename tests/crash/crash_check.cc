@@ -138,6 +138,13 @@ std::string CheckCounters(Engine* engine, uint64_t rows, const ExpectedState& st
            text("waiting", metrics.versions_waiting) + text("parked", metrics.versions_parked) +
            text("confirmed", metrics.versions_confirmed);
   }
+  if (metrics.versions_confirmed_by_count + metrics.versions_confirmed_by_rows >
+      metrics.versions_confirmed) {
+    return "what is confirmed does not reconcile:" +
+           text("confirmed", metrics.versions_confirmed) +
+           text("by count", metrics.versions_confirmed_by_count) +
+           text("by rows", metrics.versions_confirmed_by_rows);
+  }
   if (metrics.versions_sealed + metrics.versions_expired < state.settled_versions) {
     return "what was said to be sealed is not:" + text("said", state.settled_versions) +
            text("sealed", metrics.versions_sealed) + text("expired", metrics.versions_expired);

@@ -220,14 +220,14 @@ class Writer {
   Status HearUpstream() {
     CISTERN_ASSIGN_OR_RETURN(const auto core, static_cast<EngineImpl&>(*engine_).core());
     const auto view = core->store().spills().view();
-    std::vector<SealName> seals;
+    std::vector<ProvenSeal> seals;
     std::vector<std::pair<SealName, PushRecord>> pushes;
     for (const auto& window : view->windows) {
       OutboxWalker walker(view, window->id);
       while (true) {
         CISTERN_ASSIGN_OR_RETURN(const auto entry, walker.Next());
         if (!entry) break;
-        if (rng_.OneIn(2)) seals.push_back(*entry);
+        if (rng_.OneIn(2)) seals.push_back({*entry, static_cast<ProofLevel>(rng_.Below(3))});
         if (pushes.empty() || rng_.OneIn(4)) pushes.emplace_back(*entry, RandomPush());
       }
     }
@@ -239,7 +239,7 @@ class Writer {
       CISTERN_RETURN_IF_ERROR(maintenance.ErasePushes(again));
     }
     if (seals.empty()) return Status::Ok();
-    const BucketKey& bucket = seals[rng_.Below(seals.size())].bucket;
+    const BucketKey& bucket = seals[rng_.Below(seals.size())].name.bucket;
     SealResend resend{bucket.table_id, bucket.start_s, bucket.start_s + 1};
     for (bool more = true; more;) {
       CISTERN_ASSIGN_OR_RETURN(more, maintenance.Resend(&resend));

@@ -16,6 +16,7 @@
 
 #include "cistern/cistern.h"
 #include "engine/engine_impl.h"
+#include "storage/outbox.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/fault_fs.h"
 #include "tests/support/temp_dir.h"
@@ -184,12 +185,19 @@ class EngineFixture : public ::testing::Test {
       more = report->more_due;
     }
   }
+  // As a replicator has them confirmed, all proved in the same way.
+  Status TryConfirm(const std::vector<SealName>& seals, ProofLevel proof = ProofLevel::kAck) {
+    std::vector<ProvenSeal> proven;
+    for (const SealName& name : seals) proven.push_back({name, proof});
+    return Core()->maintenance().Confirm(proven);
+  }
   // Every version written is in one state, and what Verify finds.
   void ExpectSound() {
     const Metrics m = engine_->GetMetrics();
     EXPECT_EQ(m.versions_written, m.versions_open + m.versions_sealed + m.versions_superseded +
                                       m.versions_expired + m.versions_shed);
     EXPECT_EQ(m.versions_sealed, m.versions_waiting + m.versions_parked + m.versions_confirmed);
+    EXPECT_LE(m.versions_confirmed_by_count + m.versions_confirmed_by_rows, m.versions_confirmed);
     const auto report = engine_->Verify();
     ASSERT_TRUE(report.ok()) << report.status().ToString();
     EXPECT_TRUE(report->problems.empty()) << report->problems.front();

@@ -45,8 +45,8 @@ class PushFixture : public WindowMergeTest {
     for (const SealName& name : Outbox()) out.push_back(name.seal);
     return out;
   }
-  void Confirm(const std::vector<SealName>& seals) {
-    const Status s = Core()->maintenance().Confirm(seals);
+  void Confirm(const std::vector<SealName>& seals, ProofLevel proof = ProofLevel::kAck) {
+    const Status s = TryConfirm(seals, proof);
     ASSERT_TRUE(s.ok()) << s.ToString();
   }
   uint64_t Confirmed() {
@@ -112,13 +112,18 @@ class PushFixture : public WindowMergeTest {
   // The counters are the sums of what is in the outbox and beside it, and all is sound.
   void ExpectReconciled() {
     std::map<uint64_t, uint64_t> versions;  // of every seal that was not confirmed
-    uint64_t confirmed = 0;
+    std::map<ProofLevel, uint64_t> confirmed;
     for (const SealName& name : Outbox()) versions[name.seal] = 0;
     ManifestWalker walker(TheStore().spills().view(), "");
     for (auto item = walker.Next(); item.ok() && *item; item = walker.Next()) {
       const auto waits = versions.find((*item)->seal);
-      const uint64_t count = (*item)->manifest.version_count();
-      (waits == versions.end() ? confirmed : waits->second) += count;
+      const Manifest& manifest = (*item)->manifest;
+      if (waits == versions.end()) {
+        confirmed[manifest.proof] += manifest.version_count();
+        continue;
+      }
+      waits->second += manifest.version_count();
+      EXPECT_EQ(manifest.proof, ProofLevel::kAck) << waits->first << " waits";
     }
     uint64_t waiting = 0;
     uint64_t parked = 0;
@@ -135,7 +140,11 @@ class PushFixture : public WindowMergeTest {
     const Metrics m = engine_->GetMetrics();
     EXPECT_EQ(m.versions_waiting, waiting);
     EXPECT_EQ(m.versions_parked, parked);
-    EXPECT_EQ(m.versions_confirmed, confirmed);
+    const uint64_t by_count = confirmed[ProofLevel::kCount];
+    const uint64_t by_rows = confirmed[ProofLevel::kRows];
+    EXPECT_EQ(m.versions_confirmed, confirmed[ProofLevel::kAck] + by_count + by_rows);
+    EXPECT_EQ(m.versions_confirmed_by_count, by_count);
+    EXPECT_EQ(m.versions_confirmed_by_rows, by_rows);
     ExpectSound();
   }
 };

@@ -128,7 +128,7 @@ TEST_F(PushTest, AMergeTakesAlongWhatIsRemembered) {
 
 TEST_F(PushTest, ANoteDoesNotWaitForAMerge) {
   ASSERT_NO_FATAL_FAILURE(
-      LiveIntoAMerge([this] { return Core()->maintenance().Confirm({}); }));
+      LiveIntoAMerge([this] { return TryConfirm({}); }));
   Pushes pushes;
   for (const SealName& name : Outbox()) pushes.emplace_back(name, Parked("no"));
   Note(pushes);

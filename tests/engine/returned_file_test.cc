@@ -53,7 +53,7 @@ class ReturnedFileTest : public QuarantineFixture {
         seals.push_back(**entry);
       }
     }
-    ASSERT_TRUE(Core()->maintenance().Confirm(seals).ok());
+    ASSERT_TRUE(TryConfirm(seals).ok());
   }
 
   fs::path path_;

@@ -152,7 +152,7 @@ TEST_F(WindowListTest, TheRetentionOptionsSayWhenAWindowGoes) {
   for (auto entry = walker.Next(); entry.ok() && *entry; entry = walker.Next()) {
     seals.push_back(**entry);
   }
-  ASSERT_TRUE(Core()->maintenance().Confirm(seals).ok());
+  ASSERT_TRUE(TryConfirm(seals).ok());
   EXPECT_EQ(Windows()[0].ends_at_s, kStartS + 8 * kDayS);
   EXPECT_EQ(Windows()[0].why, "holds rows without TTL in 1 of 1 segments; confirmed, kept until "
                               "2027-01-23T00:00:00Z");

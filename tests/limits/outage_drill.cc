@@ -218,6 +218,8 @@ Status OutageDrill::CheckCounters() {
   if (m.versions_written != all) return complaint("row versions");
   const uint64_t sealed = m.versions_waiting + m.versions_parked + m.versions_confirmed;
   if (m.versions_sealed != sealed) return complaint("sealed row versions");
+  const uint64_t proved = m.versions_confirmed_by_count + m.versions_confirmed_by_rows;
+  if (proved > m.versions_confirmed) return complaint("proved row versions");
   if (status_.versions_holding > m.versions_waiting) return complaint("held row versions");
   if (m.versions_shed + m.versions_quarantined != 0) return complaint("losses");
   if (m.memory_bytes_peak > kDrillBudgetBytes) return complaint("memory and its budget");
@@ -236,6 +238,8 @@ std::string OutageDrill::Explain() const {
   add("waiting", m.versions_waiting);
   add("parked", m.versions_parked);
   add("confirmed", m.versions_confirmed);
+  add("by count", m.versions_confirmed_by_count);
+  add("by rows", m.versions_confirmed_by_rows);
   add("superseded", m.versions_superseded);
   add("expired", m.versions_expired);
   add("shed", m.versions_shed);

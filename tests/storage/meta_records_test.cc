@@ -268,6 +268,50 @@ TEST(MetaRecords, SealsComeBack) {
   EXPECT_EQ(window->sources, record.sources);
 }
 
+// One byte of a manifest and two numbers of a window, behind all else, where something was proved.
+// Records from before they were kept end where these begin.
+TEST(MetaRecords, HowArrivalWasProvedComesBackAndMayBeAbsent) {
+  const WindowRecord window = {{}, 900, 2, 3, 0, 0, 0, 3, 600, 77, false, {5}, {8}, 300, 200};
+  const auto window_back = DecodeWindow(EncodeWindow(window));
+  ASSERT_TRUE(window_back.ok()) << window_back.status().ToString();
+  EXPECT_EQ(window_back->counted_versions, 300u);
+  EXPECT_EQ(window_back->read_back_versions, 200u);
+  EXPECT_EQ(window_back->awaited, window.awaited);
+  WindowRecord before = window;
+  before.counted_versions = before.read_back_versions = 0;
+  const std::string older = EncodeWindow(before);
+  const std::string fields = older.substr(1, older.size() - 9);
+  EXPECT_EQ(EncodeWindow(window), Sealed(fields + Varints({300, 200})));
+  const auto older_back = DecodeWindow(older);
+  ASSERT_TRUE(older_back.ok()) << older_back.status().ToString();
+  EXPECT_EQ(older_back->confirmed_versions, 600u);
+  EXPECT_EQ(older_back->counted_versions, 0u);
+  EXPECT_EQ(older_back->read_back_versions, 0u);
+  const auto is_read = [&](const std::string& proven) {
+    return DecodeWindow(Sealed(fields + proven)).ok();
+  };
+  EXPECT_TRUE(is_read(Varints({0, 600})));
+  EXPECT_TRUE(is_read(Varints({600, 0})));
+  EXPECT_FALSE(is_read(Varints({300}))) << "one of two";
+  EXPECT_FALSE(is_read(Varints({601, 0}))) << "more than are confirmed";
+  EXPECT_FALSE(is_read(Varints({300, 301}))) << "more than are confirmed";
+  EXPECT_FALSE(is_read(Varints({1, UINT64_MAX})));
+  EXPECT_FALSE(is_read(Varints({0, 0}))) << "nothing is not written";
+  EXPECT_FALSE(is_read(Varints({1, 1, 0}))) << "bytes after its end";
+
+  const std::string waits = EncodeManifest(SomeManifest());
+  const std::string manifest = waits.substr(1, waits.size() - 9);
+  EXPECT_EQ(DecodeManifest(waits)->proof, ProofLevel::kAck);
+  for (int level = 0; level < 256; ++level) {
+    const std::string bytes = Sealed(manifest + static_cast<char>(level));
+    const auto back = DecodeManifest(bytes);
+    ASSERT_EQ(back.ok(), level == 1 || level == 2) << level;
+    if (!back.ok()) continue;
+    EXPECT_EQ(static_cast<int>(back->proof), level);
+    EXPECT_EQ(EncodeManifest(*back), bytes);
+  }
+}
+
 // Times that go backwards, a span without time, more sealed versions than there are.
 TEST(MetaRecords, SealsThatContradictThemselvesAreCorruption) {
   Manifest backwards = SomeManifest();

@@ -18,6 +18,9 @@ struct Metrics {
   uint64_t versions_waiting = 0;      // part of versions_sealed: upstream is to be sent them
   uint64_t versions_parked = 0;       // the same: upstream refused their seals
   uint64_t versions_confirmed = 0;    // the same: upstream has all rows of their seals
+  // Parts of versions_confirmed, by how arrival was proved (ProofLevel); the rest was acknowledged.
+  uint64_t versions_confirmed_by_count = 0;
+  uint64_t versions_confirmed_by_rows = 0;
   uint64_t versions_superseded = 0;   // dropped by a merge because every cell was shadowed
   uint64_t versions_expired = 0;      // went with their window when its time was over
   uint64_t versions_shed = 0;         // went with it before that, by the retention options

@@ -31,11 +31,11 @@ enum class DrainMode : uint8_t {
 };
 
 // How much upstream must show before a sealed bucket counts as confirmed. Each asks for more than
-// the one before.
+// the one before. The store remembers by these numbers which one a confirmed seal reached.
 enum class ProofLevel : uint8_t {
-  kAck,    // every batch was acknowledged at the asked consistency
-  kCount,  // and the server counts at least the rows and cells of the seal
-  kRows,   // and its rows were read back and compared
+  kAck = 0,    // every batch was acknowledged at the asked consistency
+  kCount = 1,  // and the server counts at least the rows and cells of the seal
+  kRows = 2,   // and its rows were read back and compared
 };
 
 // What is out of its range is refused by Replication::Start with the range; limits.h has the

@@ -61,7 +61,7 @@ class OutboxFixture : public testing::WindowMergeTest {
     return out;
   }
   void Confirm(const std::vector<SealName>& seals) {
-    const Status s = Core()->maintenance().Confirm(seals);
+    const Status s = TryConfirm(seals);
     ASSERT_TRUE(s.ok()) << s.ToString();
   }
 

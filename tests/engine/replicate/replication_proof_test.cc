@@ -61,6 +61,13 @@ TEST_P(ReplicationProofTest, SealsAreProvedBeforeTheyAreConfirmed) {
   EXPECT_EQ(counters.seals_mended, 0u);
   EXPECT_EQ(counters.rows_shadowed, 0u);
   ExpectSound();
+  // The level stays when the run that reached it is over. A delete alone cannot be counted.
+  service_.reset();
+  Reopen();
+  const Metrics m = engine_->GetMetrics();
+  EXPECT_EQ(m.versions_confirmed, 10u);
+  EXPECT_EQ(m.versions_confirmed_by_count, GetParam() == ProofLevel::kCount ? 9u : 0u);
+  EXPECT_EQ(m.versions_confirmed_by_rows, GetParam() == ProofLevel::kRows ? 10u : 0u);
 }
 
 TEST_P(ReplicationProofTest, AClusterThatForgetsWhatItAcknowledgedIsFoundOut) {

@@ -61,6 +61,7 @@ class ReplicationScenario : public ReplicationFixture {
     }
     ExpectEqual();
     ExpectSound();
+    ExpectProved();
     faults_met_ += cluster_->counters().fault_count();
     // Of the last replicator of the scenario alone.
     counted_ += status_.counters.seals_counted;
@@ -68,6 +69,18 @@ class ReplicationScenario : public ReplicationFixture {
     service_.reset();
     engine_.reset();
     RemoveStores();
+  }
+
+  // The store knows of the level at which the last replicator had seals confirmed, and of none that
+  // nobody asked for: a count that is too small is proved by the rows.
+  void ExpectProved() {
+    const Metrics m = engine_->GetMetrics();
+    const bool may_count = replicator_.proof == ProofLevel::kCount;
+    const bool may_read_back = replicator_.proof != ProofLevel::kAck;
+    EXPECT_TRUE(may_count || m.versions_confirmed_by_count == 0);
+    EXPECT_TRUE(may_read_back || m.versions_confirmed_by_rows == 0);
+    EXPECT_GE(m.versions_confirmed_by_count, status_.counters.seals_counted);
+    EXPECT_GE(m.versions_confirmed_by_rows, status_.counters.seals_read_back);
   }
 
   // Its store and what crashes left of it: thousands of them would fill the disk.
