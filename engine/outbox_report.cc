@@ -125,6 +125,8 @@ Result<OutboxStatus> GetOutboxStatus(Engine* engine) {
   status.versions_waiting = metrics.versions_waiting;
   status.versions_parked = metrics.versions_parked;
   status.versions_confirmed = metrics.versions_confirmed;
+  status.versions_confirmed_by_count = metrics.versions_confirmed_by_count;
+  status.versions_confirmed_by_rows = metrics.versions_confirmed_by_rows;
   return status;
 }
 

@@ -32,6 +32,8 @@ Values ValuesOf(const Metrics& m) {
   add("versions_waiting", m.versions_waiting);
   add("versions_parked", m.versions_parked);
   add("versions_confirmed", m.versions_confirmed);
+  add("versions_confirmed_by_count", m.versions_confirmed_by_count);
+  add("versions_confirmed_by_rows", m.versions_confirmed_by_rows);
   add("versions_superseded", m.versions_superseded);
   add("versions_expired", m.versions_expired);
   add("versions_shed", m.versions_shed);

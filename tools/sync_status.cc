@@ -48,7 +48,9 @@ std::string SyncStatusText(const SyncStatus& status) {
   std::string text = OldestText(status);
   text += fmt::format("waiting: {}\n", CountText(outbox.seals_waiting, outbox.versions_waiting));
   text += fmt::format("parked: {}\n", CountText(outbox.seals_parked, outbox.versions_parked));
-  text += fmt::format("confirmed: {}\n", Counted(outbox.versions_confirmed, "row version"));
+  text += fmt::format("confirmed: {}, {} proved by count, {} by rows\n",
+                      Counted(outbox.versions_confirmed, "row version"),
+                      outbox.versions_confirmed_by_count, outbox.versions_confirmed_by_rows);
   text += fmt::format("not sealed yet: {}\n", Counted(status.versions_open, "row version"));
   for (const ParkedSeal& seal : status.parked) {
     text += fmt::format("parked: {}\n", ParkedText(seal));
@@ -65,12 +67,15 @@ std::string SyncStatusJson(const SyncStatus& status) {
   } else {
     json += "null,\"oldest_unconfirmed_age_s\":null";
   }
-  for (const auto& [name, count] : {std::pair("seals_waiting", outbox.seals_waiting),
-                                    std::pair("versions_waiting", outbox.versions_waiting),
-                                    std::pair("seals_parked", outbox.seals_parked),
-                                    std::pair("versions_parked", outbox.versions_parked),
-                                    std::pair("versions_confirmed", outbox.versions_confirmed),
-                                    std::pair("versions_open", status.versions_open)}) {
+  for (const auto& [name, count] :
+       {std::pair("seals_waiting", outbox.seals_waiting),
+        std::pair("versions_waiting", outbox.versions_waiting),
+        std::pair("seals_parked", outbox.seals_parked),
+        std::pair("versions_parked", outbox.versions_parked),
+        std::pair("versions_confirmed", outbox.versions_confirmed),
+        std::pair("versions_confirmed_by_count", outbox.versions_confirmed_by_count),
+        std::pair("versions_confirmed_by_rows", outbox.versions_confirmed_by_rows),
+        std::pair("versions_open", status.versions_open)}) {
     json += fmt::format(",\"{}\":{}", name, count);
   }
   json += ",\"parked\":[";

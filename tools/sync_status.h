@@ -25,9 +25,11 @@ struct SyncStatus {
 // One line, an object:
 //   {"oldest_unconfirmed_end":"2013-03-02T00:00:00Z","oldest_unconfirmed_age_s":11520,
 //    "seals_waiting":12,"versions_waiting":3400,"seals_parked":1,"versions_parked":20,
-//    "versions_confirmed":9000,"versions_open":7,"parked":[{"table":"plant.air","entity":"a",
-//    "bucket":"'2013-03-01'","split":0,"seal":17,"versions":20,"parked_at":"...","attempts":1,
-//    "error_code":8704,"words":"..."}]}
+//    "versions_confirmed":9000,"versions_confirmed_by_count":3000,
+//    "versions_confirmed_by_rows":1000,"versions_open":7,"parked":[{"table":"plant.air",
+//    "entity":"a","bucket":"'2013-03-01'","split":0,"seal":17,"versions":20,"parked_at":"...",
+//    "attempts":1,"error_code":8704,"words":"..."}]}
+// Of the confirmed ones the next two are proved so, the rest was acknowledged.
 // The first two are null where all is confirmed, the age is negative of a bucket that goes on, and
 // an error code is null where the server gave none.
 [[nodiscard]] std::string SyncStatusJson(const SyncStatus& status);

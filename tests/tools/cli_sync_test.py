@@ -96,10 +96,17 @@ class SyncTest(CliCase):
         text = self.outbox("status").out.decode()
         self.assertTrue(text.startswith("all that is sealed is confirmed\nwaiting: 0 seals, 0 row "
                                         "versions\nparked: 0 seals, 0 row versions\nconfirmed: 12 "
-                                        "row versions\n"), text)
+                                        "row versions, 0 proved by count, 0 by rows\n"), text)
         status = self.status()
         self.assertIsNone(status["oldest_unconfirmed_end"])
         self.assertEqual((status["versions_confirmed"], status["versions_open"]), (12, 0))
+
+    def expect_proved(self, level):
+        """The store knows at which level its 12 row versions are confirmed."""
+        stats = json.loads(self.run_tool("stats", "--store", self.store, "--format", "jsonl").out)
+        for told in (self.status(), stats):
+            proved = [told["versions_confirmed" + by] for by in ("", "_by_count", "_by_rows")]
+            self.assertEqual(proved, [12, 12 * (level == "count"), 12 * (level == "rows")])
 
     def test_arrival_is_proved_as_far_as_is_asked(self):
         told = {"ack": "", "count": "; 4 seals proved by count",
@@ -114,6 +121,7 @@ class SyncTest(CliCase):
                     self.assertRegex(done.out.decode(), "^4 seals confirmed: 12 row versions sent "
                                                         "in [0-9.]+ (B|KiB), [0-9.]+ s" + words +
                                                         "\n$")
+                    self.expect_proved(level)
                     self.outbox("resend", "--table", "plant.air", "--from", "2024-01-01",
                                 "--to", "2024-01-03")
             self.assertEqual(len(there.rows("plant.air")), 12)

@@ -698,7 +698,8 @@ class CliTest(CliCase):
         self.assertIn(b" 0 problems", self.run_tool("verify", "--store", self.store).out)
         stats = json.loads(self.run_tool("stats", "--store", self.store, "--format", "jsonl").out)
         self.assertEqual([stats["versions_" + what] for what in
-                          ("sealed", "waiting", "parked", "confirmed")], [4, 4, 0, 0])
+                          ("sealed", "waiting", "parked", "confirmed", "confirmed_by_count",
+                           "confirmed_by_rows")], [4, 4, 0, 0, 0, 0])
         for wrong in ((), ("--due", "--all"), ("--entity", "a"), ("--all", "--table", "none"),
                       ("--table", "air", "--entity", "a", "--bucket", "not a day")):
             self.run_tool(*seal, *wrong, expect=2)

@@ -32,6 +32,8 @@ TEST(SyncStatus, TheAgeComesFirst) {
                    .seals_parked = 1,
                    .versions_parked = 20,
                    .versions_confirmed = 9000,
+                   .versions_confirmed_by_count = 3000,
+                   .versions_confirmed_by_rows = 1,
                    .oldest_end_s = kNowS - 3 * 3600 - 12 * 60 - 5};
   status.parked = {Parked()};
   status.versions_open = 7;
@@ -39,7 +41,7 @@ TEST(SyncStatus, TheAgeComesFirst) {
             "oldest unconfirmed bucket ended 3 h 12 min ago\n"
             "waiting: 2 seals, 1 row version\n"
             "parked: 1 seal, 20 row versions\n"
-            "confirmed: 9000 row versions\n"
+            "confirmed: 9000 row versions, 3000 proved by count, 1 by rows\n"
             "not sealed yet: 7 row versions\n"
             "parked: plant.air, entity a, bucket '2013-03-01', seal 17: Invalid: \"no\" such "
             "thing \n");
@@ -56,7 +58,7 @@ TEST(SyncStatus, ABucketThatGoesOnAndNoneAtAll) {
             "all that is sealed is confirmed\n"
             "waiting: 0 seals, 0 row versions\n"
             "parked: 0 seals, 0 row versions\n"
-            "confirmed: 0 row versions\n"
+            "confirmed: 0 row versions, 0 proved by count, 0 by rows\n"
             "not sealed yet: 0 row versions\n");
 }
 
@@ -65,6 +67,8 @@ TEST(SyncStatus, Json) {
   status.now_s = kNowS;
   status.outbox.oldest_end_s = kNowS - 60;
   status.outbox.seals_parked = 2;
+  status.outbox.versions_confirmed_by_count = 3;
+  status.outbox.versions_confirmed_by_rows = 2;
   status.parked = {Parked(), Parked()};
   status.parked[1].error_code = 0;
   status.parked[1].split = 3;
@@ -74,6 +78,8 @@ TEST(SyncStatus, Json) {
   EXPECT_EQ(json["oldest_unconfirmed_end"], "2023-12-31T23:59:00Z");
   EXPECT_EQ(json["oldest_unconfirmed_age_s"], 60);
   EXPECT_EQ(json["seals_parked"], 2);
+  EXPECT_EQ(json["versions_confirmed_by_count"], 3);
+  EXPECT_EQ(json["versions_confirmed_by_rows"], 2);
   for (const char* name : {"seals_waiting", "versions_waiting", "versions_parked",
                            "versions_confirmed", "versions_open"}) {
     EXPECT_EQ(json[name], 0) << name;

@@ -92,6 +92,10 @@ struct OutboxStatus {
   uint64_t seals_parked = 0;
   uint64_t versions_parked = 0;
   uint64_t versions_confirmed = 0;
+  // Parts of versions_confirmed, by the ProofLevel that their seals reached, over the store's life
+  // as that; the rest was acknowledged.
+  uint64_t versions_confirmed_by_count = 0;
+  uint64_t versions_confirmed_by_rows = 0;
   // The end of the oldest bucket that waits or is parked, seconds since 1970: how far behind
   // upstream is. Nothing: all is confirmed.
   std::optional<int64_t> oldest_end_s;
