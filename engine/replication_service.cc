@@ -69,6 +69,8 @@ struct ReplicationService::Parts {
   ReplicationCounters before;  // of replicators that are gone
 
   void Drop();
+  // Deals with what came from the network.
+  void Poll();
   [[nodiscard]] Result<std::shared_ptr<EngineCore>> Attach();
   // False: nothing is to be done before something comes from the network, or NextUs has passed.
   [[nodiscard]] Result<bool> StepSome();
@@ -79,6 +81,14 @@ void ReplicationService::Parts::Drop() {
   replicator.reset();
   ledger.reset();
   core.reset();
+}
+
+// An answer may be for a replicator whose opening of the store is gone: both go first, and as long as
+// answers are dealt with it stays.
+void ReplicationService::Parts::Poll() {
+  const std::shared_ptr<EngineCore> held = core.lock();
+  if (!held) Drop();
+  loop->Poll(kHandlersMax);
 }
 
 // The engine's core, with a replicator for it.
@@ -126,7 +136,7 @@ Result<std::unique_ptr<ReplicationService>> ReplicationService::Start(Engine* en
 }
 
 Result<ReplicationStatus> ReplicationService::Run(int64_t wait_us) {
-  parts_->loop->Poll(kHandlersMax);
+  parts_->Poll();
   CISTERN_ASSIGN_OR_RETURN(const std::shared_ptr<EngineCore> core, parts_->Attach());
   CISTERN_ASSIGN_OR_RETURN(const bool more, parts_->StepSome());
   if (!more && wait_us > 0 && !parts_->is_woken.exchange(false)) {

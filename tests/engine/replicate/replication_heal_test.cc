@@ -1,0 +1,53 @@
+// The engine opens its store anew while answers of a cluster are on their way.
+#include <memory>
+#include <string>
+
+#include "tests/engine/replicate/replication_fixture.h"
+#include "tests/support/fault_fs.h"
+
+namespace cistern::testing {
+namespace {
+
+// What expires later is refused by Cassandra 5.0 as it is set up.
+constexpr uint32_t kTwentyYearsS = 20 * 365 * 86'400;
+
+class ReplicationHealTest : public ReplicationFixture {
+ protected:
+  ReplicationHealTest() { fs_ = faults_ = std::make_shared<FaultFileSystem>(); }
+  // A write of the journal fails: the store is opened anew by one of the next ticks.
+  void BreakTheJournal() {
+    faults_->Arm({.op = FaultOp::kWrite, .kind = FileKind::kWal, .nth = 1});
+    EXPECT_FALSE(Append("other", kStartMs + 1, 2).ok());
+    faults_->Disarm();
+  }
+
+  std::shared_ptr<FaultFileSystem> faults_;
+};
+
+TEST_F(ReplicationHealTest, AnAnswerForTheStoreThatWasFindsNobody) {
+  ASSERT_NO_FATAL_FAILURE(StartCluster());
+  ASSERT_NO_FATAL_FAILURE(CreateTableUpstream());
+  ASSERT_NO_FATAL_FAILURE(StartService());
+  Write("p0", kStartMs, 7, RowKind::kInsert, kTwentyYearsS);
+  Write("p1", kStartMs, 8);
+  SealAll();
+  // One is refused, the schema is compared, and it is sent once more: the next refusal parks it.
+  ASSERT_TRUE(TurnUntil([&] { return status_.counters.batches_sent == 3; })) << Explain();
+  ASSERT_TRUE(service_->Run(0).ok());   // what was begun goes out
+  while (cluster_->Poll(10)) continue;  // the answer is there, and not read
+  ASSERT_NO_FATAL_FAILURE(BreakTheJournal());
+  // The old one is closed; what is pushed still holds its files, so the new one has to wait.
+  EXPECT_FALSE(engine_->Tick({10}).ok());
+  bool is_back = false;
+  ASSERT_TRUE(TurnUntil([&] {
+    (void)engine_->Tick({10});
+    is_back = is_back || Append("other", kStartMs + 2, 3).ok();
+    return is_back && status_.phase == ReplicationPhase::kStuck;
+  })) << Explain();
+  // The new replicator sent both again: one is refused once more, the other is there.
+  EXPECT_EQ(engine_->GetMetrics().versions_parked, 1u);
+  EXPECT_EQ(engine_->GetMetrics().versions_confirmed, 1u);
+}
+
+}  // namespace
+}  // namespace cistern::testing
