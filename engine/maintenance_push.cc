@@ -30,7 +30,7 @@ Status Maintenance::NotePushes(std::span<const std::pair<SealName, PushRecord>> 
 }
 
 Status Maintenance::ErasePushes(std::span<const uint64_t> seals) {
-  if (seals.empty()) return Status::Ok();  // who asks often is no burden to what is sealed meanwhile
+  if (seals.empty()) return Status::Ok();  // who asks often does not hold up what is sealed
   const std::lock_guard lock(mutex_);
   CISTERN_RETURN_IF_ERROR(committer_->failure());
   CISTERN_RETURN_IF_ERROR(store_->CheckDevice(kHeadroomBytes));

@@ -83,8 +83,8 @@ void ReplicationService::Parts::Drop() {
   core.reset();
 }
 
-// An answer may be for a replicator whose opening of the store is gone: both go first, and as long as
-// answers are dealt with it stays.
+// An answer may be for a replicator whose opening of the store is gone: both go first, and as long
+// as answers are dealt with it stays.
 void ReplicationService::Parts::Poll() {
   const std::shared_ptr<EngineCore> held = core.lock();
   if (!held) Drop();

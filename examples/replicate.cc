@@ -25,7 +25,8 @@ constexpr char kReadings[] =
     "CREATE TABLE plant.readings (sensor text, day date, ts timestamp, celsius double, "
     "PRIMARY KEY ((sensor, day), ts)) WITH comment = 'cistern: bucket day = 1 day'";
 constexpr size_t kSensor = 0, kTime = 2, kCelsius = 3;  // columns by their place
-constexpr int kPatienceS = 30;  // a bucket is confirmed 15 s after its last acknowledgement
+// A seal is confirmed 15 s after its last acknowledgement; then the next one of its bucket goes.
+constexpr int kPatienceS = 120;
 
 // README begins
 Result<std::unique_ptr<Replication>> StartReplication(Engine* engine, const std::string& host) {

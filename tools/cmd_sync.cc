@@ -77,18 +77,6 @@ void Pause(int64_t wait_us) {
   poll(&interrupt, 1, static_cast<int>(wait_us / 1000));
 }
 
-// A cluster has no table without a keyspace.
-Status CheckKeyspaces(const Engine& engine, const std::string& keyspace) {
-  if (!keyspace.empty()) return Status::Ok();
-  for (const auto& table : engine.ListTables()) {
-    if (!table->keyspace.empty()) continue;
-    return Status::InvalidArgument(fmt::format(
-        "table {} was declared without a keyspace: say by --keyspace NAME in which it is",
-        table->name));
-  }
-  return Status::Ok();
-}
-
 class SyncCommand {
  public:
   SyncCommand(SyncPlan plan, const SyncOptions& options)
@@ -110,8 +98,6 @@ class SyncCommand {
 
  private:
   int RunOpen() {
-    const Status keyspaces = CheckKeyspaces(*engine_, plan_.replication.keyspace);
-    if (!keyspaces.ok()) return FailUsage(keyspaces);
     if (plan_.seal) {
       const Status sealed = SealDue();
       if (!sealed.ok()) return Fail(sealed);

@@ -107,8 +107,11 @@ void SyncFollow::NoteRest(const ReplicationStatus& status) {
                        Counted(now.versions_sent - told_.versions_sent, "row version"),
                        FormatSize(now.bytes_sent - told_.bytes_sent));
   }
-  Say(text + (is_idle ? "nothing waits" : "what is left waits for a person, see `cistern sync "
-                                          "status`"));
+  const char* const left = status.held.empty()
+                               ? "what is left waits for a person, see `cistern sync status`"
+                               : "what is left waits for a person: of tables that differ, see "
+                                 "`cistern schema diff`, of others `cistern sync status`";
+  Say(text + (is_idle ? "nothing waits" : left));
   rest_ = status.phase;
   told_ = now;
 }

@@ -197,6 +197,9 @@ def main():
     try:
         run_in_driver_python()
         print_rows(arguments, int(time.time()) if arguments.now is None else arguments.now)
+    except BrokenPipeError:
+        sys.stderr.close()  # who reads has seen enough
+        return 0
     except (SetupError, OSError, ValueError) as error:
         print(f"read_partitions: {error}", file=sys.stderr)
         return 1

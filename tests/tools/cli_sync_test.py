@@ -126,6 +126,20 @@ class SyncTest(CliCase):
                                 "--to", "2024-01-03")
             self.assertEqual(len(there.rows("plant.air")), 12)
 
+    def test_a_table_without_a_keyspace_holds_up_no_other(self):
+        self.fill(("a",), (1,))
+        self.create(AIR.replace("plant.air", "lost"))
+        self.ingest("station,ts,temp\na,2024-01-01T00:00:00,1\n", table="lost")
+        self.seal()
+        with cluster() as there:
+            self.assertEqual(there.run(KEYSPACE), "ok")
+            self.run_tool("schema", "apply", "--store", self.store, "--contact", there.contact,
+                          "--table", "plant.air")
+            done = self.sync(there, expect=7)
+            self.assertIn(b"1 seal confirmed: 3 row versions sent", done.out)
+            self.assertIn("table 'lost' names no keyspace", done.err)
+            self.assertIn("cistern sync --keyspace", done.err)
+
     def test_late_rows_follow_as_an_amendment(self):
         self.fill(("a",), (1,))
         with cluster() as there:
@@ -414,7 +428,6 @@ class SyncTest(CliCase):
                 ((*at, "--drain", "oldest", "--live-span", "1h"), "is of --drain live-first"),
                 ((*at, "--credentials-dir", "c"), "--credentials-dir goes with --user or"),
                 ((*at, "--user", "u"), "would go over the network in clear: add --tls"),
-                (at, "table air was declared without a keyspace: say by --keyspace NAME"),
                 (("statu", *store), "'statu' is no subcommand of sync; did you mean status?"),
                 (("status", *store, "x"), "sync status takes options alone"),
                 (("retry", *store, "--table", "none"), "none"),

@@ -22,7 +22,8 @@ enum class ClusterProtocol : uint8_t {
 enum class ClusterCompression : uint8_t { kNone, kLz4 };
 
 // Gives the password, or why there is none: words that are shown where the connection's failure
-// is. Must not throw, nor wait for long: everything of the network waits for it.
+// is. Called by the replication's own thread, or by the one in Replication::Run. Must not throw,
+// nor wait for long: everything of the network waits for it.
 using PasswordSource = std::function<Result<std::string>()>;
 
 // What is wrong in itself, or does nothing beside the others, is refused by Replication::Start
@@ -37,7 +38,8 @@ struct ClusterAccess {
   std::string local_dc{};
   // How long one attempt to reach a node may take: the resolution of its name, and each of its
   // addresses. From kConnectTimeoutUsMin, 1 ms, to kConnectTimeoutUsMax, an hour. It is tried
-  // again for as long as it takes.
+  // again for as long as it takes. (`cistern sync --connect-timeout` is how long it waits for a
+  // first node in all.)
   int64_t connect_timeout_us = 5'000'000;
 
   // --- as whom

@@ -48,12 +48,14 @@ struct ReplicationCounters {
 // A table whose seals wait for a person, or for the cluster's schema. The others go on.
 struct HeldTable {
   std::string table;  // "plant.readings"
-  Status why;         // what differs, and what to do
+  Status why;         // what differs, and what to do; whatever the code, it is looked at again
 };
 
 struct ReplicationStatus {
   ReplicationPhase phase = ReplicationPhase::kWorking;
-  Status away;  // why no host takes requests; OK while one does
+  // Why no host takes requests; OK while one does. For people: whatever its code is, connecting is
+  // tried again for as long as it takes.
+  Status away;
   std::vector<HeldTable> held;
   // Once for each: files of secrets that others can read, and what is odd in the cluster's schema.
   std::vector<std::string> warnings;
@@ -66,7 +68,9 @@ struct ReplicationStatus {
   uint64_t window_bytes = 0;        // that may be in flight
   uint64_t memory_bytes = 0;        // of the engine's budget, for seals on their way
   uint64_t memory_share_bytes = 0;  // of it at most, but for one huge page
-  int64_t next_us = 0;  // from then on until something may be done without an answer
+  // How long from the end of the turn until there may be something to do though nothing came from
+  // the cluster, in microseconds.
+  int64_t next_us = 0;
   ReplicationCounters counters;
 };
 
@@ -126,8 +130,8 @@ class CISTERN_EXPORT Replication {
 
   // Without a background thread: does what there is to do, in the caller's thread, and waits for
   // the cluster at most `wait_us` of real time, from 0 to kReplicationWaitUsMax, an hour. Call it
-  // from a loop, at the latest after ReplicationStatus::next_us. One caller at a time, others wait
-  // for their turn.
+  // from a loop, at most ReplicationStatus::next_us after the last turn. One caller at a time,
+  // others wait for their turn.
   //   kInvalidArgument  a wait out of range; it has a background thread
   //   kClosed           after Stop
   //   others            of the store. The engine opens it anew by itself: pause and call again
