@@ -85,6 +85,9 @@ class Connection {
   //   kClosed  not ready, or closed
   //   what `encode` gave
   Status Send(const RequestEncoder& encode, int64_t timeout_us, AnswerCallback done);
+  // Asks the server for a sign of life (OPTIONS); `done` is called as by Send, with whether it gave
+  // one. If not one byte came in request_timeout_us, the connection is taken for broken and ends.
+  Status AskForLife(std::function<void(bool)> done);  // host_check.cc
 
   // Ends it: what is in flight gets its fate in the next turn. Any number of times.
   void Close();

@@ -94,6 +94,10 @@ class Session {
   Status Batch(BoundBatch batch, BatchOptions options, Completion done, int64_t timeout_us = 0);
   // Not prepared: for what is asked once, such as the schema.
   Status Query(std::string cql, ValueRun values, SessionQuery query, Completion done);
+  // Asks every host that is connected for a sign of life: `done` is called once, with whether all
+  // gave one. One from which nothing comes in the time of a request is lost, as if its connection
+  // had ended: Cluster::hosts_lost. kNotFound: none is connected. In host_check.cc.
+  Status AskHosts(std::function<void(bool)> done);
 
   // True: a host takes requests.
   [[nodiscard]] bool is_up() const;

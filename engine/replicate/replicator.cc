@@ -13,8 +13,6 @@ namespace cistern::replicate {
 namespace {
 
 constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
-// Confirmations are synced writes: while seals go on they are gathered for so long.
-constexpr int64_t kConfirmGatherUs = 1'000'000;
 constexpr size_t kConfirmCountMax = 256;
 constexpr int64_t kLedgerPauseUs = 100'000;
 // What the store cannot do now: its memory is used up.
@@ -29,8 +27,6 @@ constexpr size_t kLinkBytes = 8 * 1024;
 constexpr size_t kLinkColumnBytes = 1024;
 constexpr size_t kNodeBytes = 64;
 constexpr int64_t kChargeEveryUs = 100'000;
-// A link that breaks every few seconds does not have the same seals sent for ever.
-constexpr uint32_t kSentAgainMax = 3;
 
 bool IsPassing(const Status& s) {
   return s.code() == StatusCode::kBusy || s.code() == StatusCode::kNoSpace;
@@ -111,9 +107,9 @@ Result<bool> Replicator::Step() {
   // As of now, and not later: what is sealed meanwhile is for the next step.
   has_outbox_ = SummarizeOutbox(*parts_.store->spills().view()).seal_count > 0;
   bool did = false;
-  for (const auto step : {&Replicator::StepHolding, &Replicator::ConfirmDue,
-                          &Replicator::NoteRecords, &Replicator::StepFeed,
-                          &Replicator::StartPush}) {
+  for (const auto step : {&Replicator::StepHolding, &Replicator::AskHosts,
+                          &Replicator::ConfirmDue, &Replicator::NoteRecords,
+                          &Replicator::StepFeed, &Replicator::StartPush}) {
     CISTERN_ASSIGN_OR_RETURN(const bool step_did, (this->*step)());
     did |= step_did;
   }
@@ -122,40 +118,6 @@ Result<bool> Replicator::Step() {
   did |= SendBatches();
   did |= EndPushes();
   return did;
-}
-
-// A host that went may have forgotten what it acknowledged last.
-void Replicator::NoteLostHosts() {
-  const uint64_t hosts_lost = parts_.session->cluster().hosts_lost();
-  if (hosts_lost == hosts_lost_) return;
-  hosts_lost_ = hosts_lost;
-  const auto sends_again = [this](const auto& held) {
-    if (!SendsAgain(held.item)) return false;
-    EndWay(held.item.bucket, held.item.seal);
-    LookAt(held.item.bucket);
-    return true;
-  };
-  std::erase_if(holding_, sends_again);
-  std::erase_if(proven_, sends_again);
-  for (const ProofPtr& proof : proofs_) {
-    if (proof->is_sending) continue;
-    // What was not sent again is read again at least.
-    (SendsAgain(proof->item) ? proof->is_given_up : proof->begins_anew) = true;
-  }
-  for (const PushPtr& push : pushes_) {
-    if (push->proof) {
-      (SendsAgain(push->item) ? push->is_given_up : push->proof->begins_anew) = true;
-    } else if (++sent_again_[push->number()] <= kSentAgainMax) {
-      push->seal.RewindToDurable();
-    }
-  }
-}
-
-// All of the seal, unless that was done often enough.
-bool Replicator::SendsAgain(const DrainItem& item) {
-  if (++sent_again_[item.seal] > kSentAgainMax) return false;
-  ++counters_.seals_sent_again;
-  return true;
 }
 
 // What is there whatever is sent, and the room for one batch. The former is counted from time to
@@ -188,8 +150,10 @@ void Replicator::EndWay(const BucketKey& bucket, uint64_t seal) {
 
 int64_t Replicator::ConfirmAtUs() const {
   if (proven_.empty()) return kNever;
-  const int64_t gather_us = pushes_.empty() ? 0 : kConfirmGatherUs;
-  return std::max(proven_.front().since_us + gather_us, ledger_at_us_);
+  const int64_t gather_us = pushes_.empty() ? 0 : kGatherUs;
+  const int64_t at_us = std::max(proven_.front().since_us + gather_us, ledger_at_us_);
+  if (proven_.front().since_us <= lives_at_us_) return at_us;
+  return is_asking_hosts_ ? kNever : std::max(at_us, ask_at_us_);
 }
 
 Result<bool> Replicator::ConfirmDue() {
@@ -197,9 +161,10 @@ Result<bool> Replicator::ConfirmDue() {
   if (now_us < ConfirmAtUs()) return false;
   std::vector<ProvenSeal> seals;
   for (const Proven& proven : proven_) {
-    if (seals.size() == kConfirmCountMax) break;
+    if (seals.size() == kConfirmCountMax || proven.since_us > lives_at_us_) break;
     seals.push_back({{proven.item.bucket, proven.item.seal}, proven.level});
   }
+  if (seals.empty()) return false;
   const Status confirmed = parts_.ledger->Confirm(seals);
   if (!confirmed.ok()) {
     ledger_at_us_ = now_us + kLedgerPauseUs;
@@ -222,7 +187,7 @@ Result<bool> Replicator::NoteRecords() {
   std::vector<std::pair<SealName, PushRecord>> records = to_note_;
   std::vector<PushPtr> noted;
   for (const PushPtr& push : pushes_) {
-    const auto position = push->seal.Durable(now_us, options_.hold_us);
+    const auto position = push->seal.Durable(lives_at_us_, options_.hold_us);
     if (!position || push->proof) continue;
     PushRecord record;
     record.position = EncodePushPosition(*position);

@@ -55,6 +55,9 @@ struct ReplicatorParts {
 
 // Of a batch in flight: the session's, and what the connection has to write of it.
 inline constexpr size_t kFlightCopies = 3;
+// Confirmations are synced writes, and hosts are asked for each: while seals go on they are gathered
+// for so long.
+inline constexpr int64_t kGatherUs = 1'000'000;
 
 // The loop's thread only.
 class Replicator {
@@ -97,7 +100,6 @@ class Replicator {
   // --- replicator.cc: which seals go, and what becomes of those that went
   void LookEverywhere();                 // what may not go was passed over: it may now
   void LookAt(const BucketKey& bucket);  // the bucket's earliest seal is another, or waits again
-  void NoteLostHosts();
   void ChargeMemory();
   void BeginWay(const DrainItem& item);
   void EndWay(const BucketKey& bucket, uint64_t seal);
@@ -125,9 +127,14 @@ class Replicator {
   void EndPush(Push* push);
   void EndParked(Way* way);
   void Hold(Holding held);
-  [[nodiscard]] bool SendsAgain(const DrainItem& item);
   [[nodiscard]] bool IsPaused() const;
   [[nodiscard]] ReplicationPhase Phase() const;
+
+  // --- replicator_hosts.cc: what hosts that go take with them
+  void NoteLostHosts();
+  [[nodiscard]] bool SendsAgain(const DrainItem& item);
+  [[nodiscard]] bool NeedsLife() const;
+  [[nodiscard]] Result<bool> AskHosts();
 
   // --- replicator_sends.cc: batches and their answers
   // A batch that was sent.
@@ -190,6 +197,11 @@ class Replicator {
   std::vector<std::pair<SealName, PushRecord>> to_note_;  // parked ones, not durable yet
 
   uint64_t hosts_lost_ = 0;
+  // At that time of the loop's clock all hosts that were connected lived, and none was lost since:
+  // what was held until then is confirmed.
+  int64_t lives_at_us_ = -1;
+  bool is_asking_hosts_ = false;
+  int64_t ask_at_us_ = 0;        // not before
   uint64_t acks_ = 0;            // batches that were acknowledged
   int64_t paused_until_us_ = 0;  // the cluster as a whole refuses
   Status pause_why_;

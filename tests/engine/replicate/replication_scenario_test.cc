@@ -119,7 +119,8 @@ class ReplicationScenario : public ReplicationFixture {
     options.syncs_later = rng->OneIn(3);
     if (options.syncs_later) {
       mix.fault_count_max = 1 + rng->Below(3);
-      mix.faults = {Fault::kNodeLosesUnsynced, Fault::kNodeDownAfter, Fault::kResetAfter};
+      mix.faults = {Fault::kNodeLosesUnsynced, Fault::kNodeLosesPower, Fault::kNodeDownAfter,
+                    Fault::kResetAfter};
     }
     if (rng->OneIn(2)) {
       options.user = "gateway";

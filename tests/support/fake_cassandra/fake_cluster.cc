@@ -120,7 +120,11 @@ bool FakeCluster::PollLocked(int wait_ms) {
     Accept(node);
   }
   for (const Crash& crash : std::exchange(crashes_, {})) {
-    TakeDownLocked(crash.node, crash.commit_log, crash.back_after_us);
+    if (crash.is_silent) {
+      CutPowerLocked(crash.node, crash.back_after_us);
+    } else {
+      TakeDownLocked(crash.node, crash.commit_log, crash.back_after_us);
+    }
   }
   return did_something;
 }
@@ -135,6 +139,9 @@ void FakeCluster::Accept(size_t node) {
       state_, counters_, [this](const RequestFacts& facts) { return NextStep(facts); },
       [this](size_t at, CommitLog commit_log, int64_t back_after_us) {
         crashes_.push_back({at, commit_log, back_after_us});
+      },
+      [this](size_t at, int64_t back_after_us) {
+        crashes_.push_back({at, CommitLog::kUnsyncedLost, back_after_us, true});
       }};
   connections_.emplace_back(socket, ServerConnection(std::move(context), node));
 }
@@ -173,7 +180,7 @@ bool FakeCluster::Flush(Connection* connection, bool* did_something) {
   return true;
 }
 
-void FakeCluster::Drop(size_t node) {
+void FakeCluster::DropConnections(size_t node) {
   for (auto at = connections_.begin(); at != connections_.end();) {
     if (at->server.node() != node) {
       ++at;
@@ -182,6 +189,10 @@ void FakeCluster::Drop(size_t node) {
     CloseSocket(at->socket, true);
     at = connections_.erase(at);
   }
+}
+
+void FakeCluster::Drop(size_t node) {
+  DropConnections(node);
   Listener& listener = listeners_[node];
   if (listener.socket >= 0) close(listener.socket);
   listener.socket = -1;
@@ -196,8 +207,20 @@ void FakeCluster::TakeDownLocked(size_t node, CommitLog commit_log, int64_t back
   node_events_.push_back({cql::NodeEvent::Kind::kDown, facts.address, facts.port});
 }
 
+void FakeCluster::CutPowerLocked(size_t node, int64_t back_after_us) {
+  Listener& listener = listeners_[node];
+  if (listener.socket < 0) return;
+  for (Connection& connection : connections_) {
+    if (connection.server.node() == node) connection.server.FallSilent();
+  }
+  close(std::exchange(listener.socket, -1));
+  state_.Crash(node, CommitLog::kUnsyncedLost);
+  if (back_after_us > 0) listener.up_at_us = NowUs() + back_after_us;
+}
+
 Status FakeCluster::BringUpLocked(size_t node) {
   if (listeners_[node].socket >= 0) return Status::Ok();
+  DropConnections(node);  // of before its power was cut
   CISTERN_RETURN_IF_ERROR(Listen(node));
   const NodeFacts& facts = state_.facts(node);
   node_events_.push_back({cql::NodeEvent::Kind::kUp, facts.address, facts.port});
@@ -250,6 +273,11 @@ Status FakeCluster::Run(std::string_view cql) {
 void FakeCluster::TakeDown(size_t node, CommitLog commit_log) {
   const std::lock_guard lock(mutex_);
   TakeDownLocked(node, commit_log, 0);
+}
+
+void FakeCluster::CutPower(size_t node) {
+  const std::lock_guard lock(mutex_);
+  CutPowerLocked(node, 0);
 }
 
 Status FakeCluster::BringUp(size_t node) {

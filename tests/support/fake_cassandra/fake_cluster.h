@@ -51,6 +51,9 @@ class FakeCluster {
   // A statement with literals, at consistency ALL.
   Status Run(std::string_view cql);
   void TakeDown(size_t node, CommitLog commit_log = CommitLog::kReplayed);
+  // What was not synced is lost, and nobody is told: connections stay, and are reset when the node
+  // is up again.
+  void CutPower(size_t node);
   Status BringUp(size_t node);
   void SyncCommitLogs();
   void SetPassword(const std::string& password);
@@ -62,6 +65,7 @@ class FakeCluster {
 
   Status RunLocked(std::string_view cql) { return state_.Run(cql); }
   void TakeDownLocked(size_t node, CommitLog commit_log, int64_t back_after_us);
+  void CutPowerLocked(size_t node, int64_t back_after_us);
   void SetPasswordLocked(const std::string& password) { state_.SetPassword(password); }
 
   // --- what came of it
@@ -93,6 +97,7 @@ class FakeCluster {
   bool Serve(Connection* connection, bool is_readable, bool* did_something);
   bool Flush(Connection* connection, bool* did_something);
   void Drop(size_t node);  // its connections and its listener
+  void DropConnections(size_t node);
   void BringUpDueNodes();
   void SendEvents();
   Status BringUpLocked(size_t node);
@@ -111,6 +116,7 @@ class FakeCluster {
     size_t node;
     CommitLog commit_log;
     int64_t back_after_us;
+    bool is_silent = false;
   };
   std::vector<Crash> crashes_;  // after the request that brought them about
   std::atomic<bool> is_stopped_ = true;

@@ -11,6 +11,7 @@ constexpr std::array<std::string_view, kFaultCount> kNames = {
     "unavailable", "bootstrapping", "unauthorized", "server error", "unprepared",
     "write timeout", "write timeout, applied", "write timeout, partly applied", "write failure",
     "write failure, applied", "node down before", "node down after", "node loses unsynced",
+    "node loses power",
 };
 
 }  // namespace

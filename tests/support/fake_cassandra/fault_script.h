@@ -38,8 +38,9 @@ enum class Fault : uint8_t {
   // The node. It comes back FaultStep::delay_us later by the cluster's clock.
   kNodeDownBefore, kNodeDownAfter,  // the commit log is replayed
   kNodeLosesUnsynced,               // after; what was not synced is lost
+  kNodeLosesPower,                  // the same, and its connections stay as if nothing had been
 };
-inline constexpr size_t kFaultCount = static_cast<size_t>(Fault::kNodeLosesUnsynced) + 1;
+inline constexpr size_t kFaultCount = static_cast<size_t>(Fault::kNodeLosesPower) + 1;
 
 // "write timeout, applied".
 [[nodiscard]] std::string_view FaultName(Fault fault);

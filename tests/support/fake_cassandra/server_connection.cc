@@ -160,6 +160,10 @@ void ServerConnection::ActOn(const FaultStep& step, const ResponseHead& head,
                          step.delay_us);
       end_ = End::kReset;
       return;
+    case Fault::kNodeLosesPower:
+      context_.cut_power(node_, step.delay_us);
+      end_ = End::kBlackHole;
+      return;
     default: Queue(answer); return;
   }
 }

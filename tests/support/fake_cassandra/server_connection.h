@@ -44,6 +44,7 @@ struct ConnectionContext {
   std::function<FaultStep(const RequestFacts&)> next_step;  // runs the step's event
   // Once the connection has done with the request: the node crashes and comes back later.
   std::function<void(size_t node, CommitLog commit_log, int64_t back_after_us)> take_down;
+  std::function<void(size_t node, int64_t back_after_us)> cut_power;  // the same, in silence
 };
 
 // One thread at a time.
@@ -57,6 +58,9 @@ class ServerConnection {
   void Feed(std::string_view bytes);
   void SendSchemaChange(const cql::SchemaChange& change);
   void SendNodeEvent(const cql::NodeEvent& event);
+
+  // Nothing is read or sent any more.
+  void FallSilent() { end_ = End::kBlackHole; }
 
   // Bytes that may be sent at `now_us` of the monotonic clock; call Sent for those that were.
   // Of a split reply one by one.

@@ -99,7 +99,8 @@ INSTANTIATE_TEST_SUITE_P(
         Known{Fault::kWriteFailureApplied, "write failure", End::kOpen, true},
         Known{Fault::kNodeDownBefore, "nothing", End::kReset, false},
         Known{Fault::kNodeDownAfter, "nothing", End::kReset, true},
-        Known{Fault::kNodeLosesUnsynced, "nothing", End::kReset, true}),
+        Known{Fault::kNodeLosesUnsynced, "nothing", End::kReset, true},
+        Known{Fault::kNodeLosesPower, "nothing", End::kOpen, true}),
     [](const ::testing::TestParamInfo<Known>& one) {
       std::string name(FaultName(one.param.fault));
       std::erase_if(name, [](char c) { return c == ' ' || c == ','; });

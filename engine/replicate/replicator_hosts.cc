@@ -1,0 +1,83 @@
+// Replicator: hosts that go, and what they may have forgotten; and whether the others live.
+#include <algorithm>
+#include <utility>
+
+#include "engine/replicate/replicator.h"
+#include "engine/replicate/replicator_push.h"
+
+namespace cistern::replicate {
+namespace {
+
+// A link that breaks every few seconds does not have the same seals sent for ever.
+constexpr uint32_t kSentAgainMax = 3;
+// Not every host answered, or none is connected: they are asked again after so long.
+constexpr int64_t kAskPauseUs = 1'000'000;
+
+}  // namespace
+
+// A host that went may have forgotten what it acknowledged last.
+void Replicator::NoteLostHosts() {
+  const uint64_t hosts_lost = parts_.session->cluster().hosts_lost();
+  if (hosts_lost == hosts_lost_) return;
+  hosts_lost_ = hosts_lost;
+  const auto sends_again = [this](const auto& held) {
+    if (!SendsAgain(held.item)) return false;
+    EndWay(held.item.bucket, held.item.seal);
+    LookAt(held.item.bucket);
+    return true;
+  };
+  std::erase_if(holding_, sends_again);
+  std::erase_if(proven_, sends_again);
+  for (const ProofPtr& proof : proofs_) {
+    if (proof->is_sending) continue;
+    // What was not sent again is read again at least.
+    (SendsAgain(proof->item) ? proof->is_given_up : proof->begins_anew) = true;
+  }
+  for (const PushPtr& push : pushes_) {
+    if (push->proof) {
+      (SendsAgain(push->item) ? push->is_given_up : push->proof->begins_anew) = true;
+    } else if (++sent_again_[push->number()] <= kSentAgainMax) {
+      push->seal.RewindToDurable();
+    }
+  }
+}
+
+// All of the seal, unless that was done often enough.
+bool Replicator::SendsAgain(const DrainItem& item) {
+  if (++sent_again_[item.seal] > kSentAgainMax) return false;
+  ++counters_.seals_sent_again;
+  return true;
+}
+
+// Something would be made durable now, if nobody had forgotten it.
+bool Replicator::NeedsLife() const {
+  const int64_t now_us = parts_.loop->NowUs();
+  const bool has_proven = !proven_.empty() && proven_.front().since_us > lives_at_us_;
+  if (has_proven && now_us >= ConfirmAtUs()) return true;
+  return std::any_of(pushes_.begin(), pushes_.end(), [&](const PushPtr& push) {
+    return !push->proof && push->seal.Durable(now_us, options_.hold_us) &&
+           !push->seal.Durable(lives_at_us_, options_.hold_us);
+  });
+}
+
+// A power cut says nothing: no host is known to have kept what it acknowledged before it has
+// answered once more, after the hold time. One round serves all that is held until it begins.
+Result<bool> Replicator::AskHosts() {
+  const int64_t now_us = parts_.loop->NowUs();
+  if (is_asking_hosts_ || now_us < ask_at_us_ || !NeedsLife()) return false;
+  const Status asked = parts_.session->AskHosts(
+      [this, alive = std::weak_ptr<int>(alive_), now_us, hosts_lost = hosts_lost_](bool all_live) {
+        if (alive.expired()) return;
+        is_asking_hosts_ = false;
+        if (all_live && parts_.session->cluster().hosts_lost() == hosts_lost) {
+          lives_at_us_ = now_us;
+        } else {
+          ask_at_us_ = parts_.loop->NowUs() + kAskPauseUs;
+        }
+      });
+  is_asking_hosts_ = asked.ok();
+  ask_at_us_ = now_us + (!asked.ok() ? kAskPauseUs : pushes_.empty() ? 0 : kGatherUs);
+  return false;
+}
+
+}  // namespace cistern::replicate

@@ -1,0 +1,98 @@
+// Hosts that go take with them what they acknowledged and had not on disk; some say nothing.
+#include <string>
+
+#include "tests/engine/replicate/replication_fixture.h"
+
+namespace cistern::testing {
+namespace {
+
+using fake_cassandra::CommitLog;
+
+class ReplicationHostsTest : public ReplicationFixture {
+ protected:
+  void StartAll(size_t node_count = 1) {
+    fake_cassandra::ClusterOptions options;
+    options.syncs_later = true;
+    options.node_count = node_count;
+    ASSERT_NO_FATAL_FAILURE(StartCluster(options));
+    ASSERT_NO_FATAL_FAILURE(CreateTableUpstream());
+    cluster_->SyncCommitLogs();
+    ASSERT_NO_FATAL_FAILURE(StartService());
+  }
+  // What comes now is not on disk for a whole period.
+  void BeginSyncPeriod() {
+    cluster_->SyncCommitLogs();
+    synced_us_ = clock_->MonotonicMicros();
+  }
+  uint64_t Confirmed() { return engine_->GetMetrics().versions_confirmed; }
+};
+
+TEST_F(ReplicationHostsTest, APowerCutThatNobodyToldOfIsNoticedBeforeSealsAreConfirmed) {
+  replicator_.hold_us = 5'000'000;
+  ASSERT_NO_FATAL_FAILURE(StartAll());
+  ASSERT_NO_FATAL_FAILURE(WriteDays(2));
+  SealAll();
+  BeginSyncPeriod();
+  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kHolding));
+  ExpectEqual();
+  cluster_->CutPower(0);
+  ASSERT_NO_FATAL_FAILURE(RunFor(30'000'000));
+  EXPECT_EQ(Confirmed(), 0u) << "no host was there to be asked";
+  EXPECT_EQ(status_.phase, ReplicationPhase::kAway);
+  ASSERT_TRUE(cluster_->BringUp(0).ok());
+  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kIdle));
+  EXPECT_EQ(status_.counters.seals_sent_again, 4u);
+  ExpectEqual();
+}
+
+// One of three is enough: it may have been the one that counted.
+TEST_F(ReplicationHostsTest, EveryHostIsAskedBeforeSealsAreConfirmed) {
+  replicator_.hold_us = 5'000'000;
+  ASSERT_NO_FATAL_FAILURE(StartAll(3));
+  ASSERT_NO_FATAL_FAILURE(WriteDays(2));
+  SealAll();
+  BeginSyncPeriod();
+  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kHolding));
+  cluster_->CutPower(2);
+  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kIdle));
+  EXPECT_EQ(status_.counters.seals_sent_again, 4u);
+  EXPECT_EQ(Confirmed(), 6u);
+}
+
+TEST_F(ReplicationHostsTest, APositionIsNotNotedOnTheWordOfAHostThatIsDead) {
+  replicator_.hold_us = 2'000'000;
+  replicator_.checkpoint_bytes = 1'000;
+  replicator_.statement_count_max = 10;
+  replicator_.bytes_per_s_max = 5'000;
+  ASSERT_NO_FATAL_FAILURE(StartAll());
+  for (int i = 0; i < 1'000; ++i) Write("p0", kStartMs + i, i);
+  SealAll();
+  BeginSyncPeriod();
+  ASSERT_TRUE(TurnUntil([&] { return status_.counters.versions_sent >= 100; })) << Explain();
+  ASSERT_TRUE(Core()->store().pushes().empty());
+  cluster_->CutPower(0);
+  ASSERT_NO_FATAL_FAILURE(RunFor(30'000'000));
+  EXPECT_TRUE(Core()->store().pushes().empty());
+  ASSERT_TRUE(cluster_->BringUp(0).ok());
+  ASSERT_TRUE(TurnUntil([&] { return !Core()->store().pushes().empty(); })) << Explain();
+  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kIdle));
+  ExpectEqual();
+}
+
+TEST_F(ReplicationHostsTest, HostsAreAskedOnlyWhereSomethingIsToBeConfirmed) {
+  replicator_.hold_us = 5'000'000;
+  ASSERT_NO_FATAL_FAILURE(StartAll());
+  ASSERT_NO_FATAL_FAILURE(WriteDays(9));
+  SealAll();
+  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kHolding));
+  const uint64_t before = cluster_->counters().requests;
+  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kIdle));
+  const uint64_t asked = cluster_->counters().requests - before;
+  EXPECT_GT(asked, 0u);
+  EXPECT_LT(asked, 10u) << "18 seals";
+  ASSERT_NO_FATAL_FAILURE(RunFor(20'000'000));
+  EXPECT_EQ(cluster_->counters().requests, before + asked);
+}
+
+}  // namespace
+}  // namespace cistern::testing
