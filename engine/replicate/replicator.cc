@@ -109,7 +109,8 @@ Result<bool> Replicator::Step() {
   bool did = false;
   for (const auto step : {&Replicator::StepHolding, &Replicator::AskHosts,
                           &Replicator::ConfirmDue, &Replicator::NoteRecords,
-                          &Replicator::StepFeed, &Replicator::StartPush}) {
+                          &Replicator::WakeRested, &Replicator::StepFeed,
+                          &Replicator::StartPush}) {
     CISTERN_ASSIGN_OR_RETURN(const bool step_did, (this->*step)());
     did |= step_did;
   }
@@ -134,7 +135,7 @@ void Replicator::ChargeMemory() {
   for (const auto& [table, link] : links_) {
     bytes += kLinkBytes + kLinkColumnBytes * link->table()->schema->columns.size();
   }
-  bytes += (parked_.size() + troubles_.size() + sent_again_.size()) * kNodeBytes;
+  bytes += (parked_.size() + troubles_.size() + setbacks_.size() + resting_.size()) * kNodeBytes;
   memory_->SetBase(bytes + feed_.MemoryBytes());
 }
 
@@ -172,7 +173,7 @@ Result<bool> Replicator::ConfirmDue() {
   }
   for (const auto& [name, level] : seals) {
     EndWay(name.bucket, name.seal);
-    sent_again_.erase(name.seal);
+    setbacks_.erase(name.seal);
     LookAt(name.bucket);  // for its amendments
     proven_.pop_front();
   }
@@ -243,7 +244,9 @@ TableLink* Replicator::LinkOf(uint32_t table_id) {
 }
 
 bool Replicator::MayGo(const DrainItem& item) {
-  if (under_way_.contains(item.seal) || parked_.contains(item.seal)) return false;
+  if (under_way_.contains(item.seal) || parked_.contains(item.seal) || Rests(item.seal)) {
+    return false;
+  }
   const TableLink* link = LinkOf(item.bucket.table_id);
   if (link == nullptr || !link->MaySend(item.bucket.start_s).ok()) return false;
   const auto parked = parked_count_.find(item.bucket.table_id);
@@ -397,6 +400,7 @@ void Replicator::EndParked(Way* way) {
   const DrainItem& item = way->item;
   EndWay(item.bucket, item.seal);
   troubles_.erase(item.seal);
+  setbacks_.erase(item.seal);
   NoteParked(item.seal, item.bucket.table_id);
   ++counters_.seals_parked;
   to_note_.emplace_back(SealName{item.bucket, item.seal}, *std::move(way->park));

@@ -55,8 +55,8 @@ struct ReplicatorParts {
 
 // Of a batch in flight: the session's, and what the connection has to write of it.
 inline constexpr size_t kFlightCopies = 3;
-// Confirmations are synced writes, and hosts are asked for each: while seals go on they are gathered
-// for so long.
+// Confirmations are synced writes, and hosts are asked for each: while seals go on they are
+// gathered for so long.
 inline constexpr int64_t kGatherUs = 1'000'000;
 
 // The loop's thread only.
@@ -83,6 +83,7 @@ class Replicator {
   struct Push;     // one that is sent
   struct Proof;    // one that was
   struct Trouble;  // of a seal that was refused
+  struct Setback;  // of a seal that is sent again
   using PushPtr = std::shared_ptr<Push>;
   using ProofPtr = std::shared_ptr<Proof>;
   struct Holding {
@@ -132,7 +133,11 @@ class Replicator {
 
   // --- replicator_hosts.cc: what hosts that go take with them
   void NoteLostHosts();
-  [[nodiscard]] bool SendsAgain(const DrainItem& item);
+  void SendAgainLater(const DrainItem& item);
+  Setback& SetbackOf(const DrainItem& item);
+  void Rest(const DrainItem& item, int64_t until_us);
+  [[nodiscard]] bool Rests(uint64_t seal) const;
+  [[nodiscard]] Result<bool> WakeRested();
   [[nodiscard]] bool NeedsLife() const;
   [[nodiscard]] Result<bool> AskHosts();
 
@@ -193,7 +198,8 @@ class Replicator {
   std::map<uint64_t, uint32_t> parked_;                   // seals, and their tables
   std::map<uint32_t, size_t> parked_count_;               // by table
   std::map<uint64_t, Trouble> troubles_;                  // by seal
-  std::map<uint64_t, uint32_t> sent_again_;               // by seal: how often a host was lost
+  std::map<uint64_t, Setback> setbacks_;                  // by seal, until it is confirmed
+  std::multimap<int64_t, uint64_t> resting_;              // seals, by when they may go again
   std::vector<std::pair<SealName, PushRecord>> to_note_;  // parked ones, not durable yet
 
   uint64_t hosts_lost_ = 0;

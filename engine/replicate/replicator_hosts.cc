@@ -8,8 +8,6 @@
 namespace cistern::replicate {
 namespace {
 
-// A link that breaks every few seconds does not have the same seals sent for ever.
-constexpr uint32_t kSentAgainMax = 3;
 // Not every host answered, or none is connected: they are asked again after so long.
 constexpr int64_t kAskPauseUs = 1'000'000;
 
@@ -21,32 +19,62 @@ void Replicator::NoteLostHosts() {
   if (hosts_lost == hosts_lost_) return;
   hosts_lost_ = hosts_lost;
   const auto sends_again = [this](const auto& held) {
-    if (!SendsAgain(held.item)) return false;
+    SendAgainLater(held.item);
     EndWay(held.item.bucket, held.item.seal);
-    LookAt(held.item.bucket);
     return true;
   };
   std::erase_if(holding_, sends_again);
   std::erase_if(proven_, sends_again);
   for (const ProofPtr& proof : proofs_) {
-    if (proof->is_sending) continue;
-    // What was not sent again is read again at least.
-    (SendsAgain(proof->item) ? proof->is_given_up : proof->begins_anew) = true;
+    if (proof->is_sending) continue;  // its push gives up
+    SendAgainLater(proof->item);
+    proof->is_given_up = true;
   }
+  const int64_t now_us = parts_.loop->NowUs();
   for (const PushPtr& push : pushes_) {
     if (push->proof) {
-      (SendsAgain(push->item) ? push->is_given_up : push->proof->begins_anew) = true;
-    } else if (++sent_again_[push->number()] <= kSentAgainMax) {
-      push->seal.RewindToDurable();
+      SendAgainLater(push->item);
+      push->is_given_up = true;
+      continue;
     }
+    const int64_t pause_us = SetbackOf(push->item).backoff.NextPauseUs();
+    push->resume_at_us = std::max(push->resume_at_us, now_us + pause_us);
+    push->seal.RewindToDurable();
   }
 }
 
-// All of the seal, unless that was done often enough.
-bool Replicator::SendsAgain(const DrainItem& item) {
-  if (++sent_again_[item.seal] > kSentAgainMax) return false;
+// All of the seal, whatever was lost before: what is not sent again is not there. The pause grows,
+// so that a link which breaks every few seconds does not carry the same seals all the time.
+void Replicator::SendAgainLater(const DrainItem& item) {
   ++counters_.seals_sent_again;
-  return true;
+  Rest(item, parts_.loop->NowUs() + SetbackOf(item).backoff.NextPauseUs());
+}
+
+Replicator::Setback& Replicator::SetbackOf(const DrainItem& item) {
+  const RetryBackoff backoff(options_.backoff, options_.seed + item.seal);
+  return setbacks_.try_emplace(item.seal, Setback{item.bucket, backoff}).first->second;
+}
+
+void Replicator::Rest(const DrainItem& item, int64_t until_us) {
+  SetbackOf(item).until_us = until_us;
+  resting_.emplace(until_us, item.seal);
+}
+
+bool Replicator::Rests(uint64_t seal) const {
+  const auto setback = setbacks_.find(seal);
+  return setback != setbacks_.end() && setback->second.until_us > parts_.loop->NowUs();
+}
+
+Result<bool> Replicator::WakeRested() {
+  const int64_t now_us = parts_.loop->NowUs();
+  bool did = false;
+  while (!resting_.empty() && resting_.begin()->first <= now_us) {
+    const auto setback = setbacks_.find(resting_.begin()->second);
+    if (setback != setbacks_.end()) LookAt(setback->second.bucket);
+    resting_.erase(resting_.begin());
+    did = true;
+  }
+  return did;
 }
 
 // Something would be made durable now, if nobody had forgotten it.

@@ -70,6 +70,14 @@ struct Replicator::Trouble {
   bool ignores_position = false;   // what the store says of it does not fit
 };
 
+// Of a seal that is sent again after a pause, which grows. Kept until it is confirmed or parked, or
+// its window ends.
+struct Replicator::Setback {
+  BucketKey bucket;
+  RetryBackoff backoff;
+  int64_t until_us = 0;  // nothing of it goes before
+};
+
 }  // namespace cistern::replicate
 
 #endif  // CISTERN_ENGINE_REPLICATE_REPLICATOR_PUSH_H_

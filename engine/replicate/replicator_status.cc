@@ -37,6 +37,7 @@ int64_t Replicator::NextUs() const {
   };
   std::for_each(pushes_.begin(), pushes_.end(), add);
   std::for_each(proofs_.begin(), proofs_.end(), add);
+  if (!resting_.empty()) at_us = std::min(at_us, resting_.begin()->first);
   if (paused_until_us_ > now_us) at_us = std::min(at_us, paused_until_us_);
   const int64_t cap_us = cap_.WaitUs(now_us);
   if (!(pushes_.empty() && proofs_.empty()) && cap_us > 0) at_us = std::min(at_us, now_us + cap_us);
@@ -48,7 +49,8 @@ ReplicationPhase Replicator::Phase() const {
   if (!parts_.session->is_up() || IsPaused()) return ReplicationPhase::kAway;
   const bool asks = std::any_of(links_.begin(), links_.end(),
                                 [](const auto& link) { return link.second->is_asking(); });
-  const bool is_at_work = !pushes_.empty() || !proofs_.empty() || !to_note_.empty();
+  const bool is_at_work =
+      !pushes_.empty() || !proofs_.empty() || !to_note_.empty() || !resting_.empty();
   if (is_at_work || has_waiting_ || feed_has_more_ || asks) return ReplicationPhase::kWorking;
   const bool is_stuck = holding_.empty() && proven_.empty();
   return is_stuck ? ReplicationPhase::kStuck : ReplicationPhase::kHolding;

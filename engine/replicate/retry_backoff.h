@@ -25,7 +25,7 @@ class RetryBackoff {
   [[nodiscard]] uint32_t failures() const { return failures_; }  // in a row
 
  private:
-  const BackoffLimits limits_;
+  BackoffLimits limits_;
   uint64_t random_;
   uint32_t failures_ = 0;
 };

@@ -79,6 +79,88 @@ TEST_F(ReplicationHostsTest, APositionIsNotNotedOnTheWordOfAHostThatIsDead) {
   ExpectEqual();
 }
 
+// However often: a power cut of a whole cluster ends its connections one by one.
+TEST_F(ReplicationHostsTest, EachLossIsAnsweredBySendingAgain) {
+  replicator_.hold_us = 5'000'000;
+  ASSERT_NO_FATAL_FAILURE(StartAll());
+  ASSERT_NO_FATAL_FAILURE(WriteDays(2));
+  SealAll();
+  constexpr uint64_t kLosses = 7;
+  for (uint64_t loss = 1; loss <= kLosses; ++loss) {
+    BeginSyncPeriod();
+    ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kHolding));
+    cluster_->TakeDown(0, CommitLog::kUnsyncedLost);
+    ASSERT_NO_FATAL_FAILURE(RunFor(100'000));
+    ASSERT_TRUE(cluster_->BringUp(0).ok());
+    ASSERT_TRUE(TurnUntil([&] { return status_.phase != ReplicationPhase::kHolding; }));
+    EXPECT_EQ(Confirmed(), 0u);
+    EXPECT_EQ(status_.counters.seals_sent_again, 4 * loss);
+  }
+  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kIdle));
+  EXPECT_EQ(Confirmed(), 6u);
+  ExpectEqual();
+}
+
+// A link that breaks all the time does not carry the same seals all the time.
+TEST_F(ReplicationHostsTest, ThePauseBeforeASealIsSentAgainGrows) {
+  replicator_.hold_us = 5'000'000;
+  ASSERT_NO_FATAL_FAILURE(StartAll());
+  ASSERT_NO_FATAL_FAILURE(WriteDays(2));
+  SealAll();
+  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kHolding));
+  for (int i = 0; i < 200; ++i) {
+    cluster_->ResetConnections();
+    ASSERT_NO_FATAL_FAILURE(RunFor(3'000'000));
+  }
+  EXPECT_EQ(Confirmed(), 0u);
+  EXPECT_LT(status_.counters.seals_sent_again, 4u * 40u);
+  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kIdle));
+  ExpectEqual();
+}
+
+// What was acknowledged of a seal that is still on its way is lost as well.
+TEST_F(ReplicationHostsTest, ASealOnItsWayBeginsAnewWhereAHostIsLost) {
+  replicator_.hold_us = 15'000'000;
+  replicator_.statement_count_max = 10;
+  replicator_.bytes_per_s_max = 5'000;
+  ASSERT_NO_FATAL_FAILURE(StartAll());
+  for (int i = 0; i < 1'000; ++i) Write("p0", kStartMs + i, i);
+  SealAll();
+  BeginSyncPeriod();
+  ASSERT_TRUE(TurnUntil([&] { return status_.counters.versions_sent >= 100; })) << Explain();
+  ASSERT_LT(status_.counters.versions_sent, 1'000u);
+  cluster_->TakeDown(0, CommitLog::kUnsyncedLost);
+  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kAway));
+  ASSERT_TRUE(cluster_->BringUp(0).ok());
+  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kIdle));
+  EXPECT_EQ(Confirmed(), 1'000u);
+  ExpectEqual();
+}
+
+// Its time was over: it waits only to be confirmed together with others.
+TEST_F(ReplicationHostsTest, WhatIsToBeConfirmedIsSentAgainWhereAHostIsLost) {
+  replicator_.hold_us = 2'000'000;
+  replicator_.statement_count_max = 10;
+  replicator_.bytes_per_s_max = 5'000;
+  ASSERT_NO_FATAL_FAILURE(StartAll());
+  Write("p1", kStartMs, 1);
+  SealAll();
+  BeginSyncPeriod();
+  ASSERT_TRUE(TurnUntil([&] { return status_.seals_holding == 1; })) << Explain();
+  const int64_t held_us = clock_->MonotonicMicros();
+  for (int i = 0; i < 1'000; ++i) Write("p0", kStartMs + i, i);  // confirmations are gathered
+  SealAll();
+  ASSERT_NO_FATAL_FAILURE(RunFor(held_us + 2'500'000 - clock_->MonotonicMicros()));
+  ASSERT_EQ(status_.seals_holding, 1u);
+  ASSERT_EQ(status_.seals_pushing, 1u);
+  cluster_->TakeDown(0, CommitLog::kUnsyncedLost);
+  ASSERT_NO_FATAL_FAILURE(RunFor(200'000));
+  ASSERT_TRUE(cluster_->BringUp(0).ok());
+  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kIdle));
+  EXPECT_EQ(status_.counters.seals_sent_again, 1u);
+  ExpectEqual();
+}
+
 TEST_F(ReplicationHostsTest, HostsAreAskedOnlyWhereSomethingIsToBeConfirmed) {
   replicator_.hold_us = 5'000'000;
   ASSERT_NO_FATAL_FAILURE(StartAll());

@@ -114,11 +114,10 @@ class ReplicationScenario : public ReplicationFixture {
     options.speaks_v5 = !rng->OneIn(4);
     // Without a now of its own an expiry is that of the moment of sending, to a second or two.
     has_ttls_ = options.speaks_v5;
-    // Then an acknowledged write is on disk only some seconds later. So often a seal is sent again
-    // for that at most.
+    // Then an acknowledged write is on disk only some seconds later.
     options.syncs_later = rng->OneIn(3);
     if (options.syncs_later) {
-      mix.fault_count_max = 1 + rng->Below(3);
+      mix.fault_count_max = 1 + rng->Below(8);
       mix.faults = {Fault::kNodeLosesUnsynced, Fault::kNodeLosesPower, Fault::kNodeDownAfter,
                     Fault::kResetAfter};
     }
