@@ -210,6 +210,9 @@ class SyncCommand {
     if (outcome.end == SyncEnd::kAway) {
       Complain("the cluster is away: " + OneLine(outcome.last.away.message()));
     }
+    if (outcome.end != SyncEnd::kConfirmed && !outcome.last.refused.ok()) {
+      Complain("the last refusal: " + OneLine(outcome.last.refused.message()));
+    }
     if (outcome.end == SyncEnd::kStuck) ReportParked();
     if (is_quiet_) return kExitOk;
     const ReplicationCounters& done = outcome.last.counters;

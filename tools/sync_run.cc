@@ -43,6 +43,7 @@ std::string SyncProgressText(const SyncProgress& progress) {
   if (progress.phase == ReplicationPhase::kHolding) {
     return text + ", until the cluster has them on disk";
   }
+  if (!progress.refused.empty()) return text + ", refused: " + progress.refused;
   if (!progress.versions_per_s) return text;
   text += fmt::format(", {:.0f} rows/s", *progress.versions_per_s);
   const uint64_t left = progress.versions_total - progress.versions_done;
@@ -101,6 +102,7 @@ void SyncRun::Draw(const ReplicationStatus& status) {
   progress.bytes = status.counters.bytes_sent;
   progress.phase = status.phase;
   progress.away = OneLine(status.away.message());
+  progress.refused = OneLine(status.refused.message());
   pace_.Note(settings_.clock->MonotonicMicros(), progress.versions_done);
   progress.versions_per_s = pace_.per_s();
   std::optional<double> share;

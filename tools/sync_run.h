@@ -66,7 +66,8 @@ struct SyncProgress {
   uint64_t bytes = 0;
   std::optional<double> versions_per_s;
   ReplicationPhase phase = ReplicationPhase::kWorking;
-  std::string away;  // why, while it is away
+  std::string away;     // why, while it is away
+  std::string refused;  // why something is sent again and again
 };
 // "340 of 1000 rows, 3 of 10 buckets, 1.2 MiB, 34 rows/s, 20 s left"
 [[nodiscard]] std::string SyncProgressText(const SyncProgress& progress);

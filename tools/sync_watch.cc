@@ -30,6 +30,11 @@ void SyncWatch::Note(const ReplicationStatus& status) {
     if (!damaged_.insert(damaged).second) continue;
     complain_(OneLine(damaged) + "; `cistern verify` tells more");
   }
+  // Once: its words name now this host, now that one.
+  if (!status.refused.ok() && !is_refused_) {
+    complain_("refused again and again, and tried on: " + OneLine(status.refused.message()));
+  }
+  is_refused_ = !status.refused.ok();
   NoteHeld(status.held);
 }
 

@@ -20,7 +20,7 @@ class SyncWatch {
       : complain_(std::move(complain)) {}
 
   // Says what is new in it: warnings of the cluster's schema, tables that are held or not any more,
-  // seals that cannot be read.
+  // seals that cannot be read, or are refused again and again.
   void Note(const ReplicationStatus& status);
 
  private:
@@ -29,6 +29,7 @@ class SyncWatch {
   const std::function<void(const std::string&)> complain_;
   std::set<std::string> warned_;
   std::set<std::string> damaged_;
+  bool is_refused_ = false;  // it was told
   std::map<std::string, std::string> held_;  // table to why, of those that are held now
 };
 

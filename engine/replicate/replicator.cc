@@ -332,8 +332,13 @@ Result<Replicator::PushPtr> Replicator::OpenPush(const DrainItem& item) {
   }
   const bool names_now = opened.source.options.names_now;
   SealPush seal(item, std::move(opened.source), from, options_.checkpoint_bytes);
-  auto push = std::make_shared<Push>(std::move(seal), link,
-                                     RetryBackoff(options_.backoff, options_.seed + item.seal));
+  RetryBackoff pauses(options_.backoff, options_.seed + item.seal);
+  if (const auto setback = setbacks_.find(item.seal); setback != setbacks_.end()) {
+    if (setback->second.reached && is_trusted) seal.GoOnFrom(*setback->second.reached);
+    if (setback->second.reached) pauses = setback->second.backoff;
+    setback->second.reached.reset();
+  }
+  auto push = std::make_shared<Push>(std::move(seal), link, pauses);
   push->names_now = names_now;
   push->has_position = !(from == PushPosition{});
   push->byte_count = opened.byte_count;
@@ -390,6 +395,7 @@ void Replicator::EndPush(Push* push) {
   }
   if (push->park) return EndParked(push);
   if (push->is_given_up) {
+    if (push->leaves_place) SetbackOf(push->item).reached = push->seal.acknowledged();
     EndWay(push->item.bucket, push->item.seal);
     return LookAt(push->item.bucket);
   }

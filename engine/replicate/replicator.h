@@ -155,6 +155,7 @@ class Replicator {
   [[nodiscard]] bool SendBatch(const PushPtr& push);
   void OnNotMade(Push* push, const Status& why);
   void OnAnswer(const Flight& flight, const cql::Outcome& outcome);
+  void LeavePlace(Push* push);
   void OnRefused(Way* way, uint64_t number, uint64_t byte_count, const cql::Outcome& outcome);
   [[nodiscard]] Verdict JudgeRefusal(const Way& way, const cql::Outcome& outcome);
   void Park(Way* way, const Status& why, std::optional<cql::ErrorCode> error_code);
@@ -211,6 +212,7 @@ class Replicator {
   uint64_t acks_ = 0;            // batches that were acknowledged
   int64_t paused_until_us_ = 0;  // the cluster as a whole refuses
   Status pause_why_;
+  Status refusal_;  // the last one, of whatever seal
   int64_t ledger_at_us_ = 0;  // it was busy: not before
   int64_t open_at_us_ = 0;    // there was no memory for a push: no other is begun before
   uint64_t agreements_ = 0;   // of all links, when they were looked at last

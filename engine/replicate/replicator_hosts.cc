@@ -30,6 +30,7 @@ void Replicator::NoteLostHosts() {
     SendAgainLater(proof->item);
     proof->is_given_up = true;
   }
+  for (auto& [seal, setback] : setbacks_) setback.reached.reset();
   const int64_t now_us = parts_.loop->NowUs();
   for (const PushPtr& push : pushes_) {
     if (push->proof) {

@@ -41,6 +41,7 @@ struct Replicator::Push : Way {
 
   SealPush seal;
   uint64_t byte_count = 0;    // of the seal's pages
+  bool leaves_place = false;  // for another seal, while it pauses
   bool names_now = false;     // it was begun for protocol v5
   bool has_position = false;  // it went on from a record of the store
   ProofPtr proof;             // it sends once more what this one did not find; null: all of a seal
@@ -76,6 +77,8 @@ struct Replicator::Setback {
   BucketKey bucket;
   RetryBackoff backoff;
   int64_t until_us = 0;  // nothing of it goes before
+  // Acknowledged by a push that left its place, and no host was lost since.
+  std::optional<PushPosition> reached = {};
 };
 
 }  // namespace cistern::replicate

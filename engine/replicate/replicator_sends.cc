@@ -17,6 +17,10 @@ constexpr int64_t kBusyPauseUs = 20'000;
 constexpr int64_t kStorePauseUs = 1'000'000;
 // A page that cannot be read for so many times is taken for unreadable.
 constexpr uint32_t kReadAttemptsMax = 8;
+// A batch that was refused so often leaves the place of its seal to another one that waits, as long
+// as not too many rest: what is known of them is in memory.
+constexpr uint32_t kAttemptsInPlaceMax = 2;
+constexpr size_t kRestingMax = 1024;
 
 }  // namespace
 
@@ -116,7 +120,8 @@ void Replicator::OnAnswer(const Flight& flight, const cql::Outcome& outcome) {
   const PushPtr& push = flight.push;
   if (outcome.kind != cql::OutcomeKind::kDone) {
     push->seal.Lose(flight.ticket);
-    return OnRefused(push.get(), flight.number, flight.byte_count, outcome);
+    OnRefused(push.get(), flight.number, flight.byte_count, outcome);
+    return LeavePlace(push.get());
   }
   flow_.NoteDone(flight.number, flight.byte_count, now_us - flight.sent_us);
   NoteLanded();
@@ -151,6 +156,7 @@ void Replicator::OnRefused(Way* way, uint64_t number, uint64_t byte_count,
                            const cql::Outcome& outcome) {
   const int64_t now_us = parts_.loop->NowUs();
   ++counters_.batches_refused;
+  refusal_ = outcome.status;
   const Verdict verdict = JudgeRefusal(*way, outcome);
   const bool is_unanswered =
       outcome.kind == cql::OutcomeKind::kUnknown && !outcome.error_code.has_value();
@@ -175,6 +181,23 @@ void Replicator::OnRefused(Way* way, uint64_t number, uint64_t byte_count,
       break;
     case Verdict::kPark: Park(way, outcome.status, outcome.error_code); break;
   }
+}
+
+// While it pauses another seal takes its place. Some seals that are refused each time would hold up
+// all others, and no other would show that it is them and not the cluster.
+void Replicator::LeavePlace(Push* push) {
+  const int64_t now_us = parts_.loop->NowUs();
+  const int64_t until_us = std::max(push->resume_at_us, paused_until_us_);
+  const auto trouble = troubles_.find(push->number());
+  const bool is_stubborn =
+      trouble != troubles_.end() && trouble->second.attempts >= kAttemptsInPlaceMax;
+  if (push->proof || push->is_over() || !is_stubborn || until_us <= now_us) return;
+  const bool is_in_the_way = has_waiting_ && pushes_.size() >= options_.pushing_count_max;
+  if (!is_in_the_way || resting_.size() >= kRestingMax) return;
+  push->is_given_up = true;
+  push->leaves_place = true;
+  Rest(push->item, until_us);
+  SetbackOf(push->item).backoff = push->backoff;
 }
 
 void Replicator::Park(Way* way, const Status& why, std::optional<cql::ErrorCode> error_code) {

@@ -12,6 +12,8 @@ namespace {
 constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
 // New seals are looked for so often.
 constexpr int64_t kLookUs = 1'000'000;
+// A refusal is told when it is not the first of its batch: most pass.
+constexpr uint32_t kAttemptsToldMin = 3;
 
 }  // namespace
 
@@ -63,6 +65,10 @@ ReplicationStatus Replicator::GetStatus() const {
   } else if (IsPaused()) {
     status.away = pause_why_;
   }
+  const bool is_refused = std::any_of(troubles_.begin(), troubles_.end(), [](const auto& one) {
+    return one.second.attempts >= kAttemptsToldMin;
+  });
+  if (is_refused) status.refused = refusal_;
   for (const auto& [table_id, link] : links_) {
     const std::string table = link->table()->schema->QualifiedName();
     if (const Status held = link->held(); !held.ok()) status.held.push_back({table, held});

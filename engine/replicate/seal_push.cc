@@ -20,6 +20,11 @@ void SealPush::Restart(const PushPosition& from) {
   is_lost_ = false;
 }
 
+void SealPush::GoOnFrom(const PushPosition& acknowledged) {
+  acked_ = acknowledged;
+  Restart(acknowledged);
+}
+
 bool SealPush::MaySend(size_t flight_count_max) const {
   return !is_lost_ && flights_.size() < flight_count_max && !stream_->at_end();
 }

@@ -40,6 +40,10 @@ class SealPush {
   // durable lie `checkpoint_bytes` at least: what a restart sends again, against a write to flash.
   SealPush(DrainItem item, SealSource source, PushPosition from, uint64_t checkpoint_bytes);
 
+  // What an earlier push of the seal had acknowledged, in this process, and no host was lost since:
+  // it is not sent again. It is not durable by that. Before anything is sent.
+  void GoOnFrom(const PushPosition& acknowledged);
+
   // --- sending
   // A batch may be asked for: fewer than `flight_count_max` are unanswered, none was lost.
   [[nodiscard]] bool MaySend(size_t flight_count_max) const;

@@ -40,9 +40,9 @@ Verdict Judge(const Refusal& refusal) {
     case ErrorCode::kWriteFailure:
     case ErrorCode::kUnprepared:  // though it was prepared again
       return WhileServersTrouble(refusal, Verdict::kSendAgain);
-    case ErrorCode::kOverloaded:
-    case ErrorCode::kWriteTimeout: return Verdict::kSlowDown;
-    case ErrorCode::kReadTimeout:  // of a proof: perhaps too many rows to be counted in time
+    case ErrorCode::kOverloaded: return Verdict::kSlowDown;
+    case ErrorCode::kWriteTimeout:  // perhaps of one partition alone, which is too large by now
+    case ErrorCode::kReadTimeout:   // of a proof: perhaps too many rows to be counted in time
       return WhileServersTrouble(refusal, Verdict::kSlowDown);
     case ErrorCode::kBadCredentials:
     case ErrorCode::kUnavailable:      // too few replicas are alive

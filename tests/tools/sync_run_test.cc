@@ -174,6 +174,10 @@ TEST(SyncProgress, ALine) {
   progress.away = "no host";
   EXPECT_EQ(SyncProgressText(progress),
             "340 of 1000 rows, 3 of 10 buckets, 1.2 MiB, away: no host");
+  progress.phase = ReplicationPhase::kWorking;
+  progress.refused = "write timeout";
+  EXPECT_EQ(SyncProgressText(progress),
+            "340 of 1000 rows, 3 of 10 buckets, 1.2 MiB, refused: write timeout");
   progress.phase = ReplicationPhase::kHolding;
   progress.versions_done = 1000;
   EXPECT_EQ(SyncProgressText(progress),

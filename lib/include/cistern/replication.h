@@ -56,6 +56,9 @@ struct ReplicationStatus {
   // Why no host takes requests; OK while one does. For people: whatever its code is, connecting is
   // tried again for as long as it takes.
   Status away;
+  // Seals are refused again and again, and sent again after a pause: the last refusal, in the
+  // server's words. OK while none is. Where others go such a seal is parked in the end.
+  Status refused;
   std::vector<HeldTable> held;
   // Once for each: files of secrets that others can read, and what is odd in the cluster's schema.
   std::vector<std::string> warnings;

@@ -37,7 +37,7 @@ TEST(Verdict, OfEveryErrorCode) {
       {ErrorCode::kOverloaded, kSlow, kSlow, kSlow},
       {ErrorCode::kBootstrapping, kAgain, kAwait, kPark},
       {ErrorCode::kTruncateError, kAgain, kAwait, kPark},
-      {ErrorCode::kWriteTimeout, kSlow, kSlow, kSlow},
+      {ErrorCode::kWriteTimeout, kSlow, kAwait, kPark},
       {ErrorCode::kReadTimeout, kSlow, kAwait, kPark},
       {ErrorCode::kReadFailure, kAgain, kAwait, kPark},
       {ErrorCode::kFunctionFailure, kPark, kPark, kPark},

@@ -60,6 +60,7 @@ struct RequestFacts {
   cql::Opcode opcode = cql::Opcode::kOptions;
   bool is_write = false;
   bool is_definition = false;  // CREATE, ALTER, DROP
+  std::string_view body = {};  // its bytes; valid during the call
 };
 
 // Called under the cluster's lock.

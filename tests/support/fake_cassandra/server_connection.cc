@@ -102,6 +102,7 @@ void ServerConnection::OnEnvelope(const cql::Envelope& envelope) {
   const RequestTraits traits = context_.state.TraitsOf(node_, *request);
   facts.is_write = traits.is_write;
   facts.is_definition = traits.is_definition;
+  facts.body = envelope.body;
   if (traits.is_write) {
     ++counters.writes;
     counters.statements_written += traits.statement_count;

@@ -1,0 +1,70 @@
+// Seals that are refused again and again: the others go on, and it is said.
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "tests/engine/replicate/replication_fixture.h"
+
+namespace cistern::testing {
+namespace {
+
+using fake_cassandra::Fault;
+
+// Writes that name such an entity time out.
+class TimeoutsOf final : public fake_cassandra::FaultScript {
+ public:
+  explicit TimeoutsOf(std::string entity) : entity_(std::move(entity)) {}
+  fake_cassandra::FaultStep Next(const fake_cassandra::RequestFacts& request) override {
+    const bool is_meant = request.is_write && request.body.find(entity_) != std::string_view::npos;
+    return {.fault = is_meant ? Fault::kWriteTimeout : Fault::kNone};
+  }
+
+ private:
+  const std::string entity_;
+};
+
+class ReplicationTroubleTest : public ReplicationFixture {
+ protected:
+  void StartAll(std::shared_ptr<fake_cassandra::FaultScript> script = nullptr) {
+    ASSERT_NO_FATAL_FAILURE(StartCluster({}, std::move(script)));
+    ASSERT_NO_FATAL_FAILURE(CreateTableUpstream());
+    ASSERT_NO_FATAL_FAILURE(StartService());
+  }
+  Metrics Counters() { return engine_->GetMetrics(); }
+};
+
+TEST_F(ReplicationTroubleTest, SealsWhoseWritesTimeOutHoldUpNoOthers) {
+  replicator_.pushing_count_max = 2;
+  replicator_.drain.mode = DrainMode::kOldest;
+  for (int i = 0; i < 6; ++i) Write("bad" + std::to_string(i), kStartMs, i);
+  for (int i = 0; i < 5; ++i) Write("good" + std::to_string(i), kStartMs + kDayMs, i);
+  SealAll();
+  ASSERT_NO_FATAL_FAILURE(StartAll(std::make_shared<TimeoutsOf>("bad")));
+  ASSERT_TRUE(TurnUntil([&] { return !status_.refused.ok(); })) << Explain();
+  EXPECT_NE(status_.refused.message().find("imed out"), std::string::npos)
+      << status_.refused.ToString();
+  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kStuck));
+  EXPECT_EQ(Counters().versions_confirmed, 5u);
+  EXPECT_EQ(Counters().versions_parked, 6u);
+  EXPECT_TRUE(status_.refused.ok()) << "what is parked is told of elsewhere";
+  ExpectSound();
+}
+
+// It is the cluster then, and no seal.
+TEST_F(ReplicationTroubleTest, AClusterThatIsSlowForAllIsWaitedFor) {
+  replicator_.pushing_count_max = 2;
+  for (int i = 0; i < 6; ++i) Write("p" + std::to_string(i), kStartMs, i);
+  SealAll();
+  ASSERT_NO_FATAL_FAILURE(StartAll(std::make_shared<TimeoutsOf>("p")));
+  ASSERT_NO_FATAL_FAILURE(RunFor(900'000'000));
+  EXPECT_EQ(Counters().versions_parked, 0u);
+  EXPECT_EQ(Counters().versions_waiting, 6u);
+  EXPECT_FALSE(status_.refused.ok());
+  ASSERT_TRUE(cluster_->Heal().ok());
+  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kIdle));
+  EXPECT_TRUE(status_.refused.ok());
+  ExpectEqual();
+}
+
+}  // namespace
+}  // namespace cistern::testing
