@@ -85,7 +85,8 @@ Result<uint64_t> RetryParked(Engine* engine, const std::optional<std::string>& t
   return seals.size();
 }
 
-Result<uint64_t> Resend(Engine* engine, const std::string& table, TimeRange range) {
+Result<uint64_t> Resend(Engine* engine, const std::string& table, TimeRange range,
+                        SealResend* done) {
   CISTERN_ASSIGN_OR_RETURN(const auto core, static_cast<EngineImpl*>(engine)->writable_core());
   CISTERN_ASSIGN_OR_RETURN(const TablePtr found, core->tables().Find(table));
   if (range.from >= range.to) {
@@ -98,6 +99,7 @@ Result<uint64_t> Resend(Engine* engine, const std::string& table, TimeRange rang
   for (bool more = true; more;) {
     CISTERN_ASSIGN_OR_RETURN(more, core->maintenance().Resend(&resend));
   }
+  if (done != nullptr) *done = resend;
   return resend.seal_count;
 }
 

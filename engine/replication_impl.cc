@@ -157,9 +157,14 @@ Result<uint64_t> ReplicationImpl::RetryParked(const std::string& table) {
 
 Result<uint64_t> ReplicationImpl::Resend(const std::string& table, TimeRange range) {
   CISTERN_RETURN_IF_ERROR(CheckOpen());
-  Result<uint64_t> seals = cistern::Resend(engine_, table, range);
-  if (seals.ok()) LookAgain();
-  return seals;
+  // Between two turns: what is confirmed in one would not be sent once more.
+  {
+    const std::lock_guard lock(mutex_);
+    if (service_) service_->Wake();
+  }
+  const std::lock_guard turn(turn_mutex_);
+  CISTERN_RETURN_IF_ERROR(CheckOpen());
+  return service_->ResendRange(table, range);
 }
 
 Result<OutboxStatus> ReplicationImpl::GetOutbox() {

@@ -156,6 +156,15 @@ void ReplicationService::Wake() {
   parts_->loop->Post([] {});
 }
 
+Result<uint64_t> ReplicationService::ResendRange(const std::string& table, TimeRange range) {
+  SealResend done;
+  Result<uint64_t> seals = cistern::Resend(parts_->engine, table, range, &done);
+  if (seals.ok() && parts_->replicator && !parts_->core.expired()) {
+    parts_->replicator->BeginAnew(done);
+  }
+  return seals;
+}
+
 void ReplicationService::LookAgain() {
   if (parts_->replicator && !parts_->core.expired()) parts_->replicator->LookAgain();
 }

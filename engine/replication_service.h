@@ -13,6 +13,7 @@
 #include "cistern/result.h"
 #include "engine/cql/session.h"
 #include "engine/replicate/replicator_options.h"
+#include "storage/seal_resend.h"
 
 namespace cistern {
 
@@ -38,6 +39,9 @@ class ReplicationService {
   // and tables that are held are compared with the cluster's anew.
   void LookAgain();
 
+  // Resend, below; and what of it is on its way begins anew.
+  [[nodiscard]] Result<uint64_t> ResendRange(const std::string& table, TimeRange range);
+
   // Lets a Run that waits go on, or the next one not wait. Any thread.
   void Wake();
 
@@ -54,8 +58,10 @@ class ReplicationService {
 // Parked seals wait again: all, or those of a table. How many. kNotFound: no such table.
 [[nodiscard]] Result<uint64_t> RetryParked(Engine* engine, const std::optional<std::string>& table);
 // What of the table was confirmed of buckets that hold an event time of the range waits once more.
-// How many seals. kNotFound: no such table; kInvalidArgument: an empty range.
-[[nodiscard]] Result<uint64_t> Resend(Engine* engine, const std::string& table, TimeRange range);
+// How many seals, those among them that were sent in part. kNotFound: no such table;
+// kInvalidArgument: an empty range. `done`, unless null: which those are.
+[[nodiscard]] Result<uint64_t> Resend(Engine* engine, const std::string& table, TimeRange range,
+                                      SealResend* done = nullptr);
 
 // Walks over the outbox.
 [[nodiscard]] Result<OutboxStatus> GetOutboxStatus(Engine* engine);

@@ -27,6 +27,20 @@ bool IsDamage(const Status& s) {
   return s.code() == StatusCode::kCorruption || s.code() == StatusCode::kTooNew;
 }
 
+// Those that are forgotten for a resend.
+std::map<uint64_t, std::optional<PushRecord>> PositionsOf(
+    const std::map<uint64_t, PushRecord>& pushes, const SealResend& resend) {
+  std::map<uint64_t, std::optional<PushRecord>> positions;
+  for (const auto& [seal, record] : pushes) {
+    const BucketKey& bucket = record.bucket;
+    const bool is_meant = record.state == PushState::kPushing &&
+                          bucket.table_id == resend.table_id && bucket.start_s >= resend.from_s &&
+                          bucket.start_s < resend.to_s;
+    if (is_meant) positions.emplace(seal, std::nullopt);
+  }
+  return positions;
+}
+
 }  // namespace
 
 // They are read here and not with the other records, as each needs its outbox entry. A record whose
@@ -197,7 +211,15 @@ Result<std::shared_ptr<const SpillView>> Store::CommitPushes(PushChanges changes
 // after them: what was put back from one has its entry there.
 Result<std::shared_ptr<const SpillView>> Store::ResendSome(SealResend* resend) {
   const auto view = spills_.view();
-  if (!resend->round_last) resend->round_last = view->round_last;
+  if (!resend->round_last) {
+    // What was sent of a seal is to be sent once more as well: it begins at its start.
+    PushChanges positions = PositionsOf(pushes_, *resend);
+    const uint64_t count = positions.size();
+    CISTERN_ASSIGN_OR_RETURN(auto changed, CommitPushes(std::move(positions), /*sync=*/true));
+    resend->round_last = view->round_last;
+    resend->seal_count += count;
+    return changed;
+  }
   const auto window =
       std::find_if(view->windows.begin(), view->windows.end(), [resend](const auto& w) {
         const WindowSpan& span = w->record.span;

@@ -189,7 +189,7 @@ Result<bool> Replicator::NoteRecords() {
   std::vector<PushPtr> noted;
   for (const PushPtr& push : pushes_) {
     const auto position = push->seal.Durable(lives_at_us_, options_.hold_us);
-    if (!position || push->proof) continue;
+    if (!position || push->proof || push->is_over()) continue;
     PushRecord record;
     record.position = EncodePushPosition(*position);
     record.bucket = push->seal.item().bucket;

@@ -36,6 +36,7 @@
 #include "engine/replicate/table_link.h"
 #include "engine/replicate/verdict.h"
 #include "lib/base/memory_budget.h"
+#include "storage/seal_resend.h"
 #include "storage/store.h"
 #include "storage/table_set.h"
 
@@ -75,6 +76,8 @@ class Replicator {
   // Parked seals were made to wait again, or confirmed ones, and tables that are held may have been
   // mended: all is looked at anew.
   void LookAgain();
+  // The same; and what of it is on its way, or was held, is sent from its start.
+  void BeginAnew(const SealResend& resend);
 
   [[nodiscard]] ReplicationStatus GetStatus() const;
 

@@ -44,6 +44,31 @@ void Replicator::NoteLostHosts() {
   }
 }
 
+// As after a lost host, but at once, and for a range of one table.
+void Replicator::BeginAnew(const SealResend& resend) {
+  const auto is_meant = [&resend](const BucketKey& bucket) {
+    return bucket.table_id == resend.table_id && bucket.start_s >= resend.from_s &&
+           bucket.start_s < resend.to_s;
+  };
+  const auto ends = [&](const auto& held) {
+    if (!is_meant(held.item.bucket)) return false;
+    EndWay(held.item.bucket, held.item.seal);
+    return true;
+  };
+  std::erase_if(holding_, ends);
+  std::erase_if(proven_, ends);
+  for (const ProofPtr& proof : proofs_) proof->is_given_up |= is_meant(proof->item.bucket);
+  for (const PushPtr& push : pushes_) {
+    if (!is_meant(push->item.bucket)) continue;
+    push->is_given_up = true;
+    push->leaves_place = false;
+  }
+  for (auto& [seal, setback] : setbacks_) {
+    if (is_meant(setback.bucket)) setback.reached.reset();
+  }
+  LookAgain();
+}
+
 // All of the seal, whatever was lost before: what is not sent again is not there. The pause grows,
 // so that a link which breaks every few seconds does not carry the same seals all the time.
 void Replicator::SendAgainLater(const DrainItem& item) {
@@ -84,7 +109,7 @@ bool Replicator::NeedsLife() const {
   const bool has_proven = !proven_.empty() && proven_.front().since_us > lives_at_us_;
   if (has_proven && now_us >= ConfirmAtUs()) return true;
   return std::any_of(pushes_.begin(), pushes_.end(), [&](const PushPtr& push) {
-    return !push->proof && push->seal.Durable(now_us, options_.hold_us) &&
+    return !push->proof && !push->is_over() && push->seal.Durable(now_us, options_.hold_us) &&
            !push->seal.Durable(lives_at_us_, options_.hold_us);
   });
 }

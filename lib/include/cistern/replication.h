@@ -154,7 +154,8 @@ class CISTERN_EXPORT Replication {
   // many seals. kNotFound: no such table.
   [[nodiscard]] virtual Result<uint64_t> RetryParked(const std::string& table = {}) = 0;
   // Sends once more what was confirmed of the buckets that hold an event time of the range, as
-  // long as their window is here: for a cluster that lost it. How many seals.
+  // long as their window is here, and what was sent of others: for a cluster that lost it. How many
+  // seals were confirmed, or known to be sent in part. Waits for a turn that is under way.
   //   kNotFound         no such table
   //   kInvalidArgument  an empty range
   [[nodiscard]] virtual Result<uint64_t> Resend(const std::string& table, TimeRange range) = 0;

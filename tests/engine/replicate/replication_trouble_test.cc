@@ -66,5 +66,47 @@ TEST_F(ReplicationTroubleTest, AClusterThatIsSlowForAllIsWaitedFor) {
   ExpectEqual();
 }
 
+// The cluster has lost what it had: of a seal that was sent in part too.
+TEST_F(ReplicationTroubleTest, ASealThatWasSentInPartIsResentFromItsStart) {
+  replicator_.checkpoint_bytes = 4'096;
+  replicator_.hold_us = 1'000'000;
+  replicator_.bytes_per_s_max = 5'000;
+  for (int i = 0; i < 1'000; ++i) Write("p0", kStartMs + i, i);
+  SealAll();
+  ASSERT_NO_FATAL_FAILURE(StartAll());
+  const TimeRange range{kStartMs, kStartMs + kDayMs};
+  const auto is_noted = [&] { return !Core()->store().pushes().empty(); };
+  ASSERT_TRUE(TurnUntil(is_noted)) << Explain();
+  // While it is on its way.
+  MustRun("TRUNCATE plant.pumps");
+  auto resent = service_->ResendRange("pumps", range);
+  ASSERT_TRUE(resent.ok()) << resent.status().ToString();
+  EXPECT_EQ(*resent, 1u);
+  EXPECT_FALSE(is_noted());
+  // And while nobody sends it.
+  ASSERT_TRUE(TurnUntil(is_noted)) << Explain();
+  service_.reset();
+  MustRun("TRUNCATE plant.pumps");
+  resent = Resend(engine_.get(), "pumps", range);
+  ASSERT_TRUE(resent.ok()) << resent.status().ToString();
+  EXPECT_EQ(*resent, 1u);
+  ASSERT_NO_FATAL_FAILURE(StartService());
+  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kIdle));
+  EXPECT_EQ(Counters().versions_confirmed, 1'000u);
+  ExpectEqual();
+}
+
+TEST_F(ReplicationTroubleTest, WhatIsHeldIsResentAsWell) {
+  replicator_.hold_us = 5'000'000;
+  ASSERT_NO_FATAL_FAILURE(StartAll());
+  ASSERT_NO_FATAL_FAILURE(WriteDays(2));
+  SealAll();
+  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kHolding));
+  MustRun("TRUNCATE plant.pumps");
+  ASSERT_TRUE(service_->ResendRange("pumps", {kStartMs, kStartMs + 2 * kDayMs}).ok());
+  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kIdle));
+  ExpectEqual();
+}
+
 }  // namespace
 }  // namespace cistern::testing
