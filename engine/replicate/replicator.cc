@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <span>
 #include <utility>
 
 #include "engine/replicate/replicator_push.h"
@@ -15,6 +16,9 @@ namespace {
 constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
 constexpr size_t kConfirmCountMax = 256;
 constexpr int64_t kLedgerPauseUs = 100'000;
+constexpr int64_t kNoRoomPauseUs = 10'000'000;
+// Seals that are parked and do not fit into the store's records; then all tables are held.
+constexpr size_t kParkedUnnotedMax = 256;
 // What the store cannot do now: its memory is used up.
 constexpr int64_t kStorePauseUs = 1'000'000;
 constexpr int64_t kMicrosPerSecond = 1'000'000;
@@ -79,6 +83,9 @@ void Replicator::NoteParked(uint64_t seal, uint32_t table_id) {
 }
 
 void Replicator::LookAgain() {
+  // What is parked in memory alone cannot be asked for: it is tried again with the rest.
+  if (note_at_us_ > parts_.loop->NowUs()) to_note_.clear();
+  note_at_us_ = 0;
   LoadParked();
   for (const auto& [table, link] : links_) {
     // One that agrees is left alone: who looks again all the time must not hold up what goes.
@@ -184,7 +191,7 @@ Result<bool> Replicator::ConfirmDue() {
 // Positions inside of long seals, and what is parked.
 Result<bool> Replicator::NoteRecords() {
   const int64_t now_us = parts_.loop->NowUs();
-  if (now_us < ledger_at_us_) return false;
+  if (now_us < std::max(ledger_at_us_, note_at_us_)) return false;
   std::vector<std::pair<SealName, PushRecord>> records = to_note_;
   std::vector<PushPtr> noted;
   for (const PushPtr& push : pushes_) {
@@ -199,13 +206,42 @@ Result<bool> Replicator::NoteRecords() {
   }
   if (records.empty()) return false;
   const Status written = parts_.ledger->Note(records);
+  if (written.code() == StatusCode::kTooLarge) return NoteWhatFits();
   if (!written.ok()) {
     ledger_at_us_ = now_us + kLedgerPauseUs;
     return IsPassing(written) ? Result<bool>(false) : written;
   }
   for (const PushPtr& push : noted) push->seal.NoteDurable();
+  const bool held_all = HasParkedTooMany();
   to_note_.clear();
+  if (held_all) LookEverywhere();
   return true;
+}
+
+// The store has nearly all the records that it may have. What is parked goes before positions,
+// which save nothing but bytes; what does not fit is parked for as long as this replicator lives.
+Result<bool> Replicator::NoteWhatFits() {
+  const int64_t now_us = parts_.loop->NowUs();
+  note_at_us_ = now_us + kNoRoomPauseUs;
+  const std::map<uint64_t, PushRecord> pushes = parts_.store->pushes();
+  size_t room = limits::kPushRecordsMax - std::min(pushes.size(), limits::kPushRecordsMax);
+  const auto middle = std::stable_partition(
+      to_note_.begin(), to_note_.end(), [&](const std::pair<SealName, PushRecord>& one) {
+        if (pushes.contains(one.first.seal)) return true;
+        return room > 0 && room-- > 0;
+      });
+  const std::span some(to_note_.begin(), middle);
+  if (some.empty()) return false;
+  const Status written = parts_.ledger->Note(some);
+  if (!written.ok()) return IsPassing(written) ? Result<bool>(false) : written;
+  const bool held_all = HasParkedTooMany();
+  to_note_.erase(to_note_.begin(), middle);
+  if (held_all && !HasParkedTooMany()) LookEverywhere();
+  return true;
+}
+
+bool Replicator::HasParkedTooMany() const {
+  return to_note_.size() >= kParkedUnnotedMax;
 }
 
 // --- which seals go
@@ -247,6 +283,7 @@ bool Replicator::MayGo(const DrainItem& item) {
   if (under_way_.contains(item.seal) || parked_.contains(item.seal) || Rests(item.seal)) {
     return false;
   }
+  if (HasParkedTooMany()) return false;
   const TableLink* link = LinkOf(item.bucket.table_id);
   if (link == nullptr || !link->MaySend(item.bucket.start_s).ok()) return false;
   const auto parked = parked_count_.find(item.bucket.table_id);

@@ -111,6 +111,8 @@ class Replicator {
   [[nodiscard]] int64_t ConfirmAtUs() const;
   [[nodiscard]] Result<bool> ConfirmDue();
   [[nodiscard]] Result<bool> NoteRecords();
+  [[nodiscard]] Result<bool> NoteWhatFits();
+  [[nodiscard]] bool HasParkedTooMany() const;
   [[nodiscard]] Result<bool> StepFeed();
   [[nodiscard]] bool StepLinks();
   [[nodiscard]] TableLink* LinkOf(uint32_t table_id);
@@ -217,6 +219,7 @@ class Replicator {
   Status pause_why_;
   Status refusal_;  // the last one, of whatever seal
   int64_t ledger_at_us_ = 0;  // it was busy: not before
+  int64_t note_at_us_ = 0;    // the store has all the records that it may have: not before
   int64_t open_at_us_ = 0;    // there was no memory for a push: no other is begun before
   uint64_t agreements_ = 0;   // of all links, when they were looked at last
   bool has_outbox_ = true;    // as the last step began

@@ -51,8 +51,8 @@ ReplicationPhase Replicator::Phase() const {
   if (!parts_.session->is_up() || IsPaused()) return ReplicationPhase::kAway;
   const bool asks = std::any_of(links_.begin(), links_.end(),
                                 [](const auto& link) { return link.second->is_asking(); });
-  const bool is_at_work =
-      !pushes_.empty() || !proofs_.empty() || !to_note_.empty() || !resting_.empty();
+  const bool notes = !to_note_.empty() && note_at_us_ <= parts_.loop->NowUs();
+  const bool is_at_work = !pushes_.empty() || !proofs_.empty() || notes || !resting_.empty();
   if (is_at_work || has_waiting_ || feed_has_more_ || asks) return ReplicationPhase::kWorking;
   const bool is_stuck = holding_.empty() && proven_.empty();
   return is_stuck ? ReplicationPhase::kStuck : ReplicationPhase::kHolding;
@@ -73,6 +73,13 @@ ReplicationStatus Replicator::GetStatus() const {
     const std::string table = link->table()->schema->QualifiedName();
     if (const Status held = link->held(); !held.ok()) status.held.push_back({table, held});
     for (std::string& warning : link->warnings()) status.warnings.push_back(std::move(warning));
+    if (HasParkedTooMany()) {
+      status.held.push_back({table, Status::TooLarge(std::to_string(parked_.size()) +
+                                                     " seals of all tables are parked, more than "
+                                                     "can be remembered: look at why, then let "
+                                                     "them be tried again")});
+      continue;
+    }
     const auto parked = parked_count_.find(table_id);
     if (parked == parked_count_.end() || parked->second < limits::kParkedSealsPerTableMax) continue;
     status.held.push_back({table, Status::TooLarge(std::to_string(parked->second) +

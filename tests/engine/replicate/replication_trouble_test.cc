@@ -108,5 +108,81 @@ TEST_F(ReplicationTroubleTest, WhatIsHeldIsResentAsWell) {
   ExpectEqual();
 }
 
+class ManyParkedTest : public ReplicationTroubleTest {
+ protected:
+  // As many as the store remembers, of tables that are not sent from.
+  void ParkAll() {
+    constexpr size_t kTables = limits::kPushRecordsMax / limits::kParkedSealsPerTableMax;
+    for (size_t t = 0; t < kTables; ++t) {
+      const std::string name = "plant.t" + std::to_string(t);
+      const std::string cql = "CREATE TABLE " + name +
+                              " (sensor text, day date, ts timestamp, flow double, state text, "
+                              "PRIMARY KEY ((sensor, day), ts)) "
+                              "WITH comment = 'cistern: bucket day = 1 day'";
+      ASSERT_TRUE(engine_->CreateTable(cql).ok());
+      MustRun(cql);
+      RowBatch batch(*engine_->FindTable(name));
+      for (size_t i = 0; i < limits::kParkedSealsPerTableMax; ++i) {
+        AddRow(&batch, "s" + std::to_string(i), kStartMs, 1);
+      }
+      ASSERT_TRUE(engine_->Append(batch).ok());
+    }
+    SealAll();
+    std::vector<std::pair<SealName, PushRecord>> records;
+    for (const auto& window : Core()->store().spills().view()->windows) {
+      OutboxWalker walker(Core()->store().spills().view(), window->id);
+      for (auto entry = walker.Next(); entry.ok() && *entry; entry = walker.Next()) {
+        PushRecord record;
+        record.state = PushState::kParked;
+        record.bucket = (*entry)->bucket;
+        record.words = "refused";
+        records.emplace_back(**entry, record);
+      }
+    }
+    ASSERT_EQ(records.size(), limits::kPushRecordsMax);
+    ASSERT_TRUE(Core()->maintenance().NotePushes(records).ok());
+  }
+  void WriteRefused(const std::string& sensor) {
+    Write(sensor, kStartMs, 1, RowKind::kInsert, 20 * 365 * 86'400);  // it expires after 2038
+  }
+  void SetUp() override {
+    ReplicationTroubleTest::SetUp();
+    ASSERT_NO_FATAL_FAILURE(StartCluster());
+    ASSERT_NO_FATAL_FAILURE(CreateTableUpstream());
+    ASSERT_NO_FATAL_FAILURE(ParkAll());
+    replicator_.hold_us = 1'000'000;
+    replicator_.drain.mode = DrainMode::kOldest;
+  }
+};
+
+TEST_F(ManyParkedTest, OneMoreThatIsRefusedAndPositionsThatDoNotFitStopNothing) {
+  WriteRefused("bad");
+  for (int i = 0; i < 1'000; ++i) Write("long", kStartMs + i, i);
+  for (int i = 0; i < 20; ++i) Write("small" + std::to_string(i), kStartMs + kDayMs, i);
+  SealAll();
+  replicator_.checkpoint_bytes = 4'096;
+  replicator_.bytes_per_s_max = 20'000;
+  ASSERT_NO_FATAL_FAILURE(StartService());
+  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kStuck));
+  EXPECT_EQ(status_.counters.seals_confirmed, 21u);
+  EXPECT_TRUE(last_error_.ok()) << last_error_.ToString();
+}
+
+TEST_F(ManyParkedTest, WhereTooManyAreParkedAllTablesAreHeldWithAWord) {
+  for (int i = 0; i < 400; ++i) WriteRefused("bad" + std::to_string(i));
+  SealAll();
+  ASSERT_NO_FATAL_FAILURE(StartService());
+  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kStuck));
+  EXPECT_TRUE(last_error_.ok()) << last_error_.ToString();
+  EXPECT_LT(status_.counters.seals_parked, 300u);
+  ASSERT_FALSE(status_.held.empty());
+  EXPECT_NE(status_.held[0].why.message().find("of all tables are parked"), std::string::npos);
+  // Once there is room all are tried again, and remembered.
+  ASSERT_TRUE(RetryParked(engine_.get(), "plant.t0").ok());
+  service_->LookAgain();
+  ASSERT_TRUE(TurnUntil([&] { return Counters().versions_parked == 3 * 1'024 + 400; }))
+      << Explain();
+}
+
 }  // namespace
 }  // namespace cistern::testing
