@@ -110,6 +110,7 @@ bool Replicator::IsPaused() const {
 
 Result<bool> Replicator::Step() {
   NoteLostHosts();
+  ForgetEnded();
   ChargeMemory();
   // As of now, and not later: what is sealed meanwhile is for the next step.
   has_outbox_ = SummarizeOutbox(*parts_.store->spills().view()).seal_count > 0;
@@ -319,7 +320,10 @@ Result<bool> Replicator::StartPush() {
     return true;
   }
   switch (push.status().code()) {
-    case StatusCode::kNotFound: return true;  // its window has ended meanwhile
+    case StatusCode::kNotFound:  // its window has ended meanwhile
+      setbacks_.erase(item->seal);
+      troubles_.erase(item->seal);
+      return true;
     case StatusCode::kBusy:
     case StatusCode::kOutOfMemory:
       open_at_us_ = now_us + kStorePauseUs;

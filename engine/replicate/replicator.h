@@ -142,6 +142,7 @@ class Replicator {
   Setback& SetbackOf(const DrainItem& item);
   void Rest(const DrainItem& item, int64_t until_us);
   [[nodiscard]] bool Rests(uint64_t seal) const;
+  void ForgetEnded();
   [[nodiscard]] Result<bool> WakeRested();
   [[nodiscard]] bool NeedsLife() const;
   [[nodiscard]] Result<bool> AskHosts();
@@ -162,6 +163,7 @@ class Replicator {
   void OnAnswer(const Flight& flight, const cql::Outcome& outcome);
   void LeavePlace(Push* push);
   void OnRefused(Way* way, uint64_t number, uint64_t byte_count, const cql::Outcome& outcome);
+  Trouble& TroubleOf(const Way& way);
   [[nodiscard]] Verdict JudgeRefusal(const Way& way, const cql::Outcome& outcome);
   void Park(Way* way, const Status& why, std::optional<cql::ErrorCode> error_code);
   void CountTally(const PushTally& tally);
@@ -200,6 +202,7 @@ class Replicator {
   std::deque<Proven> proven_;                             // to be confirmed
   std::set<uint64_t> under_way_;                          // seals of the four
   size_t under_way_bytes_ = 0;                            // of memory, for what is known of them
+  int64_t forget_at_us_ = 0;                              // then ended windows are looked for
   int64_t charge_at_us_ = 0;                              // then the base of memory_ is counted
   std::map<uint64_t, uint32_t> parked_;                   // seals, and their tables
   std::map<uint32_t, size_t> parked_count_;               // by table

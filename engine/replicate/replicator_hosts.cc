@@ -10,6 +10,7 @@ namespace {
 
 // Not every host answered, or none is connected: they are asked again after so long.
 constexpr int64_t kAskPauseUs = 1'000'000;
+constexpr int64_t kForgetEveryUs = 10'000'000;
 
 }  // namespace
 
@@ -89,6 +90,23 @@ void Replicator::Rest(const DrainItem& item, int64_t until_us) {
 bool Replicator::Rests(uint64_t seal) const {
   const auto setback = setbacks_.find(seal);
   return setback != setbacks_.end() && setback->second.until_us > parts_.loop->NowUs();
+}
+
+// What is in no window any more is never confirmed.
+void Replicator::ForgetEnded() {
+  const int64_t now_us = parts_.loop->NowUs();
+  if (now_us < forget_at_us_) return;
+  forget_at_us_ = now_us + kForgetEveryUs;
+  const auto view = parts_.store->spills().view();
+  const auto is_gone = [&](const auto& one) {
+    if (under_way_.contains(one.first)) return false;
+    const auto& windows = view->windows;
+    return std::none_of(windows.begin(), windows.end(), [&](const auto& window) {
+      return window->record.span.Holds(one.second.bucket.start_s);
+    });
+  };
+  std::erase_if(setbacks_, is_gone);
+  std::erase_if(troubles_, is_gone);
 }
 
 Result<bool> Replicator::WakeRested() {

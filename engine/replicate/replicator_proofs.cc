@@ -204,7 +204,7 @@ void Replicator::OnNotProved(Proof* proof, const Status& why) {
     case StatusCode::kClosed: proof->is_given_up = true; return;
     case StatusCode::kIoError:
     case StatusCode::kCorruption:
-      if (++troubles_[proof->number()].attempts >= kReadAttemptsMax) break;
+      if (++TroubleOf(*proof).attempts >= kReadAttemptsMax) break;
       proof->resume_at_us = now_us + proof->backoff.NextPauseUs();
       proof->begins_anew = why.code() == StatusCode::kCorruption;
       return;

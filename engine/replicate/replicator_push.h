@@ -63,8 +63,9 @@ struct Replicator::Proof : Way {
   [[nodiscard]] bool has_ended() const { return is_over() || begins_anew || is_proven; }
 };
 
-// Kept while a seal is in trouble, whether or not it is on its way; bounded by the seals that are.
+// Kept while a seal is in trouble, whether or not it is on its way, and its window is there.
 struct Replicator::Trouble {
+  BucketKey bucket;
   uint32_t attempts = 0;           // of the batch that was refused first
   uint64_t acks_before = 0;        // of the cluster, when it was refused first
   uint64_t agreements_before = 0;  // of the table's link, then

@@ -101,13 +101,13 @@ void Replicator::OnNotMade(Push* push, const Status& why) {
       return;
     case StatusCode::kIoError:
       push->resume_at_us = now_us + push->backoff.NextPauseUs();
-      if (++troubles_[push->number()].attempts < kReadAttemptsMax) return;
+      if (++TroubleOf(*push).attempts < kReadAttemptsMax) return;
       break;
     case StatusCode::kClosed: push->is_given_up = true; return;
     case StatusCode::kCorruption:
       if (!push->has_position) break;
       // The position of another day; the seal itself may be sound.
-      troubles_[push->number()].ignores_position = true;
+      TroubleOf(*push).ignores_position = true;
       push->is_given_up = true;
       return;
     default: break;
@@ -136,8 +136,14 @@ void Replicator::OnAnswer(const Flight& flight, const cql::Outcome& outcome) {
   if (!(push->seal.acknowledged() == before)) troubles_.erase(push->number());
 }
 
-Verdict Replicator::JudgeRefusal(const Way& way, const cql::Outcome& outcome) {
+Replicator::Trouble& Replicator::TroubleOf(const Way& way) {
   Trouble& trouble = troubles_[way.number()];
+  trouble.bucket = way.item.bucket;
+  return trouble;
+}
+
+Verdict Replicator::JudgeRefusal(const Way& way, const cql::Outcome& outcome) {
+  Trouble& trouble = TroubleOf(way);
   if (trouble.attempts == 0) {
     trouble.acks_before = acks_;
     trouble.agreements_before = way.link->agreements();
@@ -206,7 +212,7 @@ void Replicator::Park(Way* way, const Status& why, std::optional<cql::ErrorCode>
   record.bucket = way->item.bucket;
   record.version_count = way->version_count;
   record.parked_us = parts_.now_s() * 1'000'000;
-  record.attempts = troubles_[way->number()].attempts;
+  record.attempts = TroubleOf(*way).attempts;
   record.error_code = error_code ? static_cast<int32_t>(*error_code) : 0;
   record.words = KeptWords(why.message());
   way->park = std::move(record);
