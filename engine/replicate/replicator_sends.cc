@@ -193,15 +193,17 @@ void Replicator::OnRefused(Way* way, uint64_t number, uint64_t byte_count,
 // all others, and no other would show that it is them and not the cluster.
 void Replicator::LeavePlace(Push* push) {
   const int64_t now_us = parts_.loop->NowUs();
-  const int64_t until_us = std::max(push->resume_at_us, paused_until_us_);
   const auto trouble = troubles_.find(push->number());
   const bool is_stubborn =
       trouble != troubles_.end() && trouble->second.attempts >= kAttemptsInPlaceMax;
-  if (push->proof || push->is_over() || !is_stubborn || until_us <= now_us) return;
+  if (push->proof || push->is_over() || !is_stubborn) return;
   const bool is_in_the_way = has_waiting_ && pushes_.size() >= options_.pushing_count_max;
   if (!is_in_the_way || resting_.size() >= kRestingMax) return;
   push->is_given_up = true;
   push->leaves_place = true;
+  int64_t until_us = push->resume_at_us;
+  // Not at once when the cluster is tried again: others would never come before it.
+  if (paused_until_us_ > now_us) until_us = paused_until_us_ + push->backoff.NextPauseUs();
   Rest(push->item, until_us);
   SetbackOf(push->item).backoff = push->backoff;
 }
