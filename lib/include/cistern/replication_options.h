@@ -72,7 +72,8 @@ struct ReplicationOptions {
   // An acknowledgement is no fsync: Cassandra begins to sync its log every 10 s by default
   // (commitlog_sync_period). A seal is confirmed so long after its last acknowledgement, and sent
   // again if a node went in between. At most kHoldUsMax, an hour. Longer than the cluster's own
-  // period, or what a power cut takes there is missing.
+  // period, or what a power cut takes there is missing. When the time is over every node that is
+  // connected must give a sign of life; one that this client has no connection to is not asked.
   int64_t hold_us = 15'000'000;
   ProofLevel proof = ProofLevel::kAck;
 
