@@ -42,6 +42,7 @@ Status ClusterClient::Run(const std::string& cql) {
   std::optional<Status> ended;
   cql::SessionQuery query;
   query.timeout_us = kStatementTimeoutUs;
+  query.answer = cql::AnswerKind::kSchemaChange;
   CISTERN_RETURN_IF_ERROR(session_->Query(
       cql, {}, query, [&](const cql::Outcome& outcome) { ended = outcome.status; }));
   WaitUntil([&] { return ended.has_value(); });

@@ -132,7 +132,7 @@ void Cluster::Ask(HostId host, const char* cql, RowsCallback done) {
                   options.consistency = Consistency::kOne;
                   return AppendQuery(head, cql, options, ValueRun(), out);
                 },
-                0, answered);
+                AnswerKind::kRows, 0, answered);
   // A connection that has no room, or ends: what waits for the answer must not wait for ever.
   if (!sent.ok()) loop_.Post([answered] { answered(Answer()); });
 }
@@ -147,7 +147,7 @@ void Cluster::TakeControl() {
           AppendRegister(head, out);
           return Status::Ok();
         },
-        0, [](const Answer&) {});
+        AnswerKind::kReady, 0, [](const Answer&) {});
     if (!sent.ok()) continue;
     control_ = id;
     Refresh();

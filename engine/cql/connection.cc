@@ -35,7 +35,8 @@ bool Connection::has_room() const {
          transport_->queued_bytes() <= options_.bytes_in_flight_max;
 }
 
-Status Connection::Send(const RequestEncoder& encode, int64_t timeout_us, AnswerCallback done) {
+Status Connection::Send(const RequestEncoder& encode, AnswerKind asked, int64_t timeout_us,
+                        AnswerCallback done) {
   if (!is_ready()) return Status::Closed("the connection to " + where() + " is not ready");
   const Status full = Status::Busy(std::to_string(active_count_) + " requests with " +
                                    std::to_string(bytes_in_flight_) + " bytes are in flight to " +
@@ -54,7 +55,7 @@ Status Connection::Send(const RequestEncoder& encode, int64_t timeout_us, Answer
   const int64_t wait_us = timeout_us > 0 ? timeout_us : options_.request_timeout_us;
   const int64_t now_us = loop_.NowUs();
   is_taken_[slot] = true;
-  pending_[slot] = Pending{.done = std::move(done), .asked_us = now_us,
+  pending_[slot] = Pending{.done = std::move(done), .asked = asked, .asked_us = now_us,
                            .due_us = now_us + wait_us, .bytes = bytes};
   ++active_count_;
   bytes_in_flight_ += bytes;
@@ -132,6 +133,11 @@ bool Connection::HandleEnvelope(const Envelope& envelope) {
     events_.pushed(response->message);
     return true;
   }
+  if (envelope.header.opcode == Opcode::kEvent) {  // it reads as a RESULT SchemaChange does
+    Fail(Status::Corruption(where() + " sent an EVENT as the answer to a request; the connection "
+                            "is closed and made anew"));
+    return false;
+  }
   HandleAnswer(*response);
   return true;
 }
@@ -144,6 +150,13 @@ void Connection::HandleAnswer(const Response& response) {
     return Fail(Status::Corruption(where() + " answered a request that nobody sent (stream " +
                                    std::to_string(response.stream) +
                                    "); the connection is closed and made anew"));
+  }
+  // Before it is taken for an answer: what was asked for has an unknown end, as all that is open.
+  if (!IsAnswer(pending_[slot].asked, response.message)) {
+    return Fail(Status::Corruption(where() + " answered with " +
+                                   std::string(MessageName(response.message)) +
+                                   ", which is no answer to what was asked; the connection is "
+                                   "closed and made anew"));
   }
   const bool is_late = pending_[slot].done == nullptr;
   const Pending answered = Release(response.stream);
@@ -235,7 +248,7 @@ void Connection::AskWhetherItLives() {
         AppendOptions(head, out);
         return Status::Ok();
       },
-      options_.heartbeat_timeout_us,
+      AnswerKind::kSupported, options_.heartbeat_timeout_us,
       [this, alive = std::weak_ptr<int>(alive_)](const Answer& answer) {
         if (alive.expired()) return;
         is_heartbeat_sent_ = false;

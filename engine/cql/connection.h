@@ -45,7 +45,7 @@ struct ConnectionOptions {
 
 // What is known of a request that ended.
 enum class RequestFate : uint8_t {
-  kAnswered,  // the server answered, perhaps with an ERROR
+  kAnswered,  // the server answered with what was asked for, or with an ERROR
   kNotSent,   // no byte of it has left: certainly not executed
   kUnknown,   // sent, and no answer came: it may have been executed, or still be
 };
@@ -79,12 +79,14 @@ class Connection {
   ~Connection();  // closes
 
   // Sends what `encode` appends; it is called at once, at most once. `done` is called once, later,
-  // also when the connection ends first. `timeout_us` 0: request_timeout_us. Otherwise `done` is
-  // never called:
+  // also when the connection ends first. Another answer than `asked` ends the connection
+  // (kCorruption), and is none: the fate is unknown. `timeout_us` 0: request_timeout_us. Otherwise
+  // `done` is never called:
   //   kBusy    too many requests or bytes are in flight
   //   kClosed  not ready, or closed
   //   what `encode` gave
-  Status Send(const RequestEncoder& encode, int64_t timeout_us, AnswerCallback done);
+  Status Send(const RequestEncoder& encode, AnswerKind asked, int64_t timeout_us,
+              AnswerCallback done);
   // Asks the server for a sign of life (OPTIONS); `done` is called as by Send, with whether it gave
   // one. If not one byte came in request_timeout_us, the connection is taken for broken and ends.
   Status AskForLife(std::function<void(bool)> done);  // host_check.cc
@@ -107,6 +109,7 @@ class Connection {
 
   struct Pending {
     AnswerCallback done;         // empty: timed out, its stream waits for the late answer
+    AnswerKind asked = AnswerKind::kVoid;
     int64_t asked_us = 0;
     int64_t due_us = 0;
     size_t bytes = 0;

@@ -13,7 +13,7 @@ Status Connection::AskForLife(std::function<void(bool)> done) {
         AppendOptions(head, out);
         return Status::Ok();
       },
-      0,
+      AnswerKind::kSupported, 0,
       [this, alive = std::weak_ptr<int>(alive_), asked_us,
        done = std::move(done)](const Answer& answer) {
         const bool lives = answer.fate == RequestFate::kAnswered;

@@ -1,5 +1,6 @@
 #include "engine/cql/response.h"
 
+#include <array>
 #include <utility>
 
 #include "cistern/limits.h"
@@ -129,7 +130,32 @@ ResponseMessage ReadMessage(WireReader* reader, Opcode opcode, ProtocolVersion v
   return ReadyResponse{};
 }
 
+// By the place in ResponseMessage.
+constexpr std::array<std::string_view, std::variant_size_v<ResponseMessage>> kMessageNames = {
+    "ERROR", "READY", "AUTHENTICATE", "AUTH_CHALLENGE", "AUTH_SUCCESS", "SUPPORTED",
+    "RESULT Void", "RESULT Rows", "RESULT SetKeyspace", "RESULT Prepared",
+    "RESULT SchemaChange", "EVENT", "EVENT"};
+
 }  // namespace
+
+bool IsAnswer(AnswerKind asked, const ResponseMessage& message) {
+  if (std::holds_alternative<ErrorResponse>(message)) return true;
+  switch (asked) {
+    case AnswerKind::kRows: return std::holds_alternative<RowsResult>(message);
+    case AnswerKind::kVoid: return std::holds_alternative<VoidResult>(message);
+    case AnswerKind::kPrepared: return std::holds_alternative<PreparedResult>(message);
+    case AnswerKind::kSchemaChange:
+      return std::holds_alternative<SchemaChange>(message) ||
+             std::holds_alternative<VoidResult>(message);
+    case AnswerKind::kReady: return std::holds_alternative<ReadyResponse>(message);
+    case AnswerKind::kSupported: return std::holds_alternative<SupportedResponse>(message);
+  }
+  return false;
+}
+
+std::string_view MessageName(const ResponseMessage& message) {
+  return kMessageNames[message.index()];
+}
 
 Result<Response> DecodeResponse(ProtocolVersion version, const Envelope& envelope) {
   CISTERN_ASSIGN_OR_RETURN(const ResponseBody body, SplitResponseBody(envelope));

@@ -96,6 +96,22 @@ using ResponseMessage =
                  AuthSuccessResponse, SupportedResponse, VoidResult, RowsResult, SetKeyspaceResult,
                  PreparedResult, SchemaChange, NodeEvent, OtherEvent>;
 
+// What a request asks for. An ERROR answers each of them.
+enum class AnswerKind : uint8_t {
+  kRows,
+  kVoid,          // of a write
+  kPrepared,
+  kSchemaChange,  // or Void: IF NOT EXISTS, and it does
+  kReady,         // of REGISTER
+  kSupported,     // of OPTIONS
+};
+// Whether `message` is what was asked for. What is not says nothing of the request: a server that
+// is confused has perhaps not even read it.
+[[nodiscard]] bool IsAnswer(AnswerKind asked, const ResponseMessage& message);
+
+// "RESULT Rows", "READY".
+[[nodiscard]] std::string_view MessageName(const ResponseMessage& message);
+
 struct Response {
   int16_t stream = 0;  // kEventStream: nobody asked
   std::vector<std::string> warnings;  // of the server, for people; the first ones

@@ -128,7 +128,7 @@ Status Session::SendTo(HostId host, const WorkPtr& work) {
       [this, host, &work](const RequestHead& head, std::string* out) {
         return work->encode(head, IdsOf(host), out);
       },
-      work->timeout_us,
+      work->asked, work->timeout_us,
       [this, alive = std::weak_ptr<int>(alive_), work, host](const Answer& answer) {
         if (!alive.expired() && !work->is_ended) OnAnswer(work, host, answer);
       }));
@@ -179,7 +179,7 @@ void Session::PrepareAgain(const WorkPtr& work, HostId host) {
         [&](const RequestHead& head, std::string* out) {
           return AppendPrepare(head, statements_[statement].cql, out);
         },
-        work->timeout_us,
+        AnswerKind::kPrepared, work->timeout_us,
         [this, alive = std::weak_ptr<int>(alive_), work, host, statement, left,
          is_failed](const Answer& answer) {
           if (alive.expired() || work->is_ended || *is_failed) return;

@@ -61,6 +61,7 @@ using PrepareCompletion = std::function<void(const Outcome&, uint32_t statement)
 // What goes with values; an owned form of QueryOptions.
 struct SessionQuery {
   QueryOptions options = {};     // its paging_state is ignored
+  AnswerKind answer = AnswerKind::kRows;  // kVoid: a write; kSchemaChange: DDL
   std::string paging_state = {};  // of the page before; empty: from the first row
   int64_t timeout_us = 0;        // of each attempt; 0: that of the connection
 };

@@ -88,6 +88,7 @@ Status Session::Prepare(std::string cql, PrepareCompletion done) {
         return AppendPrepare(head, cql, out);
       },
       Completion(), options_.retry_first_us, options_.retry_max_us, work_last_);
+  work->asked = AnswerKind::kPrepared;
   work->bytes = cql.size();
   work->cql = std::move(cql);
   work->prepared = std::move(done);
@@ -116,6 +117,7 @@ Status Session::Execute(BoundStatement bound, SessionQuery query, Completion don
   const auto token = TokenOfValues(statement, bound.values.bytes, bound.values.count);
   const size_t bytes = bound.values.bytes.size() + query.paging_state.size();
   const int64_t timeout_us = query.timeout_us;
+  const AnswerKind asked = query.answer;
   auto work = std::make_shared<Work>(
       [bound = std::move(bound), query = std::move(query)](
           const RequestHead& head, std::span<const PreparedIds> ids, std::string* out) {
@@ -124,6 +126,7 @@ Status Session::Execute(BoundStatement bound, SessionQuery query, Completion don
         return AppendExecute(head, ids[bound.statement], options, bound.values, out);
       },
       std::move(done), options_.retry_first_us, options_.retry_max_us, work_last_);
+  work->asked = asked;
   work->statements = {statement};
   work->token = token;
   work->keyspace = statements_[statement].markers.keyspace;
@@ -166,6 +169,7 @@ Status Session::Batch(BoundBatch batch, BatchOptions options, Completion done,
 Status Session::Query(std::string cql, ValueRun values, SessionQuery query, Completion done) {
   const size_t bytes = cql.size() + values.bytes.size() + query.paging_state.size();
   const int64_t timeout_us = query.timeout_us;
+  const AnswerKind asked = query.answer;
   auto work = std::make_shared<Work>(
       [cql = std::move(cql), values = std::move(values), query = std::move(query)](
           const RequestHead& head, std::span<const PreparedIds>, std::string* out) {
@@ -174,6 +178,7 @@ Status Session::Query(std::string cql, ValueRun values, SessionQuery query, Comp
         return AppendQuery(head, cql, options, values, out);
       },
       std::move(done), options_.retry_first_us, options_.retry_max_us, work_last_);
+  work->asked = asked;
   work->bytes = bytes;
   work->timeout_us = timeout_us;
   return Begin(std::move(work));

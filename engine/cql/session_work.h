@@ -21,6 +21,7 @@ struct Session::Work {
         backoff(retry_first_us, retry_max_us, seed) {}
 
   Encoder encode;
+  AnswerKind asked = AnswerKind::kVoid;
   Completion done;
   PrepareCompletion prepared;            // instead of `done`, of PREPARE
   std::string cql;                       // of PREPARE

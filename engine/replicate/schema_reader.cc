@@ -196,8 +196,10 @@ class StatementRun : public std::enable_shared_from_this<StatementRun> {
   void RunNext() {
     if (begun_ == statements_.size()) return done_(Status::Ok());
     const std::string& statement = statements_[begun_++];
+    cql::SessionQuery query;
+    query.answer = cql::AnswerKind::kSchemaChange;
     const Status begun = session_.Query(
-        statement, {}, {},
+        statement, {}, std::move(query),
         [self = shared_from_this()](const cql::Outcome& o) { self->OnAnswer(o.status); });
     if (!begun.ok()) loop_.Post([self = shared_from_this(), begun] { self->OnAnswer(begun); });
   }

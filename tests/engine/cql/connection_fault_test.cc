@@ -1,5 +1,7 @@
 // A connection in trouble: silence, resets, nonsense, and what becomes of what was in flight.
+#include <chrono>
 #include <mutex>
+#include <thread>
 
 #include "tests/engine/cql/connection_fixture.h"
 
@@ -274,6 +276,42 @@ TEST(ConnectionFault, AnswerToNobodyClosesIt) {
   EXPECT_EQ(client.ended[0]->fate, RequestFate::kUnknown);
 }
 
+// It has the form of a RESULT, and the stream of a request.
+TEST(ConnectionFault, EventIsNoAnswer) {
+  ScriptedCqlServer server({}, [](ScriptedTurn& turn) {
+    if (!IsQuery(turn, "confuse")) return false;
+    testing::ResponseHead pushed = turn.head;
+    pushed.stream = kEventStream;
+    AppendSchemaChange(pushed, {"CREATED", "TABLE", "ks", "t"}, &turn.out);
+    turn.out[2] = static_cast<char>(turn.head.stream >> 8);
+    turn.out[3] = static_cast<char>(turn.head.stream);
+    return true;
+  });
+  Client client;
+  ASSERT_TRUE(client.ConnectAndWait(server.port()));
+  ASSERT_TRUE(client.Query("confuse", 0, AnswerKind::kSchemaChange).ok());
+  ASSERT_TRUE(RunUntil(*client.loop, [&] { return client.closed.has_value(); }));
+  EXPECT_EQ(client.closed->code(), StatusCode::kCorruption);
+  EXPECT_EQ(client.ended[0]->fate, RequestFate::kUnknown);
+}
+
+// Also when nobody waits for it any more: what such a server says next is worth no more.
+TEST(ConnectionFault, LateAnswerOfAnotherKindClosesIt) {
+  ScriptedCqlServer server({}, [](ScriptedTurn& turn) {
+    if (!IsQuery(turn, "late")) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    AppendReady(turn.head, &turn.out);
+    return true;
+  });
+  Client client;
+  ASSERT_TRUE(client.ConnectAndWait(server.port()));
+  ASSERT_TRUE(client.Query("late", 1'000).ok());
+  ASSERT_TRUE(RunUntil(*client.loop, [&] { return client.closed.has_value(); }));
+  EXPECT_EQ(client.closed->code(), StatusCode::kCorruption);
+  EXPECT_NE(client.closed->message().find("READY"), std::string::npos);
+  EXPECT_EQ(client.ended[0]->fate, RequestFate::kUnknown);
+}
+
 TEST(ConnectionFault, MayBeDestroyedInEveryCallback) {
   ScriptedCqlServer server({}, [](ScriptedTurn& turn) {
     if (!IsQuery(turn, "die")) return false;
@@ -293,7 +331,7 @@ TEST(ConnectionFault, MayBeDestroyedInEveryCallback) {
           [cql](const RequestHead& head, std::string* out) {
             return AppendQuery(head, cql, {}, {}, out);
           },
-          0, [&](const Answer&) {
+          AnswerKind::kVoid, 0, [&](const Answer&) {
             if (variant != 3) end();
           });
     };

@@ -45,14 +45,15 @@ struct Client {
     return RunUntil(*loop, [this] { return is_ready || closed; }) && is_ready;
   }
   // Sends a query whose outcome goes to the end of `ended`.
-  Status Query(const std::string& cql, int64_t timeout_us = 0) {
+  Status Query(const std::string& cql, int64_t timeout_us = 0,
+               AnswerKind asked = AnswerKind::kVoid) {
     const size_t at = ended.size();
     ended.emplace_back();
     const Status sent = connection->Send(
         [&cql](const RequestHead& head, std::string* out) {
           return AppendQuery(head, cql, {}, {}, out);
         },
-        timeout_us, [this, at](const Answer& answer) {
+        asked, timeout_us, [this, at](const Answer& answer) {
           Ended& one = *(ended[at] = Ended());
           one.fate = answer.fate;
           one.status = answer.status;

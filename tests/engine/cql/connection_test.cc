@@ -245,7 +245,7 @@ TEST(Connection, PassesEventsOn) {
                         AppendRegister(head, out);
                         return Status::Ok();
                       },
-                      0, [](const Answer&) {})
+                      AnswerKind::kReady, 0, [](const Answer&) {})
                   .ok());
   ASSERT_TRUE(RunUntil(*client.loop, [&] { return client.events.size() == 2; }));
   EXPECT_EQ(std::get<NodeEvent>(client.events[0]).kind, NodeEvent::Kind::kDown);

@@ -68,6 +68,103 @@ TEST(SessionFault, RefusalsAreToldAtOnce) {
   }
 }
 
+// What a write is answered with, by name.
+bool AnswerAs(const std::string& name, ScriptedTurn& turn) {
+  if (name == "READY") AppendReady(turn.head, &turn.out);
+  if (name == "SUPPORTED") AppendSupported(turn.head, {}, &turn.out);
+  if (name == "AUTH_SUCCESS") AppendAuthSuccess(turn.head, std::nullopt, &turn.out);
+  if (name == "RESULT Rows") AppendRows(turn.head, {}, &turn.out);
+  if (name == "RESULT SetKeyspace") AppendSetKeyspace(turn.head, "ks", &turn.out);
+  if (name == "RESULT Prepared") AppendPrepared(turn.head, PreparedResult(), &turn.out);
+  if (name == "RESULT SchemaChange") {
+    AppendSchemaChange(turn.head, {"CREATED", "TABLE", "ks", "t"}, &turn.out);
+  }
+  return true;
+}
+
+// A server, or what stands before it, that is confused has written nothing: its word is worth
+// nothing, and the connection neither.
+TEST(SessionFault, AnswerOfAnotherKindIsNoAcknowledgement) {
+  for (const std::string name : {"READY", "SUPPORTED", "AUTH_SUCCESS", "RESULT Rows",
+                                 "RESULT SetKeyspace", "RESULT Prepared", "RESULT SchemaChange"}) {
+    std::atomic<int> confused_max = 1'000;
+    ScriptedCqlServer server({}, [&](ScriptedTurn& turn) {
+      const bool is_write = std::holds_alternative<ExecuteRequest>(turn.request) ||
+                            std::holds_alternative<testing::BatchRequest>(turn.request);
+      return is_write && confused_max-- > 0 && AnswerAs(name, turn);
+    });
+    SessionClient client(Options({server.port()}));
+    ASSERT_TRUE(client.WaitUntilReady().ok());
+    const uint32_t insert = client.Prepare(kInsert);
+    for (const bool is_batch : {false, true}) {
+      SCOPED_TRACE(name + (is_batch ? " to BATCH" : " to EXECUTE"));
+      BoundBatch batch;
+      batch.Begin(insert).Value("key");
+      ASSERT_TRUE(is_batch ? client.session->Batch(batch, {}, client.Keep()).ok()
+                           : client.Execute(insert, "key").ok());
+      ASSERT_TRUE(client.WaitForAll());
+      EXPECT_EQ(client.endings.back()->kind, OutcomeKind::kUnknown);
+      EXPECT_EQ(client.endings.back()->status.code(), StatusCode::kCorruption);
+      EXPECT_NE(client.endings.back()->status.message().find(name), std::string::npos);
+      ASSERT_TRUE(client.WaitUntilReady().ok());
+    }
+    EXPECT_GT(server.accepted_count(), 2);
+    // Once it is well again, so is the session.
+    confused_max = 1;
+    EXPECT_EQ(client.Run(insert).kind, OutcomeKind::kDone) << name;
+  }
+}
+
+// Otherwise it would go by the number of another statement, and rows into another table.
+TEST(SessionFault, PrepareThatIsAnsweredWithoutAStatementPreparesNothing) {
+  constexpr char kOther[] = "INSERT INTO ks.other (a) VALUES (?)";
+  std::atomic<int> confused_max = 1'000;
+  ScriptedCqlServer server({}, [&](ScriptedTurn& turn) {
+    const auto* prepare = std::get_if<PrepareRequest>(&turn.request);
+    if (prepare == nullptr || prepare->cql != kOther || confused_max-- <= 0) return false;
+    AppendVoid(turn.head, &turn.out);
+    return true;
+  });
+  SessionClient client(Options({server.port()}));
+  ASSERT_TRUE(client.WaitUntilReady().ok());
+  const uint32_t insert = client.Prepare(kInsert);
+  std::optional<Ending> ending;
+  ASSERT_TRUE(client.session->Prepare(kOther, [&](const Outcome& outcome, uint32_t) {
+    ending = Ending{outcome.kind, outcome.status, outcome.error_code, outcome.attempts,
+                    outcome.host, 0, {}};
+  }).ok());
+  ASSERT_TRUE(RunUntil(*client.loop, [&] { return ending.has_value(); }));
+  EXPECT_NE(ending->kind, OutcomeKind::kDone);
+  EXPECT_EQ(ending->status.code(), StatusCode::kCorruption);
+  confused_max = 0;
+  ASSERT_TRUE(client.WaitUntilReady().ok());
+  EXPECT_NE(client.Prepare(kOther), insert);
+}
+
+// Reads and DDL are as strict: rows are not Void, and Void is no rows.
+TEST(SessionFault, QueryHasTheAnswerThatItNames) {
+  ScriptedCqlServer server({}, [](ScriptedTurn& turn) {
+    const auto* query = std::get_if<QueryRequest>(&turn.request);
+    if (query == nullptr || query->cql.starts_with("SELECT ")) return false;
+    return AnswerAs(query->cql, turn);
+  });
+  SessionClient client(Options({server.port()}));
+  ASSERT_TRUE(client.WaitUntilReady().ok());
+  const auto kind_of = [&client](const std::string& cql, AnswerKind asked) {
+    SessionQuery query;
+    query.answer = asked;
+    EXPECT_TRUE(client.session->Query(cql, {}, query, client.Keep()).ok());
+    EXPECT_TRUE(client.WaitForAll());
+    EXPECT_TRUE(client.WaitUntilReady().ok());
+    return client.endings.back()->kind;
+  };
+  EXPECT_EQ(kind_of("RESULT Rows", AnswerKind::kRows), OutcomeKind::kDone);
+  EXPECT_EQ(kind_of("RESULT Rows", AnswerKind::kVoid), OutcomeKind::kUnknown);
+  EXPECT_EQ(kind_of("RESULT SchemaChange", AnswerKind::kSchemaChange), OutcomeKind::kDone);
+  EXPECT_EQ(kind_of("RESULT SchemaChange", AnswerKind::kRows), OutcomeKind::kUnknown);
+  EXPECT_EQ(kind_of("RESULT Rows", AnswerKind::kSchemaChange), OutcomeKind::kUnknown);
+}
+
 TEST(SessionFault, ForgottenStatementIsPreparedAgainThere) {
   std::atomic<bool> is_known = true;
   std::atomic<bool> has_new_ids = false;
@@ -336,7 +433,7 @@ TEST(SessionFault, MayBeDestroyedByACompletion) {
   for (int i = 0; i < 10; ++i) {
     BoundStatement bound{.statement = insert, .values = {}};
     ValueWriter(&bound.values).Value("key");
-    ASSERT_TRUE(client.session->Execute(bound, {}, [&](const Outcome&) {
+    ASSERT_TRUE(client.session->Execute(bound, kWrite, [&](const Outcome&) {
       ++ended;
       client.session.reset();
     }).ok());

@@ -39,6 +39,9 @@ inline SessionOptions Options(const std::vector<uint16_t>& ports) {
   return options;
 }
 
+// A statement that gives no rows.
+inline const SessionQuery kWrite{.answer = AnswerKind::kVoid};
+
 struct SessionClient {
   explicit SessionClient(SessionOptions options, std::shared_ptr<Clock> clock = SystemClock())
       : loop(MakeLoop(std::move(clock))),
@@ -74,11 +77,11 @@ struct SessionClient {
       endings[at]->paging_state = outcome.rows->metadata.paging_state;
     };
   }
-  // Executes `statement` with one value.
+  // Executes `statement`, a write, with one value.
   Status Execute(uint32_t statement, const std::string& key) {
     BoundStatement bound{.statement = statement, .values = {}};
     ValueWriter(&bound.values).Value(key);
-    const Status begun = session->Execute(std::move(bound), {}, Keep());
+    const Status begun = session->Execute(std::move(bound), kWrite, Keep());
     if (!begun.ok()) endings.pop_back();
     return begun;
   }

@@ -222,7 +222,7 @@ TEST(Session, FollowsNodesThatComeAndGo) {
     nodes.Describe(count);
     // Any host may get one; that of the control connection is listened to.
     for (int i = 0; i < 9; ++i) {
-      ASSERT_TRUE(client.session->Query(kPushEvent, {}, {}, client.Keep()).ok());
+      ASSERT_TRUE(client.session->Query(kPushEvent, {}, kWrite, client.Keep()).ok());
     }
     ASSERT_TRUE(client.WaitForAll());
     ASSERT_TRUE(nodes.WaitForHosts(client, count)) << count;
@@ -259,7 +259,13 @@ TEST(Session, KeepsTheNewMetadataId) {
   SessionClient client(Options({server.port()}));
   ASSERT_TRUE(client.WaitUntilReady().ok());
   const uint32_t select = client.Prepare("SELECT * FROM ks.t WHERE a = ?");
-  for (int i = 0; i < 3; ++i) EXPECT_EQ(client.Run(select).kind, OutcomeKind::kDone);
+  for (int i = 0; i < 3; ++i) {
+    BoundStatement bound{.statement = select, .values = {}};
+    ValueWriter(&bound.values).Value("key");
+    ASSERT_TRUE(client.session->Execute(bound, {}, client.Keep()).ok());
+    ASSERT_TRUE(client.WaitForAll());
+    EXPECT_EQ(client.endings.back()->kind, OutcomeKind::kDone);
+  }
   const auto executed = server.Received<ExecuteRequest>();
   ASSERT_EQ(executed.size(), 3u);
   EXPECT_EQ(executed[0].metadata_id, "metadata-1");
