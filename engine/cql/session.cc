@@ -105,7 +105,8 @@ Status Session::Begin(WorkPtr work) {
   return Status::Ok();
 }
 
-// Sends to the first host of the plan that has room. kBusy: none has; kNotFound: none is up.
+// Sends to the first host of the plan that has room and a version that can say it. kBusy: none has
+// room; kNotSupported: those that are up have an older version; kNotFound: none is up.
 Status Session::TrySend(const WorkPtr& work) {
   if (work->plan_next >= work->plan.size()) {
     work->plan = cluster_->Plan(work->token, work->keyspace);
@@ -114,9 +115,14 @@ Status Session::TrySend(const WorkPtr& work) {
   Status refused = Status::NotFound("no host is up");
   while (work->plan_next < work->plan.size()) {
     const Status sent = SendTo(work->plan[work->plan_next++], work);
-    const bool is_busy = sent.code() == StatusCode::kBusy;
-    if (!is_busy && sent.code() != StatusCode::kClosed) return sent;
-    if (is_busy) refused = sent;
+    switch (sent.code()) {
+      case StatusCode::kBusy: refused = sent; break;
+      case StatusCode::kNotSupported:
+        if (refused.code() != StatusCode::kBusy) refused = sent;
+        break;
+      case StatusCode::kClosed: break;
+      default: return sent;
+    }
   }
   return refused;
 }
@@ -244,7 +250,8 @@ void Session::TryLater(const WorkPtr& work) {
     if (sent.ok()) return;
     const bool is_later = sent.code() == StatusCode::kBusy || sent.code() == StatusCode::kNotFound;
     if (is_later) return TryLater(work);
-    work->outcome.status = sent;  // it cannot be encoded for this host
+    work->outcome.status = sent;  // it cannot be encoded for any host that is up
+    work->outcome.error_code.reset();
     Finish(work, std::exchange(work->outcome, Outcome()));
   });
 }

@@ -37,6 +37,8 @@ struct Outcome {
   //   kInvalidArgument  none does, because of the password, the certificate or the version
   //   kIoError          the last connection was lost, or no answer came in time
   //   kClosed           the session was closed
+  //   kCorruption       the last one answered with something else than what was asked for
+  //   kNotSupported     those that speak a version new enough for it are gone
   Status status;
   std::optional<ErrorCode> error_code;   // of the last ERROR, if that was the last word
   uint32_t attempts = 0;                 // that reached a host
@@ -70,8 +72,9 @@ struct SessionQuery {
 // from the loop, once for each call that returned OK, never from inside a call, and may make
 // further calls. While no host is up a request ends in the next turn: who sends it again pauses
 // first, or the loop is never idle. All calls that take one return, and then it is never called:
-//   kBusy     too many requests or bytes are in flight, here or at every host that is up
-//   kClosed   after Close
+//   kBusy          too many requests or bytes are in flight, here or at every host that is up
+//   kClosed        after Close
+//   kNotSupported  all hosts that are up speak too old a version for it; so may an outcome be
 //   what request.h says of statements that cannot be sent
 class Session {
  public:
@@ -105,7 +108,7 @@ class Session {
   // Why none does.
   [[nodiscard]] Status away() const { return cluster_->pool().Away(); }
   // The oldest version that a connected host speaks; nullopt: none is connected. What needs v5
-  // (now_in_seconds) is refused by the others.
+  // (now_in_seconds) passes over the others.
   [[nodiscard]] std::optional<ProtocolVersion> version() const;
   [[nodiscard]] const Cluster& cluster() const { return *cluster_; }
   [[nodiscard]] size_t requests_in_flight() const { return works_.size(); }

@@ -83,8 +83,13 @@ bool Replicator::SendBatch(const PushPtr& push) {
   flow_.NoteLost(byte_count);
   push->seal.Lose(**made);
   push->resume_at_us = now_us + kBusyPauseUs;
-  const bool is_passing = sent.code() == StatusCode::kBusy || sent.code() == StatusCode::kClosed;
-  if (!is_passing) Park(push.get(), sent, std::nullopt);
+  switch (sent.code()) {
+    case StatusCode::kBusy:
+    case StatusCode::kClosed: break;
+    // Bound for v5, and only hosts with v4 are up.
+    case StatusCode::kNotSupported: push->is_given_up = true; break;
+    default: Park(push.get(), sent, std::nullopt);
+  }
   return false;
 }
 
@@ -185,6 +190,7 @@ void Replicator::OnRefused(Way* way, uint64_t number, uint64_t byte_count,
       way->link->AskAgain();
       way->is_given_up = true;
       break;
+    case Verdict::kBindAnew: way->is_given_up = true; break;
     case Verdict::kPark: Park(way, outcome.status, outcome.error_code); break;
   }
 }

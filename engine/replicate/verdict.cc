@@ -16,6 +16,8 @@ Verdict JudgeStatus(StatusCode status) {
     case StatusCode::kLocked:          // the password is refused, or the certificate
     case StatusCode::kInvalidArgument:
       return Verdict::kAwaitCluster;
+    case StatusCode::kNotSupported:  // it names its now, and the hosts with v5 are gone
+      return Verdict::kBindAnew;
     default: break;
   }
   return Verdict::kPark;
@@ -67,6 +69,7 @@ std::string_view VerdictName(Verdict verdict) {
     case Verdict::kSlowDown: return "send again, slower";
     case Verdict::kAwaitCluster: return "wait for the cluster";
     case Verdict::kAskSchema: return "compare the schema";
+    case Verdict::kBindAnew: return "bind anew";
     case Verdict::kPark: return "park";
   }
   return "park";

@@ -18,6 +18,7 @@ enum class Verdict : uint8_t {
   kSlowDown,      // the same, and the window is halved
   kAwaitCluster,  // nothing goes to the cluster until it answers again
   kAskSchema,     // compare the table with the cluster's: drift holds the table, not the seal
+  kBindAnew,      // its seal is bound again, for the protocol version that there is
   kPark,          // this seal is refused; its words are kept, the others go on
 };
 

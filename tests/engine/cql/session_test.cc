@@ -1,6 +1,7 @@
 // A session whose servers are well: statements, batches, pages, routing, what changes meanwhile.
 #include "engine/cql/session.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "engine/cql/token.h"
@@ -272,6 +273,46 @@ TEST(Session, KeepsTheNewMetadataId) {
   EXPECT_EQ(executed[1].metadata_id, "metadata-2");
   EXPECT_EQ(executed[2].metadata_id, "metadata-2");
   EXPECT_EQ(client.session->statement(select).result.columns.size(), 2u);
+}
+
+// A cluster in the middle of its upgrade: what old hosts cannot say goes to the new ones.
+TEST(Session, HostsThatCannotSayItArePassedOver) {
+  testing::ScriptedServerOptions before;
+  before.version_max = ProtocolVersion::kV4;
+  ScriptedCqlServer older(before);
+  auto newer = std::make_unique<ScriptedCqlServer>();
+  const NodeRow older_row{.host_id = 'a', .port = older.port(), .tokens = {0}};
+  const NodeRow newer_row{.host_id = 'b', .port = newer->port(), .tokens = {100}};
+  older.SetTables(DescribeCluster(older_row, {newer_row}));
+  newer->SetTables(DescribeCluster(newer_row, {older_row}));
+  SessionClient client(Options({older.port(), newer->port()}));
+  ASSERT_TRUE(client.WaitUntilReady().ok());
+  ASSERT_TRUE(RunUntil(*client.loop, [&] {
+    const auto plan = client.session->cluster().pool().hosts();
+    return std::count_if(plan.begin(), plan.end(), [](const auto& one) {
+             return one.second.state == HostState::kUp;
+           }) == 2;
+  }));
+  const uint32_t insert = client.Prepare(kInsert);
+  BatchOptions options;
+  options.now_in_seconds = 1;
+  for (int i = 0; i < 20; ++i) {
+    BoundBatch batch;
+    batch.Begin(insert).Value("key " + std::to_string(i));
+    ASSERT_TRUE(client.session->Batch(batch, options, client.Keep()).ok());
+    ASSERT_TRUE(client.WaitForAll());
+    EXPECT_EQ(client.endings.back()->kind, OutcomeKind::kDone);
+    EXPECT_EQ(client.endings.back()->host.port, newer->port());
+  }
+  // The last that can goes: one word for all that is sent from now on.
+  newer.reset();
+  ASSERT_TRUE(RunUntil(*client.loop, [&] {
+    BoundBatch batch;
+    batch.Begin(insert).Value("key");
+    const Status begun = client.session->Batch(batch, options, client.Keep());
+    if (!begun.ok()) client.endings.pop_back();
+    return client.WaitForAll() && begun.code() == StatusCode::kNotSupported;
+  }));
 }
 
 }  // namespace

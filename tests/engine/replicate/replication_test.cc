@@ -18,6 +18,22 @@ class ReplicationTest : public ReplicationFixture {
     ASSERT_NO_FATAL_FAILURE(CreateTableUpstream());
     ASSERT_NO_FATAL_FAILURE(StartService());
   }
+  // Two nodes. The second does not speak v5 and is down; the first swallows the only batch.
+  void SendToTheNewerOfTwoNodes() {
+    auto script = std::make_shared<PlannedFaults>();
+    script->AtWrite(0, {.fault = Fault::kDelay, .delay_us = 600'000'000});
+    fake_cassandra::ClusterOptions options;
+    options.node_count = 2;
+    options.older_nodes = {1};
+    ASSERT_NO_FATAL_FAILURE(StartCluster(options, script));
+    ASSERT_NO_FATAL_FAILURE(CreateTableUpstream());
+    cluster_->TakeDown(1);
+    replicator_.consistency = cql::Consistency::kOne;
+    ASSERT_NO_FATAL_FAILURE(StartService());
+    Write("p0", kStartMs, 7, RowKind::kInsert, 86'400 * 300);  // expires: v5 names the now of it
+    SealAll();
+    ASSERT_TRUE(TurnUntil([&] { return status_.counters.batches_sent == 1; })) << Explain();
+  }
   Metrics Counters() { return engine_->GetMetrics(); }
 };
 
@@ -253,6 +269,28 @@ TEST_F(ReplicationTest, AnAlteredTableIsComparedAnew) {
   ASSERT_NO_FATAL_FAILURE(MustRun("ALTER TABLE plant.pumps ADD extra int"));
   ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kIdle));
   ExpectEqual();
+}
+
+// A cluster in the middle of its upgrade. What was bound for v5 is bound anew for what there is.
+TEST_F(ReplicationTest, ABatchForHostsThatWentIsBoundAnewForOlderOnes) {
+  ASSERT_NO_FATAL_FAILURE(SendToTheNewerOfTwoNodes());
+  ASSERT_TRUE(cluster_->BringUp(1).ok());
+  ASSERT_NO_FATAL_FAILURE(RunFor(500'000));
+  cluster_->TakeDown(0);
+  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kIdle));
+  EXPECT_EQ(status_.counters.seals_parked, 0u);
+  EXPECT_EQ(Counters().versions_confirmed, 1u) << Explain();
+}
+
+// The same, and nothing is up in between: it comes to light when the batch is sent again.
+TEST_F(ReplicationTest, APushIsBoundAnewWhenOnlyOlderHostsComeBack) {
+  ASSERT_NO_FATAL_FAILURE(SendToTheNewerOfTwoNodes());
+  cluster_->TakeDown(0);
+  ASSERT_NO_FATAL_FAILURE(RunFor(20'000'000));
+  ASSERT_TRUE(cluster_->BringUp(1).ok());
+  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kIdle));
+  EXPECT_EQ(status_.counters.seals_parked, 0u);
+  EXPECT_EQ(Counters().versions_confirmed, 1u) << Explain();
 }
 
 TEST_F(ReplicationTest, ADroppedColumnUpstreamHoldsTheTableAndParksNothing) {

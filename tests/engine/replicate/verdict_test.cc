@@ -85,6 +85,7 @@ TEST(Verdict, WithoutAnAnswer) {
   for (const StatusCode status : {StatusCode::kNotFound, StatusCode::kInvalidArgument}) {
     EXPECT_EQ(of(status), Verdict::kAwaitCluster) << StatusCodeName(status);
   }
+  EXPECT_EQ(of(StatusCode::kNotSupported), Verdict::kBindAnew);
   EXPECT_EQ(of(StatusCode::kTooLarge), Verdict::kPark);
   EXPECT_EQ(of(StatusCode::kOutOfRange), Verdict::kPark);
 }
@@ -92,6 +93,7 @@ TEST(Verdict, WithoutAnAnswer) {
 TEST(Verdict, EachHasAName) {
   EXPECT_EQ(VerdictName(Verdict::kPark), "park");
   EXPECT_EQ(VerdictName(Verdict::kAskSchema), "compare the schema");
+  EXPECT_EQ(VerdictName(Verdict::kBindAnew), "bind anew");
 }
 
 }  // namespace

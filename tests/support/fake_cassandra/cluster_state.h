@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -31,6 +32,7 @@ struct ClusterOptions {
   std::string password;
   bool speaks_v5 = true;
   bool speaks_v4 = true;
+  std::set<size_t> older_nodes = {};  // that do not speak v5 though the others do
   bool knows_lz4 = true;
   bool has_peers_v2 = true;  // false: as before Cassandra 4.0
   // Whether a write is durable only once SyncCommitLog was called, as in Cassandra where an

@@ -69,18 +69,24 @@ void ServerConnection::Feed(std::string_view bytes) {
   }
 }
 
+bool ServerConnection::SpeaksV5() const {
+  const ClusterOptions& options = context_.state.options();
+  return options.speaks_v5 && !options.older_nodes.contains(node_);
+}
+
 bool ServerConnection::RefusesVersion(const cql::Envelope& envelope) {
   const ClusterOptions& options = context_.state.options();
+  const bool speaks_v5 = SpeaksV5();
   const uint8_t asked = envelope.header.version;
-  const bool is_known = (asked == 5 && options.speaks_v5) || (asked == 4 && options.speaks_v4);
+  const bool is_known = (asked == 5 && speaks_v5) || (asked == 4 && options.speaks_v4);
   if (is_known) {
     if (!is_established_) version_ = static_cast<cql::ProtocolVersion>(asked);
     return false;
   }
   const std::string known = std::string(options.speaks_v4 ? "4/v4" : "") +
-                            (options.speaks_v4 && options.speaks_v5 ? ", " : "") +
-                            (options.speaks_v5 ? "5/v5" : "");
-  const auto newest = options.speaks_v5 ? cql::ProtocolVersion::kV5 : cql::ProtocolVersion::kV4;
+                            (options.speaks_v4 && speaks_v5 ? ", " : "") +
+                            (speaks_v5 ? "5/v5" : "");
+  const auto newest = speaks_v5 ? cql::ProtocolVersion::kV5 : cql::ProtocolVersion::kV4;
   Queue(ErrorText({newest, envelope.header.stream}, ErrorCode::kProtocolError,
                   "Invalid or unsupported protocol version (" + std::to_string(asked) +
                       "); supported versions are (" + known + ")"));
@@ -222,7 +228,7 @@ std::string ServerConnection::AnswerTo(const ResponseHead& head,
     const ClusterOptions& options = context_.state.options();
     std::vector<std::string> versions;
     if (options.speaks_v4) versions.push_back("4/v4");
-    if (options.speaks_v5) versions.push_back("5/v5");
+    if (SpeaksV5()) versions.push_back("5/v5");
     std::vector<std::string> compressions;
     if (options.knows_lz4) compressions.push_back("lz4");
     testing::AppendSupported(head, {{"CQL_VERSION", {"3.4.7"}}, {"COMPRESSION", compressions},

@@ -88,6 +88,7 @@ class ServerConnection {
                               const testing::StartupRequest& request);
   std::string AnswerToLogin(const testing::ResponseHead& head,
                             const testing::AuthResponseRequest& request);
+  [[nodiscard]] bool SpeaksV5() const;
   bool RefusesVersion(const cql::Envelope& envelope);
   void ActOn(const FaultStep& step, const testing::ResponseHead& head,
              const testing::RequestMessage& request, bool is_statement);
