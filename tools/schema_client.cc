@@ -1,6 +1,9 @@
 #include "tools/schema_client.h"
 
+#include <algorithm>
 #include <functional>
+#include <limits>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -14,14 +17,29 @@ constexpr int64_t kAgreementTimeoutUs = 30'000'000;
 constexpr int64_t kWaitUs = 1'000'000;
 constexpr size_t kHandlersMax = 256;
 
-// What `begin` hands to the callback that it is given, once that has come.
+constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
+
+// What `begin` hands to the callback that it is given, once that has come; nothing: it did not come
+// before `deadline_us`.
+template <typename Outcome>
+std::optional<Outcome> AwaitUntil(
+    cql::EventLoop* loop, int64_t deadline_us,
+    const std::function<void(std::function<void(const Outcome&)>)>& begin) {
+  // It may still be told when this has returned.
+  const auto outcome = std::make_shared<std::optional<Outcome>>();
+  begin([outcome](const Outcome& told) { *outcome = told; });
+  while (!outcome->has_value()) {
+    const int64_t left_us = deadline_us - loop->NowUs();
+    if (left_us <= 0) return std::nullopt;
+    loop->Wait(std::min(kWaitUs, left_us), kHandlersMax);
+  }
+  return *outcome;
+}
+
 template <typename Outcome>
 Outcome Await(cql::EventLoop* loop,
               const std::function<void(std::function<void(const Outcome&)>)>& begin) {
-  const auto outcome = std::make_shared<std::optional<Outcome>>();
-  begin([outcome](const Outcome& told) { *outcome = told; });
-  while (!outcome->has_value()) loop->Wait(kWaitUs, kHandlersMax);
-  return **outcome;
+  return *AwaitUntil<Outcome>(loop, kNever, begin);
 }
 
 }  // namespace
@@ -29,6 +47,7 @@ Outcome Await(cql::EventLoop* loop,
 SchemaClient::SchemaClient(std::unique_ptr<cql::EventLoop> loop,
                            const ContactPlan& plan)
     : connect_timeout_us_(plan.connect_timeout_us),
+      read_timeout_us_(plan.read_timeout_us),
       loop_(std::move(loop)),
       session_(*loop_, plan.session) {}
 
@@ -48,9 +67,14 @@ Status SchemaClient::WaitUntilReady() {
 Result<replicate::ClusterSchema> SchemaClient::Read(const std::string& keyspace,
                                                     const std::string& table) {
   CISTERN_RETURN_IF_ERROR(WaitUntilReady());
-  return Await<Result<replicate::ClusterSchema>>(loop_.get(), [&](auto done) {
-    replicate::ReadSchema(*loop_, session_, keyspace, table, std::move(done));
-  });
+  const auto read = AwaitUntil<Result<replicate::ClusterSchema>>(
+      loop_.get(), loop_->NowUs() + read_timeout_us_, [&](auto done) {
+        replicate::ReadSchema(*loop_, session_, keyspace, table, std::move(done));
+      });
+  if (read) return *read;
+  return Status::IoError("the cluster has not answered for the schema of " + keyspace + "." +
+                         table + " in " + std::to_string(read_timeout_us_ / 1'000'000) +
+                         " s; check the load of its nodes, and try again");
 }
 
 Status SchemaClient::Apply(std::vector<std::string> statements) {

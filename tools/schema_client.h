@@ -25,7 +25,7 @@ class SchemaClient {
   ~SchemaClient() = default;
 
   // Waits for a node again where there is none. Errors are those of Session::WhenReady and of
-  // replicate::ReadSchema.
+  // replicate::ReadSchema; kIoError also when the cluster is not through in time.
   [[nodiscard]] Result<replicate::ClusterSchema> Read(const std::string& keyspace,
                                                       const std::string& table);
   // Runs them and waits for agreement, as replicate::ApplyStatements does. After an error read
@@ -37,6 +37,7 @@ class SchemaClient {
   [[nodiscard]] Status WaitUntilReady();
 
   const int64_t connect_timeout_us_;
+  const int64_t read_timeout_us_;
   std::unique_ptr<cql::EventLoop> loop_;
   cql::Session session_;  // goes before its loop
 };

@@ -7,6 +7,7 @@
 
 #include "cistern/limits.h"
 #include "engine/cql/rows.h"
+#include "engine/replicate/page_watch.h"
 #include "lib/cql/ddl_print.h"
 
 namespace cistern::replicate {
@@ -63,9 +64,9 @@ class RowsQuestion : public std::enable_shared_from_this<RowsQuestion> {
                                    std::to_string(limits::kClusterColumnsMax) + " rows"));
     }
     const cql::RowsMetadata& metadata = outcome.rows->metadata;
-    if (metadata.has_more_pages && !metadata.paging_state.empty()) {
-      return Ask(metadata.paging_state);
-    }
+    if (const Status leads_on = watch_.Take(metadata); !leads_on.ok()) return Fail(leads_on);
+    if (outcome.rows->rows.row_count() > 0) watch_.NoteRow();
+    if (metadata.has_more_pages) return Ask(metadata.paging_state);
     done_(std::move(rows_), outcome.host);
   }
 
@@ -78,6 +79,7 @@ class RowsQuestion : public std::enable_shared_from_this<RowsQuestion> {
   const std::string cql_;
   const RowsDone done_;
   SystemRows rows_;
+  PageWatch watch_;
 };
 
 void AskRows(cql::EventLoop& loop, cql::Session& session, std::string cql, RowsDone done) {

@@ -16,6 +16,7 @@ void UpstreamRows::Clear() {
   reader_.reset();
   row_.key.clear();
   has_more_pages_ = false;
+  watch_.Clear();
 }
 
 Status UpstreamRows::Take(const cql::RowsResult& page) {
@@ -23,6 +24,9 @@ Status UpstreamRows::Take(const cql::RowsResult& page) {
   if (page.rows.column_count() != width) {
     return Bad(std::to_string(page.rows.column_count()) + " columns came, " +
                std::to_string(width) + " were asked for");
+  }
+  if (const Status leads_on = watch_.Take(page.metadata); !leads_on.ok()) {
+    return Bad(leads_on.message());
   }
   bytes_.assign(page.rows.cells());
   reader_.emplace(cql::RowsView(bytes_, page.rows.row_count(), width));
@@ -37,6 +41,7 @@ Result<bool> UpstreamRows::Next() {
     if (!row_.key.empty() && CompareKeys(schema_, row_.key, next_key_) >= 0) {
       return Bad(KeyText(schema_, next_key_) + " comes behind " + KeyText(schema_, row_.key));
     }
+    watch_.NoteRow();
     std::swap(row_.key, next_key_);
     CISTERN_RETURN_IF_ERROR(ReadCells());
     return true;

@@ -10,6 +10,7 @@
 #include "cistern/result.h"
 #include "engine/cql/response.h"
 #include "engine/cql/rows.h"
+#include "engine/replicate/page_watch.h"
 #include "engine/replicate/row_key.h"
 
 namespace cistern::replicate {
@@ -34,7 +35,7 @@ class UpstreamRows {
 
   // Forgets all: the first page comes next.
   void Clear();
-  // Copies the next page. kCorruption: it is none of kRows.
+  // Copies the next page. kCorruption: it is none of kRows, or leads to no end (page_watch.h).
   [[nodiscard]] Status Take(const cql::RowsResult& page);
   // Goes to the next row; false: the page has no more. Rows of which a part of the key is no value
   // of its type are passed over: such a row is none of ours.
@@ -57,6 +58,7 @@ class UpstreamRows {
   std::optional<cql::RowReader> reader_;
   bool has_more_pages_ = false;
   std::string paging_state_;
+  PageWatch watch_;
   UpstreamRow row_;
   RowKey next_key_;
 };

@@ -6,7 +6,10 @@
 
 #include <utility>
 
+#include "engine/replicate/page_watch.h"
+#include "engine/replicate/proof_statements.h"
 #include "engine/replicate/same_value.h"
+#include "engine/replicate/upstream_rows.h"
 #include "tests/engine/replicate/proof_test_util.h"
 
 namespace cistern::replicate {
@@ -25,6 +28,30 @@ std::string Collection(const std::vector<std::string>& elements, int32_t count) 
 }
 std::string Collection(const std::vector<std::string>& elements) {
   return Collection(elements, static_cast<int32_t>(elements.size()));
+}
+
+// Without rows, and each leads to another one: a proof would go on for ever.
+TEST(UpstreamRowsTest, PagesLeadToAnEnd) {
+  const auto schema = SmallTable();
+  cql::RowsResult page;
+  page.rows = cql::RowsView({}, 0, RowAnswerWidth(*schema));
+  page.metadata.has_more_pages = true;
+  UpstreamRows rows(*schema);
+  size_t taken = 0;
+  for (; taken < 10 * kEmptyPagesMax; ++taken) {
+    page.metadata.paging_state = "page " + std::to_string(taken);
+    if (rows.Take(page).code() == StatusCode::kCorruption) break;
+    EXPECT_FALSE(*rows.Next());
+  }
+  EXPECT_EQ(taken, kEmptyPagesMax);
+  rows.Clear();
+  EXPECT_TRUE(rows.Take(page).ok());
+  EXPECT_EQ(rows.Take(page).code(), StatusCode::kCorruption);  // where we are already
+  rows.Clear();
+  page.metadata.paging_state.clear();
+  EXPECT_EQ(rows.Take(page).code(), StatusCode::kCorruption);
+  page.metadata.has_more_pages = false;
+  EXPECT_TRUE(rows.Take(page).ok());
 }
 
 TEST(SameValueTest, SetsAndMapsHaveNoOrder) {

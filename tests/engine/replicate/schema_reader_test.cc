@@ -44,6 +44,9 @@ class SchemaServer {
 
   std::atomic<int> looks_without_agreement = 0;
   std::atomic<bool> pages_by_one = false;
+  // Each answer leads to another page without rows: the paging state grows, or stays as it is.
+  std::atomic<bool> pages_for_ever = false;
+  std::atomic<bool> state_grows = false;
 
  private:
   bool Answer(ScriptedTurn& turn) {
@@ -94,7 +97,10 @@ class SchemaServer {
     }
     answer.metadata.column_count = rows.columns.size();
     const size_t sent = paging_state.value_or("").size();
-    if (pages_by_one && sent + 1 < rows.rows.size()) {
+    if (pages_for_ever) {
+      answer.metadata.has_more_pages = true;
+      answer.metadata.paging_state = std::string(state_grows ? sent + 1 : 1, 'p');
+    } else if (pages_by_one && sent + 1 < rows.rows.size()) {
       answer.metadata.has_more_pages = true;
       answer.metadata.paging_state = std::string(sent + 1, 'p');
       answer.rows = {rows.rows[sent]};
@@ -180,6 +186,21 @@ TEST(SchemaReader, TellsWhichNodesDoNotAgree) {
   EXPECT_EQ(agreed->code(), StatusCode::kBusy);
   EXPECT_NE(agreed->message().find("79797979-7979-7979-7979-797979797979 at 63636363-"),
             std::string::npos) << agreed->message();
+}
+
+TEST(SchemaReader, EndlessPagesEnd) {
+  for (const bool grows : {false, true}) {
+    SchemaServer server;
+    server.pages_for_ever = true;
+    server.state_grows = grows;
+    SessionClient client(cql::Options({server.port()}));
+    ASSERT_TRUE(client.WaitUntilReady().ok());
+    const auto read = Read(client);
+    ASSERT_FALSE(read.ok());
+    EXPECT_EQ(read.status().code(), StatusCode::kCorruption);
+    EXPECT_NE(read.status().message().find(grows ? "without a row" : "leads to none"),
+              std::string::npos) << read.status().message();
+  }
 }
 
 TEST(SchemaReader, EndsWithItsSession) {

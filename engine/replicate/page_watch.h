@@ -1,0 +1,43 @@
+// PageWatch: whether the pages of an answer lead on to an end.
+#ifndef CISTERN_ENGINE_REPLICATE_PAGE_WATCH_H_
+#define CISTERN_ENGINE_REPLICATE_PAGE_WATCH_H_
+
+#include <cstddef>
+#include <string>
+
+#include "cistern/status.h"
+#include "engine/cql/rows.h"
+
+namespace cistern::replicate {
+
+// Without a row of use, one behind another: a server may skip over many deleted rows, not for ever.
+inline constexpr size_t kEmptyPagesMax = 100;
+
+// Rows have limits of their own; this is for pages that bring none. One answer, page by page.
+class PageWatch {
+ public:
+  void Clear() { *this = {}; }
+  // The next page came. kCorruption: it leads nowhere.
+  [[nodiscard]] Status Take(const cql::RowsMetadata& page) {
+    if (!page.has_more_pages) return Status::Ok();
+    if (page.paging_state.empty() || page.paging_state == paging_state_) {
+      return Status::Corruption("the cluster says that there are more pages, and leads to none");
+    }
+    if (++empty_count_ > kEmptyPagesMax) {
+      return Status::Corruption("the cluster answered with " + std::to_string(kEmptyPagesMax) +
+                                " pages without a row, one behind another");
+    }
+    paging_state_ = page.paging_state;
+    return Status::Ok();
+  }
+  // The page has a row of use.
+  void NoteRow() { empty_count_ = 0; }
+
+ private:
+  std::string paging_state_;
+  size_t empty_count_ = 0;
+};
+
+}  // namespace cistern::replicate
+
+#endif  // CISTERN_ENGINE_REPLICATE_PAGE_WATCH_H_
