@@ -107,15 +107,17 @@ std::vector<size_t> TokenRing::NetworkReplicas(size_t begin,
     size_t taken = 0;
   };
   std::vector<DataCenter> all(data_centers_.size());
+  size_t missing = 0;  // of all data centers
   for (size_t i = 0; i < all.size(); ++i) {
     const auto factor = replication.factor_of_data_center.find(data_centers_[i]);
     if (factor == replication.factor_of_data_center.end()) continue;
     all[i].wanted = std::min<size_t>(factor->second, node_counts_[i]);
+    missing += all[i].wanted;
     all[i].repeats = factor->second - std::min<size_t>(factor->second, rack_counts_[i]);
   }
   std::vector<size_t> replicas;
   std::vector<bool> is_seen(places_.size());
-  for (size_t i = 0; i < ring_.size(); ++i) {
+  for (size_t i = 0; i < ring_.size() && missing > 0; ++i) {
     const size_t node = ring_[(begin + i) % ring_.size()].second;
     DataCenter& here = all[places_[node].data_center];
     if (here.taken == here.wanted || is_seen[node]) continue;
@@ -127,6 +129,7 @@ std::vector<size_t> TokenRing::NetworkReplicas(size_t begin,
     else --here.repeats;
     is_seen[node] = true;
     ++here.taken;
+    --missing;
     replicas.push_back(node);
   }
   return replicas;

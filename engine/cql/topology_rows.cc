@@ -1,5 +1,6 @@
 #include "engine/cql/topology_rows.h"
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 
@@ -28,12 +29,12 @@ class NamedRow {
   const RowReader& row_;
 };
 
-// A set<text> of decimal numbers. Empty when anything of it is wrong.
-std::vector<int64_t> ReadTokens(std::string_view cell) {
+// A set<text> of decimal numbers, the first `count_max` of them. Empty when one of them is none.
+std::vector<int64_t> ReadTokens(std::string_view cell, size_t count_max) {
   WireReader reader(cell, "tokens");
   std::vector<int64_t> tokens;
   const size_t count = cell.empty() ? 0 : reader.Count("tokens", kItemBytesMin);
-  for (size_t i = 0; i < count; ++i) {
+  for (size_t i = 0; i < count && i < count_max; ++i) {
     const std::string_view text = reader.LongString("token");
     int64_t token = 0;
     const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), token);
@@ -73,6 +74,8 @@ bool IsUnspecified(std::string_view address) {
 
 std::vector<NodeInfo> ReadNodes(const RowsResult& result, uint16_t port) {
   std::vector<NodeInfo> nodes;
+  if (result.rows.cells().size() > kTopologyBytesMax) return nodes;
+  size_t tokens_left = kTokensMax;
   RowReader reader(result.rows);
   const NamedRow row(result.metadata, reader);
   while (reader.Next() && nodes.size() < kNodesMax) {
@@ -85,7 +88,9 @@ std::vector<NodeInfo> ReadNodes(const RowsResult& result, uint16_t port) {
     node.port = native_port ? *native_port : ReadPort(row["rpc_port"]).value_or(port);
     node.data_center = row["data_center"];
     node.rack = row["rack"];
-    node.tokens = ReadTokens(row["tokens"]);
+    const size_t count_max = std::clamp<size_t>(tokens_left, 1, kTokensPerNodeMax);
+    node.tokens = ReadTokens(row["tokens"], count_max);
+    tokens_left -= std::min(tokens_left, node.tokens.size());
     if (node.host_id.size() == kHostIdBytes) nodes.push_back(std::move(node));
   }
   return nodes;
@@ -93,6 +98,7 @@ std::vector<NodeInfo> ReadNodes(const RowsResult& result, uint16_t port) {
 
 std::map<std::string, Replication> ReadKeyspaces(const RowsResult& result) {
   std::map<std::string, Replication> keyspaces;
+  if (result.rows.cells().size() > kTopologyBytesMax) return keyspaces;
   RowReader reader(result.rows);
   const NamedRow row(result.metadata, reader);
   while (reader.Next()) {

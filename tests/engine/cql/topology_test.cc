@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "engine/cql/topology_rows.h"
+#include "lib/base/coding.h"
 #include "tests/support/rng.h"
 
 namespace cistern::cql {
@@ -86,6 +88,44 @@ TEST(TokenRing, RacksOfTheSameNameInTwoDataCentersAreTwo) {
   EXPECT_EQ(ring.Replicas(5, Network({{"dc1", "1"}, {"dc2", "1"}})), Places({0, 1}));
   EXPECT_EQ(ring.Replicas(15, Network({{"dc1", "1"}, {"dc2", "1"}})), Places({1, 2}));
   EXPECT_EQ(ring.Replicas(5, Network({{"dc2", "2"}})), Places({1, 3}));
+}
+
+// A server of another kind may say that it has millions.
+TEST(TopologyRows, TokensOfANodeAndOfAllAreBounded) {
+  const auto cell = [](std::string_view bytes, std::string* cells) {
+    PutBig(cells, static_cast<int32_t>(bytes.size()));
+    cells->append(bytes);
+  };
+  const auto answer = [&cell](size_t node_count, size_t token_count) {
+    std::string tokens;
+    PutBig(&tokens, static_cast<int32_t>(token_count));
+    for (size_t i = 0; i < token_count; ++i) cell("7", &tokens);
+    std::string cells;
+    for (size_t i = 0; i < node_count; ++i) {
+      std::string host_id(8, 'a');
+      PutBig(&host_id, static_cast<int64_t>(i));
+      cell(host_id, &cells);
+      cell(tokens, &cells);
+    }
+    return cells;
+  };
+  RowsResult rows;
+  rows.metadata.columns = {{"host_id", "uuid"}, {"tokens", "set<text>"}};
+  rows.metadata.column_count = 2;
+  const auto read = [&rows](const std::string& cells, size_t node_count) {
+    rows.rows = RowsView(cells, node_count, 2);
+    return ReadNodes(rows, 9042);
+  };
+  EXPECT_EQ(read(answer(1, 100'000), 1)[0].tokens.size(), kTokensPerNodeMax);
+  const std::vector<NodeInfo> nodes = read(answer(100, 2'000), 100);
+  ASSERT_EQ(nodes.size(), 100u);
+  size_t all = 0;
+  for (const NodeInfo& node : nodes) all += node.tokens.size();
+  EXPECT_LE(all, kTokensMax + nodes.size());
+  EXPECT_EQ(nodes.back().tokens.size(), 1u);  // it is a node of the ring all the same
+  EXPECT_EQ(read(answer(10, 1'000), 10).back().tokens.size(), 1'000u);
+  // 15 MB of a single node: not read at all.
+  EXPECT_TRUE(read(answer(1, 3'000'000), 1).empty());
 }
 
 // Whatever the ring, each data center has as many different replicas as it can, in as many racks
