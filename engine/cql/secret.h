@@ -23,7 +23,8 @@ inline void Wipe(std::string* text) {
 class Secret {
  public:
   Secret() = default;
-  explicit Secret(std::string text) : text_(std::move(text)) {}
+  // Copies and wipes: a short text lies in the string itself, and moving would leave it there.
+  explicit Secret(std::string&& text) : text_(text) { Wipe(&text); }
   Secret(Secret&& other) noexcept { *this = std::move(other); }
   Secret& operator=(Secret&& other) noexcept {
     if (this == &other) return *this;

@@ -19,7 +19,9 @@ using testing::ServerTls;
 constexpr char kPassword[] = "hunter2-and-more";
 
 CredentialSource User(const std::string& password) {
-  return [password]() -> Result<Credentials> { return Credentials{"gw", Secret(password)}; };
+  return [password]() -> Result<Credentials> {
+    return Credentials{"gw", Secret(std::string(password))};
+  };
 }
 
 TEST(Connection, ShakesHandsInEveryForm) {
@@ -257,6 +259,16 @@ TEST(Secret, IsWipedWhenItMovesOrEnds) {
   const Secret other(std::move(one));
   EXPECT_EQ(other.text(), kPassword);
   EXPECT_TRUE(one.empty());
+  for (std::string given : {std::string("short"), std::string(100, 'x')}) {
+    const std::string copy = given;
+    const char* const begin = given.data();
+    const bool is_short = copy.size() < 16;
+    const Secret kept(std::move(given));
+    EXPECT_EQ(kept.text(), copy);
+    EXPECT_TRUE(given.empty());
+    // Of a short one, that lies in the string itself.
+    for (size_t i = 0; is_short && i < copy.size(); ++i) EXPECT_EQ(begin[i], '\0');
+  }
   std::string text = kPassword;
   const char* const at = text.data();
   const size_t size = text.size();

@@ -68,7 +68,7 @@ class ReplicationFixture : public EngineFixture {
     if (!user_.empty()) {
       config.session.cluster.connection.allow_cleartext_password = true;
       config.session.cluster.connection.credentials = [this]() -> Result<cql::Credentials> {
-        return cql::Credentials{user_, cql::Secret(password_)};
+        return cql::Credentials{user_, cql::Secret(std::string(password_))};
       };
     }
     config.session.cluster.hosts.retry_max_us = 2'000'000;
