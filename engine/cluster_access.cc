@@ -36,6 +36,10 @@ Status CheckReadable(std::string_view name, const std::string& path) {
   if (S_ISDIR(facts.st_mode)) {
     return Wrong({name, " '", path, "' is a directory: name a file in PEM"});
   }
+  if (!file.is_regular()) {
+    return Wrong({name, " '", path, "' is no regular file: it is read at each connect, so name "
+                  "one that can be read again"});
+  }
   return Status::Ok();
 }
 

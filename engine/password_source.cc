@@ -16,6 +16,11 @@ namespace {
 
 Status Wrong(std::string what) { return Status::InvalidArgument(std::move(what)); }
 
+// It would end the password where it is sent (RFC 4616).
+bool HasZeroByte(const cql::Secret& password) {
+  return password.text().find('\0') != std::string_view::npos;
+}
+
 }  // namespace
 
 Result<cql::Secret> ReadPassword(const std::string& path) {
@@ -24,6 +29,10 @@ Result<cql::Secret> ReadPassword(const std::string& path) {
   };
   const ReadableFile file(path);
   if (file.fd() < 0) return failed();
+  if (!file.is_regular()) {
+    return Wrong("the password file " + path + " is no regular file: it is read at each connect, "
+                 "so name one that can be read again, no pipe and no directory");
+  }
   std::string text(limits::kPasswordBytesMax + 2, '\0');
   size_t length = 0;
   while (length < text.size()) {
@@ -46,6 +55,10 @@ Result<cql::Secret> ReadPassword(const std::string& path) {
                  std::to_string(limits::kPasswordBytesMax) +
                  " bytes: name the file that has the password alone");
   }
+  if (HasZeroByte(*password)) {
+    return Wrong("the password file " + path + " has a zero byte in its first line, which no "
+                 "password may have");
+  }
   return password;
 }
 
@@ -58,6 +71,9 @@ Result<cql::Secret> AskPassword(const PasswordSource& source) {
   if (password->text().size() > limits::kPasswordBytesMax) {
     return Wrong("ClusterAccess::password gave more than " +
                  std::to_string(limits::kPasswordBytesMax) + " bytes");
+  }
+  if (HasZeroByte(*password)) {
+    return Wrong("ClusterAccess::password gave a zero byte, which no password may have");
   }
   return password;
 }

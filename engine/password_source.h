@@ -10,11 +10,12 @@
 
 namespace cistern {
 
-// The first line of the file. kInvalidArgument: it cannot be read, or has no password.
+// The first line of the file. kInvalidArgument: it cannot be read, is no regular file, or has no
+// password that can be sent. Never waits, as for the writer of a pipe.
 [[nodiscard]] Result<cql::Secret> ReadPassword(const std::string& path);
 
-// What the program gives; its copies are wiped. kInvalidArgument: nothing, or too much; and what
-// the source says.
+// What the program gives; its copies are wiped. kInvalidArgument: nothing, too much, or a
+// zero byte; and what the source says.
 [[nodiscard]] Result<cql::Secret> AskPassword(const PasswordSource& source);
 
 }  // namespace cistern

@@ -1,6 +1,7 @@
 // What Replication::Start refuses, and in which words.
 #include <sys/stat.h>
 
+#include <cstdio>
 #include <fstream>
 #include <limits>
 
@@ -64,6 +65,14 @@ TEST_F(ReplicationRefusal, Passwords) {
   ExpectRefused("the password file somewhere cannot be read: No such file");
   access_.password_file = File("empty", "\nsecret\n");
   ExpectRefused("the password file " + access_.password_file + " has nothing in its first line");
+  access_.password_file = File("zero", std::string("se\0cret", 7));
+  ExpectRefused("the password file " + access_.password_file + " has a zero byte in its first");
+  // Nobody writes into it: who waited for that would wait for ever.
+  const std::string pipe = File("pipe", "");
+  ASSERT_EQ(std::remove(pipe.c_str()), 0);
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  access_.password_file = pipe;
+  ExpectRefused("the password file " + pipe + " is no regular file");
   access_.password_file = File("long", std::string(5'000, 'x'));
   ExpectRefused("the first line of the password file " + access_.password_file + " is longer than");
   access_.password_file.clear();
