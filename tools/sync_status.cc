@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "engine/cql/readable.h"
 #include "tools/counted.h"
 #include "tools/record_printer.h"
 #include "tools/time_text.h"
@@ -116,7 +117,7 @@ std::string OneLine(std::string_view text) {
     line += is_break ? ' ' : c;
     is_after_break = is_break;
   }
-  return line;
+  return cql::Readable(line, line.size());
 }
 
 }  // namespace cistern::tool

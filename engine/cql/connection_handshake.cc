@@ -3,8 +3,14 @@
 #include <utility>
 
 #include "engine/cql/connection.h"
+#include "engine/cql/readable.h"
 
 namespace cistern::cql {
+namespace {
+
+constexpr size_t kNameShownBytesMax = 200;  // of a name that a server gives itself
+
+}  // namespace
 
 void Connection::Connect() {
   state_ = State::kConnecting;
@@ -94,7 +100,8 @@ void Connection::HandleAuthenticate(const AuthenticateResponse& asked) {
   encoder_.Establish(version_, compression_);
   decoder_.Establish(version_, compression_);
   if (!options_.credentials) {
-    return Fail(Status::InvalidArgument(where() + " asks for a password (" + asked.authenticator +
+    return Fail(Status::InvalidArgument(where() + " asks for a password (" +
+                                        Readable(asked.authenticator, kNameShownBytesMax) +
                                         "); set user and password"));
   }
   if (!options_.transport.tls && !options_.allow_cleartext_password) {

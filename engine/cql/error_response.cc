@@ -3,13 +3,13 @@
 #include <array>
 #include <cstdio>
 
+#include "engine/cql/readable.h"
 #include "lib/cql/wire_value.h"
 
 namespace cistern::cql {
 namespace {
 
 constexpr size_t kFailuresKept = 64;  // of one error: the first ones
-constexpr size_t kDescribedBytesMax = 1024;
 constexpr std::string_view kCas = "CAS";
 
 constexpr std::array<std::string_view, 8> kReasons = {
@@ -47,11 +47,12 @@ void ReadWriteTimeout(WireReader* reader, ErrorResponse* error) {
   }
 }
 
-// Words of a server, safe for a terminal and a log, not too long.
-std::string Readable(std::string_view words) {
-  const bool cut = words.size() > kDescribedBytesMax;
+}  // namespace
+
+std::string Readable(std::string_view words, size_t bytes_max) {
+  const bool cut = words.size() > bytes_max;
   if (cut) {
-    size_t end = kDescribedBytesMax;
+    size_t end = bytes_max;
     while (end > 0 && (static_cast<uint8_t>(words[end]) & 0xc0) == 0x80) --end;
     words = words.substr(0, end);
   }
@@ -74,8 +75,6 @@ std::string Readable(std::string_view words) {
   if (cut) readable.append("...");
   return readable;
 }
-
-}  // namespace
 
 ErrorResponse ReadErrorResponse(WireReader* reader, ProtocolVersion version) {
   ErrorResponse error;

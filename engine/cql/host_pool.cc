@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/cql/readable.h"
+
 namespace cistern::cql {
 namespace {
 
 constexpr size_t kFailuresShownMax = 4;
+constexpr size_t kNameShownBytesMax = 200;
 // When to try a contact that is a second name of a host: not while that one is up.
 constexpr int64_t kNever = INT64_MAX;
 
@@ -193,7 +196,8 @@ Status HostPool::Away() const {
     if (!host.failure.ok()) {
       words += host.failure.message();
     } else if (host.state == HostState::kUp) {
-      words += EndpointText(host.endpoint) + " is in another data center than " + data_center_;
+      words += EndpointText(host.endpoint) + " is in another data center than " +
+               Readable(data_center_, kNameShownBytesMax);
     } else {
       words += EndpointText(host.endpoint) + " has not answered yet";
     }

@@ -2,6 +2,7 @@
 
 #include <bit>
 
+#include "engine/cql/readable.h"
 #include "lib/base/coding.h"
 #include "lib/cql/cql_type.h"
 #include "lib/cql/ddl_print.h"
@@ -177,11 +178,7 @@ std::vector<std::string> SystemRowReader::TextSet(std::string_view column) {
 }
 
 std::string Printable(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) {
-    if ((c >= 0 && c < ' ') || c == 0x7f) c = '?';
-  }
-  return out;
+  return cql::Readable(text, text.size());
 }
 
 std::string Shown(std::string_view text) {

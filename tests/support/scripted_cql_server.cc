@@ -212,9 +212,7 @@ bool ScriptedCqlServer::HandleStartup(Peer* peer, const StartupRequest& startup,
   }
   std::string out;
   if (options_.password) {
-    // Long enough that packing makes it shorter.
-    AppendAuthenticate(head, "org.apache.cassandra.auth.PasswordAuthenticator" +
-                                 std::string(100, '.'), &out);
+    AppendAuthenticate(head, options_.authenticator, &out);
   } else {
     AppendReady(head, &out);
     peer->is_ready = true;

@@ -111,6 +111,12 @@ TEST(SyncStatus, Ages) {
   for (const auto& [seconds, text] : ages) EXPECT_EQ(AgeText(seconds), text);
 }
 
+TEST(SyncStatus, ALineHasNothingThatATerminalWouldObey) {
+  EXPECT_EQ(OneLine("one\n   two\x7f" "three"), "one two three");
+  EXPECT_EQ(OneLine("a\xc2\x9b" "31m r\xc3\xa4""ck"), "a?31m r\xc3\xa4""ck");
+  EXPECT_EQ(OneLine("a\x9b" "31m"), "a?31m");
+}
+
 TEST(SyncStatus, ASplitIsNamed) {
   ParkedSeal parked = Parked();
   parked.split = 2;

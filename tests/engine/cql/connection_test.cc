@@ -144,6 +144,20 @@ TEST(Connection, TellsAWrongPasswordWithoutRepeatingIt) {
   EXPECT_NE(client.closed->message().find("***"), std::string::npos);
 }
 
+// A server's name for its own method, before anybody knows whose server it is.
+TEST(Connection, DoesNotRepeatWhatATerminalWouldObey) {
+  testing::ScriptedServerOptions raw;
+  raw.password = PlainCredentials{"gw", kPassword};
+  raw.authenticator = "\x1b]0;owned\x07\nFATAL \xc2\x9b" "31m" + std::string(5'000, 'x');
+  ScriptedCqlServer server(raw);
+  Client client;
+  EXPECT_FALSE(client.ConnectAndWait(server.port()));
+  const std::string& words = client.closed->message();
+  EXPECT_NE(words.find("?]0;owned??FATAL ?31mxx"), std::string::npos) << words;
+  EXPECT_EQ(words.find_first_of("\x1b\x07\n\xc2"), std::string::npos);
+  EXPECT_LT(words.size(), 500u);
+}
+
 TEST(Connection, TellsAPasswordThatIsMissingOrCannotBeRead) {
   ScriptedCqlServer server({.password = PlainCredentials{"gw", kPassword}});
   Client without;

@@ -6,6 +6,7 @@
 #include <string>
 #include <variant>
 
+#include "engine/cql/readable.h"
 #include "engine/cql/response.h"
 #include "tests/support/cql_server_codec.h"
 #include "tests/support/hex.h"
@@ -132,6 +133,15 @@ TEST(ErrorResponse, RefusesACountThatCannotBe) {
   Read(ProtocolVersion::kV5, "00001500 0000 0006 00000001 00000002 00000001 05 7f000001 0000 0000",
        &status);
   EXPECT_EQ(status.code(), StatusCode::kCorruption);
+}
+
+TEST(Readable, ObeysNoControlCharacterAndKeepsItsLength) {
+  EXPECT_EQ(Readable("\x1b]0;owned\x07\nFATAL \xc2\x9b" "31m"), "?]0;owned??FATAL ?31m");
+  EXPECT_EQ(Readable("r\xc3\xa4""ck \xe2\x82\xac"), "r\xc3\xa4""ck \xe2\x82\xac");
+  EXPECT_EQ(Readable("\xc2\x80\xc2\x9f\xc2\xa0"), "??\xc2\xa0");
+  EXPECT_EQ(Readable("\x9b" "31m \xff"), "?31m ?");
+  EXPECT_EQ(Readable("abcdef", 4), "abcd...");
+  EXPECT_EQ(Readable("ab\xc3\xa4", 3), "ab...");
 }
 
 TEST(ErrorResponse, DescribesItselfForPeople) {

@@ -25,6 +25,16 @@ Ids Plan(HostPool& pool, std::optional<int64_t> token = std::nullopt) {
   return pool.Plan(token, "ks", [](HostId) { return 0u; });
 }
 
+TEST(HostPool, NameOfADataCenterIsMadeReadable) {
+  HostPool pool({.contacts = {{"one", 9042}, {"two", 9042}}});
+  pool.NoteConnecting(1);
+  EXPECT_TRUE(pool.NoteUp(1, Node('a', "dc\x1b[2J\xc2\x9b", {0})));
+  EXPECT_TRUE(pool.NoteUp(2, Node('b', "elsewhere", {1})));
+  pool.NoteDown(1, Status::IoError("one is away"), 0);
+  const std::string words = pool.Away().message();
+  EXPECT_NE(words.find("in another data center than dc?[2J?"), std::string::npos) << words;
+}
+
 TEST(HostPool, ContactsAreDueAtOnceAndAgainAfterABackoff) {
   HostPool pool({.contacts = {{"one", 9042}, {"two", 9042}}});
   EXPECT_EQ(pool.DueForConnect(0), Ids({1, 2}));
