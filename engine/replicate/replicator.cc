@@ -181,6 +181,9 @@ Result<bool> Replicator::ConfirmDue() {
   }
   for (const auto& [name, level] : seals) {
     EndWay(name.bucket, name.seal);
+    // Not when it is proved: a host that is lost then has it sent and proved once more.
+    if (level == ProofLevel::kCount) ++counters_.seals_counted;
+    if (level == ProofLevel::kRows) ++counters_.seals_read_back;
     setbacks_.erase(name.seal);
     LookAt(name.bucket);  // for its amendments
     proven_.pop_front();

@@ -250,8 +250,6 @@ void Replicator::EndProof(Proof* proof) {
   }
   const ProofLevel level = proof->seal.reached();
   const ProofTally& tally = proof->seal.tally();
-  if (level == ProofLevel::kCount) ++counters_.seals_counted;
-  if (level == ProofLevel::kRows) ++counters_.seals_read_back;
   counters_.rows_read_back += tally.rows();
   counters_.rows_shadowed += tally.shadowed;
   troubles_.erase(item.seal);

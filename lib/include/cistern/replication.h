@@ -29,8 +29,8 @@ struct ReplicationCounters {
   uint64_t seals_confirmed = 0;
   uint64_t seals_parked = 0;
   uint64_t seals_sent_again = 0;   // after a host went while they were held
-  uint64_t seals_counted = 0;      // proved by the server's count
-  uint64_t seals_read_back = 0;    // proved by their rows
+  uint64_t seals_counted = 0;      // confirmed, of these: proved by the server's count
+  uint64_t seals_read_back = 0;    // ... and by their rows
   uint64_t seals_mended = 0;       // something was not found of them, and sent once more
   uint64_t seals_not_proven = 0;   // parked for it
   uint64_t rows_read_back = 0;     // of seals that were proved by their rows
