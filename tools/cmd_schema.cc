@@ -18,6 +18,8 @@
 #include "tools/drift_text.h"
 #include "tools/output.h"
 #include "tools/schema_client.h"
+#include "tools/sync_config.h"
+#include "tools/sync_options.h"
 
 namespace cistern::tool {
 namespace {
@@ -34,9 +36,11 @@ using ReplicationMap = std::map<std::string, std::string>;
 constexpr int kRoundsMax = 4;
 
 struct SchemaOptions {
+  std::string config;
   std::string store;
   std::string table;
   std::string keyspace;
+  bool is_keyspace_of_file = false;  // where sync may need it for tables that are not looked at
   std::string keyspace_replication;
   std::string format = "text";
   bool dry_run = false;
@@ -61,6 +65,7 @@ Examples:
   cistern schema diff --store S --contact db-1 --contact db-2
   cistern schema diff --store S --contact '[fd00::1]:9042' --table air --format json
   cistern schema diff --store S --contact db-1 --tls --ca ca.pem --user edge --password-file pw
+  cistern schema diff --config /etc/cistern/sync.toml
 
 Exit codes: 0 nothing blocks; 7 a table blocks; 8 the cluster is away, or lets nobody in)";
 
@@ -116,7 +121,7 @@ Status CheckKeyspaces(const SchemaOptions& options, const Tables& tables, bool i
         "table {} was declared without a keyspace: say by --keyspace NAME in which it is",
         table->name));
   }
-  if (is_used || options.keyspace.empty()) return Status::Ok();
+  if (is_used || options.keyspace.empty() || options.is_keyspace_of_file) return Status::Ok();
   return Status::InvalidArgument(
       "--keyspace is for tables that were declared without one, and here none is; leave it out");
 }
@@ -144,6 +149,24 @@ int RunPrint(const SchemaOptions& options) {
 }
 
 // --- what diff and apply share
+
+// With what the file of sync says, where the command line says nothing.
+Result<SchemaOptions> WithFile(SchemaOptions options) {
+  SyncOptions given;
+  given.store = options.store;
+  given.contact = options.contact;
+  given.keyspace = options.keyspace;
+  if (!options.config.empty()) {
+    CISTERN_ASSIGN_OR_RETURN(SyncOptions file, ReadSyncConfig(options.config));
+    given = Overlaid(std::move(given), std::move(file));
+  }
+  CISTERN_RETURN_IF_ERROR(CheckPlaces(given));
+  options.is_keyspace_of_file = options.keyspace.empty();
+  options.store = std::move(given.store);
+  options.contact = std::move(given.contact);
+  options.keyspace = std::move(given.keyspace);
+  return options;
+}
 
 // A table of the store, and what the cluster has under its name.
 struct Compared {
@@ -198,14 +221,16 @@ std::optional<Opened> Open(const SchemaOptions& options, int* code) {
 
 // --- diff
 
-int RunDiff(const SchemaOptions& options) {
-  const bool is_json = options.format == "json";
-  if (!is_json && options.format != "text") {
+int RunDiff(const SchemaOptions& given) {
+  const bool is_json = given.format == "json";
+  if (!is_json && given.format != "text") {
     return FailUsage(Status::InvalidArgument(
-        fmt::format("--format '{}' is not one of text, json", options.format)));
+        fmt::format("--format '{}' is not one of text, json", given.format)));
   }
+  const Result<SchemaOptions> options = WithFile(given);
+  if (!options.ok()) return FailUsage(options.status());
   int code = kExitOk;
-  const std::optional<Opened> opened = Open(options, &code);
+  const std::optional<Opened> opened = Open(*options, &code);
   if (!opened.has_value()) return code;
   Output output(STDOUT_FILENO);
   for (const Compared& table : opened->tables) {
@@ -325,14 +350,16 @@ int SayPlans(const std::vector<Compared>& tables, const ReplicationMap& replicat
   return kExitOk;
 }
 
-int RunApply(const SchemaOptions& options) {
-  const Result<ReplicationMap> replication = ReplicationOf(options);
+int RunApply(const SchemaOptions& given) {
+  const Result<ReplicationMap> replication = ReplicationOf(given);
   if (!replication.ok()) return FailUsage(replication.status());
+  const Result<SchemaOptions> options = WithFile(given);
+  if (!options.ok()) return FailUsage(options.status());
   int code = kExitOk;
-  const std::optional<Opened> opened = Open(options, &code);
+  const std::optional<Opened> opened = Open(*options, &code);
   if (!opened.has_value()) return code;
   if (!CheckPlans(opened->tables, *replication)) return kExitBlocked;
-  if (options.dry_run) return SayPlans(opened->tables, *replication);
+  if (given.dry_run) return SayPlans(opened->tables, *replication);
   Applier applier(opened->client.get(), *replication);
   for (const Compared& table : opened->tables) {
     const int applied = applier.Apply(table);
@@ -351,6 +378,16 @@ CLI::App* AddSubcommand(CLI::App* schema, const char* name, const char* what,
   command->add_option("--keyspace", options->keyspace,
                       "Keyspace of tables that were declared without one");
   return command;
+}
+
+// The file may have the store and the cluster.
+void AddClusterOptions(CLI::App* command, SchemaOptions* options) {
+  command->add_option("--config", options->config,
+                      "TOML file of `cistern sync`: where the store and the cluster are; what the "
+                      "command line says goes before it");
+  AddContactOptions(command, &options->contact);
+  command->get_option("--contact")->required(false);
+  command->get_option("--store")->required(false);
 }
 
 void AddReplicationOption(CLI::App* command, SchemaOptions* options) {
@@ -374,14 +411,14 @@ void AddSchema(CLI::App* app, Action* action) {
   print->callback([options, action] { *action = [options] { return RunPrint(*options); }; });
 
   CLI::App* diff = AddSubcommand(schema, "diff", "Compare with the tables of a cluster", options);
-  AddContactOptions(diff, &options->contact);
+  AddClusterOptions(diff, options.get());
   diff->add_option("--format", options->format, "text (default) or json, an object a table");
   diff->footer(kDiffFooter);
   diff->callback([options, action] { *action = [options] { return RunDiff(*options); }; });
 
   CLI::App* apply = AddSubcommand(schema, "apply", "Make and alter the tables of a cluster",
                                   options);
-  AddContactOptions(apply, &options->contact);
+  AddClusterOptions(apply, options.get());
   AddReplicationOption(apply, options.get());
   apply->add_flag("--dry-run", options->dry_run, "Print the statements and run none");
   apply->footer(kApplyFooter);

@@ -27,6 +27,7 @@ namespace cistern::tool {
 namespace {
 
 constexpr size_t kParkedShownMax = 10;
+constexpr int64_t kLineEveryUs = 30'000'000;
 
 constexpr char kFooter[] = R"(
 Sends every sealed bucket to the cluster's table of the same name, and has it confirmed once the
@@ -140,6 +141,8 @@ class SyncCommand {
     settings.away_after_us = plan_.away_after_us;
     settings.seals_waiting = waiting_.seals_waiting;
     settings.versions_waiting = waiting_.versions_waiting;
+    const bool has_bar = is_quiet_ || isatty(STDERR_FILENO) != 0;
+    settings.line_every_us = has_bar ? 0 : kLineEveryUs;
     const int64_t began_us = settings.clock->MonotonicMicros();
     const std::shared_ptr<Clock> clock = settings.clock;
     const SyncOutcome outcome = SyncRun(std::move(settings), &progress_).Run();

@@ -286,7 +286,7 @@ void AddSyncOptions(CLI::App* command, SyncOptions* options) {
                       "Give up once the cluster is away for so long: 30s (default)");
   AddSending(command, options);
   AddKeeping(command, options);
-  command->add_flag("--quiet", options->quiet, "No progress bar, no summary");
+  command->add_flag("--quiet", options->quiet, "No progress, no summary");
 }
 
 Status CheckTogether(const SyncOptions& options) {
@@ -319,7 +319,7 @@ SyncOptions Overlaid(SyncOptions command_line, SyncOptions file) {
   return command_line;
 }
 
-Result<SyncPlan> PlanSync(const SyncOptions& options) {
+Status CheckPlaces(const SyncOptions& options) {
   if (options.store.empty()) {
     return Wrong("which store? --store DIR says it, or store = \"DIR\" in the file of --config");
   }
@@ -327,6 +327,11 @@ Result<SyncPlan> PlanSync(const SyncOptions& options) {
     return Wrong("which cluster? --contact HOST[:PORT] names a node of it, or contact = [\"HOST\"] "
                  "in the file of --config");
   }
+  return Status::Ok();
+}
+
+Result<SyncPlan> PlanSync(const SyncOptions& options) {
+  CISTERN_RETURN_IF_ERROR(CheckPlaces(options));
   const auto plan = std::make_unique<SyncPlan>();
   SyncOptions given = options;
   for (const SyncSetting& setting : kSettings) {

@@ -85,6 +85,9 @@ void AddSyncOptions(CLI::App* command, SyncOptions* options);
 // others.
 [[nodiscard]] Status CheckTogether(const SyncOptions& options);
 
+// kInvalidArgument if neither place names a store, or a cluster.
+[[nodiscard]] Status CheckPlaces(const SyncOptions& options);
+
 // What the command line says, and of the rest what the file says.
 [[nodiscard]] SyncOptions Overlaid(SyncOptions command_line, SyncOptions file);
 

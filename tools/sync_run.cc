@@ -103,14 +103,25 @@ void SyncRun::Draw(const ReplicationStatus& status) {
   progress.phase = status.phase;
   progress.away = OneLine(status.away.message());
   progress.refused = OneLine(status.refused.message());
-  pace_.Note(settings_.clock->MonotonicMicros(), progress.versions_done);
+  const int64_t now_us = settings_.clock->MonotonicMicros();
+  pace_.Note(now_us, progress.versions_done);
   progress.versions_per_s = pace_.per_s();
   std::optional<double> share;
   if (progress.versions_total > 0) {
     share = static_cast<double>(progress.versions_done) /
             static_cast<double>(progress.versions_total);
   }
-  progress_->Draw(share, SyncProgressText(progress));
+  const std::string text = SyncProgressText(progress);
+  progress_->Draw(share, text);
+  SayNowAndThen(now_us, text);
+}
+
+void SyncRun::SayNowAndThen(int64_t now_us, const std::string& text) {
+  if (settings_.line_every_us == 0) return;
+  if (!said_us_) said_us_ = now_us;
+  if (now_us - *said_us_ < settings_.line_every_us) return;
+  said_us_ = now_us;
+  settings_.complain(text);
 }
 
 }  // namespace cistern::tool

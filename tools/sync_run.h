@@ -30,6 +30,8 @@ struct SyncRunSettings {
   // What waited when it began, for the share that is done.
   uint64_t seals_waiting = 0;
   uint64_t versions_waiting = 0;
+  // How often the progress is a line for people, where no bar shows it; 0: never.
+  int64_t line_every_us = 0;
 };
 
 enum class SyncEnd : uint8_t {
@@ -82,6 +84,7 @@ class SyncRun {
   // Whether it was away for too long.
   [[nodiscard]] bool NoteAway(bool is_away);
   void Draw(const ReplicationStatus& status);
+  void SayNowAndThen(int64_t now_us, const std::string& text);
 
   const SyncRunSettings settings_;
   Progress* const progress_;
@@ -89,6 +92,7 @@ class SyncRun {
   SyncPace pace_;
   bool was_up_ = false;
   std::optional<int64_t> away_since_us_;
+  std::optional<int64_t> said_us_;  // or when it began
 };
 
 }  // namespace cistern::tool

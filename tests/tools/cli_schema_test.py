@@ -95,6 +95,30 @@ class SchemaTest(CliCase):
             [drift] = self.differences(there)
             self.assertEqual([one["kind"] for one in drift["differences"]], ["column_added"])
 
+    def test_the_file_of_sync_says_where(self):
+        self.create(PUMPS)
+        config = self.write("sync.toml", "")
+        with cluster() as there:
+            there.run(KEYSPACE)
+            config.write_text(f'store = "{self.store}"\ncontact = "{there.contact}"\n'
+                              'connect_timeout = "60s"\nkeyspace = "other"\nhold = "1s"\n')
+            self.run_tool("schema", "diff", "--config", config, expect=7)
+            self.run_tool("schema", "apply", "--config", config)
+            done = self.run_tool("schema", "diff", "--config", config)
+            self.assertEqual(done.out, b"plant.pumps: no difference\n")
+            # The command line goes before it.
+            done = self.run_tool("schema", "diff", "--config", config, "--store",
+                                 self.directory / "nowhere", expect=3)
+            self.assertIn("nowhere", done.err)
+        config.write_text('store = "S"\n')
+        done = self.run_tool("schema", "diff", "--config", config, expect=2)
+        self.assertIn("which cluster? --contact HOST[:PORT]", done.err)
+        config.write_text('stroe = "S"\n')
+        done = self.run_tool("schema", "apply", "--config", config, expect=2)
+        self.assertIn(f"{config}:1: stroe is no setting; did you mean store?", done.err)
+        done = self.run_tool("schema", "diff", "--contact", "db-1", expect=2)
+        self.assertIn("which store? --store DIR says it", done.err)
+
     def test_a_lost_answer_is_no_failure(self):
         self.create("CREATE TABLE plant.air (s text, day date, ts timestamp, a int, "
                     "PRIMARY KEY ((s, day), ts));")
@@ -196,7 +220,7 @@ class SchemaTest(CliCase):
             done = self.schema("diff", *contact, *options, expect=2)
             self.assertIn(told, done.err)
             self.assertNotIn(PASSWORD, done.err)
-        self.assertIn("--contact is required", self.schema("diff", expect=2).err)
+        self.assertIn("which cluster? --contact HOST[:PORT]", self.schema("diff", expect=2).err)
         done = self.schema("apply", "--contact", "db", "--keyspace-replication", "3", expect=2)
         self.assertIn("--keyspace-replication: '3' does not say how a keyspace", done.err)
 

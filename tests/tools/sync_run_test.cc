@@ -40,6 +40,7 @@ class SyncRunTest : public ::testing::Test {
     settings.clock = clock_;
     settings.connect_timeout_us = 10'000'000;
     settings.away_after_us = 30'000'000;
+    settings.line_every_us = line_every_us_;
     Progress progress(false);
     return SyncRun(std::move(settings), &progress).Run();
   }
@@ -67,6 +68,7 @@ class SyncRunTest : public ::testing::Test {
 
   const std::shared_ptr<FakeClock> clock_ = std::make_shared<FakeClock>();
   ReplicationStatus status_;
+  int64_t line_every_us_ = 0;
   std::vector<Result<ReplicationStatus>> told_;
   std::vector<std::pair<size_t, ParkedSeal>> parked_;  // with the step from which on it is listed
   size_t steps_ = 0;
@@ -156,6 +158,15 @@ TEST_F(SyncRunTest, WhatStandsInTheWayIsToldOnce) {
 }
 
 // --- progress
+
+TEST_F(SyncRunTest, WhereNoBarIsALineComesNowAndThen) {
+  line_every_us_ = 30'000'000;
+  status_.counters.versions_sent = 7;
+  Tell(ReplicationPhase::kWorking, 95);
+  Tell(ReplicationPhase::kIdle);
+  EXPECT_EQ(Run().end, SyncEnd::kConfirmed);
+  EXPECT_EQ(lines_, std::vector<std::string>(3, "7 of 7 rows, 0 of 0 buckets, 0 B, 0 rows/s"));
+}
 
 TEST(SyncProgress, ALine) {
   SyncProgress progress;
