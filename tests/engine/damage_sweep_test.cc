@@ -176,7 +176,7 @@ class DamageSweepTest : public EngineFixture {
 TEST_F(DamageSweepTest, AFlippedBitAnywhere) {
   MakeStore();
   const char* text = std::getenv("CISTERN_SWEEP_STRIDE");
-  const uint64_t stride = text == nullptr ? 61 : std::max(1ULL, std::strtoull(text, nullptr, 10));
+  const uint64_t stride = text == nullptr ? 127 : std::max(1ULL, std::strtoull(text, nullptr, 10));
   size_t flips = 0;
   for (const std::string& name : Files()) {
     const uint64_t size = fs::file_size(fs::path(directory()) / name);
