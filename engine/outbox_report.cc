@@ -96,10 +96,10 @@ Result<uint64_t> Resend(Engine* engine, const std::string& table, TimeRange rang
   }
   const auto [from_s, to_s] = BeginsOf(*found->schema, range);
   SealResend resend{found->id, from_s, to_s};
-  for (bool more = true; more;) {
-    CISTERN_ASSIGN_OR_RETURN(more, core->maintenance().Resend(&resend));
-  }
+  Result<bool> more = true;
+  while (more.ok() && *more) more = core->maintenance().Resend(&resend);
   if (done != nullptr) *done = resend;
+  if (!more.ok()) return more.status();
   return resend.seal_count;
 }
 

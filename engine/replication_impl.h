@@ -11,6 +11,7 @@
 
 #include "cistern/replication.h"
 #include "engine/replication_service.h"
+#include "lib/base/fair_mutex.h"
 
 namespace cistern {
 
@@ -61,7 +62,7 @@ class ReplicationImpl final : public Replication {
   std::thread thread_;
   std::unique_ptr<ReplicationClaim> claim_;
 
-  std::mutex turn_mutex_;  // who holds it is the loop's thread; taken before `mutex_`
+  FairMutex turn_mutex_;  // who holds it is the loop's thread; taken before `mutex_`
 
   mutable std::mutex mutex_;
   // Reset with both mutexes held, so that one of them suffices to find it.

@@ -159,14 +159,16 @@ void ReplicationService::Wake() {
 Result<uint64_t> ReplicationService::ResendRange(const std::string& table, TimeRange range) {
   SealResend done;
   Result<uint64_t> seals = cistern::Resend(parts_->engine, table, range, &done);
-  if (seals.ok() && parts_->replicator && !parts_->core.expired()) {
-    parts_->replicator->BeginAnew(done);
-  }
+  // Also where it ended half way: the steps before are durable. Held, so that no other thread opens
+  // the store anew meanwhile.
+  const std::shared_ptr<EngineCore> core = parts_->core.lock();
+  if (core && parts_->replicator) parts_->replicator->BeginAnew(done);
   return seals;
 }
 
 void ReplicationService::LookAgain() {
-  if (parts_->replicator && !parts_->core.expired()) parts_->replicator->LookAgain();
+  const std::shared_ptr<EngineCore> core = parts_->core.lock();  // as above
+  if (core && parts_->replicator) parts_->replicator->LookAgain();
 }
 
 }  // namespace cistern

@@ -82,7 +82,7 @@ void Cluster::OnReady(HostId host) {
 void Cluster::OnIdentified(HostId host, std::optional<NodeInfo> info) {
   const auto found = connections_.find(host);
   if (found == connections_.end() || !found->second->is_ready()) return;
-  if (!pool_.NoteUp(host, std::move(info))) {
+  if (!pool_.NoteUp(host, std::move(info), loop_.NowUs())) {
     Drop(host);
     ConnectDue();
     return;

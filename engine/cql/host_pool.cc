@@ -81,7 +81,7 @@ void HostPool::NoteConnecting(HostId host) {
   if (found != hosts_.end()) found->second.state = HostState::kConnecting;
 }
 
-bool HostPool::NoteUp(HostId host, std::optional<NodeInfo> info) {
+bool HostPool::NoteUp(HostId host, std::optional<NodeInfo> info, int64_t now_us) {
   const auto found = hosts_.find(host);
   if (found == hosts_.end()) return false;
   if (info) {
@@ -104,13 +104,20 @@ bool HostPool::NoteUp(HostId host, std::optional<NodeInfo> info) {
   }
   found->second.state = HostState::kUp;
   found->second.failure = Status::Ok();
-  backoffs_.at(host).Reset();
+  found->second.up_at_us = now_us;
   return true;
 }
 
 void HostPool::NoteDown(HostId host, Status failure, int64_t now_us) {
   const auto found = hosts_.find(host);
   if (found == hosts_.end()) return;
+  // One that comes and goes every few seconds is asked less and less: each time it goes, what it
+  // acknowledged last has to be sent again, and nothing would ever be held for long enough.
+  if (found->second.state == HostState::kUp) {
+    const bool was_steady = now_us - found->second.up_at_us >= options_.steady_us;
+    if (was_steady) backoffs_.at(host).Reset();
+    found->second.flap_count = was_steady ? 0 : found->second.flap_count + 1;
+  }
   found->second.state = HostState::kDown;
   found->second.retry_at_us = now_us + backoffs_.at(host).NextUs();
   found->second.failure = std::move(failure);
@@ -124,7 +131,8 @@ void HostPool::NoteHint(std::string_view address, int64_t at_us) {
   for (auto& [id, host] : hosts_) {
     const bool is_meant = host.endpoint.host == address ||
                           (host.info && host.info->address == address);
-    if (is_meant && host.retry_at_us != kNever) {
+    const bool flaps = host.flap_count > options_.flap_count_max;
+    if (is_meant && !flaps && host.retry_at_us != kNever) {
       host.retry_at_us = std::min(host.retry_at_us, at_us);
     }
   }

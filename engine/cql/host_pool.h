@@ -27,6 +27,8 @@ struct HostPoolOptions {
   bool use_other_data_centers = false;  // for requests, where the preferred one has no host up
   int64_t retry_first_us = 250'000;     // after a host failed, doubled with each failure
   int64_t retry_max_us = 60'000'000;
+  int64_t steady_us = 60'000'000;       // up so long, the next failure counts as the first
+  uint32_t flap_count_max = 2;          // beyond, it is not tried early for being said to be up
   size_t connected_max = 16;            // hosts that a connection is kept to
   uint64_t seed = 1;                    // of the waits; differs from gateway to gateway
 };
@@ -39,6 +41,8 @@ struct Host {
   bool is_contact = false;       // stays in the pool, as the way back to the cluster
   HostState state = HostState::kDown;
   int64_t retry_at_us = 0;       // while down
+  int64_t up_at_us = 0;          // since when it is up, or was
+  uint32_t flap_count = 0;       // times in a row that it went before it was steady
   Status failure;                // why it is down, in words; OK before the first try
 };
 
@@ -55,7 +59,7 @@ class HostPool {
   void NoteConnecting(HostId host);
   // It is connected and says that it is `info`. False: another host that is up says the same, and
   // this one is not needed.
-  [[nodiscard]] bool NoteUp(HostId host, std::optional<NodeInfo> info);
+  [[nodiscard]] bool NoteUp(HostId host, std::optional<NodeInfo> info, int64_t now_us);
   void NoteDown(HostId host, Status failure, int64_t now_us);
   // Somebody says that the host at this address is up: it is tried at `at_us`, unless it is sooner.
   void NoteHint(std::string_view address, int64_t at_us);

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <optional>
 
+#include "cistern/limits.h"
 #include "engine/cql/transport.h"
 #include "engine/cql/wire_reader.h"
 
@@ -74,11 +75,11 @@ bool IsUnspecified(std::string_view address) {
 
 std::vector<NodeInfo> ReadNodes(const RowsResult& result, uint16_t port) {
   std::vector<NodeInfo> nodes;
-  if (result.rows.cells().size() > kTopologyBytesMax) return nodes;
-  size_t tokens_left = kTokensMax;
+  if (result.rows.cells().size() > limits::kClusterTopologyBytesMax) return nodes;
+  size_t tokens_left = limits::kClusterTokensMax;
   RowReader reader(result.rows);
   const NamedRow row(result.metadata, reader);
-  while (reader.Next() && nodes.size() < kNodesMax) {
+  while (reader.Next() && nodes.size() < limits::kClusterNodesMax) {
     NodeInfo node;
     node.host_id = row["host_id"];
     const std::string_view native = row["native_address"];
@@ -88,7 +89,7 @@ std::vector<NodeInfo> ReadNodes(const RowsResult& result, uint16_t port) {
     node.port = native_port ? *native_port : ReadPort(row["rpc_port"]).value_or(port);
     node.data_center = row["data_center"];
     node.rack = row["rack"];
-    const size_t count_max = std::clamp<size_t>(tokens_left, 1, kTokensPerNodeMax);
+    const size_t count_max = std::clamp<size_t>(tokens_left, 1, limits::kClusterTokensPerNodeMax);
     node.tokens = ReadTokens(row["tokens"], count_max);
     tokens_left -= std::min(tokens_left, node.tokens.size());
     if (node.host_id.size() == kHostIdBytes) nodes.push_back(std::move(node));
@@ -98,7 +99,7 @@ std::vector<NodeInfo> ReadNodes(const RowsResult& result, uint16_t port) {
 
 std::map<std::string, Replication> ReadKeyspaces(const RowsResult& result) {
   std::map<std::string, Replication> keyspaces;
-  if (result.rows.cells().size() > kTopologyBytesMax) return keyspaces;
+  if (result.rows.cells().size() > limits::kClusterTopologyBytesMax) return keyspaces;
   RowReader reader(result.rows);
   const NamedRow row(result.metadata, reader);
   while (reader.Next()) {

@@ -24,15 +24,10 @@ inline constexpr char kPeersQuery[] =
 inline constexpr char kKeyspacesQuery[] =
     "SELECT keyspace_name, replication FROM system_schema.keyspaces";
 
-inline constexpr size_t kNodesMax = 4'096;  // of one cluster; more are passed over
-// The ring is for routing alone: where it is not known in full, some requests take one hop more.
-inline constexpr size_t kTokensPerNodeMax = 1'024;  // the first ones; Cassandra 5 has 16
-inline constexpr size_t kTokensMax = 64 * 1'024;    // of one answer; then each node has one
-inline constexpr size_t kTopologyBytesMax = 4 * 1024 * 1024;  // a longer answer is not read
-
 // The nodes in the rows of one of the first three. A row without a host id is passed over; what
 // else is missing, or has a form that is none, stays empty: so a node looks that is joining or
-// leaving. `port` is that of nodes that do not say theirs. None beyond kTopologyBytesMax.
+// leaving. `port` is that of nodes that do not say theirs. None beyond
+// limits::kClusterTopologyBytesMax.
 [[nodiscard]] std::vector<NodeInfo> ReadNodes(const RowsResult& result, uint16_t port);
 
 // Of the fourth, by the keyspace's name.

@@ -5,15 +5,14 @@
 #include <cstddef>
 #include <string>
 
+#include "cistern/limits.h"
 #include "cistern/status.h"
 #include "engine/cql/rows.h"
 
 namespace cistern::replicate {
 
-// Without a row of use, one behind another: a server may skip over many deleted rows, not for ever.
-inline constexpr size_t kEmptyPagesMax = 100;
-
-// Rows have limits of their own; this is for pages that bring none. One answer, page by page.
+// Rows have limits of their own; this is for pages that bring none of use: a server may skip over
+// many deleted rows, not for ever. One answer, page by page.
 class PageWatch {
  public:
   void Clear() { *this = {}; }
@@ -23,8 +22,9 @@ class PageWatch {
     if (page.paging_state.empty() || page.paging_state == paging_state_) {
       return Status::Corruption("the cluster says that there are more pages, and leads to none");
     }
-    if (++empty_count_ > kEmptyPagesMax) {
-      return Status::Corruption("the cluster answered with " + std::to_string(kEmptyPagesMax) +
+    if (++empty_count_ > limits::kCqlEmptyPagesMax) {
+      return Status::Corruption("the cluster answered with " +
+                                std::to_string(limits::kCqlEmptyPagesMax) +
                                 " pages without a row, one behind another");
     }
     paging_state_ = page.paging_state;

@@ -143,7 +143,13 @@ void Replicator::ChargeMemory() {
   for (const auto& [table, link] : links_) {
     bytes += kLinkBytes + kLinkColumnBytes * link->table()->schema->columns.size();
   }
-  bytes += (parked_.size() + troubles_.size() + setbacks_.size() + resting_.size()) * kNodeBytes;
+  bytes += (parked_.size() + resting_.size()) * kNodeBytes;
+  for (const auto& [seal, trouble] : troubles_) {
+    bytes += kNodeBytes + sizeof(trouble) + trouble.bucket.entity.size();
+  }
+  for (const auto& [seal, setback] : setbacks_) {
+    bytes += kNodeBytes + sizeof(setback) + setback.bucket.entity.size();
+  }
   memory_->SetBase(bytes + feed_.MemoryBytes());
 }
 
@@ -215,7 +221,11 @@ Result<bool> Replicator::NoteRecords() {
     ledger_at_us_ = now_us + kLedgerPauseUs;
     return IsPassing(written) ? Result<bool>(false) : written;
   }
-  for (const PushPtr& push : noted) push->seal.NoteDurable();
+  for (const PushPtr& push : noted) {
+    push->seal.NoteDurable();
+    const auto setback = setbacks_.find(push->number());
+    if (setback != setbacks_.end()) setback->second.backoff.NoteSuccess();
+  }
   const bool held_all = HasParkedTooMany();
   to_note_.clear();
   if (held_all) LookEverywhere();
@@ -333,6 +343,8 @@ Result<bool> Replicator::StartPush() {
       LookAt(item->bucket);
       return false;
     case StatusCode::kCorruption:
+      if (ReadsAgainLater(*item)) return true;
+      [[fallthrough]];
     case StatusCode::kTooLarge: ParkUnread(*item, push.status()); return true;
     default: LookAt(item->bucket); return push.status();
   }
@@ -396,6 +408,11 @@ void Replicator::ParkUnread(const DrainItem& item, const Status& why) {
   record.bucket = item.bucket;
   record.parked_us = parts_.now_s() * kMicrosPerSecond;
   record.words = KeptWords(why.message());
+  if (const auto trouble = troubles_.find(item.seal); trouble != troubles_.end()) {
+    record.attempts = trouble->second.attempts;
+  }
+  troubles_.erase(item.seal);
+  setbacks_.erase(item.seal);
   NoteParked(item.seal, item.bucket.table_id);
   ++counters_.seals_parked;
   to_note_.emplace_back(SealName{item.bucket, item.seal}, std::move(record));

@@ -162,9 +162,16 @@ class Replicator {
   void OnNotMade(Push* push, const Status& why);
   void OnAnswer(const Flight& flight, const cql::Outcome& outcome);
   void LeavePlace(Push* push);
-  void OnRefused(Way* way, uint64_t number, uint64_t byte_count, const cql::Outcome& outcome);
-  Trouble& TroubleOf(const Way& way);
-  [[nodiscard]] Verdict JudgeRefusal(const Way& way, const cql::Outcome& outcome);
+  struct RefusedRequest {
+    uint64_t number = 0;
+    uint64_t byte_count = 0;
+    bool is_first = true;  // of those that were on their way together
+  };
+  void OnRefused(Way* way, const RefusedRequest& request, const cql::Outcome& outcome);
+  Trouble& TroubleOf(const DrainItem& item);
+  [[nodiscard]] bool ReadsAgainLater(const DrainItem& item);
+  [[nodiscard]] Verdict JudgeRefusal(const Way& way, bool is_first,
+                                     const cql::Outcome& outcome);
   void Park(Way* way, const Status& why, std::optional<cql::ErrorCode> error_code);
   void CountTally(const PushTally& tally);
   void NoteLanded();  // an answer: what is in flight takes less memory

@@ -39,9 +39,10 @@ void Replicator::NoteLostHosts() {
       push->is_given_up = true;
       continue;
     }
-    const int64_t pause_us = SetbackOf(push->item).backoff.NextPauseUs();
-    push->resume_at_us = std::max(push->resume_at_us, now_us + pause_us);
     push->seal.RewindToDurable();
+    // It pauses: nothing of it was lost this time.
+    if (push->resume_at_us > now_us) continue;
+    push->resume_at_us = now_us + SetbackOf(push->item).backoff.NextPauseUs();
   }
 }
 
@@ -107,6 +108,11 @@ void Replicator::ForgetEnded() {
   };
   std::erase_if(setbacks_, is_gone);
   std::erase_if(troubles_, is_gone);
+  if (parked_.empty()) return;
+  // The store forgets what is parked with its window: a table may go again.
+  const size_t parked_before = parked_.size();
+  LoadParked();
+  if (parked_.size() < parked_before) LookEverywhere();
 }
 
 Result<bool> Replicator::WakeRested() {

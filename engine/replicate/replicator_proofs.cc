@@ -14,8 +14,6 @@ constexpr int64_t kBusyPauseUs = 20'000;
 constexpr int64_t kStorePauseUs = 1'000'000;
 // The table's schema is being compared: its seals are held for so long more.
 constexpr int64_t kSchemaPauseUs = 1'000'000;
-// Answers that are none, and pages that cannot be read, for so many times, are taken for lasting.
-constexpr uint32_t kReadAttemptsMax = 8;
 // An answer stands in the buffer of its connection, and in the proof.
 constexpr uint64_t kAnswerCopies = 2;
 
@@ -82,6 +80,9 @@ Result<bool> Replicator::StartProof() {
     case StatusCode::kCorruption:
     case StatusCode::kTooLarge:
       EndWay(held.item.bucket, held.item.seal);
+      if (proof.status().code() == StatusCode::kCorruption && ReadsAgainLater(held.item)) {
+        return true;
+      }
       ParkUnread(held.item, proof.status());
       return true;
     default: holding_.push_front(std::move(held)); return proof.status();
@@ -174,7 +175,7 @@ bool Replicator::AskForProof(const ProofPtr& proof) {
 void Replicator::OnProofAnswer(Proof* proof, uint64_t number, const cql::Outcome& outcome) {
   proof->is_asking = false;
   if (outcome.kind != cql::OutcomeKind::kDone) {
-    return OnRefused(proof, number, options_.byte_count_max, outcome);
+    return OnRefused(proof, {number, options_.byte_count_max, true}, outcome);
   }
   // How long a partition takes to read says nothing about how much may be written at once.
   flow_.NoteLost(options_.byte_count_max);
@@ -204,7 +205,7 @@ void Replicator::OnNotProved(Proof* proof, const Status& why) {
     case StatusCode::kClosed: proof->is_given_up = true; return;
     case StatusCode::kIoError:
     case StatusCode::kCorruption:
-      if (++TroubleOf(*proof).attempts >= kReadAttemptsMax) break;
+      if (++TroubleOf(proof->item).attempts >= kReadAttemptsMax) break;
       proof->resume_at_us = now_us + proof->backoff.NextPauseUs();
       proof->begins_anew = why.code() == StatusCode::kCorruption;
       return;

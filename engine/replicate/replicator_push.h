@@ -12,6 +12,9 @@
 
 namespace cistern::replicate {
 
+// What cannot be read for so many times, of a disk or in an answer, is taken for unreadable.
+inline constexpr uint32_t kReadAttemptsMax = 8;
+
 // A seal that is sent or proved, and what stands in its way.
 struct Replicator::Way {
   Way(DrainItem drain_item, uint64_t versions, std::shared_ptr<TableLink> table_link,
@@ -66,7 +69,7 @@ struct Replicator::Proof : Way {
 // Kept while a seal is in trouble, whether or not it is on its way, and its window is there.
 struct Replicator::Trouble {
   BucketKey bucket;
-  uint32_t attempts = 0;           // of the batch that was refused first
+  uint32_t attempts = 0;           // rounds that the batch which was refused first had
   uint64_t acks_before = 0;        // of the cluster, when it was refused first
   uint64_t agreements_before = 0;  // of the table's link, then
   bool ignores_position = false;   // what the store says of it does not fit

@@ -15,8 +15,6 @@ constexpr size_t kFlightsMax = 16;
 constexpr int64_t kBusyPauseUs = 20'000;
 // What the store cannot do now: its clock is not known, or its memory is used up.
 constexpr int64_t kStorePauseUs = 1'000'000;
-// A page that cannot be read for so many times is taken for unreadable.
-constexpr uint32_t kReadAttemptsMax = 8;
 // A batch that was refused so often leaves the place of its seal to another one that waits, as long
 // as not too many rest: what is known of them is in memory.
 constexpr uint32_t kAttemptsInPlaceMax = 2;
@@ -104,17 +102,18 @@ void Replicator::OnNotMade(Push* push, const Status& why) {
       push->awaits_memory = true;
       open_at_us_ = push->resume_at_us;
       return;
-    case StatusCode::kIoError:
-      push->resume_at_us = now_us + push->backoff.NextPauseUs();
-      if (++TroubleOf(*push).attempts < kReadAttemptsMax) return;
-      break;
     case StatusCode::kClosed: push->is_given_up = true; return;
-    case StatusCode::kCorruption:
-      if (!push->has_position) break;
-      // The position of another day; the seal itself may be sound.
-      TroubleOf(*push).ignores_position = true;
-      push->is_given_up = true;
-      return;
+    case StatusCode::kIoError:
+    case StatusCode::kCorruption:  // a disk that errs for a moment looks like it
+      if (why.code() == StatusCode::kCorruption && push->has_position) {
+        // The position of another day; the seal itself may be sound.
+        TroubleOf(push->item).ignores_position = true;
+        push->is_given_up = true;
+        return;
+      }
+      push->resume_at_us = now_us + push->backoff.NextPauseUs();
+      if (++TroubleOf(push->item).attempts < kReadAttemptsMax) return;
+      break;
     default: break;
   }
   Park(push, why, std::nullopt);
@@ -124,8 +123,10 @@ void Replicator::OnAnswer(const Flight& flight, const cql::Outcome& outcome) {
   const int64_t now_us = parts_.loop->NowUs();
   const PushPtr& push = flight.push;
   if (outcome.kind != cql::OutcomeKind::kDone) {
+    // What was on its way together is one attempt.
+    const bool is_first = !push->seal.is_lost();
     push->seal.Lose(flight.ticket);
-    OnRefused(push.get(), flight.number, flight.byte_count, outcome);
+    OnRefused(push.get(), {flight.number, flight.byte_count, is_first}, outcome);
     return LeavePlace(push.get());
   }
   flow_.NoteDone(flight.number, flight.byte_count, now_us - flight.sent_us);
@@ -135,46 +136,54 @@ void Replicator::OnAnswer(const Flight& flight, const cql::Outcome& outcome) {
   CountTally(flight.tally);
   const PushPosition before = push->seal.acknowledged();
   push->seal.Acknowledge(flight.ticket, now_us);
-  push->backoff.NoteSuccess();
   cluster_backoff_.NoteSuccess();
   // A batch that is refused each time is not redeemed by those behind it.
-  if (!(push->seal.acknowledged() == before)) troubles_.erase(push->number());
+  if (push->seal.acknowledged() == before) return;
+  push->backoff.NoteSuccess();
+  troubles_.erase(push->number());
 }
 
-Replicator::Trouble& Replicator::TroubleOf(const Way& way) {
-  Trouble& trouble = troubles_[way.number()];
-  trouble.bucket = way.item.bucket;
+Replicator::Trouble& Replicator::TroubleOf(const DrainItem& item) {
+  Trouble& trouble = troubles_[item.seal];
+  trouble.bucket = item.bucket;
+  if (trouble.attempts == 0) {
+    trouble.acks_before = acks_;
+    trouble.agreements_before = links_.at(item.bucket.table_id)->agreements();
+  }
   return trouble;
 }
 
-Verdict Replicator::JudgeRefusal(const Way& way, const cql::Outcome& outcome) {
-  Trouble& trouble = TroubleOf(way);
-  if (trouble.attempts == 0) {
-    trouble.acks_before = acks_;
-    trouble.agreements_before = way.link->agreements();
-  }
+// Of a seal that cannot be opened. A disk that errs for a moment looks like one that is damaged.
+bool Replicator::ReadsAgainLater(const DrainItem& item) {
+  if (++TroubleOf(item).attempts >= kReadAttemptsMax) return false;
+  Rest(item, parts_.loop->NowUs() + SetbackOf(item).backoff.NextPauseUs());
+  return true;
+}
+
+Verdict Replicator::JudgeRefusal(const Way& way, bool is_first, const cql::Outcome& outcome) {
+  Trouble& trouble = TroubleOf(way.item);
+  if (is_first || trouble.attempts == 0) ++trouble.attempts;
   Refusal refusal;
   refusal.error_code = outcome.error_code;
   refusal.status = outcome.status.code();
-  refusal.attempts = ++trouble.attempts;
+  refusal.attempts = trouble.attempts;
   refusal.saw_equal_schema = way.link->agreements() > trouble.agreements_before;
   refusal.others_went = acks_ > trouble.acks_before;
   return Judge(refusal);
 }
 
 // A batch, or a query of a proof.
-void Replicator::OnRefused(Way* way, uint64_t number, uint64_t byte_count,
-                           const cql::Outcome& outcome) {
+void Replicator::OnRefused(Way* way, const RefusedRequest& request, const cql::Outcome& outcome) {
   const int64_t now_us = parts_.loop->NowUs();
   ++counters_.batches_refused;
   refusal_ = outcome.status;
-  const Verdict verdict = JudgeRefusal(*way, outcome);
+  const Verdict verdict = JudgeRefusal(*way, request.is_first, outcome);
   const bool is_unanswered =
       outcome.kind == cql::OutcomeKind::kUnknown && !outcome.error_code.has_value();
   if (verdict == Verdict::kSlowDown || is_unanswered) {
-    flow_.NoteOverload(number, byte_count);
+    flow_.NoteOverload(request.number, request.byte_count);
   } else {
-    flow_.NoteLost(byte_count);
+    flow_.NoteLost(request.byte_count);
   }
   NoteLanded();
   switch (verdict) {
@@ -203,7 +212,8 @@ void Replicator::LeavePlace(Push* push) {
   const bool is_stubborn =
       trouble != troubles_.end() && trouble->second.attempts >= kAttemptsInPlaceMax;
   if (push->proof || push->is_over() || !is_stubborn) return;
-  const bool is_in_the_way = has_waiting_ && pushes_.size() >= options_.pushing_count_max;
+  const bool is_full = pushes_.size() >= options_.pushing_count_max || !HasMemoryForPush();
+  const bool is_in_the_way = has_waiting_ && is_full;
   if (!is_in_the_way || resting_.size() >= kRestingMax) return;
   push->is_given_up = true;
   push->leaves_place = true;
@@ -220,7 +230,7 @@ void Replicator::Park(Way* way, const Status& why, std::optional<cql::ErrorCode>
   record.bucket = way->item.bucket;
   record.version_count = way->version_count;
   record.parked_us = parts_.now_s() * 1'000'000;
-  record.attempts = TroubleOf(*way).attempts;
+  record.attempts = TroubleOf(way->item).attempts;
   record.error_code = error_code ? static_cast<int32_t>(*error_code) : 0;
   record.words = KeptWords(why.message());
   way->park = std::move(record);

@@ -58,11 +58,17 @@ class RowsQuestion : public std::enable_shared_from_this<RowsQuestion> {
     if (outcome.rows == nullptr) {
       return Fail(Status::Corruption("the cluster answered without rows"));
     }
-    AppendPage(*outcome.rows, &rows_);
-    if (rows_.rows.size() > limits::kClusterColumnsMax) {
+    const cql::RowsView& page = outcome.rows->rows;
+    byte_count_ += page.cells().size();
+    if (rows_.rows.size() + page.row_count() > limits::kClusterColumnsMax) {
       return Fail(Status::TooLarge("the cluster answered with more than " +
                                    std::to_string(limits::kClusterColumnsMax) + " rows"));
     }
+    if (byte_count_ > limits::kClusterSchemaBytesMax) {
+      return Fail(Status::TooLarge("the cluster answered with more than " +
+                                   std::to_string(limits::kClusterSchemaBytesMax) + " bytes"));
+    }
+    AppendPage(*outcome.rows, &rows_);
     const cql::RowsMetadata& metadata = outcome.rows->metadata;
     if (const Status leads_on = watch_.Take(metadata); !leads_on.ok()) return Fail(leads_on);
     if (outcome.rows->rows.row_count() > 0) watch_.NoteRow();
@@ -79,6 +85,7 @@ class RowsQuestion : public std::enable_shared_from_this<RowsQuestion> {
   const std::string cql_;
   const RowsDone done_;
   SystemRows rows_;
+  size_t byte_count_ = 0;
   PageWatch watch_;
 };
 

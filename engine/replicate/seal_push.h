@@ -59,6 +59,8 @@ class SealPush {
   // --- going back
   // A batch was lost, and all others are answered: Rewind() may follow.
   [[nodiscard]] bool is_interrupted() const { return is_lost_ && flights_.empty(); }
+  // A batch was lost, and Rewind() has not followed yet.
+  [[nodiscard]] bool is_lost() const { return is_lost_; }
   // Goes on from the first position that was not acknowledged.
   void Rewind();
   // The cluster may have forgotten what it acknowledged: everything behind the last position that

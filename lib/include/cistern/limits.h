@@ -102,6 +102,13 @@ inline constexpr size_t kParkedSealsPerTableMax = 1024;  // then the table is he
 inline constexpr size_t kPushRecordsMax = 4096;          // seals that are parked or begun
 inline constexpr size_t kPushPositionBytesMax = 64;      // of how far a seal has been pushed
 inline constexpr size_t kParkedWordsBytesMax = 512;      // kept of a server's words; cut there
+inline constexpr size_t kClusterNodesMax = 4096;         // more are passed over
+// For routing alone: where a ring is not known in full, some requests take one hop more.
+inline constexpr size_t kClusterTokensPerNodeMax = 1024;  // the first ones; Cassandra 5 has 16
+inline constexpr size_t kClusterTokensMax = 64 * 1024;    // of one answer; then each node has one
+inline constexpr size_t kClusterTopologyBytesMax = 4 * 1024 * 1024;  // a longer answer is not read
+inline constexpr size_t kClusterSchemaBytesMax = 2 * 1024 * 1024;    // of one question of a table
+inline constexpr size_t kCqlEmptyPagesMax = 100;  // of an answer, one behind another
 inline constexpr size_t kClusterColumnsMax = 8192;       // of a table upstream, dropped ones apart
 inline constexpr size_t kClusterTypeBytesMax = 4096;     // text of a type, to be understood
 inline constexpr uint64_t kInFlightBytesMin = 64 * 1024;         // sent and not answered

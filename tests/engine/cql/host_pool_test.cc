@@ -28,8 +28,8 @@ Ids Plan(HostPool& pool, std::optional<int64_t> token = std::nullopt) {
 TEST(HostPool, NameOfADataCenterIsMadeReadable) {
   HostPool pool({.contacts = {{"one", 9042}, {"two", 9042}}});
   pool.NoteConnecting(1);
-  EXPECT_TRUE(pool.NoteUp(1, Node('a', "dc\x1b[2J\xc2\x9b", {0})));
-  EXPECT_TRUE(pool.NoteUp(2, Node('b', "elsewhere", {1})));
+  EXPECT_TRUE(pool.NoteUp(1, Node('a', "dc\x1b[2J\xc2\x9b", {0}), 0));
+  EXPECT_TRUE(pool.NoteUp(2, Node('b', "elsewhere", {1}), 0));
   pool.NoteDown(1, Status::IoError("one is away"), 0);
   const std::string words = pool.Away().message();
   EXPECT_NE(words.find("in another data center than dc?[2J?"), std::string::npos) << words;
@@ -60,14 +60,14 @@ TEST(HostPool, ContactsAreDueAtOnceAndAgainAfterABackoff) {
 TEST(HostPool, DescriptionBringsAndTakesHosts) {
   HostPool pool({.contacts = {{"one", 9042}}});
   pool.NoteConnecting(1);
-  ASSERT_TRUE(pool.NoteUp(1, Node('a', "dc1", {0})));
+  ASSERT_TRUE(pool.NoteUp(1, Node('a', "dc1", {0}), 0));
   EXPECT_EQ(pool.data_center(), "dc1");
   EXPECT_TRUE(pool.Apply({Node('a', "dc1", {0}), Node('b', "dc1", {100}), Node('c', "dc2", {200})},
                          OneCopy()).empty());
   EXPECT_EQ(pool.hosts().at(1).endpoint.host, "one");  // the name that works is kept
   EXPECT_EQ(pool.DueForConnect(0), Ids({2}));          // c is in another data center
   pool.NoteConnecting(2);
-  ASSERT_TRUE(pool.NoteUp(2, Node('b', "dc1", {100})));
+  ASSERT_TRUE(pool.NoteUp(2, Node('b', "dc1", {100}), 0));
   for (int i = 0; i < 4; ++i) {
     EXPECT_EQ(Plan(pool, 50), Ids({2, 1}));
     EXPECT_EQ(Plan(pool, -50), Ids({1, 2}));
@@ -90,15 +90,15 @@ TEST(HostPool, SecondNameOfAHostIsNotConnectedTwice) {
   HostPool pool({.contacts = {{"one", 9042}, {"also-one", 9042}}});
   pool.NoteConnecting(1);
   pool.NoteConnecting(2);
-  ASSERT_TRUE(pool.NoteUp(1, Node('a', "dc1", {0})));
-  EXPECT_FALSE(pool.NoteUp(2, Node('a', "dc1", {0})));
+  ASSERT_TRUE(pool.NoteUp(1, Node('a', "dc1", {0}), 0));
+  EXPECT_FALSE(pool.NoteUp(2, Node('a', "dc1", {0}), 0));
   EXPECT_EQ(Plan(pool), Ids({1}));
   EXPECT_FALSE(pool.NextDueUs());
   // The first name fails: the second is tried at once.
   pool.NoteDown(1, Status::IoError("away"), 5'000'000);
   EXPECT_EQ(pool.DueForConnect(5'000'000), Ids({2}));
   pool.NoteConnecting(2);
-  EXPECT_TRUE(pool.NoteUp(2, Node('a', "dc1", {0})));
+  EXPECT_TRUE(pool.NoteUp(2, Node('a', "dc1", {0}), 0));
   EXPECT_EQ(Plan(pool), Ids({2}));
 }
 
@@ -106,12 +106,12 @@ TEST(HostPool, NameThatWorksTakesThePlaceOfAnAddressThatDoesNot) {
   HostPool pool({.contacts = {{"one", 9042}, {"two", 9042}}});
   pool.NoteConnecting(1);
   pool.NoteConnecting(2);
-  ASSERT_TRUE(pool.NoteUp(1, Node('a', "dc1", {0})));
+  ASSERT_TRUE(pool.NoteUp(1, Node('a', "dc1", {0}), 0));
   EXPECT_TRUE(
       pool.Apply({Node('a', "dc1", {0}), Node('b', "dc1", {100})}, OneCopy()).empty());
   pool.NoteConnecting(3);
   pool.NoteDown(3, Status::IoError("10.0.0.2 is not routed"), 0);
-  ASSERT_TRUE(pool.NoteUp(2, Node('b', "dc1", {100})));
+  ASSERT_TRUE(pool.NoteUp(2, Node('b', "dc1", {100}), 0));
   EXPECT_FALSE(pool.hosts().contains(3));
   EXPECT_EQ(Plan(pool, 50), Ids({2, 1}));
 }
@@ -121,7 +121,7 @@ TEST(HostPool, OtherDataCentersAreUsedOnlyWhenTold) {
     HostPool pool({.contacts = {{"far", 9042}}, .data_center = "dc1",
                    .use_other_data_centers = is_used});
     pool.NoteConnecting(1);
-    ASSERT_TRUE(pool.NoteUp(1, Node('a', "dc2", {0})));
+    ASSERT_TRUE(pool.NoteUp(1, Node('a', "dc2", {0}), 0));
     EXPECT_EQ(Plan(pool), is_used ? Ids({1}) : Ids());
     if (is_used) continue;
     EXPECT_NE(pool.Away().message().find("far:9042 is in another data center than dc1"),

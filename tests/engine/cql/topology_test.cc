@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "cistern/limits.h"
 #include "engine/cql/topology_rows.h"
 #include "lib/base/coding.h"
 #include "tests/support/rng.h"
@@ -116,12 +117,12 @@ TEST(TopologyRows, TokensOfANodeAndOfAllAreBounded) {
     rows.rows = RowsView(cells, node_count, 2);
     return ReadNodes(rows, 9042);
   };
-  EXPECT_EQ(read(answer(1, 100'000), 1)[0].tokens.size(), kTokensPerNodeMax);
+  EXPECT_EQ(read(answer(1, 100'000), 1)[0].tokens.size(), limits::kClusterTokensPerNodeMax);
   const std::vector<NodeInfo> nodes = read(answer(100, 2'000), 100);
   ASSERT_EQ(nodes.size(), 100u);
   size_t all = 0;
   for (const NodeInfo& node : nodes) all += node.tokens.size();
-  EXPECT_LE(all, kTokensMax + nodes.size());
+  EXPECT_LE(all, limits::kClusterTokensMax + nodes.size());
   EXPECT_EQ(nodes.back().tokens.size(), 1u);  // it is a node of the ring all the same
   EXPECT_EQ(read(answer(10, 1'000), 10).back().tokens.size(), 1'000u);
   // 15 MB of a single node: not read at all.

@@ -71,7 +71,7 @@ class ReplicationFixture : public EngineFixture {
         return cql::Credentials{user_, cql::Secret(std::string(password_))};
       };
     }
-    config.session.cluster.hosts.retry_max_us = 2'000'000;
+    config.session.cluster.hosts.retry_max_us = retry_us_max_;
     config.session.cluster.connection.request_timeout_us = 1'000'000;
     config.session.cluster.connection.handshake_timeout_us = 2'000'000;
     config.replicator = replicator_;
@@ -207,6 +207,7 @@ class ReplicationFixture : public EngineFixture {
   std::unique_ptr<ReplicationService> service_;
   ReplicationStatus status_;
   Status last_error_;
+  int64_t retry_us_max_ = 2'000'000;  // of hosts that went
   int64_t synced_us_ = 0;
   std::vector<Written> written_;
 };

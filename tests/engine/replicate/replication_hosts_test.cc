@@ -176,5 +176,40 @@ TEST_F(ReplicationHostsTest, HostsAreAskedOnlyWhereSomethingIsToBeConfirmed) {
   EXPECT_EQ(cluster_->counters().requests, before + asked);
 }
 
+// A long seal, and a host that goes every 25 seconds: five of them would do to get on.
+TEST_F(ReplicationHostsTest, ALongSealGetsOnBetweenLosses) {
+  replicator_.hold_us = 5'000'000;
+  replicator_.checkpoint_bytes = 2'048;
+  replicator_.bytes_per_s_max = 2'000;
+  constexpr int kRows = 6'000;
+  for (int i = 0; i < kRows; ++i) Write("p0", kStartMs + i, i);
+  SealAll();
+  ASSERT_NO_FATAL_FAILURE(StartAll(3));
+  for (int i = 0; i < 40 && Confirmed() == 0; ++i) {
+    ASSERT_NO_FATAL_FAILURE(RunFor(24'000'000));
+    cluster_->TakeDown(2);
+    ASSERT_NO_FATAL_FAILURE(RunFor(1'000'000));
+    ASSERT_TRUE(cluster_->BringUp(2).ok());
+  }
+  EXPECT_EQ(Confirmed(), uint64_t{kRows}) << Explain();
+  ExpectEqual();
+}
+
+// One of three comes and goes all the time. It is asked less and less, and the others confirm.
+TEST_F(ReplicationHostsTest, OneThatFlapsDoesNotStopConfirmation) {
+  replicator_.hold_us = 15'000'000;
+  retry_us_max_ = 60'000'000;
+  ASSERT_NO_FATAL_FAILURE(StartAll(3));
+  ASSERT_NO_FATAL_FAILURE(WriteDays(2));
+  SealAll();
+  for (int i = 0; i < 60 && Confirmed() < 6; ++i) {
+    cluster_->TakeDown(2);
+    ASSERT_NO_FATAL_FAILURE(RunFor(1'000'000));
+    ASSERT_TRUE(cluster_->BringUp(2).ok());
+    ASSERT_NO_FATAL_FAILURE(RunFor(9'000'000));
+  }
+  EXPECT_EQ(Confirmed(), 6u) << Explain();
+}
+
 }  // namespace
 }  // namespace cistern::testing

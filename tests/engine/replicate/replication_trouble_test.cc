@@ -1,9 +1,11 @@
 // Seals that are refused again and again: the others go on, and it is said.
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "tests/engine/replicate/replication_fixture.h"
+#include "tests/support/fault_fs.h"
 
 namespace cistern::testing {
 namespace {
@@ -23,8 +25,30 @@ class TimeoutsOf final : public fake_cassandra::FaultScript {
   const std::string entity_;
 };
 
+// For a while most writes fail; then none does.
+class Brownout final : public fake_cassandra::FaultScript {
+ public:
+  Brownout(std::shared_ptr<FakeClock> clock, int64_t for_us, uint64_t one_in)
+      : clock_(std::move(clock)), for_us_(for_us), one_in_(one_in) {}
+  fake_cassandra::FaultStep Next(const fake_cassandra::RequestFacts& request) override {
+    if (!request.is_write) return {};
+    const int64_t now_us = clock_->MonotonicMicros();
+    if (!begin_us_) begin_us_ = now_us;
+    if (now_us - *begin_us_ >= for_us_ || ++writes_ % one_in_ == 0) return {};
+    return {.fault = Fault::kWriteFailure};
+  }
+
+ private:
+  const std::shared_ptr<FakeClock> clock_;
+  const int64_t for_us_;
+  const uint64_t one_in_;  // goes
+  uint64_t writes_ = 0;
+  std::optional<int64_t> begin_us_;
+};
+
 class ReplicationTroubleTest : public ReplicationFixture {
  protected:
+  ReplicationTroubleTest() { fs_ = faults_; }
   void StartAll(std::shared_ptr<fake_cassandra::FaultScript> script = nullptr) {
     fake_cassandra::ClusterOptions options;
     options.syncs_later = true;
@@ -41,7 +65,25 @@ class ReplicationTroubleTest : public ReplicationFixture {
       state.SetUp(0, true);
     });
   }
+  // As if the cluster had refused all that waits.
+  void NoteAllParked(size_t count) {
+    std::vector<std::pair<SealName, PushRecord>> records;
+    for (const auto& window : Core()->store().spills().view()->windows) {
+      OutboxWalker walker(Core()->store().spills().view(), window->id);
+      for (auto entry = walker.Next(); entry.ok() && *entry; entry = walker.Next()) {
+        PushRecord record;
+        record.state = PushState::kParked;
+        record.bucket = (*entry)->bucket;
+        record.words = "refused";
+        records.emplace_back(**entry, record);
+      }
+    }
+    ASSERT_EQ(records.size(), count);
+    ASSERT_TRUE(Core()->maintenance().NotePushes(records).ok());
+  }
   Metrics Counters() { return engine_->GetMetrics(); }
+
+  const std::shared_ptr<FaultFileSystem> faults_ = std::make_shared<FaultFileSystem>();
 };
 
 TEST_F(ReplicationTroubleTest, SealsWhoseWritesTimeOutHoldUpNoOthers) {
@@ -126,6 +168,109 @@ TEST_F(ReplicationTroubleTest, WhatIsHeldIsResentAsWell) {
   ExpectEqual();
 }
 
+// What was on its way together is refused together: that is one attempt.
+TEST_F(ReplicationTroubleTest, AShortBrownoutParksNothing) {
+  replicator_.statement_count_max = 10;
+  for (int s = 0; s < 4; ++s) {
+    for (int i = 0; i < 400; ++i) Write("p" + std::to_string(s), kStartMs + i, i);
+  }
+  SealAll();
+  ASSERT_NO_FATAL_FAILURE(StartAll(std::make_shared<Brownout>(clock_, 5'000'000, 5)));
+  ASSERT_TRUE(TurnUntil([&] {
+    return status_.phase == ReplicationPhase::kIdle || status_.phase == ReplicationPhase::kStuck;
+  })) << Explain();
+  EXPECT_EQ(Counters().versions_parked, 0u);
+  EXPECT_GT(status_.counters.batches_refused, 8u);
+  ExpectEqual();
+}
+
+// Fewer of them than places: their pages fill the memory that sending may take.
+TEST_F(ReplicationTroubleTest, SealsOfWideRowsThatAreRefusedHoldUpNoOthers) {
+  replicator_.drain.mode = DrainMode::kOldest;
+  for (int s = 0; s < 3; ++s) {
+    for (int i = 0; i < 40; ++i) {
+      RowBatch batch(schema_);
+      batch.BeginRow(RowKind::kInsert);
+      ASSERT_TRUE(batch.SetBytes(0, "bad" + std::to_string(s)).ok());
+      ASSERT_TRUE(batch.SetInt(2, kStartMs + i).ok());
+      ASSERT_TRUE(batch.SetBytes(4, std::string(40'000, 'x')).ok());
+      ASSERT_TRUE(batch.EndRow().ok());
+      ASSERT_TRUE(engine_->Append(batch).ok());
+    }
+    SealAll();
+  }
+  for (int i = 0; i < 5; ++i) Write("good" + std::to_string(i), kStartMs + kDayMs, i);
+  SealAll();
+  ASSERT_NO_FATAL_FAILURE(StartAll(std::make_shared<TimeoutsOf>("bad")));
+  ASSERT_TRUE(TurnUntil([&] { return Counters().versions_confirmed == 5; })) << Explain();
+}
+
+// The steps that a resend had made when it failed are durable.
+TEST_F(ReplicationTroubleTest, WhatAResendThatFailedHadPutBackIsSent) {
+  ASSERT_NO_FATAL_FAILURE(StartAll());
+  ASSERT_NO_FATAL_FAILURE(WriteDays(2));
+  SealAll();
+  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kIdle));
+  faults_->Arm(cistern::Fault{
+      .op = FaultOp::kSync, .kind = FileKind::kWal, .nth = 2, .error = FaultError::kNoSpace});
+  const auto resent = service_->ResendRange("pumps", {kStartMs, kStartMs + 2 * kDayMs});
+  ASSERT_FALSE(resent.ok());
+  ASSERT_GT(faults_->injected(), 0u);
+  ASSERT_TRUE(TurnUntil([&] {
+    (void)engine_->Tick({10});
+    return status_.phase == ReplicationPhase::kIdle && Counters().versions_waiting == 0;
+  })) << Explain();
+  ExpectEqual();
+}
+
+// A read that fails once, where the seal is opened or later: it is read again.
+TEST_F(ReplicationTroubleTest, AReadThatFailsOnceParksNothing) {
+  ASSERT_NO_FATAL_FAILURE(StartAll());
+  for (uint64_t nth = 1; nth <= 40; ++nth) {
+    SCOPED_TRACE(nth);
+    service_.reset();
+    Write("p" + std::to_string(nth), kStartMs, 1);
+    SealAll();
+    faults_->Arm(cistern::Fault{.op = FaultOp::kRead, .kind = FileKind::kSst, .nth = nth});
+    ASSERT_NO_FATAL_FAILURE(StartService());
+    ASSERT_TRUE(TurnUntil([&] {
+      (void)engine_->Tick({10});  // where it was a write that had to read, the store is opened anew
+      return Counters().versions_confirmed == nth;
+    })) << Explain();
+    faults_->Disarm();
+  }
+}
+
+// Of a table with a TTL, all that may be parked; then their window ends.
+class EndedParkedTest : public ReplicationTroubleTest {
+ protected:
+  void SetUp() override {
+    OpenWithTable(
+        "CREATE TABLE plant.pumps (sensor text, day date, ts timestamp, flow double, state text, "
+        "PRIMARY KEY ((sensor, day), ts)) WITH comment = 'cistern: bucket day = 1 day' "
+        "AND default_time_to_live = 86400");
+  }
+};
+
+TEST_F(EndedParkedTest, ATableIsNotHeldForWhatIsNotThereAnyMore) {
+  RowBatch batch(schema_);
+  for (size_t i = 0; i < limits::kParkedSealsPerTableMax; ++i) {
+    AddRow(&batch, "s" + std::to_string(i), kStartMs, 1);
+  }
+  ASSERT_TRUE(engine_->Append(batch).ok());
+  SealAll();
+  ASSERT_NO_FATAL_FAILURE(NoteAllParked(limits::kParkedSealsPerTableMax));
+  ASSERT_NO_FATAL_FAILURE(StartAll());
+  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kStuck));
+  clock_->AdvanceSeconds(5 * 86'400);
+  ASSERT_TRUE(engine_->Expire().ok());
+  TickAll();
+  ASSERT_EQ(Counters().versions_parked, 0u);
+  Write("new", kStartMs + 5 * kDayMs, 1);
+  SealAll();
+  ASSERT_TRUE(TurnUntil([&] { return Counters().versions_confirmed == 1; })) << Explain();
+}
+
 class ManyParkedTest : public ReplicationTroubleTest {
  protected:
   // As many as the store remembers, of tables that are not sent from.
@@ -146,19 +291,7 @@ class ManyParkedTest : public ReplicationTroubleTest {
       ASSERT_TRUE(engine_->Append(batch).ok());
     }
     SealAll();
-    std::vector<std::pair<SealName, PushRecord>> records;
-    for (const auto& window : Core()->store().spills().view()->windows) {
-      OutboxWalker walker(Core()->store().spills().view(), window->id);
-      for (auto entry = walker.Next(); entry.ok() && *entry; entry = walker.Next()) {
-        PushRecord record;
-        record.state = PushState::kParked;
-        record.bucket = (*entry)->bucket;
-        record.words = "refused";
-        records.emplace_back(**entry, record);
-      }
-    }
-    ASSERT_EQ(records.size(), limits::kPushRecordsMax);
-    ASSERT_TRUE(Core()->maintenance().NotePushes(records).ok());
+    NoteAllParked(limits::kPushRecordsMax);
   }
   void WriteRefused(const std::string& sensor) {
     Write(sensor, kStartMs, 1, RowKind::kInsert, 20 * 365 * 86'400);  // it expires after 2038

@@ -6,6 +6,7 @@
 
 #include <utility>
 
+#include "cistern/limits.h"
 #include "engine/replicate/page_watch.h"
 #include "engine/replicate/proof_statements.h"
 #include "engine/replicate/same_value.h"
@@ -38,12 +39,12 @@ TEST(UpstreamRowsTest, PagesLeadToAnEnd) {
   page.metadata.has_more_pages = true;
   UpstreamRows rows(*schema);
   size_t taken = 0;
-  for (; taken < 10 * kEmptyPagesMax; ++taken) {
+  for (; taken < 10 * limits::kCqlEmptyPagesMax; ++taken) {
     page.metadata.paging_state = "page " + std::to_string(taken);
     if (rows.Take(page).code() == StatusCode::kCorruption) break;
     EXPECT_FALSE(*rows.Next());
   }
-  EXPECT_EQ(taken, kEmptyPagesMax);
+  EXPECT_EQ(taken, limits::kCqlEmptyPagesMax);
   rows.Clear();
   EXPECT_TRUE(rows.Take(page).ok());
   EXPECT_EQ(rows.Take(page).code(), StatusCode::kCorruption);  // where we are already

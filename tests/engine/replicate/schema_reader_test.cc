@@ -47,6 +47,9 @@ class SchemaServer {
   // Each answer leads to another page without rows: the paging state grows, or stays as it is.
   std::atomic<bool> pages_for_ever = false;
   std::atomic<bool> state_grows = false;
+  // Each answer is of so many bytes, and of many pages.
+  std::atomic<size_t> page_bytes = 0;
+  std::atomic<uint64_t> bytes_sent = 0;
 
  private:
   bool Answer(ScriptedTurn& turn) {
@@ -97,6 +100,16 @@ class SchemaServer {
     }
     answer.metadata.column_count = rows.columns.size();
     const size_t sent = paging_state.value_or("").size();
+    if (page_bytes != 0) {
+      answer.metadata.has_more_pages = sent < 40;
+      if (sent < 40) answer.metadata.paging_state = std::string(sent + 1, 'p');
+      std::vector<std::optional<std::string>> row(answer.metadata.column_count);
+      row[0] = std::string(page_bytes, 'x');
+      bytes_sent += page_bytes;
+      answer.rows = {row};
+      AppendRows(turn.head, answer, &turn.out);
+      return;
+    }
     if (pages_for_ever) {
       answer.metadata.has_more_pages = true;
       answer.metadata.paging_state = std::string(state_grows ? sent + 1 : 1, 'p');
@@ -201,6 +214,16 @@ TEST(SchemaReader, EndlessPagesEnd) {
     EXPECT_NE(read.status().message().find(grows ? "without a row" : "leads to none"),
               std::string::npos) << read.status().message();
   }
+}
+
+TEST(SchemaReader, AnswersOfManyBytesAreRefused) {
+  SchemaServer server;
+  server.page_bytes = 1 << 20;
+  SessionClient client(cql::Options({server.port()}));
+  ASSERT_TRUE(client.WaitUntilReady().ok());
+  const auto read = Read(client);
+  ASSERT_EQ(read.status().code(), StatusCode::kTooLarge) << read.status().ToString();
+  EXPECT_LE(server.bytes_sent, 3u << 20);
 }
 
 TEST(SchemaReader, EndsWithItsSession) {
