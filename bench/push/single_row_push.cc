@@ -36,6 +36,7 @@ class SingleRowPush {
       : client_(client), rows_(rows), statement_(statement), in_flight_max_(in_flight_max) {
     query_.options.consistency = PushOptionsOf(ProofLevel::kAck).consistency;
     query_.options.skip_metadata = true;
+    query_.answer = cql::AnswerKind::kVoid;
   }
 
   Status Run() {
