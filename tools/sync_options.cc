@@ -254,7 +254,7 @@ void AddSending(CLI::App* command, SyncOptions* o) {
   command->add_option("--proof", o->proof,
                       "How a bucket's arrival is proved before it is confirmed: ack (default), "
                       "count: the server counts its rows, rows: they are read back");
-  command->add_option("--batch-rows", o->batch_rows, "Row versions of one batch (default 100)");
+  command->add_option("--batch-rows", o->batch_rows, "Row versions of one batch (default 400)");
   command->add_option("--batch-bytes", o->batch_bytes,
                       "Bytes of one batch, about: 64KiB (default)");
 }

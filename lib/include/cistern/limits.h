@@ -89,7 +89,7 @@ inline constexpr size_t kCqlTypeDepthMax = 16;           // of a type in a serve
 inline constexpr size_t kCqlTypeBytesMax = 4096;         // of such a type's text
 inline constexpr size_t kCqlWarningCountMax = 16;        // kept of one response, the first ones
 inline constexpr size_t kDrainItemsMax = 1024;           // of the outbox, known at once
-inline constexpr size_t kPushStatementsDefault = 100;    // of one batch
+inline constexpr size_t kPushStatementsDefault = 400;    // of one batch
 inline constexpr size_t kPushStatementsMax = 65535;      // the protocol's; from 1
 inline constexpr size_t kPushBatchBytesDefault = 64 * 1024;
 // A mutation of Cassandra is at most half a segment of its log, 16 MiB; a row grows there.
