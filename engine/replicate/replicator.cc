@@ -165,10 +165,9 @@ void Replicator::EndWay(const BucketKey& bucket, uint64_t seal) {
 
 int64_t Replicator::ConfirmAtUs() const {
   if (proven_.empty()) return kNever;
-  const int64_t gather_us = pushes_.empty() ? 0 : kGatherUs;
-  const int64_t at_us = std::max(proven_.front().since_us + gather_us, ledger_at_us_);
+  const int64_t at_us = std::max(proven_.front().since_us + GatherUs(), ledger_at_us_);
   if (proven_.front().since_us <= lives_at_us_) return at_us;
-  return is_asking_hosts_ ? kNever : std::max(at_us, ask_at_us_);
+  return is_asking_hosts_ ? kNever : std::max(at_us, AskAtUs());
 }
 
 Result<bool> Replicator::ConfirmDue() {

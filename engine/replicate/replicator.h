@@ -56,7 +56,7 @@ struct ReplicatorParts {
 
 // Of a batch in flight: the session's, and what the connection has to write of it.
 inline constexpr size_t kFlightCopies = 3;
-// Confirmations are synced writes, and hosts are asked for each: while seals go on they are
+// Confirmations are synced writes, and hosts are asked for each: while more are to come they are
 // gathered for so long.
 inline constexpr int64_t kGatherUs = 1'000'000;
 
@@ -144,6 +144,8 @@ class Replicator {
   [[nodiscard]] bool Rests(uint64_t seal) const;
   void ForgetEnded();
   [[nodiscard]] Result<bool> WakeRested();
+  [[nodiscard]] int64_t GatherUs() const;
+  [[nodiscard]] int64_t AskAtUs() const;
   [[nodiscard]] bool NeedsLife() const;
   [[nodiscard]] Result<bool> AskHosts();
 
@@ -223,7 +225,8 @@ class Replicator {
   // what was held until then is confirmed.
   int64_t lives_at_us_ = -1;
   bool is_asking_hosts_ = false;
-  int64_t ask_at_us_ = 0;        // not before
+  int64_t asked_us_ = -kGatherUs;  // when they were last asked
+  int64_t ask_at_us_ = 0;        // not all answered: not before
   uint64_t acks_ = 0;            // batches that were acknowledged
   int64_t paused_until_us_ = 0;  // the cluster as a whole refuses
   Status pause_why_;

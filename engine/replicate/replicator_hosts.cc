@@ -127,6 +127,13 @@ Result<bool> Replicator::WakeRested() {
   return did;
 }
 
+// As of now: the last of them wait for nobody.
+int64_t Replicator::GatherUs() const {
+  return pushes_.empty() && holding_.empty() && proofs_.empty() ? 0 : kGatherUs;
+}
+
+int64_t Replicator::AskAtUs() const { return std::max(ask_at_us_, asked_us_ + GatherUs()); }
+
 // Something would be made durable now, if nobody had forgotten it.
 bool Replicator::NeedsLife() const {
   const int64_t now_us = parts_.loop->NowUs();
@@ -142,7 +149,7 @@ bool Replicator::NeedsLife() const {
 // answered once more, after the hold time. One round serves all that is held until it begins.
 Result<bool> Replicator::AskHosts() {
   const int64_t now_us = parts_.loop->NowUs();
-  if (is_asking_hosts_ || now_us < ask_at_us_ || !NeedsLife()) return false;
+  if (is_asking_hosts_ || now_us < AskAtUs() || !NeedsLife()) return false;
   const Status asked = parts_.session->AskHosts(
       [this, alive = std::weak_ptr<int>(alive_), now_us, hosts_lost = hosts_lost_](bool all_live) {
         if (alive.expired()) return;
@@ -154,7 +161,8 @@ Result<bool> Replicator::AskHosts() {
         }
       });
   is_asking_hosts_ = asked.ok();
-  ask_at_us_ = now_us + (!asked.ok() ? kAskPauseUs : pushes_.empty() ? 0 : kGatherUs);
+  asked_us_ = now_us;
+  if (!asked.ok()) ask_at_us_ = now_us + kAskPauseUs;
   return false;
 }
 

@@ -176,6 +176,30 @@ TEST_F(ReplicationHostsTest, HostsAreAskedOnlyWhereSomethingIsToBeConfirmed) {
   EXPECT_EQ(cluster_->counters().requests, before + asked);
 }
 
+// Confirmations are gathered while more are to come, and the last one waits for nobody: a short
+// seal is acknowledged while a longer one goes on, which ends at another part of a second.
+TEST_F(ReplicationHostsTest, TheLastSealIsConfirmedAtOnce) {
+  constexpr int64_t kDayMs = 86'400'000;
+  replicator_.hold_us = 0;
+  replicator_.statement_count_max = 10;
+  replicator_.bytes_per_s_max = 4'000;
+  ASSERT_NO_FATAL_FAILURE(StartAll());
+  uint64_t written = 0;
+  int64_t start_ms = kStartMs;
+  for (const int rows : {50, 100, 115, 130, 145}) {
+    Write("p1", start_ms, 1);
+    for (int i = 0; i < rows; ++i) Write("p0", start_ms + kDayMs + i, i);
+    start_ms += 2 * kDayMs;
+    SealAll();
+    written += 1 + static_cast<uint64_t>(rows);
+    ASSERT_TRUE(TurnUntil([&] { return status_.counters.versions_sent == written; })) << Explain();
+    ASSERT_NO_FATAL_FAILURE(RunFor(100'000));
+    EXPECT_EQ(Confirmed(), written) << rows;
+    ASSERT_NO_FATAL_FAILURE(RunFor(3'000'000));
+  }
+  ExpectEqual();
+}
+
 // A long seal, and a host that goes every 25 seconds: five of them would do to get on.
 TEST_F(ReplicationHostsTest, ALongSealGetsOnBetweenLosses) {
   replicator_.hold_us = 5'000'000;
