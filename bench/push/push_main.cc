@@ -7,6 +7,8 @@
 #include <charconv>
 #include <cstdio>
 #include <filesystem>
+#include <functional>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -22,7 +24,6 @@
 
 namespace cistern::bench {
 namespace {
-
 
 constexpr const char* kCistern = "cistern";
 constexpr const char* kCisternTtl = "cistern, with TTL";
@@ -63,7 +64,7 @@ class PushBench {
                options_.sensors, kBucketRows, options_.repetitions);
     for (int repetition = 0; repetition <= options_.repetitions; ++repetition) {
       PushReport* const report = repetition == 0 ? &warm_up_ : &report_;
-      CISTERN_RETURN_IF_ERROR(RunRound(report));
+      CISTERN_RETURN_IF_ERROR(RunRound(repetition, report));
     }
     PrintAll();
     return engine_->Close();
@@ -116,22 +117,36 @@ class PushBench {
     return Status::Ok();
   }
 
-  Status RunRound(PushReport* report) {
-    for (const bool has_ttl : {false, true}) {
-      if (options_.Has("cistern")) {
-        const char* const method = has_ttl ? kCisternTtl : kCistern;
-        CISTERN_RETURN_IF_ERROR(Push(report, method, has_ttl, ProofLevel::kAck));
-      }
-      if (options_.Has("replay")) {
-        CISTERN_RETURN_IF_ERROR(Replay(report, has_ttl ? kReplayTtl : kReplay, has_ttl));
-      }
+  // What one method leaves the server to flush and to collect is done in the time of the next: so
+  // each round has an order of its own.
+  Status RunRound(int round, PushReport* report) {
+    std::vector<std::function<Status()>> methods = MethodsOf(report);
+    std::shuffle(methods.begin(), methods.end(), std::mt19937(static_cast<unsigned>(round)));
+    for (const auto& method : methods) CISTERN_RETURN_IF_ERROR(method());
+    return Status::Ok();
+  }
+
+  std::vector<std::function<Status()>> MethodsOf(PushReport* report) {
+    std::vector<std::function<Status()>> methods;
+    const auto push = [this, report](const char* method, bool has_ttl, ProofLevel proof) {
+      return [=, this] { return Push(report, method, has_ttl, proof); };
+    };
+    if (options_.Has("cistern")) {
+      methods.emplace_back(push(kCistern, false, ProofLevel::kAck));
+      methods.emplace_back(push(kCisternTtl, true, ProofLevel::kAck));
     }
-    if (options_.Has("single")) CISTERN_RETURN_IF_ERROR(Single(report));
+    if (options_.Has("replay")) {
+      methods.emplace_back([=, this] { return Replay(report, kReplay, false); });
+      methods.emplace_back([=, this] { return Replay(report, kReplayTtl, true); });
+    }
+    if (options_.Has("single")) methods.emplace_back([=, this] { return Single(report); });
     const bool has_dsbulk = options_.Has("dsbulk") && !options_.dsbulk.empty();
-    if (has_dsbulk) CISTERN_RETURN_IF_ERROR(Dsbulk(report));
-    if (!options_.Has("proofs")) return Status::Ok();
-    CISTERN_RETURN_IF_ERROR(Push(report, kCounted, false, ProofLevel::kCount));
-    return Push(report, kReadBack, false, ProofLevel::kRows);
+    if (has_dsbulk) methods.emplace_back([=, this] { return Dsbulk(report); });
+    if (options_.Has("proofs")) {
+      methods.emplace_back(push(kCounted, false, ProofLevel::kCount));
+      methods.emplace_back(push(kReadBack, false, ProofLevel::kRows));
+    }
+    return methods;
   }
 
   Status Push(PushReport* report, const std::string& method, bool has_ttl, ProofLevel proof) {
