@@ -110,9 +110,26 @@ TEST(SessionFault, AnswerOfAnotherKindIsNoAcknowledgement) {
     }
     EXPECT_GT(server.accepted_count(), 2);
     // Once it is well again, so is the session.
-    confused_max = 1;
+    confused_max = 0;
     EXPECT_EQ(client.Run(insert).kind, OutcomeKind::kDone) << name;
   }
+}
+
+TEST(SessionFault, WhatWasAnsweredInAnotherKindIsSentAgain) {
+  std::atomic<int> confused_max = 1;
+  ScriptedCqlServer server({}, [&](ScriptedTurn& turn) {
+    const bool is_write = std::holds_alternative<ExecuteRequest>(turn.request);
+    return is_write && confused_max-- > 0 && AnswerAs("READY", turn);
+  });
+  SessionOptions options = Options({server.port()});
+  options.retry_first_us = 500'000;  // it connects anew meanwhile, on a busy machine too
+  options.retry_max_us = 5'000'000;
+  SessionClient client(options);
+  ASSERT_TRUE(client.WaitUntilReady().ok());
+  const uint32_t insert = client.Prepare(kInsert);
+  const Ending ending = client.Run(insert);
+  EXPECT_EQ(ending.kind, OutcomeKind::kDone) << ending.status.ToString();
+  EXPECT_EQ(ending.attempts, 2u);
 }
 
 // Otherwise it would go by the number of another statement, and rows into another table.
