@@ -50,7 +50,7 @@ DOORS = [
      'lib/base/checksum.cc'),
     (re.compile(r'^(zstd|zdict|zstd_errors)\.h$'), re.compile(r'^lib/codec/zstd_codec\.cc$|^tests/'),
      'lib/codec/zstd_codec.cc'),
-    (re.compile(r'^lz4(hc)?\.h$'), re.compile(r'^engine/cql/lz4_block\.cc$|^tests/'),
+    (re.compile(r'^lz4\w*\.h$'), re.compile(r'^engine/cql/lz4_block\.cc$|^tests/'),
      'engine/cql/lz4_block.cc'),
     (re.compile(r'^(sys/socket|netdb|netinet/in)\.h$|^openssl/|^boost/asio|^boost/beast'),
      re.compile(r'^engine/cql/transport(_[a-z]+)?\.(h|cc)$|^tests/'), 'engine/cql/transport*'),

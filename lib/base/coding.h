@@ -3,6 +3,7 @@
 #ifndef CISTERN_BASE_CODING_H_
 #define CISTERN_BASE_CODING_H_
 
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -32,6 +33,12 @@ inline T GetBig(const char* p) {
 }
 template <typename T>
 inline T GetLittle(const char* p) {
+  // The loop below is not one load with every compiler.
+  if constexpr (std::endian::native == std::endian::little) {
+    T native;
+    std::memcpy(&native, p, sizeof(T));
+    return native;
+  }
   uint64_t v = 0;
   for (size_t i = sizeof(T); i-- > 0;) v = v << 8 | static_cast<uint8_t>(p[i]);
   return static_cast<T>(v);

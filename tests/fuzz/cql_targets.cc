@@ -4,8 +4,11 @@
 
 #include "engine/cql/envelope_stream.h"
 #include "engine/cql/frame.h"
+#include "engine/cql/lz4_block.h"
+#include "engine/cql/lz4_search.h"
 #include "engine/cql/response.h"
 #include "lib/base/check.h"
+#include "lib/base/coding.h"
 #include "tests/fuzz/decoder_targets.h"
 
 namespace cistern {
@@ -132,6 +135,48 @@ void FuzzCqlResponse(std::string_view input) {
   CheckSameAgain(form, Decode(form, InFrames(form, bytes, true, bytes.size() + 1), 100'000));
   const size_t slice_bytes = cql::kEnvelopeHeaderBytes + piece_bytes;
   CheckSameAgain(form, Decode(form, InFrames(form, bytes, false, slice_bytes), piece_bytes));
+}
+
+namespace {
+
+// Rows that are alike: copies of the first bytes, a byte of each replaced by one of the rest.
+std::string RowsOf(std::string_view input) {
+  const size_t row_bytes = 1 + static_cast<uint8_t>(input[0]);
+  const std::string_view row = input.substr(1, row_bytes);
+  const std::string_view edits = input.substr(1 + row.size());
+  std::string rows(row);
+  for (size_t i = 0; i + 1 < edits.size() && !row.empty(); i += 2) {
+    const size_t begin = rows.size();
+    rows.append(row);
+    rows[begin + static_cast<uint8_t>(edits[i]) % row.size()] = edits[i + 1];
+  }
+  return rows;
+}
+
+void CheckPacks(std::string_view bytes) {
+  std::vector<char> room(bytes.size() + bytes.size() / 255 + 16);  // any block fits
+  cql::Lz4Search search;
+  const size_t size = search.Pack(bytes, room.data(), room.size());
+  CISTERN_CHECK(size > 0);
+  const std::string block(room.data(), size);
+  std::string unpacked;
+  CISTERN_CHECK(cql::UnpackLz4Block(block, bytes.size(), &unpacked).ok() && unpacked == bytes);
+  room.resize(size);  // exactly; what is written behind it is the sanitizer's
+  room.shrink_to_fit();
+  CISTERN_CHECK(search.Pack(bytes, room.data(), size) == size);
+  CISTERN_CHECK(search.Pack(bytes, room.data(), size - 1) == 0);
+}
+
+}  // namespace
+
+void FuzzLz4(std::string_view input) {
+  if (input.size() < 4) return;
+  CheckPacks(input);
+  CheckPacks(RowsOf(input));
+  std::string unpacked;
+  const size_t claimed = GetLittle<uint16_t>(input.data()) * size_t{8};
+  const Status status = cql::UnpackLz4Block(input.substr(2), claimed, &unpacked);
+  CISTERN_CHECK(status.ok() ? unpacked.size() == claimed : IsRefusal(status));
 }
 
 }  // namespace cistern

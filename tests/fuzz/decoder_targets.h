@@ -20,6 +20,10 @@ void FuzzHeader(std::string_view input);
 // must decode to the same.
 void FuzzCqlResponse(std::string_view input);
 
+// LZ4 blocks: packs the bytes, and rows made of them (first byte: their length), which must come
+// back; unpacks them as a block that claims the bytes that its first two say.
+void FuzzLz4(std::string_view input);
+
 }  // namespace cistern
 
 #endif  // CISTERN_TESTS_FUZZ_DECODER_TARGETS_H_
