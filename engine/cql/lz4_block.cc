@@ -2,6 +2,8 @@
 
 #include <lz4.h>
 
+#include <memory>
+
 #include "engine/cql/lz4_search.h"
 #include "lib/base/check.h"
 
@@ -19,8 +21,7 @@ size_t PackPlain(std::string_view bytes, char* to, size_t room) {
 }
 
 size_t PackRows(std::string_view bytes, char* to, size_t room) {
-  Lz4Search search;
-  return search.Pack(bytes, to, room);
+  return std::make_unique_for_overwrite<Lz4Search>()->Pack(bytes, to, room);
 }
 
 }  // namespace

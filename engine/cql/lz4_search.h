@@ -27,7 +27,7 @@
 
 namespace cistern::cql {
 
-// 16 KiB, for one block after another. One thread at a time.
+// 32 KiB: not for the stack. For one block after another; one thread at a time.
 class Lz4Search {
  public:
   // Writes the block of `bytes`, at most `room` bytes, to `out`, which does not overlap them.
@@ -35,7 +35,7 @@ class Lz4Search {
   [[nodiscard]] size_t Pack(std::string_view bytes, char* out, size_t room);
 
  private:
-  static constexpr int kTableBits = 13;
+  static constexpr int kTableBits = 14;
 
   // bytes [from, to) are equal to those `distance` before.
   struct Match {
