@@ -11,8 +11,7 @@ namespace {
 
 constexpr size_t kMatchBytesMin = 4;
 constexpr size_t kLastLiterals = 5;
-// A match begins so far before the end that each place can be read as 16 bytes; the format asks
-// for 12.
+// A match begins so far before the end that it can be looked for by words; the format asks for 12.
 constexpr size_t kTailBytes = 20;
 constexpr size_t kPackBytesMin = 2 * kTailBytes;
 constexpr size_t kCodeMax = 15;     // of a token's half; more follows in bytes
@@ -195,6 +194,7 @@ void Lz4Search::EmitLiterals(size_t count, uint8_t match_length_code) {
   }
   *out_++ = static_cast<char>(std::min(count, kCodeMax) << 4 | match_length_code);
   if (count >= kCodeMax) EmitLength(count - kCodeMax);
+  if (count == 0) return;
   if (count <= kShortCopy && !is_last && static_cast<size_t>(out_end_ - out_) >= kShortCopy) {
     std::memcpy(out_, bytes_ + anchor_, kShortCopy);  // more than needed, but of fixed size
   } else {

@@ -11,8 +11,9 @@
 //   3. A match found now that reaches back over the short one before takes its place: values that
 //      came together before come as one.
 //
-// Of 400 gateway rows in a batch it makes as few bytes as the thorough search, within 2%, in less
-// than half of its time (docs/performance.md). The same bytes make the same block everywhere.
+// Of gateway rows it makes 2 to 4% more bytes than the thorough search, in half of its time. Bytes
+// of few values that are no rows cost it most: ten times the plain search, some 30 ns a byte. The
+// same bytes make the same block everywhere.
 //
 // Source of the format: lz4_Block_format.md of LZ4 1.9.4. A block is sequences: a token (literal
 // count, match length - 4; 15 goes on in bytes of up to 255), literals, the match's distance as

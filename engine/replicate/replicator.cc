@@ -25,7 +25,7 @@ constexpr int64_t kMicrosPerSecond = 1'000'000;
 // Memory of what is there beside pages and batches, estimated: the session with the tables of LZ4
 // while it packs, a connection (its buffers keep some), a table's statements, and what nodes of
 // maps take.
-constexpr size_t kSessionBytes = 384 * 1024;
+constexpr size_t kSessionBytes = 160 * 1024;
 constexpr size_t kConnectionBytes = 256 * 1024;
 constexpr size_t kLinkBytes = 8 * 1024;
 constexpr size_t kLinkColumnBytes = 1024;

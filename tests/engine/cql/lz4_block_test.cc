@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/cql/lz4_search.h"
+#include "lib/base/checksum.h"
 #include "lib/base/coding.h"
 #include "tests/support/rng.h"
 
@@ -125,6 +126,14 @@ TEST(Lz4Search, TakesFewerBytesThanThePlainSearch) {
     EXPECT_LT(Packed(rows, RoomFor(rows.size())).size() * 100,
               static_cast<size_t>(plain_bytes) * (same_length ? 92 : 100));
   }
+}
+
+// The same everywhere: a search that finds less, or other matches, is seen here.
+TEST(Lz4Search, MakesThisVeryBlock) {
+  Rng rng(7);
+  const std::string block = Packed(Rows(&rng, 400, true), 100'000);
+  EXPECT_EQ(block.size(), 8993u);
+  EXPECT_EQ(Checksum(block), 9228334399160737272u);
 }
 
 TEST(Lz4Block, IsAppendedOnlyWhereItIsShorter) {
