@@ -35,6 +35,11 @@ Status CheckReplicationOptions(const ReplicationOptions& options) {
   };
   for (const auto& range : sizes) CISTERN_RETURN_IF_ERROR(CheckRange(range));
   for (const auto& range : times) CISTERN_RETURN_IF_ERROR(CheckRange(range));
+  if (options.proof != ProofLevel::kAck && options.consistency == Consistency::kAny) {
+    return Status::InvalidArgument(
+        "ReplicationOptions::proof reads, and nothing can be read at Consistency::kAny: take "
+        "kLocalQuorum or another one");
+  }
   return Status::Ok();
 }
 

@@ -298,6 +298,11 @@ Status CheckTogether(const SyncOptions& options) {
     if (!options.live_span.empty()) return useless("--live-span", why);
     if (!options.live_percent.empty()) return useless("--live-percent", why);
   }
+  const bool proves = !options.proof.empty() && options.proof != "ack";
+  if (proves && options.consistency == "ANY") {
+    return Wrong(fmt::format("--proof {} reads, and nothing can be read at --consistency ANY: take "
+                             "LOCAL_QUORUM or another one", options.proof));
+  }
   if (!options.follow) return Status::Ok();
   if (!options.away_after.empty()) {
     return useless("--away-after", "does nothing beside --follow, which never gives up");

@@ -168,11 +168,12 @@ class Replicator {
     uint64_t number = 0;
     uint64_t byte_count = 0;
     bool is_first = true;  // of those that were on their way together
+    bool is_of_proof = false;
   };
   void OnRefused(Way* way, const RefusedRequest& request, const cql::Outcome& outcome);
   Trouble& TroubleOf(const DrainItem& item);
   [[nodiscard]] bool ReadsAgainLater(const DrainItem& item);
-  [[nodiscard]] Verdict JudgeRefusal(const Way& way, bool is_first,
+  [[nodiscard]] Verdict JudgeRefusal(const Way& way, const RefusedRequest& request,
                                      const cql::Outcome& outcome);
   void Park(Way* way, const Status& why, std::optional<cql::ErrorCode> error_code);
   void CountTally(const PushTally& tally);

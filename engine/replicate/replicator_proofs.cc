@@ -175,7 +175,7 @@ bool Replicator::AskForProof(const ProofPtr& proof) {
 void Replicator::OnProofAnswer(Proof* proof, uint64_t number, const cql::Outcome& outcome) {
   proof->is_asking = false;
   if (outcome.kind != cql::OutcomeKind::kDone) {
-    return OnRefused(proof, {number, options_.byte_count_max, true}, outcome);
+    return OnRefused(proof, {number, options_.byte_count_max, true, true}, outcome);
   }
   // How long a partition takes to read says nothing about how much may be written at once.
   flow_.NoteLost(options_.byte_count_max);

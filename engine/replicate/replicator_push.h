@@ -73,6 +73,7 @@ struct Replicator::Trouble {
   uint64_t acks_before = 0;        // of the cluster, when it was refused first
   uint64_t agreements_before = 0;  // of the table's link, then
   bool ignores_position = false;   // what the store says of it does not fit
+  bool is_of_proof = false;        // a query was refused, which no batch that is taken redeems
 };
 
 // Of a seal that is sent again after a pause, which grows. Kept until it is confirmed or parked, or

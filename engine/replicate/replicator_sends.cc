@@ -124,8 +124,7 @@ void Replicator::OnAnswer(const Flight& flight, const cql::Outcome& outcome) {
   const PushPtr& push = flight.push;
   if (outcome.kind != cql::OutcomeKind::kDone) {
     // What was on its way together is one attempt.
-    const bool is_first = !push->seal.is_lost();
-    push->seal.Lose(flight.ticket);
+    const bool is_first = push->seal.Lose(flight.ticket);
     OnRefused(push.get(), {flight.number, flight.byte_count, is_first}, outcome);
     return LeavePlace(push.get());
   }
@@ -140,7 +139,8 @@ void Replicator::OnAnswer(const Flight& flight, const cql::Outcome& outcome) {
   // A batch that is refused each time is not redeemed by those behind it.
   if (push->seal.acknowledged() == before) return;
   push->backoff.NoteSuccess();
-  troubles_.erase(push->number());
+  const auto trouble = troubles_.find(push->number());
+  if (trouble != troubles_.end() && !trouble->second.is_of_proof) troubles_.erase(trouble);
 }
 
 Replicator::Trouble& Replicator::TroubleOf(const DrainItem& item) {
@@ -160,9 +160,11 @@ bool Replicator::ReadsAgainLater(const DrainItem& item) {
   return true;
 }
 
-Verdict Replicator::JudgeRefusal(const Way& way, bool is_first, const cql::Outcome& outcome) {
+Verdict Replicator::JudgeRefusal(const Way& way, const RefusedRequest& request,
+                                 const cql::Outcome& outcome) {
   Trouble& trouble = TroubleOf(way.item);
-  if (is_first || trouble.attempts == 0) ++trouble.attempts;
+  if (request.is_first || trouble.attempts == 0) ++trouble.attempts;
+  trouble.is_of_proof |= request.is_of_proof;
   Refusal refusal;
   refusal.error_code = outcome.error_code;
   refusal.status = outcome.status.code();
@@ -177,7 +179,7 @@ void Replicator::OnRefused(Way* way, const RefusedRequest& request, const cql::O
   const int64_t now_us = parts_.loop->NowUs();
   ++counters_.batches_refused;
   refusal_ = outcome.status;
-  const Verdict verdict = JudgeRefusal(*way, request.is_first, outcome);
+  const Verdict verdict = JudgeRefusal(*way, request, outcome);
   const bool is_unanswered =
       outcome.kind == cql::OutcomeKind::kUnknown && !outcome.error_code.has_value();
   if (verdict == Verdict::kSlowDown || is_unanswered) {
@@ -188,7 +190,9 @@ void Replicator::OnRefused(Way* way, const RefusedRequest& request, const cql::O
   NoteLanded();
   switch (verdict) {
     case Verdict::kSendAgain:
-    case Verdict::kSlowDown: way->resume_at_us = now_us + way->backoff.NextPauseUs(); break;
+    case Verdict::kSlowDown:  // what was refused together makes one pause
+      if (request.is_first) way->resume_at_us = now_us + way->backoff.NextPauseUs();
+      break;
     case Verdict::kAwaitCluster:
       // What was sent together is refused together: one pause for all.
       if (IsPaused()) break;

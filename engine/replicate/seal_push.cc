@@ -58,14 +58,16 @@ void SealPush::Acknowledge(uint64_t ticket, int64_t now_us) {
   EndIfAnswered();
 }
 
-void SealPush::Lose(uint64_t ticket) {
+bool SealPush::Lose(uint64_t ticket) {
   if (ticket < first_ticket_) {
     --orphans_;
-    return;
+    return false;
   }
+  const bool is_first = !is_lost_;
   is_lost_ = true;
   Find(ticket)->is_lost = true;
   EndIfAnswered();
+  return is_first;
 }
 
 // Over what is acknowledged at the front.

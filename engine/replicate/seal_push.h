@@ -54,7 +54,9 @@ class SealPush {
                                                      PushBatch* batch);
   // Each ticket ends by one of these.
   void Acknowledge(uint64_t ticket, int64_t now_us);
-  void Lose(uint64_t ticket);
+  // True: the first of those on their way together, a round of its own. False as well for one from
+  // before a rewind, which tells nothing of what is on its way now.
+  bool Lose(uint64_t ticket);
 
   // --- going back
   // A batch was lost, and all others are answered: Rewind() may follow.

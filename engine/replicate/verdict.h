@@ -34,7 +34,7 @@ struct Refusal {
 
 // After so many attempts a server's trouble with one batch is taken for the batch's own, if others
 // go; if none does, the cluster is in trouble and parking every seal would only make work.
-inline constexpr uint32_t kTroubleAttemptsMax = 8;
+inline constexpr uint32_t kTroubleAttemptsMax = 10;
 
 [[nodiscard]] Verdict Judge(const Refusal& refusal);
 

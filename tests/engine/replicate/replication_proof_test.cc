@@ -161,6 +161,25 @@ TEST_F(ReplicationRowsTest, ASealThatDiffersIsParkedWithTheRowAndTheOthersGoOn) 
   EXPECT_EQ(Confirmed(), 3u);
 }
 
+// What is refused as a mistake of the statement though the tables are equal: sent once more it is
+// taken again, but its proof is refused as before. It must not go on so for ever.
+TEST_P(ReplicationProofTest, AProofThatIsRefusedEachTimeIsParked) {
+  if (GetParam() == ProofLevel::kAck) return;  // asks for nothing
+  replicator_.consistency = cql::Consistency::kAny;
+  ASSERT_NO_FATAL_FAILURE(StartAll(GetParam()));
+  ASSERT_NO_FATAL_FAILURE(WriteDays(1));
+  SealAll();
+  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kStuck));
+  EXPECT_EQ(Confirmed(), 0u);
+  EXPECT_LE(status_.counters.versions_sent, 2 * written_.size()) << "once more at most";
+  const auto parked = ListParked(engine_.get());
+  ASSERT_TRUE(parked.ok()) << parked.status().ToString();
+  ASSERT_FALSE(parked->empty());
+  EXPECT_NE(parked->front().words.find("only supported for writes"), std::string::npos)
+      << parked->front().words;
+  ExpectSound();
+}
+
 // A count asks for nothing but numbers: it does not see a value that differs.
 TEST_F(ReplicationRowsTest, ACountDoesNotSeeValues) {
   ASSERT_NO_FATAL_FAILURE(StartAll(ProofLevel::kCount));

@@ -46,6 +46,40 @@ class Brownout final : public fake_cassandra::FaultScript {
   std::optional<int64_t> begin_us_;
 };
 
+// The first writes are answered Overloaded.
+class Overloads final : public fake_cassandra::FaultScript {
+ public:
+  explicit Overloads(int count) : left_(count) {}
+  fake_cassandra::FaultStep Next(const fake_cassandra::RequestFacts& request) override {
+    if (!request.is_write || left_ == 0) return {};
+    --left_;
+    return {.fault = fake_cassandra::Fault::kOverloaded};
+  }
+
+ private:
+  int left_;
+};
+
+// Writes of one entity time out as long as it is said, those of others go.
+class TimeoutsWhile final : public fake_cassandra::FaultScript {
+ public:
+  TimeoutsWhile(std::string entity, std::shared_ptr<const bool> goes_on)
+      : entity_(std::move(entity)), goes_on_(std::move(goes_on)) {}
+  fake_cassandra::FaultStep Next(const fake_cassandra::RequestFacts& request) override {
+    const bool is_meant =
+        *goes_on_ && request.is_write && request.body.find(entity_) != std::string_view::npos;
+    if (!is_meant) return {};
+    ++count_;
+    return {.fault = fake_cassandra::Fault::kWriteTimeout};
+  }
+  [[nodiscard]] int count() const { return count_; }
+
+ private:
+  const std::string entity_;
+  const std::shared_ptr<const bool> goes_on_;
+  int count_ = 0;
+};
+
 class ReplicationTroubleTest : public ReplicationFixture {
  protected:
   ReplicationTroubleTest() { fs_ = faults_; }
@@ -334,6 +368,52 @@ TEST_F(ManyParkedTest, WhereTooManyAreParkedAllTablesAreHeldWithAWord) {
   service_->LookAgain();
   ASSERT_TRUE(TurnUntil([&] { return Counters().versions_parked == 3 * 1'024 + 400; }))
       << Explain();
+}
+
+// Sixteen batches on their way are refused together: one pause, not sixteen that double.
+TEST_F(ReplicationTroubleTest, ARoundThatIsRefusedMakesOnePause) {
+  replicator_.statement_count_max = 10;
+  replicator_.hold_us = 0;
+  for (int i = 0; i < 400; ++i) Write("p0", kStartMs + i, i);
+  SealAll();
+  // The session tries each batch five times before it is refused.
+  ASSERT_NO_FATAL_FAILURE(StartAll(std::make_shared<Overloads>(80)));
+  const int64_t begin_us = clock_->MonotonicMicros();
+  ASSERT_TRUE(TurnUntil([&] { return status_.counters.versions_sent >= 400; })) << Explain();
+  EXPECT_GE(status_.counters.batches_refused, 10u);
+  EXPECT_LT(clock_->MonotonicMicros() - begin_us, 5'000'000);
+}
+
+// A host goes while batches are on their way, and they are sent again; what is still refused of the
+// first sending says nothing of the second, and is no attempt.
+TEST_F(ReplicationTroubleTest, BatchesOfBeforeAHostWasLostAreNoAttempts) {
+  replicator_.statement_count_max = 10;
+  replicator_.bytes_per_s_max = 30'000;
+  for (int i = 0; i < 400; ++i) Write("bad", kStartMs + i, i);
+  SealAll();
+  for (int i = 0; i < 4000; ++i) Write("good", kStartMs + i, i);
+  SealAll();
+  const auto goes_on = std::make_shared<bool>(true);
+  const auto script = std::make_shared<TimeoutsWhile>("bad", goes_on);
+  fake_cassandra::ClusterOptions options;
+  options.syncs_later = true;
+  options.node_count = 3;
+  ASSERT_NO_FATAL_FAILURE(StartCluster(options, script));
+  ASSERT_NO_FATAL_FAILURE(CreateTableUpstream());
+  cluster_->SyncCommitLogs();
+  ASSERT_NO_FATAL_FAILURE(StartService());
+  ASSERT_TRUE(TurnUntil([&] { return script->count() >= 8; })) << Explain();
+  const uint64_t refused = status_.counters.batches_refused;
+  cluster_->TakeDown(2);
+  const int64_t down_us = clock_->MonotonicMicros();
+  const auto passed = [&](int64_t us) { return clock_->MonotonicMicros() - down_us > us; };
+  ASSERT_TRUE(TurnUntil([&] {
+    return status_.counters.batches_refused >= refused + 8 || passed(3'000'000);
+  })) << Explain();
+  *goes_on = false;
+  ASSERT_TRUE(TurnUntil([&] { return passed(240'000'000); })) << Explain();
+  EXPECT_EQ(Counters().versions_parked, 0u);
+  EXPECT_EQ(Counters().versions_confirmed, 4400u);
 }
 
 }  // namespace

@@ -280,6 +280,9 @@ Answer ClusterState::ExecuteOne(const PreparedStatement& prepared, const std::st
   if (prepared.statement.kind != Statement::Kind::kSelect) {
     return ErrorOf(ErrorCode::kSyntaxError, "TRUNCATE is not among what the fake cluster does");
   }
+  if (parameters.consistency == Consistency::kAny) {
+    return ErrorOf(ErrorCode::kInvalid, "ANY ConsistencyLevel is only supported for writes");
+  }
   Answer answer = Select(prepared, parameters, node);
   auto* rows = std::get_if<testing::RowsAnswer>(&answer);
   if (rows == nullptr) return answer;
