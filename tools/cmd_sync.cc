@@ -202,7 +202,9 @@ class SyncCommand {
   }
 
   int ReportNothing() {
-    const int said = is_quiet_ ? static_cast<int>(kExitOk) : Say("nothing waits" + OpenText());
+    std::string text = OpenText();
+    if (!text.empty()) text += ", which `cistern seal` seals: with --due it tells when";
+    const int said = is_quiet_ ? static_cast<int>(kExitOk) : Say("nothing waits" + text);
     if (waiting_.seals_parked == 0) return has_seal_problems_ ? kExitPartial : said;
     ReportParked();
     return kExitBlocked;
@@ -213,7 +215,9 @@ class SyncCommand {
     if (outcome.end == SyncEnd::kAway) {
       Complain("the cluster is away: " + OneLine(outcome.last.away.message()));
     }
-    if (outcome.end != SyncEnd::kConfirmed && !outcome.last.refused.ok()) {
+    const bool is_told = outcome.end == SyncEnd::kAway &&
+                         outcome.last.refused.message() == outcome.last.away.message();
+    if (outcome.end != SyncEnd::kConfirmed && !outcome.last.refused.ok() && !is_told) {
       Complain("the last refusal: " + OneLine(outcome.last.refused.message()));
     }
     if (outcome.end == SyncEnd::kStuck) ReportParked();

@@ -73,7 +73,7 @@ SyncOutcome SyncRun::Run() {
     watch_.Note(outcome.last);
     Draw(outcome.last);
     const ReplicationPhase phase = outcome.last.phase;
-    if (NoteAway(phase == ReplicationPhase::kAway)) outcome.end = SyncEnd::kAway;
+    if (NoteAway(outcome.last)) outcome.end = SyncEnd::kAway;
     if (phase == ReplicationPhase::kStuck) outcome.end = SyncEnd::kStuck;
     if (phase == ReplicationPhase::kIdle || outcome.end != SyncEnd::kConfirmed) return outcome;
   }
@@ -81,12 +81,17 @@ SyncOutcome SyncRun::Run() {
   return outcome;
 }
 
-bool SyncRun::NoteAway(bool is_away) {
-  if (!is_away) {
+bool SyncRun::NoteAway(const ReplicationStatus& status) {
+  const uint64_t answered_bytes = status.counters.bytes_sent + status.counters.bytes_read_back;
+  if (status.phase != ReplicationPhase::kAway) {
     was_up_ = true;
-    away_since_us_.reset();
+    const bool is_tried =
+        status.phase == ReplicationPhase::kWorking && answered_bytes == answered_bytes_;
+    if (!is_tried) away_since_us_.reset();
+    answered_bytes_ = answered_bytes;
     return false;
   }
+  answered_bytes_ = answered_bytes;
   const int64_t now_us = settings_.clock->MonotonicMicros();
   if (!away_since_us_) away_since_us_ = now_us;
   return now_us - *away_since_us_ >=

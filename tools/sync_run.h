@@ -81,8 +81,9 @@ class SyncRun {
   [[nodiscard]] SyncOutcome Run();
 
  private:
-  // Whether it was away for too long.
-  [[nodiscard]] bool NoteAway(bool is_away);
+  // Whether it was away for too long. A moment in which it is only tried again does not count as
+  // back.
+  [[nodiscard]] bool NoteAway(const ReplicationStatus& status);
   void Draw(const ReplicationStatus& status);
   void SayNowAndThen(int64_t now_us, const std::string& text);
 
@@ -92,6 +93,7 @@ class SyncRun {
   SyncPace pace_;
   bool was_up_ = false;
   std::optional<int64_t> away_since_us_;
+  uint64_t answered_bytes_ = 0;  // by then
   std::optional<int64_t> said_us_;  // or when it began
 };
 

@@ -147,7 +147,8 @@ class SyncTest(CliCase):
             self.sync(there)
             self.ingest("station,ts,temp\na,2024-01-01T09:00:00,9\n", table="plant.air")
             done = self.sync(there)
-            self.assertEqual(done.out, b"nothing waits; 1 row version in open buckets\n")
+            self.assertEqual(done.out, b"nothing waits; 1 row version in open buckets, which "
+                                       b"`cistern seal` seals: with --due it tells when\n")
             self.seal()
             self.assertIn(b"1 seal confirmed: 1 row version sent", self.sync(there).out)
             self.assertEqual(len(there.rows("plant.air")), 4)
@@ -164,7 +165,8 @@ class SyncTest(CliCase):
         with cluster() as there:
             self.make_table(there)
             done = self.sync(there, "--no-seal")
-            self.assertEqual(done.out, b"nothing waits; 1000 row versions in open buckets\n")
+            self.assertEqual(done.out, b"nothing waits; 1000 row versions in open buckets, which "
+                                       b"`cistern seal` seals: with --due it tells when\n")
             self.assertIn(b"1 seal confirmed", self.sync(there).out)
             self.assertTrue(there.rows("plant.air"))
 

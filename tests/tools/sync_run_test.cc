@@ -108,10 +108,22 @@ TEST_F(SyncRunTest, AClusterThatNeverAnswers) {
 TEST_F(SyncRunTest, AClusterThatGoesAwayForTooLong) {
   Tell(ReplicationPhase::kWorking);
   Tell(ReplicationPhase::kAway, 29);
+  status_.counters.bytes_sent += 1000;
   Tell(ReplicationPhase::kWorking);  // the patience is whole again
   Tell(ReplicationPhase::kAway);
   EXPECT_EQ(Run().end, SyncEnd::kAway);
   EXPECT_EQ(steps_, 1u + 29u + 1u + 31u);
+}
+
+// It answers, and refuses: each time it is tried anew it seems to be back for a moment.
+TEST_F(SyncRunTest, AClusterThatRefusesEachTimeIsAwayAllTheWhile) {
+  Tell(ReplicationPhase::kWorking);
+  for (int i = 0; i < 10; ++i) {
+    Tell(ReplicationPhase::kAway, 6);
+    Tell(ReplicationPhase::kWorking);
+  }
+  EXPECT_EQ(Run().end, SyncEnd::kAway);
+  EXPECT_EQ(steps_, 1u + 31u);  // thirty seconds after the first
 }
 
 TEST_F(SyncRunTest, AnInterruption) {
