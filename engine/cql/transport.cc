@@ -126,6 +126,7 @@ class Transport::Stream : public std::enable_shared_from_this<Stream> {
   int64_t read_last_us_ = 0;
   bool is_open_ = true;
   bool is_established_ = false;
+  bool has_received_ = false;
   bool is_late_ = false;       // the address being tried took too long
   bool is_flush_posted_ = false;
 };
@@ -287,9 +288,13 @@ void Transport::Stream::OnRead(const error_code& error, size_t count) {
   if (!is_open_) return;
   if (count != 0) {
     read_last_us_ = loop_.NowUs();
+    has_received_ = true;
     events_.received({read_buffer_.data(), count});
   }
   if (!is_open_) return;
+  if (error && !has_received_ && !options_.tls) {
+    return FailStream("closed the connection before a word (perhaps it takes TLS alone)", error);
+  }
   if (error) return FailStream("closed the connection", error);
   Read();
 }
