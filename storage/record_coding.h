@@ -13,7 +13,7 @@
 
 namespace cistern::record_coding {
 
-inline constexpr uint8_t kRecordVersion = 6;
+inline constexpr uint8_t kRecordVersion = 7;
 
 [[nodiscard]] inline std::string Begin() {
   return std::string(1, static_cast<char>(kRecordVersion));

@@ -14,6 +14,7 @@ using record_coding::Sealed;
 namespace {
 
 constexpr uint64_t kFamiliesMax = 1 << 16;
+constexpr uint64_t kStatisticsBytesMax = 1 << 16;  // of 256 columns
 
 void PutFamilies(std::string* out, const std::vector<uint64_t>& ids) {
   PutVarint(out, ids.size());
@@ -35,6 +36,13 @@ void ReadProven(ByteReader* in, WindowRecord* r) {
   r->read_back_versions =
       in->ReadCount("versions by rows", r->confirmed_versions - r->counted_versions);
   if (r->counted_versions + r->read_back_versions == 0) in->Fail("proved versions", "are none");
+}
+
+void ReadStatistics(ByteReader* in, Manifest* m) {
+  const size_t size = in->ReadCount("statistics size", kStatisticsBytesMax);
+  if (size == 0) return;
+  m->schema_version = static_cast<uint32_t>(in->ReadCount("schema version", UINT32_MAX));
+  m->statistics = in->ReadBytes("statistics", size);
 }
 
 ProofLevel ReadProof(ByteReader* in) {
@@ -136,6 +144,9 @@ std::string EncodeManifest(const Manifest& m) {
   PutLittle<uint64_t>(&out, m.content_hash);
   out.push_back(m.rotations ? 1 : 0);
   if (m.rotations) PutIntervals(&out, *m.rotations);
+  PutVarint(&out, m.statistics.size());
+  if (!m.statistics.empty()) PutVarint(&out, m.schema_version);
+  out += m.statistics;
   if (m.proof != ProofLevel::kAck) out.push_back(static_cast<char>(m.proof));
   return Sealed(std::move(out));
 }
@@ -158,6 +169,7 @@ Result<Manifest> DecodeManifest(std::string_view bytes) {
     m->content_hash = in->ReadU64("content hash");
     if (ReadFlag(in, "names rotations")) ReadIntervals(in, &m->rotations.emplace());
     if (in->ok() && m->rotations && m->rotations->empty()) in->Fail("rotations", "are none");
+    ReadStatistics(in, m);
     if (in->remaining() > 0) m->proof = ReadProof(in);
   });
 }

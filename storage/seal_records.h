@@ -69,6 +69,10 @@ struct Manifest {
   // where files could not be read that may have more rows of the bucket.
   std::optional<SequenceIntervals> rotations{};
   ProofLevel proof = ProofLevel::kAck;  // of a confirmed seal; one that waits has kAck
+  // Of all its rows (lib/segment/page_statistics.h), written under that version of the table;
+  // empty: they have none.
+  uint32_t schema_version = 0;
+  std::string statistics{};
 
   [[nodiscard]] uint64_t version_count() const { return row_count + delete_count; }
   friend bool operator==(const Manifest&, const Manifest&) = default;

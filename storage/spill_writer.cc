@@ -6,6 +6,8 @@
 #include "lib/base/check.h"
 #include "lib/base/coding.h"
 #include "lib/row/row_order.h"
+#include "lib/segment/page_statistics.h"
+#include "lib/segment/segment_format.h"
 
 namespace cistern {
 
@@ -46,11 +48,23 @@ Status SpillWriter::AddPage(const VersionColumns& rows, size_t begin, size_t end
   CISTERN_CHECK(header_.pages.empty() || header_.last_time <= info.first_time);
   header_.last_time = info.last_time;
   header_.row_count += info.row_count;
+  AddStatistics(PageStatisticsOf(*schema_, rows, begin, end), &info);
   const auto number = static_cast<uint32_t>(header_.pages.size());
   header_.pages.push_back(info);
   out_.Put(PageKey(segment_id_, number), page);
   byte_count_ += page.size();
   return out_.WriteOut();
+}
+
+void SpillWriter::AddStatistics(const std::string& statistics, PageInfo* info) {
+  const size_t begin = header_.statistics.size();
+  if (statistics.empty() ||
+      begin + statistics.size() > segment_format::kStatisticsBytesMax) {
+    return;
+  }
+  info->statistics_begin = static_cast<uint32_t>(begin);
+  info->statistics_size = static_cast<uint32_t>(statistics.size());
+  header_.statistics += statistics;
 }
 
 Status SpillWriter::End(std::vector<RangeDelete> deletes) {

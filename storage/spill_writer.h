@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -49,6 +50,7 @@ class SpillWriter {
 
  private:
   [[nodiscard]] Status AddPage(const VersionColumns& rows, size_t begin, size_t end);
+  void AddStatistics(const std::string& statistics, PageInfo* info);
 
   UnloggedWriter out_;
   const uint64_t rotation_;

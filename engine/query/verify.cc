@@ -14,6 +14,7 @@
 #include "lib/row/row_order.h"
 #include "lib/row/version_hash.h"
 #include "lib/segment/page_reader.h"
+#include "lib/segment/page_statistics.h"
 #include "storage/journal_decoder.h"
 #include "storage/outbox.h"
 #include "storage/seal_reader.h"
@@ -140,6 +141,10 @@ class Verifier {
                                : last->row_count == 0 ||
                                      CompareRows(schema, *last, last->row_count - 1, *rows, 0) <= 0;
       if (!ordered) return Problem(where + "row " + std::to_string(i) + " is out of order");
+    }
+    const std::string_view statistics = segment.header.StatisticsOf(info);
+    if (!statistics.empty() && statistics != PageStatisticsOf(schema, *rows, 0, rows->row_count)) {
+      Problem(where + "statistics are not those of its rows");
     }
     *last = *std::move(rows);
   }
@@ -301,6 +306,14 @@ class Verifier {
       Problem(where + ": its manifest is not what the segment says");
     } else if (is_whole_ && content_hash_ != m.content_hash) {
       Problem(where + ": its rows are not those that were sealed");
+    }
+    const TablePtr table = tables_.FindById(item.bucket.table_id);
+    const bool is_known = table != nullptr && header.schema_version < table->versions.size();
+    if (!m.statistics.empty() && is_known &&
+        (m.schema_version != header.schema_version ||
+         m.statistics != SegmentStatisticsOf(*table->versions[header.schema_version].schema,
+                                             header))) {
+      Problem(where + ": its statistics are not those of its pages");
     }
     if (!item.window->record.span.Holds(item.bucket.start_s)) {
       Problem(where + ": the bucket lies outside of its window");

@@ -7,6 +7,7 @@
 #include "cistern/limits.h"
 #include "lib/row/version_hash.h"
 #include "lib/segment/page_reader.h"
+#include "lib/segment/page_statistics.h"
 
 namespace cistern {
 
@@ -73,6 +74,9 @@ Status BucketSeal::End() {
   bucket_.manifest.first_time = writer_->header().first_time;
   bucket_.manifest.last_time = writer_->header().last_time;
   bucket_.manifest.byte_count = writer_->header().byte_count();
+  bucket_.manifest.schema_version = table_->schema_version;
+  bucket_.manifest.statistics =
+      SegmentStatisticsOf(*table_->schema, writer_->header());
   return writer_->End(merge_.deletes());
 }
 

@@ -181,7 +181,9 @@ ExactSum::Magnitude ExactSum::Normalise() const {
     m.digits[static_cast<size_t>(end)] = static_cast<uint32_t>(sum);
     carry = sum >> 32;
   }
-  if (carry > 0 && end < kLimbs) m.digits[static_cast<size_t>(end++)] = static_cast<uint32_t>(carry);
+  if (carry > 0 && end < kLimbs) {
+    m.digits[static_cast<size_t>(end++)] = static_cast<uint32_t>(carry);
+  }
   m.negative = carry < 0;
   uint64_t borrow = 1;
   for (int i = first_; m.negative && i < end; ++i) {

@@ -377,6 +377,33 @@ void DecodeStream(ByteReader* in, std::span<int64_t> out, bool nested) {
   for (; i < out.size(); ++i) out[i] = S(U(out[i - 1]) + U(out[i]));
 }
 
+// As DecodeStream, to the end of the stream alone.
+void SkipStream(ByteReader* in, size_t count, bool nested) {
+  const uint8_t descriptor = in->ReadU8("descriptor");
+  if (!in->ok()) return;
+  const uint8_t order = descriptor & kOrderMask;
+  const bool has_sides = order == kRuns || (descriptor & kHasPatches) != 0;
+  if (descriptor >> 5 != 0 || (order == kRuns && descriptor != kRuns)) {
+    return in->Fail("descriptor", "has unknown bits");
+  }
+  if (nested && has_sides) return in->Fail("descriptor", "nests too deep");
+  if (order != kRuns) {
+    if (count <= order) return in->Fail("descriptor", "has an order beyond the rows");
+    for (uint8_t i = 0; i < order; ++i) (void)in->ReadSigned("first value");
+    (void)in->ReadSigned("base");
+    if (descriptor & kHasDivisor) (void)in->ReadVarint("divisor");
+    if (descriptor & kHasWidth) {
+      const unsigned width = in->ReadU8("width");
+      if (in->ok() && (width < 1 || width > 64)) in->Fail("width", "is not 1..64");
+      if (in->ok()) (void)in->ReadBytes("packed", PackedBytes(count - order, width));
+    }
+  }
+  if (!has_sides || !in->ok()) return;
+  const size_t side_count = in->ReadCount(order == kRuns ? "run count" : "patch count", count);
+  if (in->ok() && side_count == 0) in->Fail("patch count", "is zero");
+  for (int side = 0; side < 2 && in->ok(); ++side) SkipStream(in, side_count, /*nested=*/true);
+}
+
 }  // namespace
 
 IntegerPlan PlanIntegers(std::span<const int64_t> values) {
@@ -443,6 +470,8 @@ void EncodeIntegers(std::span<const int64_t> values, std::string* out) {
 void DecodeIntegers(ByteReader* in, std::span<int64_t> out) {
   DecodeStream(in, out, /*nested=*/false);
 }
+
+void SkipIntegers(ByteReader* in, size_t count) { SkipStream(in, count, /*nested=*/false); }
 
 bool IntegerCodec::Analyze(const FixedRun& run, const ColumnMemory& memory) {
   values_ = run.values;

@@ -45,6 +45,8 @@ void EncodeIntegers(std::span<const int64_t> values, std::string* out);
 // Reads a stream of out.size() values, at least 1. On damage the reader's status names
 // the field and `out` holds anything.
 void DecodeIntegers(ByteReader* in, std::span<int64_t> out);
+// Passes over a stream of `count` values, at least 1: looks at its fields, not at the values.
+void SkipIntegers(ByteReader* in, size_t count);
 
 // The fixed lane as an integer stream.
 class IntegerCodec final : public FixedCodec {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "cistern/limits.h"
+#include "lib/row/row_order.h"
 
 namespace cistern {
 
@@ -168,6 +169,39 @@ void FoldDeletes(std::vector<RangeDelete>* deletes) {
     covered.emplace(from, to);
     return false;
   });
+}
+
+namespace {
+
+bool HasValue(const TableSchema& schema, const VersionColumns& rows, size_t i) {
+  return std::any_of(schema.regular_columns.begin(), schema.regular_columns.end(), [&](size_t c) {
+    return rows.columns[c].state(i) == CellState::kValue;
+  });
+}
+
+// Most tables have the event time alone for a key, as a number.
+bool KeysRise(const TableSchema& schema, const VersionColumns& rows, size_t begin, size_t end) {
+  const ColumnData& times = rows.columns[schema.time_column()];
+  if (schema.clustering_columns.size() > 1 || times.lane != Lane::kFixed) {
+    for (size_t i = begin + 1; i < end; ++i) {
+      if (CompareRows(schema, rows, i - 1, rows, i) == 0) return false;
+    }
+    return true;
+  }
+  bool rise = true;
+  for (size_t i = begin + 1; i < end; ++i) rise &= times.fixed[i - 1] < times.fixed[i];
+  return rise;
+}
+
+}  // namespace
+
+bool StandAlone(const TableSchema& schema, const VersionColumns& rows, size_t begin, size_t end) {
+  for (size_t i = begin; i < end; ++i) {
+    if (rows.flags[i] == kVersionLiveness) continue;
+    if ((rows.flags[i] & kVersionDeleteRow) != 0) return false;
+    if ((rows.flags[i] & kVersionLiveness) == 0 && !HasValue(schema, rows, i)) return false;
+  }
+  return KeysRise(schema, rows, begin, end);
 }
 
 RowMerger::RowMerger(const TableSchema& schema, std::vector<size_t> columns)

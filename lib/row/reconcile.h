@@ -38,6 +38,12 @@ void ResolveBoots(const BootBases& bases, VersionColumns* rows, std::span<RangeD
 // rest stands newest first. Provisional ones must be resolved.
 void FoldDeletes(std::vector<RangeDelete>* deletes);
 
+// Whether resolved rows begin..end-1, sorted, show as they are, but for expiry and range deletes:
+// each is the only version of its key among them, deletes nothing, and exists, by its marker or a
+// value of a regular column.
+[[nodiscard]] bool StandAlone(const TableSchema& schema, const VersionColumns& rows, size_t begin,
+                              size_t end);
+
 // One version among several of the same clustering key.
 struct VersionRef {
   const VersionColumns* rows = nullptr;

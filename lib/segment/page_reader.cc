@@ -23,13 +23,15 @@ constexpr uint8_t kVersionFlagsKnown = kVersionLiveness | kVersionDeleteRow;
 // One page on its way to rows.
 class PageDecoder {
  public:
-  PageDecoder(const TableSchema& schema, std::string_view body, const std::vector<bool>* wanted)
-      : schema_(schema), wanted_(wanted), in_(body, "page") {}
+  PageDecoder(const TableSchema& schema, std::string_view body, const std::vector<bool>* wanted,
+              bool values_alone)
+      : schema_(schema), wanted_(wanted), values_alone_(values_alone), in_(body, "page") {}
 
   Result<VersionColumns> Decode() {
     rows_ = VersionColumns::For(schema_);
     ReadHeader();
-    if (in_.ok()) ReadVersions();
+    if (in_.ok() && values_alone_) SkipVersions();
+    if (in_.ok() && !values_alone_) ReadVersions();
     for (size_t c = 0; c < schema_.columns.size() && in_.ok(); ++c) {
       const ColumnRole role = schema_.columns[c].role;
       if (role != ColumnRole::kClustering && role != ColumnRole::kRegular) continue;
@@ -37,7 +39,7 @@ class PageDecoder {
       if (!status.ok()) return status;
     }
     if (in_.ok() && in_.remaining() != 0) in_.Fail("end", "is not where the fields end");
-    if (in_.ok()) AddEventTimes();
+    if (in_.ok() && !values_alone_) AddEventTimes();
     if (!in_.ok()) return in_.status();
     return std::move(rows_);
   }
@@ -79,6 +81,15 @@ class PageDecoder {
       if ((all & ~kVersionFlagsKnown) != 0) in_.Fail("version flags", "has unknown bits");
       rows_.flags.assign(rows_.row_count, all);
     }
+  }
+
+  void SkipVersions() {
+    SkipIntegers(&in_, rows_.row_count);
+    for (const uint8_t flag : {segment_format::kPageHasBoot, segment_format::kPageHasExpiry,
+                               segment_format::kPageVersionFlagsVary}) {
+      if ((flags_ & flag) != 0) SkipIntegers(&in_, rows_.row_count);
+    }
+    if ((flags_ & segment_format::kPageVersionFlagsVary) == 0) (void)in_.ReadU8("version flags");
   }
 
   template <typename T>
@@ -127,11 +138,18 @@ class PageDecoder {
     if (clustering && states != PageStates::kAllValues) {
       in_.Fail("column descriptor", "has missing cells in a clustering column");
     }
+    const bool is_wanted =
+        wanted_ == nullptr || (*wanted_)[c] || (clustering && !values_alone_);
+    if (in_.ok() && values_alone_ && !is_wanted) {
+      if (states == PageStates::kMixed) SkipIntegers(&in_, rows_.row_count);
+      (void)in_.ReadBytes("column bytes", in_.ReadCount("column bytes", limits::kPageBytesMax));
+      return InColumn(spec, in_.status());
+    }
     const size_t value_count = in_.ok() ? ReadStates(states, &rows_.columns[c]) : 0;
     const size_t byte_count = in_.ReadCount("column bytes", limits::kPageBytesMax);
     const std::string_view bytes = in_.ReadBytes("column bytes", byte_count);
     if (!in_.ok()) return InColumn(spec, in_.status());
-    if (!clustering && wanted_ != nullptr && !(*wanted_)[c]) return Status::Ok();
+    if (!is_wanted) return Status::Ok();
 
     ByteReader values(bytes, "page");
     const auto encoding = static_cast<EncodingId>(descriptor & segment_format::kEncodingMask);
@@ -208,6 +226,7 @@ class PageDecoder {
 
   const TableSchema& schema_;
   const std::vector<bool>* const wanted_;
+  const bool values_alone_;
   ByteReader in_;
   uint8_t flags_ = 0;
   VersionColumns rows_;
@@ -223,7 +242,16 @@ Result<VersionColumns> DecodePage(const TableSchema& schema, std::string_view pa
   CISTERN_ASSIGN_OR_RETURN(
       const std::string_view body,
       segment_format::CheckEnvelope(page, segment_format::kPageTag, "page"));
-  return PageDecoder(schema, body, wanted).Decode();
+  return PageDecoder(schema, body, wanted, /*values_alone=*/false).Decode();
+}
+
+Result<VersionColumns> DecodePageValues(const TableSchema& schema, std::string_view page,
+                                        const std::vector<bool>& wanted) {
+  CISTERN_CHECK(wanted.size() == schema.columns.size());
+  CISTERN_ASSIGN_OR_RETURN(
+      const std::string_view body,
+      segment_format::CheckEnvelope(page, segment_format::kPageTag, "page"));
+  return PageDecoder(schema, body, &wanted, /*values_alone=*/true).Decode();
 }
 
 }  // namespace cistern

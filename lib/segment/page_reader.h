@@ -24,6 +24,12 @@ namespace cistern {
 [[nodiscard]] Result<VersionColumns> DecodePage(const TableSchema& schema, std::string_view page,
                                                 const std::vector<bool>* wanted);
 
+// The values and states of the wanted columns alone, of whatever role: all else of the rows is
+// empty. For pages whose statistics tell that the rows show as they are.
+[[nodiscard]] Result<VersionColumns> DecodePageValues(const TableSchema& schema,
+                                                      std::string_view page,
+                                                      const std::vector<bool>& wanted);
+
 }  // namespace cistern
 
 #endif  // CISTERN_SEGMENT_PAGE_READER_H_

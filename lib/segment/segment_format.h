@@ -31,6 +31,25 @@ inline constexpr uint8_t kEncodingMask = 31;
 inline constexpr unsigned kStatesShift = 5;
 enum class PageStates : uint8_t { kAllValues = 0, kMixed = 1, kAllAbsent = 2, kAllNull = 3 };
 
+// Statistics flags; the other bits are zero.
+inline constexpr uint8_t kStatisticsExpires = 1;
+inline constexpr uint8_t kStatisticsUnmarked = 2;  // a row exists by its values alone
+inline constexpr uint8_t kStatisticsFlagsKnown = 3;
+
+// Descriptor of a column's statistics: form in bits 0..1, the other known bits as named.
+enum class StatisticsForm : uint8_t { kCount = 0, kIntegers = 1, kDecimals = 2, kBits = 3 };
+inline constexpr uint8_t kStatisticsFormMask = 3;
+inline constexpr uint8_t kStatisticsSomeMissing = 4;  // the count of values follows
+inline constexpr uint8_t kStatisticsAllEqual = 8;     // min is max, first and last too
+inline constexpr uint8_t kStatisticsHasSum = 16;
+inline constexpr uint8_t kStatisticsSpecialSum = 32;  // NaN or infinite; with kStatisticsHasSum
+inline constexpr uint8_t kStatisticsKnown = 63;
+
+// Pages of fewer rows have none: what they tell of a column takes about 15 bytes.
+inline constexpr size_t kStatisticsRowsMin = 128;
+// Of all pages of a header together; pages beyond it have none. A header is read as a whole.
+inline constexpr size_t kStatisticsBytesMax = 1024 * 1024;
+
 inline constexpr size_t kChecksumBytes = 8;
 
 // Cell bytes and 8 bytes for each number that one page may hold, so that an encoded page

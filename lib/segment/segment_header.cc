@@ -72,7 +72,10 @@ void CheckHeader(const SegmentHeader& h) {
   CISTERN_CHECK(h.deletes.size() <= limits::kBucketRangeDeletesMax);
   uint64_t row_count = 0;
   int64_t previous = h.first_time;
+  size_t statistics = 0;
   for (const PageInfo& page : h.pages) {
+    CISTERN_CHECK(page.statistics_size == 0 || page.statistics_begin == statistics);
+    statistics += page.statistics_size;
     CISTERN_CHECK(page.row_count >= 1 && page.row_count <= limits::kPageRowsMax);
     CISTERN_CHECK(page.byte_count >= 1 && page.byte_count <= limits::kPageBytesMax);
     CISTERN_CHECK(page.first_time >= previous && page.first_time <= page.last_time);
@@ -81,7 +84,30 @@ void CheckHeader(const SegmentHeader& h) {
   }
   CISTERN_CHECK(previous <= h.last_time);
   CISTERN_CHECK(row_count == h.row_count);
+  CISTERN_CHECK(statistics == h.statistics.size());
+  CISTERN_CHECK(statistics <= segment_format::kStatisticsBytesMax);
   for (const RangeDelete& d : h.deletes) CISTERN_CHECK(d.from <= d.to);
+}
+
+// Nothing at all if no page has any.
+void PutStatistics(const SegmentHeader& header, std::string* out) {
+  if (header.statistics.empty()) return;
+  for (const PageInfo& page : header.pages) PutVarint(out, page.statistics_size);
+  out->append(header.statistics);
+}
+
+// All that is left. What it says is checked when it is asked for.
+void ReadStatistics(ByteReader* in, SegmentHeader* header) {
+  size_t size = 0;
+  for (PageInfo& page : header->pages) {
+    page.statistics_begin = static_cast<uint32_t>(size);
+    page.statistics_size = static_cast<uint32_t>(
+        in->ReadCount("statistics size", segment_format::kStatisticsBytesMax - size));
+    size += page.statistics_size;
+    if (page.statistics_size == 0) page.statistics_begin = 0;
+  }
+  if (in->ok() && size == 0) in->Fail("end", "is not where the fields end");
+  header->statistics = in->ReadBytes("statistics", size);
 }
 
 }  // namespace
@@ -89,7 +115,8 @@ void CheckHeader(const SegmentHeader& h) {
 std::string EncodeSegmentHeader(const SegmentHeader& header) {
   CheckHeader(header);
   std::string out;
-  out.reserve(40 + header.pages.size() * 12 + header.deletes.size() * 16);
+  out.reserve(40 + header.pages.size() * 14 + header.deletes.size() * 16 +
+              header.statistics.size());
   out.push_back(static_cast<char>(kHeaderTag | segment_format::kFormat));
   PutVarint(&out, header.schema_version);
   PutVarint(&out, header.journal_first);
@@ -112,6 +139,7 @@ std::string EncodeSegmentHeader(const SegmentHeader& header) {
     PutDelete(&out, d, header, write_us);
     write_us = d.write_us;
   }
+  PutStatistics(header, &out);
   segment_format::AppendChecksum(&out);
   return out;
 }
@@ -164,6 +192,7 @@ Result<SegmentHeader> DecodeSegmentHeader(std::string_view bytes) {
     h.deletes.push_back(ReadDelete(&in, h, write_us));
     write_us = h.deletes.back().write_us;
   }
+  if (in.ok() && in.remaining() != 0) ReadStatistics(&in, &h);
   if (in.ok() && in.remaining() != 0) in.Fail("end", "is not where the fields end");
   if (!in.ok()) return in.status();
   return h;

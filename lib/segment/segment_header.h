@@ -19,6 +19,9 @@ struct PageInfo {
   uint32_t byte_count = 0;  // encoded, 1..kPageBytesMax
   int64_t first_time = 0;   // event times in the table's ticks, inclusive
   int64_t last_time = 0;
+  // Where its statistics are in SegmentHeader::statistics; none: no bytes.
+  uint32_t statistics_begin = 0;
+  uint32_t statistics_size = 0;
   friend bool operator==(const PageInfo&, const PageInfo&) = default;
 };
 
@@ -31,7 +34,11 @@ struct SegmentHeader {
   int64_t last_time = 0;
   std::vector<PageInfo> pages;  // in time order; none if the segment has only deletes
   std::vector<RangeDelete> deletes;
+  std::string statistics;  // of the pages (page_statistics.h), one after another
 
+  [[nodiscard]] std::string_view StatisticsOf(const PageInfo& page) const {
+    return std::string_view(statistics).substr(page.statistics_begin, page.statistics_size);
+  }
   // Encoded bytes of all pages.
   [[nodiscard]] uint64_t byte_count() const {
     uint64_t sum = 0;
@@ -42,7 +49,8 @@ struct SegmentHeader {
 
 // `header` must keep its own rules: row_count is the pages' sum, times and journal
 // sequences do not go backwards, pages lie within first_time..last_time and do not
-// overlap except at their borders, counts keep to limits.h. Breaking one ends the process.
+// overlap except at their borders, counts keep to limits.h, statistics lie in the order of their
+// pages and fill `statistics`. Breaking one ends the process.
 [[nodiscard]] std::string EncodeSegmentHeader(const SegmentHeader& header);
 
 // kCorruption names the field; kTooNew if a later format wrote it.

@@ -8,6 +8,7 @@
 #include "lib/base/check.h"
 #include "lib/segment/page_builder.h"
 #include "lib/segment/page_reader.h"
+#include "lib/segment/page_statistics.h"
 #include "lib/segment/segment_format.h"
 #include "lib/segment/segment_header.h"
 
@@ -55,6 +56,12 @@ void CheckProjection(const TableSchema& schema, std::string_view page, const Ver
   const Result<VersionColumns> some = DecodePage(schema, page, &wanted);
   CISTERN_CHECK(some.ok());
   CISTERN_CHECK(some->write_us == all.write_us && some->flags == all.flags);
+  const Result<VersionColumns> values = DecodePageValues(schema, page, wanted);
+  CISTERN_CHECK(values.ok() && values->row_count == all.row_count);
+  for (const size_t c : schema.regular_columns) {
+    if (!wanted[c]) continue;
+    CheckColumn(values->columns[c], all.columns[c], all.row_count);
+  }
   for (const size_t c : schema.regular_columns) {
     CISTERN_CHECK(some->columns[c].states == all.columns[c].states);
     CISTERN_CHECK(some->columns[c].size() == (wanted[c] ? all.row_count : 0));
@@ -68,9 +75,13 @@ void FuzzPage(std::string_view input) {
   const TableSchema& schema = Schemas()[static_cast<uint8_t>(input[0]) % 3];
   // The bytes as they are: the checksum is wrong but for one in 2^64.
   DecodePage(schema, input, nullptr).status().IgnoreError();
+  const std::vector<bool> none(schema.columns.size());
+  DecodePageValues(schema, input, none).status().IgnoreError();
   std::string page(input.substr(1));
   segment_format::AppendChecksum(&page);
   const Result<VersionColumns> rows = DecodePage(schema, page, nullptr);
+  const bool is_kept = DecodePageValues(schema, page, none).ok();  // looks at fewer fields
+  CISTERN_CHECK(is_kept || !rows.ok());
   if (!rows.ok()) {
     CISTERN_CHECK(rows.status().code() == StatusCode::kCorruption ||
                   rows.status().code() == StatusCode::kTooNew);
@@ -87,6 +98,11 @@ void FuzzPage(std::string_view input) {
     CISTERN_CHECK(same->boot_of(i) == rows->boot_of(i));
     CISTERN_CHECK(same->expiry_of(i) == rows->expiry_of(i));
   }
+  const std::string statistics = PageStatisticsOf(schema, *rows, 0, rows->row_count);
+  for (size_t c = schema.time_column() + 1; c < schema.columns.size(); ++c) {
+    if (statistics.empty()) break;
+    CISTERN_CHECK(ReadColumnStatistics(schema, {statistics, rows->row_count}, c).ok());
+  }
   for (size_t c = 2; c < schema.columns.size(); ++c) {
     CheckColumn(rows->columns[c], same->columns[c], rows->row_count);
   }
@@ -102,6 +118,18 @@ void FuzzHeader(std::string_view input) {
   CISTERN_CHECK(same.ok());
   CISTERN_CHECK(same->pages == header->pages && same->deletes == header->deletes);
   CISTERN_CHECK(same->row_count == header->row_count && same->last_time == header->last_time);
+  CISTERN_CHECK(same->statistics == header->statistics);
+  for (const TableSchema& schema : Schemas()) {
+    (void)SegmentStatisticsOf(schema, *header);
+    for (const PageInfo& page : header->pages) {
+      const StatisticsPart part{header->StatisticsOf(page), page.row_count};
+      for (size_t c = schema.time_column() + 1; c < schema.columns.size(); ++c) {
+        const Result<ColumnStatistics> read = ReadColumnStatistics(schema, part, c);
+        CISTERN_CHECK(!read.ok() || read->count <= page.row_count);
+        CISTERN_CHECK(!read.ok() || !read->has_bounds || read->min <= read->max);
+      }
+    }
+  }
 }
 
 }  // namespace cistern

@@ -39,6 +39,8 @@ Manifest SomeManifest() {
   m.expiry_s_last = UINT32_MAX;
   m.has_deletes = true;
   m.content_hash = 0x0123456789abcdef;
+  m.schema_version = 300;
+  m.statistics = "of columns";
   return m;
 }
 

@@ -228,6 +228,29 @@ TEST(Page, UnwantedColumnsHaveOnlyTheirStates) {
   }
 }
 
+TEST(Page, ValuesComeAloneWhereTheyAreAskedFor) {
+  std::mt19937_64 random(22);
+  const TableSchema schema = MakeSchema({CqlType::kTimestamp, CqlType::kText}, kEveryType);
+  for (int round = 0; round < 40; ++round) {
+    const VersionColumns rows = RandomRows(schema, 80, &random);
+    const std::string page = EncodePage(schema, rows, 0, 80, nullptr);
+    std::vector<bool> wanted(schema.columns.size());
+    for (size_t c = 0; c < wanted.size(); ++c) wanted[c] = random() % 3 == 0;
+    const Result<VersionColumns> got = DecodePageValues(schema, page, wanted);
+    ASSERT_TRUE(got.ok()) << got.status().ToString();
+    EXPECT_EQ(got->row_count, 80u);
+    EXPECT_TRUE(got->write_us.empty() && got->flags.empty() && got->expiry_s.empty());
+    for (size_t c = 2; c < schema.columns.size(); ++c) {
+      const ColumnData& column = got->columns[c];
+      if (wanted[c]) {
+        ExpectSameColumn(column, rows.columns[c], 0, 80, schema.columns[c].name);
+      } else {
+        EXPECT_TRUE(column.size() == 0 && column.states.empty() && column.heap.empty());
+      }
+    }
+  }
+}
+
 TEST(Page, EndsBeforeTheLimits) {
   const TableSchema schema = MakeSchema({CqlType::kTimestamp}, {CqlType::kBlob});
   std::mt19937_64 random(33);

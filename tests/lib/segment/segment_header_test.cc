@@ -148,6 +148,15 @@ TEST(SegmentHeader, EveryCheckHasItsFixture) {
        "limit"},
       {"delete boot 0", start + Bytes({0, 1, 7, 0, 0}), "delete boot", "zero"},
       {"bytes after the last", start + Bytes({0, 0, 0}), "end", "fields end"},
+      {"no statistics", start + Bytes({1, 9, 9, 0, 0, 0, 0}), "end", "fields end"},
+      {"statistics size", start + Bytes({1, 9, 9, 0, 0, 0, 0x81, 0x80, 0x40}), "statistics size",
+       "limit"},
+      {"statistics of all pages",
+       start + Bytes({2, 9, 9, 0, 0, 9, 9, 0, 0, 0, 1, 0x80, 0x80, 0x40}), "statistics size",
+       "limit"},
+      {"statistics end early", start + Bytes({1, 9, 9, 0, 0, 0, 2, 7}), "statistics",
+       "past the end"},
+      {"bytes after statistics", start + Bytes({1, 9, 9, 0, 0, 0, 1, 7, 7}), "end", "fields end"},
   };
   EXPECT_TRUE(DecodeSegmentHeader(WithChecksum(start + Bytes({0, 0}))).ok());
   for (const Fixture& f : fixtures) {
