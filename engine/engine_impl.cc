@@ -6,6 +6,8 @@
 
 #include "engine/bucketing/bucketer.h"
 #include "engine/option_check.h"
+#include "engine/held_cursor.h"
+#include "engine/query/aggregate_cursor.h"
 #include "engine/query/follow_cursor.h"
 #include "engine/query/inventory.h"
 #include "engine/query/scan_cursor.h"
@@ -20,23 +22,6 @@ namespace {
 constexpr int64_t kHealPauseMinUs = 100'000;
 constexpr int64_t kHealPauseMaxUs = 60'000'000;
 constexpr auto kIdlePause = std::chrono::milliseconds(200);
-
-// A cursor that keeps the core it reads from.
-class HeldCursor final : public Cursor {
- public:
-  HeldCursor(std::shared_ptr<EngineCore> core, std::unique_ptr<Cursor> cursor)
-      : core_(std::move(core)), cursor_(std::move(cursor)) {}
-  ~HeldCursor() override { --core_->cursor_count(); }
-  bool Next(ResultBatch* batch) override { return cursor_->Next(batch); }
-  const Status& status() const override { return cursor_->status(); }
-  const std::vector<ScanGap>& gaps() const override { return cursor_->gaps(); }
-  const std::vector<size_t>& columns() const override { return cursor_->columns(); }
-  std::string Token() const override { return cursor_->Token(); }
-
- private:
-  const std::shared_ptr<EngineCore> core_;
-  const std::unique_ptr<Cursor> cursor_;
-};
 
 }  // namespace
 
@@ -224,12 +209,17 @@ Result<std::unique_ptr<Cursor>> EngineImpl::ScanAs(const ScanRequest& request,
   CISTERN_ASSIGN_OR_RETURN(TablePtr table, open->tables().Find(request.table));
   if (version && *version < table->schema_version) table = table->AsOf(*version);
   CISTERN_ASSIGN_OR_RETURN(auto cursor, OpenScan(&open->query(), std::move(table), request));
-  if (++open->cursor_count() > limits::kCursorCountMax) {
-    --open->cursor_count();
-    return Status::TooLarge("at most " + std::to_string(limits::kCursorCountMax) +
-                            " cursors may be open: destroy those that are read");
-  }
-  return std::unique_ptr<Cursor>(std::make_unique<HeldCursor>(std::move(open), std::move(cursor)));
+  CISTERN_ASSIGN_OR_RETURN(CursorHold hold, CursorHold::Take(std::move(open)));
+  return std::unique_ptr<Cursor>(std::make_unique<HeldCursor>(std::move(hold), std::move(cursor)));
+}
+
+Result<std::unique_ptr<AggregateCursor>> EngineImpl::Aggregate(const AggregateRequest& request) {
+  CISTERN_ASSIGN_OR_RETURN(auto open, core());
+  CISTERN_ASSIGN_OR_RETURN(TablePtr table, open->tables().Find(request.table));
+  CISTERN_ASSIGN_OR_RETURN(auto cursor, OpenAggregate(&open->query(), std::move(table), request));
+  CISTERN_ASSIGN_OR_RETURN(CursorHold hold, CursorHold::Take(std::move(open)));
+  return std::unique_ptr<AggregateCursor>(
+      std::make_unique<HeldAggregate>(std::move(hold), std::move(cursor)));
 }
 
 Result<std::unique_ptr<Cursor>> EngineImpl::Follow(const ScanRequest& request, int64_t wait_us) {

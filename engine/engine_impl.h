@@ -45,6 +45,8 @@ class EngineImpl final : public Engine {
                                                  int64_t time,
                                                  const WriteOptions& options) override;
   [[nodiscard]] Result<std::unique_ptr<Cursor>> Scan(const ScanRequest& request) override;
+  [[nodiscard]] Result<std::unique_ptr<AggregateCursor>> Aggregate(
+      const AggregateRequest& request) override;
   [[nodiscard]] Result<std::unique_ptr<Cursor>> Follow(const ScanRequest& request,
                                                        int64_t wait_us) override;
   [[nodiscard]] Result<std::optional<int64_t>> FirstEvent(const std::string& table,

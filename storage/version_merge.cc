@@ -95,6 +95,38 @@ Result<bool> VersionMerge::NextKey() {
   return true;
 }
 
+// The last row of a chunk is left out: its key may go on in the next one.
+Result<ChunkRun> VersionMerge::PeekRun(size_t row_count_max) {
+  ChunkRun run;
+  if (descending_) return run;
+  CISTERN_RETURN_IF_ERROR(OpenDue());
+  if (open_.size() != 1) return run;
+  const Open& only = open_.front();
+  run.chunk = only.chunk;
+  run.begin = only.taken;
+  run.end = std::min(only.taken + row_count_max, only.chunk->row_count - 1);
+  if (run.end <= run.begin) {
+    run.end = run.begin;
+    return run;
+  }
+  if (!waiting_.empty()) {
+    const int64_t bound = waiting_.back()->bound_time();
+    while (run.end > run.begin && EventTime(schema_, *run.chunk, run.end - 1) >= bound) --run.end;
+  }
+  // No key is cut: its versions belong together.
+  while (run.end > run.begin &&
+         CompareRows(schema_, *run.chunk, run.end - 1, *run.chunk, run.end) == 0) {
+    --run.end;
+  }
+  return run;
+}
+
+void VersionMerge::SkipRun(size_t row_count) {
+  versions_.clear();
+  pinned_.clear();
+  open_.front().taken += row_count;
+}
+
 // Drops gathered versions that are wholly shadowed, and chunks that only they pinned.
 void VersionMerge::FoldVersions() {
   std::vector<bool> keep;

@@ -13,6 +13,13 @@
 
 namespace cistern {
 
+// Rows begin..end-1 of a chunk.
+struct ChunkRun {
+  std::shared_ptr<const VersionColumns> chunk;
+  size_t begin = 0;
+  size_t end = 0;
+};
+
 // K-way merge by clustering key. Sources are opened only when the merge reaches their
 // bound, so memory is that of the sources that overlap, a chunk each. One thread.
 class VersionMerge {
@@ -24,6 +31,13 @@ class VersionMerge {
 
   // Moves to the next clustering key in reading direction; false at the end.
   [[nodiscard]] Result<bool> NextKey();
+  // The next rows, at most `row_count_max`, if one source has them for itself: no other has a row
+  // of their event times or before, so they need not be merged with others;
+  // all versions of a key are in it. Empty if it is not so. Ascending
+  // merges alone. Does not move.
+  [[nodiscard]] Result<ChunkRun> PeekRun(size_t row_count_max);
+  // Passes so many rows of the run that was peeked at, not more than it has. Ends versions().
+  void SkipRun(size_t row_count);
   // All versions of the current key, in no particular order. Valid until NextKey().
   [[nodiscard]] std::span<const VersionRef> versions() const { return versions_; }
   // Rows that the open sources hold in memory.

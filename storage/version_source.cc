@@ -17,14 +17,27 @@ SegmentPages::SegmentPages(TablePtr table, uint32_t shown, SegmentRef segment,
 }
 
 Result<VersionColumns> SegmentPages::Read(uint32_t page) const {
+  return Read(page, /*values_alone=*/false);
+}
+
+Result<VersionColumns> SegmentPages::ReadValues(uint32_t page) const {
+  return Read(page, /*values_alone=*/true);
+}
+
+Result<VersionColumns> SegmentPages::Read(uint32_t page, bool values_alone) const {
   CISTERN_ASSIGN_OR_RETURN(const std::string bytes, ReadPage(segment_, page));
   const uint32_t version = segment_.header.schema_version;
-  Result<VersionColumns> rows =
-      version > table_->schema_version
-          ? Status::Corruption("the catalog has no version " + std::to_string(version) +
-                               " of table " + table_->schema->QualifiedName())
-          : DecodePage(*table_->versions[version].schema, bytes,
-                       sources_ ? &*sources_ : wanted_);
+  const std::vector<bool>* wanted = sources_ ? &*sources_ : wanted_;
+  const auto decode = [&]() -> Result<VersionColumns> {
+    if (version > table_->schema_version) {
+      return Status::Corruption("the catalog has no version " + std::to_string(version) +
+                                " of table " + table_->schema->QualifiedName());
+    }
+    const TableSchema& schema = *table_->versions[version].schema;
+    return values_alone && wanted != nullptr ? DecodePageValues(schema, bytes, *wanted)
+                                             : DecodePage(schema, bytes, wanted);
+  };
+  Result<VersionColumns> rows = decode();
   if (rows.ok() && rows->row_count == segment_.header.pages[page].row_count) {
     return map_ ? map_->Apply(*std::move(rows)) : std::move(rows);
   }
@@ -36,11 +49,12 @@ Result<VersionColumns> SegmentPages::Read(uint32_t page) const {
 
 SegmentSource::SegmentSource(TablePtr table, uint32_t shown, SegmentRef segment, TimeSpan span,
                              const std::vector<bool>* wanted, const BootBases& bases,
-                             OnDamagedPage on_damage)
+                             OnDamagedPage on_damage, std::vector<bool> skipped)
     : pages_(std::move(table), shown, std::move(segment), wanted),
       span_(span),
       bases_(bases),
-      on_damage_(std::move(on_damage)) {}
+      on_damage_(std::move(on_damage)),
+      skipped_(std::move(skipped)) {}
 
 int64_t SegmentSource::bound_time() const {
   const SegmentHeader& header = pages_.segment().header;
@@ -55,6 +69,7 @@ Result<std::shared_ptr<const VersionColumns>> SegmentSource::NextChunk() {
     const PageInfo& info = pages[page];
     if (info.last_time < span_.from || !(span_.unbounded_to || info.first_time < span_.to))
       continue;
+    if (!skipped_.empty() && skipped_[page]) continue;
     Result<VersionColumns> rows = pages_.Read(static_cast<uint32_t>(page));
     if (!rows.ok()) {
       const bool goes_on = on_damage_ && rows.status().code() == StatusCode::kCorruption &&

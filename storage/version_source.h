@@ -49,9 +49,12 @@ class SegmentPages {
                const std::vector<bool>* wanted);
   // Boots are not resolved. kCorruption names the segment and the page.
   [[nodiscard]] Result<VersionColumns> Read(uint32_t page) const;
+  // As DecodePageValues, the wanted columns alone; of a page with statistics.
+  [[nodiscard]] Result<VersionColumns> ReadValues(uint32_t page) const;
   [[nodiscard]] const SegmentRef& segment() const { return segment_; }
 
  private:
+  [[nodiscard]] Result<VersionColumns> Read(uint32_t page, bool values_alone) const;
   const TablePtr table_;
   const SegmentRef segment_;
   std::optional<ColumnMap> map_;  // none: the segment is of the version that is shown
@@ -66,12 +69,13 @@ using OnDamagedPage =
 
 // The pages of one segment that meet the span, as version `shown` of the table, which must
 // know the segment's version too. `wanted` as in DecodePage, by columns of `shown`; wanted and
-// bases must outlive the source, and whatever `on_damage` uses; it may be empty.
+// bases must outlive the source, and whatever `on_damage` uses; it may be empty. `skipped`, by
+// page, are passed over; none if it is empty.
 class SegmentSource final : public VersionSource {
  public:
   SegmentSource(TablePtr table, uint32_t shown, SegmentRef segment, TimeSpan span,
                 const std::vector<bool>* wanted, const BootBases& bases,
-                OnDamagedPage on_damage = {});
+                OnDamagedPage on_damage = {}, std::vector<bool> skipped = {});
   [[nodiscard]] int64_t bound_time() const override;
   [[nodiscard]] Result<std::shared_ptr<const VersionColumns>> NextChunk() override;
 
@@ -80,6 +84,7 @@ class SegmentSource final : public VersionSource {
   TimeSpan span_;
   const BootBases& bases_;
   const OnDamagedPage on_damage_;
+  const std::vector<bool> skipped_;
   size_t next_page_ = 0;  // counts from the reading side
 };
 

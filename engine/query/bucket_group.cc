@@ -12,11 +12,13 @@ constexpr size_t kLaneRowsMin = 16;
 }
 
 BucketGroup::BucketGroup(const QueryContext* context, const ScanShape* shape,
-                         const std::string& entity, int64_t start_s, const GroupPosition* resume)
+                         const std::string& entity, int64_t start_s, const GroupPosition* resume,
+                         std::optional<uint32_t> only_split)
     : shape_(shape), start_s_(start_s) {
   const uint32_t count = std::max<uint32_t>(shape->table->schema->split.count, 1);
   for (uint32_t i = 0; i < count; ++i) {
     const uint32_t split = shape->span.descending ? count - 1 - i : i;
+    if (only_split && *only_split != split) continue;
     RowPosition after;
     bool inclusive = false;
     if (resume != nullptr) {

@@ -29,11 +29,14 @@ struct GroupPosition {
 // Equal clustering keys in different splits are different rows in Cassandra, and stay
 // so: ascending scans give the lower split first, descending ones the higher.
 //
+// With `only_split` the others are left out.
+//
 // Fill by one thread at a time: the read-ahead or the cursor.
 class BucketGroup {
  public:
   BucketGroup(const QueryContext* context, const ScanShape* shape, const std::string& entity,
-              int64_t start_s, const GroupPosition* resume);
+              int64_t start_s, const GroupPosition* resume,
+              std::optional<uint32_t> only_split = std::nullopt);
 
   [[nodiscard]] int64_t start_s() const { return start_s_; }
 

@@ -7,6 +7,7 @@
 #include "engine/bucketing/bucket_name.h"
 #include "engine/bucketing/bucketer.h"
 #include "engine/query/head_source.h"
+#include "engine/query/stretches.h"
 #include "lib/row/row_order.h"
 
 namespace cistern {
@@ -18,6 +19,30 @@ constexpr size_t kBatchBytes = 1 << 20;
 constexpr size_t kBatchBytesMin = 64 * 1024;
 constexpr size_t kBatchShare = 4;  // of what is left; strings grow by doubling
 constexpr size_t kMeasureRows = 8;  // rows between looks at it
+constexpr size_t kRunRows = 256;    // rows that are copied between looks at how wide they are
+constexpr size_t kKeysMerged = 64;  // one by one, where a run does not show as it is
+// Rows that a filter held back before the place is noted, so that a rotation costs little.
+constexpr size_t kPassedRows = 4096;
+
+// Appends cells begin..end-1; those without a value as null.
+void AppendCells(const ColumnData& from, size_t begin, size_t end, ColumnData* to) {
+  const auto b = static_cast<ptrdiff_t>(begin);
+  const auto e = static_cast<ptrdiff_t>(end);
+  const bool has_states = !from.states.empty() || !to->states.empty();
+  if (has_states && to->states.empty()) to->states.assign(to->size(), CellState::kValue);
+  if (from.lane == Lane::kFixed) {
+    to->fixed.insert(to->fixed.end(), from.fixed.begin() + b, from.fixed.begin() + e);
+  } else {
+    if (to->offsets.empty()) to->offsets.push_back(0);
+    const auto shift = static_cast<uint32_t>(to->heap.size()) - from.offsets[begin];
+    to->heap.append(from.heap, from.offsets[begin], from.offsets[end] - from.offsets[begin]);
+    for (size_t i = begin; i < end; ++i) to->offsets.push_back(from.offsets[i + 1] + shift);
+  }
+  if (!has_states) return;
+  for (size_t i = begin; i < end; ++i) {
+    to->states.push_back(from.state(i) == CellState::kValue ? CellState::kValue : CellState::kNull);
+  }
+}
 }  // namespace
 
 bool IsWideBatch(const VersionColumns& rows) {
@@ -67,9 +92,15 @@ Status BucketReader::FillRows(size_t row_count_max, VersionColumns* rows) {
   if (!merge_) CISTERN_RETURN_IF_ERROR(OpenSources());
   now_s_ = context_->now_s();
   text_bytes_ = 0;
+  row_count_max_ = row_count_max;
   const size_t bytes_max = BatchBytes();
   while (rows->row_count < row_count_max) {
-    const Result<bool> more = AppendNext(rows);
+    const Result<size_t> run = AppendRun(row_count_max - rows->row_count, rows);
+    if (run.ok() && *run > 0) {
+      if (IsFull(*rows, bytes_max)) break;
+      continue;
+    }
+    const Result<bool> more = run.ok() ? AppendNext(rows) : Result<bool>(run.status());
     if (more.ok()) {
       if (!*more || IsFull(*rows, bytes_max)) break;
       continue;
@@ -85,6 +116,7 @@ Status BucketReader::FillRows(size_t row_count_max, VersionColumns* rows) {
   if (rows->row_count > 0) {
     after_ = PositionOf(schema, *rows, rows->row_count - 1);
     inclusive_ = false;
+    passed_ = 0;
   }
   return Status::Ok();
 }
@@ -106,6 +138,7 @@ Status BucketReader::OpenSources() {
   const TableSchema& schema = *shape_->table->schema;
   merge_.emplace(schema, shape_->span.descending);
   deletes_.clear();
+  has_heads_ = false;
   skipping_ = after_.row_count > 0;
   std::shared_ptr<const SpillView> view;
   TablePtr newest;  // knows the versions of all rows there are; the scan shows its own
@@ -130,6 +163,7 @@ void BucketReader::OpenHeads(const TablePtr& newest, std::vector<RangeDelete>* d
     const HeadBucket* bucket =
         head->FindBucket(bucket_.table_id, bucket_.entity, bucket_.start_s, bucket_.split);
     if (bucket == nullptr) continue;
+    has_heads_ = true;
     const auto& found = head->deletes(*bucket);
     deletes->insert(deletes->end(), found.begin(), found.end());
     auto source = std::make_unique<HeadSource>(context_->heads, frozen, epoch_, bucket_, newest,
@@ -156,7 +190,10 @@ Status BucketReader::OpenSegments(const TablePtr& newest, const SpillView& view)
   Result<std::vector<SegmentRef>> segments = ListSegments(view, bucket_, &damaged);
   if (!segments.ok()) return segments.status();
   for (const DamagedSegment& d : damaged) NoteSegment(d);
-  for (SegmentRef& s : *segments) {
+  std::vector<std::vector<bool>> skipped(segments->size());
+  for (size_t i = 0; i < segments->size(); ++i) skipped[i] = PagesToSkip(*segments, i);
+  for (size_t i = 0; i < segments->size(); ++i) {
+    SegmentRef& s = (*segments)[i];
     deletes_.insert(deletes_.end(), s.header.deletes.begin(), s.header.deletes.end());
     const bool meets = !s.header.pages.empty() && s.header.last_time >= span.from &&
                        (span.unbounded_to || s.header.first_time < span.to);
@@ -166,9 +203,29 @@ Status BucketReader::OpenSegments(const TablePtr& newest, const SpillView& view)
         [this](const SegmentRef& segment, uint32_t page, const Status& status) {
           NotePage(segment, page, status);
           return true;
-        }));
+        },
+        std::move(skipped[i])));
   }
   return Status::Ok();
+}
+
+// Pages with no row that can pass, where nothing else has a say about their rows. A head that
+// grows meanwhile may still get one, so beside a head nothing is skipped.
+std::vector<bool> BucketReader::PagesToSkip(const std::vector<SegmentRef>& segments,
+                                            size_t segment) const {
+  const SegmentHeader& own = segments[segment].header;
+  if (shape_->filter.empty() || has_heads_ || own.schema_version != shape_->table->schema_version) {
+    return {};
+  }
+  std::vector<const SegmentHeader*> headers;
+  for (const SegmentRef& s : segments) headers.push_back(&s.header);
+  std::vector<bool> skipped(own.pages.size());
+  for (const Stretch& stretch : StretchesOf(headers, {})) {
+    if (!stretch.is_page || stretch.segment != segment) continue;
+    skipped[stretch.page] =
+        !shape_->filter.MayMatch(*shape_->table->schema, own, own.pages[stretch.page]);
+  }
+  return skipped;
 }
 
 void BucketReader::NotePage(const SegmentRef& segment, uint32_t page, const Status& status) {
@@ -236,8 +293,87 @@ Result<bool> BucketReader::AppendNext(VersionColumns* rows) {
     return !past_end;
   }
   if (!gaps_.empty() && IsInGap(time)) return true;
-  if (merger_.Merge(versions, DeletedUpTo(deletes_, time), now_s_)) AppendRow(versions[0], rows);
+  if (!merger_.Merge(versions, DeletedUpTo(deletes_, time), now_s_)) return true;
+  if (!shape_->filter.empty() &&
+      !shape_->filter.Matches(versions[0], merger_, shape_->regular)) {
+    NotePassed(versions[0]);
+    return true;
+  }
+  AppendRow(versions[0], rows);
   return true;
+}
+
+// So that the reader, should it have to begin anew, does not begin at the last row it gave out.
+void BucketReader::NotePassed(const VersionRef& key) {
+  if (++passed_ < kPassedRows) return;
+  passed_ = 0;
+  after_ = PositionOf(*shape_->table->schema, *key.rows, key.index);
+  inclusive_ = false;
+}
+
+// Appends rows that one source has for itself and that show as they are, column by column, as far
+// as the filter lets them pass; gives how many it looked at. 0: the next key is to be merged.
+Result<size_t> BucketReader::AppendRun(size_t row_count_max, VersionColumns* rows) {
+  if (shape_->span.descending || skipping_ || !gaps_.empty()) return size_t{0};
+  if (keys_to_merge_ > 0) {
+    --keys_to_merge_;
+    return size_t{0};
+  }
+  CISTERN_ASSIGN_OR_RETURN(ChunkRun run, merge_->PeekRun(std::min(row_count_max, kRunRows)));
+  if (!gaps_.empty()) return size_t{0};  // met just now
+  const TimeSpan& span = shape_->span;
+  while (run.begin < run.end && !span.Holds(EventTime(*shape_->table->schema, *run.chunk,
+                                                      run.end - 1))) {
+    --run.end;
+  }
+  if (run.begin == run.end) return size_t{0};
+  if (!ShowsAsItIs(run)) {
+    keys_to_merge_ = kKeysMerged;
+    return size_t{0};
+  }
+  const size_t count = run.end - run.begin;
+  merge_->SkipRun(count);
+  const VersionColumns& chunk = *run.chunk;
+  if (shape_->filter.empty()) {
+    AppendRows(chunk, run.begin, run.end, rows);
+    return count;
+  }
+  for (size_t begin = run.begin; begin < run.end;) {
+    size_t end = begin;
+    while (end < run.end && shape_->filter.Matches(chunk, end)) ++end;
+    AppendRows(chunk, begin, end, rows);
+    if (end < run.end) NotePassed({&chunk, end});
+    begin = end + 1;
+  }
+  return count;
+}
+
+// Whether none of its rows has anything to be merged with, or is hidden.
+bool BucketReader::ShowsAsItIs(const ChunkRun& run) const {
+  const TableSchema& schema = *shape_->table->schema;
+  const VersionColumns& rows = *run.chunk;
+  const TimeExtent times{EventTime(schema, rows, run.begin), EventTime(schema, rows, run.end - 1)};
+  if (!shape_->span.Holds(times.first) || AnyMeets(deletes_, times)) return false;
+  for (size_t i = run.begin; i < run.end && !rows.expiry_s.empty(); ++i) {
+    if (rows.expiry_s[i] != 0 && now_s_ >= int64_t{rows.expiry_s[i]}) return false;
+  }
+  return StandAlone(schema, rows, run.begin, run.end);
+}
+
+void BucketReader::AppendRows(const VersionColumns& from, size_t begin, size_t end,
+                              VersionColumns* rows) {
+  if (begin == end) return;
+  const auto append = [&](size_t c) {
+    if (rows->row_count == 0) {
+      rows->columns[c].fixed.reserve(std::min(row_count_max_, from.columns[c].fixed.size()));
+    }
+    AppendCells(from.columns[c], begin, end, &rows->columns[c]);
+    if (from.columns[c].lane != Lane::kBytes) return;
+    text_bytes_ += from.columns[c].offsets[end] - from.columns[c].offsets[begin];
+  };
+  for (const size_t c : shape_->table->schema->clustering_columns) append(c);
+  for (const size_t c : shape_->regular) append(c);
+  rows->row_count += end - begin;
 }
 
 void BucketReader::AppendRow(const VersionRef& key, VersionColumns* rows) {

@@ -10,6 +10,7 @@
 #include "cistern/cursor.h"
 #include "cistern/result.h"
 #include "engine/query/query_context.h"
+#include "engine/query/row_filter.h"
 #include "lib/base/memory_budget.h"
 #include "lib/row/reconcile.h"
 #include "storage/keyspace.h"
@@ -22,8 +23,9 @@ namespace cistern {
 struct ScanShape {
   TablePtr table;
   TimeSpan span;
-  std::vector<size_t> regular;  // wanted regular columns
+  std::vector<size_t> regular;  // wanted regular columns, those of the filter too
   std::vector<bool> wanted;     // per schema column, for decoders
+  RowFilter filter{};           // by the columns of `table`
 };
 
 // A clustering key as row 0 of key columns; row_count 0: none.
@@ -43,9 +45,9 @@ class BucketReader {
   BucketReader(const QueryContext* context, const ScanShape* shape, BucketKey bucket,
                RowPosition after, bool inclusive);
 
-  // Replaces *rows by up to `row_count_max` more visible rows, fewer if they are wide:
-  // clustering columns and the wanted regular ones, cells without a value as kNull. No
-  // row: the end. After kOutOfMemory the same rows may be asked for again.
+  // Replaces *rows by up to `row_count_max` more visible rows that the filter lets pass, fewer
+  // if they are wide: clustering columns and the wanted regular ones, cells without a value as
+  // kNull. No row: the end. After kOutOfMemory the same rows may be asked for again.
   [[nodiscard]] Status Fill(size_t row_count_max, VersionColumns* rows);
   // What was passed over so far.
   [[nodiscard]] const std::vector<ScanGap>& gaps() const { return gaps_; }
@@ -57,7 +59,13 @@ class BucketReader {
   [[nodiscard]] Status OpenSources();
   void OpenHeads(const TablePtr& newest, std::vector<RangeDelete>* deletes);
   [[nodiscard]] Status OpenSegments(const TablePtr& newest, const SpillView& view);
+  [[nodiscard]] std::vector<bool> PagesToSkip(const std::vector<SegmentRef>& segments,
+                                              size_t segment) const;
   [[nodiscard]] Result<bool> AppendNext(VersionColumns* rows);
+  [[nodiscard]] Result<size_t> AppendRun(size_t row_count_max, VersionColumns* rows);
+  [[nodiscard]] bool ShowsAsItIs(const ChunkRun& run) const;
+  void AppendRows(const VersionColumns& from, size_t begin, size_t end, VersionColumns* rows);
+  void NotePassed(const VersionRef& key);
   void AppendRow(const VersionRef& key, VersionColumns* rows);
   void NotePage(const SegmentRef& segment, uint32_t page, const Status& status);
   void NoteSegment(const DamagedSegment& damaged);
@@ -71,6 +79,8 @@ class BucketReader {
   RowPosition after_;
   bool inclusive_;
   bool skipping_ = false;  // rows up to after_ may still come
+  size_t passed_ = 0;      // rows that the filter held back since after_ was noted
+  bool has_heads_ = false;
   uint64_t epoch_ = 0;
   std::shared_ptr<const BootBases> bases_;
   std::vector<RangeDelete> deletes_;
@@ -79,6 +89,8 @@ class BucketReader {
   RowMerger merger_;
   MemoryCharge charge_;
   size_t text_bytes_ = 0;  // of the batch being filled
+  size_t row_count_max_ = 0;  // of it
+  size_t keys_to_merge_ = 0;  // before a run is looked at again
   int64_t now_s_ = 0;
 };
 

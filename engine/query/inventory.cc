@@ -30,15 +30,17 @@ std::string PrefixOf(const BucketScope& scope) {
   return scope.entity ? EntityPrefix(*scope.table_id, *scope.entity) : TablePrefix(*scope.table_id);
 }
 
-// The buckets of both head generations whose keys begin with the prefix, by encoded key.
-std::map<std::string, BucketSummary> HeadBuckets(const HeadSet& heads, const std::string& prefix) {
+// The buckets of both head generations whose keys begin with the prefix and are not before `from`,
+// by encoded key.
+std::map<std::string, BucketSummary> HeadBuckets(const HeadSet& heads, const std::string& prefix,
+                                                 const std::string& from) {
   std::map<std::string, BucketSummary> out;
   for (const Head* head : {heads.active.get(), heads.frozen.get()}) {
     if (head == nullptr) continue;
     for (const HeadBucket* b : head->SortedBuckets()) {
       BucketKey key{b->table_id(), std::string(b->entity()), b->start_s(), b->split()};
       std::string encoded = EncodeBucketKey(key);
-      if (!encoded.starts_with(prefix)) continue;
+      if (!encoded.starts_with(prefix) || encoded < from) continue;
       BucketSummary& summary = out[std::move(encoded)];
       summary.key = std::move(key);
       summary.versions += b->row_count() + head->deletes(*b).size();
@@ -57,11 +59,11 @@ class BucketRun {
  public:
   BucketRun(std::map<std::string, BucketSummary> in_head,
             const std::shared_ptr<const SpillView>& view, std::string prefix,
-            const Damage* damage)
+            std::string_view from, const Damage* damage)
       : in_head_(std::move(in_head)),
         prefix_(std::move(prefix)),
-        spilled_(view, prefix_),
-        sealed_(view, prefix_),
+        spilled_(view, from),
+        sealed_(view, from),
         damage_(damage) {}
 
   [[nodiscard]] Status Begin() {
@@ -147,14 +149,15 @@ class BucketRun {
 Status VisitBuckets(const QueryContext& context, const BucketScope& scope,
                     const std::function<bool(const BucketSummary&)>& visit) {
   const std::string prefix = PrefixOf(scope);
+  const std::string from = std::max(prefix, scope.from);
   std::map<std::string, BucketSummary> in_head;
   std::shared_ptr<const SpillView> view;
   {
     const std::shared_lock lock(context.heads->mutex);
-    in_head = HeadBuckets(*context.heads, prefix);
+    in_head = HeadBuckets(*context.heads, prefix, from);
     view = context.store->spills().view();
   }
-  BucketRun run(std::move(in_head), view, prefix, &context.store->damage());
+  BucketRun run(std::move(in_head), view, prefix, from, &context.store->damage());
   CISTERN_RETURN_IF_ERROR(run.Begin());
   BucketSummary summary;
   while (true) {

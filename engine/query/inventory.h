@@ -32,6 +32,7 @@ struct BucketSummary {
 struct BucketScope {
   std::optional<uint32_t> table_id;
   std::optional<std::string> entity;  // with table_id
+  std::string from{};                 // bucket keys at or behind these bytes alone
 };
 
 // Visits the buckets in key order until the visitor returns false. Takes the time of those in

@@ -94,8 +94,8 @@ Status ScanCursor::Resume(const ScanToken& token) {
   if (token.request_checksum != request_checksum_ ||
       !DecodeClusteringKey(*shape_.table->schema, token.clustering_key, &position.after)) {
     return Status::InvalidArgument(
-        "the scan token belongs to another scan: table, entity and "
-        "bounds must be the same");
+        "the scan token belongs to another scan: table, entity, "
+        "bounds and conditions must be the same");
   }
   const int64_t time = EventTime(*shape_.table->schema, position.after, 0);
   if (!bucketer_.InRange(time)) return Status::InvalidArgument("the scan token names no row");
@@ -386,8 +386,10 @@ Result<std::unique_ptr<Cursor>> OpenScan(const QueryContext* context, TablePtr t
   }
   CISTERN_ASSIGN_OR_RETURN(std::vector<size_t> columns, ProjectedColumns(schema, request.columns));
   shape.wanted.assign(schema.columns.size(), false);
+  CISTERN_ASSIGN_OR_RETURN(shape.filter, RowFilter::Make(schema, request.where));
   for (const size_t c : schema.regular_columns) {
-    if (std::find(columns.begin(), columns.end(), c) == columns.end()) continue;
+    const bool is_projected = std::find(columns.begin(), columns.end(), c) != columns.end();
+    if (!is_projected && !shape.filter.Uses(c)) continue;
     shape.regular.push_back(c);
     shape.wanted[c] = true;
   }
@@ -399,6 +401,13 @@ Result<std::unique_ptr<Cursor>> OpenScan(const QueryContext* context, TablePtr t
   PutLittle<int64_t>(&identity, request.from);
   PutLittle<int64_t>(&identity, request.to);
   identity += request.entity.bytes;
+  for (const Condition& condition : request.where) {
+    identity.push_back(static_cast<char>(condition.comparison));
+    for (const std::string* text : {&condition.column, &condition.value}) {
+      PutVarint(&identity, text->size());
+      identity += *text;
+    }
+  }
   auto cursor = std::make_unique<ScanCursor>(context, std::move(shape), request, std::move(columns),
                                              Checksum(identity));
   CISTERN_RETURN_IF_ERROR(cursor->SetEntity());

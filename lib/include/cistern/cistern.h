@@ -2,6 +2,7 @@
 #ifndef CISTERN_CISTERN_H_
 #define CISTERN_CISTERN_H_
 
+#include "cistern/aggregate.h"
 #include "cistern/clock.h"
 #include "cistern/cluster.h"
 #include "cistern/column_data.h"

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cistern/aggregate.h"
 #include "cistern/cursor.h"
 #include "cistern/metrics.h"
 #include "cistern/options.h"
@@ -265,9 +266,21 @@ class CISTERN_EXPORT Engine {
   // (kOutOfMemory), may show here or later in Cursor::status().
   //   kNotFound         no such table
   //   kInvalidArgument  an entity key or column that is not of this table, equal bounds, an
-  //                     unbounded range without a limit, a token of another scan
-  //   kTooLarge         limits::kCursorCountMax cursors are open
+  //                     unbounded range without a limit, a token of another scan, a condition on
+  //                     a column that has no order or is part of the entity, or with no value of it
+  //   kTooLarge         limits::kCursorCountMax cursors are open, or more than
+  //                     limits::kConditionsMax conditions
   [[nodiscard]] virtual Result<std::unique_ptr<Cursor>> Scan(const ScanRequest& request) = 0;
+
+  // What the values of columns are together, entity by entity and step by step (aggregate.h).
+  // Memory is bounded whatever the range, the step and the number of entities.
+  //   kNotFound         no such table
+  //   kInvalidArgument  an empty range, a step below 1, no column, one that is not of this table
+  //                     or is part of its partition key, a function that its type does not have,
+  //                     an entity key that is not of this table
+  //   kTooLarge         limits::kAggregatesMax, or limits::kCursorCountMax cursors are open
+  [[nodiscard]] virtual Result<std::unique_ptr<AggregateCursor>> Aggregate(
+      const AggregateRequest& request) = 0;
 
   // Reads one entity in time order and, at the end, waits for the rows behind it: Next() gives
   // them as they come, and returns false with status() OK when none came for `wait_us` of real

@@ -113,6 +113,25 @@ struct WriteOptions {
   BackPressure back_pressure = BackPressure::kWait;
 };
 
+// What a row must be for a filtered scan to give it: `column comparison value`. The value is a CQL
+// literal without quotes ("21.5", "OK", "2027-01-15T00:00:00Z"). Compared by the order of the
+// column's type, which rows are sorted by too: text, ascii, blob and inet by their bytes; of floats
+// and doubles -0.0 is below 0.0, and NaN is above infinity and equal to itself. A cell without a
+// value meets no condition, kNotEqual neither.
+enum class Comparison : uint8_t {
+  kEqual,
+  kNotEqual,
+  kLess,
+  kLessOrEqual,
+  kGreater,
+  kGreaterOrEqual,
+};
+struct Condition {
+  std::string column;
+  Comparison comparison = Comparison::kEqual;
+  std::string value;
+};
+
 // A scan of one entity. The bounds are event times in ticks of the table's
 // time_unit; rows with min(from,to) <= time < max(from,to) are returned, ascending
 // when from < to, descending when from > to. INT64_MIN and INT64_MAX mean unbounded;
@@ -127,6 +146,11 @@ struct ScanRequest {
   // limit already is kInvalidArgument.
   uint64_t limit = 0;
   std::vector<std::string> columns{};   // projection; empty: all, in declared order
+  // Rows must meet all of them, at most limits::kConditionsMax. Of clustering and regular columns,
+  // whatever is projected; not of decimals and collections. Pages that cannot hold such a row are
+  // not read where nothing else has rows of their times. With a limit, rows that were passed over
+  // do not count.
+  std::vector<Condition> where{};
   std::string token{};                  // continue where an earlier cursor's Token() stood
   size_t batch_rows_max = limits::kScanBatchRowsDefault;
   size_t buckets_ahead = 4;  // buckets opened before their turn, at most kScanBucketsAheadMax

@@ -1,0 +1,429 @@
+#include "engine/query/aggregate_cursor.h"
+
+#include <algorithm>
+#include <mutex>
+#include <shared_mutex>
+#include <span>
+#include <utility>
+
+#include "engine/query/scan_cursor.h"
+#include "lib/row/row_order.h"
+
+namespace cistern {
+
+namespace {
+
+constexpr size_t kMergedRows = 1024;      // taken from a merge at a time
+constexpr size_t kBatchBytes = 1 << 20;   // of the results, which may be texts
+constexpr int kRoomTriesMax = 4;          // while others write, what was freed may be taken again
+
+int64_t ClampedStart(const Bucketer& bucketer, int64_t ticks) {
+  return bucketer.StartOf(std::clamp(ticks, bucketer.min_ticks(), bucketer.max_ticks()));
+}
+
+// What a page's bounds tell of the event time.
+ColumnStatistics OfTimes(const TimeExtent& times, uint64_t row_count) {
+  return {row_count, true, times.first, times.last, times.first, times.last, std::nullopt};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<AggregateCursor>> OpenAggregate(const QueryContext* context, TablePtr table,
+                                                       const AggregateRequest& request) {
+  CISTERN_ASSIGN_OR_RETURN(AggregatePlan plan, AggregatePlan::Make(*table->schema, request));
+  for (const EntityKey& entity : request.entities) {
+    CISTERN_RETURN_IF_ERROR(ParseEntityKey(*table->schema, entity.bytes).status());
+  }
+  return std::unique_ptr<AggregateCursor>(
+      std::make_unique<Aggregator>(context, std::move(table), std::move(plan), request));
+}
+
+Aggregator::Aggregator(const QueryContext* context, TablePtr table, AggregatePlan plan,
+                       const AggregateRequest& request)
+    : context_(context),
+      table_(std::move(table)),
+      plan_(std::move(plan)),
+      bucketer_(*table_->schema),
+      batch_steps_max_(std::clamp<size_t>(request.batch_steps_max, 1, limits::kPageRowsMax)),
+      first_at_s_(ClampedStart(bucketer_, plan_.from())),
+      last_at_s_(ClampedStart(bucketer_, plan_.to() == INT64_MAX ? INT64_MAX : plan_.to() - 1)),
+      feed_(context, table_->id, request.entities),
+      state_(&plan_),
+      charge_(context->budget) {
+  shape_.table = table_;
+  shape_.wanted.assign(table_->schema->columns.size(), false);
+  for (const size_t c : table_->schema->clustering_columns) shape_.wanted[c] = true;
+  for (const size_t c : table_->schema->regular_columns) {
+    const bool is_asked = std::any_of(plan_.columns().begin(), plan_.columns().end(),
+                                      [c](const auto& column) { return column.column == c; });
+    if (!is_asked) continue;
+    shape_.regular.push_back(c);
+    shape_.wanted[c] = true;
+  }
+}
+
+bool Aggregator::Next(AggregateBatch* batch) {
+  out_.starts.clear();
+  out_.columns.resize(plan_.outputs().size());
+  for (size_t i = 0; i < out_.columns.size(); ++i) {
+    out_.columns[i].Clear();
+    out_.columns[i].lane = plan_.types()[i].lane();
+  }
+  while (!ended_ && status_.ok() && !IsFull()) {
+    const Result<bool> goes_on = Advance();
+    if (!goes_on.ok()) status_ = goes_on.status();
+    if (!goes_on.ok() || *goes_on) continue;
+    // The entity is at its end: its steps are a batch of their own.
+    in_entity_ = false;
+    status_ = EmitStep();
+    if (!out_.starts.empty()) break;
+  }
+  out_.entity.bytes = entity_;
+  std::swap(*batch, out_);
+  return !batch->starts.empty() && status_.ok();
+}
+
+// Does the next piece of work; false: the entity has no more.
+Result<bool> Aggregator::Advance() {
+  if (!in_entity_) {
+    CISTERN_ASSIGN_OR_RETURN(const bool has_one, BeginEntity());
+    if (has_one) return true;
+    ended_ = true;
+    Conclude();
+    return true;
+  }
+  if (group_ != nullptr) {
+    CISTERN_RETURN_IF_ERROR(Merge());
+    return true;
+  }
+  if (next_stretch_ < pages_.stretches.size()) {
+    CISTERN_RETURN_IF_ERROR(AddStretch(pages_.stretches[next_stretch_++]));
+    return true;
+  }
+  return NextBucket();
+}
+
+Result<bool> Aggregator::BeginEntity() {
+  CISTERN_ASSIGN_OR_RETURN(const std::optional<EntityKey> entity, feed_.Next());
+  if (!entity) return false;
+  in_entity_ = true;
+  entity_ = entity->bytes;
+  bucket_ = {table_->id, entity_, 0, 0};
+  buckets_.reset();
+  CISTERN_RETURN_IF_ERROR(LookAtHeads(first_at_s_));
+  return true;
+}
+
+// Where heads have the entity's next bucket at or behind from_s. A rotation since the last look has
+// moved rows into segments that the view did not have: then the walk begins anew there.
+Status Aggregator::LookAtHeads(int64_t from_s) {
+  std::shared_ptr<const SpillView> view;
+  head_start_s_.reset();
+  {
+    const std::shared_lock lock(context_->heads->mutex);
+    view = context_->store->spills().view();
+    for (const Head* head : {context_->heads->active.get(), context_->heads->frozen.get()}) {
+      if (head == nullptr) continue;
+      const auto found = head->NextBucketStart(table_->id, entity_, from_s);
+      if (found && (!head_start_s_ || *found < *head_start_s_)) head_start_s_ = found;
+    }
+  }
+  if (buckets_ && &buckets_->view() == view.get()) return Status::Ok();
+  buckets_.emplace(std::move(view), table_->id, entity_, from_s);
+  CISTERN_ASSIGN_OR_RETURN(has_parts_, buckets_->Next(&parts_));
+  return Status::Ok();
+}
+
+// Begins the next bucket; false: there is none.
+Result<bool> Aggregator::NextBucket() {
+  pages_.stretches.clear();
+  next_stretch_ = 0;
+  now_s_ = context_->now_s();
+  if (head_start_s_ && (!has_parts_ || *head_start_s_ <= parts_.start_s)) {
+    if (*head_start_s_ > last_at_s_) return false;
+    CISTERN_RETURN_IF_ERROR(BeginHeadBucket(*head_start_s_));
+    return true;
+  }
+  if (!has_parts_ || parts_.start_s > last_at_s_) return false;
+  CISTERN_RETURN_IF_ERROR(BeginSealedBucket());
+  return true;
+}
+
+Status Aggregator::BeginHeadBucket(int64_t start_s) {
+  bucket_.start_s = start_s;
+  bucket_.split = 0;
+  while (has_parts_ && parts_.start_s == start_s) {
+    CISTERN_ASSIGN_OR_RETURN(has_parts_, buckets_->Next(&parts_));
+  }
+  // Which rows of several splits come first is told by merging alone.
+  CISTERN_RETURN_IF_ERROR(table_->schema->split_column
+                              ? BeginMerge({plan_.from(), plan_.to()}, std::nullopt)
+                              : BeginPages(OpenHeadBucket(*context_, bucket_)));
+  return LookAtHeads(start_s + 1);
+}
+
+// A split is a bucket of its own here, if all of the bucket is of one step and nothing is asked
+// that depends on the order of rows; else all splits are merged.
+Status Aggregator::BeginSealedBucket() {
+  bucket_.start_s = parts_.start_s;
+  bucket_.split = parts_.split;
+  if (table_->schema->split_column) {
+    const TimeUnit unit = table_->schema->time_unit;
+    const int64_t end_s = bucketer_.Next(parts_.start_s);
+    const TimeExtent all{TicksFromSeconds(unit, parts_.start_s), TicksFromSeconds(unit, end_s) - 1};
+    if (plan_.has_ends() || !plan_.IsWhole(all)) {
+      while (has_parts_ && parts_.start_s == bucket_.start_s) {
+        CISTERN_ASSIGN_OR_RETURN(has_parts_, buckets_->Next(&parts_));
+      }
+      return BeginMerge({plan_.from(), plan_.to()}, std::nullopt);
+    }
+  }
+  CISTERN_ASSIGN_OR_RETURN(const bool is_answered, AddManifest(parts_));
+  if (!is_answered) {
+    CISTERN_RETURN_IF_ERROR(
+        BeginPages(OpenSealedBucket(*context_, buckets_->view(), bucket_, parts_)));
+  }
+  CISTERN_ASSIGN_OR_RETURN(has_parts_, buckets_->Next(&parts_));
+  return Status::Ok();
+}
+
+// Whether the manifest of the bucket's only seal tells all.
+Result<bool> Aggregator::AddManifest(const BucketParts& parts) {
+  const Manifest& m = parts.manifest;
+  if (parts.window == nullptr || m.delete_count > 0 || m.statistics.empty()) return false;
+  const TimeExtent times{m.first_time, m.last_time};
+  if (!plan_.IsWhole(times)) return false;
+  CISTERN_ASSIGN_OR_RETURN(const bool is_answered,
+                           AddStatistics(m.statistics, m.schema_version, m.row_count, times));
+  if (is_answered) work_.rows_by_manifest += m.row_count;
+  return is_answered;
+}
+
+Status Aggregator::BeginPages(Result<BucketPages> pages) {
+  CISTERN_RETURN_IF_ERROR(pages.status());
+  pages_ = *std::move(pages);
+  if (!pages_.is_damaged) return Status::Ok();
+  pages_.stretches.clear();
+  return BeginMerge({plan_.from(), plan_.to()}, bucket_.split);
+}
+
+Status Aggregator::AddStretch(const Stretch& stretch) {
+  const bool is_behind = stretch.times.last < plan_.from() ||
+                         (plan_.to() != INT64_MAX && stretch.times.first >= plan_.to());
+  if (is_behind) return Status::Ok();
+  if (stretch.is_page && !AnyMeets(pages_.deletes, stretch.times)) {
+    CISTERN_ASSIGN_OR_RETURN(const bool is_told, AddPageStatistics(stretch));
+    if (is_told) return Status::Ok();
+    CISTERN_ASSIGN_OR_RETURN(const bool is_added, AddPageRows(stretch));
+    if (is_added) return Status::Ok();
+  }
+  return BeginMerge(stretch.times, bucket_.split);
+}
+
+Result<bool> Aggregator::AddPageStatistics(const Stretch& stretch) {
+  const SegmentHeader& header = pages_.segments[stretch.segment].header;
+  const PageInfo& page = header.pages[stretch.page];
+  if (page.statistics_size == 0 || !plan_.IsWhole(stretch.times)) return false;
+  CISTERN_ASSIGN_OR_RETURN(const bool is_told,
+                           AddStatistics(header.StatisticsOf(page), header.schema_version,
+                                         page.row_count, stretch.times));
+  if (is_told) work_.rows_by_page += page.row_count;
+  return is_told;
+}
+
+// Adds what statistics of rows of one step say, if that is all that is asked and holds now.
+Result<bool> Aggregator::AddStatistics(std::string_view statistics, uint32_t version,
+                                       uint64_t row_count, const TimeExtent& times) {
+  CISTERN_ASSIGN_OR_RETURN(const RowStatistics rows, ReadRowStatistics(statistics));
+  if (rows.expiry_s_first != 0 && now_s_ >= int64_t{rows.expiry_s_first}) return false;
+  const bool is_own = version == table_->schema_version;
+  if (version > table_->schema_version || (!is_own && !rows.all_marked)) return false;
+  const TableSchema& schema = *table_->versions[version].schema;
+  const VersionMap& map = MapOf(version);
+  std::vector<ColumnStatistics>& found = found_;
+  found.assign(plan_.columns().size(), {});
+  for (size_t k = 0; k < found.size(); ++k) {
+    const AggregatePlan::Column& column = plan_.columns()[k];
+    if (column.is_time && column.type.lane() == Lane::kFixed) {
+      found[k] = OfTimes(times, row_count);
+    } else if (column.is_time) {
+      found[k].count = row_count;
+    } else if (map.sources[k]) {
+      CISTERN_ASSIGN_OR_RETURN(
+          found[k], ReadColumnStatistics(schema, {statistics, row_count}, *map.sources[k]));
+    }
+    if (!AggregatePlan::Suffices(column, found[k])) return false;
+  }
+  CISTERN_RETURN_IF_ERROR(MoveTo(plan_.StepOf(times.first)));
+  for (size_t k = 0; k < found.size(); ++k) state_.AddStatistics(k, found[k]);
+  return true;
+}
+
+const Aggregator::VersionMap& Aggregator::MapOf(uint32_t version) {
+  const auto known = maps_.find(version);
+  if (known != maps_.end()) return known->second;
+  VersionMap map;
+  const size_t column_count = table_->schema->columns.size();
+  for (const AggregatePlan::Column& column : plan_.columns()) {
+    if (version == table_->schema_version) {
+      map.sources.emplace_back(column.column);
+      continue;
+    }
+    std::vector<bool> wanted(column_count);
+    wanted[column.column] = true;
+    const std::vector<bool> sources = table_->Map(version, table_->schema_version).Sources(wanted);
+    const auto at = std::find(sources.begin(), sources.end(), true);
+    map.sources.push_back(at == sources.end()
+                              ? std::nullopt
+                              : std::optional(static_cast<size_t>(at - sources.begin())));
+  }
+  return maps_.emplace(version, std::move(map)).first->second;
+}
+
+// Whether the page's statistics tell that its rows show as they are.
+bool Aggregator::TellsOfRows(const Stretch& stretch) const {
+  const SegmentHeader& header = pages_.segments[stretch.segment].header;
+  const PageInfo& page = header.pages[stretch.page];
+  if (page.statistics_size == 0) return false;
+  const Result<RowStatistics> rows = ReadRowStatistics(header.StatisticsOf(page));
+  if (!rows.ok()) return false;
+  const bool lives = rows->expiry_s_first == 0 || now_s_ < int64_t{rows->expiry_s_first};
+  return lives && (rows->all_marked || header.schema_version == table_->schema_version);
+}
+
+// Decodes a page that stands alone. False: its rows do not all show as they are, or cannot be read.
+Result<bool> Aggregator::AddPageRows(const Stretch& stretch) {
+  const TableSchema& schema = *table_->schema;
+  const SegmentPages reader(table_, table_->schema_version, pages_.segments[stretch.segment],
+                            &shape_.wanted);
+  const bool is_told = TellsOfRows(stretch);
+  Result<VersionColumns> rows =
+      is_told ? reader.ReadValues(stretch.page) : reader.Read(stretch.page);
+  if (rows.status().code() == StatusCode::kCorruption) return false;  // a merge names the gap
+  CISTERN_RETURN_IF_ERROR(rows.status());
+  CISTERN_RETURN_IF_ERROR(Charge(rows->MemoryBytes()));
+  if (!is_told) {
+    ResolveBoots(*pages_.bases, &*rows, {});
+    for (const uint32_t expiry_s : rows->expiry_s) {
+      if (expiry_s != 0 && now_s_ >= int64_t{expiry_s}) return false;
+    }
+    if (!StandAlone(schema, *rows, 0, rows->row_count)) return false;
+  }
+  work_.rows_decoded += rows->row_count;
+  CISTERN_RETURN_IF_ERROR(AddRows(*rows, 0, rows->row_count));
+  return true;
+}
+
+// `split`: of the one alone; nothing: of all.
+Status Aggregator::BeginMerge(const TimeExtent& times, std::optional<uint32_t> split) {
+  shape_.span.from = std::max(times.first, plan_.from());
+  const int64_t last = plan_.to() == INT64_MAX ? times.last : std::min(times.last, plan_.to() - 1);
+  shape_.span.unbounded_to = last == INT64_MAX;
+  shape_.span.to = shape_.span.unbounded_to ? INT64_MAX : last + 1;
+  group_ = std::make_unique<BucketGroup>(context_, &shape_, entity_, bucket_.start_s, nullptr,
+                                         split);
+  return Status::Ok();
+}
+
+Status Aggregator::Merge() {
+  GroupRows rows;
+  charge_.Set(0);
+  Status s = group_->Take(kMergedRows, &rows);
+  for (int tries = 0; s.code() == StatusCode::kOutOfMemory && tries < kRoomTriesMax; ++tries) {
+    if (!context_->make_room()) tries = kRoomTriesMax;
+    s = group_->Take(tries == 0 ? kMergedRows : 1, &rows);
+  }
+  CISTERN_RETURN_IF_ERROR(s);
+  NoteGaps(group_->Gaps());
+  if (rows.rows.row_count == 0) {
+    group_.reset();
+    return Status::Ok();
+  }
+  work_.rows_merged += rows.rows.row_count;
+  return AddRows(rows.rows, 0, rows.rows.row_count);
+}
+
+// Visible rows in order of time, those out of the range among them.
+Status Aggregator::AddRows(const VersionColumns& rows, size_t begin, size_t end) {
+  const TableSchema& schema = *table_->schema;
+  const ColumnData& column = rows.columns[schema.time_column()];
+  std::span<const int64_t> times(column.fixed);
+  if (column.lane == Lane::kBytes) {
+    times_.clear();
+    for (size_t i = 0; i < rows.row_count; ++i) times_.push_back(EventTime(schema, rows, i));
+    times = times_;
+  }
+  const auto first_at = [&](int64_t time) {
+    return static_cast<size_t>(std::lower_bound(times.begin() + static_cast<ptrdiff_t>(begin),
+                                                times.begin() + static_cast<ptrdiff_t>(end), time) -
+                               times.begin());
+  };
+  begin = first_at(plan_.from());
+  if (plan_.to() != INT64_MAX) end = first_at(plan_.to());
+  while (begin < end) {
+    const int64_t step = plan_.StepOf(times[begin]);
+    const int64_t last = plan_.StepEnd(step);
+    const size_t step_end = last >= times[end - 1] ? end : first_at(last + 1);
+    CISTERN_RETURN_IF_ERROR(MoveTo(step));
+    state_.AddRows(rows, begin, step_end);
+    begin = step_end;
+  }
+  return Status::Ok();
+}
+
+Status Aggregator::MoveTo(int64_t step) {
+  if (step_ == step) return Status::Ok();
+  CISTERN_RETURN_IF_ERROR(EmitStep());
+  step_ = step;
+  return Status::Ok();
+}
+
+Status Aggregator::EmitStep() {
+  if (!step_) return Status::Ok();
+  CISTERN_RETURN_IF_ERROR(state_.Emit(&out_.columns));
+  out_.starts.push_back(*step_);
+  state_.Clear();
+  step_.reset();
+  return Status::Ok();
+}
+
+Status Aggregator::Charge(size_t bytes) {
+  for (const ColumnData& column : out_.columns) bytes += column.MemoryBytes();
+  for (int tries = 0; !charge_.TrySet(bytes); ++tries) {
+    if (tries < kRoomTriesMax && context_->make_room()) continue;
+    return Status::OutOfMemory(
+        "the aggregate needs more than the memory budget leaves: raise memory_budget_bytes, or "
+        "read with fewer cursors at once");
+  }
+  return Status::Ok();
+}
+
+bool Aggregator::IsFull() const {
+  if (out_.starts.size() >= batch_steps_max_) return true;
+  size_t bytes = 0;
+  for (const ColumnData& column : out_.columns) bytes += column.heap.size();
+  return bytes >= kBatchBytes;
+}
+
+void Aggregator::NoteGaps(const std::vector<ScanGap>& gaps) {
+  for (const ScanGap& gap : gaps) {
+    const bool is_known = std::any_of(gaps_.begin(), gaps_.end(),
+                                      [&gap](const ScanGap& g) { return g.what == gap.what; });
+    if (!is_known && gaps_.size() < limits::kScanGapsMax) gaps_.push_back(gap);
+  }
+}
+
+// An aggregate that lacks nothing alone ends OK.
+void Aggregator::Conclude() {
+  for (const LostRotations& lost : context_->store->damage().lost_rotations()) {
+    if (!lost.MayHold(table_->id, first_at_s_, last_at_s_)) continue;
+    const int64_t last = plan_.to() == INT64_MAX ? INT64_MAX : plan_.to() - 1;
+    NoteGaps({{plan_.from(), last, false, lost.version_count, lost.what}});
+  }
+  if (gaps_.empty()) return;
+  status_ = Status::Corruption("rows are missing from this aggregate: " + gaps_[0].what +
+                               (gaps_.size() > 1 ? "; and in more places: AggregateCursor::gaps()"
+                                                 : std::string()));
+}
+
+}  // namespace cistern

@@ -1,0 +1,109 @@
+// Aggregator: the public AggregateCursor, from statistics where they answer, else from rows.
+#ifndef CISTERN_ENGINE_QUERY_AGGREGATE_CURSOR_H_
+#define CISTERN_ENGINE_QUERY_AGGREGATE_CURSOR_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cistern/aggregate.h"
+#include "engine/bucketing/bucketer.h"
+#include "engine/query/aggregate_plan.h"
+#include "engine/query/aggregate_state.h"
+#include "engine/query/bucket_group.h"
+#include "engine/query/bucket_pages.h"
+#include "engine/query/entity_feed.h"
+#include "storage/entity_buckets.h"
+
+namespace cistern {
+
+// Checks the request; reads nothing yet. `table` as it is declared now.
+//   kInvalidArgument, kTooLarge  as Engine::Aggregate has them
+[[nodiscard]] Result<std::unique_ptr<AggregateCursor>> OpenAggregate(
+    const QueryContext* context, TablePtr table, const AggregateRequest& request);
+
+// Goes from entity to entity, from bucket to bucket, and in a bucket from stretch to stretch. All
+// that it adds up comes in order of time, so one step is open at a time.
+class Aggregator final : public AggregateCursor {
+ public:
+  Aggregator(const QueryContext* context, TablePtr table, AggregatePlan plan,
+             const AggregateRequest& request);
+
+  [[nodiscard]] bool Next(AggregateBatch* batch) override;
+  [[nodiscard]] const Status& status() const override { return status_; }
+  [[nodiscard]] const std::vector<ScanGap>& gaps() const override { return gaps_; }
+  [[nodiscard]] const std::vector<ColumnType>& types() const override { return plan_.types(); }
+  [[nodiscard]] AggregateWork work() const override { return work_; }
+
+ private:
+  // How the columns of the plan are found in what was written under another version.
+  struct VersionMap {
+    std::vector<std::optional<size_t>> sources;  // by column of the plan; nothing: not there
+  };
+  [[nodiscard]] Result<bool> Advance();
+  [[nodiscard]] Result<bool> BeginEntity();
+  [[nodiscard]] Status LookAtHeads(int64_t from_s);
+  [[nodiscard]] Result<bool> NextBucket();
+  [[nodiscard]] Status BeginHeadBucket(int64_t start_s);
+  [[nodiscard]] Status BeginSealedBucket();
+  [[nodiscard]] Result<bool> AddManifest(const BucketParts& parts);
+  [[nodiscard]] Status BeginPages(Result<BucketPages> pages);
+  [[nodiscard]] Status AddStretch(const Stretch& stretch);
+  [[nodiscard]] Result<bool> AddPageStatistics(const Stretch& stretch);
+  [[nodiscard]] bool TellsOfRows(const Stretch& stretch) const;
+  [[nodiscard]] Result<bool> AddPageRows(const Stretch& stretch);
+  [[nodiscard]] Result<bool> AddStatistics(std::string_view statistics, uint32_t version,
+                                           uint64_t row_count, const TimeExtent& times);
+  [[nodiscard]] const VersionMap& MapOf(uint32_t version);
+  [[nodiscard]] Status BeginMerge(const TimeExtent& times, std::optional<uint32_t> split);
+  [[nodiscard]] Status Merge();
+  [[nodiscard]] Status AddRows(const VersionColumns& rows, size_t begin, size_t end);
+  [[nodiscard]] Status MoveTo(int64_t step);
+  [[nodiscard]] Status EmitStep();
+  [[nodiscard]] Status Charge(size_t bytes);
+  [[nodiscard]] bool IsFull() const;
+  void NoteGaps(const std::vector<ScanGap>& gaps);
+  void Conclude();
+
+  const QueryContext* const context_;
+  const TablePtr table_;
+  const AggregatePlan plan_;
+  const Bucketer bucketer_;
+  const size_t batch_steps_max_;
+  const int64_t first_at_s_;  // starts of the first and last bucket that may have rows
+  const int64_t last_at_s_;
+  ScanShape shape_;           // of what is merged
+  std::map<uint32_t, VersionMap> maps_;
+
+  EntityFeed feed_;
+  bool in_entity_ = false;
+  std::string entity_;
+  std::optional<EntityBuckets> buckets_;
+  BucketParts parts_;                    // the next bucket in segments
+  bool has_parts_ = false;
+  std::optional<int64_t> head_start_s_;  // of the next bucket in heads
+
+  BucketKey bucket_;
+  BucketPages pages_;
+  size_t next_stretch_ = 0;
+  int64_t now_s_ = 0;
+  std::unique_ptr<BucketGroup> group_;   // what is being merged
+
+  AggregateState state_;
+  std::optional<int64_t> step_;          // of state_
+  AggregateBatch out_;
+  std::vector<int64_t> times_;           // scratch
+  std::vector<ColumnStatistics> found_;  // the same
+  MemoryCharge charge_;
+  AggregateWork work_;
+  std::vector<ScanGap> gaps_;
+  bool ended_ = false;
+  Status status_;
+};
+
+}  // namespace cistern
+
+#endif  // CISTERN_ENGINE_QUERY_AGGREGATE_CURSOR_H_

@@ -1,0 +1,73 @@
+// AggregatePlan: what an aggregate asks for, worked out once. Pure.
+#ifndef CISTERN_ENGINE_QUERY_AGGREGATE_PLAN_H_
+#define CISTERN_ENGINE_QUERY_AGGREGATE_PLAN_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "cistern/aggregate.h"
+#include "cistern/result.h"
+#include "cistern/schema.h"
+#include "engine/query/stretches.h"
+#include "lib/row/column_summary.h"
+#include "lib/segment/page_statistics.h"
+
+namespace cistern {
+
+class AggregatePlan {
+ public:
+  // A column, and what is asked of it by all functions together.
+  struct Column {
+    size_t column = 0;  // of the schema
+    ColumnType type;
+    bool is_time = false;
+    SummaryParts parts{.bounds = false, .sum = false};
+    bool ends = false;  // first or last
+  };
+  // A column of the result.
+  struct Output {
+    size_t column = 0;  // an index into columns()
+    AggregateFunction function = AggregateFunction::kCount;
+  };
+
+  // kInvalidArgument, kTooLarge: as Engine::Aggregate has them.
+  [[nodiscard]] static Result<AggregatePlan> Make(const TableSchema& schema,
+                                                  const AggregateRequest& request);
+
+  [[nodiscard]] const std::vector<Column>& columns() const { return columns_; }
+  [[nodiscard]] const std::vector<Output>& outputs() const { return outputs_; }
+  [[nodiscard]] const std::vector<ColumnType>& types() const { return types_; }  // of outputs
+  [[nodiscard]] bool has_ends() const { return has_ends_; }
+
+  // Start of the step that the time is in, which may lie below all times there are: then it is
+  // the least of them.
+  [[nodiscard]] int64_t StepOf(int64_t time) const;
+  // The last time of that step.
+  [[nodiscard]] int64_t StepEnd(int64_t start) const;
+  // Whether rows of these times are all asked for, and of one step.
+  [[nodiscard]] bool IsWhole(const TimeExtent& times) const;
+  [[nodiscard]] bool IsInRange(int64_t time) const {
+    return time >= from_ && (time < to_ || to_ == INT64_MAX);
+  }
+  [[nodiscard]] int64_t from() const { return from_; }
+  [[nodiscard]] int64_t to() const { return to_; }
+
+  // Whether statistics tell all that is asked of the column.
+  [[nodiscard]] static bool Suffices(const Column& column, const ColumnStatistics& statistics);
+
+ private:
+  [[nodiscard]] Status Add(const TableSchema& schema, const AggregateColumn& asked);
+
+  int64_t from_ = INT64_MIN;
+  int64_t to_ = INT64_MAX;
+  int64_t step_ = 1;
+  bool has_ends_ = false;
+  std::vector<Column> columns_;
+  std::vector<Output> outputs_;
+  std::vector<ColumnType> types_;
+};
+
+}  // namespace cistern
+
+#endif  // CISTERN_ENGINE_QUERY_AGGREGATE_PLAN_H_

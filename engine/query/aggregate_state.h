@@ -1,0 +1,51 @@
+// AggregateState: the values of one step, added up. Pure.
+#ifndef CISTERN_ENGINE_QUERY_AGGREGATE_STATE_H_
+#define CISTERN_ENGINE_QUERY_AGGREGATE_STATE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cistern/aggregate.h"
+#include "cistern/status.h"
+#include "engine/query/aggregate_plan.h"
+#include "lib/row/version_columns.h"
+
+namespace cistern {
+
+// One thread at a time. The plan must outlive it.
+class AggregateState {
+ public:
+  explicit AggregateState(const AggregatePlan* plan)
+      : plan_(plan), columns_(plan->columns().size()) {}
+
+  void Clear();
+  // Visible rows, which follow those that were added before.
+  void AddRows(const VersionColumns& rows, size_t begin, size_t end);
+  // Rows of which only this is known of the plan's column k; it must suffice.
+  void AddStatistics(size_t k, const ColumnStatistics& statistics);
+  // Appends the results to one column each. kOutOfRange: a sum is beyond 64 bits.
+  [[nodiscard]] Status Emit(std::vector<ColumnData>* out) const;
+
+ private:
+  struct Column {
+    ColumnSummary summary;  // of the bytes lane the count alone
+    std::string min;        // of the bytes lane
+    std::string max;
+    std::string first;
+    std::string last;
+  };
+  void AddBytes(size_t k, const ColumnData& data, size_t begin, size_t end);
+  void AddBytes(size_t k, std::string_view value);
+  [[nodiscard]] Status Emit(const AggregatePlan::Output& output, ColumnData* out) const;
+
+  const AggregatePlan* const plan_;
+  std::vector<Column> columns_;
+  std::vector<int64_t> dense_;  // scratch
+};
+
+}  // namespace cistern
+
+#endif  // CISTERN_ENGINE_QUERY_AGGREGATE_STATE_H_

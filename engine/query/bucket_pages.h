@@ -1,0 +1,37 @@
+// BucketPages: what one bucket consists of at one moment, page by page.
+#ifndef CISTERN_ENGINE_QUERY_BUCKET_PAGES_H_
+#define CISTERN_ENGINE_QUERY_BUCKET_PAGES_H_
+
+#include <memory>
+#include <vector>
+
+#include "cistern/result.h"
+#include "engine/query/query_context.h"
+#include "engine/query/stretches.h"
+#include "storage/entity_buckets.h"
+#include "storage/spill_reader.h"
+#include "storage/table_set.h"
+
+namespace cistern {
+
+struct BucketPages {
+  std::vector<SegmentRef> segments;
+  std::vector<RangeDelete> deletes;   // of all sources, resolved
+  std::vector<Stretch> stretches;     // segments by their index here
+  std::shared_ptr<const BootBases> bases;
+  bool is_damaged = false;            // some of it cannot be read: the rest is as if it were not
+};
+
+// The segments of a bucket in a view, of which no head has rows. `parts`, if they name a seal, are
+// of the same view.
+[[nodiscard]] Result<BucketPages> OpenSealedBucket(const QueryContext& context,
+                                                   const SpillView& view, const BucketKey& bucket,
+                                                   const BucketParts& parts);
+
+// Segments and heads as they are now.
+[[nodiscard]] Result<BucketPages> OpenHeadBucket(const QueryContext& context,
+                                                 const BucketKey& bucket);
+
+}  // namespace cistern
+
+#endif  // CISTERN_ENGINE_QUERY_BUCKET_PAGES_H_
