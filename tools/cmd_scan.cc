@@ -5,17 +5,17 @@
 
 #include <algorithm>
 #include <optional>
-#include <set>
 
 #include "lib/base/nearest_name.h"
 #include "tools/command.h"
-#include "tools/counted.h"
 #include "tools/entity_text.h"
+#include "tools/gap_teller.h"
 #include "tools/output.h"
 #include "tools/record_printer.h"
 #include "tools/scan_token.h"
 #include "tools/time_text.h"
 #include "tools/value_cell.h"
+#include "tools/where_text.h"
 
 namespace cistern::tool {
 namespace {
@@ -30,6 +30,7 @@ struct ScanOptions {
   bool descending = false;
   uint64_t limit = 0;  // 0: not given
   std::string columns;
+  std::vector<std::string> where;
   std::string format = "table";
   std::string token;
 };
@@ -40,6 +41,7 @@ Examples:
   cistern scan --store S --table air --entity Dongsi --desc --limit 10
   cistern scan --store S --table traffic --entity state=MN,station=ATR301 --columns ts,temp \
       --format csv
+  cistern scan --store S --table air --entity Dongsi --where "pm25 > 300 and wd = 'NW'"
   cistern scan --store S --table air --all-entities --from 2016-12-31 --format jsonl
 
 Times are ISO 8601 (UTC unless they name an offset) or integer ticks of the table's event time.
@@ -104,6 +106,10 @@ class ScanCommand {
     }
     if (options_.descending && request->from < request->to) std::swap(request->from, request->to);
     CISTERN_RETURN_IF_ERROR(TakeColumns(request));
+    for (const std::string& text : options_.where) {
+      CISTERN_ASSIGN_OR_RETURN(const std::vector<Condition> conditions, ParseWhere(text));
+      request->where.insert(request->where.end(), conditions.begin(), conditions.end());
+    }
     if (!options_.token.empty()) {
       CISTERN_ASSIGN_OR_RETURN(ScanToken token, ParseScanToken(options_.token));
       rows_before_ = token.rows_before;
@@ -157,7 +163,7 @@ class ScanCommand {
     Result<std::unique_ptr<Cursor>> cursor = engine_->Scan(request);
     if (!cursor.ok()) return Fail(cursor.status());
     if (const Status s = Finish(Print(cursor->get())); !s.ok()) return Fail(s);
-    if (rows_ == 0 && !has_gaps_) TellIfUnknown(request);
+    if (rows_ == 0 && !has_gaps_ && request.where.empty()) TellIfUnknown(request);
     const std::string token = IsFull() ? (*cursor)->Token() : std::string();
     if (!token.empty()) {
       Complain(fmt::format("more rows may follow; continue with --token {}",
@@ -213,21 +219,9 @@ class ScanCommand {
     if (cursor->gaps().empty()) return cursor->status();
     has_gaps_ = true;
     output_.Flush();
-    for (const ScanGap& gap : cursor->gaps()) TellGap(gap);
+    for (const ScanGap& gap : cursor->gaps()) gap_teller_.Tell(gap, schema_->time_unit);
     const bool is_gap = cursor->status().code() == StatusCode::kCorruption;
     return is_gap ? Status::Ok() : cursor->status();
-  }
-
-  void TellGap(const ScanGap& gap) {
-    const std::string versions = gap.versions == 0 ? "rows" : Counted(gap.versions, "row version");
-    if (gap.located) {
-      Complain(fmt::format("{} are damaged and nothing was printed from {} to {}: {}", versions,
-                           FormatTicks(gap.first_time, schema_->time_unit),
-                           FormatTicks(gap.last_time, schema_->time_unit), gap.what));
-    } else if (lost_files_told_.insert(gap.what).second) {  // the same for every entity
-      Complain(fmt::format("{} of this store are lost, and rows of this scan may be among them: {}",
-                           versions, gap.what));
-    }
   }
 
   void StartPrinter() {
@@ -256,7 +250,7 @@ class ScanCommand {
   uint64_t rows_before_ = 0;  // the token
   uint64_t rows_ = 0;         // printed
   bool has_gaps_ = false;
-  std::set<std::string> lost_files_told_;
+  GapTeller gap_teller_;
   std::vector<std::string> texts_;
   std::vector<PrintCell> cells_;
 };
@@ -279,6 +273,9 @@ void AddScan(CLI::App* app, Action* action) {
   command->add_option("--limit", options->limit, "At most this many rows (default: all)")
       ->check(WholeNumber(1, INT64_MAX));
   command->add_option("--columns", options->columns, "Columns to print: a,b (default: all)");
+  command->add_option("--where", options->where,
+                      "Rows that meet this alone: \"temp > 30 and state = 'OK'\"; repeatable")
+      ->allow_extra_args(false);
   command->add_option("--format", options->format, "table (default), csv or jsonl");
   command->add_option("--token", options->token,
                       "Continue where a scan with the same options and --limit stopped");

@@ -26,6 +26,7 @@ void AddCreate(CLI::App* app, Action* action);
 void AddAlter(CLI::App* app, Action* action);
 void AddIngest(CLI::App* app, Action* action);
 void AddScan(CLI::App* app, Action* action);
+void AddAggregate(CLI::App* app, Action* action);
 void AddDelete(CLI::App* app, Action* action);
 void AddSalvage(CLI::App* app, Action* action);
 void AddSeal(CLI::App* app, Action* action);

@@ -148,6 +148,7 @@ int Run(int argc, char** argv) {
   AddAlter(&app, &action);
   AddIngest(&app, &action);
   AddScan(&app, &action);
+  AddAggregate(&app, &action);
   AddDelete(&app, &action);
   AddSeal(&app, &action);
   AddWindows(&app, &action);

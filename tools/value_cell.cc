@@ -47,21 +47,25 @@ PrintCell LiteralCell(CqlType kind, std::string_view text) {
   return {text, false, IsBare(kind, text)};
 }
 
-PrintCell ValueCell(const TableSchema& schema, size_t index, const ColumnData& data, size_t row,
+PrintCell TypedCell(const ColumnType& type, const ColumnData& data, size_t row,
                     PrintFormat format, std::string* text) {
   text->clear();
   if (data.state(row) != CellState::kValue) return {{}, true, false};
-  const ColumnType& type = schema.columns[index].type;
   const bool fixed = data.lane == Lane::kFixed;
-  if (IsShownAsTime(schema, index, format)) {
-    *text = FormatTicks(data.fixed[row], schema.time_unit);
-    return {*text, false, false};
-  }
   FormatValueText(type, fixed ? data.fixed[row] : 0, fixed ? std::string_view() : data.bytes(row),
                   text);
   // Some readers of JSON take -0 for an integer and lose its sign.
   if (format == PrintFormat::kJsonl && IsNegativeZero(type.kind, *text)) *text = "-0.0";
   return LiteralCell(type.kind, *text);
+}
+
+PrintCell ValueCell(const TableSchema& schema, size_t index, const ColumnData& data, size_t row,
+                    PrintFormat format, std::string* text) {
+  if (data.state(row) != CellState::kValue || !IsShownAsTime(schema, index, format)) {
+    return TypedCell(schema.columns[index].type, data, row, format, text);
+  }
+  *text = FormatTicks(data.fixed[row], schema.time_unit);
+  return {*text, false, false};
 }
 
 }  // namespace cistern::tool

@@ -18,6 +18,10 @@ namespace cistern::tool {
 // The CQL literal `text` of a value as a cell that shows it. The text must outlive the cell.
 [[nodiscard]] PrintCell LiteralCell(CqlType kind, std::string_view text);
 
+// The cell of `row` in `data`, which holds values of `type`. *text is replaced and must outlive it.
+[[nodiscard]] PrintCell TypedCell(const ColumnType& type, const ColumnData& data, size_t row,
+                                  PrintFormat format, std::string* text);
+
 // The cell of `row` in `data`, which holds values of the column `index`. *text is replaced and
 // must outlive the cell. csv and jsonl show values exactly as CQL literals; a table, which is for
 // people, shows integers that are event times as ISO 8601.

@@ -1,0 +1,175 @@
+"""What aggregate and filtered scans print, beside sums of Python's own over all rows.
+
+Environment: CISTERN_BIN.
+"""
+
+import collections
+import csv
+import io
+import json
+import math
+import random
+import unittest
+
+from cli_case import AIR, PUMPS, CliCase
+
+TICKS = AIR.replace("ts timestamp", "ts bigint").replace(
+    ");", ") WITH comment = 'cistern: time ts = ms; bucket day = 1 day';")
+
+HOUR = 3_600_000
+
+
+class AggregateTest(CliCase):
+    def text(self, command, *options, fmt="csv", expect=0):
+        return self.run_tool(command, "--store", self.store, "--format", fmt, *options,
+                             expect=expect).out.decode()
+
+    def rows(self, command, *options):
+        return list(csv.DictReader(io.StringIO(self.text(command, *options), newline="")))
+
+    def fill(self):
+        """A few days of two stations; part of it sealed, overwritten and amended."""
+        rng = random.Random(7)
+        self.create(TICKS)
+        for part in range(2):
+            lines = ["station,ts,temp,wd,n"]
+            for i in range(part, 3000, 1 + part * 7):
+                lines.append(f"{'ab'[i % 2]},{i * 60_000},{rng.randint(-99, 999) / 10},"
+                             f"{rng.choice(['N', 'NW', ''])},{rng.randint(0, 50)}")
+            self.ingest("\n".join(lines) + "\n", "--null", "")
+            self.run_tool("seal", "--store", self.store, "--all")
+        self.ingest("station,ts,temp\na,120000,0.1\n")
+
+    def by_step(self, entity, step):
+        steps = collections.defaultdict(list)
+        for row in self.rows("scan", "--table", "air", "--entity", entity):
+            steps[int(row["ts"]) // step * step].append(row)
+        return steps
+
+    def test_aggregates_are_those_of_the_rows(self):
+        self.fill()
+        for text, step in (("1h", HOUR), ("1d", 24 * HOUR), ("45m", 45 * 60_000)):
+            got = self.rows("aggregate", "--table", "air", "--entity", "a", "--step", text, "--of",
+                            "temp:count,min,max,sum,avg,first,last", "--of", "ts:count", "--of",
+                            "wd:min,last,count")
+            steps = self.by_step("a", step)
+            self.assertEqual([int(r["ts"]) for r in got], sorted(steps))
+            for row in got:
+                self.assertEqual(row["station"], "a")
+                rows = steps[int(row["ts"])]
+                values = [float(r["temp"]) for r in rows if r["temp"]]
+                sides = [r["wd"] for r in rows if r["wd"]]
+                total = math.fsum(values)
+                want = [len(values), min(values), max(values), total, total / len(values),
+                        values[0], values[-1], len(rows)]
+                names = [name for name in row if name.startswith("temp_")]
+                self.assertEqual([float(row[n]) for n in [*names, "ts_count"]], want)
+                self.assertEqual([row["wd_min"], row["wd_last"], row["wd_count"]],
+                                 [min(sides, default=""), sides[-1] if sides else "",
+                                  str(len(sides))])
+
+    def test_entities_and_ranges(self):
+        self.fill()
+        step = ("--table", "air", "--step", "1d", "--of", "ts:count")
+        both = self.rows("aggregate", *step, "--entity", "b", "--entity", "a")
+        every = self.rows("aggregate", *step, "--all-entities")
+        self.assertEqual([r["station"] for r in both], ["b"] * 3 + ["a"] * 3)
+        self.assertEqual(both[3:] + both[:3], every)
+        part = self.rows("aggregate", *step, "--entity", "a", "--from", 7 * HOUR, "--to", 9 * HOUR)
+        counts = [sum(7 * HOUR <= int(r["ts"]) < 9 * HOUR
+                      for r in self.rows("scan", "--table", "air", "--entity", "a"))]
+        self.assertEqual([int(r["ts_count"]) for r in part], counts)
+
+    def test_formats(self):
+        self.create(PUMPS)
+        self.ingest("site,pump,ts,part,value\n7,q,5,x,1.5\n7,q,6,x,NaN\n7,q,7,y,-0.0\n",
+                    table="pumps")
+        options = ("--table", "pumps", "--entity", "site=7,pump=q", "--step", "1s", "--of",
+                   "value:min,max,sum", "--of", "part:last", "--of", "on_:first")
+        self.assertEqual(json.loads(self.text("aggregate", *options, fmt="jsonl")),
+                         {"site": 7, "pump": "q", "ts": 0, "value_min": -0.0, "value_max": "NaN",
+                          "value_sum": "NaN", "part_last": "y", "on__first": None})
+        table = self.text("aggregate", *options, fmt="table").splitlines()
+        self.assertEqual(table[0].split()[:4], ["site", "pump", "ts", "value_min"])
+        self.assertIn("1970-01-01T00:00:00", table[-1])
+
+    def test_sums_beyond_64_bits(self):
+        self.create("CREATE TABLE t (k text, day date, ts timestamp, n bigint, "
+                    "PRIMARY KEY ((k, day), ts))")
+        largest = 2 ** 63 - 1
+        self.ingest(f"k,ts,n\na,1,{largest}\na,2,1\n", table="t")
+        options = ("aggregate", "--store", self.store, "--table", "t", "--entity", "a", "--step",
+                   "1s", "--of")
+        self.assertIn("64 bits", self.run_tool(*options, "n:sum", expect=2).err)
+        done = self.run_tool(*options, "n:avg,max", "--format", "csv")
+        row = next(csv.DictReader(io.StringIO(done.out.decode())))
+        self.assertEqual((float(row["n_avg"]), row["n_max"]), (2.0 ** 62, str(largest)))
+
+    def test_what_is_refused_says_why(self):
+        self.create(AIR + PUMPS)
+        whole = {"--table": "air", "--entity": "a", "--step": "1h", "--of": "temp:avg"}
+        for option, value, words in (
+                ("--step", "0", "above 0"), ("--step", "1x", "15m"), ("--step", "5us", "finer"),
+                ("--of", "temp", "function"), ("--of", "temp:median", "count, min, max"),
+                ("--of", "none:min", "no column 'none'"), ("--of", "wd:sum", "added up"),
+                ("--of", "ts:avg", "event time"), ("--of", "station:count", "partition key"),
+                ("--from", "9", "before to")):
+            options = dict(whole, **{option: value})
+            if option == "--from":
+                options["--to"] = "9"
+            done = self.run_tool("aggregate", "--store", self.store,
+                                 *[x for pair in options.items() for x in pair], expect=2)
+            self.assertIn(words, done.err)
+        pumps = ("--table", "pumps", "--entity", "site=1,pump=p", "--step", "1h", "--of")
+        self.assertIn("compared", self.run_tool("aggregate", "--store", self.store, *pumps,
+                                                "tags:max", expect=2).err)
+
+    # --- scan --where
+
+    def test_where_gives_the_rows_that_meet_it(self):
+        self.fill()
+        every = self.rows("scan", "--table", "air", "--entity", "a")
+        for text, meets in (
+                ("temp > 30", lambda r: r["temp"] and float(r["temp"]) > 30),
+                ("temp<=-5.5 AND n != 7",
+                 lambda r: r["temp"] and float(r["temp"]) <= -5.5 and r["n"] and int(r["n"]) != 7),
+                ("wd = 'NW' and \"n\" >= 25",
+                 lambda r: r["wd"] == "NW" and r["n"] and int(r["n"]) >= 25),
+                (f"ts < {5 * HOUR}", lambda r: int(r["ts"]) < 5 * HOUR),
+                ("temp > 1e9", lambda r: False)):
+            got = self.rows("scan", "--table", "air", "--entity", "a", "--where", text)
+            self.assertEqual(got, [r for r in every if meets(r)], text)
+        two = self.rows("scan", "--table", "air", "--entity", "a", "--where", "temp > 0", "--where",
+                        "temp < 1", "--columns", "n")
+        self.assertEqual(len(two), sum(bool(r["temp"]) and 0 < float(r["temp"]) < 1 for r in every))
+
+    def test_where_with_a_limit_goes_on_by_its_token(self):
+        self.fill()
+        scan = ("scan", "--store", self.store, "--table", "air", "--entity", "a", "--where",
+                "temp > 90", "--format", "csv")
+        all_rows = self.run_tool(*scan).out.decode().splitlines()[1:]
+        self.assertGreater(len(all_rows), 7)
+        first = self.run_tool(*scan, "--limit", 5)
+        token = first.err.split()[-1]
+        rest = self.run_tool(*scan, "--token", token)
+        self.assertEqual(first.out.decode().splitlines()[1:] + rest.out.decode().splitlines()[1:],
+                         all_rows)
+        other = [x if x != "temp > 90" else "temp > 91" for x in scan]
+        self.assertIn("conditions must be the same", self.run_tool(*other, "--token", token,
+                                                                   expect=2).err)
+
+    def test_where_that_cannot_be_says_why(self):
+        self.create(AIR + PUMPS)
+        scan = ("scan", "--store", self.store, "--table", "air", "--entity", "a", "--where")
+        for text, words in (("temp", "= != < <= > >="), ("temp >", "a value"), ("> 3", "a column"),
+                            ("temp > 3 or n = 1", "AND"), ("temp > 3 and", "a column"),
+                            ("wd = 'N", "the quote"), ("none = 1", "no column 'none'"),
+                            ("station = a", "partition key"), ("n > 1.5", "column 'n'")):
+            self.assertIn(words, self.run_tool(*scan, text, expect=2).err, text)
+        done = self.run_tool("scan", "--store", self.store, "--table", "pumps", "--entity",
+                             "site=1,pump=p", "--where", "tags = x", expect=2)
+        self.assertIn("not compared", done.err)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,34 @@
+// Conditions and aggregates as people write them on the command line.
+#ifndef CISTERN_TOOLS_WHERE_TEXT_H_
+#define CISTERN_TOOLS_WHERE_TEXT_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cistern/aggregate.h"
+#include "cistern/options.h"
+#include "cistern/result.h"
+#include "cistern/schema.h"
+
+namespace cistern::tool {
+
+// "temperature > 30 and state = 'OK'": COLUMN COMPARISON VALUE, joined by AND; the comparisons are
+// = != < <= > >=. A column or value with other characters than letters, digits and _ . : + - stands
+// in quotes, a column in "", a value in '', with the quote itself doubled.
+// kInvalidArgument says where, and what was expected.
+[[nodiscard]] Result<std::vector<Condition>> ParseWhere(std::string_view text);
+
+// "temperature:min,max,avg". kInvalidArgument names the functions that there are.
+[[nodiscard]] Result<std::vector<AggregateColumn>> ParseAggregates(std::string_view text);
+// "min"
+[[nodiscard]] std::string_view FunctionName(AggregateFunction function);
+
+// Ticks of a step: "250ms", "30s", "15m", "1h", "7d"; us and ns too; a number alone is seconds.
+// kInvalidArgument: not so, not above 0, or finer than the unit.
+[[nodiscard]] Result<int64_t> ParseStep(std::string_view text, TimeUnit unit);
+
+}  // namespace cistern::tool
+
+#endif  // CISTERN_TOOLS_WHERE_TEXT_H_
