@@ -27,7 +27,7 @@ ROOMS = {
     'engine': {'lib', 'storage', 'engine'},
     'tools': {'lib', 'storage', 'engine', 'tools'},
     'tests': {'lib', 'storage', 'engine', 'tools', 'tests', 'bench'},
-    'bench': {'lib', 'storage', 'engine', 'tests', 'bench'},
+    'bench': {'lib', 'storage', 'engine', 'tools', 'tests', 'bench'},
     'examples': set(),
 }
 # Inside lib: what each folder may include, next to itself and the public headers.

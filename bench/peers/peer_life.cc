@@ -57,7 +57,7 @@ class Life {
   }
 
   Status AppendAll() {
-    const auto source = workload_.make();
+    const auto source = workload_.make(options_.rows);
     RowBlock block(table_.columns.size());
     const uint64_t sample_every =
         std::max<uint64_t>(1, options_.rows / options_.batch_rows / kMemorySamples);
@@ -248,7 +248,7 @@ class ScratchDirectory {
 
 Truth TruthOf(const PeerWorkload& workload, uint64_t rows) {
   Truth truth;
-  const auto source = workload.make();
+  const auto source = workload.make(rows);
   const PeerTable& table = workload.table;
   RowBlock block(table.columns.size());
   uint64_t heap_bytes = 0;

@@ -135,7 +135,7 @@ PeerWorkload GatewayRows(const std::string& name, uint32_t bucket_seconds) {
   workload.what = "1,000 sensors, one row a second each, buckets of " +
                   std::to_string(bucket_seconds) + " rows";
   workload.table = GatewayPeerTable(bucket_seconds);
-  workload.make = [] { return std::make_unique<GatewaySource>(kGatewaySensors); };
+  workload.make = [](uint64_t) { return std::make_unique<GatewaySource>(kGatewaySensors); };
   return workload;
 }
 
@@ -144,14 +144,14 @@ PeerWorkload LongGatewayRows() {
   PeerWorkload workload = GatewayRows("gateway-long", 360);
   workload.what = "20 of those sensors, buckets of 360 rows";
   workload.table.entity_count = kSensors;
-  workload.make = [] { return std::make_unique<GatewaySource>(kSensors); };
+  workload.make = [](uint64_t) { return std::make_unique<GatewaySource>(kSensors); };
   return workload;
 }
 
 PeerWorkload LateGatewayRows() {
   PeerWorkload workload = GatewayRows("gateway-late", 3600);
   workload.what += ", every tenth row up to a minute late";
-  workload.make = [columns = workload.table.columns] {
+  workload.make = [columns = workload.table.columns](uint64_t) {
     return std::make_unique<LateSource>(std::make_unique<GatewaySource>(kGatewaySensors), columns);
   };
   return workload;
@@ -176,7 +176,7 @@ PeerWorkload AccelerometerRows() {
   workload.table.entity_count = AccelerometerSource::kSensors;
   workload.table.first_time_ms = kFirstTimeMs;
   workload.table.bucket_seconds = 10;
-  workload.make = [] { return std::make_unique<AccelerometerSource>(); };
+  workload.make = [](uint64_t) { return std::make_unique<AccelerometerSource>(); };
   return workload;
 }
 

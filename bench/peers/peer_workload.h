@@ -27,7 +27,7 @@ struct PeerWorkload {
   size_t aggregated_column = 0;  // of numbers
   bool ends_window = false;      // the first bucket's rows are given up at the end
   bool is_killed = false;        // another process appends them and is killed, then it is reopened
-  std::function<std::unique_ptr<RowSource>()> make;
+  std::function<std::unique_ptr<RowSource>(uint64_t rows)> make;  // so many are taken at most
 };
 
 // 1,000 sensors in turn, each once a second (bench/workload.h).

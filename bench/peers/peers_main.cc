@@ -15,6 +15,8 @@
 #include "bench/peers/peer_life.h"
 #include "bench/peers/peer_workload.h"
 #include "bench/peers/peers_report.h"
+#include "bench/peers/recorded_workload.h"
+#include "bench/peers/tsbs_workload.h"
 
 namespace cistern::bench {
 namespace {
@@ -25,15 +27,32 @@ struct PeersOptions {
   uint64_t rows = 0;                 // 0: the workload's own number
   int rounds = 5;
   std::string duckdb;                // empty: left out
+  std::string recordings;            // their directory
 };
 
 bool Contains(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-std::vector<PeerWorkload> AllWorkloads() {
-  return {GatewayRows("gateway", 3600), GatewayRows("gateway-360", 360), LongGatewayRows(),
-          LateGatewayRows(),            EndingGatewayRows(),             AccelerometerRows()};
+std::vector<PeerWorkload> MadeWorkloads() {
+  std::vector<PeerWorkload> workloads = {
+      GatewayRows("gateway", 3600), GatewayRows("gateway-360", 360), LongGatewayRows(),
+      LateGatewayRows(),            EndingGatewayRows(),             AccelerometerRows()};
+  for (PeerWorkload& workload : TsbsWorkloads()) workloads.push_back(std::move(workload));
+  return workloads;
+}
+
+std::vector<std::string> WorkloadNames() {
+  std::vector<std::string> names = RecordingNames();
+  for (const PeerWorkload& workload : MadeWorkloads()) names.push_back(workload.name);
+  return names;
+}
+
+Result<PeerWorkload> WorkloadOf(const std::string& name, const std::string& recordings) {
+  for (const PeerWorkload& workload : MadeWorkloads()) {
+    if (workload.name == name) return workload;
+  }
+  return RecordedRows(name, recordings);
 }
 
 std::vector<PeerKind> AllEngines(const std::string& duckdb) {
@@ -115,8 +134,8 @@ Status RunAll(const PeersOptions& options) {
              " and none synced for it; 32 MiB for buffers and caches.\n");
   for (const PeerKind& kind : kinds) fmt::print("- {}: {}\n", kind.name, kind.settings);
   std::map<std::string, PeersReport> reports;
-  for (const PeerWorkload& workload : AllWorkloads()) {
-    if (!Contains(options.workloads, workload.name)) continue;
+  for (const std::string& name : options.workloads) {
+    CISTERN_ASSIGN_OR_RETURN(const PeerWorkload workload, WorkloadOf(name, options.recordings));
     WorkloadRun run(workload, kinds, options);
     CISTERN_RETURN_IF_ERROR(run.Run());
     reports.emplace(workload.name, run.report());
@@ -127,16 +146,15 @@ Status RunAll(const PeersOptions& options) {
 
 int Main(int argc, char** argv) {
   PeersOptions options;
-  std::vector<std::string> names;
-  for (const PeerWorkload& workload : AllWorkloads()) names.push_back(workload.name);
   CLI::App app("Measures Cistern beside other engines on the same rows");
   app.add_option("--workloads", options.workloads, "Some of them, with commas between")
       ->delimiter(',')
-      ->check(CLI::IsMember(names))
+      ->check(CLI::IsMember(WorkloadNames()))
       ->capture_default_str();
   app.add_option("--engines", options.engines, "Some of them, by the names in the tables")
       ->delimiter(';');
   app.add_option("--rows", options.rows, "Rows instead of the workload's own number");
+  app.add_option("--recordings", options.recordings, "Directory of the recorded sets of data");
   app.add_option("--rounds", options.rounds, "Rounds, each in an order of its own")
       ->check(CLI::Range(1, 100))
       ->capture_default_str();
