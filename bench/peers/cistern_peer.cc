@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "bench/peers/peer.h"
@@ -132,6 +134,9 @@ class CisternPeer : public Peer {
     figures["SST files, B/row"] = per_row(m.sst_bytes_written);
     figures["spilled, B/row"] = per_row(m.spill_bytes);
     figures["spills rewritten, B/row"] = per_row(m.respill_bytes);
+    std::error_code none;
+    const uint64_t ballast = std::filesystem::file_size(directory_ + "/BALLAST", none);
+    figures["ballast, part of the disk B/row"] = none ? 0 : per_row(ballast);
     figures["buckets sealed"] = static_cast<double>(m.buckets_sealed);
     figures["amendments"] = static_cast<double>(m.amendments);
     producer_.reset();

@@ -229,8 +229,8 @@ std::vector<PeerKind> DuckDbPeers(const std::string& library) {
   if (library.empty()) return {};
   LibraryPath() = library;
   PeerKind kind{"duckdb", "no key; Appender, a transaction a batch, which DuckDB always syncs;"
-                          " a fifth of the rows; CHECKPOINT at rest", OpenDuckDb};
-  kind.rows_share = 0.2;
+                          " a twentieth of the rows; CHECKPOINT at rest", OpenDuckDb};
+  kind.rows_share = 0.05;
   return {kind};
 }
 
