@@ -13,6 +13,7 @@ namespace {
 constexpr size_t kStepRows = 1024;
 constexpr size_t kStepBytes = 1 << 20;  // or when the rows hold this much memory
 constexpr size_t kMeasureRows = 8;      // rows between looks at it
+constexpr size_t kRunRows = 64;         // the same, where a run of rows comes from one chunk
 
 void AppendVersion(const VersionRef& from, VersionColumns* to) {
   const VersionColumns& rows = *from.rows;
@@ -23,6 +24,48 @@ void AppendVersion(const VersionRef& from, VersionColumns* to) {
     if (rows.columns[c].size() > from.index) to->columns[c].AppendFrom(rows.columns[c], from.index);
   }
   ++to->row_count;
+}
+
+// The cells begin .. end - 1 of a column of the same lane.
+void AppendCells(const ColumnData& from, size_t begin, size_t end, ColumnData* to) {
+  const size_t count_before = to->size();
+  if (from.lane == Lane::kFixed) {
+    to->fixed.insert(to->fixed.end(), from.fixed.begin() + static_cast<ptrdiff_t>(begin),
+                     from.fixed.begin() + static_cast<ptrdiff_t>(end));
+  } else {
+    if (to->offsets.empty()) to->offsets.push_back(0);
+    const uint32_t shift = static_cast<uint32_t>(to->heap.size()) - from.offsets[begin];
+    to->heap.append(from.heap, from.offsets[begin], from.offsets[end] - from.offsets[begin]);
+    for (size_t i = begin; i < end; ++i) to->offsets.push_back(from.offsets[i + 1] + shift);
+  }
+  if (to->states.empty() && from.states.empty()) return;
+  to->states.resize(count_before, CellState::kValue);
+  for (size_t i = begin; i < end; ++i) to->states.push_back(from.state(i));
+}
+
+void AppendVersions(const VersionColumns& rows, size_t begin, size_t end, VersionColumns* to) {
+  const auto first = static_cast<ptrdiff_t>(begin);
+  const auto last = static_cast<ptrdiff_t>(end);
+  to->write_us.insert(to->write_us.end(), rows.write_us.begin() + first,
+                      rows.write_us.begin() + last);
+  for (size_t i = begin; i < end; ++i) to->expiry_s.push_back(rows.expiry_of(i));
+  to->flags.insert(to->flags.end(), rows.flags.begin() + first, rows.flags.begin() + last);
+  for (size_t c = 0; c < to->columns.size(); ++c) {
+    const ColumnData& column = rows.columns[c];
+    if (column.size() >= end) AppendCells(column, begin, end, &to->columns[c]);
+  }
+  to->row_count += end - begin;
+}
+
+// How many rows, from the run's first on, are the only versions of their keys and insert them: no
+// other can shadow those, and they none.
+size_t LoneInserts(const TableSchema& schema, const ChunkRun& run) {
+  size_t row = run.begin;
+  for (; row < run.end; ++row) {
+    if (run.chunk->flags[row] != kVersionLiveness) break;
+    if (CompareRows(schema, *run.chunk, row, *run.chunk, row + 1) == 0) break;
+  }
+  return row - run.begin;
 }
 
 }  // namespace
@@ -52,8 +95,25 @@ void BucketMerge::Add(std::unique_ptr<VersionSource> rows,
   merge_.Add(std::move(rows));
 }
 
+// Appends the rows that come next and need no merging; false if there are none.
+Result<bool> BucketMerge::NextRun(VersionColumns* rows) {
+  if (!deletes_.empty()) return false;
+  CISTERN_ASSIGN_OR_RETURN(const ChunkRun run, merge_.PeekRun(kRunRows));
+  const size_t count = LoneInserts(*table_->schema, run);
+  if (count == 0) return false;
+  AppendVersions(*run.chunk, run.begin, run.begin + count, rows);
+  merge_.SkipRun(count);
+  return true;
+}
+
 Result<bool> BucketMerge::Next(VersionColumns* rows) {
-  for (size_t n = 0; n < kStepRows; ++n) {
+  const size_t rows_max = rows->row_count + kStepRows;
+  for (size_t n = 0; n < kStepRows && rows->row_count < rows_max; ++n) {
+    CISTERN_ASSIGN_OR_RETURN(const bool is_run, NextRun(rows));
+    if (is_run) {
+      if (rows->MemoryBytes() >= kStepBytes) break;
+      continue;
+    }
     CISTERN_ASSIGN_OR_RETURN(const bool more, merge_.NextKey());
     if (!more) return false;
     const std::span<const VersionRef> versions = merge_.versions();

@@ -44,6 +44,8 @@ class BucketMerge {
   [[nodiscard]] const std::map<uint64_t, uint64_t>& versions_read() const { return versions_read_; }
 
  private:
+  [[nodiscard]] Result<bool> NextRun(VersionColumns* rows);
+
   const TablePtr table_;
   const BucketKey bucket_;
   const std::shared_ptr<const BootBases> bases_;
