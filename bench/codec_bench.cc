@@ -1,16 +1,21 @@
 // What pages of gateway rows cost: CPU to encode and decode a row, bytes that it takes.
 // Row: time each second, four decimal random walks, int, boolean, short text (52 B).
 //
+// And what a double costs, over the columns of the published recordings, if they are there.
+//
 //   codec_bench            all; the counter bytes_per_row is the page's size over its rows
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
 #include <bit>
 #include <random>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "lib/segment/page_builder.h"
 #include "lib/segment/page_reader.h"
+#include "tests/support/recordings.h"
 
 namespace cistern {
 namespace {
@@ -129,6 +134,75 @@ void BM_DecodeOneColumn(benchmark::State& state) {
   Report(&state, pages, page_rows);
 }
 
+// Each column's first values, in pages, so that no column weighs more than another.
+constexpr size_t kRecordedValuesMax = 18'000;
+constexpr size_t kRecordedPageValues = 360;
+
+struct RecordedPage {
+  size_t column = 0;
+  std::span<const int64_t> values;
+  EncodingId encoding = EncodingId::kNone;
+  std::string bytes;
+};
+
+std::vector<RecordedPage> RecordedPages() {
+  static const std::vector<testing::RecordedColumn> columns = testing::DoubleColumns();
+  std::vector<RecordedPage> pages;
+  for (size_t c = 0; c < columns.size(); ++c) {
+    size_t left = kRecordedValuesMax;
+    for (const std::vector<int64_t>& series : columns[c].numbers) {
+      const std::span<const int64_t> values(series.data(), std::min(series.size(), left));
+      left -= values.size();
+      for (size_t begin = 0; begin < values.size(); begin += kRecordedPageValues) {
+        const size_t count = std::min(kRecordedPageValues, values.size() - begin);
+        pages.push_back({c, values.subspan(begin, count), EncodingId::kNone, {}});
+      }
+    }
+  }
+  return pages;
+}
+
+size_t EncodeRecorded(std::vector<RecordedPage>* pages) {
+  FixedEncoder encoder;
+  std::vector<ColumnMemory> memories(pages->empty() ? 0 : pages->back().column + 1);
+  size_t values = 0;
+  for (RecordedPage& page : *pages) {
+    page.bytes.clear();
+    page.encoding = encoder.Encode({page.values, ShapeOf(CqlType::kDouble)},
+                                   &memories[page.column], &page.bytes);
+    values += page.values.size();
+  }
+  return values;
+}
+
+void BM_EncodeRecordedDoubles(benchmark::State& state) {
+  std::vector<RecordedPage> pages = RecordedPages();
+  if (pages.empty()) return state.SkipWithError("no recordings: set CISTERN_SHARED_DIR");
+  size_t values = 0;
+  for (auto _ : state) values += EncodeRecorded(&pages);
+  state.SetItemsProcessed(static_cast<int64_t>(values));
+}
+
+void BM_DecodeRecordedDoubles(benchmark::State& state) {
+  std::vector<RecordedPage> pages = RecordedPages();
+  if (pages.empty()) return state.SkipWithError("no recordings: set CISTERN_SHARED_DIR");
+  EncodeRecorded(&pages);
+  std::vector<int64_t> out(kRecordedPageValues);
+  size_t values = 0;
+  for (auto _ : state) {
+    for (const RecordedPage& page : pages) {
+      ByteReader in(page.bytes, "page");
+      DecodeFixed(page.encoding, ShapeOf(CqlType::kDouble), &in,
+                  std::span(out).first(page.values.size()));
+      if (!in.ok()) return state.SkipWithError(in.status().message().c_str());
+      values += page.values.size();
+    }
+  }
+  state.SetItemsProcessed(static_cast<int64_t>(values));
+}
+
+BENCHMARK(BM_EncodeRecordedDoubles);
+BENCHMARK(BM_DecodeRecordedDoubles);
 BENCHMARK(BM_EncodePages)->ArgNames({"rows", "jitter_us"})
     ->ArgsProduct({{60, 100, 360, 1800}, {1, 1000}});
 BENCHMARK(BM_DecodePages)->ArgNames({"rows", "jitter_us"})->ArgsProduct({{60, 360, 1800}, {1000}});

@@ -1,6 +1,10 @@
 #include "bench/write_bytes.h"
 
+#include <rocksdb/db.h>
+
 #include <cstdio>
+#include <memory>
+#include <vector>
 
 #include "bench/workload.h"
 #include "tests/support/fake_clock.h"
@@ -28,6 +32,31 @@ Status SealAll(Engine* engine) {
   return Status::Corruption(report.problems.front());
 }
 
+// The SST files of the families of sealed pages, in a store that is closed.
+Result<uint64_t> WindowFileBytes(const std::string& directory) {
+  std::vector<std::string> names;
+  rocksdb::Status status =
+      rocksdb::DB::ListColumnFamilies(rocksdb::Options(), directory, &names);
+  std::vector<rocksdb::ColumnFamilyDescriptor> families;
+  for (const std::string& name : names) families.emplace_back(name, rocksdb::Options());
+  std::vector<rocksdb::ColumnFamilyHandle*> handles;
+  rocksdb::DB* opened = nullptr;
+  if (status.ok()) {
+    status = rocksdb::DB::OpenForReadOnly(rocksdb::Options(), directory, families, &handles,
+                                          &opened);
+  }
+  if (!status.ok()) return Status::IoError("measuring window files: " + status.ToString());
+  const std::unique_ptr<rocksdb::DB> db(opened);
+  std::vector<rocksdb::LiveFileMetaData> files;
+  db->GetLiveFilesMetaData(&files);
+  uint64_t bytes = 0;
+  for (const rocksdb::LiveFileMetaData& file : files) {
+    if (file.column_family_name.starts_with("window-")) bytes += file.size;
+  }
+  for (rocksdb::ColumnFamilyHandle* handle : handles) delete handle;
+  return bytes;
+}
+
 }  // namespace
 
 double WriteBytes::PerRow() const {
@@ -46,6 +75,10 @@ double WriteBytes::SealedPerRow() const {
   return static_cast<double>(metrics.seal_bytes) / static_cast<double>(rows);
 }
 
+double WriteBytes::WindowFilesPerRow() const {
+  return static_cast<double>(window_file_bytes) / static_cast<double>(rows);
+}
+
 std::string WriteBytes::ToString() const {
   const auto per_row = [&](uint64_t bytes) {
     return static_cast<double>(bytes) / static_cast<double>(rows);
@@ -61,10 +94,11 @@ std::string WriteBytes::ToString() const {
     length = std::snprintf(
         text, sizeof text,
         "%.2f bytes a row handed to the kernel until all is sealed: %.3f of the %zu logical ones;"
-        " sealed pages take %.2f\n  spilled %.2f, rewritten when spill families roll %.2f;"
+        " sealed pages take %.2f, their files %.2f\n"
+        "  spilled %.2f, rewritten when spill families roll %.2f;"
         " %llu buckets sealed, %llu amendments\n",
         PerRow(), PerRow() / kLogicalRowBytes, kLogicalRowBytes, SealedPerRow(),
-        per_row(metrics.spill_bytes), RewrittenPerRow(),
+        WindowFilesPerRow(), per_row(metrics.spill_bytes), RewrittenPerRow(),
         static_cast<unsigned long long>(metrics.buckets_sealed),
         static_cast<unsigned long long>(metrics.amendments));
   }
@@ -112,6 +146,7 @@ Result<WriteBytes> MeasureWriteBytes(const std::string& directory, const WriteBy
   result.rows = workload.rows_made();
   result.metrics = engine->GetMetrics();
   CISTERN_RETURN_IF_ERROR(engine->Close());
+  CISTERN_ASSIGN_OR_RETURN(result.window_file_bytes, WindowFileBytes(directory));
   return result;
 }
 

@@ -12,6 +12,7 @@ namespace cistern::bench {
 struct WriteBytes {
   uint64_t rows = 0;
   Metrics metrics;  // after everything was rotated into segments, or sealed
+  uint64_t window_file_bytes = 0;  // of the SST files of all window families, keys and indexes too
 
   // Everything handed to the kernel but the rewriting of spill families.
   [[nodiscard]] double UntilSpilledPerRow() const;
@@ -20,6 +21,8 @@ struct WriteBytes {
   [[nodiscard]] double PerRow() const;
   // What sealed pages and their headers take.
   [[nodiscard]] double SealedPerRow() const;
+  // What the files of the families of sealed pages take.
+  [[nodiscard]] double WindowFilesPerRow() const;
   [[nodiscard]] std::string ToString() const;
 };
 

@@ -3,8 +3,6 @@
 // sources; where they are absent the test says so.
 #include <gtest/gtest.h>
 
-#include <bit>
-#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -12,17 +10,12 @@
 #include <map>
 
 #include "lib/codec/codec_select.h"
+#include "tests/support/recordings.h"
 
 namespace cistern {
 namespace {
 
 namespace fs = std::filesystem;
-
-fs::path DataDir() {
-  if (const char* shared = std::getenv("CISTERN_SHARED_DIR")) return fs::path(shared) / "data";
-  const char* source = std::getenv("CISTERN_SOURCE_DIR");
-  return fs::path(source != nullptr ? source : ".") / ".." / "shared" / "data";
-}
 
 // The excerpt of a recording that the repository carries; empty where there is none.
 std::string ReadExcerpt(const std::string& file) {
@@ -30,20 +23,6 @@ std::string ReadExcerpt(const std::string& file) {
   const fs::path dir = fs::path(source != nullptr ? source : ".") / "tests" / "data";
   std::ifstream in(dir / fs::path(file).replace_extension(), std::ios::binary);
   return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-}
-
-// The uncompressed file, by the zstd command: the recordings are streams without a
-// content size, which our own decoder refuses.
-std::string ReadWhole(const fs::path& path) {
-  std::string command("zstd -dcq '");
-  command.append(path.string()).append("'");
-  std::string text;
-  FILE* pipe = popen(command.c_str(), "r");
-  if (pipe == nullptr) return text;
-  char buffer[65536];
-  while (const size_t n = std::fread(buffer, 1, sizeof(buffer), pipe)) text.append(buffer, n);
-  pclose(pipe);
-  return text;
 }
 
 // Uncompressed size of each file, from the manifest.
@@ -108,24 +87,6 @@ const Source kSources[] = {
      CqlType::kDouble},
 };
 
-void ParseCell(std::string_view cell, CqlType type, std::vector<int64_t>* values) {
-  const char* end = cell.data() + cell.size();
-  if (type == CqlType::kDouble) {
-    double v;
-    if (std::from_chars(cell.data(), end, v).ec == std::errc()) {
-      values->push_back(std::bit_cast<int64_t>(v));
-    }
-  } else if (type == CqlType::kFloat) {
-    float v;
-    if (std::from_chars(cell.data(), end, v).ec == std::errc()) {
-      values->push_back(static_cast<int64_t>(std::bit_cast<uint32_t>(v)));
-    }
-  } else {
-    int64_t v;
-    if (std::from_chars(cell.data(), end, v).ec == std::errc()) values->push_back(v);
-  }
-}
-
 // The numbers of one column; cells that are none (NA) are left out.
 std::vector<int64_t> ParseColumn(const std::string& text, const Source& source) {
   std::vector<int64_t> values;
@@ -135,20 +96,10 @@ std::vector<int64_t> ParseColumn(const std::string& text, const Source& source) 
     }
     return values;
   }
-  size_t line = source.header ? text.find('\n') + 1 : 0;
-  while (line < text.size()) {
-    const size_t line_end = std::min(text.find('\n', line), text.size());
-    size_t from = line;
-    for (size_t c = 0; c < source.column && from < line_end; ++c) {
-      from = std::min(text.find(source.delimiter, from), line_end) + 1;
-    }
-    if (from < line_end) {
-      const size_t to = std::min(text.find(source.delimiter, from), line_end);
-      ParseCell(std::string_view(text).substr(from, to - from), source.type, &values);
-    }
-    line = line_end + 1;
-  }
-  return values;
+  const auto cells = testing::CellsOf(text, source.column, {source.delimiter, source.header});
+  if (source.type == CqlType::kDouble) return testing::DoublesOf(cells);
+  if (source.type == CqlType::kFloat) return testing::FloatsOf(cells);
+  return testing::IntegersOf(cells);
 }
 
 // Bits per value in pages of `page_rows`; checks that every value comes back.
@@ -172,7 +123,7 @@ double BitsPerValue(const std::vector<int64_t>& values, CqlType type, size_t pag
 }
 
 TEST(RealColumns, ComeBackBitForBit) {
-  const fs::path dir = DataDir();
+  const fs::path dir = testing::RecordingsDir();
   const std::map<std::string, size_t> sizes = ReadManifest(dir);
   if (sizes.empty()) {
     const char* ci = std::getenv("CI");
@@ -186,12 +137,12 @@ TEST(RealColumns, ComeBackBitForBit) {
   for (const Source& source : kSources) {
     SCOPED_TRACE(source.file);
     const std::string text =
-        sizes.empty() ? ReadExcerpt(source.file) : ReadWhole(dir / source.file);
+        sizes.empty() ? ReadExcerpt(source.file) : testing::ReadRecording(dir / source.file);
     if (sizes.empty() && text.empty()) continue;
     if (!sizes.empty()) {
       const auto size = sizes.find(source.file);
       ASSERT_NE(size, sizes.end()) << "not in the manifest";
-      ASSERT_EQ(text.size(), size->second) << "is the zstd command there?";
+      ASSERT_EQ(text.size(), size->second);
     }
     ++tested;
     const std::vector<int64_t> values = ParseColumn(text, source);
