@@ -49,6 +49,8 @@ const char* NameOf(EncodingId id) {
     case EncodingId::kText: return "text";
     case EncodingId::kDictionary: return "dictionary";
     case EncodingId::kUuid: return "uuid";
+    case EncodingId::kDistinct: return "distinct";
+    case EncodingId::kPrinted32: return "printed32";
   }
   return "?";
 }

@@ -4,6 +4,7 @@
 #define CISTERN_BASE_CODING_H_
 
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -13,11 +14,22 @@
 
 namespace cistern {
 
+// Writes sizeof(T) bytes at p.
+template <typename T>
+inline void SetLittle(char* p, T value) {
+  if constexpr (std::endian::native == std::endian::little) {
+    std::memcpy(p, &value, sizeof(T));
+    return;
+  }
+  for (size_t i = 0; i < sizeof(T); ++i) {
+    p[i] = static_cast<char>(static_cast<uint64_t>(value) >> (8 * i));
+  }
+}
 template <typename T>
 inline void PutLittle(std::string* out, T value) {
-  for (size_t i = 0; i < sizeof(T); ++i) {
-    out->push_back(static_cast<char>(static_cast<uint64_t>(value) >> (8 * i)));
-  }
+  char bytes[sizeof(T)];
+  SetLittle(bytes, value);
+  out->append(bytes, sizeof(T));
 }
 template <typename T>
 inline void PutBig(std::string* out, T value) {
@@ -33,11 +45,10 @@ inline T GetBig(const char* p) {
 }
 template <typename T>
 inline T GetLittle(const char* p) {
-  // The loop below is not one load with every compiler.
   if constexpr (std::endian::native == std::endian::little) {
-    T native;
-    std::memcpy(&native, p, sizeof(T));
-    return native;
+    T value;  // one load; the loop below is not always seen to be one
+    std::memcpy(&value, p, sizeof(T));
+    return value;
   }
   uint64_t v = 0;
   for (size_t i = sizeof(T); i-- > 0;) v = v << 8 | static_cast<uint8_t>(p[i]);
@@ -51,6 +62,10 @@ inline void PutVarint(std::string* out, uint64_t value) {
     value >>= 7;
   }
   out->push_back(static_cast<char>(value));
+}
+// Bytes of value as a varint.
+inline size_t VarintBytes(uint64_t value) {
+  return (static_cast<size_t>(std::bit_width(value | 1)) + 6) / 7;
 }
 inline uint64_t ZigZag(int64_t v) {
   return (static_cast<uint64_t>(v) << 1) ^ static_cast<uint64_t>(v >> 63);

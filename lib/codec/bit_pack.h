@@ -3,6 +3,7 @@
 #ifndef CISTERN_CODEC_BIT_PACK_H_
 #define CISTERN_CODEC_BIT_PACK_H_
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -21,8 +22,11 @@ namespace cistern {
 // Appends packed values to a string. Finish() writes the last bytes.
 class BitWriter {
  public:
-  // `width` is 1..64.
-  BitWriter(std::string* out, unsigned width) : out_(out), width_(width) {}
+  // `width` is 1..64; exactly `count` values follow.
+  BitWriter(std::string* out, size_t count, unsigned width) : out_(out), width_(width) {
+    end_ = out->size();
+    out->resize(end_ + PackedBytes(count, width));
+  }
 
   // `value` must fit the width.
   void Put(uint64_t value) {
@@ -31,23 +35,22 @@ class BitWriter {
       filled_ += width_;
       return;
     }
-    Flush(8);
+    SetLittle<uint64_t>(out_->data() + end_, pending_);
+    end_ += 8;
     pending_ = filled_ == 0 ? 0 : value >> (64 - filled_);
     filled_ = filled_ + width_ - 64;
   }
   void Finish() {
-    Flush((filled_ + 7) / 8);
+    for (unsigned bit = 0; bit < filled_; bit += 8) {
+      (*out_)[end_++] = static_cast<char>(pending_ >> bit);
+    }
     pending_ = 0;
     filled_ = 0;
   }
 
  private:
-  void Flush(size_t count) {
-    char bytes[8];
-    for (size_t i = 0; i < 8; ++i) bytes[i] = static_cast<char>(pending_ >> (8 * i));
-    out_->append(bytes, count);
-  }
   std::string* out_;
+  size_t end_;  // of what is written
   unsigned width_;
   unsigned filled_ = 0;  // bits of pending_ in use, below 64
   uint64_t pending_ = 0;
@@ -55,15 +58,7 @@ class BitWriter {
 
 // Reads 8 bytes at `position`; bytes past the end read as 0.
 [[nodiscard]] inline uint64_t LoadTail(std::string_view bytes, size_t position) {
-  if (position + 8 <= bytes.size()) {
-    if constexpr (std::endian::native == std::endian::little) {
-      uint64_t v;
-      std::memcpy(&v, bytes.data() + position, 8);
-      return v;
-    } else {
-      return GetLittle<uint64_t>(bytes.data() + position);
-    }
-  }
+  if (position + 8 <= bytes.size()) return GetLittle<uint64_t>(bytes.data() + position);
   uint64_t v = 0;
   for (size_t i = bytes.size(); i-- > position;) v = v << 8 | static_cast<uint8_t>(bytes[i]);
   return v;
@@ -73,8 +68,16 @@ class BitWriter {
 // width) bytes; nothing is read beyond them.
 inline void UnpackBits(std::string_view packed, size_t count, unsigned width, uint64_t* out) {
   const uint64_t mask = ~uint64_t{0} >> (64 - width);
+  // Values that one load of eight bytes inside `packed` holds, then the last few.
+  size_t whole = 0;
+  if (width <= 57 && packed.size() >= 8) {
+    whole = std::min(count, ((packed.size() - 8) * 8) / width + 1);
+  }
   size_t bit = 0;
-  for (size_t i = 0; i < count; ++i, bit += width) {
+  for (size_t i = 0; i < whole; ++i, bit += width) {
+    out[i] = GetLittle<uint64_t>(packed.data() + bit / 8) >> (bit % 8) & mask;
+  }
+  for (size_t i = whole; i < count; ++i, bit += width) {
     const size_t byte = bit / 8;
     const unsigned shift = static_cast<unsigned>(bit % 8);
     uint64_t v = LoadTail(packed, byte) >> shift;

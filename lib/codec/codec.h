@@ -29,6 +29,8 @@ enum class EncodingId : uint8_t {
   kText = 7,        // lengths and bytes
   kDictionary = 8,  // distinct values and codes
   kUuid = 9,        // two integer streams: time or high half, node or low half
+  kDistinct = 10,   // distinct numbers and codes
+  kPrinted32 = 11,  // as kDecimal32, the float then rounded to a decimal of 12 digits
 };
 
 // What the int64 of the fixed lane means to a codec.
@@ -56,6 +58,7 @@ enum class IntegerForm : uint8_t { kAny, kOrder0, kOrder1, kOrder2, kPatched0, k
 // seldom. Part of the encoder only: a page never depends on it to be read.
 struct ColumnMemory {
   EncodingId encoding = EncodingId::kNone;  // of the last search; kNone: never searched
+  EncodingId entry_encoding = EncodingId::kNone;  // of kDistinct: how its entries are encoded
   uint8_t exponent = 0;                     // k of the decimal encodings
   IntegerForm integers = IntegerForm::kAny;  // of its integer stream
   uint16_t pages_until_search = 0;

@@ -1,10 +1,8 @@
 #include "lib/codec/codec_select.h"
 
 #include <algorithm>
-#include <array>
+#include <initializer_list>
 #include <limits>
-
-#include "lib/base/check.h"
 
 namespace cistern {
 namespace {
@@ -14,13 +12,10 @@ constexpr double kGoodBits = 16;
 // What is remembered may do this much worse than at its search, descriptors apart; or this
 // much better: then the data has changed, and something else may be better still.
 constexpr double kDriftBits = 1;
+constexpr double kDriftShare = 1.0 / 12;
 constexpr size_t kDescriptorBytes = 8;
 constexpr uint16_t kPagesUntilSearchGood = 256;
 constexpr uint16_t kPagesUntilSearchBad = 16;
-
-double BitsPerValue(size_t byte_count, size_t count) {
-  return 8.0 * static_cast<double>(byte_count) / static_cast<double>(count);
-}
 
 template <typename T>
 NumberShape IntegerShape() {
@@ -48,10 +43,12 @@ NumberShape ShapeOf(CqlType type) {
   }
 }
 
-bool IsAsBefore(const ColumnMemory& memory, size_t byte_count, size_t count) {
+bool IsAsBefore(const ColumnMemory& memory, size_t byte_count, size_t count, size_t byte_width) {
+  if (byte_count > count * byte_width + kDescriptorBytes) return false;
   const size_t value_bytes = byte_count - std::min(byte_count, kDescriptorBytes);
-  return BitsPerValue(value_bytes, count) <= memory.bits_per_value + kDriftBits &&
-         BitsPerValue(byte_count, count) >= memory.bits_per_value - kDriftBits;
+  const double drift = std::max(kDriftBits, memory.bits_per_value * kDriftShare);
+  return BitsPerValue(value_bytes, count) <= memory.bits_per_value + drift &&
+         BitsPerValue(byte_count, count) >= memory.bits_per_value - drift;
 }
 
 void NoteSearch(size_t byte_count, size_t count, ColumnMemory* memory) {
@@ -64,39 +61,26 @@ void NoteSearch(size_t byte_count, size_t count, ColumnMemory* memory) {
 FixedCodec* FixedEncoder::Remembered(const FixedRun& run, ColumnMemory* memory) {
   if (memory->pages_until_search == 0) return nullptr;
   --memory->pages_until_search;
-  FixedCodec* codec = nullptr;
-  for (FixedCodec* c : std::array<FixedCodec*, 6>{&integer_, &decimal64_, &decimal32_, &bits32_,
-                                                  &bits64_, &raw_zstd_}) {
-    if (c->id() == memory->encoding) codec = c;
-  }
+  FixedCodec* codec = plain_.Find(memory->encoding);
+  if (memory->encoding == EncodingId::kDistinct) codec = &distinct_;
+  if (memory->encoding == EncodingId::kRawZstd) codec = &raw_zstd_;
   if (codec == nullptr || !codec->Analyze(run, *memory)) return nullptr;
-  return IsAsBefore(*memory, codec->Score(), run.values.size()) ? codec : nullptr;
+  return IsAsBefore(*memory, codec->Score(), run.values.size(), run.shape.byte_width) ? codec
+                                                                                      : nullptr;
 }
 
 FixedCodec* FixedEncoder::Search(const FixedRun& run, ColumnMemory* memory) {
-  memory->integers = IntegerForm::kAny;
   const size_t count = run.values.size();
-  FixedCodec* best = nullptr;
-  const auto consider = [&](FixedCodec* codec) {
-    if (best != nullptr && BitsPerValue(best->Score(), count) <= kGoodBits) return;
-    if (!codec->Analyze(run, *memory)) return;
-    if (best == nullptr || codec->Score() < best->Score()) best = codec;
-  };
-  switch (run.shape.kind) {
-    case NumberKind::kInteger: consider(&integer_); break;
-    case NumberKind::kDouble:
-      consider(&decimal64_);
-      consider(&decimal32_);
-      consider(&bits32_);
-      consider(&bits64_);
-      break;
-    case NumberKind::kFloat:
-      consider(&decimal32_);
-      consider(&bits32_);
-      break;
+  memory->encoding = EncodingId::kNone;  // no parameters of before
+  memory->integers = IntegerForm::kAny;
+  FixedCodec* best = plain_.Choose(run, *memory, kGoodBits);
+  best->Remember(memory);
+  memory->entry_encoding = best->id();
+  // zstd takes longest: it is the last resort.
+  for (FixedCodec* codec : std::initializer_list<FixedCodec*>{&distinct_, &raw_zstd_}) {
+    if (best == &distinct_ || BitsPerValue(best->Score(), count) <= kGoodBits) break;
+    if (codec->Analyze(run, *memory) && codec->Score() < best->Score()) best = codec;
   }
-  consider(&raw_zstd_);
-  CISTERN_CHECK(best != nullptr);  // integers and bits take any run of their kind
   memory->encoding = best->id();
   NoteSearch(best->Score(), count, memory);
   best->Remember(memory);
@@ -112,18 +96,11 @@ EncodingId FixedEncoder::Encode(const FixedRun& run, ColumnMemory* memory, std::
 
 void DecodeFixed(EncodingId encoding, const NumberShape& shape, ByteReader* in,
                  std::span<int64_t> out) {
-  const bool is_float = shape.kind == NumberKind::kFloat;
-  const bool is_double = shape.kind == NumberKind::kDouble;
-  if (encoding == EncodingId::kInteger) {
-    DecodeIntegers(in, out);
+  if (encoding == EncodingId::kDistinct) {
+    DecodeDistinct(shape, in, out);
   } else if (encoding == EncodingId::kRawZstd) {
     DecodeRawZstd(shape, in, out);
-  } else if (((is_float || is_double) &&
-              (encoding == EncodingId::kDecimal32 || encoding == EncodingId::kBits32)) ||
-             (is_double &&
-              (encoding == EncodingId::kDecimal64 || encoding == EncodingId::kBits64))) {
-    DecodeDecimals(encoding, shape, in, out);
-  } else {
+  } else if (!DecodePlain(encoding, shape, in, out)) {
     in->Fail("encoding", "is not one of the column's type");
   }
   if (!in->ok() || (shape.min == std::numeric_limits<int64_t>::min() &&

@@ -8,8 +8,8 @@
 
 #include "cistern/column_data.h"
 #include "lib/codec/codec.h"
-#include "lib/codec/decimal_codec.h"
-#include "lib/codec/integer_codec.h"
+#include "lib/codec/distinct_codec.h"
+#include "lib/codec/plain_codecs.h"
 #include "lib/codec/zstd_codec.h"
 
 namespace cistern {
@@ -35,9 +35,10 @@ class CodecCache {
   WriteTimes write_times_;
 };
 
-// Whether a run of `count` values that takes `byte_count` bytes is about as large as the column's
-// pages were at the last search.
-[[nodiscard]] bool IsAsBefore(const ColumnMemory& memory, size_t byte_count, size_t count);
+// Whether a run of `count` values of byte_width bytes each, which takes byte_count bytes, is about
+// as large as the column's pages were at the last search, and no larger than it is raw.
+[[nodiscard]] bool IsAsBefore(const ColumnMemory& memory, size_t byte_count, size_t count,
+                              size_t byte_width);
 // Notes what a search found: `memory` serves the next pages.
 void NoteSearch(size_t byte_count, size_t count, ColumnMemory* memory);
 
@@ -53,11 +54,8 @@ class FixedEncoder {
   [[nodiscard]] FixedCodec* Remembered(const FixedRun& run, ColumnMemory* memory);
   [[nodiscard]] FixedCodec* Search(const FixedRun& run, ColumnMemory* memory);
 
-  IntegerCodec integer_;
-  DecimalCodec decimal64_{EncodingId::kDecimal64};
-  DecimalCodec decimal32_{EncodingId::kDecimal32};
-  DecimalCodec bits32_{EncodingId::kBits32};
-  DecimalCodec bits64_{EncodingId::kBits64};
+  PlainCodecs plain_;
+  DistinctCodec distinct_;
   RawZstdCodec raw_zstd_;
 };
 

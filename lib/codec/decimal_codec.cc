@@ -13,6 +13,8 @@ constexpr std::array<double, kExponentMax + 1> kPowers = {
     1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
     1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
+constexpr uint8_t kHasExceptions = 0x80;  // in the byte of the exponent
+
 constexpr double kDecimalMax = 9007199254740992.0;  // 2^53: every integer below is a double
 
 // Bits of a float or double as an integer of the same order, and back.
@@ -36,12 +38,39 @@ bool Finite(NumberKind kind, int64_t bits, double* value) {
   return std::abs(*value) <= std::numeric_limits<double>::max();
 }
 
+// A float's value as text of 12 significant digits tells it, as many programs have logged floats:
+// 3.16f, which is 3.1600000858..., as 3.16000008583. A product and a division, each rounded
+// once; where they do not give what a printer does the value is an exception.
+double Printed(double value) {
+  constexpr int kDigits = 12;
+  const double magnitude = std::abs(value);
+  int whole_digits = 0;
+  while (whole_digits < kDigits && magnitude >= kPowers[static_cast<size_t>(whole_digits)]) {
+    ++whole_digits;
+  }
+  // Digits behind the point; below 0.1 leading zeros are not significant and give more of them.
+  int places = kDigits - whole_digits;
+  if (whole_digits == 0) {
+    while (places < static_cast<int>(kExponentMax) &&
+           magnitude * kPowers[static_cast<size_t>(places)] < kPowers[kDigits - 1]) {
+      ++places;
+    }
+  }
+  const double power = kPowers[static_cast<size_t>(places)];
+  const double scaled = value * power;
+  if (!(std::abs(scaled) < kDecimalMax)) return value;
+  return static_cast<double>(static_cast<int64_t>(scaled + std::copysign(0.5, scaled))) / power;
+}
+
 // From the integer to the bits: what a reader does.
 int64_t ToBits(EncodingId id, NumberKind kind, double power, int64_t d) {
   switch (id) {
     case EncodingId::kDecimal64: return std::bit_cast<int64_t>(static_cast<double>(d) / power);
     case EncodingId::kDecimal32:
       return FloatBits(kind, static_cast<float>(static_cast<double>(d) / power));
+    case EncodingId::kPrinted32:
+      return std::bit_cast<int64_t>(
+          Printed(static_cast<double>(static_cast<float>(static_cast<double>(d) / power))));
     case EncodingId::kBits32:
       return FloatBits(kind, std::bit_cast<float>(Ordered32(static_cast<int32_t>(d))));
     default: return Ordered64(d);
@@ -72,25 +101,28 @@ bool ToInteger(EncodingId id, NumberKind kind, double power, int64_t bits, int64
 }
 
 bool HasExponent(EncodingId id) {
-  return id == EncodingId::kDecimal64 || id == EncodingId::kDecimal32;
+  return id == EncodingId::kDecimal64 || id == EncodingId::kDecimal32 ||
+         id == EncodingId::kPrinted32;
 }
 
-size_t VarintBytes(uint64_t v) { return (static_cast<size_t>(std::bit_width(v | 1)) + 6) / 7; }
-
-// Doubles that all fit the exponent, the common case: as ToInteger does, without a branch
-// in the loop. False if one does not fit.
-bool MapDecimals(std::span<const int64_t> values, double power, std::vector<int64_t>* out) {
-  out->resize(values.size());
-  int64_t* d = out->data();
-  uint64_t difference = 0;
+// Doubles to the decimals of an exponent, as ToInteger does, without a branch in the loop: d, and
+// whether reading it gives other bits. Returns whether any does.
+bool MapDecimals(std::span<const int64_t> values, double power, std::vector<int64_t>* integers,
+                 std::vector<uint8_t>* differs) {
+  integers->resize(values.size());
+  differs->resize(values.size());
+  int64_t* d = integers->data();
+  uint8_t* differ = differs->data();
+  uint8_t any = 0;
   for (const int64_t bits : values) {
     const double scaled = std::bit_cast<double>(bits) * power;
     const bool fits = std::abs(scaled) < kDecimalMax;  // false for NaN
     *d = static_cast<int64_t>(fits ? scaled + std::copysign(0.5, scaled) : 0.0);
     const double back = static_cast<double>(*d++) / power;
-    difference |= std::bit_cast<uint64_t>(back) ^ static_cast<uint64_t>(bits);
+    *differ = std::bit_cast<int64_t>(back) != bits || !fits ? 1 : 0;
+    any |= *differ++;
   }
-  return difference == 0;
+  return any != 0;
 }
 
 constexpr size_t kSampleMax = 48;
@@ -98,100 +130,144 @@ constexpr size_t kExceptionBits = 80;
 
 }  // namespace
 
-void DecimalCodec::MapAll(const FixedRun& run) {
-  if (id_ == EncodingId::kDecimal64 && MapDecimals(run.values, kPowers[exponent_], &integers_)) {
-    positions_.clear();
-    raws_.clear();
-    return;
+int64_t OrderedBits(NumberKind kind, int64_t bits) {
+  switch (kind) {
+    case NumberKind::kInteger: return bits;
+    case NumberKind::kFloat: return Ordered32(static_cast<int32_t>(static_cast<uint32_t>(bits)));
+    case NumberKind::kDouble: break;
   }
-  const NumberKind kind = run.shape.kind;
-  const double power = kPowers[exponent_];
-  integers_.resize(run.values.size());
+  return Ordered64(bits);
+}
+
+void DecimalCodec::MapAll(const FixedRun& run) {
+  const size_t count = run.values.size();
   positions_.clear();
   raws_.clear();
-  int64_t filler = 0;
-  bool has_filler = false;
-  for (size_t i = 0; i < run.values.size(); ++i) {
-    int64_t d;
-    if (ToInteger(id_, kind, power, run.values[i], &d)) {
-      if (!has_filler) {
-        // Exceptions before the first integer repeat it, later ones the one before.
-        std::fill_n(integers_.begin(), i, d);
-        has_filler = true;
-      }
-      filler = d;
-    } else {
-      positions_.push_back(static_cast<int64_t>(i));
-      raws_.push_back(run.values[i]);
+  if (id_ == EncodingId::kDecimal64) {
+    if (!MapDecimals(run.values, kPowers[exponent_], &integers_, &differs_)) return;
+  } else {
+    integers_.resize(count);
+    differs_.resize(count);
+    for (size_t i = 0; i < count; ++i) {
+      differs_[i] = ToInteger(id_, run.shape.kind, kPowers[exponent_], run.values[i],
+                              &integers_[i])
+                        ? 0
+                        : 1;
     }
+  }
+  // Exceptions before the first integer repeat it, later ones the one before.
+  const auto first = std::find(differs_.begin(), differs_.end(), 0);
+  int64_t filler = first == differs_.end() ? 0 : integers_[first - differs_.begin()];
+  for (size_t i = 0; i < count; ++i) {
+    if (differs_[i] == 0) {
+      filler = integers_[i];
+      continue;
+    }
+    positions_.push_back(static_cast<int64_t>(i));
+    raws_.push_back(run.values[i]);
     integers_[i] = filler;
   }
+}
+
+// Whether at least half of a sample are floats, or floats as printed: else no exponent is worth
+// looking for. Always so for the encodings that do not go through a float.
+bool DecimalCodec::LooksRight(const FixedRun& run) const {
+  if (run.shape.kind == NumberKind::kFloat || id_ == EncodingId::kDecimal64 ||
+      id_ == EncodingId::kBits64) {
+    return true;
+  }
+  const size_t count = std::min(kSampleMax, run.values.size());
+  size_t right = 0;
+  for (size_t i = 0; i < count; ++i) {
+    const int64_t bits = run.values[i * run.values.size() / count];
+    double value;
+    if (!Finite(run.shape.kind, bits, &value)) continue;
+    if (std::abs(value) > static_cast<double>(std::numeric_limits<float>::max())) continue;
+    value = static_cast<double>(static_cast<float>(value));
+    if (id_ == EncodingId::kPrinted32) value = Printed(value);
+    if (std::bit_cast<int64_t>(value) == bits) ++right;
+  }
+  return right * 2 >= count;
 }
 
 // The exponent with the smallest cost on a sample; false if most values do not fit any.
 bool DecimalCodec::SearchExponent(const FixedRun& run) {
   const size_t count = std::min(kSampleMax, run.values.size());
   size_t best_cost = ~size_t{0};
-  size_t best_exceptions = count;
   for (unsigned k = 0; k <= kExponentMax; ++k) {
     int64_t min = std::numeric_limits<int64_t>::max();
     int64_t max = std::numeric_limits<int64_t>::min();
     size_t exceptions = 0;
-    for (size_t i = 0; i < count; ++i) {
+    for (size_t i = 0; i < count && exceptions * 2 <= count; ++i) {
       const int64_t bits = run.values[i * run.values.size() / count];
       int64_t d;
       if (ToInteger(id_, run.shape.kind, kPowers[k], bits, &d)) {
         min = std::min(min, d);
         max = std::max(max, d);
-      } else if (++exceptions * kExceptionBits >= best_cost) {
-        break;
+      } else {
+        ++exceptions;
       }
     }
-    const uint64_t range = min > max ? 0 : static_cast<uint64_t>(max) - static_cast<uint64_t>(min);
+    if (exceptions * 2 > count) continue;
+    const uint64_t range = static_cast<uint64_t>(max) - static_cast<uint64_t>(min);
     const size_t cost =
         count * static_cast<size_t>(std::bit_width(range)) + exceptions * kExceptionBits;
     if (cost < best_cost) {
       best_cost = cost;
-      best_exceptions = exceptions;
       exponent_ = static_cast<uint8_t>(k);
     }
     if (exceptions == 0) break;  // more digits cannot be better
   }
-  return best_exceptions * 2 <= count;
+  return best_cost != ~size_t{0};
+}
+
+// What the sample has missed: values with more digits than the exponent that was found holds.
+void DecimalCodec::TryMoreDigits(const FixedRun& run) {
+  if (positions_.size() * kExceptionBits < byte_count_) return;  // an eighth of the bits
+  const uint8_t exponent = exponent_;
+  const size_t byte_count = byte_count_;
+  const std::vector<int64_t> exceptions = raws_;
+  if (SearchExponent({exceptions, run.shape}) && exponent_ > exponent) {
+    Prepare(run, IntegerForm::kAny);
+    if (byte_count_ < byte_count) return;
+  }
+  exponent_ = exponent;
+  Prepare(run, IntegerForm::kAny);
+}
+
+void DecimalCodec::Prepare(const FixedRun& run, IntegerForm form) {
+  MapAll(run);
+  integers_plan_ = PlanIntegers(integers_, form);
+  byte_count_ = 1 + integers_plan_.byte_count;
+  if (!positions_.empty()) {
+    byte_count_ += VarintBytes(positions_.size()) + PlanIntegers(positions_).byte_count +
+                   PlanIntegers(raws_).byte_count;
+  }
 }
 
 bool DecimalCodec::Analyze(const FixedRun& run, const ColumnMemory& memory) {
-  exponent_ = 0;
-  if (HasExponent(id_)) {
-    bool found = false;
-    if (memory.encoding == id_) {
-      exponent_ = memory.exponent;
-      MapAll(run);
-      found = positions_.size() * 50 <= run.values.size();
-    }
-    if (!found) {
-      if (!SearchExponent(run)) return false;
-      MapAll(run);
-    }
-  } else {
-    MapAll(run);
-  }
-  if (positions_.size() == run.values.size()) return false;
   const bool is_remembered = memory.encoding == id_;
-  integers_plan_ =
-      PlanIntegers(integers_, is_remembered ? memory.integers : IntegerForm::kAny);
-  byte_count_ =
-      (HasExponent(id_) ? 1 : 0) + VarintBytes(positions_.size()) + integers_plan_.byte_count;
-  if (!positions_.empty()) {
-    byte_count_ += PlanIntegers(positions_).byte_count + PlanIntegers(raws_).byte_count;
+  if (!is_remembered && !LooksRight(run)) return false;
+  if (!HasExponent(id_)) {
+    exponent_ = 0;
+    Prepare(run, is_remembered ? memory.integers : IntegerForm::kAny);
+    return positions_.size() < run.values.size();
   }
-  return true;
+  if (is_remembered) {
+    exponent_ = memory.exponent;
+    Prepare(run, memory.integers);
+    if (positions_.size() * 50 <= run.values.size()) return true;
+  }
+  if (!SearchExponent(run)) return false;
+  Prepare(run, IntegerForm::kAny);
+  TryMoreDigits(run);
+  return positions_.size() < run.values.size();
 }
 
 void DecimalCodec::Encode(std::string* out) const {
-  if (HasExponent(id_)) out->push_back(static_cast<char>(exponent_));
-  PutVarint(out, positions_.size());
+  out->push_back(static_cast<char>(exponent_ | (positions_.empty() ? 0 : kHasExceptions)));
   if (!positions_.empty()) {
+    PutVarint(out, positions_.size());
     EncodeIntegers(positions_, out);
     EncodeIntegers(raws_, out);
   }
@@ -200,13 +276,16 @@ void DecimalCodec::Encode(std::string* out) const {
 
 void DecodeDecimals(EncodingId encoding, const NumberShape& shape, ByteReader* in,
                     std::span<int64_t> out) {
-  double power = 1;
-  if (HasExponent(encoding)) {
-    const uint8_t exponent = in->ReadU8("exponent");
-    if (exponent > kExponentMax) return in->Fail("exponent", "is above 22");
-    power = kPowers[exponent];
+  const uint8_t descriptor = in->ReadU8("exponent");
+  const uint8_t exponent = descriptor & static_cast<uint8_t>(~kHasExceptions);
+  if (exponent > kExponentMax) return in->Fail("exponent", "is above 22");
+  if (exponent > 0 && !HasExponent(encoding)) return in->Fail("exponent", "is given for bits");
+  const double power = kPowers[exponent];
+  size_t exception_count = 0;
+  if (descriptor & kHasExceptions) {
+    exception_count = in->ReadCount("exception count", out.size());
+    if (in->ok() && exception_count == 0) in->Fail("exception count", "is zero");
   }
-  const size_t exception_count = in->ReadCount("exception count", out.size());
   if (!in->ok()) return;
   std::vector<int64_t> positions(exception_count);
   std::vector<int64_t> raws(exception_count);
@@ -216,11 +295,15 @@ void DecodeDecimals(EncodingId encoding, const NumberShape& shape, ByteReader* i
   }
   if (in->ok()) DecodeIntegers(in, out);
   if (!in->ok()) return;
-  for (int64_t& v : out) {
-    if (encoding == EncodingId::kBits32 && v != static_cast<int32_t>(v)) {
-      return in->Fail("float bits", "are more than 32");
+  if (encoding == EncodingId::kDecimal64) {
+    for (int64_t& v : out) v = std::bit_cast<int64_t>(static_cast<double>(v) / power);
+  } else {
+    for (int64_t& v : out) {
+      if (encoding == EncodingId::kBits32 && v != static_cast<int32_t>(v)) {
+        return in->Fail("float bits", "are more than 32");
+      }
+      v = ToBits(encoding, shape.kind, power, v);
     }
-    v = ToBits(encoding, shape.kind, power, v);
   }
   int64_t previous = -1;
   for (size_t i = 0; i < exception_count; ++i) {

@@ -21,7 +21,10 @@ namespace cistern {
 
 inline constexpr unsigned kExponentMax = 22;  // 10^22 is the last exact power of ten
 
-// kDecimal64, kDecimal32, kBits32 or kBits64, for runs of floats and doubles.
+// The bits of a value as an integer that is in order as the values are; an integer is itself.
+[[nodiscard]] int64_t OrderedBits(NumberKind kind, int64_t bits);
+
+// kDecimal64, kDecimal32, kPrinted32, kBits32 or kBits64, for runs of floats and doubles.
 class DecimalCodec final : public FixedCodec {
  public:
   explicit DecimalCodec(EncodingId id) : id_(id) {}
@@ -35,19 +38,23 @@ class DecimalCodec final : public FixedCodec {
   }
 
  private:
+  [[nodiscard]] bool LooksRight(const FixedRun& run) const;
   [[nodiscard]] bool SearchExponent(const FixedRun& run);
+  void TryMoreDigits(const FixedRun& run);
+  void Prepare(const FixedRun& run, IntegerForm form);
   void MapAll(const FixedRun& run);
 
   const EncodingId id_;
   uint8_t exponent_ = 0;
   std::vector<int64_t> integers_;   // one for each value; exceptions repeat their neighbour
+  std::vector<uint8_t> differs_;    // 1 for each value that is an exception
   std::vector<int64_t> positions_;  // of exceptions
   std::vector<int64_t> raws_;       // bits of exceptions
   IntegerPlan integers_plan_;
   size_t byte_count_ = 0;
 };
 
-// Reads out.size() values of `encoding`, one of the four; as DecodeIntegers().
+// Reads out.size() values of `encoding`, one of the five; as DecodeIntegers().
 void DecodeDecimals(EncodingId encoding, const NumberShape& shape, ByteReader* in,
                     std::span<int64_t> out);
 

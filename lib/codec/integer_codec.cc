@@ -17,7 +17,8 @@ constexpr uint8_t kOrderMask = 3;  // 3: runs
 constexpr uint8_t kRuns = 3;
 constexpr uint8_t kHasDivisor = 4;
 constexpr uint8_t kHasPatches = 8;
-constexpr uint8_t kHasWidth = 16;
+constexpr unsigned kWidthShift = 4;      // bits 4..7: the width, 0: none
+constexpr unsigned kWidthApart = 15;     // a byte of its own has it: 15..64
 
 // Narrower residuals cannot gain more by patches than patches cost.
 constexpr unsigned kPatchWidthMin = 4;
@@ -25,7 +26,6 @@ constexpr unsigned kPatchWidthMin = 4;
 uint64_t U(int64_t v) { return static_cast<uint64_t>(v); }
 int64_t S(uint64_t v) { return static_cast<int64_t>(v); }
 unsigned BitWidth(uint64_t v) { return static_cast<unsigned>(std::bit_width(v)); }
-size_t VarintBytes(uint64_t v) { return (BitWidth(v | 1) + 6) / 7; }
 size_t SignedBytes(int64_t v) { return VarintBytes(ZigZag(v)); }
 
 template <int kOrder>
@@ -110,7 +110,8 @@ void Finish(std::span<const int64_t> v, IntegerPlan* plan) {
   if (plan->width == 64) plan->base = 0;  // any base will do: the shortest
   plan->byte_count = LeadBytes<kOrder>(v) + SignedBytes(plan->base) +
                      (plan->divisor > 1 ? VarintBytes(plan->divisor) : 0);
-  if (plan->width > 0) plan->byte_count += 1 + PackedBytes(v.size() - kOrder, plan->width);
+  if (plan->width >= kWidthApart) ++plan->byte_count;
+  if (plan->width > 0) plan->byte_count += PackedBytes(v.size() - kOrder, plan->width);
   if (!plan->side_a.empty()) {
     plan->byte_count += VarintBytes(plan->side_a.size());
     plan->byte_count += PlanFlat(plan->side_a).byte_count;
@@ -179,8 +180,15 @@ bool PlanPatched(std::span<const int64_t> v, const Range& range, IntegerPlan* pl
   int64_t base;
   if (!RobustBase<kOrder>(v, range, &base)) return false;
   const size_t count = v.size() - kOrder;
-  std::array<uint32_t, 65> by_width{};
-  for (size_t i = 0; i < count; ++i) ++by_width[BitWidth(U(Residual<kOrder>(v, i)) - U(base))];
+  // Most widths are alike: in four tables no count waits for the one before.
+  std::array<std::array<uint32_t, 65>, 4> tables{};
+  for (size_t i = 0; i < count; ++i) {
+    ++tables[i % 4][BitWidth(U(Residual<kOrder>(v, i)) - U(base))];
+  }
+  std::array<uint32_t, 65> by_width;
+  for (size_t w = 0; w < by_width.size(); ++w) {
+    by_width[w] = tables[0][w] + tables[1][w] + tables[2][w] + tables[3][w];
+  }
   const unsigned patch_bits = BitWidth(count) + BitWidth(range.width());
   const unsigned width = BestPatchedWidth(by_width, count, patch_bits);
   if (width == 64) return false;
@@ -245,14 +253,15 @@ template <int kOrder>
 void WriteFlat(std::span<const int64_t> v, const IntegerPlan& plan, std::string* out) {
   const bool patched = !plan.side_a.empty();
   out->push_back(static_cast<char>(kOrder | (plan.divisor > 1 ? kHasDivisor : 0) |
-                                   (patched ? kHasPatches : 0) | (plan.width > 0 ? kHasWidth : 0)));
+                                   (patched ? kHasPatches : 0) |
+                                   std::min<unsigned>(plan.width, kWidthApart) << kWidthShift));
   if (kOrder >= 1) PutSigned(out, v[0]);
   if (kOrder == 2) PutSigned(out, Residual<1>(v, 0));
   PutSigned(out, plan.base);
   if (plan.divisor > 1) PutVarint(out, plan.divisor);
   if (plan.width > 0) {
-    out->push_back(static_cast<char>(plan.width));
-    BitWriter bits(out, plan.width);
+    if (plan.width >= kWidthApart) out->push_back(static_cast<char>(plan.width));
+    BitWriter bits(out, v.size() - kOrder, plan.width);
     for (size_t i = 0; i + kOrder < v.size(); ++i) {
       uint64_t distance = U(Residual<kOrder>(v, i)) - U(plan.base);
       if (patched && distance > plan.range) distance = 0;
@@ -314,6 +323,15 @@ void ReadPatches(ByteReader* in, std::span<int64_t> residuals) {
   }
 }
 
+// 0: all residuals are the base.
+unsigned ReadWidth(ByteReader* in, uint8_t descriptor) {
+  const unsigned width = descriptor >> kWidthShift;
+  if (width < kWidthApart) return width;
+  const unsigned apart = in->ReadU8("width");
+  if (in->ok() && (apart < kWidthApart || apart > 64)) in->Fail("width", "is not 15..64");
+  return apart;
+}
+
 // Reads base, divisor, width and packed residuals, patches them.
 void ReadResiduals(ByteReader* in, uint8_t descriptor, std::span<int64_t> residuals) {
   const int64_t base = in->ReadSigned("base");
@@ -322,10 +340,9 @@ void ReadResiduals(ByteReader* in, uint8_t descriptor, std::span<int64_t> residu
     divisor = in->ReadVarint("divisor");
     if (in->ok() && divisor < 2) in->Fail("divisor", "is below 2");
   }
-  if (descriptor & kHasWidth) {
-    const unsigned width = in->ReadU8("width");
-    if (in->ok() && (width < 1 || width > 64)) in->Fail("width", "is not 1..64");
-    if (!in->ok()) return;
+  const unsigned width = ReadWidth(in, descriptor);
+  if (!in->ok()) return;
+  if (width > 0) {
     const std::string_view packed =
         in->ReadBytes("packed", PackedBytes(residuals.size(), width));
     if (!in->ok()) return;
@@ -345,7 +362,6 @@ void DecodeStream(ByteReader* in, std::span<int64_t> out, bool nested) {
   const uint8_t descriptor = in->ReadU8("descriptor");
   if (!in->ok()) return;
   const uint8_t order = descriptor & kOrderMask;
-  if (descriptor >> 5 != 0) return in->Fail("descriptor", "has unknown bits");
   if (nested && (order == kRuns || (descriptor & kHasPatches))) {
     return in->Fail("descriptor", "nests too deep");
   }
@@ -353,7 +369,7 @@ void DecodeStream(ByteReader* in, std::span<int64_t> out, bool nested) {
     if (descriptor != kRuns) return in->Fail("descriptor", "mixes runs with other bits");
     return ReadRuns(in, out);
   }
-  if ((descriptor & kHasDivisor) && !(descriptor & kHasWidth)) {
+  if ((descriptor & kHasDivisor) && descriptor >> kWidthShift == 0) {
     return in->Fail("descriptor", "has a divisor without a width");
   }
   if (out.size() <= order) return in->Fail("descriptor", "has an order beyond the rows");
@@ -383,8 +399,8 @@ void SkipStream(ByteReader* in, size_t count, bool nested) {
   if (!in->ok()) return;
   const uint8_t order = descriptor & kOrderMask;
   const bool has_sides = order == kRuns || (descriptor & kHasPatches) != 0;
-  if (descriptor >> 5 != 0 || (order == kRuns && descriptor != kRuns)) {
-    return in->Fail("descriptor", "has unknown bits");
+  if (order == kRuns && descriptor != kRuns) {
+    return in->Fail("descriptor", "mixes runs with other bits");
   }
   if (nested && has_sides) return in->Fail("descriptor", "nests too deep");
   if (order != kRuns) {
@@ -392,11 +408,8 @@ void SkipStream(ByteReader* in, size_t count, bool nested) {
     for (uint8_t i = 0; i < order; ++i) (void)in->ReadSigned("first value");
     (void)in->ReadSigned("base");
     if (descriptor & kHasDivisor) (void)in->ReadVarint("divisor");
-    if (descriptor & kHasWidth) {
-      const unsigned width = in->ReadU8("width");
-      if (in->ok() && (width < 1 || width > 64)) in->Fail("width", "is not 1..64");
-      if (in->ok()) (void)in->ReadBytes("packed", PackedBytes(count - order, width));
-    }
+    const unsigned width = ReadWidth(in, descriptor);
+    if (in->ok() && width > 0) (void)in->ReadBytes("packed", PackedBytes(count - order, width));
   }
   if (!has_sides || !in->ok()) return;
   const size_t side_count = in->ReadCount(order == kRuns ? "run count" : "patch count", count);

@@ -86,7 +86,7 @@ class PageEncoder {
     if (memory->from_event) PredictWriteTimes(times);
     *plan = PlanIntegers(memory->from_event ? std::span<const int64_t>(numbers_) : times,
                          memory->integers);
-    return IsAsBefore(*memory, plan->byte_count, row_count());
+    return IsAsBefore(*memory, plan->byte_count, row_count(), sizeof(int64_t));
   }
 
   // Puts the distances from what the event times predict into numbers_.

@@ -16,7 +16,7 @@ TEST(BitPack, EveryWidthAndManyCountsComeBack) {
       for (uint64_t& v : values) v = random() >> (64 - width);
       values[0] = ~uint64_t{0} >> (64 - width);
       std::string packed;
-      BitWriter bits(&packed, width);
+      BitWriter bits(&packed, count, width);
       for (const uint64_t v : values) bits.Put(v);
       bits.Finish();
       ASSERT_EQ(packed.size(), PackedBytes(count, width)) << width << " x " << count;
@@ -32,7 +32,7 @@ TEST(BitPack, EveryWidthAndManyCountsComeBack) {
 
 TEST(BitPack, LowestBitFirst) {
   std::string packed;
-  BitWriter bits(&packed, 3);
+  BitWriter bits(&packed, 3, 3);
   for (const uint64_t v : {1u, 2u, 3u}) bits.Put(v);
   bits.Finish();
   // 001 at bit 0, 010 at bit 3, 011 at bit 6.

@@ -4,6 +4,8 @@
 
 #include <bit>
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
 #include <limits>
 #include <random>
 
@@ -75,8 +77,9 @@ const Values& OddDoubles() {
 TEST(DecimalCodec, OddDoublesKeepTheirBits) {
   Values mixed;
   for (int i = 0; i < 60; ++i) mixed.push_back(D(20.0 + i / 10.0));
-  for (const EncodingId id : {EncodingId::kDecimal64, EncodingId::kDecimal32, EncodingId::kBits32,
-                              EncodingId::kBits64}) {
+  for (const EncodingId id :
+       {EncodingId::kDecimal64, EncodingId::kDecimal32, EncodingId::kPrinted32,
+        EncodingId::kBits32, EncodingId::kBits64}) {
     Values values = mixed;
     values.insert(values.begin() + 7, OddDoubles().begin(), OddDoubles().end());
     Try(id, values, kDoubleShape);
@@ -116,7 +119,7 @@ TEST(DecimalCodec, DecimalsHaveNoExceptions) {
     const std::string bytes = Pick(values, kDoubleShape, &id);
     EXPECT_EQ(id, EncodingId::kDecimal64);
     EXPECT_LE(bytes.size(), 300u * 18 / 8 + 8) << k;
-    EXPECT_EQ(bytes[1], 0) << "no exceptions";
+    EXPECT_EQ(bytes[0] & 0x80, 0) << "no exceptions";
   }
 }
 
@@ -137,6 +140,30 @@ TEST(DecimalCodec, TypicalColumnsGetTheirEncoding) {
   EXPECT_LE(Pick(adc, kDoubleShape, &id).size() * 8, 360u * 4);
   EXPECT_EQ(id, EncodingId::kDecimal64);
   EXPECT_LE(Pick(floats, kFloatShape, &id).size() * 8, 360u * 27);
+}
+
+// Floats of decimals as text of 12 digits tells them: 3.16000008583, 0.0599999986589.
+TEST(DecimalCodec, PrintedFloatsAreDecimals) {
+  std::mt19937_64 random(12);
+  Values values(360);
+  for (int64_t& v : values) {
+    const auto f = static_cast<float>(static_cast<double>(random() % 6000) / 100 - 20);
+    char text[32];
+    std::snprintf(text, sizeof text, "%.12g", static_cast<double>(f));
+    v = D(std::strtod(text, nullptr));
+  }
+  EncodingId id;
+  EXPECT_LE(Pick(values, kDoubleShape, &id).size() * 8, 360u * 14);
+  EXPECT_EQ(id, EncodingId::kPrinted32);
+  // From denormals to the largest: what the codec does not reproduce is an exception.
+  for (int64_t& v : values) {
+    const auto f = std::bit_cast<float>(static_cast<uint32_t>(random()));
+    char text[32];
+    std::snprintf(text, sizeof text, "%.12g", static_cast<double>(f));
+    v = D(std::strtod(text, nullptr));
+  }
+  Try(EncodingId::kPrinted32, values, kDoubleShape);
+  Pick(values, kDoubleShape);
 }
 
 // Among decimals that fit a few values that no decimal is: with NaN alone, or -0.0 alone.
@@ -187,8 +214,8 @@ TEST(DecimalCodec, RandomBitsComeBack) {
     }
     Pick(values, kDoubleShape);
     Pick(floats, kFloatShape);
-    for (const EncodingId id : {EncodingId::kDecimal64, EncodingId::kDecimal32, EncodingId::kBits32,
-                                EncodingId::kBits64}) {
+    for (const EncodingId id : {EncodingId::kDecimal64, EncodingId::kDecimal32,
+                                EncodingId::kPrinted32, EncodingId::kBits32, EncodingId::kBits64}) {
       Try(id, values, kDoubleShape);
     }
     if (HasFailure()) FAIL() << "seed " << seed << " round " << round;
@@ -204,18 +231,21 @@ TEST(DecimalCodec, EveryCheckHasItsFixture) {
     const char* why;
   };
   const Fixture fixtures[] = {
-      {"exponent 23", EncodingId::kDecimal64, Bytes({23, 0, 0, 0}), "exponent", "above 22"},
+      {"exponent 23", EncodingId::kDecimal64, Bytes({23, 0, 0}), "exponent", "above 22"},
       {"no exponent", EncodingId::kDecimal32, "", "exponent", "past the end"},
-      {"too many exceptions", EncodingId::kBits64, Bytes({5, 0, 0}), "exception count", "limit"},
-      {"positions cut", EncodingId::kBits64, Bytes({1}), "descriptor", "past the end"},
-      {"raws cut", EncodingId::kBits64, Bytes({1, 0, 2}), "descriptor", "past the end"},
-      {"integers cut", EncodingId::kBits64, Bytes({1, 0, 2, 0, 0}), "descriptor", "past the end"},
-      {"position beyond", EncodingId::kBits64, Bytes({1, 0, 8, 0, 0, 0, 0}), "exception position",
-       "range"},
-      {"position below", EncodingId::kBits64, Bytes({1, 0, 1, 0, 0, 0, 0}), "exception position",
-       "range"},
-      {"positions equal", EncodingId::kBits64, Bytes({2, 0, 2, 0, 0, 0, 0}), "exception position",
-       "order"},
+      {"exponent of bits", EncodingId::kBits32, Bytes({1, 0, 0}), "exponent", "for bits"},
+      {"no exceptions", EncodingId::kBits64, Bytes({0x80, 0, 0}), "exception count", "zero"},
+      {"too many exceptions", EncodingId::kBits64, Bytes({0x80, 5}), "exception count", "limit"},
+      {"positions cut", EncodingId::kBits64, Bytes({0x80, 1}), "descriptor", "past the end"},
+      {"raws cut", EncodingId::kBits64, Bytes({0x80, 1, 0, 2}), "descriptor", "past the end"},
+      {"integers cut", EncodingId::kBits64, Bytes({0x80, 1, 0, 2, 0, 0}), "descriptor",
+       "past the end"},
+      {"position beyond", EncodingId::kBits64, Bytes({0x80, 1, 0, 8, 0, 0, 0, 0}),
+       "exception position", "range"},
+      {"position below", EncodingId::kBits64, Bytes({0x80, 1, 0, 1, 0, 0, 0, 0}),
+       "exception position", "range"},
+      {"positions equal", EncodingId::kBits64, Bytes({0x80, 2, 0, 2, 0, 0, 0, 0}),
+       "exception position", "order"},
       {"bits of a float", EncodingId::kBits32, Bytes({0, 0, 0x80, 0x80, 0x80, 0x80, 0x10}),
        "float bits", "more than 32"},
   };
@@ -240,6 +270,7 @@ TEST(CodecSelect, EveryCheckHasItsFixture) {
   const Fixture fixtures[] = {
       {"decimal int", CqlType::kInt, 2, Bytes({0, 0, 0, 0}), "encoding", "column's type"},
       {"double bits of a float", CqlType::kFloat, 5, Bytes({0, 0, 0}), "encoding", "type"},
+      {"printed float of a float", CqlType::kFloat, 11, Bytes({0, 0, 0}), "encoding", "type"},
       {"text of an int", CqlType::kInt, 7, Bytes({0, 0, 0}), "encoding", "column's type"},
       {"unknown encoding", CqlType::kDouble, 31, Bytes({0, 0, 0}), "encoding", "column's type"},
       {"no encoding", CqlType::kDouble, 0, Bytes({0, 0, 0}), "encoding", "column's type"},
@@ -250,6 +281,17 @@ TEST(CodecSelect, EveryCheckHasItsFixture) {
       {"int of 33 bits", CqlType::kInt, 1, Bytes({0, 0x80, 0x80, 0x80, 0x80, 0x10}), "value",
        "outside"},
       {"float -1", CqlType::kFloat, 1, Bytes({0, 1}), "value", "outside"},
+      {"no entries", CqlType::kInt, 10, Bytes({0, 1}), "entry count", "zero"},
+      {"more entries than values", CqlType::kInt, 10, Bytes({5, 1}), "entry count", "limit"},
+      {"no entry encoding", CqlType::kInt, 10, Bytes({1}), "entry encoding", "past the end"},
+      {"entries of entries", CqlType::kInt, 10, Bytes({1, 10, 0, 0}), "entry encoding", "type"},
+      {"entries in zstd", CqlType::kInt, 10, Bytes({1, 6, 0, 0}), "entry encoding", "type"},
+      {"decimal entries of an int", CqlType::kInt, 10, Bytes({1, 2, 0, 0}), "entry encoding",
+       "type"},
+      {"no codes", CqlType::kInt, 10, Bytes({1, 1, 0, 0}), "descriptor", "past the end"},
+      {"code beyond", CqlType::kInt, 10, Bytes({1, 1, 0, 0, 0, 2}), "code", "none"},
+      {"code below", CqlType::kInt, 10, Bytes({1, 1, 0, 0, 0, 1}), "code", "none"},
+      {"entry out of range", CqlType::kBoolean, 10, Bytes({1, 1, 0, 4, 0, 0}), "value", "outside"},
       {"not a frame", CqlType::kInt, 6, Bytes({1, 2, 3, 4}), "frame", "content size"},
   };
   for (const Fixture& f : fixtures) {

@@ -31,7 +31,7 @@ struct Fields {
   std::string c0 = Bytes({0x01});
   std::string c0_values = Bytes({3, 0x01, 40, 2});  // size; 20, 21
   std::string r0 = Bytes({0x21});
-  std::string r0_states = Bytes({0x10, 0, 1, 2});
+  std::string r0_states = Bytes({0x10, 0, 2});
   std::string r0_values = Bytes({2, 0x00, 14});  // size; 7
   std::string tail;
 
@@ -74,7 +74,7 @@ TEST(PageDamage, EveryCheckHasItsFixture) {
       {"4097 rows", &F::row_count, Bytes({0x81, 0x20}), "row count", "limit"},
       {"257 columns", &F::column_count, Bytes({0x81, 2}), "column count", "limit"},
       {"3 columns", &F::column_count, Bytes({3}), "column count", "schema"},
-      {"write times", &F::write_us, Bytes({0x40}), "descriptor", "unknown bits"},
+      {"write times", &F::write_us, Bytes({0x07}), "descriptor", "mixes runs"},
       {"version flags", &F::version_flags, Bytes({4}), "version flags", "unknown bits"},
       {"descriptor", &F::c0, Bytes({0x81}), "column descriptor", "unknown bits"},
       {"absent keys", &F::c0, Bytes({0x41}), "column descriptor", "clustering"},
