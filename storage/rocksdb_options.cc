@@ -34,7 +34,8 @@ constexpr uint64_t kManifestBytesMax = 256 * kKiB;
 constexpr int kNoLevelZeroLimit = 1 << 30;
 constexpr std::string_view kTestedVersions[] = {"7.8.3"};
 
-rocksdb::CompressionType MetaCompression() {
+// LZ4 where RocksDB has it.
+rocksdb::CompressionType BlockCompression() {
   const auto supported = rocksdb::GetSupportedCompressions();
   const bool lz4 = std::find(supported.begin(), supported.end(), rocksdb::kLZ4Compression) !=
                    supported.end();
@@ -133,7 +134,7 @@ void SetKind(FamilyKind kind, const StoreConfig& config, rocksdb::ColumnFamilyOp
     case FamilyKind::kMeta:
       options->write_buffer_size = kMetaBufferBytes;
       options->arena_block_size = kMetaArenaBlockBytes;
-      options->compression = MetaCompression();
+      options->compression = BlockCompression();
       SetMetaCompaction(options);
       return;
     case FamilyKind::kJournal:
@@ -149,6 +150,10 @@ void SetKind(FamilyKind kind, const StoreConfig& config, rocksdb::ColumnFamilyOp
       // once instead of being sorted in one by one.
       options->memtable_factory = std::make_shared<rocksdb::VectorRepFactory>();
       SetSpillCompaction(options);
+      // What the pages and headers of small buckets have in common is told once a block. Blocks
+      // that shrink by less than an eighth, those of large pages, stay as they are. What is
+      // spilled is soon rewritten: not worth the time.
+      if (kind == FamilyKind::kWindow) options->compression = BlockCompression();
       options->disable_auto_compactions = config.segments_rest;
       return;
   }
