@@ -56,13 +56,20 @@ void PrintReadRatios(const PeersReport& report) {
   }
 }
 
+// Wall time of an appended row, without the making of it.
+double AppendNs(const PeersReport& report) {
+  const double rate = report.Median(kCistern, figure::kAppendRate);
+  const double making = report.Median(kGenerator, figure::kAppendRate);
+  return rate <= 0 || making <= 0 ? 0 : 1e9 / rate - 1e9 / making;
+}
+
 void PrintDisorder(const PeersReport& late, const PeersReport& sorted) {
   const auto ratio = [&](const char* name) {
     const double beside = sorted.Median(kCistern, name);
     return beside <= 0 ? 0 : late.Median(kCistern, name) / beside;
   };
-  const double rate = ratio(figure::kAppendRate);
-  if (rate <= 0) return;
+  if (AppendNs(late) <= 0 || AppendNs(sorted) <= 0) return;
+  const double rate = AppendNs(sorted) / AppendNs(late);
   fmt::print("  {:<53} {:>8.3f}, goal at least 0.7: {}\n",
              "disorder: part of the sorted ingest rate", rate, Verdict(rate >= 0.7));
   PrintAtMost("disorder: kernel bytes beside sorted", ratio(figure::kKernelBytes), 1.1);
