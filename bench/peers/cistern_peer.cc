@@ -98,18 +98,33 @@ class CisternPeer : public Peer {
     return Status::Ok();
   }
 
-  // The one place to be changed where the engine learns to aggregate by itself.
+  // One step is the whole range.
   Result<PeerAggregate> Aggregate(uint32_t entity, size_t column) override {
-    PeerAggregate result;
+    AggregateRequest request;
+    request.table = table_.name;
+    CISTERN_ASSIGN_OR_RETURN(request.entities.emplace_back(), KeyOf(entity));
+    request.from = 0;
+    request.to = kEndMs;
+    request.step = kEndMs;
+    const std::string& name = table_.columns[column].name;
+    for (const auto function : {AggregateFunction::kCount, AggregateFunction::kMin,
+                                AggregateFunction::kMax, AggregateFunction::kSum}) {
+      request.of.push_back({name, function});
+    }
+    CISTERN_ASSIGN_OR_RETURN(const auto cursor, engine_->Aggregate(request));
     const bool is_double = table_.columns[column].type == CellType::kDouble;
-    CISTERN_RETURN_IF_ERROR(
-        Scan(entity, {table_.columns[column].name}, [&](const ResultBatch& batch) {
-          const ColumnData& data = batch.columns[1];
-          for (size_t i = 0; i < batch.row_count; ++i) {
-            if (data.state(i) != CellState::kValue) continue;
-            result.Add(is_double ? data.AsDouble(i) : static_cast<double>(data.fixed[i]));
-          }
-        }));
+    const auto number = [&](const ColumnData& cells) {
+      return is_double ? cells.AsDouble(0) : static_cast<double>(cells.fixed[0]);
+    };
+    PeerAggregate result;
+    for (AggregateBatch batch; cursor->Next(&batch);) {
+      if (batch.starts.empty() || batch.columns[0].fixed[0] == 0) continue;
+      result.count = static_cast<uint64_t>(batch.columns[0].fixed[0]);
+      result.min = number(batch.columns[1]);
+      result.max = number(batch.columns[2]);
+      result.sum = number(batch.columns[3]);
+    }
+    if (!cursor->status().ok()) return cursor->status();
     return result;
   }
 
@@ -175,14 +190,18 @@ class CisternPeer : public Peer {
     return batch_.EndRow();
   }
 
+  Result<EntityKey> KeyOf(uint32_t entity) const {
+    const std::string text = std::to_string(entity);
+    const std::string_view parts[] = {text};
+    return EntityFromText(*schema_, parts);
+  }
+
   // `take` gets batches with the time as first column.
   template <typename Take>
   Status Scan(uint32_t entity, const std::vector<std::string>& columns, const Take& take) {
     ScanRequest request;
     request.table = table_.name;
-    const std::string text = std::to_string(entity);
-    const std::string_view parts[] = {text};
-    CISTERN_ASSIGN_OR_RETURN(request.entity, EntityFromText(*schema_, parts));
+    CISTERN_ASSIGN_OR_RETURN(request.entity, KeyOf(entity));
     request.from = 0;
     request.to = kEndMs;
     request.columns = {"ts"};
