@@ -106,6 +106,9 @@ class Cluster:
         """What a test finds in its environment."""
         variables = {"CISTERN_CASSANDRA_CONTACT": self.contact,
                      "CISTERN_CASSANDRA_DIR": str(self.directory)}
+        pid = self.nodes[0].process.pid()
+        if pid is not None:
+            variables["CISTERN_CASSANDRA_PID"] = str(pid)
         if self.ca is not None:
             variables["CISTERN_CASSANDRA_CA"] = str(self.ca)
         if self.password_file is not None:
