@@ -4,8 +4,8 @@
 //   replicate DIRECTORY HOST[:PORT]
 //
 // The cluster needs the table. Without it the program says so, and that
-//   cistern schema apply --store DIRECTORY --contact HOST[:PORT]
-//     --keyspace-replication "{'class': 'SimpleStrategy', 'replication_factor': 1}"
+//   MAP="{'class': 'SimpleStrategy', 'replication_factor': 1}"
+//   cistern schema apply --store DIRECTORY --contact HOST[:PORT] --keyspace-replication "$MAP"
 // makes it. README.md shows the part between the marks; tests compile and run this file against an
 // installed Cistern, shared and static.
 #include <cistern/cistern.h>
