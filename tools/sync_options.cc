@@ -270,6 +270,22 @@ void AddKeeping(CLI::App* command, SyncOptions* o) {
                       "Shed what upstream has not confirmed so long after its window: 36h, 400d");
 }
 
+// What is no level at all is told by the setting itself.
+Status CheckProof(const SyncOptions& options) {
+  const bool proves = !options.proof.empty() && options.proof != "ack";
+  if (!proves || options.consistency.empty()) return Status::Ok();
+  const Result<Consistency> level = ParseConsistency("--consistency", options.consistency);
+  if (!level.ok() || *level != Consistency::kAny) return Status::Ok();
+  return Wrong(fmt::format("--proof {} reads, and nothing can be read at --consistency {}: take "
+                           "LOCAL_QUORUM or another one", options.proof, options.consistency));
+}
+
+// As the option is called, and where else than on the command line it may have been given.
+Status WithFile(const SyncOptions& options, const Status& wrong) {
+  if (options.config.empty()) return wrong;
+  return Wrong(fmt::format("{} (with what {} says)", wrong.message(), options.config));
+}
+
 }  // namespace
 
 std::span<const SyncSetting> SyncSettings() { return kSettings; }
@@ -298,11 +314,7 @@ Status CheckTogether(const SyncOptions& options) {
     if (!options.live_span.empty()) return useless("--live-span", why);
     if (!options.live_percent.empty()) return useless("--live-percent", why);
   }
-  const bool proves = !options.proof.empty() && options.proof != "ack";
-  if (proves && options.consistency == "ANY") {
-    return Wrong(fmt::format("--proof {} reads, and nothing can be read at --consistency ANY: take "
-                             "LOCAL_QUORUM or another one", options.proof));
-  }
+  CISTERN_RETURN_IF_ERROR(CheckProof(options));
   if (!options.follow) return Status::Ok();
   if (!options.away_after.empty()) {
     return useless("--away-after", "does nothing beside --follow, which never gives up");
@@ -345,12 +357,9 @@ Result<SyncPlan> PlanSync(const SyncOptions& options) {
       CISTERN_RETURN_IF_ERROR(setting.take(OptionOf(setting.key), text, plan.get()));
     }
   }
+  if (const Status s = CheckProof(options); !s.ok()) return WithFile(options, s);
   Result<ContactPlan> contact = PlanContact(options.contact);
-  if (!contact.ok()) {
-    if (options.config.empty()) return contact.status();
-    return Wrong(fmt::format("{} (with what {} says)", contact.status().message(),
-                             options.config));
-  }
+  if (!contact.ok()) return WithFile(options, contact.status());
   plan->store = options.store;
   plan->contact = *std::move(contact);
   return std::move(*plan);

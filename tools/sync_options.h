@@ -82,7 +82,7 @@ struct SyncSetting {
 void AddSyncOptions(CLI::App* command, SyncOptions* options);
 
 // Of options that came from one place: kInvalidArgument for one that would do nothing beside the
-// others.
+// others, or cannot be beside them.
 [[nodiscard]] Status CheckTogether(const SyncOptions& options);
 
 // kInvalidArgument if neither place names a store, or a cluster.

@@ -131,6 +131,18 @@ TEST_F(ReplicationRefusal, OptionsOutOfTheirRange) {
   }
 }
 
+TEST_F(ReplicationRefusal, ProofsThatCannotRead) {
+  access_.contacts = {"127.0.0.1:1"};
+  options_.consistency = Consistency::kAny;
+  for (const ProofLevel level : {ProofLevel::kCount, ProofLevel::kRows}) {
+    options_.proof = level;
+    ExpectRefused("ReplicationOptions::proof reads, and nothing can be read at Consistency::kAny: "
+                  "take kLocalQuorum or another one");
+  }
+  options_.proof = ProofLevel::kAck;
+  ASSERT_NO_FATAL_FAILURE(Start());
+}
+
 TEST_F(ReplicationRefusal, EnginesThatCannotBeReplicated) {
   access_.contacts = {"127.0.0.1:1"};
   EXPECT_EQ(Replication::Start(nullptr, access_).status().code(), StatusCode::kInvalidArgument);

@@ -184,6 +184,7 @@ TEST(SyncOptions, WrongValuesAreToldWithFileLineAndWhatIsAllowed) {
       {"keep_unconfirmed = 0", "keep_unconfirmed '0' is not between 1s and 36500d"},
       {"drain = 'oldest'\nlive_span = '1h'", "sync.toml: --live-span is of --drain live-first"},
       {"drain = 'newest'\nlive_percent = 5", "sync.toml: --live-percent is of --drain live-first"},
+      {"proof = 'rows'\nconsistency = 'ANY'", "sync.toml: --proof rows reads, and nothing can be"},
   };
   for (const auto& [text, what] : told) {
     EXPECT_THAT(ErrorOf(text), HasSubstr(what)) << text;
@@ -255,6 +256,30 @@ TEST(SyncOptions, WhatDoesNothingBesideFollow) {
   EXPECT_THAT(CheckTogether(options).message(), HasSubstr("--quiet does nothing beside --follow"));
   options.away_after = "1s";
   EXPECT_THAT(CheckTogether(options).message(), HasSubstr("--away-after does nothing beside"));
+}
+
+TEST(SyncOptions, NothingIsProvedByReadingAtAny) {
+  for (const std::string proof : {"count", "rows"}) {
+    for (const std::string level : {"ANY", "any"}) {
+      SyncOptions line;
+      line.proof = proof;
+      line.consistency = level;
+      const std::string words = "--proof " + proof + " reads, and nothing can be read at "
+                                "--consistency " + level + ": take LOCAL_QUORUM or another one";
+      EXPECT_EQ(CheckTogether(line).message(), words);
+      // One of them from the file, where neither place alone is wrong.
+      line.consistency.clear();
+      line.config = "sync.toml";
+      EXPECT_TRUE(CheckTogether(line).ok());
+      const SyncOptions both = Overlaid(
+          line, OptionsOf("store = 'S'\ncontact = 'db'\nconsistency = '" + level + "'"));
+      EXPECT_EQ(PlanSync(both).status().message(), words + " (with what sync.toml says)");
+    }
+  }
+  SyncOptions acknowledged;
+  acknowledged.proof = "ack";
+  acknowledged.consistency = "ANY";
+  EXPECT_TRUE(CheckTogether(acknowledged).ok());
 }
 
 TEST(SyncOptions, TheExampleNamesEverySettingAndIsRight) {
