@@ -28,7 +28,8 @@ Status Wrong(std::string what) { return Status::InvalidArgument(std::move(what))
 std::string_view AllowedText(Form form) {
   switch (form) {
     case Form::kText: return "a text in quotes";
-    case Form::kQuantity: return "a text in quotes, or a whole number";
+    case Form::kSpan: return "a text in quotes with its unit, such as \"90s\"";
+    case Form::kSize: return "a text in quotes, or a whole number";
     case Form::kCount: return "a whole number";
     case Form::kTruth: return "true or false";
     case Form::kTexts: return "a text in quotes, or a list of such";
@@ -130,7 +131,7 @@ class Entry {
     const auto* text = value.as_string();
     const auto* number = value.as_integer();
     if (text != nullptr && form != Form::kCount) return text->get();
-    const bool takes_number = form == Form::kQuantity || form == Form::kCount;
+    const bool takes_number = form == Form::kSize || form == Form::kCount;
     if (number != nullptr && takes_number) return fmt::format("{}", number->get());
     return WrongKind(form, value);
   }

@@ -62,7 +62,8 @@ struct SyncPlan {
 struct SyncSetting {
   enum class Form : uint8_t {
     kText,
-    kQuantity,  // a text with a unit, or a whole number
+    kSpan,      // a text: a whole number with a unit of time
+    kSize,      // a text with a unit, or a whole number of bytes
     kCount,     // a whole number
     kTruth,     // true or false
     kTexts,     // a text, or a list of texts

@@ -381,10 +381,16 @@ Result<int64_t> ParseSpan(std::string_view option, std::string_view text, int64_
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   const std::string_view unit = text.substr(static_cast<size_t>(end - text.data()));
   const std::pair<std::string_view, int64_t> units[] = {
-      {"", 1}, {"s", 1}, {"m", 60}, {"h", 3600}, {"d", 86400}};
+      {"s", 1}, {"m", 60}, {"h", 3600}, {"d", 86400}};
   const auto found = std::find_if(std::begin(units), std::end(units),
                                   [unit](const auto& known) { return known.first == unit; });
-  if (error != std::errc() || value < 0 || found == std::end(units)) {
+  const bool is_number = error == std::errc() && value >= 0;
+  if (is_number && unit.empty()) {
+    return Status::InvalidArgument(
+        fmt::format("{} '{}' has no unit: {}s, {}m, {}h or {}d", option, text, value, value, value,
+                    value));
+  }
+  if (!is_number || found == std::end(units)) {
     return Status::InvalidArgument(fmt::format("{} '{}' is not a whole number of seconds, minutes, "
                                                "hours or days: 90s, 5m, 36h, 400d", option, text));
   }

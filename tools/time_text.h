@@ -64,8 +64,8 @@ struct TimeFormat {
 // time lies outside the years 0001 to 9999.
 [[nodiscard]] std::string FormatTicks(int64_t ticks, TimeUnit unit);
 
-// Seconds of a span on the command line, "90s", "5m", "36h", "400d", a number alone being seconds.
-// kInvalidArgument, with the option's name, unless it is a whole number within the bounds.
+// Seconds of a span as a person gives it: "90s", "5m", "36h", "400d". kInvalidArgument, with the
+// option's name, unless it is a whole number with its unit within the bounds.
 [[nodiscard]] Result<int64_t> ParseSpan(std::string_view option, std::string_view text,
                                         int64_t seconds_min, int64_t seconds_max);
 

@@ -155,13 +155,14 @@ std::string_view FunctionName(AggregateFunction function) {
 Result<int64_t> ParseStep(std::string_view text, TimeUnit unit) {
   constexpr int64_t kNanos = 1'000'000'000;
   constexpr std::pair<std::string_view, int64_t> kUnits[] = {
-      {"", kNanos}, {"ns", 1}, {"us", 1000}, {"ms", 1'000'000}, {"s", kNanos}, {"m", 60 * kNanos},
+      {"ns", 1}, {"us", 1000}, {"ms", 1'000'000}, {"s", kNanos}, {"m", 60 * kNanos},
       {"h", 3600 * kNanos}, {"d", 86'400 * kNanos}};
   int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   const std::string_view name = text.substr(static_cast<size_t>(end - text.data()));
   const auto found = std::find_if(std::begin(kUnits), std::end(kUnits),
                                   [name](const auto& known) { return known.first == name; });
+  if (error == std::errc() && name.empty()) return BadStep(text, "has no unit");
   if (error != std::errc() || found == std::end(kUnits)) return BadStep(text, "is no step");
   if (value < 1) return BadStep(text, "is not above 0");
   const int64_t tick_ns = kNanos / TicksPerSecond(unit);

@@ -25,7 +25,7 @@ namespace cistern::tool {
 // "min"
 [[nodiscard]] std::string_view FunctionName(AggregateFunction function);
 
-// Ticks of a step: "250ms", "30s", "15m", "1h", "7d"; us and ns too; a number alone is seconds.
+// Ticks of a step: "250ms", "30s", "15m", "1h", "7d"; us and ns too.
 // kInvalidArgument: not so, not above 0, or finer than the unit.
 [[nodiscard]] Result<int64_t> ParseStep(std::string_view text, TimeUnit unit);
 

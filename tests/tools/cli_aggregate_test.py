@@ -109,7 +109,8 @@ class AggregateTest(CliCase):
         self.create(AIR + PUMPS)
         whole = {"--table": "air", "--entity": "a", "--step": "1h", "--of": "temp:avg"}
         for option, value, words in (
-                ("--step", "0", "above 0"), ("--step", "1x", "15m"), ("--step", "5us", "finer"),
+                ("--step", "0s", "above 0"), ("--step", "60", "no unit"),
+                ("--step", "1x", "15m"), ("--step", "5us", "finer"),
                 ("--of", "temp", "function"), ("--of", "temp:median", "count, min, max"),
                 ("--of", "none:min", "no column 'none'"), ("--of", "wd:sum", "added up"),
                 ("--of", "ts:avg", "event time"), ("--of", "station:count", "partition key"),

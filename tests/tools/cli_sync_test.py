@@ -343,7 +343,7 @@ class SyncTest(CliCase):
             self.make_table(there)
             there.run("down")
             config = self.write("sync.toml", f"store = '{self.store}'\n"
-                                             f"contact = '{there.contact}'\nhold = 0\n")
+                                             f"contact = '{there.contact}'\nhold = '0s'\n")
             with self.running("sync", "--follow", "--config", config) as process:
                 lines = [process.stderr.readline().decode() for _ in range(2)]
                 self.assertEqual(lines[0], f"cistern: following {self.store}: 4 seals of 12 row "
@@ -405,7 +405,8 @@ class SyncTest(CliCase):
 
     def test_the_command_line_goes_before_the_file(self):
         self.fill()
-        config = self.write("sync.toml", "store = 'nowhere'\ncontact = '127.0.0.1:1'\nhold = 0\n")
+        config = self.write("sync.toml", "store = 'nowhere'\ncontact = '127.0.0.1:1'\n"
+                                         "hold = '0s'\n")
         with cluster() as there:
             self.make_table(there)
             self.run_tool("sync", "--config", config, expect=3)

@@ -822,7 +822,7 @@ class CliTest(CliCase):
         self.ingest("station,ts,n\na,86400000,5\n")
         self.run_tool("seal", "--store", self.store, "--all")
         self.assertIn(b"0 windows", self.run_tool(*expire).out, "nobody has it")
-        shed = self.run_tool(*expire, "--keep-unconfirmed", 60)
+        shed = self.run_tool(*expire, "--keep-unconfirmed", "60s")
         self.assertIn(b"1 window dropped, 0 row versions expired, 1 shed", shed.out)
         for text in ("0", "soon", "-1d", "1y", "36501d"):
             done = self.run_tool(*expire, "--keep-unconfirmed", text, expect=2)

@@ -107,7 +107,7 @@ class WindowsTest(CliCase):
                                    r"stays: ")
             window, why = line.split(" from ")[0], line.split(" stays: ")[1]
             self.assertEqual(why, reasons[window])
-        shed = self.expire("--keep-unconfirmed", 60)
+        shed = self.expire("--keep-unconfirmed", "60s")
         self.assertEqual(shed[0], "3 windows dropped, 0 row versions expired, 3 shed")
         self.assertEqual(len(shed), 4)
         for line in shed[1:]:

@@ -71,7 +71,7 @@ contact = ["db-1", "db-2:19042,db-3"]
 local_dc = "north"
 keyspace = "plant"
 consistency = "each_quorum"
-connect_timeout = 7
+connect_timeout = "7s"
 protocol = "v4"
 compression = "none"
 drain = "live-first"
@@ -149,10 +149,14 @@ TEST(SyncOptions, WrongValuesAreToldWithFileLineAndWhatIsAllowed) {
   const std::pair<const char*, const char*> told[] = {
       {"store = 'S'\n\nhold = 'soon'", "sync.toml:3: hold 'soon' is not a whole number of seconds"},
       {"hold = '2h'", "sync.toml:1: hold '2h' is not between 0s and 1h"},
-      {"hold = -1", "sync.toml:1: hold '-1' is not a whole number of seconds"},
-      {"hold = 1.5", "hold is a text in quotes, or a whole number, not a number with a fraction"},
-      {"hold = 2024-01-01", "sync.toml:1: hold is a text in quotes, or a whole number, not a time"},
-      {"hold = []", "sync.toml:1: hold is a text in quotes, or a whole number, not a list"},
+      {"hold = '-1s'", "sync.toml:1: hold '-1s' is not a whole number of seconds"},
+      {"hold = '2'", "sync.toml:1: hold '2' has no unit: 2s, 2m, 2h or 2d"},
+      {"hold = 2",
+       "sync.toml:1: hold is a text in quotes with its unit, such as \"90s\", not a whole number"},
+      {"live_span = 1.5", "with its unit, such as \"90s\", not a number with a fraction"},
+      {"keep_confirmed = 2024-01-01", "with its unit, such as \"90s\", not a time"},
+      {"keep_unconfirmed = 400", "with its unit, such as \"90s\", not a whole number"},
+      {"batch_bytes = []", "batch_bytes is a text in quotes, or a whole number, not a list"},
       {"store = 5", "sync.toml:1: store is a text in quotes, not a whole number"},
       {"store = ''", "sync.toml:1: store is empty; leave it out"},
       {"store = \"a\\u0000b\"", "sync.toml:1: store has a control character in it"},
@@ -179,9 +183,9 @@ TEST(SyncOptions, WrongValuesAreToldWithFileLineAndWhatIsAllowed) {
       {"protocol = 'v3'", "sync.toml:1: protocol 'v3' is not one of v5, v4"},
       {"compression = 'zstd'", "sync.toml:1: compression 'zstd' is not one of lz4, none"},
       {"connect_timeout = '2h'", "sync.toml:1: connect_timeout '2h' is not between 1s and 1h"},
-      {"away_after = 0", "sync.toml:1: away_after '0' is not between 1s and 365d"},
+      {"away_after = '0s'", "sync.toml:1: away_after '0s' is not between 1s and 365d"},
       {"memory_budget = '1MiB'", "memory_budget '1MiB' is less than 8 MiB"},
-      {"keep_unconfirmed = 0", "keep_unconfirmed '0' is not between 1s and 36500d"},
+      {"keep_unconfirmed = '0s'", "keep_unconfirmed '0s' is not between 1s and 36500d"},
       {"drain = 'oldest'\nlive_span = '1h'", "sync.toml: --live-span is of --drain live-first"},
       {"drain = 'newest'\nlive_percent = 5", "sync.toml: --live-percent is of --drain live-first"},
       {"proof = 'rows'\nconsistency = 'ANY'", "sync.toml: --proof rows reads, and nothing can be"},

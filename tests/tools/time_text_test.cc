@@ -144,6 +144,11 @@ TEST(TimeText, SpansAreReadAndWritten) {
     EXPECT_EQ(FormatSpan(seconds), text);
     EXPECT_EQ(*ParseSpan("--x", text, 0, 1'000'000'000), static_cast<int64_t>(seconds));
   }
+  for (const std::string text : {"0", "5"}) {
+    EXPECT_EQ(ParseSpan("--x", text, 0, 100).status().message(),
+              "--x '" + text + "' has no unit: " + text + "s, " + text + "m, " + text + "h or " +
+                  text + "d");
+  }
 }
 
 TEST(TimeText, UnitsAndOffsets) {
