@@ -126,20 +126,41 @@ Status CheckKeyspaces(const SchemaOptions& options, const Tables& tables, bool i
       "--keyspace is for tables that were declared without one, and here none is; leave it out");
 }
 
+// With what the file of sync says, where the command line says nothing. `check`: what must have been
+// said in one of them.
+Result<SchemaOptions> WithFile(SchemaOptions options, Status (*check)(const SyncOptions&)) {
+  SyncOptions given;
+  given.store = options.store;
+  given.contact = options.contact;
+  given.keyspace = options.keyspace;
+  if (!options.config.empty()) {
+    CISTERN_ASSIGN_OR_RETURN(SyncOptions file, ReadSyncConfig(options.config));
+    given = Overlaid(std::move(given), std::move(file));
+  }
+  CISTERN_RETURN_IF_ERROR(check(given));
+  options.is_keyspace_of_file = options.keyspace.empty();
+  options.store = std::move(given.store);
+  options.contact = std::move(given.contact);
+  options.keyspace = std::move(given.keyspace);
+  return options;
+}
+
 // --- print
 
-int RunPrint(const SchemaOptions& options) {
-  const Result<ReplicationMap> replication = ReplicationOf(options);
+int RunPrint(const SchemaOptions& given) {
+  const Result<ReplicationMap> replication = ReplicationOf(given);
   if (!replication.ok()) return FailUsage(replication.status());
+  const Result<SchemaOptions> options = WithFile(given, CheckStore);
+  if (!options.ok()) return FailUsage(options.status());
   int code = kExitOk;
-  const Result<Tables> tables = ReadTables(options, &code);
+  const Result<Tables> tables = ReadTables(*options, &code);
   if (!tables.ok()) return code;
-  const Status checked = CheckKeyspaces(options, *tables, !replication->empty());
+  const Status checked = CheckKeyspaces(*options, *tables, !replication->empty());
   if (!checked.ok()) return FailUsage(checked);
   Output output(STDOUT_FILENO);
   std::set<std::string> made;
   for (const TablePtr& table : *tables) {
-    const std::string keyspace = KeyspaceOf(options, *table);
+    const std::string keyspace = KeyspaceOf(*options, *table);
     const bool is_new = made.insert(keyspace).second;
     output.Write(replicate::PrintSchema(*table, keyspace,
                                         is_new ? *replication : ReplicationMap()));
@@ -149,24 +170,6 @@ int RunPrint(const SchemaOptions& options) {
 }
 
 // --- what diff and apply share
-
-// With what the file of sync says, where the command line says nothing.
-Result<SchemaOptions> WithFile(SchemaOptions options) {
-  SyncOptions given;
-  given.store = options.store;
-  given.contact = options.contact;
-  given.keyspace = options.keyspace;
-  if (!options.config.empty()) {
-    CISTERN_ASSIGN_OR_RETURN(SyncOptions file, ReadSyncConfig(options.config));
-    given = Overlaid(std::move(given), std::move(file));
-  }
-  CISTERN_RETURN_IF_ERROR(CheckPlaces(given));
-  options.is_keyspace_of_file = options.keyspace.empty();
-  options.store = std::move(given.store);
-  options.contact = std::move(given.contact);
-  options.keyspace = std::move(given.keyspace);
-  return options;
-}
 
 // A table of the store, and what the cluster has under its name.
 struct Compared {
@@ -227,7 +230,7 @@ int RunDiff(const SchemaOptions& given) {
     return FailUsage(Status::InvalidArgument(
         fmt::format("--format '{}' is not one of text, json", given.format)));
   }
-  const Result<SchemaOptions> options = WithFile(given);
+  const Result<SchemaOptions> options = WithFile(given, CheckPlaces);
   if (!options.ok()) return FailUsage(options.status());
   int code = kExitOk;
   const std::optional<Opened> opened = Open(*options, &code);
@@ -353,7 +356,7 @@ int SayPlans(const std::vector<Compared>& tables, const ReplicationMap& replicat
 int RunApply(const SchemaOptions& given) {
   const Result<ReplicationMap> replication = ReplicationOf(given);
   if (!replication.ok()) return FailUsage(replication.status());
-  const Result<SchemaOptions> options = WithFile(given);
+  const Result<SchemaOptions> options = WithFile(given, CheckPlaces);
   if (!options.ok()) return FailUsage(options.status());
   int code = kExitOk;
   const std::optional<Opened> opened = Open(*options, &code);
@@ -373,21 +376,20 @@ int RunApply(const SchemaOptions& given) {
 CLI::App* AddSubcommand(CLI::App* schema, const char* name, const char* what,
                         const std::shared_ptr<SchemaOptions>& options) {
   CLI::App* command = schema->add_subcommand(name, what);
+  command->add_option("--config", options->config,
+                      "TOML file of `cistern sync`: where the store and the cluster are; what the "
+                      "command line says goes before it");
   AddStoreOption(command, &options->store);
+  command->get_option("--store")->required(false);  // the file may have it
   command->add_option("--table", options->table, "This table alone");
   command->add_option("--keyspace", options->keyspace,
                       "Keyspace of tables that were declared without one");
   return command;
 }
 
-// The file may have the store and the cluster.
 void AddClusterOptions(CLI::App* command, SchemaOptions* options) {
-  command->add_option("--config", options->config,
-                      "TOML file of `cistern sync`: where the store and the cluster are; what the "
-                      "command line says goes before it");
   AddContactOptions(command, &options->contact);
-  command->get_option("--contact")->required(false);
-  command->get_option("--store")->required(false);
+  command->get_option("--contact")->required(false);  // as that
 }
 
 void AddReplicationOption(CLI::App* command, SchemaOptions* options) {

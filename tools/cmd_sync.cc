@@ -53,7 +53,7 @@ while a process has it open; no cluster is needed.
 
 Examples:
   cistern sync status --store S
-  cistern sync status --store S --json
+  cistern sync status --config /etc/cistern/sync.toml --json
 
 Exit codes: 0 nothing is parked; 7 some is)";
 
@@ -297,12 +297,26 @@ int RunSync(SyncOptions options) {
 // --- status
 
 struct StoreOptions {
+  std::string config;
   std::string store;
   std::string table;
   std::string from;
   std::string to;
   bool json = false;
 };
+
+// With the store that the file says, where the command line says none.
+Result<StoreOptions> WithFile(StoreOptions options) {
+  SyncOptions given;
+  given.store = options.store;
+  if (!options.config.empty()) {
+    CISTERN_ASSIGN_OR_RETURN(SyncOptions file, ReadSyncConfig(options.config));
+    given = Overlaid(std::move(given), std::move(file));
+  }
+  CISTERN_RETURN_IF_ERROR(CheckStore(given));
+  options.store = std::move(given.store);
+  return options;
+}
 
 int RunStatus(const StoreOptions& options) {
   Result<std::unique_ptr<Engine>> engine = OpenStore(options.store, Access::kRead);
@@ -326,12 +340,13 @@ int RunStatus(const StoreOptions& options) {
 // --- retry and resend
 
 // A change of the outbox, which gives how many seals wait again; gives the exit code.
-int ChangeOutbox(const std::string& store, const std::function<Result<uint64_t>(Engine*)>& change) {
+int ChangeOutbox(const StoreOptions& options,
+                 Result<uint64_t> (*change)(Engine*, const StoreOptions&)) {
   EngineOptions open_options;
   open_options.background_threads = false;
-  Result<std::unique_ptr<Engine>> engine = OpenStore(store, Access::kWrite, open_options);
+  Result<std::unique_ptr<Engine>> engine = OpenStore(options.store, Access::kWrite, open_options);
   if (!engine.ok()) return FailOpen(engine.status());
-  const Result<uint64_t> changed = change(engine->get());
+  const Result<uint64_t> changed = change(engine->get(), options);
   const Status closed = (*engine)->Close();
   if (!changed.ok()) {
     const bool is_usage = changed.status().code() == StatusCode::kNotFound;
@@ -360,43 +375,50 @@ Result<uint64_t> ResendRange(Engine* engine, const StoreOptions& options) {
   return Resend(engine, options.table, {from, to});
 }
 
+// One that works on the store alone; `run` is given options that name it.
+CLI::App* AddStoreCommand(CLI::App* sync, const char* name, const char* what, Action* action,
+                          const std::shared_ptr<StoreOptions>& options,
+                          int (*run)(const StoreOptions&)) {
+  CLI::App* command = sync->add_subcommand(name, what);
+  command->add_option("--config", options->config,
+                      "TOML file of `cistern sync`: where the store is, unless --store says it");
+  AddStoreOption(command, &options->store);
+  command->get_option("--store")->required(false);  // the file may have it
+  command->callback([options, action, run] {
+    *action = [options, run] {
+      const Result<StoreOptions> with_file = WithFile(*options);
+      return with_file.ok() ? run(*with_file) : FailUsage(with_file.status());
+    };
+  });
+  return command;
+}
+
 void AddStatus(CLI::App* sync, Action* action) {
   auto options = std::make_shared<StoreOptions>();
-  CLI::App* command = sync->add_subcommand("status", "Print what waits, and since when");
-  AddStoreOption(command, &options->store);
+  CLI::App* command = AddStoreCommand(sync, "status", "Print what waits, and since when", action,
+                                      options, RunStatus);
   command->add_flag("--json", options->json, "One JSON object");
   command->footer(kStatusFooter);
-  command->callback([options, action] { *action = [options] { return RunStatus(*options); }; });
 }
 
 void AddRetry(CLI::App* sync, Action* action) {
   auto options = std::make_shared<StoreOptions>();
-  CLI::App* command = sync->add_subcommand("retry", "Let parked buckets be sent again");
-  AddStoreOption(command, &options->store);
+  CLI::App* command =
+      AddStoreCommand(sync, "retry", "Let parked buckets be sent again", action, options,
+                      [](const StoreOptions& given) { return ChangeOutbox(given, Retry); });
   command->add_option("--table", options->table, "Of this table alone");
   command->footer(kRetryFooter);
-  command->callback([options, action] {
-    *action = [options] {
-      return ChangeOutbox(options->store,
-                          [&](Engine* engine) { return Retry(engine, *options); });
-    };
-  });
 }
 
 void AddResend(CLI::App* sync, Action* action) {
   auto options = std::make_shared<StoreOptions>();
-  CLI::App* command = sync->add_subcommand("resend", "Send once more what was confirmed");
-  AddStoreOption(command, &options->store);
+  CLI::App* command =
+      AddStoreCommand(sync, "resend", "Send once more what was confirmed", action, options,
+                      [](const StoreOptions& given) { return ChangeOutbox(given, ResendRange); });
   command->add_option("--table", options->table, "Table, or keyspace.table")->required();
   command->add_option("--from", options->from, "Event time, as for scan")->required();
   command->add_option("--to", options->to, "Event time, not included")->required();
   command->footer(kResendFooter);
-  command->callback([options, action] {
-    *action = [options] {
-      return ChangeOutbox(options->store,
-                          [&](Engine* engine) { return ResendRange(engine, *options); });
-    };
-  });
 }
 
 }  // namespace

@@ -336,10 +336,13 @@ SyncOptions Overlaid(SyncOptions command_line, SyncOptions file) {
   return command_line;
 }
 
+Status CheckStore(const SyncOptions& options) {
+  if (!options.store.empty()) return Status::Ok();
+  return Wrong("which store? --store DIR says it, or store = \"DIR\" in the file of --config");
+}
+
 Status CheckPlaces(const SyncOptions& options) {
-  if (options.store.empty()) {
-    return Wrong("which store? --store DIR says it, or store = \"DIR\" in the file of --config");
-  }
+  CISTERN_RETURN_IF_ERROR(CheckStore(options));
   if (options.contact.contacts.empty()) {
     return Wrong("which cluster? --contact HOST[:PORT] names a node of it, or contact = [\"HOST\"] "
                  "in the file of --config");

@@ -86,7 +86,9 @@ void AddSyncOptions(CLI::App* command, SyncOptions* options);
 // others, or cannot be beside them.
 [[nodiscard]] Status CheckTogether(const SyncOptions& options);
 
-// kInvalidArgument if neither place names a store, or a cluster.
+// kInvalidArgument if neither place names a store.
+[[nodiscard]] Status CheckStore(const SyncOptions& options);
+// The same, or a cluster.
 [[nodiscard]] Status CheckPlaces(const SyncOptions& options);
 
 // What the command line says, and of the rest what the file says.

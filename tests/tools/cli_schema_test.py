@@ -106,6 +106,8 @@ class SchemaTest(CliCase):
             self.run_tool("schema", "apply", "--config", config)
             done = self.run_tool("schema", "diff", "--config", config)
             self.assertEqual(done.out, b"plant.pumps: no difference\n")
+            done = self.run_tool("schema", "print", "--config", config)
+            self.assertEqual(done.out, self.schema("print").out)
             # The command line goes before it.
             done = self.run_tool("schema", "diff", "--config", config, "--store",
                                  self.directory / "nowhere", expect=3)
@@ -116,8 +118,16 @@ class SchemaTest(CliCase):
         config.write_text('stroe = "S"\n')
         done = self.run_tool("schema", "apply", "--config", config, expect=2)
         self.assertIn(f"{config}:1: stroe is no setting; did you mean store?", done.err)
-        done = self.run_tool("schema", "diff", "--contact", "db-1", expect=2)
-        self.assertIn("which store? --store DIR says it", done.err)
+        for words in (("diff", "--contact", "db-1"), ("print",)):
+            done = self.run_tool("schema", *words, expect=2)
+            self.assertIn("which store? --store DIR says it", done.err)
+
+    def test_print_takes_the_keyspace_of_the_file(self):
+        self.create()
+        config = self.write("sync.toml", f"store = '{self.store}'\nkeyspace = 'plant'\n")
+        printed = self.run_tool("schema", "print", "--config", config).out
+        self.assertIn(b"CREATE TABLE IF NOT EXISTS plant.air (", printed)
+        self.assertEqual(printed, self.schema("print", "--keyspace", "plant").out)
 
     def test_a_lost_answer_is_no_failure(self):
         self.create("CREATE TABLE plant.air (s text, day date, ts timestamp, a int, "

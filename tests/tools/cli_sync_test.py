@@ -412,6 +412,25 @@ class SyncTest(CliCase):
             self.run_tool("sync", "--config", config, expect=3)
             self.sync(there, "--config", config)
 
+    def test_the_store_of_the_file(self):
+        self.fill()
+        config = self.write("sync.toml", f"store = '{self.store}'\ncontact = 'db'\nhold = '1s'\n")
+        status = self.run_tool("sync", "status", "--config", config, "--json").out
+        self.assertEqual(json.loads(status)["seals_waiting"], 4)
+        self.assertEqual(self.run_tool("sync", "retry", "--config", config).out,
+                         b"0 seals wait again\n")
+        resend = ("resend", "--table", "air", "--from", "2024-01-01", "--to", "2024-01-02")
+        self.assertEqual(self.run_tool("sync", *resend, "--config", config).out,
+                         b"0 seals wait again\n")
+        for words in (("status",), ("retry",), resend):
+            done = self.run_tool("sync", *words, "--config", config, "--store", "nowhere", expect=3)
+            self.assertIn("nowhere", done.err)
+            done = self.run_tool("sync", *words, expect=2)
+            self.assertIn("which store? --store DIR says it, or store = ", done.err)
+        config.write_text("hodl = '1s'\n")
+        done = self.run_tool("sync", "status", "--config", config, expect=2)
+        self.assertIn(f"{config}:1: hodl is no setting; did you mean hold?", done.err)
+
     def test_what_cannot_be(self):
         self.create(AIR.replace("plant.air", "air"))
         store = ("--store", self.store)
