@@ -126,8 +126,8 @@ Status CheckKeyspaces(const SchemaOptions& options, const Tables& tables, bool i
       "--keyspace is for tables that were declared without one, and here none is; leave it out");
 }
 
-// With what the file of sync says, where the command line says nothing. `check`: what must have been
-// said in one of them.
+// With what the file of sync says, where the command line says nothing. `check`: what must have
+// been said in one of them.
 Result<SchemaOptions> WithFile(SchemaOptions options, Status (*check)(const SyncOptions&)) {
   SyncOptions given;
   given.store = options.store;
