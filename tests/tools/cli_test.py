@@ -824,9 +824,11 @@ class CliTest(CliCase):
         self.assertIn(b"0 windows", self.run_tool(*expire).out, "nobody has it")
         shed = self.run_tool(*expire, "--keep-unconfirmed", "60s")
         self.assertIn(b"1 window dropped, 0 row versions expired, 1 shed", shed.out)
-        for text in ("0", "soon", "-1d", "1y", "36501d"):
+        for text in ("0s", "soon", "-1d", "1y", "36501d"):
             done = self.run_tool(*expire, "--keep-unconfirmed", text, expect=2)
             self.assertIn(f"--keep-unconfirmed '{text}' is not ", done.err)
+        done = self.run_tool(*expire, "--keep-unconfirmed", "60", expect=2)
+        self.assertIn("--keep-unconfirmed '60' has no unit: 60s, 60m, 60h or 60d", done.err)
         self.run_tool(*expire, "--keep-unconfirmed", "36500d")
         again = self.run_tool(*expire)
         self.assertIn(b"0 windows dropped, 0 row versions expired", again.out)
