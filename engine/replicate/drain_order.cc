@@ -7,7 +7,8 @@
 namespace cistern::replicate {
 namespace {
 
-// What one seal counts at most: behind a huge one the other kind does not take all for hours.
+// What one seal counts at most, and what either kind can be behind: the other does not take all for
+// hours behind a huge one, nor behind many whose buckets had to wait.
 constexpr int64_t kCreditBytesMax = 16 * 1024 * 1024;
 
 DrainPolicy Clamped(DrainPolicy policy) {
@@ -32,7 +33,7 @@ std::vector<size_t> FirstSeals(std::span<const DrainItem> items) {
   return seals;
 }
 
-// Whether a goes before b among those of one class and kind.
+// Whether a goes before b among those of one kind.
 bool GoesBefore(const DrainItem& a, const DrainItem& b, bool newest_first) {
   const int64_t start_a = a.bucket.start_s;
   const int64_t start_b = b.bucket.start_s;
@@ -48,13 +49,11 @@ std::optional<size_t> DrainOrder::Choose(std::span<const DrainItem> items, int64
   struct Best {
     std::optional<size_t> live;
     std::optional<size_t> other;
-    uint32_t priority = UINT32_MAX;
   } best;
   const bool shares = policy_.mode == DrainMode::kLiveFirst;
   for (const size_t i : FirstSeals(items)) {
     const DrainItem& item = items[i];
-    if (item.state != DrainItem::State::kWaiting || item.priority > best.priority) continue;
-    if (item.priority < best.priority) best = {std::nullopt, std::nullopt, item.priority};
+    if (item.state != DrainItem::State::kWaiting) continue;
     const bool is_live = shares && policy_.IsLive(item.bucket_end_s, now_s);
     std::optional<size_t>& of_kind = is_live ? best.live : best.other;
     const bool newest_first = is_live || policy_.mode == DrainMode::kNewest;
@@ -78,6 +77,7 @@ void DrainOrder::NotePushed(const DrainItem& item, std::span<const DrainItem> wa
     return;
   }
   credit_ += is_live ? -bytes * (100 - live_percent) : bytes * live_percent;
+  credit_ = std::clamp(credit_, -100 * kCreditBytesMax, 100 * kCreditBytesMax);
 }
 
 }  // namespace cistern::replicate

@@ -32,7 +32,6 @@ struct DrainItem {
   BucketKey bucket;
   uint64_t seal = 0;
   int64_t bucket_end_s = 0;
-  uint32_t priority = 0;  // class of its table: lower ones go first, whatever the mode
   State state = State::kWaiting;
 };
 
@@ -56,7 +55,7 @@ class DrainOrder {
   [[nodiscard]] bool LiveIsNext() const { return credit_ >= 0; }
 
   const DrainPolicy policy_;
-  // By how much the live ones are behind their share, in hundredths of bytes.
+  // By how much the live ones are behind their share, in hundredths of bytes; bounded both ways.
   int64_t credit_ = 0;
 };
 

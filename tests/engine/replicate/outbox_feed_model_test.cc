@@ -30,7 +30,7 @@ class OutboxFeedModelTest : public OutboxFixture {
   std::vector<DrainItem> AllThatMayGo() {
     std::vector<DrainItem> out;
     for (const WaitingSeal& w : Earliest()) {
-      const DrainItem item{w.bucket, w.seal, w.bucket.start_s + kDayS, 0,
+      const DrainItem item{w.bucket, w.seal, w.bucket.start_s + kDayS,
                            DrainItem::State::kWaiting};
       if (MayGo(item)) out.push_back(item);
     }
