@@ -118,6 +118,7 @@ class AccessPlanner {
     tls.ca_file = access_.ca_file;
     tls.certificate_file = access_.certificate_file;
     tls.key_file = access_.key_file;
+    CISTERN_RETURN_IF_ERROR(cql::CheckTlsFiles(tls));
     WarnOfReaders("the key", access_.key_file);
     return Status::Ok();
   }

@@ -39,6 +39,10 @@ struct TlsOptions {
   std::string server_name;       // what the certificate must name; empty: the endpoint's host
 };
 
+// Reads the files of `options` as a connect does, to tell early what no waiting mends.
+// kInvalidArgument names the file that cannot be used and why.
+[[nodiscard]] Status CheckTlsFiles(const TlsOptions& options);
+
 struct TransportOptions {
   Endpoint endpoint = {};
   std::optional<TlsOptions> tls = {};           // none: plain TCP

@@ -149,7 +149,7 @@ std::string FaultText(const CertificateFault& fault, const std::string& server_n
     case X509_V_ERR_CERT_SIGNATURE_FAILURE:
     case X509_V_ERR_CERT_UNTRUSTED:
       return "unknown authority: no trusted certificate has signed " + fault.subject +
-             "; set ca_file to the authority of the cluster";
+             "; name a file with the cluster's authority (ca_file, cistern --ca)";
     case X509_V_ERR_CERT_HAS_EXPIRED:
       return "expired: the certificate " + fault.subject + " was good until " + fault.not_after +
              " UTC and this machine's clock says " + TimeText(wall_us) +
@@ -182,7 +182,8 @@ const char* Advice(unsigned long code) {
       return "no common version of TLS; the server must allow TLS 1.2 or 1.3";
     case SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED:
     case SSL_R_SSLV3_ALERT_HANDSHAKE_FAILURE:
-      return "the server may ask for a client certificate; set certificate_file and key_file";
+      return "the server may ask for a client certificate; give certificate_file and key_file "
+             "(cistern --client-cert, --client-key)";
     case SSL_R_SSLV3_ALERT_BAD_CERTIFICATE:
     case SSL_R_SSLV3_ALERT_UNSUPPORTED_CERTIFICATE:
     case SSL_R_SSLV3_ALERT_CERTIFICATE_REVOKED:
@@ -190,7 +191,8 @@ const char* Advice(unsigned long code) {
     case SSL_R_SSLV3_ALERT_CERTIFICATE_UNKNOWN:
     case SSL_R_TLSV1_ALERT_UNKNOWN_CA:
     case SSL_R_TLSV1_ALERT_ACCESS_DENIED:
-      return "the server does not accept the client certificate; check certificate_file";
+      return "the server does not accept the client certificate; check certificate_file "
+             "(cistern --client-cert)";
     case SSL_R_EE_KEY_TOO_SMALL:
     case SSL_R_CA_KEY_TOO_SMALL:
     case SSL_R_CA_MD_TOO_WEAK:
@@ -214,7 +216,7 @@ Result<TlsContext> MakeTlsContext(const TlsOptions& options) {
   if (options.ca_file.empty()) {
     if (SSL_CTX_set_default_verify_paths(context.get()) != 1) {
       return Status::InvalidArgument("TLS: the system's authorities cannot be read: " +
-                                     LastTlsError() + "; set ca_file");
+                                     LastTlsError() + "; name a file of them (ca_file, --ca)");
     }
   } else if (SSL_CTX_load_verify_file(context.get(), options.ca_file.c_str()) != 1) {
     return Status::InvalidArgument("TLS: cannot use the authorities in " + options.ca_file + ": " +
@@ -224,6 +226,8 @@ Result<TlsContext> MakeTlsContext(const TlsOptions& options) {
   ERR_clear_error();
   return context;
 }
+
+Status CheckTlsFiles(const TlsOptions& options) { return MakeTlsContext(options).status(); }
 
 Status RequireServerName(SSL* ssl, const std::string& server_name, int64_t wall_us,
                          CertificateFault* fault) {

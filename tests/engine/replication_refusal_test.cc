@@ -99,6 +99,8 @@ TEST_F(ReplicationRefusal, Tls) {
   access_.certificate_file.clear();
   ExpectRefused("ClusterAccess::key_file goes with ClusterAccess::certificate_file: give both");
   access_.key_file.clear();
+  ExpectRefused("TLS: cannot use the authorities in " + access_.ca_file);
+  access_.ca_file.clear();
   access_.user = "edge";
   access_.password_file = File("password", "secret\n");
   access_.allow_cleartext_password = true;

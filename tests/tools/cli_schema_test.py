@@ -215,6 +215,7 @@ class SchemaTest(CliCase):
                 (("--tls", "--client-cert", secret), "--client-cert goes with --client-key"),
                 (("--tls", "--ca", "nowhere"), "--ca 'nowhere' cannot be read: No such file"),
                 (("--tls", "--ca", self.directory), "is a directory: name a file in PEM"),
+                (("--tls", "--ca", secret), f"TLS: cannot use the authorities in {secret}: "),
                 (("--user", "u", "--password-file", secret), "in clear: add --tls, or, in a netw"),
                 (("--tls", *user), "--allow-cleartext-password does nothing beside --tls"),
                 (("--allow-cleartext-password",), "goes with --user; leave it out"),
