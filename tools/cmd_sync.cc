@@ -435,8 +435,19 @@ void AddSync(CLI::App* app, Action* action) {
   command->footer(kFooter);
   // Comes after that of a subcommand, which has said what to do.
   command->callback([options, action, command] {
-    if (!command->get_subcommands().empty()) return;
-    *action = [options] { return RunSync(*options); };
+    const std::vector<CLI::App*> subcommands = command->get_subcommands();
+    if (subcommands.empty()) {
+      *action = [options] { return RunSync(*options); };
+      return;
+    }
+    // They would be dropped in silence.
+    for (const CLI::Option* given : command->get_options()) {
+      if (given->count() == 0) continue;
+      throw CLI::ValidationError(
+          given->get_name(),
+          fmt::format("belongs behind the subcommand: cistern sync {} {} ...",
+                      subcommands.front()->get_name(), given->get_name()));
+    }
   });
 }
 

@@ -452,6 +452,7 @@ class SyncTest(CliCase):
                 ((*at, "--user", "u"), "would go over the network in clear: add --tls"),
                 (("statu", *store), "'statu' is no subcommand of sync; did you mean status?"),
                 (("status", *store, "x"), "sync status takes options alone"),
+                ((*store, "status"), "--store: belongs behind the subcommand: cistern sync statu"),
                 (("retry", *store, "--table", "none"), "none"),
                 ((*resend, "--from", "x", "--to", "5"), "--from 'x' is no time"),
                 ((*resend, "--from", "5", "--to", "5"), "--from 5 is not before --to 5"),
