@@ -79,6 +79,24 @@ class ProofTest(SyncCase):
         self.assertNotIn("shadowed", said)
         self.assertEqual(self.status()["seals_parked"], 0)
 
+    def test_another_value_at_our_write_time_parks_the_seal(self):
+        """Nobody else writes at our write times: a larger value there is damage, and it stays."""
+        self.fill()
+        self.sync()
+        text = event_time(DAYS[0], 4)
+        found = [row for row in self.read("air", int(time.time()))
+                 if row["partition"]["station"] == "south" and row["clustering"]["ts"] == text]
+        self.assertEqual(len(found), 1, text)
+        value, time_us, _ = found[0]["cells"]["note"]
+        self.upstream(f"UPDATE {self.keyspace}.air USING TIMESTAMP {time_us} "
+                      f"SET note = '{value} and more' WHERE station = 'south' AND "
+                      f"day = '{DAYS[0]}' AND ts = '{text}'")
+        self.tool("sync", "resend", "--store", self.store, "--table", "air", "--from", DAYS[0],
+                  "--to", DAYS[1])
+        said = self.sync("--proof", "rows", expect=7)
+        self.assertIn("note", said)
+        self.assertEqual(self.status(expect=7)["seals_parked"], 1)
+
     def test_what_wins_a_tie_at_our_write_time_is_no_failure(self):
         """With the timestamps of events another writer can have ours; the larger value stays."""
         schema = self.directory / "events.cql"
