@@ -86,7 +86,8 @@ Status BatchStream::OpenPage(std::optional<int64_t> now_s) {
   rows_ = std::move(page.rows);
   shadowed_ = std::move(page.shadowed);
   CISTERN_RETURN_IF_ERROR(CheckPage());
-  page_now_s_ = options_.names_now ? PageNow(rows_) : std::nullopt;
+  page_now_s_.reset();
+  if (options_.names_now) page_now_s_ = is_by_event() ? EventPageNow(rows_) : PageNow(rows_);
   LookAtCells();
   BeginPage(now_s);
   page_is_open_ = true;
@@ -208,7 +209,9 @@ Result<bool> BatchStream::AddVersion(size_t i, std::optional<int64_t> now_s, Pus
     const Result<Terms> terms = TermsOf(*emission, i, now_s);
     if (!batch->empty() && !terms.ok()) return false;  // what stands before it goes
     if (!terms.ok()) return terms.status();
-    if (!batch->empty() && batch->now_in_seconds != terms.value().now_s) return false;
+    const bool goes_with_any = is_by_event() && emission->life != Emission::Life::kExpiry;
+    const auto now = goes_with_any && !batch->empty() ? batch->now_in_seconds : terms.value().now_s;
+    if (!batch->empty() && batch->now_in_seconds != now) return false;
     const size_t begin = batch->values().size();
     const int64_t timestamp_us = PushTimestamp(options_.mode, schema_, rows_, i);
     binder_->BindRow(*emission, rows_, i, timestamp_us, terms.value().ttl_s,
@@ -219,7 +222,7 @@ Result<bool> BatchStream::AddVersion(size_t i, std::optional<int64_t> now_s, Pus
     }
     const PushStatement& statement = binder_->statements().of(emission->kind);
     batch->Add(emission->kind, static_cast<uint16_t>(statement.binds.size()), begin);
-    batch->now_in_seconds = terms.value().now_s;
+    batch->now_in_seconds = now;
   }
   if (!counts) return true;
   const bool says_something = version.deletes_row || version.has_liveness || version.has_values ||
@@ -243,7 +246,8 @@ Result<BatchStream::Terms> BatchStream::TermsOf(const Emission& emission, size_t
     CISTERN_ASSIGN_OR_RETURN(terms.ttl_s, RemainingTtl(expiry_s, now_s));
     return terms;
   }
-  const std::optional<ExactTtl> exact = ExactTtlOf(*page_now_s_, expiry_s);
+  const std::optional<ExactTtl> exact =
+      is_by_event() ? EventTtlOf(expiry_s) : ExactTtlOf(*page_now_s_, expiry_s);
   if (!exact) {
     return Status::OutOfRange("table " + schema_.QualifiedName() + ": a row expires at second " +
                               std::to_string(expiry_s) +

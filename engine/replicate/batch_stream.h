@@ -101,6 +101,7 @@ class BatchStream {
                                       std::optional<int64_t> now_s) const;
   [[nodiscard]] VersionTraits TraitsOf(size_t i, std::optional<int64_t> now_s) const;
   [[nodiscard]] bool MayShadow(size_t i) const;
+  [[nodiscard]] bool is_by_event() const { return options_.mode == TimestampMode::kEventTime; }
   [[nodiscard]] bool HasRoom(const PushBatch& batch, size_t more_bytes) const;
   void EndPass();
   void ClosePage();

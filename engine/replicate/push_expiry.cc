@@ -42,6 +42,18 @@ std::optional<ExactTtl> ExactTtlOf(int32_t page_now_s, uint32_t expiry_s) {
                   static_cast<int32_t>(int64_t{expiry_s} - now_s)};
 }
 
+std::optional<ExactTtl> EventTtlOf(uint32_t expiry_s) {
+  const int64_t step = (int64_t{expiry_s} - 1) / kEventNowStepS * kEventNowStepS;
+  return ExactTtlOf(static_cast<int32_t>(std::min(step, kNowSecondsMax)), expiry_s);
+}
+
+std::optional<int32_t> EventPageNow(const VersionColumns& rows) {
+  const auto last = std::max_element(rows.expiry_s.begin(), rows.expiry_s.end());
+  if (last == rows.expiry_s.end() || *last == 0) return std::nullopt;
+  const std::optional<ExactTtl> exact = EventTtlOf(*last);
+  return exact ? exact->now_s : static_cast<int32_t>(kNowSecondsMax);
+}
+
 Result<int32_t> RemainingTtl(uint32_t expiry_s, std::optional<int64_t> now_s) {
   if (!now_s) {
     return Status::Busy("the time is not known, so neither is what remains of a row's TTL: over "

@@ -7,6 +7,7 @@
 //       expiry, on every repeat, whenever it comes. N depends on the page's rows alone. A row
 //       whose TTL by N is none that CQL takes (the spread of the page's expiries is wider than
 //       20 years) is sent with a now of its own, see ExactTtlOf.
+//       In event time the now is of the expiry instead, see EventTtlOf.
 //   v4  The server's now is the moment when the request arrives: the TTL is what remains of
 //       it at the moment of sending, by the trusted clock.
 //
@@ -51,6 +52,20 @@ struct ExactTtl {
 // does. Depends on its arguments alone, so a repeat is equal byte for byte. Nothing: no now up to
 // kNowSecondsMax reaches `expiry_s`, which lies after 2058. REQUIRES: expiry_s > 0.
 [[nodiscard]] std::optional<ExactTtl> ExactTtlOf(int32_t page_now_s, uint32_t expiry_s);
+
+// The distance between the nows of event time. Once a cell is over, Cassandra keeps it as a
+// tombstone for gc_grace_seconds (10 days, if nobody says otherwise) from its now on: so the now
+// lies near the expiry, and is still one for the rows of hours.
+inline constexpr int64_t kEventNowStepS = 5 * 86'400;
+
+// The same in event time, where all versions of a row have one timestamp. Of two cells that also
+// expire in the same second Cassandra keeps the one with the smaller TTL, and asks for the larger
+// value, as merging does here, only where those are equal. So the TTL depends on the expiry alone:
+// the now is the last multiple of kEventNowStepS before it, if the field can say that.
+// Source: org.apache.cassandra.db.rows.Cells.resolveRegular of 5.0.8. REQUIRES: expiry_s > 0.
+[[nodiscard]] std::optional<ExactTtl> EventTtlOf(uint32_t expiry_s);
+// The page's now in event time: that of its last expiry. None: no row of the page expires.
+[[nodiscard]] std::optional<int32_t> EventPageNow(const VersionColumns& rows);
 
 // Whether a version is over at second `now_s` of the trusted clock. Nothing is, as long as the
 // time is not known.

@@ -7,7 +7,9 @@
 // A deletion covers everything of its range with a write timestamp <= its own. An
 // expired cell still shadows older ones. A row exists while its liveness marker or
 // one of its cells lives. A table whose timestamps are those of the event (TimestampMode) has one
-// timestamp for all versions of a row, and the rule for ties alone decides.
+// timestamp for all versions of a row, and the rule for ties alone decides. Of two that expire in
+// one second Cassandra asks for the smaller TTL before it asks for values: what is pushed in event
+// time has a TTL that the expiry alone decides (engine/replicate/push_expiry.h).
 #ifndef CISTERN_ROW_RECONCILE_H_
 #define CISTERN_ROW_RECONCILE_H_
 

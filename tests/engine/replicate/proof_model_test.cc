@@ -305,7 +305,10 @@ Finding Scenario::JudgeCell(const Row& ours, size_t column, const StoredCell* th
   const bool is_same =
       theirs->value == at->second.value && theirs->is_expiring() == at->second.is_expiring();
   if (is_same) return Finding::kAsSent;
-  return &Winner(*theirs, at->second) == theirs ? Finding::kDiffers : Finding::kOlder;
+  // Which TTL a cell was written with is not to be read back: of equal expiries the value decides.
+  StoredCell mine = at->second;
+  if (mine.is_expiring() && theirs->is_expiring()) mine.ttl_s = theirs->ttl_s;
+  return &Winner(*theirs, mine) == theirs ? Finding::kDiffers : Finding::kOlder;
 }
 
 Finding Scenario::JudgeRow(const Row& ours, const StoredRow* theirs) const {

@@ -76,6 +76,26 @@ TEST(ExactTtl, EndsWithWhatTheProtocolCanSay) {
   EXPECT_EQ(ExactTtlOf(2'147'483'647, 2'147'483'648 + kTtlMax), std::nullopt);
 }
 
+TEST(EventTtl, IsOfTheExpiryAlone) {
+  EXPECT_EQ(EventTtlOf(1'720'000'000), (ExactTtl{1'719'792'000, 208'000}));
+  EXPECT_EQ(EventTtlOf(1'719'792'001), (ExactTtl{1'719'792'000, 1}));
+  EXPECT_EQ(EventTtlOf(1'719'792'000), (ExactTtl{1'719'360'000, 432'000}));
+  EXPECT_EQ(EventTtlOf(1), (ExactTtl{0, 1}));
+  EXPECT_EQ(EventTtlOf(2'147'483'647 + kTtlMax), (ExactTtl{2'147'483'647, 630'720'000}));
+  EXPECT_EQ(EventTtlOf(2'147'483'648 + kTtlMax), std::nullopt);
+}
+
+TEST(EventPageNow, IsThatOfTheLastExpiry) {
+  VersionColumns rows;
+  rows.row_count = 3;
+  rows.write_us = {9, 5, 7};
+  EXPECT_EQ(EventPageNow(rows), std::nullopt);
+  rows.expiry_s = {0, 0, 0};
+  EXPECT_EQ(EventPageNow(rows), std::nullopt);
+  rows.expiry_s = {1'720'000'000, 0, 1'719'000'000};
+  EXPECT_EQ(EventPageNow(rows), 1'719'792'000);
+}
+
 TEST(ExactTtl, AlwaysAddsUpToTheExpiry) {
   testing::Rng rng(7);
   for (int i = 0; i < 20'000; ++i) {

@@ -150,6 +150,10 @@ TestVersion Scenario::RandomVersion() {
     const int64_t write_s = write_us_ / kMicros;
     if (rng_.OneIn(2)) version.expiry_s = static_cast<uint32_t>(write_s + rng_.Between(1, 90));
     if (rng_.OneIn(40)) version.expiry_s = static_cast<uint32_t>(write_s + 630'720'000);
+    // In event time, values decide between those that expire together. Over v4 no expiry is exact.
+    if (mode_ == TimestampMode::kEventTime && names_now_ && rng_.OneIn(3)) {
+      version.expiry_s = static_cast<uint32_t>(kFirstWriteS + 5'000 + rng_.Between(0, 2));
+    }
   }
   for (const size_t c : schema_->regular_columns) {
     const uint64_t draw = deletes_row ? 0 : rng_.Below(5);

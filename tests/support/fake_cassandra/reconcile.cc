@@ -13,10 +13,11 @@ const StoredCell& Winner(const StoredCell& a, const StoredCell& b) {
     if (a.local_deletion_s != b.local_deletion_s) {
       return a.local_deletion_s > b.local_deletion_s ? a : b;
     }
+    // Of two that expire together the smaller TTL was written later. Values are not asked then.
+    if (a.ttl_s != b.ttl_s) return a.ttl_s < b.ttl_s ? a : b;
   }
   // std::string compares as unsigned bytes.
-  if (const int order = a.value.compare(b.value); order != 0) return order > 0 ? a : b;
-  return a.ttl_s <= b.ttl_s ? a : b;
+  return a.value.compare(b.value) >= 0 ? a : b;
 }
 
 const RowMarker& Winner(const RowMarker& a, const RowMarker& b) {

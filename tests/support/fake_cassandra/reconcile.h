@@ -55,9 +55,8 @@ struct Deletion {
   friend bool operator==(const Deletion&, const Deletion&) = default;
 };
 
-// The one of two cells of the same column that stays. Commutative, associative and idempotent up
-// to `ttl_s` of cells that are equal in all else (Cassandra keeps either; here the smaller), which
-// no client sees: ttl() is counted from the expiry.
+// The one of two cells of the same column that stays. Commutative, associative and idempotent.
+// Source: org.apache.cassandra.db.rows.Cells.resolveRegular of 5.0.8.
 [[nodiscard]] const StoredCell& Winner(const StoredCell& a, const StoredCell& b);
 [[nodiscard]] const RowMarker& Winner(const RowMarker& a, const RowMarker& b);
 [[nodiscard]] const Deletion& Winner(const Deletion& a, const Deletion& b);
