@@ -14,6 +14,11 @@ void FuzzPage(std::string_view input);
 // A segment header without its checksum, in the same way.
 void FuzzHeader(std::string_view input);
 
+// One run of a column. First byte: its encoding; second: one of ten types; two more: how many
+// values there are; the rest: what is decoded. What decodes is encoded again, as are the bytes read
+// as values, and all must come back in no more bytes than the bound of FORMAT.md.
+void FuzzCodec(std::string_view input);
+
 // What a Cassandra server sends. First byte: protocol version, compression, before or after
 // the handshake; second: how long the pieces are that it comes in; the rest: its bytes, as
 // they are and, in v5, in frames with right checksums too. What decodes is encoded again and
