@@ -179,12 +179,14 @@ class ReplicationFixture : public EngineFixture {
       fake_cassandra::Mutation mutation{
           table, {row.sensor, BigBytes(day)}, fake_cassandra::Partition(table->order)};
       fake_cassandra::StoredRow stored;
+      // Of two that expire together the value decides here, and not which TTL they came with.
+      const uint32_t ttl_s = row.ttl_s == 0 ? 0 : 1;
       if (row.deletes_row) stored.deletion = {row.write_us, row.write_us / 1'000'000};
       if (row.has_marker && !row.deletes_row) {
-        stored.marker = {row.write_us, row.ttl_s, row.expiry_s};
+        stored.marker = {row.write_us, ttl_s, row.expiry_s};
       }
       if (row.flow) {
-        stored.cells["flow"] = {row.write_us, row.ttl_s, row.expiry_s,
+        stored.cells["flow"] = {row.write_us, ttl_s, row.expiry_s,
                                 BigBytes(std::bit_cast<uint64_t>(*row.flow))};
       }
       mutation.change.MergeRow({CellValue{row.ts, ""}}, stored);
