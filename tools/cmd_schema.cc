@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
@@ -269,6 +270,15 @@ bool CheckPlans(const std::vector<Compared>& tables, const ReplicationMap& repli
   return can;
 }
 
+// Whether a keyspace that is to be made would be in data centers that there are.
+Status CheckKeyspacesMade(const Opened& opened, const ReplicationMap& replication) {
+  const auto is_missing = [](const Compared& table) { return !table.cluster.has_keyspace; };
+  if (std::ranges::none_of(opened.tables, is_missing)) return Status::Ok();
+  const Status checked = replicate::CheckDataCenters(replication, opened.client->DataCenters());
+  if (checked.ok()) return checked;
+  return Status::InvalidArgument("--keyspace-replication: " + checked.message());
+}
+
 // A line of CQL that does nothing: standard output can be run as a script.
 int SayComment(const std::string& text) { return Say("-- " + text); }
 
@@ -362,6 +372,7 @@ int RunApply(const SchemaOptions& given) {
   const std::optional<Opened> opened = Open(*options, &code);
   if (!opened.has_value()) return code;
   if (!CheckPlans(opened->tables, *replication)) return kExitBlocked;
+  if (const Status s = CheckKeyspacesMade(*opened, *replication); !s.ok()) return FailUsage(s);
   if (given.dry_run) return SayPlans(opened->tables, *replication);
   Applier applier(opened->client.get(), *replication);
   for (const Compared& table : opened->tables) {

@@ -77,6 +77,14 @@ Result<replicate::ClusterSchema> SchemaClient::Read(const std::string& keyspace,
                          " s; check the load of its nodes, and try again");
 }
 
+std::set<std::string> SchemaClient::DataCenters() const {
+  std::set<std::string> names;
+  for (const auto& [id, host] : session_.cluster().pool().hosts()) {
+    if (host.info && !host.info->data_center.empty()) names.insert(host.info->data_center);
+  }
+  return names;
+}
+
 Status SchemaClient::Apply(std::vector<std::string> statements) {
   return Await<Status>(loop_.get(), [&](auto done) {
     replicate::ApplyStatements(*loop_, session_, std::move(statements), kAgreementTimeoutUs,

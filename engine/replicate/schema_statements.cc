@@ -56,6 +56,23 @@ Result<std::map<std::string, std::string>> ParseReplication(std::string_view cql
   return value->entries;
 }
 
+Status CheckDataCenters(const std::map<std::string, std::string>& replication,
+                        const std::set<std::string>& data_centers) {
+  constexpr std::string_view kStrategy = "NetworkTopologyStrategy";
+  const auto strategy = replication.find("class");
+  if (data_centers.empty() || strategy == replication.end()) return Status::Ok();
+  if (!std::string_view(strategy->second).ends_with(kStrategy)) return Status::Ok();
+  for (const auto& [key, factor] : replication) {
+    // A factor for all data centers has a name of its own.
+    if (key == "class" || key == "replication_factor" || data_centers.contains(key)) continue;
+    std::string names;
+    for (const std::string& name : data_centers) names += (names.empty() ? "" : ", ") + name;
+    return Status::InvalidArgument("the cluster has no data center " + ShowText(key) +
+                                   "; those that it has: " + names);
+  }
+  return Status::Ok();
+}
+
 std::string CreateKeyspaceStatement(std::string_view keyspace,
                                     const std::map<std::string, std::string>& replication) {
   return "CREATE KEYSPACE IF NOT EXISTS " + QuoteName(keyspace) +

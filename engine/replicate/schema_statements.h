@@ -4,6 +4,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +18,13 @@ namespace cistern::replicate {
 // {'class': 'SimpleStrategy', 'replication_factor': '1'} as a map. kInvalidArgument: it is no map
 // of CQL, or names no class.
 [[nodiscard]] Result<std::map<std::string, std::string>> ParseReplication(std::string_view cql);
+
+// Whether a NetworkTopologyStrategy of `replication` names only data centers that there are.
+// kInvalidArgument otherwise, with their names: Cassandra 4 and 5 refuse the statement without
+// telling them, Cassandra 3 makes a keyspace that nothing can be written to. OK for another
+// strategy, and while `data_centers` is empty: the cluster has told of none.
+[[nodiscard]] Status CheckDataCenters(const std::map<std::string, std::string>& replication,
+                                      const std::set<std::string>& data_centers);
 
 // A value as it stands behind an option in CREATE TABLE; nothing where it is none.
 [[nodiscard]] std::optional<OptionValue> ParseOptionValue(std::string_view cql);

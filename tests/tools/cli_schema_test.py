@@ -58,6 +58,12 @@ class SchemaTest(CliCase):
             self.assertIn("needs a person: the cluster has no keyspace plant. Say how", done.err)
             self.assertIn(" (--keyspace-replication)\n", done.err)
             self.assertEqual(done.out, b"")
+            wrong = "{'class': 'NetworkTopologyStrategy', 'dc1': 3}"
+            for dry_run in ((), ("--dry-run",)):
+                done = self.at(there, "apply", "--keyspace-replication", wrong, *dry_run, expect=2)
+                self.assertIn("--keyspace-replication: the cluster has no data center 'dc1'; "
+                              "those that it has: datacenter1", done.err)
+                self.assertEqual(done.out, b"")
             options = ("--keyspace-replication", REPLICATION)
             dry = self.at(there, "apply", *options, "--dry-run").out.decode()
             self.assertEqual(self.differences(there, expect=7), [drift])

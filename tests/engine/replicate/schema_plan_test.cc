@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <sstream>
 
 #include "engine/replicate/schema_statements.h"
@@ -73,6 +74,26 @@ TEST(SchemaPlan, ReadsReplication) {
     ASSERT_FALSE(refused.ok()) << wrong;
     EXPECT_EQ(refused.status().code(), StatusCode::kInvalidArgument);
     EXPECT_NE(refused.status().message().find("'dc1': 3"), std::string::npos);
+  }
+}
+
+TEST(SchemaPlan, ChecksDataCenters) {
+  const auto check = [](const char* cql, const std::set<std::string>& names) {
+    return CheckDataCenters(ParseReplication(cql).value(), names);
+  };
+  const std::set<std::string> names = {"north", "south"};
+  EXPECT_TRUE(check("{'class': 'NetworkTopologyStrategy', 'north': 3}", names).ok());
+  EXPECT_TRUE(check("{'class': 'NetworkTopologyStrategy', 'replication_factor': 3}", names).ok());
+  EXPECT_TRUE(check("{'class': 'SimpleStrategy', 'replication_factor': 1}", names).ok());
+  EXPECT_TRUE(check("{'class': 'OurStrategy', 'west': 3}", names).ok());
+  EXPECT_TRUE(check("{'class': 'NetworkTopologyStrategy', 'west': 3}", {}).ok());
+  for (const char* strategy :
+       {"NetworkTopologyStrategy", "org.apache.cassandra.locator.NetworkTopologyStrategy"}) {
+    const std::string cql = std::string("{'class': '") + strategy + "', 'south': 1, 'North': 3}";
+    const Status refused = check(cql.c_str(), names);
+    EXPECT_EQ(refused.code(), StatusCode::kInvalidArgument);
+    EXPECT_EQ(refused.message(),
+              "the cluster has no data center 'North'; those that it has: north, south");
   }
 }
 
