@@ -58,14 +58,15 @@ void SyncFollow::NoteStore(const Status& status) {
 
 void SyncFollow::NoteAway(const ReplicationStatus& status) {
   const int64_t now_us = settings_.clock->MonotonicMicros();
-  if (status.phase == ReplicationPhase::kAway) {
+  if (!status.away.ok()) {  // while nothing waits, too: a wrong password shows before it hurts
     if (!away_since_us_) away_since_us_ = now_us;
     if (contact_ == Contact::kAway || now_us - *away_since_us_ < kAwayToldUs) return;
     contact_ = Contact::kAway;
-    Say("the cluster is away: " + OneLine(status.away.message()));
+    const bool is_idle = status.phase == ReplicationPhase::kIdle;
+    Say("the cluster is away: " + OneLine(status.away.message()) +
+        (is_idle ? "; nothing waits" : ""));
     return;
   }
-  if (!status.away.ok()) return;  // nothing waits: whether it answers does not matter
   if (contact_ == Contact::kUnknown) Say("the cluster takes requests");
   if (contact_ == Contact::kAway) {
     const int64_t away_us = now_us - away_since_us_.value_or(now_us);

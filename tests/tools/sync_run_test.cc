@@ -278,13 +278,17 @@ TEST_F(SyncRunTest, FollowGoesOnWhenTheStoreFails) {
                                   "the store works again"));
 }
 
-// Nobody asks a cluster that has nothing to get.
-TEST_F(SyncRunTest, FollowSaysNothingOfAClusterThatIsNotNeeded) {
+// A wrong password, say, is told before the first seal waits for the right one.
+TEST_F(SyncRunTest, FollowTellsThatItIsAwayWhileNothingWaits) {
   status_.phase = ReplicationPhase::kIdle;
-  status_.away = Status::NotFound("no host answers");
-  for (int i = 0; i < 10; ++i) told_.emplace_back(status_);
+  for (const auto& [away, count] : {std::pair(true, 3), {false, 2}, {true, 9}, {false, 2}}) {
+    status_.away = away ? Status::NotFound("no host answers") : Status::Ok();
+    for (int i = 0; i < count; ++i) told_.emplace_back(status_);
+  }
   (void)Follow();
-  EXPECT_THAT(lines_, ElementsAre("nothing waits"));
+  EXPECT_THAT(lines_, ElementsAre("nothing waits", "the cluster takes requests",
+                                  "the cluster is away: no host answers; nothing waits",
+                                  "the cluster takes requests again, after 9 s"));
 }
 
 }  // namespace
