@@ -113,6 +113,7 @@ void Cluster::OnPushed(HostId host, const ResponseMessage& event) {
   const auto* schema = std::get_if<SchemaChange>(&event);
   const bool is_keyspace = schema != nullptr && schema->target == "KEYSPACE";
   if (node != nullptr || is_keyspace) RefreshSoon();
+  if (schema != nullptr) events_.schema_changed(schema);
 }
 
 void Cluster::Ask(HostId host, const char* cql, RowsCallback done) {
@@ -147,7 +148,9 @@ void Cluster::TakeControl() {
           AppendRegister(head, out);
           return Status::Ok();
         },
-        AnswerKind::kReady, 0, [](const Answer&) {});
+        AnswerKind::kReady, 0, [this, id = id](const Answer&) {
+          if (control_ == id) events_.schema_changed(nullptr);
+        });
     if (!sent.ok()) continue;
     control_ = id;
     Refresh();

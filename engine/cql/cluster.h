@@ -29,6 +29,8 @@ struct ClusterEvents {
   std::function<void()> host_came;           // one more host takes requests
   std::function<void(HostId)> host_went;     // its connection has ended, or could not be made
   std::function<void()> described;           // nodes and keyspaces are known, or known anew
+  // Somebody has altered the schema; null: what was altered until now was not told.
+  std::function<void(const SchemaChange*)> schema_changed;
 };
 
 // The loop's thread only; must not outlive the loop. Events come from the loop, never from inside

@@ -24,7 +24,9 @@ Session::Session(EventLoop& loop, SessionOptions options)
                           host_ids_.erase(host);
                           EndWaits(false);
                         },
-                    .described = [this] { EndWaits(false); }});
+                    .described = [this] { EndWaits(false); },
+                    .schema_changed =
+                        [this](const SchemaChange* change) { TellChange(change); }});
 }
 
 Session::~Session() { Close(); }
@@ -197,7 +199,10 @@ void Session::PrepareAgain(const WorkPtr& work, HostId host) {
             *is_failed = true;
             return OnPreparedAgain(work, host, statement, answer);
           }
-          KeepIds(host, statement, prepared->ids);
+          if (const Status kept = KeepAgain(host, statement, *prepared); !kept.ok()) {
+            *is_failed = true;
+            return Refuse(work, kept);
+          }
           if (--*left == 0) OnPreparedAgain(work, host, statement, answer);
         });
     *is_failed = *is_failed || !sent.ok();
@@ -227,6 +232,19 @@ void Session::OnPreparedAgain(const WorkPtr& work, HostId host, uint32_t stateme
   }
   const Status sent = SendTo(host, work);
   if (!sent.ok()) Retry(work);
+}
+
+// The statement means something else than what its values were made for.
+void Session::Refuse(const WorkPtr& work, const Status& why) {
+  Outcome& outcome = work->outcome;
+  outcome.error_code = ErrorCode::kInvalid;
+  outcome.status = why;
+  work->kind = MergeKinds(work->kind, OutcomeKind::kRefused);
+  Finish(work, std::exchange(outcome, Outcome()));
+}
+
+void Session::TellChange(const SchemaChange* change) {
+  if (schema_changed_) schema_changed_(change);
 }
 
 // The next host of the round at once; a new round after a pause; the end after attempts_max.

@@ -26,7 +26,10 @@ struct SessionOptions {
   int64_t retry_max_us = 1'000'000;
   size_t requests_max = 4'096;             // not ended, over all hosts
   size_t bytes_max = 16 * 1024 * 1024;     // of their values; one alone may be longer
-  size_t statements_max = 1'024;           // prepared in the session's life
+  // Prepared in the session's life: those of the tables that a store may have, and of their
+  // alterations.
+  size_t statements_max = 16 * 1024;
+  size_t metadata_bytes_max = 32 * 1024 * 1024;  // of what servers tell of them
 };
 
 // How a request ended.
@@ -103,6 +106,13 @@ class Session {
   // had ended: Cluster::hosts_lost. kNotFound: none is connected. In host_check.cc.
   Status AskHosts(std::function<void(bool)> done);
 
+  // Calls `changed` when the schema was altered, as far as the cluster tells; null: anything may
+  // have been altered, since nothing was told for a while. From the loop, never from inside a call.
+  // One watcher; an empty function: none any more.
+  void WatchSchema(std::function<void(const SchemaChange*)> changed) {
+    schema_changed_ = std::move(changed);
+  }
+
   // True: a host takes requests.
   [[nodiscard]] bool is_up() const;
   // Why none does.
@@ -127,6 +137,8 @@ class Session {
                                                      size_t count) const;
   Status Check(uint32_t statement) const;
   void FinishPrepare(const WorkPtr& work, const PreparedResult& prepared, HostId host);
+  [[nodiscard]] Status TakeMetadata(size_t bytes, size_t instead_of_bytes);
+  [[nodiscard]] Status KeepAgain(HostId host, uint32_t statement, const PreparedResult& prepared);
   void KeepIds(HostId host, uint32_t statement, const PreparedIds& ids);
   void NoteMetadata(const Work& work, const RowsResult& rows, HostId host);
 
@@ -140,6 +152,8 @@ class Session {
                        const Answer& answer);
   void Retry(const WorkPtr& work);
   void TryLater(const WorkPtr& work);
+  void Refuse(const WorkPtr& work, const Status& why);
+  void TellChange(const SchemaChange* change);
   void Finish(const WorkPtr& work, Outcome outcome);
   void EndWaits(bool is_closed);
 
@@ -148,6 +162,8 @@ class Session {
   const std::shared_ptr<int> alive_ = std::make_shared<int>(0);
   std::unique_ptr<Cluster> cluster_;
   std::vector<PreparedStatement> statements_;
+  std::map<std::string, uint32_t> numbers_;              // of statements, by their text
+  size_t metadata_bytes_ = 0;                            // of all statements
   std::vector<PreparedIds> ids_;                         // as the last server gave them
   std::map<HostId, std::vector<PreparedIds>> host_ids_;  // of servers that have others
   std::map<uint64_t, WorkPtr> works_;                    // not ended, by their number
@@ -158,6 +174,7 @@ class Session {
     std::function<void(const Status&)> done;
   };
   std::vector<std::shared_ptr<Wait>> waits_;
+  std::function<void(const SchemaChange*)> schema_changed_;
   bool is_closed_ = false;
 };
 

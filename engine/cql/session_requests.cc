@@ -10,6 +10,17 @@
 #include "lib/base/check.h"
 
 namespace cistern::cql {
+namespace {
+
+size_t BytesOf(const RowsMetadata& metadata) {
+  size_t bytes = sizeof(metadata) + metadata.keyspace.size() + metadata.table.size();
+  for (const ColumnMetadata& column : metadata.columns) {
+    bytes += sizeof(column) + column.name.size() + column.type.size();
+  }
+  return bytes;
+}
+
+}  // namespace
 
 const PreparedStatement& Session::statement(uint32_t number) const {
   CISTERN_CHECK(number < statements_.size());
@@ -43,8 +54,45 @@ void Session::KeepIds(HostId host, uint32_t statement, const PreparedIds& ids) {
 void Session::NoteMetadata(const Work& work, const RowsResult& rows, HostId host) {
   if (rows.metadata.new_metadata_id.empty() || work.statements.size() != 1) return;
   const uint32_t statement = work.statements[0];
+  RowsMetadata& known = statements_[statement].result;
+  if (!TakeMetadata(BytesOf(rows.metadata), BytesOf(known)).ok()) return;
   KeepIds(host, statement, {IdsOf(host)[statement].id, rows.metadata.new_metadata_id});
-  statements_[statement].result = rows.metadata;
+  known = rows.metadata;
+}
+
+// Counts what is kept of servers' words, instead of what was.
+Status Session::TakeMetadata(size_t bytes, size_t instead_of_bytes) {
+  const size_t left_bytes = metadata_bytes_ - instead_of_bytes;
+  if (bytes > options_.metadata_bytes_max - std::min(left_bytes, options_.metadata_bytes_max)) {
+    return Status::TooLarge("servers have told more than " +
+                            std::to_string(options_.metadata_bytes_max) +
+                            " bytes about the columns of statements; a sound one tells some "
+                            "hundreds for each");
+  }
+  metadata_bytes_ = left_bytes + bytes;
+  return Status::Ok();
+}
+
+// A host prepared the statement once more, since it had forgotten it: after a restart, or because
+// its table was altered, and perhaps is another one now. kInvalidArgument: it means something else
+// than it did.
+Status Session::KeepAgain(HostId host, uint32_t statement, const PreparedResult& prepared) {
+  PreparedStatement& known = statements_[statement];
+  const bool is_same = known.markers.columns == prepared.markers.columns &&
+                       known.key_markers == prepared.key_markers &&
+                       known.result.columns == prepared.result.columns;
+  const size_t bytes = BytesOf(prepared.markers) + BytesOf(prepared.result);
+  CISTERN_RETURN_IF_ERROR(TakeMetadata(bytes, BytesOf(known.markers) + BytesOf(known.result)));
+  known.markers = prepared.markers;
+  known.key_markers = prepared.key_markers;
+  known.result = prepared.result;
+  KeepIds(host, statement, prepared.ids);
+  const SchemaChange change{"UPDATED", "TABLE", known.markers.keyspace, known.markers.table};
+  if (!change.name.empty()) TellChange(&change);
+  if (is_same) return Status::Ok();
+  return Status::InvalidArgument("columns of \"" + known.cql +
+                                 "\" have other types than when it was prepared: the table was "
+                                 "made anew");
 }
 
 // Of the partition that the values name; nullopt where they do not tell it.
@@ -69,12 +117,11 @@ std::optional<int64_t> Session::TokenOfValues(uint32_t statement, std::string_vi
 
 Status Session::Prepare(std::string cql, PrepareCompletion done) {
   if (is_closed_) return Status::Closed("the session was closed");
-  for (uint32_t i = 0; i < statements_.size(); ++i) {
-    if (statements_[i].cql != cql) continue;
-    loop_.Post([done = std::move(done), i] {
+  if (const auto known = numbers_.find(cql); known != numbers_.end()) {
+    loop_.Post([done = std::move(done), number = known->second] {
       Outcome outcome;
       outcome.kind = OutcomeKind::kDone;
-      done(outcome, i);
+      done(outcome, number);
     });
     return Status::Ok();
   }
@@ -96,10 +143,15 @@ Status Session::Prepare(std::string cql, PrepareCompletion done) {
 }
 
 void Session::FinishPrepare(const WorkPtr& work, const PreparedResult& prepared, HostId host) {
-  const auto same = std::find_if(statements_.begin(), statements_.end(),
-                                 [&](const auto& one) { return one.cql == work->cql; });
-  const auto number = static_cast<uint32_t>(same - statements_.begin());
-  if (same == statements_.end()) {
+  const auto [same, is_new] =
+      numbers_.try_emplace(work->cql, static_cast<uint32_t>(statements_.size()));
+  const uint32_t number = same->second;
+  if (is_new) {
+    if (Status taken = TakeMetadata(BytesOf(prepared.markers) + BytesOf(prepared.result), 0);
+        !taken.ok()) {
+      numbers_.erase(same);
+      return Refuse(work, taken);
+    }
     statements_.push_back({.cql = work->cql, .markers = prepared.markers,
                            .key_markers = prepared.key_markers, .result = prepared.result});
     ids_.push_back(prepared.ids);

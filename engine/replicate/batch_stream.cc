@@ -202,8 +202,7 @@ Result<bool> BatchStream::AddVersion(size_t i, std::optional<int64_t> now_s, Pus
     return true;
   }
   const VersionTraits version = TraitsOf(i, now_s);
-  const EmissionRules rules = {position_.pass, options_.mode, options_.names_now,
-                               options_.table_may_have_default_ttl};
+  const EmissionRules rules = {position_.pass, options_.mode, options_.names_now};
   const std::optional<Emission> emission = EmitVersion(version, rules);
   if (emission) {
     const Result<Terms> terms = TermsOf(*emission, i, now_s);

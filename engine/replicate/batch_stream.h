@@ -35,8 +35,6 @@ namespace cistern::replicate {
 struct PushOptions {
   bool names_now = true;  // protocol v5: a request can name its now
   TimestampMode mode = TimestampMode::kWriteTime;
-  // The cluster's table has a default_time_to_live: rows without expiry say TTL 0.
-  bool table_may_have_default_ttl = false;
   // Versions of the bucket's keys may be upstream already: an earlier seal, another writer. Then
   // also what is over is sent, as the deletion that it is.
   bool older_may_exist = true;

@@ -208,6 +208,7 @@ class SchemaAnswerReader {
       if (schema_.table.has_value()) row.Fail("there are two of one table");
       if (!schema_.has_keyspace) row.Fail("its keyspace is not in system_schema.keyspaces");
       ClusterTable& table = schema_.table.emplace();
+      table.id = row.Uuid("id");
       const std::vector<std::string> flags = row.TextSet("flags");
       table.is_counter = HasFlag(flags, "counter");
       table.is_compact =

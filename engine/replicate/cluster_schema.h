@@ -48,6 +48,7 @@ struct OptionValue {
 };
 
 struct ClusterTable {
+  std::string id;                            // a UUID as text; never that of another table
   std::vector<ClusterColumn> partition_key;  // in key order
   std::vector<ClusterColumn> clustering;     // in key order
   std::vector<ClusterColumn> others;         // regular and static ones, by name

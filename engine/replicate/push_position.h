@@ -26,10 +26,22 @@ struct PushPosition {
   friend bool operator==(const PushPosition&, const PushPosition&) = default;
 };
 
-// As it is stored: varint range delete, varint page, u8 pass, varint judged second, varint row.
-[[nodiscard]] std::string EncodePushPosition(const PushPosition& position);
+// Whether everything before `end` is before `position` too. Pages may be sent anew in other passes,
+// which tell nothing of one another: then it is so once the page is over.
+[[nodiscard]] bool HasPassed(const PushPosition& position, const PushPosition& end);
+
+// A position as the store keeps it: of the table that had this id upstream. Another one of the same
+// name has none of what was sent to it.
+struct NotedPosition {
+  PushPosition position;
+  std::string upstream_id;
+};
+
+// As it is stored: varint range delete, varint page, u8 pass, varint judged second, varint row,
+// varint length and bytes of the id.
+[[nodiscard]] std::string EncodePushPosition(const NotedPosition& noted);
 // kCorruption names the field.
-[[nodiscard]] Result<PushPosition> DecodePushPosition(std::string_view bytes);
+[[nodiscard]] Result<NotedPosition> DecodePushPosition(std::string_view bytes);
 
 }  // namespace cistern::replicate
 

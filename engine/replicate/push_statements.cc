@@ -32,10 +32,14 @@ class StatementText {
     }
     return *this;
   }
+  StatementText& UsingTimestamp() {
+    return Add(" USING TIMESTAMP ").Mark({What::kTimestamp, 0});
+  }
+  // TTL 0 holds against a default_time_to_live of the table, which anybody may set while we send:
+  // in the text it is the same for all rows and costs no byte.
   StatementText& Using(bool has_ttl) {
-    Add(" USING TIMESTAMP ").Mark({What::kTimestamp, 0});
-    if (has_ttl) Add(" AND TTL ").Mark({What::kTtl, 0});
-    return *this;
+    UsingTimestamp().Add(" AND TTL ");
+    return has_ttl ? Mark({What::kTtl, 0}) : Add("0");
   }
   [[nodiscard]] PushStatement Take() { return std::move(statement_); }
 
@@ -99,7 +103,7 @@ void PushStatements::AddDeletes(const std::string& table) {
        {StatementKind::kDeleteRow, StatementKind::kDeleteRange, StatementKind::kDeleteFrom,
         StatementKind::kDeleteBefore, StatementKind::kDeletePartition}) {
     StatementText text(*schema_);
-    text.Add("DELETE FROM ").Add(table).Using(false).Add(" WHERE ");
+    text.Add("DELETE FROM ").Add(table).UsingTimestamp().Add(" WHERE ");
     text.Equations(schema_->partition_key, " AND ");
     if (kind == StatementKind::kDeleteRow) {
       text.Add(" AND ").Equations(schema_->clustering_columns, " AND ");

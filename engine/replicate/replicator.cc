@@ -65,9 +65,10 @@ Replicator::Replicator(ReplicatorParts parts, ReplicatorOptions options)
       cluster_backoff_(options_.backoff, options_.seed),
       hosts_lost_(parts_.session->cluster().hosts_lost()) {
   LoadParked();
+  parts_.session->WatchSchema([this](const cql::SchemaChange* change) { OnSchemaChange(change); });
 }
 
-Replicator::~Replicator() = default;
+Replicator::~Replicator() { parts_.session->WatchSchema({}); }
 
 void Replicator::LoadParked() {
   parked_.clear();
@@ -161,10 +162,16 @@ void Replicator::EndWay(const BucketKey& bucket, uint64_t seal) {
   if (under_way_.erase(seal) != 0) under_way_bytes_ -= BytesOfWay(bucket);
 }
 
+// Whether its table is being compared with the cluster's.
+bool Replicator::IsCompared(const DrainItem& item) const {
+  const auto link = links_.find(item.bucket.table_id);
+  return link != links_.end() && link->second->is_asking();
+}
+
 // --- what is made durable
 
 int64_t Replicator::ConfirmAtUs() const {
-  if (proven_.empty()) return kNever;
+  if (proven_.empty() || IsCompared(proven_.front().item)) return kNever;
   const int64_t at_us = std::max(proven_.front().since_us + GatherUs(), ledger_at_us_);
   if (proven_.front().since_us <= lives_at_us_) return at_us;
   return is_asking_hosts_ ? kNever : std::max(at_us, AskAtUs());
@@ -176,6 +183,7 @@ Result<bool> Replicator::ConfirmDue() {
   std::vector<ProvenSeal> seals;
   for (const Proven& proven : proven_) {
     if (seals.size() == kConfirmCountMax || proven.since_us > lives_at_us_) break;
+    if (IsCompared(proven.item)) break;  // the table may be another one than it was sent to
     seals.push_back({{proven.item.bucket, proven.item.seal}, proven.level});
   }
   if (seals.empty()) return false;
@@ -207,7 +215,7 @@ Result<bool> Replicator::NoteRecords() {
     const auto position = push->seal.Durable(lives_at_us_, options_.hold_us);
     if (!position || push->proof || push->is_over()) continue;
     PushRecord record;
-    record.position = EncodePushPosition(*position);
+    record.position = EncodePushPosition({*position, push->upstream_id});
     record.bucket = push->seal.item().bucket;
     const SealName name{record.bucket, push->number()};
     records.emplace_back(name, std::move(record));
@@ -268,10 +276,13 @@ bool Replicator::StepLinks() {
   bool did = false;
   const int64_t now_us = parts_.loop->NowUs();
   uint64_t agreements = 0;
+  std::vector<uint32_t> anew;
   for (const auto& [table, link] : links_) {
     did |= link->Step(now_us);
     agreements += link->agreements();
+    if (link->TakeIsAnother()) anew.push_back(table);
   }
+  for (const uint32_t table : anew) BeginAnew({table, INT64_MIN, INT64_MAX});
   // What was passed over because its table was not known may go now.
   if (agreements == agreements_) return did;
   agreements_ = agreements;
@@ -286,7 +297,8 @@ TableLink* Replicator::LinkOf(uint32_t table_id) {
   std::shared_ptr<TableLink>& link = links_[table_id];
   if (!link || link->table()->schema_version != table->schema_version) {
     const TableLinkOptions options{options_.keyspace, options_.backoff, options_.schema_retry_us,
-                                   options_.seed + table_id, options_.proof};
+                                   options_.seed + table_id, options_.proof,
+                                   link ? link->upstream_id() : std::string()};
     link = std::make_shared<TableLink>(*parts_.loop, *parts_.session, table, options);
   }
   return link.get();
@@ -364,7 +376,6 @@ Result<Replicator::OpenedSource> Replicator::OpenSource(const DrainItem& item,
   source.binder = std::make_shared<const RowBinder>(std::move(binder));
   source.options.mode = mode;
   source.options.names_now = parts_.session->version() == cql::ProtocolVersion::kV5;
-  source.options.table_may_have_default_ttl = link.has_default_ttl();
   source.options.older_may_exist = opened.older_may_exist;
   source.options.statement_count_max = options_.statement_count_max;
   source.options.byte_count_max = options_.byte_count_max;
@@ -383,7 +394,8 @@ Result<Replicator::PushPtr> Replicator::OpenPush(const DrainItem& item) {
   const bool is_trusted = trouble == troubles_.end() || !trouble->second.ignores_position;
   if (record && record->state == PushState::kPushing && is_trusted) {
     // What does not parse is begun anew: that only sends more.
-    if (const auto position = DecodePushPosition(record->position); position.ok()) from = *position;
+    const auto noted = DecodePushPosition(record->position);
+    if (noted.ok() && noted->upstream_id == link->upstream_id()) from = noted->position;
   }
   const bool names_now = opened.source.options.names_now;
   SealPush seal(item, std::move(opened.source), from, options_.checkpoint_bytes);
@@ -395,6 +407,7 @@ Result<Replicator::PushPtr> Replicator::OpenPush(const DrainItem& item) {
   }
   auto push = std::make_shared<Push>(std::move(seal), link, pauses);
   push->names_now = names_now;
+  push->upstream_id = link->upstream_id();
   push->has_position = !(from == PushPosition{});
   push->byte_count = opened.byte_count;
   return push;

@@ -107,6 +107,7 @@ class Replicator {
   void ChargeMemory();
   void BeginWay(const DrainItem& item);
   void EndWay(const BucketKey& bucket, uint64_t seal);
+  [[nodiscard]] bool IsCompared(const DrainItem& item) const;
   [[nodiscard]] int64_t HoldUntilUs() const;
   [[nodiscard]] int64_t ConfirmAtUs() const;
   [[nodiscard]] Result<bool> ConfirmDue();
@@ -136,7 +137,8 @@ class Replicator {
   [[nodiscard]] bool IsPaused() const;
   [[nodiscard]] ReplicationPhase Phase() const;
 
-  // --- replicator_hosts.cc: what hosts that go take with them
+  // --- replicator_hosts.cc: what hosts that go take with them, and tables that are altered
+  void OnSchemaChange(const cql::SchemaChange* change);
   void NoteLostHosts();
   void SendAgainLater(const DrainItem& item);
   Setback& SetbackOf(const DrainItem& item);

@@ -1,4 +1,5 @@
-// Replicator: hosts that go, and what they may have forgotten; and whether the others live.
+// Replicator: hosts that go, and what they may have forgotten; whether the others live; and tables
+// that are altered.
 #include <algorithm>
 #include <utility>
 
@@ -69,6 +70,13 @@ void Replicator::BeginAnew(const SealResend& resend) {
     if (is_meant(setback.bucket)) setback.reached.reset();
   }
   LookAgain();
+}
+
+// Somebody has altered tables upstream, or may have: `change` of one, null of any.
+void Replicator::OnSchemaChange(const cql::SchemaChange* change) {
+  for (const auto& [table, link] : links_) {
+    if (change == nullptr || link->IsMeant(*change)) link->AskAgain();
+  }
 }
 
 // All of the seal, whatever was lost before: what is not sent again is not there. The pause grows,

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "engine/replicate/replicator.h"
@@ -47,6 +48,7 @@ struct Replicator::Push : Way {
   bool leaves_place = false;  // for another seal, while it pauses
   bool names_now = false;     // it was begun for protocol v5
   bool has_position = false;  // it went on from a record of the store
+  std::string upstream_id;    // of the table that it is sent to
   ProofPtr proof;             // it sends once more what this one did not find; null: all of a seal
 };
 
@@ -72,6 +74,8 @@ struct Replicator::Trouble {
   uint32_t attempts = 0;           // rounds that the batch which was refused first had
   uint64_t acks_before = 0;        // of the cluster, when it was refused first
   uint64_t agreements_before = 0;  // of the table's link, then
+  // Behind the batch that was refused: until the push has passed it nothing is redeemed.
+  std::optional<PushPosition> refused_end = {};
   bool ignores_position = false;   // what the store says of it does not fit
   bool is_of_proof = false;        // a query was refused, which no batch that is taken redeems
 };

@@ -124,8 +124,11 @@ void Replicator::OnAnswer(const Flight& flight, const cql::Outcome& outcome) {
   const PushPtr& push = flight.push;
   if (outcome.kind != cql::OutcomeKind::kDone) {
     // What was on its way together is one attempt.
+    const std::optional<PushPosition> end = push->seal.EndOf(flight.ticket);
     const bool is_first = push->seal.Lose(flight.ticket);
     OnRefused(push.get(), {flight.number, flight.byte_count, is_first}, outcome);
+    const auto trouble = troubles_.find(push->number());
+    if (is_first && end && trouble != troubles_.end()) trouble->second.refused_end = end;
     return LeavePlace(push.get());
   }
   flow_.NoteDone(flight.number, flight.byte_count, now_us - flight.sent_us);
@@ -136,11 +139,14 @@ void Replicator::OnAnswer(const Flight& flight, const cql::Outcome& outcome) {
   const PushPosition before = push->seal.acknowledged();
   push->seal.Acknowledge(flight.ticket, now_us);
   cluster_backoff_.NoteSuccess();
-  // A batch that is refused each time is not redeemed by those behind it.
+  // A batch that is refused each time is not redeemed by those behind it, nor by those before it
+  // when all is sent anew.
   if (push->seal.acknowledged() == before) return;
   push->backoff.NoteSuccess();
   const auto trouble = troubles_.find(push->number());
-  if (trouble != troubles_.end() && !trouble->second.is_of_proof) troubles_.erase(trouble);
+  if (trouble == troubles_.end() || trouble->second.is_of_proof) return;
+  const auto& end = trouble->second.refused_end;
+  if (!end || HasPassed(push->seal.acknowledged(), *end)) troubles_.erase(trouble);
 }
 
 Replicator::Trouble& Replicator::TroubleOf(const DrainItem& item) {

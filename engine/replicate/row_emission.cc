@@ -11,19 +11,18 @@ constexpr CellBinding kNullsOnly = {CellBind::kUnset, CellBind::kNull};
 constexpr CellBinding kDeleted = {CellBind::kNull, CellBind::kNull};
 constexpr CellBinding kNoCells = {CellBind::kUnset, CellBind::kUnset};
 
-Emission Deletion(CellBinding cells) { return {StatementKind::kUpdate, cells, Life::kNone}; }
+Emission Deletion(CellBinding cells) { return {StatementKind::kUpdate, cells, Life::kEndless}; }
 
 Emission Setting(const VersionTraits& version, const EmissionRules& rules, CellBinding cells) {
-  Life life = Life::kNone;
+  Life life = Life::kEndless;
   if (version.expires) {
     life = version.is_expired && !rules.names_now ? Life::kSecond : Life::kExpiry;
-  } else if (rules.table_may_have_default_ttl) {
-    life = Life::kEndless;
   }
+  const bool has_ttl = life != Life::kEndless;
   if (version.has_liveness) {
-    return {life == Life::kNone ? StatementKind::kInsert : StatementKind::kInsertTtl, cells, life};
+    return {has_ttl ? StatementKind::kInsertTtl : StatementKind::kInsert, cells, life};
   }
-  return {life == Life::kNone ? StatementKind::kUpdate : StatementKind::kUpdateTtl, cells, life};
+  return {has_ttl ? StatementKind::kUpdateTtl : StatementKind::kUpdate, cells, life};
 }
 
 // A version that is over and shadows: nothing of it may show again, nor what it covers.
@@ -43,7 +42,7 @@ std::optional<Emission> EmitShadow(const VersionTraits& version, const EmissionR
 std::optional<Emission> EmitVersion(const VersionTraits& version, const EmissionRules& rules) {
   if (version.deletes_row) {
     if (rules.pass == PushPass::kRows) return std::nullopt;
-    return Emission{StatementKind::kDeleteRow, kNoCells, Life::kNone};
+    return Emission{StatementKind::kDeleteRow, kNoCells, Life::kEndless};
   }
   if (version.is_expired && !version.may_shadow) return std::nullopt;
   if (version.is_expired && rules.mode == TimestampMode::kWriteTime) {

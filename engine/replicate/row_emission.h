@@ -54,14 +54,13 @@ struct VersionTraits {
 struct Emission {
   // How long what is set lives.
   enum class Life : uint8_t {
-    kNone,     // the text has no TTL
-    kEndless,  // TTL 0
+    kEndless,  // the text says TTL 0; of a deletion, which sets nothing, too
     kExpiry,   // until the version's own expiry
     kSecond,   // TTL 1: it is over, and no now can be named that would say so
   };
   StatementKind kind = StatementKind::kInsert;
   CellBinding cells;
-  Life life = Life::kNone;
+  Life life = Life::kEndless;
   friend bool operator==(const Emission&, const Emission&) = default;
 };
 
@@ -70,7 +69,6 @@ struct EmissionRules {
   PushPass pass = PushPass::kWhole;
   TimestampMode mode = TimestampMode::kWriteTime;
   bool names_now = false;  // v5: an expiry in the past can be told
-  bool table_may_have_default_ttl = false;
 };
 
 // The statement of the version in this pass; nothing: it has none there.

@@ -48,6 +48,12 @@ SealPush::Flight* SealPush::Find(uint64_t ticket) {
   return &*at;
 }
 
+std::optional<PushPosition> SealPush::EndOf(uint64_t ticket) const {
+  const auto at = std::find_if(flights_.begin(), flights_.end(),
+                               [ticket](const Flight& f) { return f.ticket == ticket; });
+  return at == flights_.end() ? std::nullopt : std::optional(at->next);
+}
+
 void SealPush::Acknowledge(uint64_t ticket, int64_t now_us) {
   if (ticket < first_ticket_) {
     --orphans_;

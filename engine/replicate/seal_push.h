@@ -54,6 +54,8 @@ class SealPush {
                                                      PushBatch* batch);
   // Each ticket ends by one of these.
   void Acknowledge(uint64_t ticket, int64_t now_us);
+  // Where what follows its batch begins; nothing for one from before a rewind.
+  [[nodiscard]] std::optional<PushPosition> EndOf(uint64_t ticket) const;
   // True: the first of those on their way together, a round of its own. False as well for one from
   // before a rewind, which tells nothing of what is on its way now.
   bool Lose(uint64_t ticket);

@@ -23,7 +23,8 @@ TableLink::TableLink(cql::EventLoop& loop, cql::Session& session, TablePtr table
       session_(session),
       table_(std::move(table)),
       options_(std::move(options)),
-      backoff_(options_.backoff, options_.seed) {
+      backoff_(options_.backoff, options_.seed),
+      upstream_id_(options_.upstream_id) {
   auto made = PushStatements::Make(table_->schema, options_.keyspace);
   if (made.ok()) {
     statements_ = *std::move(made);
@@ -102,6 +103,11 @@ void TableLink::AskAgain() {
   }
 }
 
+bool TableLink::IsMeant(const cql::SchemaChange& change) const {
+  if (!statements_ || change.keyspace != statements_->keyspace()) return false;
+  return change.target != "TABLE" || change.name == table_->schema->name;
+}
+
 void TableLink::Ask() {
   state_ = State::kAsking;
   asks_again_ = false;
@@ -118,8 +124,10 @@ void TableLink::OnSchema(const Result<ClusterSchema>& schema, int64_t now_us) {
     return is_lasting ? Hold(schema.status()) : TryLater(schema.status());
   }
   backoff_.NoteSuccess();
+  const std::string id = schema->table ? schema->table->id : std::string();
+  is_another_ |= !upstream_id_.empty() && id != upstream_id_;
+  upstream_id_ = id;
   drift_ = CompareSchema(DeclarationsOf(*table_), *schema);
-  has_default_ttl_ = schema->table && schema->table->default_ttl_s != 0;
   const std::optional<int64_t> blocked_from_s = drift_->BlockedFrom();
   if (blocked_from_s == std::numeric_limits<int64_t>::min()) {
     return Hold(drift_->MaySend(std::numeric_limits<int64_t>::max()));

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cistern/replication_options.h"
@@ -29,6 +30,7 @@ struct TableLinkOptions {
   int64_t schema_retry_us = 0;  // a table that differs is compared anew after so long
   uint64_t seed = 1;
   ProofLevel proof = ProofLevel::kAck;  // by which its seals are proved
+  std::string upstream_id;  // as an earlier link of the table knew it
 };
 
 // Asks the cluster for the table's schema, compares, prepares the statements; again when a server
@@ -69,11 +71,18 @@ class TableLink {
   [[nodiscard]] uint32_t number_of(ProofStatement statement) const {
     return proof_numbers_[static_cast<size_t>(statement)];
   }
-  // The cluster's table has a default_time_to_live.
-  [[nodiscard]] bool has_default_ttl() const { return has_default_ttl_; }
 
-  // A server refused a statement: nothing is sent until the schema was compared again.
+  // A server refused a statement, or the table was altered: no other seal is sent until the schema
+  // was compared again.
   void AskAgain();
+  // Whether what was altered is the table, or all of its keyspace.
+  [[nodiscard]] bool IsMeant(const cql::SchemaChange& change) const;
+  // The id that the cluster's table had when it was compared last; empty: that is not known. Who
+  // drops a table and creates it again gets another one.
+  [[nodiscard]] const std::string& upstream_id() const { return upstream_id_; }
+  // Whether the cluster's table is another one than before, or there is none any more: what was
+  // sent to it and is not confirmed has to be sent again. Told once.
+  [[nodiscard]] bool TakeIsAnother() { return std::exchange(is_another_, false); }
   // How often it was, and nothing was in the way.
   [[nodiscard]] uint64_t agreements() const { return agreements_; }
   // The table as it was when the link was made.
@@ -105,6 +114,8 @@ class TableLink {
   const std::shared_ptr<int> alive_ = std::make_shared<int>(0);
   RetryBackoff backoff_;
 
+  std::string upstream_id_;
+  bool is_another_ = false;
   State state_ = State::kNew;
   int64_t due_us_ = 0;
   Status why_ = Status::Busy("the cluster was not asked for the table yet");
@@ -115,7 +126,6 @@ class TableLink {
   std::array<std::string, kStatementKindCount + kProofStatementCount> texts_;
   StatementNumbers numbers_ = {};
   std::array<uint32_t, kProofStatementCount> proof_numbers_ = {};
-  bool has_default_ttl_ = false;
   uint64_t agreements_ = 0;
 };
 

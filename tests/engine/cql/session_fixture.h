@@ -54,15 +54,22 @@ struct SessionClient {
     if (!RunUntil(*loop, [&] { return ready.has_value(); })) return Status::Internal("no word");
     return *ready;
   }
-  [[nodiscard]] uint32_t Prepare(const std::string& cql) {
-    std::optional<uint32_t> number;
+  // Its number goes to *number.
+  [[nodiscard]] Status TryPrepare(const std::string& cql, uint32_t* number) {
+    std::optional<Status> ending;
     const Status begun = session->Prepare(cql, [&](const Outcome& outcome, uint32_t statement) {
-      EXPECT_EQ(outcome.kind, OutcomeKind::kDone) << outcome.status.ToString();
-      number = statement;
+      ending = outcome.status;
+      *number = statement;
     });
-    EXPECT_TRUE(begun.ok()) << begun.ToString();
-    EXPECT_TRUE(RunUntil(*loop, [&] { return number.has_value(); }));
-    return number.value_or(0);
+    if (!begun.ok()) return begun;
+    EXPECT_TRUE(RunUntil(*loop, [&] { return ending.has_value(); }));
+    return ending.value_or(Status::Internal("it does not end"));
+  }
+  [[nodiscard]] uint32_t Prepare(const std::string& cql) {
+    uint32_t number = 0;
+    const Status prepared = TryPrepare(cql, &number);
+    EXPECT_TRUE(prepared.ok()) << prepared.ToString();
+    return number;
   }
   // Its ending goes to the end of `endings`.
   [[nodiscard]] Completion Keep() {

@@ -342,15 +342,29 @@ TEST_F(BatchStreamTest, TheCodecTakesItAsItIs) {
 
 TEST(PushPositionCoding, RefusesDamage) {
   const PushPosition position = {65'536, 65'536, PushPass::kRows, UINT32_MAX, 4'096};
-  const std::string bytes = EncodePushPosition(position);
+  const std::string bytes = EncodePushPosition({position, "f5a7"});
   ASSERT_TRUE(DecodePushPosition(bytes).ok());
-  EXPECT_EQ(*DecodePushPosition(bytes), position);
+  EXPECT_EQ(DecodePushPosition(bytes)->position, position);
+  EXPECT_EQ(DecodePushPosition(bytes)->upstream_id, "f5a7");
   for (size_t cut = 0; cut < bytes.size(); ++cut) {
     EXPECT_EQ(DecodePushPosition(bytes.substr(0, cut)).status().code(), StatusCode::kCorruption);
   }
   EXPECT_FALSE(DecodePushPosition(bytes + "x").ok());
-  EXPECT_FALSE(DecodePushPosition(std::string("\0\0\3\0\0", 5)).ok());
-  EXPECT_FALSE(DecodePushPosition(std::string("\0\0\0\0\x81\x20", 6)).ok());  // row 4097
+  EXPECT_TRUE(DecodePushPosition(std::string("\0\0\0\0\0\0", 6)).ok());
+  EXPECT_FALSE(DecodePushPosition(std::string("\0\0\3\0\0\0", 6)).ok());
+  EXPECT_FALSE(DecodePushPosition(std::string("\0\0\0\0\x81\x20\0", 7)).ok());  // row 4097
+  EXPECT_FALSE(DecodePushPosition(std::string(5, '\0') + "\x41" + std::string(65, 'i')).ok());
+}
+
+TEST(PushPositionOrder, IsToldWithinOnePassAlone) {
+  const PushPosition end = {2, 3, PushPass::kDeletions, 9, 5};
+  EXPECT_TRUE(HasPassed(end, end));
+  EXPECT_TRUE(HasPassed({2, 3, PushPass::kDeletions, 10, 6}, end));
+  EXPECT_TRUE(HasPassed({2, 4, PushPass::kWhole, 0, 0}, end));
+  EXPECT_FALSE(HasPassed({2, 3, PushPass::kDeletions, 9, 4}, end));
+  EXPECT_FALSE(HasPassed({2, 3, PushPass::kWhole, 9, 6}, end));
+  EXPECT_FALSE(HasPassed({1, 4, PushPass::kWhole, 0, 0}, end));
+  EXPECT_FALSE(HasPassed({2, 2, PushPass::kRows, 9, 700}, end));
 }
 
 }  // namespace

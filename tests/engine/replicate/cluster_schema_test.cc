@@ -127,7 +127,7 @@ const FalseAnswer kFalse[] = {
     {"two tables", [](SchemaAnswers* a) { a->tables.rows.push_back(a->tables.rows[0]); },
      "there are two of one table"},
     {"a row too short", [](SchemaAnswers* a) { a->tables.rows[0].pop_back(); },
-     "it has 13 values for 14 columns"},
+     "it has 14 values for 15 columns"},
     {"a column of another type", [](SchemaAnswers* a) { a->tables.columns[5].type = "blob"; },
      "the column comment is a 'blob', expected text"},
     {"a column that is missing",

@@ -73,7 +73,6 @@ class Scenario {
         schema_(ParseTable(shape_.cql)),
         server_(schema_) {
     source_.binder = BinderOf(schema_, shape_.entity);
-    source_.options.table_may_have_default_ttl = schema_->default_ttl_s != 0;
     MakeSeal();
     server_.Push(source_, kWriteS + 100);
     now_s_ = kWriteS + 100 + rng_.Between(0, 100);

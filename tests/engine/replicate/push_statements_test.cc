@@ -21,9 +21,10 @@ std::string Texts(const PushStatements& statements) {
 TEST(PushStatements, OfAPlainTable) {
   EXPECT_EQ(
       Texts(*StatementsOf(SmallTable())),
-      "INSERT INTO ks.t (id, day, a, b, ts) VALUES (?, ?, ?, ?, ?) USING TIMESTAMP ?\n"
+      "INSERT INTO ks.t (id, day, a, b, ts) VALUES (?, ?, ?, ?, ?) USING TIMESTAMP ? AND TTL 0\n"
       "INSERT INTO ks.t (id, day, a, b, ts) VALUES (?, ?, ?, ?, ?) USING TIMESTAMP ? AND TTL ?\n"
-      "UPDATE ks.t USING TIMESTAMP ? SET a = ?, b = ? WHERE id = ? AND day = ? AND ts = ?\n"
+      "UPDATE ks.t USING TIMESTAMP ? AND TTL 0 SET a = ?, b = ? "
+      "WHERE id = ? AND day = ? AND ts = ?\n"
       "UPDATE ks.t USING TIMESTAMP ? AND TTL ? SET a = ?, b = ? "
       "WHERE id = ? AND day = ? AND ts = ?\n"
       "DELETE FROM ks.t USING TIMESTAMP ? WHERE id = ? AND day = ? AND ts = ?\n"
@@ -40,7 +41,7 @@ TEST(PushStatements, NamesAreQuotedWhereTheyMustBe) {
   const auto made = PushStatements::Make(schema, "ignored");
   ASSERT_TRUE(made.ok());
   EXPECT_EQ((*made)->of(StatementKind::kUpdate).cql,
-            "UPDATE \"Plant\".\"order\" USING TIMESTAMP ? SET \"select\" = ? "
+            "UPDATE \"Plant\".\"order\" USING TIMESTAMP ? AND TTL 0 SET \"select\" = ? "
             "WHERE \"say \"\"it\"\"\" = ? AND day = ? AND \"TS\" = ?");
   EXPECT_EQ((*made)->keyspace(), "Plant");
 }
@@ -53,7 +54,7 @@ TEST(PushStatements, TheKeyComesFirstInTheOrderOfTheKey) {
   const auto statements = StatementsOf(schema);
   EXPECT_EQ(statements->of(StatementKind::kInsert).cql,
             "INSERT INTO k.t (site, day, id, shard, v, ts, n) VALUES (?, ?, ?, ?, ?, ?, ?) "
-            "USING TIMESTAMP ?");
+            "USING TIMESTAMP ? AND TTL 0");
   const std::vector<Bind>& binds = statements->of(StatementKind::kInsertTtl).binds;
   ASSERT_EQ(binds.size(), 9u);
   const std::vector<std::string> names = {"site", "day", "id", "shard", "v", "ts", "n"};
@@ -71,7 +72,7 @@ TEST(PushStatements, MeasuredValuesComeLastInAnInsert) {
       "PRIMARY KEY ((id, day), ts))");
   EXPECT_EQ(StatementsOf(schema)->of(StatementKind::kInsert).cql,
             "INSERT INTO k.t (id, day, n, s, ts, c, f) VALUES (?, ?, ?, ?, ?, ?, ?) "
-            "USING TIMESTAMP ?");
+            "USING TIMESTAMP ? AND TTL 0");
 }
 
 TEST(PushStatements, EveryMarkerHasItsBind) {
@@ -89,7 +90,7 @@ TEST(PushStatements, ATableOfKeysOnlyHasNothingToUpdate) {
   const auto statements = StatementsOf(schema);
   EXPECT_EQ(statements->of(StatementKind::kUpdate).cql, "");
   EXPECT_EQ(statements->of(StatementKind::kInsert).cql,
-            "INSERT INTO k.t (id, day, ts) VALUES (?, ?, ?) USING TIMESTAMP ?");
+            "INSERT INTO k.t (id, day, ts) VALUES (?, ?, ?) USING TIMESTAMP ? AND TTL 0");
 }
 
 TEST(PushStatements, ATableNeedsAKeyspace) {

@@ -57,6 +57,7 @@ ServerModel::Parts ServerModel::Take(const PushStatement& statement,
   const std::vector<BoundValue> bound = SplitValues(values);
   EXPECT_EQ(bound.size(), statement.binds.size());
   Parts parts;
+  if (statement.cql.find(" AND TTL 0") != std::string::npos) parts.ttl_s = 0;
   for (size_t i = 0; i < statement.binds.size() && i < bound.size(); ++i) {
     const Bind& bind = statement.binds[i];
     const ColumnSpec& column = schema.columns[bind.column];

@@ -52,7 +52,8 @@ TEST(RowBinder, CellsAsTheyAreAsked) {
   const auto binder = BinderOf(schema, {"p1"});
   const auto bound = [&](CellBinding cells) {
     std::string values;
-    binder->BindRow({StatementKind::kUpdate, cells, Emission::Life::kNone}, rows, 0, 7, 0, &values);
+    binder->BindRow({StatementKind::kUpdate, cells, Emission::Life::kEndless}, rows, 0, 7, 0,
+                    &values);
     const std::vector<BoundValue> all = SplitValues(values);
     EXPECT_EQ(all.size(), 6u);  // timestamp, a, b, id, day, ts
     std::string shown;
@@ -88,7 +89,7 @@ TEST(RowBinder, EveryTypeAsItIsSerialised) {
   const VersionColumns rows = PageOf(*schema, {version});
   std::string values;
   const auto binder = BinderOf(schema, {"p1"});
-  binder->BindRow({StatementKind::kInsert, {}, Emission::Life::kNone}, rows, 0, 1, 0, &values);
+  binder->BindRow({StatementKind::kInsert, {}, Emission::Life::kEndless}, rows, 0, 1, 0, &values);
   const std::vector<BoundValue> all = SplitValues(values);
   ASSERT_EQ(all.size(), 3 + regular.size() + 1);
   const std::vector<Bind>& binds = binder->statements().of(StatementKind::kInsert).binds;

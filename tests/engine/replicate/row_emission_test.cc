@@ -33,7 +33,7 @@ std::string Show(const std::optional<Emission>& emission) {
   if (emission->cells.of_value == CellBind::kItself) text += " values";
   if (emission->cells.of_value == CellBind::kNull) text += " values-deleted";
   if (emission->cells.of_null == CellBind::kNull) text += " nulls";
-  const std::vector<std::string> lives = {"", " endless", " expiry", " second"};
+  const std::vector<std::string> lives = {"", " expiry", " second"};
   return text + lives.at(static_cast<size_t>(emission->life));
 }
 
@@ -49,7 +49,7 @@ void ExpectLines(const EmissionRules& rules, const std::vector<Line>& lines) {
 }
 
 TEST(EmitVersion, APageThatIsSentWhole) {
-  ExpectLines({PushPass::kWhole, TimestampMode::kWriteTime, false, false},
+  ExpectLines({PushPass::kWhole, TimestampMode::kWriteTime, false},
               {{"delete", "DELETE"},
                {"liveness values", "INSERT values nulls"},
                {"liveness", "INSERT values nulls"},
@@ -66,7 +66,7 @@ TEST(EmitVersion, APageThatIsSentWhole) {
 }
 
 TEST(EmitVersion, DeletionsBeforeRowsThatHaveAnOldNow) {
-  ExpectLines({PushPass::kDeletions, TimestampMode::kWriteTime, true, false},
+  ExpectLines({PushPass::kDeletions, TimestampMode::kWriteTime, true},
               {{"delete", "DELETE"},
                {"liveness values", "none"},
                {"liveness values nulls expires", "UPDATE nulls"},
@@ -75,7 +75,7 @@ TEST(EmitVersion, DeletionsBeforeRowsThatHaveAnOldNow) {
                {"liveness values over shadows", "UPDATE values-deleted nulls"},
                {"liveness over shadows", "none"},
                {"values over shadows", "UPDATE values-deleted nulls"}});
-  ExpectLines({PushPass::kRows, TimestampMode::kWriteTime, true, false},
+  ExpectLines({PushPass::kRows, TimestampMode::kWriteTime, true},
               {{"delete", "none"},
                {"liveness values", "INSERT values"},
                {"liveness values nulls expires", "INSERT+ values expiry"},
@@ -87,22 +87,14 @@ TEST(EmitVersion, DeletionsBeforeRowsThatHaveAnOldNow) {
                {"values over shadows", "none"}});
 }
 
-TEST(EmitVersion, ATableWithADefaultIsToldThatRowsAreEndless) {
-  ExpectLines({PushPass::kWhole, TimestampMode::kWriteTime, true, true},
-              {{"liveness values", "INSERT+ values nulls endless"},
-               {"values", "UPDATE+ values nulls endless"},
-               {"nulls", "UPDATE nulls"},
-               {"delete", "DELETE"}});
-}
-
 TEST(EmitVersion, InEventTimeNothingThatIsOverBecomesADeletion) {
-  ExpectLines({PushPass::kRows, TimestampMode::kEventTime, true, false},
+  ExpectLines({PushPass::kRows, TimestampMode::kEventTime, true},
               {{"liveness values over shadows", "INSERT+ values expiry"},
                {"values over shadows", "UPDATE+ values expiry"},
                {"values over", "none"}});
-  ExpectLines({PushPass::kDeletions, TimestampMode::kEventTime, true, false},
+  ExpectLines({PushPass::kDeletions, TimestampMode::kEventTime, true},
               {{"liveness values over shadows", "none"}});
-  ExpectLines({PushPass::kWhole, TimestampMode::kEventTime, false, false},
+  ExpectLines({PushPass::kWhole, TimestampMode::kEventTime, false},
               {{"liveness values over shadows", "INSERT+ values nulls second"},
                {"values over shadows", "UPDATE+ values nulls second"}});
 }

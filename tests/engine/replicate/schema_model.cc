@@ -199,8 +199,8 @@ SchemaAnswers ModelCluster::Answers(const std::string& keyspace, const std::stri
       {"keyspace_name", "text"}, {"table_name", "text"}, {"bloom_filter_fp_chance", "double"},
       {"caching", map}, {"cdc", "boolean"}, {"comment", "text"}, {"compaction", map},
       {"compression", map}, {"default_time_to_live", "int"}, {"extensions", "map<text, blob>"},
-      {"flags", "set<text>"}, {"gc_grace_seconds", "int"}, {"min_index_interval", "int"},
-      {"read_repair", "text"}};
+      {"flags", "set<text>"}, {"gc_grace_seconds", "int"}, {"id", "uuid"},
+      {"min_index_interval", "int"}, {"read_repair", "text"}};
   answers.columns.columns = {
       {"keyspace_name", "text"}, {"table_name", "text"}, {"column_name", "text"},
       {"clustering_order", "text"}, {"column_name_bytes", "blob"}, {"kind", "text"},
@@ -224,7 +224,8 @@ SchemaAnswers ModelCluster::Answers(const std::string& keyspace, const std::stri
        table.cdc.has_value() ? Cell(BooleanBytes(*table.cdc)) : Cell(), table.comment,
        TextMapBytes(table.compaction), TextMapBytes(table.compression),
        IntBytes(table.default_ttl_s), Cell(), TextSetBytes(table.flags),
-       IntBytes(table.gc_grace_s), IntBytes(table.min_index_interval), table.read_repair});
+       IntBytes(table.gc_grace_s), std::string(16, 'i'), IntBytes(table.min_index_interval),
+       table.read_repair});
   for (const ModelColumn& c : table.columns) {
     answers.columns.rows.push_back(
         {keyspace, name, c.name, c.order, c.name, c.kind, IntBytes(c.position), c.type});

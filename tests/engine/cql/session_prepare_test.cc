@@ -1,0 +1,140 @@
+// Statements that a server has forgotten, prepares otherwise than before, or tells too much of.
+#include <atomic>
+
+#include "tests/engine/cql/session_fixture.h"
+
+namespace cistern::cql {
+namespace {
+
+using testing::ExecuteRequest;
+using testing::PrepareRequest;
+using testing::ScriptedCqlServer;
+using testing::ScriptedStatementId;
+using testing::ScriptedTurn;
+
+constexpr char kInsert[] = "INSERT INTO ks.t (a) VALUES (?)";
+
+RowsMetadata MarkersOf(std::vector<ColumnMetadata> columns) {
+  RowsMetadata markers;
+  markers.keyspace = "ks";
+  markers.table = "t";
+  markers.column_count = columns.size();
+  markers.columns = std::move(columns);
+  return markers;
+}
+
+TEST(SessionPrepare, ForgottenStatementIsPreparedAgainThere) {
+  std::atomic<bool> is_known = true;
+  std::atomic<bool> has_new_ids = false;
+  ScriptedCqlServer server({}, [&](ScriptedTurn& turn) {
+    const auto* prepare = std::get_if<PrepareRequest>(&turn.request);
+    if (prepare != nullptr) {
+      is_known = true;
+      if (!has_new_ids) return false;
+      PreparedResult prepared;
+      prepared.ids = {"another id", "another metadata"};
+      prepared.markers = MarkersOf({{"m", "blob"}});
+      prepared.key_markers = {0};
+      AppendPrepared(turn.head, prepared, &turn.out);
+      return true;
+    }
+    const auto* execute = std::get_if<ExecuteRequest>(&turn.request);
+    if (execute == nullptr) return false;
+    const bool is_right = is_known && (!has_new_ids || execute->id == "another id");
+    return !is_right && AnswerError(turn, ErrorCode::kUnprepared);
+  });
+  SessionClient client(Options({server.port()}));
+  ASSERT_TRUE(client.WaitUntilReady().ok());
+  const uint32_t insert = client.Prepare(kInsert);
+  for (const bool changes : {false, true}) {
+    is_known = false;
+    has_new_ids = changes;
+    const Ending ending = client.Run(insert);
+    EXPECT_EQ(ending.kind, OutcomeKind::kDone) << ending.status.ToString();
+    EXPECT_EQ(ending.attempts, 2u);
+    EXPECT_EQ(client.Run(insert).attempts, 1u);
+  }
+  EXPECT_EQ(server.Received<PrepareRequest>().size(), 3u);
+}
+
+// Its values were made for another table of that name.
+TEST(SessionPrepare, StatementThatMeansSomethingElseNowIsRefusedOnce) {
+  std::atomic<bool> is_known = true;
+  ScriptedCqlServer server({}, [&](ScriptedTurn& turn) {
+    if (std::holds_alternative<ExecuteRequest>(turn.request)) {
+      return !is_known && AnswerError(turn, ErrorCode::kUnprepared);
+    }
+    const auto* prepare = std::get_if<PrepareRequest>(&turn.request);
+    if (prepare == nullptr || is_known.exchange(true)) return false;
+    PreparedResult prepared;
+    prepared.ids = {ScriptedStatementId(prepare->cql), "metadata-2"};
+    prepared.markers = MarkersOf({{"m", "bigint"}});
+    prepared.key_markers = {0};
+    AppendPrepared(turn.head, prepared, &turn.out);
+    return true;
+  });
+  SessionClient client(Options({server.port()}));
+  ASSERT_TRUE(client.WaitUntilReady().ok());
+  const uint32_t insert = client.Prepare(kInsert);
+  is_known = false;
+  const Ending ending = client.Run(insert);
+  EXPECT_EQ(ending.kind, OutcomeKind::kRefused);
+  EXPECT_EQ(ending.error_code, ErrorCode::kInvalid);
+  EXPECT_NE(ending.status.message().find("have other types"), std::string::npos);
+  EXPECT_EQ(client.Run(insert).kind, OutcomeKind::kDone);
+}
+
+TEST(SessionPrepare, WhatServersTellOfStatementsIsBounded) {
+  constexpr size_t kColumns = 1'000;
+  ScriptedCqlServer server({}, [&](ScriptedTurn& turn) {
+    const auto* prepare = std::get_if<PrepareRequest>(&turn.request);
+    if (prepare == nullptr) return false;
+    PreparedResult prepared;
+    prepared.ids = {ScriptedStatementId(prepare->cql), "m"};
+    prepared.markers = MarkersOf({kColumns, {std::string(10'000, 'x'), "int"}});
+    AppendPrepared(turn.head, prepared, &turn.out);
+    return true;
+  });
+  SessionClient client(Options({server.port()}));
+  ASSERT_TRUE(client.WaitUntilReady().ok());
+  for (int i = 0; i < 6; ++i) {  // 10 MB each
+    uint32_t number = 0;
+    const Status prepared = client.TryPrepare("INSERT INTO ks.t" + std::to_string(i), &number);
+    EXPECT_EQ(prepared.code(), i < 3 ? StatusCode::kOk : StatusCode::kTooLarge) << i;
+  }
+}
+
+TEST(SessionPrepare, StatementThatCannotBePreparedAgainIsRefused) {
+  ScriptedCqlServer server({}, [first = true](ScriptedTurn& turn) mutable {
+    if (std::holds_alternative<ExecuteRequest>(turn.request)) {
+      return AnswerError(turn, ErrorCode::kUnprepared);
+    }
+    if (!std::holds_alternative<PrepareRequest>(turn.request) || std::exchange(first, false)) {
+      return false;
+    }
+    return AnswerError(turn, ErrorCode::kInvalid, "unconfigured table t");
+  });
+  SessionClient client(Options({server.port()}));
+  ASSERT_TRUE(client.WaitUntilReady().ok());
+  const Ending ending = client.Run(client.Prepare(kInsert));
+  EXPECT_EQ(ending.kind, OutcomeKind::kRefused);
+  EXPECT_EQ(ending.error_code, ErrorCode::kInvalid);
+  EXPECT_NE(ending.status.message().find("unconfigured table t"), std::string::npos);
+  EXPECT_NE(ending.status.message().find(kInsert), std::string::npos);
+}
+
+TEST(SessionPrepare, ServerThatForgetsForEverIsGivenUp) {
+  ScriptedCqlServer server({}, [](ScriptedTurn& turn) {
+    return std::holds_alternative<ExecuteRequest>(turn.request) &&
+           AnswerError(turn, ErrorCode::kUnprepared);
+  });
+  SessionClient client(Options({server.port()}));
+  ASSERT_TRUE(client.WaitUntilReady().ok());
+  const Ending ending = client.Run(client.Prepare(kInsert));
+  EXPECT_EQ(ending.kind, OutcomeKind::kAway);
+  EXPECT_EQ(ending.error_code, ErrorCode::kUnprepared);
+  EXPECT_LE(server.Received<PrepareRequest>().size(), 10u);
+}
+
+}  // namespace
+}  // namespace cistern::cql

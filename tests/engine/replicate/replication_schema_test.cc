@@ -1,0 +1,157 @@
+// Tables that somebody alters upstream, or makes anew, while this store sends to them.
+#include <memory>
+#include <string>
+
+#include "engine/replicate/push_position.h"
+#include "tests/engine/replicate/replication_fixture.h"
+
+namespace cistern::testing {
+namespace {
+
+class ReplicationSchemaTest : public ReplicationFixture {
+ protected:
+  void StartAll() {
+    ASSERT_NO_FATAL_FAILURE(StartCluster());
+    ASSERT_NO_FATAL_FAILURE(CreateTableUpstream());
+    ASSERT_NO_FATAL_FAILURE(StartService());
+  }
+  // Drops the table upstream and creates it again, `flow` with that type.
+  void MakeAnew(const std::string& flow_type = "double") {
+    std::string cql = schema_->ToCql();
+    const std::string flow = "flow double";
+    const size_t at = cql.find(flow);
+    ASSERT_NE(at, std::string::npos) << cql;
+    cql.replace(at, flow.size(), "flow " + flow_type);
+    MustRun("DROP TABLE plant.pumps");
+    MustRun(cql);
+  }
+  void RunUntilNothingGoes() {
+    ASSERT_TRUE(TurnUntil([&] {
+      return status_.phase == ReplicationPhase::kIdle || status_.phase == ReplicationPhase::kStuck;
+    })) << Explain();
+  }
+};
+
+TEST_F(ReplicationSchemaTest, ADefaultTtlThatIsSetMeanwhileEndsNoRow) {
+  ASSERT_NO_FATAL_FAILURE(StartAll());
+  ASSERT_NO_FATAL_FAILURE(WriteDays(1));
+  SealAll();
+  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kIdle));
+  MustRun("ALTER TABLE plant.pumps WITH default_time_to_live = 60");
+  Write("p0", kStartMs + 9, 9);
+  Write("p1", kStartMs + 10, 10, RowKind::kUpdate);
+  Write("p1", kStartMs + 11, 11, RowKind::kInsert, 40);
+  SealAll();
+  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kHolding));
+  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kIdle));
+  ExpectEqual();
+  clock_->AdvanceSeconds(100);
+  ExpectEqual();
+}
+
+TEST_F(ReplicationSchemaTest, ATableThatHasAnotherTypeNowIsHeld) {
+  ASSERT_NO_FATAL_FAILURE(StartAll());
+  ASSERT_NO_FATAL_FAILURE(WriteDays(1));
+  SealAll();
+  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kIdle));
+  ASSERT_NO_FATAL_FAILURE(MakeAnew("bigint"));
+  Write("p0", kStartMs + 9, 9);
+  SealAll();
+  ASSERT_NO_FATAL_FAILURE(RunUntilNothingGoes());
+  ASSERT_EQ(status_.held.size(), 1u) << Explain();
+  EXPECT_NE(status_.held[0].why.message().find("'flow'"), std::string::npos) << Explain();
+  EXPECT_EQ(engine_->GetMetrics().versions_confirmed, 3u);
+}
+
+// What was acknowledged went with the table.
+TEST_F(ReplicationSchemaTest, ATableThatWasMadeAnewGetsWhatIsNotConfirmed) {
+  for (const bool is_told : {true, false}) {
+    SCOPED_TRACE(is_told);
+    written_.clear();
+    replicator_.hold_us = 60'000'000;
+    if (!cluster_) {
+      ASSERT_NO_FATAL_FAILURE(StartAll());
+    }
+    ASSERT_NO_FATAL_FAILURE(WriteDays(2));
+    SealAll();
+    ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kHolding));
+    // Without the connection that tells of it, it is seen when there is one again.
+    if (!is_told) service_.reset();
+    ASSERT_NO_FATAL_FAILURE(MakeAnew());
+    if (!is_told) {
+      ASSERT_NO_FATAL_FAILURE(StartService());
+    }
+    ASSERT_NO_FATAL_FAILURE(RunFor(1'000'000));
+    ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kIdle));
+    ExpectEqual();
+  }
+}
+
+// The record of how far a seal was pushed is of a table that is gone.
+TEST_F(ReplicationSchemaTest, APositionInATableThatIsGoneIsNotBelieved) {
+  replicator_.checkpoint_bytes = 500;
+  replicator_.statement_count_max = 4;
+  replicator_.bytes_per_s_max = 1'000;
+  replicator_.hold_us = 1'000'000;
+  ASSERT_NO_FATAL_FAILURE(StartAll());
+  ASSERT_NO_FATAL_FAILURE(WriteDays(1, 120));
+  SealAll();
+  ASSERT_TRUE(TurnUntil([&] { return !Core()->store().pushes().empty(); })) << Explain();
+  const auto noted =
+      replicate::DecodePushPosition(Core()->store().pushes().begin()->second.position);
+  ASSERT_TRUE(noted.ok());
+  EXPECT_FALSE(noted->position == replicate::PushPosition{});
+  EXPECT_EQ(noted->upstream_id.size(), 36u);
+  service_.reset();
+  ASSERT_NO_FATAL_FAILURE(MakeAnew());
+  ASSERT_NO_FATAL_FAILURE(StartService());
+  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kIdle));
+  ExpectEqual();
+}
+
+// A row behind the first batches of its seal that the server refuses each time.
+TEST_F(ReplicationSchemaTest, ARefusedBatchBehindOthersParksItsSeal) {
+  constexpr uint32_t kFifteenYearsS = 15u * 365u * 86'400u;
+  replicator_.statement_count_max = 10;
+  fake_cassandra::ClusterOptions options;
+  options.compatibility = fake_cassandra::StorageCompatibility::kCassandra4;
+  ASSERT_NO_FATAL_FAILURE(StartCluster(options));
+  ASSERT_NO_FATAL_FAILURE(CreateTableUpstream());
+  for (int i = 0; i < 200; ++i) {
+    Write("p0", kStartMs + i, i, RowKind::kInsert, i == 150 ? kFifteenYearsS : 0u);
+  }
+  SealAll();
+  ASSERT_NO_FATAL_FAILURE(StartService());
+  ASSERT_TRUE(TurnUntil([&] {
+    return status_.counters.seals_parked == 1 || status_.counters.batches_sent > 1'000;
+  })) << Explain();
+  EXPECT_EQ(status_.counters.seals_parked, 1u) << Explain();
+  EXPECT_LE(status_.counters.batches_sent, 60u);  // thrice the seal
+}
+
+// All statements of all the tables that a store may have fit one session.
+TEST_F(ReplicationSchemaTest, ManyTablesAreAllSent) {
+  constexpr int kTables = 160;
+  ASSERT_NO_FATAL_FAILURE(StartCluster());
+  ASSERT_NO_FATAL_FAILURE(CreateTableUpstream());
+  for (int t = 0; t < kTables; ++t) {
+    const std::string name = "plant.t" + std::to_string(t);
+    const std::string cql = "CREATE TABLE " + name +
+                            " (sensor text, day date, ts timestamp, flow double, state text, "
+                            "PRIMARY KEY ((sensor, day), ts)) "
+                            "WITH comment = 'cistern: bucket day = 1 day'";
+    ASSERT_TRUE(engine_->CreateTable(cql).ok());
+    MustRun(cql);
+    RowBatch batch(*engine_->FindTable(name));
+    AddRow(&batch, "s", kStartMs, 1);
+    ASSERT_TRUE(engine_->Append(batch).ok());
+  }
+  SealAll();
+  ASSERT_NO_FATAL_FAILURE(StartService());
+  ASSERT_NO_FATAL_FAILURE(RunUntilNothingGoes());
+  EXPECT_EQ(status_.phase, ReplicationPhase::kIdle) << Explain();
+  EXPECT_EQ(engine_->GetMetrics().versions_confirmed, static_cast<uint64_t>(kTables));
+}
+
+}  // namespace
+}  // namespace cistern::testing
