@@ -13,7 +13,8 @@
 
 namespace cistern::record_coding {
 
-inline constexpr uint8_t kRecordVersion = 7;
+// 8: pages and headers are of segment format 1, the first one that lasts.
+inline constexpr uint8_t kRecordVersion = 8;
 
 [[nodiscard]] inline std::string Begin() {
   return std::string(1, static_cast<char>(kRecordVersion));

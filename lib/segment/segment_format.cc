@@ -28,6 +28,11 @@ Result<std::string_view> CheckEnvelope(std::string_view bytes, uint8_t tag, cons
   if ((first & 0xF0) != tag) {
     return Status::Corruption(name + ": field 'tag' says that this is something else");
   }
+  if ((first & 0x0F) == 0) {
+    return Status::Corruption(name + ": field 'tag' says format 0, of before format " +
+                              std::to_string(kFormat) +
+                              " was frozen; read it with the version that wrote it");
+  }
   if ((first & 0x0F) != kFormat) {
     return Status::TooNew(name + ": format " + std::to_string(first & 0x0F) +
                           " is newer than this build, which reads format " +

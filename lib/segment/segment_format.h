@@ -13,10 +13,11 @@
 
 namespace cistern::segment_format {
 
-// First byte of each value: what it is in the high half, its format in the low half.
+// First byte of each value: what it is in the high half, its format in the low half. Format 1 is
+// frozen: nothing is added to it. 0 was written before that, and is not read.
 inline constexpr uint8_t kPageTag = 0xA0;
 inline constexpr uint8_t kHeaderTag = 0xB0;
-inline constexpr uint8_t kFormat = 0;
+inline constexpr uint8_t kFormat = 1;
 
 // Page flags; the other bits are zero.
 inline constexpr uint8_t kPageHasBoot = 1;
@@ -60,7 +61,8 @@ inline constexpr size_t kPageRawBytesMax = limits::kPageBytesMax - 1024 * 1024;
 void AppendChecksum(std::string* bytes);
 
 // Checks size, checksum, tag and format of a whole value, in this order; gives the bytes
-// between the first one and the checksum. `what` names the value in errors.
+// between the first one and the checksum. kTooNew: a later format; kCorruption: anything else.
+// `what` names the value in errors.
 [[nodiscard]] Result<std::string_view> CheckEnvelope(std::string_view bytes, uint8_t tag,
                                                      const char* what);
 

@@ -291,5 +291,25 @@ TEST_F(DamagedCatalogTest, ARecordOfALaterVersionIsTooNew) {
   ExpectSound();
 }
 
+// Nor is one of an earlier version: the advice is to salvage, and nothing is touched.
+TEST_F(DamagedCatalogTest, AStoreOfAnEarlierVersionIsRefusedInWords) {
+  MustAppend("a", kStartMs, 1);
+  Shut();
+  const std::string whole = Replace(std::string(kStateKey), "");
+  std::string older = whole.substr(0, whole.size() - 8);
+  older[0] = static_cast<char>(older[0] - 1);
+  PutLittle<uint64_t>(&older, Checksum(older));
+  Replace(std::string(kStateKey), older);
+  const Status status = TryOpen(options_).status();
+  EXPECT_EQ(status.code(), StatusCode::kNotSupported) << status.ToString();
+  EXPECT_NE(status.message().find("salvage the store with the version that wrote it"),
+            std::string::npos)
+      << status.ToString();
+  Replace(std::string(kStateKey), whole);
+  Open();
+  EXPECT_EQ(ScanAll("a"), (Rows{{kStartMs, 1}}));
+  ExpectSound();
+}
+
 }  // namespace
 }  // namespace cistern::testing

@@ -20,7 +20,7 @@ TableSchema SmallSchema() { return MakeSchema({CqlType::kTimestamp}, {CqlType::k
 
 // The page of SmallSchema() as its fields, so that each can be replaced.
 struct Fields {
-  std::string tag = Bytes({0xA0});
+  std::string tag = Bytes({0xA1});
   std::string flags = Bytes({0});
   std::string row_count = Bytes({2});
   std::string column_count = Bytes({2});
@@ -67,7 +67,8 @@ TEST(PageDamage, EveryCheckHasItsFixture) {
   };
   using F = Fields;
   const Fixture fixtures[] = {
-      {"tag of a header", &F::tag, Bytes({0xB0}), "tag", "something else"},
+      {"tag of a header", &F::tag, Bytes({0xB1}), "tag", "something else"},
+      {"format 0", &F::tag, Bytes({0xA0}), "tag", "was frozen"},
       {"unknown flag", &F::flags, Bytes({0x20}), "flags", "unknown bits"},
       {"expiry told but absent", &F::flags, Bytes({0x04}), "flags", "expiry"},
       {"no rows", &F::row_count, Bytes({0}), "row count", "zero"},

@@ -124,12 +124,13 @@ TEST(SegmentHeader, EveryCheckHasItsFixture) {
   };
   const std::string max64 = Bytes({0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1});
   // Tag, schema version, journal first and span, first time, time span 100.
-  const std::string start = Bytes({0xB0, 1, 5, 2, 20, 100});
+  const std::string start = Bytes({0xB1, 1, 5, 2, 20, 100});
   const Fixture fixtures[] = {
-      {"tag of a page", Bytes({0xA0, 1}), "tag", "something else"},
-      {"schema version", Bytes({0xB0, 0xff, 0xff, 0xff, 0xff, 0x7f}), "schema version", "limit"},
-      {"journal span", Bytes({0xB0, 1, 5}) + max64, "journal span", "limit"},
-      {"time span", Bytes({0xB0, 1, 5, 2, 20}) + max64, "time span", "out of its range"},
+      {"tag of a page", Bytes({0xA1, 1}), "tag", "something else"},
+      {"format 0", Bytes({0xB0, 1}), "tag", "was frozen"},
+      {"schema version", Bytes({0xB1, 0xff, 0xff, 0xff, 0xff, 0x7f}), "schema version", "limit"},
+      {"journal span", Bytes({0xB1, 1, 5}) + max64, "journal span", "limit"},
+      {"time span", Bytes({0xB1, 1, 5, 2, 20}) + max64, "time span", "out of its range"},
       {"no page count", start, "page count", "past the end"},
       {"page count", start + Bytes({0x81, 0x80, 4}), "page count", "limit"},
       {"pages without bytes", start + Bytes({2, 1, 1, 0, 0}), "page count", "can hold"},
@@ -163,7 +164,7 @@ TEST(SegmentHeader, EveryCheckHasItsFixture) {
     SCOPED_TRACE(f.name);
     ExpectDamage(DecodeSegmentHeader(WithChecksum(f.body)).status(), f.field, f.why);
   }
-  EXPECT_EQ(DecodeSegmentHeader(WithChecksum(Bytes({0xB1, 0}))).status().code(),
+  EXPECT_EQ(DecodeSegmentHeader(WithChecksum(Bytes({0xB2, 0}))).status().code(),
             StatusCode::kTooNew);
 }
 
