@@ -8,17 +8,16 @@
 #include <utility>
 
 #include "lib/codec/bit_pack.h"
+#include "lib/codec/integer_stream.h"
 
 namespace cistern {
 namespace {
 
-// Bits of the descriptor byte.
-constexpr uint8_t kOrderMask = 3;  // 3: runs
-constexpr uint8_t kRuns = 3;
-constexpr uint8_t kHasDivisor = 4;
-constexpr uint8_t kHasPatches = 8;
-constexpr unsigned kWidthShift = 4;      // bits 4..7: the width, 0: none
-constexpr unsigned kWidthApart = 15;     // a byte of its own has it: 15..64
+using integer_stream::kHasDivisor;
+using integer_stream::kHasPatches;
+using integer_stream::kRuns;
+using integer_stream::kWidthApart;
+using integer_stream::kWidthShift;
 
 // Narrower residuals cannot gain more by patches than patches cost.
 constexpr unsigned kPatchWidthMin = 4;
@@ -280,143 +279,6 @@ void EncodeFlat(std::span<const int64_t> values, const IntegerPlan& plan, std::s
   }
 }
 
-// --- reading
-
-void DecodeStream(ByteReader* in, std::span<int64_t> out, bool nested);
-
-void ReadRuns(ByteReader* in, std::span<int64_t> out) {
-  const size_t run_count = in->ReadCount("run count", out.size());
-  if (in->ok() && run_count == 0) in->Fail("run count", "is zero");
-  if (!in->ok()) return;
-  std::vector<int64_t> lengths(run_count);
-  std::vector<int64_t> values(run_count);
-  DecodeStream(in, lengths, /*nested=*/true);
-  DecodeStream(in, values, /*nested=*/true);
-  if (!in->ok()) return;
-  size_t position = 0;
-  for (size_t i = 0; i < run_count; ++i) {
-    if (lengths[i] < 1 || U(lengths[i]) > out.size() - position) {
-      return in->Fail("run length", "does not fit the rows");
-    }
-    std::fill_n(out.begin() + position, lengths[i], values[i]);
-    position += U(lengths[i]);
-  }
-  if (position != out.size()) in->Fail("run length", "leaves rows without a value");
-}
-
-void ReadPatches(ByteReader* in, std::span<int64_t> residuals) {
-  const size_t count = in->ReadCount("patch count", residuals.size());
-  if (in->ok() && count == 0) in->Fail("patch count", "is zero");
-  if (!in->ok()) return;
-  std::vector<int64_t> positions(count);
-  std::vector<int64_t> values(count);
-  DecodeStream(in, positions, /*nested=*/true);
-  DecodeStream(in, values, /*nested=*/true);
-  if (!in->ok()) return;
-  int64_t previous = -1;
-  for (size_t i = 0; i < count; ++i) {
-    if (positions[i] <= previous || U(positions[i]) >= residuals.size()) {
-      return in->Fail("patch position", "is out of order or out of range");
-    }
-    residuals[U(positions[i])] = values[i];
-    previous = positions[i];
-  }
-}
-
-// 0: all residuals are the base.
-unsigned ReadWidth(ByteReader* in, uint8_t descriptor) {
-  const unsigned width = descriptor >> kWidthShift;
-  if (width < kWidthApart) return width;
-  const unsigned apart = in->ReadU8("width");
-  if (in->ok() && (apart < kWidthApart || apart > 64)) in->Fail("width", "is not 15..64");
-  return apart;
-}
-
-// Reads base, divisor, width and packed residuals, patches them.
-void ReadResiduals(ByteReader* in, uint8_t descriptor, std::span<int64_t> residuals) {
-  const int64_t base = in->ReadSigned("base");
-  uint64_t divisor = 1;
-  if (descriptor & kHasDivisor) {
-    divisor = in->ReadVarint("divisor");
-    if (in->ok() && divisor < 2) in->Fail("divisor", "is below 2");
-  }
-  const unsigned width = ReadWidth(in, descriptor);
-  if (!in->ok()) return;
-  if (width > 0) {
-    const std::string_view packed =
-        in->ReadBytes("packed", PackedBytes(residuals.size(), width));
-    if (!in->ok()) return;
-    if (!PaddingIsZero(packed, residuals.size(), width)) {
-      return in->Fail("packed", "does not end in zero bits");
-    }
-    // int64_t and uint64_t may alias each other.
-    UnpackBits(packed, residuals.size(), width, reinterpret_cast<uint64_t*>(residuals.data()));
-    for (int64_t& r : residuals) r = S(U(base) + divisor * U(r));
-  } else {
-    std::fill(residuals.begin(), residuals.end(), base);
-  }
-  if (in->ok() && (descriptor & kHasPatches)) ReadPatches(in, residuals);
-}
-
-void DecodeStream(ByteReader* in, std::span<int64_t> out, bool nested) {
-  const uint8_t descriptor = in->ReadU8("descriptor");
-  if (!in->ok()) return;
-  const uint8_t order = descriptor & kOrderMask;
-  if (nested && (order == kRuns || (descriptor & kHasPatches))) {
-    return in->Fail("descriptor", "nests too deep");
-  }
-  if (order == kRuns) {
-    if (descriptor != kRuns) return in->Fail("descriptor", "mixes runs with other bits");
-    return ReadRuns(in, out);
-  }
-  if ((descriptor & kHasDivisor) && descriptor >> kWidthShift == 0) {
-    return in->Fail("descriptor", "has a divisor without a width");
-  }
-  if (out.size() <= order) return in->Fail("descriptor", "has an order beyond the rows");
-  int64_t first = 0;
-  int64_t step = 0;
-  if (order >= 1) first = in->ReadSigned("first value");
-  if (order == 2) step = in->ReadSigned("first step");
-  if (!in->ok()) return;
-  ReadResiduals(in, descriptor, out.subspan(order));
-  if (!in->ok() || order == 0) return;
-  out[0] = first;
-  size_t i = 1;
-  if (order == 2) {
-    out[1] = S(U(first) + U(step));
-    for (i = 2; i < out.size(); ++i) {
-      step = S(U(step) + U(out[i]));
-      out[i] = S(U(out[i - 1]) + U(step));
-    }
-    return;
-  }
-  for (; i < out.size(); ++i) out[i] = S(U(out[i - 1]) + U(out[i]));
-}
-
-// As DecodeStream, to the end of the stream alone.
-void SkipStream(ByteReader* in, size_t count, bool nested) {
-  const uint8_t descriptor = in->ReadU8("descriptor");
-  if (!in->ok()) return;
-  const uint8_t order = descriptor & kOrderMask;
-  const bool has_sides = order == kRuns || (descriptor & kHasPatches) != 0;
-  if (order == kRuns && descriptor != kRuns) {
-    return in->Fail("descriptor", "mixes runs with other bits");
-  }
-  if (nested && has_sides) return in->Fail("descriptor", "nests too deep");
-  if (order != kRuns) {
-    if (count <= order) return in->Fail("descriptor", "has an order beyond the rows");
-    for (uint8_t i = 0; i < order; ++i) (void)in->ReadSigned("first value");
-    (void)in->ReadSigned("base");
-    if (descriptor & kHasDivisor) (void)in->ReadVarint("divisor");
-    const unsigned width = ReadWidth(in, descriptor);
-    if (in->ok() && width > 0) (void)in->ReadBytes("packed", PackedBytes(count - order, width));
-  }
-  if (!has_sides || !in->ok()) return;
-  const size_t side_count = in->ReadCount(order == kRuns ? "run count" : "patch count", count);
-  if (in->ok() && side_count == 0) in->Fail("patch count", "is zero");
-  for (int side = 0; side < 2 && in->ok(); ++side) SkipStream(in, side_count, /*nested=*/true);
-}
-
 }  // namespace
 
 IntegerPlan PlanIntegers(std::span<const int64_t> values) {
@@ -479,12 +341,6 @@ void EncodeIntegers(std::span<const int64_t> values, const IntegerPlan& plan, st
 void EncodeIntegers(std::span<const int64_t> values, std::string* out) {
   EncodeIntegers(values, PlanIntegers(values), out);
 }
-
-void DecodeIntegers(ByteReader* in, std::span<int64_t> out) {
-  DecodeStream(in, out, /*nested=*/false);
-}
-
-void SkipIntegers(ByteReader* in, size_t count) { SkipStream(in, count, /*nested=*/false); }
 
 bool IntegerCodec::Analyze(const FixedRun& run, const ColumnMemory& memory) {
   values_ = run.values;

@@ -53,7 +53,7 @@ void ZstdDecompress(std::string_view frame, size_t raw_byte_count, const char* f
     return in->Fail(field, "is not one whole zstd frame");
   }
   const std::unique_ptr<ZSTD_DCtx, FreeContext> context(ZSTD_createDCtx());
-  if (context == nullptr) return in->Fail(field, "cannot be decompressed for lack of memory");
+  CISTERN_CHECK(context != nullptr);  // out of memory: the bytes are not to blame
   const size_t start = out->size();
   out->resize(start + raw_byte_count);
   const size_t size = ZSTD_decompressDCtx(context.get(), out->data() + start, raw_byte_count,

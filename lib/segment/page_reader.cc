@@ -140,12 +140,12 @@ class PageDecoder {
     }
     const bool is_wanted =
         wanted_ == nullptr || (*wanted_)[c] || (clustering && !values_alone_);
+    size_t value_count = 0;
     if (in_.ok() && values_alone_ && !is_wanted) {
       if (states == PageStates::kMixed) SkipIntegers(&in_, rows_.row_count);
-      (void)in_.ReadBytes("column bytes", in_.ReadCount("column bytes", limits::kPageBytesMax));
-      return InColumn(spec, in_.status());
+    } else if (in_.ok()) {
+      value_count = ReadStates(states, &rows_.columns[c]);
     }
-    const size_t value_count = in_.ok() ? ReadStates(states, &rows_.columns[c]) : 0;
     const size_t byte_count = in_.ReadCount("column bytes", limits::kPageBytesMax);
     const std::string_view bytes = in_.ReadBytes("column bytes", byte_count);
     if (!in_.ok()) return InColumn(spec, in_.status());

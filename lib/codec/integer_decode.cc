@@ -1,0 +1,192 @@
+// Reads integer streams. Trusts nothing: checks each field before it is used.
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "lib/codec/bit_pack.h"
+#include "lib/codec/integer_codec.h"
+#include "lib/codec/integer_stream.h"
+
+namespace cistern {
+namespace {
+
+using integer_stream::kHasDivisor;
+using integer_stream::kHasPatches;
+using integer_stream::kOrderMask;
+using integer_stream::kRuns;
+using integer_stream::kWidthApart;
+using integer_stream::kWidthShift;
+
+uint64_t U(int64_t v) { return static_cast<uint64_t>(v); }
+int64_t S(uint64_t v) { return static_cast<int64_t>(v); }
+
+void DecodeStream(ByteReader* in, std::span<int64_t> out, bool nested);
+
+// What a descriptor says of its stream. Fails, and is all zero then, if a stream of `count` values
+// cannot have it.
+struct StreamShape {
+  uint8_t order = 0;  // kRuns: runs
+  bool has_divisor = false;
+  bool has_patches = false;
+  unsigned width = 0;  // as the descriptor has it
+};
+StreamShape ReadShape(ByteReader* in, size_t count, bool nested) {
+  const uint8_t descriptor = in->ReadU8("descriptor");
+  StreamShape shape;
+  shape.order = descriptor & kOrderMask;
+  shape.has_divisor = (descriptor & kHasDivisor) != 0;
+  shape.has_patches = (descriptor & kHasPatches) != 0;
+  shape.width = descriptor >> kWidthShift;
+  const bool is_runs = shape.order == kRuns;
+  if (nested && (is_runs || shape.has_patches)) {
+    in->Fail("descriptor", "nests too deep");
+  } else if (is_runs && descriptor != kRuns) {
+    in->Fail("descriptor", "mixes runs with other bits");
+  } else if (shape.has_divisor && shape.width == 0) {
+    in->Fail("descriptor", "has a divisor without a width");
+  } else if (!is_runs && count <= shape.order) {
+    in->Fail("descriptor", "has an order beyond the rows");
+  }
+  return in->ok() ? shape : StreamShape();
+}
+
+size_t ReadRunCount(ByteReader* in, size_t count) {
+  const size_t run_count = in->ReadCount("run count", count);
+  if (in->ok() && run_count == 0) in->Fail("run count", "is zero");
+  return run_count;
+}
+
+size_t ReadPatchCount(ByteReader* in, size_t count) {
+  const size_t patch_count = in->ReadCount("patch count", count);
+  if (in->ok() && patch_count == 0) in->Fail("patch count", "is zero");
+  return patch_count;
+}
+
+void ReadRuns(ByteReader* in, std::span<int64_t> out) {
+  const size_t run_count = ReadRunCount(in, out.size());
+  if (!in->ok()) return;
+  std::vector<int64_t> lengths(run_count);
+  std::vector<int64_t> values(run_count);
+  DecodeStream(in, lengths, /*nested=*/true);
+  DecodeStream(in, values, /*nested=*/true);
+  if (!in->ok()) return;
+  size_t position = 0;
+  for (size_t i = 0; i < run_count; ++i) {
+    if (lengths[i] < 1 || U(lengths[i]) > out.size() - position) {
+      return in->Fail("run length", "does not fit the rows");
+    }
+    std::fill_n(out.begin() + position, lengths[i], values[i]);
+    position += U(lengths[i]);
+  }
+  if (position != out.size()) in->Fail("run length", "leaves rows without a value");
+}
+
+void ReadPatches(ByteReader* in, std::span<int64_t> residuals) {
+  const size_t count = ReadPatchCount(in, residuals.size());
+  if (!in->ok()) return;
+  std::vector<int64_t> positions(count);
+  std::vector<int64_t> values(count);
+  DecodeStream(in, positions, /*nested=*/true);
+  DecodeStream(in, values, /*nested=*/true);
+  if (!in->ok()) return;
+  int64_t previous = -1;
+  for (size_t i = 0; i < count; ++i) {
+    if (positions[i] <= previous || U(positions[i]) >= residuals.size()) {
+      return in->Fail("patch position", "is out of order or out of range");
+    }
+    residuals[U(positions[i])] = values[i];
+    previous = positions[i];
+  }
+}
+
+// 0: all residuals are the base.
+unsigned ReadWidth(ByteReader* in, const StreamShape& shape) {
+  if (shape.width < kWidthApart) return shape.width;
+  const unsigned apart = in->ReadU8("width");
+  if (in->ok() && (apart < kWidthApart || apart > 64)) in->Fail("width", "is not 15..64");
+  return apart;
+}
+
+uint64_t ReadDivisor(ByteReader* in, const StreamShape& shape) {
+  if (!shape.has_divisor) return 1;
+  const uint64_t divisor = in->ReadVarint("divisor");
+  if (in->ok() && divisor < 2) in->Fail("divisor", "is below 2");
+  return divisor;
+}
+
+// Reads base, divisor, width and packed residuals, patches them.
+void ReadResiduals(ByteReader* in, const StreamShape& shape, std::span<int64_t> residuals) {
+  const int64_t base = in->ReadSigned("base");
+  const uint64_t divisor = ReadDivisor(in, shape);
+  const unsigned width = ReadWidth(in, shape);
+  if (!in->ok()) return;
+  if (width > 0) {
+    const std::string_view packed =
+        in->ReadBytes("packed", PackedBytes(residuals.size(), width));
+    if (!in->ok()) return;
+    if (!PaddingIsZero(packed, residuals.size(), width)) {
+      return in->Fail("packed", "does not end in zero bits");
+    }
+    // int64_t and uint64_t may alias each other.
+    UnpackBits(packed, residuals.size(), width, reinterpret_cast<uint64_t*>(residuals.data()));
+    for (int64_t& r : residuals) r = S(U(base) + divisor * U(r));
+  } else {
+    std::fill(residuals.begin(), residuals.end(), base);
+  }
+  if (in->ok() && shape.has_patches) ReadPatches(in, residuals);
+}
+
+void DecodeStream(ByteReader* in, std::span<int64_t> out, bool nested) {
+  const StreamShape shape = ReadShape(in, out.size(), nested);
+  if (!in->ok()) return;
+  if (shape.order == kRuns) return ReadRuns(in, out);
+  int64_t first = 0;
+  int64_t step = 0;
+  if (shape.order >= 1) first = in->ReadSigned("first value");
+  if (shape.order == 2) step = in->ReadSigned("first step");
+  if (!in->ok()) return;
+  ReadResiduals(in, shape, out.subspan(shape.order));
+  if (!in->ok() || shape.order == 0) return;
+  out[0] = first;
+  size_t i = 1;
+  if (shape.order == 2) {
+    out[1] = S(U(first) + U(step));
+    for (i = 2; i < out.size(); ++i) {
+      step = S(U(step) + U(out[i]));
+      out[i] = S(U(out[i - 1]) + U(step));
+    }
+    return;
+  }
+  for (; i < out.size(); ++i) out[i] = S(U(out[i - 1]) + U(out[i]));
+}
+
+// As DecodeStream, to the end of the stream alone.
+void SkipStream(ByteReader* in, size_t count, bool nested) {
+  const StreamShape shape = ReadShape(in, count, nested);
+  if (!in->ok()) return;
+  const bool is_runs = shape.order == kRuns;
+  if (!is_runs) {
+    if (shape.order >= 1) (void)in->ReadSigned("first value");
+    if (shape.order == 2) (void)in->ReadSigned("first step");
+    (void)in->ReadSigned("base");
+    (void)ReadDivisor(in, shape);
+    const unsigned width = ReadWidth(in, shape);
+    if (!in->ok()) return;
+    if (width > 0) (void)in->ReadBytes("packed", PackedBytes(count - shape.order, width));
+    if (!shape.has_patches) return;
+  }
+  const size_t side_count =
+      is_runs ? ReadRunCount(in, count) : ReadPatchCount(in, count - shape.order);
+  for (int side = 0; side < 2 && in->ok(); ++side) SkipStream(in, side_count, /*nested=*/true);
+}
+
+}  // namespace
+
+void DecodeIntegers(ByteReader* in, std::span<int64_t> out) {
+  DecodeStream(in, out, /*nested=*/false);
+}
+
+void SkipIntegers(ByteReader* in, size_t count) { SkipStream(in, count, /*nested=*/false); }
+
+}  // namespace cistern
