@@ -17,13 +17,16 @@ inline std::string Bytes(std::initializer_list<int> bytes) {
   return s;
 }
 
-// That reading ended with damage in `field`, said with `why`.
+// That reading ended with damage in `field`, told with the whole words of the check: `why` is the
+// end of the message. checks_test.py compares the words of all tests with those of all checks.
 inline void ExpectDamage(const Status& status, const std::string& field, const std::string& why) {
   EXPECT_EQ(status.code(), StatusCode::kCorruption) << status.ToString();
-  std::string quoted(1, '\'');
+  std::string quoted("field '");
   quoted.append(field).append(1, '\'');
   EXPECT_NE(status.message().find(quoted), std::string::npos) << status.ToString();
-  EXPECT_NE(status.message().find(why), std::string::npos) << status.ToString();
+  std::string end(1, ' ');
+  end.append(why);
+  EXPECT_TRUE(status.message().ends_with(end)) << status.ToString() << "\nwant " << why;
 }
 
 }  // namespace cistern

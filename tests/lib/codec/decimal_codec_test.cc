@@ -231,23 +231,24 @@ TEST(DecimalCodec, EveryCheckHasItsFixture) {
     const char* why;
   };
   const Fixture fixtures[] = {
-      {"exponent 23", EncodingId::kDecimal64, Bytes({23, 0, 0}), "exponent", "above 22"},
-      {"no exponent", EncodingId::kDecimal32, "", "exponent", "past the end"},
-      {"exponent of bits", EncodingId::kBits32, Bytes({1, 0, 0}), "exponent", "for bits"},
-      {"no exceptions", EncodingId::kBits64, Bytes({0x80, 0, 0}), "exception count", "zero"},
-      {"too many exceptions", EncodingId::kBits64, Bytes({0x80, 5}), "exception count", "limit"},
-      {"positions cut", EncodingId::kBits64, Bytes({0x80, 1}), "descriptor", "past the end"},
-      {"raws cut", EncodingId::kBits64, Bytes({0x80, 1, 0, 2}), "descriptor", "past the end"},
+      {"exponent 23", EncodingId::kDecimal64, Bytes({23, 0, 0}), "exponent", "is above 22"},
+      {"no exponent", EncodingId::kDecimal32, "", "exponent", "runs past the end"},
+      {"exponent of bits", EncodingId::kBits32, Bytes({1, 0, 0}), "exponent", "is given for bits"},
+      {"no exceptions", EncodingId::kBits64, Bytes({0x80, 0, 0}), "exception count", "is zero"},
+      {"too many exceptions", EncodingId::kBits64, Bytes({0x80, 5}),
+       "exception count", "is beyond its limit"},
+      {"positions cut", EncodingId::kBits64, Bytes({0x80, 1}), "descriptor", "runs past the end"},
+      {"raws cut", EncodingId::kBits64, Bytes({0x80, 1, 0, 2}), "descriptor", "runs past the end"},
       {"integers cut", EncodingId::kBits64, Bytes({0x80, 1, 0, 2, 0, 0}), "descriptor",
-       "past the end"},
+       "runs past the end"},
       {"position beyond", EncodingId::kBits64, Bytes({0x80, 1, 0, 8, 0, 0, 0, 0}),
-       "exception position", "range"},
+       "exception position", "is out of order or out of range"},
       {"position below", EncodingId::kBits64, Bytes({0x80, 1, 0, 1, 0, 0, 0, 0}),
-       "exception position", "range"},
+       "exception position", "is out of order or out of range"},
       {"positions equal", EncodingId::kBits64, Bytes({0x80, 2, 0, 2, 0, 0, 0, 0}),
-       "exception position", "order"},
+       "exception position", "is out of order or out of range"},
       {"bits of a float", EncodingId::kBits32, Bytes({0, 0, 0x80, 0x80, 0x80, 0x80, 0x10}),
-       "float bits", "more than 32"},
+       "float bits", "are more than 32"},
   };
   for (const Fixture& f : fixtures) {
     SCOPED_TRACE(f.name);
@@ -268,31 +269,48 @@ TEST(CodecSelect, EveryCheckHasItsFixture) {
     const char* why;
   };
   const Fixture fixtures[] = {
-      {"decimal int", CqlType::kInt, 2, Bytes({0, 0, 0, 0}), "encoding", "column's type"},
-      {"double bits of a float", CqlType::kFloat, 5, Bytes({0, 0, 0}), "encoding", "type"},
-      {"printed float of a float", CqlType::kFloat, 11, Bytes({0, 0, 0}), "encoding", "type"},
-      {"text of an int", CqlType::kInt, 7, Bytes({0, 0, 0}), "encoding", "column's type"},
-      {"unknown encoding", CqlType::kDouble, 31, Bytes({0, 0, 0}), "encoding", "column's type"},
-      {"no encoding", CqlType::kDouble, 0, Bytes({0, 0, 0}), "encoding", "column's type"},
-      {"boolean 2", CqlType::kBoolean, 1, Bytes({0, 4}), "value", "outside"},
-      {"boolean -1", CqlType::kBoolean, 1, Bytes({0, 1}), "value", "outside"},
-      {"tinyint 128", CqlType::kTinyint, 1, Bytes({0, 0x80, 2}), "value", "outside"},
-      {"smallint -32769", CqlType::kSmallint, 1, Bytes({0, 0x81, 0x80, 4}), "value", "outside"},
+      {"decimal int", CqlType::kInt, 2, Bytes({0, 0, 0, 0}),
+       "encoding", "is not one of the column's type"},
+      {"double bits of a float", CqlType::kFloat, 5, Bytes({0, 0, 0}),
+       "encoding", "is not one of the column's type"},
+      {"printed float of a float", CqlType::kFloat, 11, Bytes({0, 0, 0}),
+       "encoding", "is not one of the column's type"},
+      {"text of an int", CqlType::kInt, 7, Bytes({0, 0, 0}),
+       "encoding", "is not one of the column's type"},
+      {"unknown encoding", CqlType::kDouble, 31, Bytes({0, 0, 0}),
+       "encoding", "is not one of the column's type"},
+      {"no encoding", CqlType::kDouble, 0, Bytes({0, 0, 0}),
+       "encoding", "is not one of the column's type"},
+      {"boolean 2", CqlType::kBoolean, 1, Bytes({0, 4}),
+       "value", "is outside of the column's type"},
+      {"boolean -1", CqlType::kBoolean, 1, Bytes({0, 1}),
+       "value", "is outside of the column's type"},
+      {"tinyint 128", CqlType::kTinyint, 1, Bytes({0, 0x80, 2}),
+       "value", "is outside of the column's type"},
+      {"smallint -32769", CqlType::kSmallint, 1, Bytes({0, 0x81, 0x80, 4}),
+       "value", "is outside of the column's type"},
       {"int of 33 bits", CqlType::kInt, 1, Bytes({0, 0x80, 0x80, 0x80, 0x80, 0x10}), "value",
-       "outside"},
-      {"float -1", CqlType::kFloat, 1, Bytes({0, 1}), "value", "outside"},
-      {"no entries", CqlType::kInt, 10, Bytes({0, 1}), "entry count", "zero"},
-      {"more entries than values", CqlType::kInt, 10, Bytes({5, 1}), "entry count", "limit"},
-      {"no entry encoding", CqlType::kInt, 10, Bytes({1}), "entry encoding", "past the end"},
-      {"entries of entries", CqlType::kInt, 10, Bytes({1, 10, 0, 0}), "entry encoding", "type"},
-      {"entries in zstd", CqlType::kInt, 10, Bytes({1, 6, 0, 0}), "entry encoding", "type"},
+       "is outside of the column's type"},
+      {"float -1", CqlType::kFloat, 1, Bytes({0, 1}), "value", "is outside of the column's type"},
+      {"no entries", CqlType::kInt, 10, Bytes({0, 1}), "entry count", "is zero"},
+      {"more entries than values", CqlType::kInt, 10, Bytes({5, 1}),
+       "entry count", "is beyond its limit"},
+      {"no entry encoding", CqlType::kInt, 10, Bytes({1}), "entry encoding", "runs past the end"},
+      {"entries of entries", CqlType::kInt, 10, Bytes({1, 10, 0, 0}),
+       "entry encoding", "is not one of the column's type"},
+      {"entries in zstd", CqlType::kInt, 10, Bytes({1, 6, 0, 0}),
+       "entry encoding", "is not one of the column's type"},
       {"decimal entries of an int", CqlType::kInt, 10, Bytes({1, 2, 0, 0}), "entry encoding",
-       "type"},
-      {"no codes", CqlType::kInt, 10, Bytes({1, 1, 0, 0}), "descriptor", "past the end"},
-      {"code beyond", CqlType::kInt, 10, Bytes({1, 1, 0, 0, 0, 2}), "code", "none"},
-      {"code below", CqlType::kInt, 10, Bytes({1, 1, 0, 0, 0, 1}), "code", "none"},
-      {"entry out of range", CqlType::kBoolean, 10, Bytes({1, 1, 0, 4, 0, 0}), "value", "outside"},
-      {"not a frame", CqlType::kInt, 6, Bytes({1, 2, 3, 4}), "frame", "content size"},
+       "is not one of the column's type"},
+      {"no codes", CqlType::kInt, 10, Bytes({1, 1, 0, 0}), "descriptor", "runs past the end"},
+      {"code beyond", CqlType::kInt, 10, Bytes({1, 1, 0, 0, 0, 2}),
+       "code", "names none of the distinct values"},
+      {"code below", CqlType::kInt, 10, Bytes({1, 1, 0, 0, 0, 1}),
+       "code", "names none of the distinct values"},
+      {"entry out of range", CqlType::kBoolean, 10, Bytes({1, 1, 0, 4, 0, 0}),
+       "value", "is outside of the column's type"},
+      {"not a frame", CqlType::kInt, 6, Bytes({1, 2, 3, 4}),
+       "frame", "is not a zstd frame of the expected content size"},
   };
   for (const Fixture& f : fixtures) {
     SCOPED_TRACE(f.name);
@@ -322,7 +340,7 @@ TEST(CodecSelect, StatesComeBackAndAreChecked) {
     ByteReader in(bytes, "test");
     std::vector<CellState> got(4);
     DecodeStates(&in, got);
-    ExpectDamage(in.status(), "cell state", "not value");
+    ExpectDamage(in.status(), "cell state", "is not value, absent or null");
   }
 }
 

@@ -132,35 +132,42 @@ TEST(IntegerCodec, EveryCheckHasItsFixture) {
   const std::string huge_varint = Bytes({0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2});
   const std::string constant3 = Bytes({0x00, 6});
   const Fixture fixtures[] = {
-      {"nothing", "", 4, "descriptor", "past the end"},
-      {"runs and more", Bytes({0x07}), 4, "descriptor", "mixes runs"},
-      {"divisor without width", Bytes({0x04, 0, 5}), 4, "descriptor", "without a width"},
-      {"order 1 of one row", Bytes({0x01, 0, 0}), 1, "descriptor", "order beyond"},
-      {"order 2 of two rows", Bytes({0x02, 0, 0, 0}), 2, "descriptor", "order beyond"},
-      {"no first value", Bytes({0x01}), 4, "first value", "past the end"},
-      {"no first step", Bytes({0x02, 0}), 4, "first step", "past the end"},
-      {"no base", Bytes({0x00}), 4, "base", "past the end"},
-      {"base of 70 bits", Bytes({0x00}) + huge_varint, 4, "base", "at most 64 bits"},
-      {"divisor 1", Bytes({0x14, 0, 1, 0}), 4, "divisor", "below 2"},
-      {"no width", Bytes({0xF0, 0}), 4, "width", "past the end"},
-      {"width 14 apart", Bytes({0xF0, 0, 14}), 4, "width", "15..64"},
-      {"width 65", Bytes({0xF0, 0, 65}), 4, "width", "15..64"},
-      {"packed cut short", Bytes({0x90, 0, 1, 2, 3, 4}), 4, "packed", "past the end"},
-      {"padding", Bytes({0x10, 0, 0xF0}), 4, "packed", "zero bits"},
-      {"no patches", Bytes({0x08, 0, 0}), 4, "patch count", "zero"},
-      {"patches beyond rows", Bytes({0x08, 0, 5}), 4, "patch count", "limit"},
-      {"patches in patches", Bytes({0x08, 0, 1, 0x08, 0}), 4, "descriptor", "nests"},
-      {"runs in patches", Bytes({0x08, 0, 1, 0x03, 1}), 4, "descriptor", "nests"},
-      {"patch position beyond", Bytes({0x08, 0, 1, 0, 8, 0, 0}), 4, "patch position", "range"},
-      {"patch position below", Bytes({0x08, 0, 1, 0, 1, 0, 0}), 4, "patch position", "range"},
-      {"patch positions equal", Bytes({0x08, 0, 2, 0, 2, 0, 0}), 4, "patch position", "order"},
-      {"no runs", Bytes({0x03, 0}), 4, "run count", "zero"},
-      {"runs beyond rows", Bytes({0x03, 5}), 4, "run count", "limit"},
-      {"runs in runs", Bytes({0x03, 1, 0x03, 1}), 4, "descriptor", "nests"},
-      {"run of nothing", Bytes({0x03, 1, 0, 0, 0, 0}), 4, "run length", "fit"},
-      {"run below nothing", Bytes({0x03, 1, 0, 1, 0, 0}), 4, "run length", "fit"},
-      {"run too long", Bytes({0x03, 1, 0, 10, 0, 0}), 4, "run length", "fit"},
-      {"run too short", Bytes({0x03, 1}) + constant3 + constant3, 4, "run length", "without"},
+      {"nothing", "", 4, "descriptor", "runs past the end"},
+      {"runs and more", Bytes({0x07}), 4, "descriptor", "mixes runs with other bits"},
+      {"divisor without width", Bytes({0x04, 0, 5}), 4,
+       "descriptor", "has a divisor without a width"},
+      {"order 1 of one row", Bytes({0x01, 0, 0}), 1, "descriptor", "has an order beyond the rows"},
+      {"order 2 of two rows", Bytes({0x02, 0, 0, 0}), 2,
+       "descriptor", "has an order beyond the rows"},
+      {"no first value", Bytes({0x01}), 4, "first value", "runs past the end"},
+      {"no first step", Bytes({0x02, 0}), 4, "first step", "runs past the end"},
+      {"no base", Bytes({0x00}), 4, "base", "runs past the end"},
+      {"base of 70 bits", Bytes({0x00}) + huge_varint, 4,
+       "base", "is not a varint of at most 64 bits"},
+      {"divisor 1", Bytes({0x14, 0, 1, 0}), 4, "divisor", "is below 2"},
+      {"no width", Bytes({0xF0, 0}), 4, "width", "runs past the end"},
+      {"width 14 apart", Bytes({0xF0, 0, 14}), 4, "width", "is not 15..64"},
+      {"width 65", Bytes({0xF0, 0, 65}), 4, "width", "is not 15..64"},
+      {"packed cut short", Bytes({0x90, 0, 1, 2, 3, 4}), 4, "packed", "runs past the end"},
+      {"padding", Bytes({0x10, 0, 0xF0}), 4, "packed", "does not end in zero bits"},
+      {"no patches", Bytes({0x08, 0, 0}), 4, "patch count", "is zero"},
+      {"patches beyond rows", Bytes({0x08, 0, 5}), 4, "patch count", "is beyond its limit"},
+      {"patches in patches", Bytes({0x08, 0, 1, 0x08, 0}), 4, "descriptor", "nests too deep"},
+      {"runs in patches", Bytes({0x08, 0, 1, 0x03, 1}), 4, "descriptor", "nests too deep"},
+      {"patch position beyond", Bytes({0x08, 0, 1, 0, 8, 0, 0}), 4,
+       "patch position", "is out of order or out of range"},
+      {"patch position below", Bytes({0x08, 0, 1, 0, 1, 0, 0}), 4,
+       "patch position", "is out of order or out of range"},
+      {"patch positions equal", Bytes({0x08, 0, 2, 0, 2, 0, 0}), 4,
+       "patch position", "is out of order or out of range"},
+      {"no runs", Bytes({0x03, 0}), 4, "run count", "is zero"},
+      {"runs beyond rows", Bytes({0x03, 5}), 4, "run count", "is beyond its limit"},
+      {"runs in runs", Bytes({0x03, 1, 0x03, 1}), 4, "descriptor", "nests too deep"},
+      {"run of nothing", Bytes({0x03, 1, 0, 0, 0, 0}), 4, "run length", "does not fit the rows"},
+      {"run below nothing", Bytes({0x03, 1, 0, 1, 0, 0}), 4, "run length", "does not fit the rows"},
+      {"run too long", Bytes({0x03, 1, 0, 10, 0, 0}), 4, "run length", "does not fit the rows"},
+      {"run too short", Bytes({0x03, 1}) + constant3 + constant3, 4,
+       "run length", "leaves rows without a value"},
   };
   for (const Fixture& f : fixtures) {
     SCOPED_TRACE(f.name);
@@ -168,6 +175,17 @@ TEST(IntegerCodec, EveryCheckHasItsFixture) {
     Values out(f.count);
     DecodeIntegers(&in, out);
     ExpectDamage(in.status(), f.field, f.why);
+    // Who passes over a stream looks at the same fields, and not at the values.
+    ByteReader skipping(f.bytes, "test");
+    SkipIntegers(&skipping, f.count);
+    const std::string_view field = f.field;
+    const bool is_of_values = field == "run length" || field == "patch position" ||
+                              std::string_view(f.why) == "does not end in zero bits";
+    if (is_of_values) {
+      EXPECT_TRUE(skipping.ok()) << skipping.status().ToString();
+    } else {
+      ExpectDamage(skipping.status(), f.field, f.why);
+    }
   }
 }
 

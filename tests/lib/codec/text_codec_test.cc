@@ -127,30 +127,40 @@ TEST(TextCodec, EveryCheckHasItsFixture) {
   const auto dictionary = EncodingId::kDictionary;
   const auto uuid = EncodingId::kUuid;
   const Fixture fixtures[] = {
-      {"number encoding", EncodingId::kInteger, Bytes({0, 0}), 100, "encoding", "bytes lane"},
-      {"unknown encoding", static_cast<EncodingId>(30), "", 100, "encoding", "bytes lane"},
-      {"no lengths", text, "", 100, "descriptor", "past the end"},
-      {"length -1", text, Bytes({0, 1}), 100, "cell length", "limit of a cell"},
-      {"length over a cell", text, over_cell, kHeapMax, "cell length", "limit of a cell"},
-      {"lengths over a page", text, lengths100, 399, "cell length", "limit of a page"},
-      {"no form", text, lengths100, 400, "blob form", "past the end"},
-      {"form 2", text, lengths100 + Bytes({2}), 400, "blob form", "neither"},
-      {"raw cut", text, lengths100 + Bytes({0, 1, 2}), 400, "blob bytes", "past the end"},
+      {"number encoding", EncodingId::kInteger, Bytes({0, 0}), 100,
+       "encoding", "is not one of the bytes lane"},
+      {"unknown encoding", static_cast<EncodingId>(30), "", 100,
+       "encoding", "is not one of the bytes lane"},
+      {"no lengths", text, "", 100, "descriptor", "runs past the end"},
+      {"length -1", text, Bytes({0, 1}), 100, "cell length", "is beyond the limit of a cell"},
+      {"length over a cell", text, over_cell, kHeapMax,
+       "cell length", "is beyond the limit of a cell"},
+      {"lengths over a page", text, lengths100, 399,
+       "cell length", "is beyond the limit of a page"},
+      {"no form", text, lengths100, 400, "blob form", "runs past the end"},
+      {"form 2", text, lengths100 + Bytes({2}), 400, "blob form", "is neither raw nor zstd"},
+      {"raw cut", text, lengths100 + Bytes({0, 1, 2}), 400, "blob bytes", "runs past the end"},
       {"frame size beyond", text, lengths100 + Bytes({1, 0xff, 0xff, 0xff, 0xff, 1}), 400,
-       "blob frame size", "limit"},
-      {"frame cut", text, lengths100 + Bytes({1, 40, 1, 2}), 400, "blob frame", "past the end"},
-      {"not a frame", text, lengths100 + Bytes({1, 2, 1, 2}), 400, "blob frame", "content size"},
+       "blob frame size", "is beyond its limit"},
+      {"frame cut", text, lengths100 + Bytes({1, 40, 1, 2}), 400,
+       "blob frame", "runs past the end"},
+      {"not a frame", text, lengths100 + Bytes({1, 2, 1, 2}), 400,
+       "blob frame", "is not a zstd frame of the expected content size"},
       {"other content size", text, lengths99 + Bytes({1}) + sized_frame, 400, "blob frame",
-       "content size"},
-      {"damaged frame", text, lengths100 + Bytes({1}) + broken_frame, 400, "blob frame", "frame"},
-      {"no entries", dictionary, Bytes({0}), 100, "entry count", "zero"},
-      {"entries beyond cells", dictionary, Bytes({5}), 100, "entry count", "limit"},
-      {"no codes", dictionary, one_entry, 100, "descriptor", "past the end"},
-      {"code beyond", dictionary, one_entry + Bytes({0, 2}), 100, "code", "no entry"},
-      {"code below", dictionary, one_entry + Bytes({0, 1}), 100, "code", "no entry"},
-      {"cells over a page", dictionary, one_entry + Bytes({0, 0}), 7, "code", "larger"},
-      {"uuids over a page", uuid, Bytes({0, 0, 0, 0}), 63, "uuids", "larger"},
-      {"low halves cut", uuid, Bytes({0, 0}), 64, "descriptor", "past the end"},
+       "is not a zstd frame of the expected content size"},
+      {"damaged frame", text, lengths100 + Bytes({1}) + broken_frame, 400,
+       "blob frame", "is a damaged zstd frame"},
+      {"no entries", dictionary, Bytes({0}), 100, "entry count", "is zero"},
+      {"entries beyond cells", dictionary, Bytes({5}), 100, "entry count", "is beyond its limit"},
+      {"no codes", dictionary, one_entry, 100, "descriptor", "runs past the end"},
+      {"code beyond", dictionary, one_entry + Bytes({0, 2}), 100,
+       "code", "names no entry of the dictionary"},
+      {"code below", dictionary, one_entry + Bytes({0, 1}), 100,
+       "code", "names no entry of the dictionary"},
+      {"cells over a page", dictionary, one_entry + Bytes({0, 0}), 7,
+       "code", "makes the cells larger than a page"},
+      {"uuids over a page", uuid, Bytes({0, 0, 0, 0}), 63, "uuids", "are larger than a page"},
+      {"low halves cut", uuid, Bytes({0, 0}), 64, "descriptor", "runs past the end"},
   };
   for (const Fixture& f : fixtures) {
     SCOPED_TRACE(f.name);
@@ -171,15 +181,15 @@ TEST(ZstdCodec, FrameMustBeWholeAlone) {
     return in.status();
   };
   EXPECT_TRUE(read(frame, 1000).ok());
-  ExpectDamage(read(frame, 999), "frame", "content size");
-  ExpectDamage(read(frame + "x", 1000), "frame", "one whole");
-  ExpectDamage(read(frame + frame, 1000), "frame", "one whole");
+  ExpectDamage(read(frame, 999), "frame", "is not a zstd frame of the expected content size");
+  ExpectDamage(read(frame + "x", 1000), "frame", "is not one whole zstd frame");
+  ExpectDamage(read(frame + frame, 1000), "frame", "is not one whole zstd frame");
   for (size_t size = 0; size < frame.size(); ++size) {
     EXPECT_EQ(read(std::string_view(frame).substr(0, size), 1000).code(), StatusCode::kCorruption);
   }
   // A frame that says it holds a terabyte is refused before anything is allocated.
   const std::string bomb = Bytes({0x28, 0xB5, 0x2F, 0xFD, 0xE0, 0, 0, 0, 0, 0, 1, 0, 0, 1, 0, 0});
-  ExpectDamage(read(bomb, 1000), "frame", "content size");
+  ExpectDamage(read(bomb, 1000), "frame", "is not a zstd frame of the expected content size");
 }
 
 TEST(ZstdCodec, WhatDoesNotShrinkIsNotWanted) {
