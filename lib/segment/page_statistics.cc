@@ -379,23 +379,24 @@ Result<ColumnStatistics> ReadColumnStatistics(const TableSchema& schema,
   CISTERN_CHECK(IsDescribed(schema, column));
   ByteReader in(part.statistics, "statistics");
   (void)ReadRows(&in);
+  ColumnStatistics out;
+  out.count = part.row_count;
   for (size_t c = 0; c < schema.columns.size() && in.ok(); ++c) {
     if (!IsDescribed(schema, c)) continue;
     const std::string_view body = in.ReadBytes("column", in.ReadVarint("column size"));
-    if (c != column || !in.ok()) continue;
-    ColumnStatistics out;
-    out.count = part.row_count;
-    if (body.empty()) return out;
+    if (c != column || body.empty()) continue;
     ByteReader of_column(body, "statistics");
     out = ReadColumn(&of_column, schema.columns[c].type.kind, part.row_count);
     if (of_column.ok() && of_column.remaining() != 0) {
       of_column.Fail("end of column", "is not where the fields end");
     }
-    if (of_column.ok()) return out;
+    if (of_column.ok()) continue;
     return Status(of_column.status().code(),
                   "column '" + schema.columns[c].name + "': " + of_column.status().message());
   }
-  return in.status();
+  if (in.ok() && in.remaining() != 0) in.Fail("end", "is not where the fields end");
+  if (!in.ok()) return in.status();
+  return out;
 }
 
 Result<RowStatistics> ReadRowStatistics(std::string_view statistics) {

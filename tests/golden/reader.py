@@ -11,7 +11,7 @@ from columns import (HEAP_BYTES_MAX, M64, NUMBERS, PAGE_BYTES_MAX, SEEN, Bytes, 
                      to_float, unordered, xxh3)
 
 UNIT_TO_US = {'s': lambda t: t * 1_000_000, 'ms': lambda t: t * 1000, 'us': lambda t: t,
-              '100ns': lambda t: t // 10, 'ns': lambda t: t // 1000}
+              'ns': lambda t: t // 1000}
 SUMMED = {'tinyint', 'smallint', 'int', 'bigint', 'float', 'double'}
 
 Column = collections.namedtuple('Column', 'name type clustering')
@@ -202,7 +202,19 @@ def column_statistics(b, kind, count):
         four = [unordered(v, bits) for v in four]
         if kind == 'float':
             four = [v & 0xffffffff for v in four]
+    need(in_order(kind, four[0]) <= in_order(kind, four[1]), 'max')
     return count, tuple(four), read_sum(b, descriptor)
+
+
+def in_order(kind, n):
+    """Something that compares as the values of the type do."""
+    if kind not in ('float', 'double'):
+        return n
+    bits = 32 if kind == 'float' else 64
+    magnitude = n & (1 << bits - 1) - 1
+    if magnitude > (0x7f800000 if kind == 'float' else 0x7ff << 52):
+        return 1 << bits  # every NaN
+    return -1 - magnitude if n >> bits - 1 else magnitude
 
 
 def read_sum(b, descriptor):

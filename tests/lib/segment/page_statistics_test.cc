@@ -288,6 +288,8 @@ TEST(PageStatistics, EveryCheckHasItsFixture) {
       {"special sum 0", Bytes({0, 4, 58, 0, 0, 0}), 3, "sum", "is not known"},
       {"bytes behind", Bytes({0, 4, 10, 0, 0, 0}), 3,
        "end of column", "is not where the fields end"},
+      {"bytes behind the last", zeros + Bytes({0}), 3, "end", "is not where the fields end"},
+      {"columns that are missing", Bytes({0, 0}), 3, "column size", "runs past the end"},
   };
   for (const Fixture& f : fixtures) {
     SCOPED_TRACE(f.name);
