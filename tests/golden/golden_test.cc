@@ -92,6 +92,22 @@ TEST(Golden, TodaysReaderGivesTheseRows) {
   }
 }
 
+// The texts were made by the reader; the rows of the recipes were not.
+TEST(Golden, TheRowsAreThoseOfTheRecipes) {
+  for (const GoldenRecipe& recipe : GoldenRecipes()) {
+    SCOPED_TRACE(recipe.name);
+    const std::string text = Read(Folder() / (std::string(recipe.name) + ".txt"));
+    std::string rows;
+    for (size_t at = 0; at < text.size();) {
+      const size_t end = text.find('\n', at) + 1;
+      if (text.compare(at, 4, "row|") == 0) rows.append(text, at, end - at);
+      at = end;
+    }
+    const GoldenRows golden = FilledRows(recipe);
+    EXPECT_EQ(Difference(rows, RowsText(golden.schema(), golden.rows())), "");
+  }
+}
+
 TEST(Golden, TheManifestIsTheSame) {
   const std::string want = Read(Folder() / "pages.manifest");
   EXPECT_TRUE(MakeManifest() == want);

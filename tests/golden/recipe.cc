@@ -15,14 +15,6 @@
 namespace cistern::testing {
 namespace {
 
-GoldenRows Filled(const GoldenRecipe& recipe) {
-  auto schema = ParseCreateTable(recipe.cql);
-  CISTERN_CHECK(schema.ok());
-  GoldenRows rows(*schema);
-  recipe.fill(&rows);
-  return rows;
-}
-
 // The segment of the rows, and its header as it is before encoding.
 SegmentValues Encode(const GoldenRecipe& recipe, const GoldenRows& golden, SegmentHeader* header) {
   const TableSchema& schema = golden.schema();
@@ -36,7 +28,8 @@ SegmentValues Encode(const GoldenRecipe& recipe, const GoldenRows& golden, Segme
   CodecCache cache;  // of the table, as a writer has one
   for (size_t begin = 0; begin < rows.row_count;) {
     const size_t end = PageEnd(schema, rows, begin, recipe.page_rows_max);
-    values.pages.push_back(EncodePage(schema, rows, begin, end, &cache));
+    values.pages.push_back(recipe.page != nullptr ? recipe.page()
+                                                  : EncodePage(schema, rows, begin, end, &cache));
     PageInfo info;
     info.row_count = static_cast<uint32_t>(end - begin);
     info.byte_count = static_cast<uint32_t>(values.pages.back().size());
@@ -64,6 +57,14 @@ GoldenRows& GoldenRows::Float(float value) {
   return Number(static_cast<int64_t>(std::bit_cast<uint32_t>(value)));
 }
 
+GoldenRows FilledRows(const GoldenRecipe& recipe) {
+  auto schema = ParseCreateTable(recipe.cql);
+  CISTERN_CHECK(schema.ok());
+  GoldenRows rows(*schema);
+  recipe.fill(&rows);
+  return rows;
+}
+
 std::vector<GoldenRecipe> GoldenRecipes() {
   std::vector<GoldenRecipe> all(ValueRecipes().begin(), ValueRecipes().end());
   all.insert(all.end(), VersionRecipes().begin(), VersionRecipes().end());
@@ -72,7 +73,7 @@ std::vector<GoldenRecipe> GoldenRecipes() {
 
 std::string MakeSegment(const GoldenRecipe& recipe) {
   SegmentHeader header;
-  return PackSegment(Encode(recipe, Filled(recipe), &header));
+  return PackSegment(Encode(recipe, FilledRows(recipe), &header));
 }
 
 std::string MakeManifest() {
@@ -81,7 +82,7 @@ std::string MakeManifest() {
     return std::string_view(r.name) == kManifestOf;
   });
   CISTERN_CHECK(recipe != all.end());
-  const GoldenRows golden = Filled(*recipe);
+  const GoldenRows golden = FilledRows(*recipe);
   SegmentHeader header;
   Encode(*recipe, golden, &header);
   const VersionColumns& rows = golden.rows();

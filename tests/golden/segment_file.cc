@@ -128,7 +128,13 @@ Result<std::string> StatisticsText(const TableSchema& schema, const StatisticsPa
 
 Result<std::string> PageText(const TableSchema& schema, std::string_view page) {
   CISTERN_ASSIGN_OR_RETURN(const VersionColumns rows, DecodePage(schema, page, nullptr));
-  std::string out = "content " + std::to_string(HashVersions(schema, rows)) + "\n";
+  return "content " + std::to_string(HashVersions(schema, rows)) + "\n" + RowsText(schema, rows);
+}
+
+}  // namespace
+
+std::string RowsText(const TableSchema& schema, const VersionColumns& rows) {
+  std::string out;
   for (size_t i = 0; i < rows.row_count; ++i) {
     out += "row";
     for (const int64_t n : {rows.write_us[i], int64_t{rows.boot_of(i)}, int64_t{rows.expiry_of(i)},
@@ -143,8 +149,6 @@ Result<std::string> PageText(const TableSchema& schema, std::string_view page) {
   }
   return out;
 }
-
-}  // namespace
 
 std::string PackSegment(const SegmentValues& segment) {
   std::string out;

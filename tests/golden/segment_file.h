@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "cistern/result.h"
+#include "cistern/schema.h"
+#include "lib/row/version_columns.h"
 
 namespace cistern::testing {
 
@@ -18,7 +20,10 @@ struct SegmentValues {
 // The header's size (u32, lowest byte first), the header, the pages one behind another.
 [[nodiscard]] std::string PackSegment(const SegmentValues& segment);
 
-// What a segment file of the table that `cql` declares says, a line for each row version. Errors
+// A line for each row version.
+[[nodiscard]] std::string RowsText(const TableSchema& schema, const VersionColumns& rows);
+
+// What a segment file of the table that `cql` declares says, rows and all else. Errors
 // are those of the decoders, or kCorruption where the file is not made of a header and its pages.
 [[nodiscard]] Result<std::string> SegmentText(std::string_view cql, std::string_view file);
 

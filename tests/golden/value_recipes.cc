@@ -1,11 +1,12 @@
 // Segments for the values: every encoding in every form, every type, cells that are missing.
 #include <array>
 #include <bit>
-#include <cmath>
+#include <initializer_list>
 #include <limits>
 #include <string>
 
 #include "lib/base/coding.h"
+#include "lib/segment/segment_format.h"
 #include "tests/golden/recipe.h"
 
 namespace cistern::testing {
@@ -263,6 +264,47 @@ void Missing(GoldenRows* rows) {
   }
 }
 
+// --- by hand: what readers take and no writer chooses
+
+constexpr char kByHandCql[] =
+    "CREATE TABLE g.by_hand (id text, day date, ts timestamp, plain_double double, "
+    "plain_float float, patched_steps bigint, patched_constant int, levels double, state text, "
+    "PRIMARY KEY ((id, day), ts))";
+
+void ByHand(GoldenRows* rows) {
+  constexpr std::array<int64_t, 4> kPatchedSteps = {10, 13, 16, 119};
+  for (int64_t i = 0; i < 4; ++i) {
+    rows->Begin(1000);
+    rows->Number(i).Double(1.5).Float(std::bit_cast<float>(static_cast<uint32_t>(i)));
+    rows->Number(kPatchedSteps[static_cast<size_t>(i)]).Number(i == 2 ? 9 : 7).Double(1.5);
+    rows->Text(i == 1 ? "" : "on");
+  }
+}
+
+std::string Bytes(std::initializer_list<uint8_t> bytes) { return {bytes.begin(), bytes.end()}; }
+
+std::string ByHandPage() {
+  std::string constant = Bytes({0x00});  // a stream of the bits of 1.5
+  PutSigned(&constant, std::bit_cast<int64_t>(1.5));
+  std::string page = Bytes({0xa1, 0, 4, 7, 0x00, 0xd0, 0x0f, 1});
+  const auto put = [&page](uint8_t encoding, const std::string& values) {
+    page.push_back(static_cast<char>(encoding));
+    PutVarint(&page, values.size());
+    page += values;
+  };
+  put(1, Bytes({0x01, 0, 2}));
+  put(1, constant);
+  put(1, Bytes({0x01, 0, 2}));
+  // Steps of steps in two bits times 3 from -6 on, the second one patched: 0 and 100.
+  put(1, Bytes({0x2e, 20, 6, 11, 3, 0x02, 1, 0x00, 2, 0x00, 0xc8, 0x01}));
+  put(1, Bytes({0x08, 14, 1, 0x00, 4, 0x00, 18}));  // 7, of which the third one is 9
+  put(10, Bytes({2, 1}) + constant + Bytes({0x00, 0}));
+  // Four entries: one three times, of which one is nobody's.
+  put(8, Bytes({4, 0x20, 0, 0xa2, 0x00}) + "ononon" + Bytes({0x20, 0, 0x24}));
+  segment_format::AppendChecksum(&page);
+  return page;
+}
+
 constexpr GoldenRecipe kRecipes[] = {
     {"integers-60", kIntegersCql, Integers60},
     {"integers-360", kIntegersCql, Integers360},
@@ -274,6 +316,7 @@ constexpr GoldenRecipe kRecipes[] = {
     {"types-1", kTypesCql, Types1},
     {"types-60", kTypesCql, Types60},
     {"missing", kMissingCql, Missing},
+    {"by-hand", kByHandCql, ByHand, 4096, false, ByHandPage},
 };
 
 }  // namespace
