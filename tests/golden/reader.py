@@ -202,8 +202,14 @@ def column_statistics(b, kind, count):
         four = [unordered(v, bits) for v in four]
         if kind == 'float':
             four = [v & 0xffffffff for v in four]
+    for i in range(2):
+        if in_order(kind, four[i]) == NAN:  # every one is told as the quiet one
+            four[i] = 0x7fc00000 if kind == 'float' else 0x7ff8 << 48
     need(in_order(kind, four[0]) <= in_order(kind, four[1]), 'max')
     return count, tuple(four), read_sum(b, descriptor)
+
+
+NAN = 1 << 64
 
 
 def in_order(kind, n):
@@ -213,7 +219,7 @@ def in_order(kind, n):
     bits = 32 if kind == 'float' else 64
     magnitude = n & (1 << bits - 1) - 1
     if magnitude > (0x7f800000 if kind == 'float' else 0x7ff << 52):
-        return 1 << bits  # every NaN
+        return NAN
     return -1 - magnitude if n >> bits - 1 else magnitude
 
 

@@ -55,7 +55,9 @@ class Text:
                 name, kind = rest.split(' ', 1)
                 kind, role = kind.rsplit(' ', 1)
                 columns.append(reader.Column(name, kind, role == 'clustering'))
-            elif word != 'table':
+            elif word == 'table':
+                self.cql = rest
+            else:
                 self.lines.append((word, rest))
         self.table = reader.Table(columns, unit)
         self.types = {c.name: c.type for c in columns}
@@ -106,14 +108,23 @@ def statistics_lines(statistics, table):
         yield 'of', spec.name, count, four, sums
 
 
-def lines_of(data, table):
-    """What the reader makes of a segment file, line for line as its text has it."""
-    size = int.from_bytes(data[:4], 'little')
-    h = reader.read_header(data[4:4 + size])
+def header_lines(h, table):
     yield ('segment', h['schema'], h['journal_first'], h['journal_last'], h['first_time'],
            h['last_time'])
     for delete in h['deletes']:
         yield 'delete', *delete
+    for page in h['pages']:
+        yield 'page', page['rows'], page['bytes'], page['first_time'], page['last_time']
+        if page['statistics']:
+            statistics = reader.read_statistics(page['statistics'], table, page['rows'])
+            yield from statistics_lines(statistics, table)
+
+
+def lines_of(data, table):
+    """What the reader makes of a segment file, line for line as its text has it."""
+    size = int.from_bytes(data[:4], 'little')
+    h = reader.read_header(data[4:4 + size])
+    yield from header_lines(h, table)
     at = 4 + size
     for page in h['pages']:
         rows = reader.read_page(data[at:at + page['bytes']], table)
@@ -122,11 +133,9 @@ def lines_of(data, table):
         reader.need(len(rows) == page['rows'], 'rows of a page')
         reader.need(times == sorted(times), 'row order')
         reader.need((times[0], times[-1]) == (page['first_time'], page['last_time']), 'bounds')
-        yield 'page', page['rows'], page['bytes'], page['first_time'], page['last_time']
         if page['statistics']:
             statistics = reader.read_statistics(page['statistics'], table, len(rows))
             check_statistics(statistics, rows, table)
-            yield from statistics_lines(statistics, table)
         yield 'content', reader.content_hash(rows)
         for row in rows:
             yield 'row', row.write_us, row.boot, row.expiry, row.flags, *row.cells

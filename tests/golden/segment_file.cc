@@ -88,15 +88,6 @@ std::string TableText(const TableSchema& schema, std::string_view cql) {
   return out;
 }
 
-std::string HeaderText(const SegmentHeader& header) {
-  std::string out = Line("segment", header.schema_version, header.journal_first,
-                         header.journal_last, header.first_time, header.last_time);
-  for (const RangeDelete& d : header.deletes) {
-    out += Line("delete", d.from, d.to, d.write_us, d.boot);
-  }
-  return out;
-}
-
 std::string SumText(const CompactSum& sum) {
   if (sum.special != 0) return " special " + std::to_string(sum.special);
   return " sum " + std::to_string(sum.high) + " " + std::to_string(sum.low) + " " +
@@ -150,6 +141,22 @@ std::string RowsText(const TableSchema& schema, const VersionColumns& rows) {
   return out;
 }
 
+Result<std::string> HeaderText(const TableSchema& schema, const SegmentHeader& header) {
+  std::string out = Line("segment", header.schema_version, header.journal_first,
+                         header.journal_last, header.first_time, header.last_time);
+  for (const RangeDelete& d : header.deletes) {
+    out += Line("delete", d.from, d.to, d.write_us, d.boot);
+  }
+  for (const PageInfo& page : header.pages) {
+    out += Line("page", page.row_count, page.byte_count, page.first_time, page.last_time);
+    CISTERN_ASSIGN_OR_RETURN(
+        const std::string statistics,
+        StatisticsText(schema, {header.StatisticsOf(page), page.row_count}));
+    out += statistics;
+  }
+  return out;
+}
+
 std::string PackSegment(const SegmentValues& segment) {
   std::string out;
   PutLittle<uint32_t>(&out, static_cast<uint32_t>(segment.header.size()));
@@ -164,16 +171,13 @@ Result<std::string> SegmentText(std::string_view cql, std::string_view file) {
   const std::string_view header_bytes = in.ReadBytes("header", in.ReadU32("header size"));
   if (!in.ok()) return in.status();
   CISTERN_ASSIGN_OR_RETURN(const SegmentHeader header, DecodeSegmentHeader(header_bytes));
-  std::string out = TableText(*schema, cql) + HeaderText(header);
+  CISTERN_ASSIGN_OR_RETURN(const std::string header_text, HeaderText(*schema, header));
+  std::string out = TableText(*schema, cql) + header_text;
   for (const PageInfo& info : header.pages) {
     const std::string_view page = in.ReadBytes("page", info.byte_count);
     if (!in.ok()) return in.status();
-    out += Line("page", info.row_count, info.byte_count, info.first_time, info.last_time);
-    CISTERN_ASSIGN_OR_RETURN(
-        const std::string statistics,
-        StatisticsText(*schema, {header.StatisticsOf(info), info.row_count}));
     CISTERN_ASSIGN_OR_RETURN(const std::string rows, PageText(*schema, page));
-    out += statistics + rows;
+    out += rows;
   }
   if (in.remaining() != 0) in.Fail("end", "is not where the last page ends");
   if (!in.ok()) return in.status();

@@ -9,6 +9,7 @@
 #include "cistern/result.h"
 #include "cistern/schema.h"
 #include "lib/row/version_columns.h"
+#include "lib/segment/segment_header.h"
 
 namespace cistern::testing {
 
@@ -22,6 +23,11 @@ struct SegmentValues {
 
 // A line for each row version.
 [[nodiscard]] std::string RowsText(const TableSchema& schema, const VersionColumns& rows);
+
+// What a header says of a segment of the schema's table: a line for it, for each delete, for each
+// page and for what its statistics tell.
+[[nodiscard]] Result<std::string> HeaderText(const TableSchema& schema,
+                                             const SegmentHeader& header);
 
 // What a segment file of the table that `cql` declares says, rows and all else. Errors
 // are those of the decoders, or kCorruption where the file is not made of a header and its pages.
