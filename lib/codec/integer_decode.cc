@@ -130,7 +130,11 @@ void ReadResiduals(ByteReader* in, const StreamShape& shape, std::span<int64_t> 
     }
     // int64_t and uint64_t may alias each other.
     UnpackBits(packed, residuals.size(), width, reinterpret_cast<uint64_t*>(residuals.data()));
-    for (int64_t& r : residuals) r = S(U(base) + divisor * U(r));
+    if (divisor == 1) {  // nearly always: no multiplication
+      for (int64_t& r : residuals) r = S(U(base) + U(r));
+    } else {
+      for (int64_t& r : residuals) r = S(U(base) + divisor * U(r));
+    }
   } else {
     std::fill(residuals.begin(), residuals.end(), base);
   }
