@@ -52,8 +52,10 @@ Status TakeElement(const ColumnType& collection, std::string_view* rest,
   return Status::Ok();
 }
 
-// Depth is that of the type, which the parser bounds by limits::kTypeDepthMax.
-Status CheckCollection(const ColumnType& type, std::string_view bytes) {
+// Calls `visit` with each element's type and bytes, of maps with keys and values by turns. Depth
+// is that of the type, which the parser bounds by limits::kTypeDepthMax.
+template <typename Visit>
+Status WalkCollection(const ColumnType& type, std::string_view bytes, const Visit& visit) {
   if (bytes.size() < 4) return Expected(type, "a count of 4 bytes and its elements", bytes);
   const auto count = GetBig<int32_t>(bytes.data());
   if (count < 0) return Status::InvalidArgument("the count of a collection is negative");
@@ -63,7 +65,7 @@ Status CheckCollection(const ColumnType& type, std::string_view bytes) {
     for (const ColumnType& argument : type.arguments) {
       std::string_view element;
       CISTERN_RETURN_IF_ERROR(TakeElement(type, &rest, &element));
-      const Status s = CheckWireBytes(argument, element);
+      const Status s = visit(argument, element);
       if (!s.ok()) return {s.code(), "element " + std::to_string(i) + ": " + s.message()};
     }
   }
@@ -92,6 +94,15 @@ Status CheckFixedRange(const ColumnType& type, std::string_view bytes) {
 }
 
 }  // namespace
+
+Status SplitCollection(const ColumnType& type, std::string_view bytes,
+                       std::vector<std::string_view>* elements) {
+  elements->clear();
+  return WalkCollection(type, bytes, [&](const ColumnType&, std::string_view element) {
+    elements->push_back(element);
+    return Status::Ok();
+  });
+}
 
 bool IsUtf8(std::string_view bytes) {
   const auto* p = reinterpret_cast<const uint8_t*>(bytes.data());
@@ -185,7 +196,7 @@ Status CheckWireBytes(const ColumnType& type, std::string_view bytes) {
       return CheckInteger(type, bytes.substr(4));
     case CqlType::kList:
     case CqlType::kSet:
-    case CqlType::kMap: return CheckCollection(type, bytes);
+    case CqlType::kMap: return WalkCollection(type, bytes, CheckWireBytes);
     default: break;
   }
   return type.lane() == Lane::kFixed ? CheckFixedRange(type, bytes) : Status::Ok();

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cistern/schema.h"
 #include "cistern/status.h"
@@ -35,6 +36,12 @@ void AppendWireValue(const ColumnType& type, int64_t fixed, std::string_view byt
 
 // Checks as above and splits the lanes: fixed-lane types fill out->fixed, the others out->bytes.
 [[nodiscard]] Status ParseWireValue(const ColumnType& type, std::string_view bytes, CellValue* out);
+
+// Replaces *elements by those of a collection, in their order, of maps keys and values by turns.
+// They point into `bytes`; their lengths are checked, they are not. REQUIRES: a collection type.
+//   kInvalidArgument  `bytes` are no collection
+[[nodiscard]] Status SplitCollection(const ColumnType& type, std::string_view bytes,
+                                     std::vector<std::string_view>* elements);
 
 // Whether all of `bytes` is UTF-8 as RFC 3629 has it: no overlong forms, no surrogates.
 [[nodiscard]] bool IsUtf8(std::string_view bytes);

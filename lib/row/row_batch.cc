@@ -263,30 +263,6 @@ void RowBatch::Clear() {
 
 namespace {
 
-// Whether the lanes of `data` fit together, so that reading them stays in bounds.
-Status CheckShape(const ColumnSpec& spec, const ColumnData& data, size_t rows) {
-  if (data.lane != spec.type.lane()) {
-    return Status::InvalidArgument("is " + spec.type.ToCql() + " and takes the other lane");
-  }
-  if (data.size() != rows) {
-    return Status::InvalidArgument("has " + std::to_string(data.size()) +
-                                   " values where the first column has " + std::to_string(rows));
-  }
-  if (!data.states.empty() && data.states.size() != rows) {
-    return Status::InvalidArgument("has as many states as values, or none");
-  }
-  if (data.lane == Lane::kFixed || rows == 0) return Status::Ok();
-  if (data.offsets.front() != 0 || data.offsets.back() > data.heap.size()) {
-    return Status::InvalidArgument("has offsets outside its heap");
-  }
-  for (size_t i = 0; i < rows; ++i) {
-    if (data.offsets[i] > data.offsets[i + 1]) {
-      return Status::InvalidArgument("has offsets that go back");
-    }
-  }
-  return Status::Ok();
-}
-
 Status CheckValues(const ColumnSpec& spec, const ColumnData& data) {
   for (size_t i = 0; i < data.size(); ++i) {
     const CellState state = data.state(i);
@@ -334,7 +310,7 @@ Status RowBatch::CheckColumns(std::span<const size_t> columns,
     }
     if (seen[columns[k]]) return InColumn(spec, Status::InvalidArgument("is named twice"));
     seen[columns[k]] = true;
-    if (Status s = CheckShape(spec, *data[k], rows); !s.ok()) return InColumn(spec, s);
+    if (Status s = CheckShape(spec.type, *data[k], rows); !s.ok()) return InColumn(spec, s);
     bytes += data[k]->lane == Lane::kBytes && rows != 0 ? data[k]->offsets[rows] : 0;
   }
   if (bytes + byte_count() > limits::kBatchBytesMax) {

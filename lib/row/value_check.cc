@@ -17,6 +17,29 @@ Status CheckFixed(const ColumnType& type, int64_t value) {
                             std::to_string(range.min) + " to " + std::to_string(range.max) + ")");
 }
 
+Status CheckShape(const ColumnType& type, const ColumnData& data, size_t rows) {
+  if (data.lane != type.lane()) {
+    return Status::InvalidArgument("is " + type.ToCql() + " and takes the other lane");
+  }
+  if (data.size() != rows) {
+    return Status::InvalidArgument("has " + std::to_string(data.size()) + " values in a batch of " +
+                                   std::to_string(rows) + " rows");
+  }
+  if (!data.states.empty() && data.states.size() != rows) {
+    return Status::InvalidArgument("has as many states as values, or none");
+  }
+  if (data.lane == Lane::kFixed || rows == 0) return Status::Ok();
+  if (data.offsets.front() != 0 || data.offsets.back() > data.heap.size()) {
+    return Status::InvalidArgument("has offsets outside its heap");
+  }
+  for (size_t i = 0; i < rows; ++i) {
+    if (data.offsets[i] > data.offsets[i + 1]) {
+      return Status::InvalidArgument("has offsets that go back");
+    }
+  }
+  return Status::Ok();
+}
+
 Status InColumn(const ColumnSpec& column, const Status& status) {
   return {status.code(), "column '" + column.name + "': " + status.message()};
 }

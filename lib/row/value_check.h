@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "cistern/column_data.h"
 #include "cistern/schema.h"
 #include "cistern/status.h"
 #include "lib/cql/cql_type.h"
@@ -17,6 +18,10 @@ namespace cistern {
 
 // kOutOfRange, naming the type's bounds, unless `value` is valid for `type`.
 [[nodiscard]] Status CheckFixed(const ColumnType& type, int64_t value);
+
+// kInvalidArgument unless `data` has the lane of `type`, `rows` cells, and parts that fit together,
+// so that reading the cells stays in bounds. Of the values it says nothing.
+[[nodiscard]] Status CheckShape(const ColumnType& type, const ColumnData& data, size_t rows);
 
 // `status` with "column 'name': " before its message.
 [[nodiscard]] Status InColumn(const ColumnSpec& column, const Status& status);

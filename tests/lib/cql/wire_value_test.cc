@@ -112,5 +112,19 @@ TEST(WireValue, CollectionsAreCheckedElementByElement) {
   EXPECT_NE(s.message().find("element 0"), std::string::npos) << s.ToString();
 }
 
+TEST(WireValue, CollectionsAreSplit) {
+  const ColumnType map = Type(CqlType::kMap, {Type(CqlType::kAscii), Type(CqlType::kInt)});
+  const std::string two = "\0\0\0\x02\0\0\0\x01k\0\0\0\0\0\0\0\x02lm\0\0\0\x01x"s;
+  std::vector<std::string_view> elements = {"of another"};
+  EXPECT_TRUE(SplitCollection(map, two, &elements).ok());
+  EXPECT_EQ(elements, (std::vector<std::string_view>{"k", "", "lm", "x"}));  // whatever they are
+  for (size_t cut = 0; cut < two.size(); ++cut) {
+    EXPECT_FALSE(SplitCollection(map, two.substr(0, cut), &elements).ok()) << cut;
+  }
+  EXPECT_FALSE(SplitCollection(map, two + "x", &elements).ok());
+  EXPECT_TRUE(SplitCollection(map, "\0\0\0\0"s, &elements).ok());
+  EXPECT_TRUE(elements.empty());
+}
+
 }  // namespace
 }  // namespace cistern
