@@ -44,6 +44,7 @@ class HeldCursor final : public Cursor {
   bool Next(ResultBatch* batch) override { return cursor_->Next(batch); }
   const Status& status() const override { return cursor_->status(); }
   const std::vector<ScanGap>& gaps() const override { return cursor_->gaps(); }
+  const std::shared_ptr<const TableSchema>& schema() const override { return cursor_->schema(); }
   const std::vector<size_t>& columns() const override { return cursor_->columns(); }
   std::string Token() const override { return cursor_->Token(); }
 

@@ -19,11 +19,12 @@ int64_t RealMicros() {
 }  // namespace
 
 FollowCursor::FollowCursor(ScanFunction scan, std::shared_ptr<RowSignal> signal,
-                           ScanRequest request, std::vector<size_t> columns, bool has_splits,
-                           int64_t wait_us)
+                           ScanRequest request, std::shared_ptr<const TableSchema> schema,
+                           std::vector<size_t> columns, bool has_splits, int64_t wait_us)
     : scan_(std::move(scan)),
       signal_(std::move(signal)),
       request_(std::move(request)),
+      schema_(std::move(schema)),
       columns_(std::move(columns)),
       has_splits_(has_splits),
       wait_us_(wait_us) {}

@@ -27,13 +27,17 @@ class FollowCursor final : public Cursor {
  public:
   using ScanFunction = std::function<Result<std::unique_ptr<Cursor>>(const ScanRequest&)>;
 
-  // `request` is ascending and checked; `columns` as its first scan gives them.
+  // `request` is ascending and checked; `schema` and `columns` as its first scan gives them.
   FollowCursor(ScanFunction scan, std::shared_ptr<RowSignal> signal, ScanRequest request,
-               std::vector<size_t> columns, bool has_splits, int64_t wait_us);
+               std::shared_ptr<const TableSchema> schema, std::vector<size_t> columns,
+               bool has_splits, int64_t wait_us);
 
   [[nodiscard]] bool Next(ResultBatch* batch) override;
   [[nodiscard]] const Status& status() const override { return status_; }
   [[nodiscard]] const std::vector<ScanGap>& gaps() const override { return gaps_; }
+  [[nodiscard]] const std::shared_ptr<const TableSchema>& schema() const override {
+    return schema_;
+  }
   [[nodiscard]] const std::vector<size_t>& columns() const override { return columns_; }
   [[nodiscard]] std::string Token() const override { return request_.token; }
 
@@ -46,6 +50,7 @@ class FollowCursor final : public Cursor {
   const ScanFunction scan_;
   const std::shared_ptr<RowSignal> signal_;
   ScanRequest request_;
+  const std::shared_ptr<const TableSchema> schema_;
   const std::vector<size_t> columns_;
   const bool has_splits_;
   const int64_t wait_us_;

@@ -38,6 +38,9 @@ class ScanCursor final : public Cursor {
   [[nodiscard]] bool Next(ResultBatch* batch) override;
   [[nodiscard]] const Status& status() const override { return status_; }
   [[nodiscard]] const std::vector<ScanGap>& gaps() const override { return gaps_; }
+  [[nodiscard]] const std::shared_ptr<const TableSchema>& schema() const override {
+    return shape_.table->schema;
+  }
   [[nodiscard]] const std::vector<size_t>& columns() const override { return columns_; }
   [[nodiscard]] std::string Token() const override;
 

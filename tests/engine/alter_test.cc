@@ -283,6 +283,7 @@ TEST_F(AlterTest, ACursorGoesOnWithItsDeclaration) {
       if (spilled) Rotate();
       while (cursor->Next(&batch)) AddText(before, *cursor, batch, &rows);
       ASSERT_TRUE(cursor->status().ok()) << cursor->status().ToString();
+      EXPECT_EQ(cursor->schema()->ToCql(), before.ToCql());
       Lines expected;
       for (int64_t day = 0; day < 6; ++day) {
         const std::string at = "ts=" + std::to_string(day * kDayMs);
@@ -311,6 +312,7 @@ TEST_F(AlterTest, AFollowingCursorGoesOnWithItsDeclarationToo) {
   Put(2, {{"flow", "2"}, {"level", "7"}});
   while (cursor->Next(&batch)) AddText(before, *cursor, batch, &rows);
   EXPECT_TRUE(cursor->status().ok()) << cursor->status().ToString();
+  EXPECT_EQ(cursor->schema()->ToCql(), before.ToCql());
   EXPECT_EQ(rows, (Lines{"ts=1 flow=1 state=a", "ts=2 flow=2 state=null"}));
 }
 

@@ -142,6 +142,7 @@ class ScriptedScan : public Cursor {
   }
   const Status& status() const override { return status_; }
   const std::vector<ScanGap>& gaps() const override { return gaps_; }
+  const std::shared_ptr<const TableSchema>& schema() const override { return schema_; }
   const std::vector<size_t>& columns() const override { return columns_; }
   std::string Token() const override {
     if (next_ == 0) return {};
@@ -154,6 +155,7 @@ class ScriptedScan : public Cursor {
   size_t next_ = 0;
   Status status_;
   std::vector<ScanGap> gaps_;
+  std::shared_ptr<const TableSchema> schema_;
   std::vector<size_t> columns_;
 };
 
@@ -163,7 +165,7 @@ std::vector<int64_t> Followed(std::vector<ScriptedScan> scans, bool has_splits) 
     if (scan == scans.size()) return Status::Closed("no more scans");
     return std::unique_ptr<Cursor>(std::make_unique<ScriptedScan>(scans[scan++]));
   };
-  FollowCursor cursor(next_scan, std::make_shared<RowSignal>(), {}, {}, has_splits, 0);
+  FollowCursor cursor(next_scan, std::make_shared<RowSignal>(), {}, nullptr, {}, has_splits, 0);
   std::vector<int64_t> numbers;
   ResultBatch batch;
   while (cursor.status().ok()) {

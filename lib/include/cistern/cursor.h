@@ -3,18 +3,20 @@
 #define CISTERN_CURSOR_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "cistern/column_data.h"
 #include "cistern/export.h"
+#include "cistern/schema.h"
 #include "cistern/status.h"
 
 namespace cistern {
 
 // Rows by column. columns[i] holds the scan's i-th projected column; all have
 // row_count rows. Null cells, absent cells and expired cells all read as kNull,
-// as in CQL.
+// as in CQL. ExportArrowBatch (arrow.h) hands them to readers of Apache Arrow.
 struct ResultBatch {
   size_t row_count = 0;
   std::vector<ColumnData> columns;
@@ -60,7 +62,9 @@ class CISTERN_EXPORT Cursor {
   // first limits::kScanGapsMax of them.
   [[nodiscard]] virtual const std::vector<ScanGap>& gaps() const = 0;
 
-  // Schema columns that the batches carry, as indices into TableSchema::columns.
+  // The table as it was declared when the scan began, whatever AlterTable does meanwhile.
+  [[nodiscard]] virtual const std::shared_ptr<const TableSchema>& schema() const = 0;
+  // Schema columns that the batches carry, as indices into schema()->columns.
   [[nodiscard]] virtual const std::vector<size_t>& columns() const = 0;
 
   // Where the scan stands, to continue later with ScanRequest::token, also after
