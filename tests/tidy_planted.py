@@ -28,6 +28,7 @@ BAD = [
     ('lib_folders', 'lib/codec/a.cc', '#include "lib/segment/page_reader.h"\n'),
     ('lib_folders', 'lib/row/a.cc', '#include "lib/codec/codec.h"\n'),
     ('lib_folders', 'lib/cql/a.cc', '#include "lib/row/row_order.h"\n'),
+    ('lib_folders', 'lib/row/a.cc', '#include "lib/arrow/arrow_column.h"\n'),
     ('flows', 'engine/ingest/a.cc', '#include "engine/query/scan_plan.h"\n'),
     ('flows', 'engine/query/a.cc', '#include "engine/ingest/committer.h"\n'),
     ('flows', 'engine/query/a.cc', '#include "engine/seal/sealer.h"\n'),

@@ -37,6 +37,7 @@ LIB_FOLDERS = {
     'row': {'base', 'cql'},
     'codec': {'base'},
     'segment': {'base', 'row', 'codec', 'cql'},
+    'arrow': {'cql', 'row'},
 }
 # The flows of the engine meet in storage and are wired in engine/ itself.
 FLOWS = {'ingest', 'seal', 'retain', 'query', 'replicate'}

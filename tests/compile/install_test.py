@@ -59,7 +59,8 @@ def check_exports(library):
         if not re.search(rf'\b{found.group(1)}\b', declared):
             sys.exit(f'the shared library exports {name}, which no public header declares')
         count += 1
-    for entrance in ('cistern::Engine::Open', 'cistern::Replication::Start'):
+    for entrance in ('cistern::Engine::Open', 'cistern::Replication::Start',
+                     'cistern::ExportArrowStream'):
         if entrance not in '\n'.join(symbols):
             sys.exit(f'the shared library does not export {entrance}')
     print(f'{count} exported symbols, all declared in public headers')

@@ -3,6 +3,7 @@
 #define CISTERN_CISTERN_H_
 
 #include "cistern/aggregate.h"
+#include "cistern/arrow.h"
 #include "cistern/clock.h"
 #include "cistern/cluster.h"
 #include "cistern/column_data.h"
