@@ -6,13 +6,13 @@ machine, needs no root, follows the fixes of protocol v5 since (3.25 was the fir
 be reached and the package is there.
 """
 
-import os
 import subprocess
 import sys
 
 from assemble import say
-from cache import SetupError, build_once, cache_directory
+from cache import SetupError, cache_directory
 from patience import patience_s
+from python_packages import python_with
 
 DRIVER_VERSION = "3.29.3"
 PACKAGES = [f"cassandra-driver=={DRIVER_VERSION}", "geomet==1.1.0", "click==8.5.1"]
@@ -24,32 +24,17 @@ def imports_driver(python):
     return done.returncode == 0
 
 
-def _is_complete(directory):
-    return os.access(directory / "bin" / "python", os.X_OK)
-
-
-def _build(directory):
-    say(f"installing the Python driver {DRIVER_VERSION} from PyPI: 3.8 MB, 30 MB unpacked (once)")
-    python = str(directory / "bin" / "python")
-    for command in ([sys.executable, "-m", "venv", str(directory)],
-                    [python, "-m", "pip", "install", "--quiet", "--no-input",
-                     "--disable-pip-version-check", "--only-binary=:all:", *PACKAGES],
-                    [python, "-c", IMPORT]):
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                              check=False, timeout=patience_s(900))
-        if done.returncode != 0:
-            raise SetupError(f"the Python driver cannot be installed: {' '.join(command[1:4])} "
-                             f"failed:\n{(done.stdout + done.stderr).strip()[-2000:]}")
-
-
 def driver_python():
     """Path of a Python that has the driver."""
+    def tell():
+        say(f"installing the Python driver {DRIVER_VERSION} from PyPI: 3.8 MB, 30 MB unpacked "
+            "(once)")
+
     try:
-        directory = build_once(cache_directory() / f"driver-{DRIVER_VERSION}", _is_complete,
-                               _build)
+        return python_with(PACKAGES, IMPORT, cache_directory() / f"driver-{DRIVER_VERSION}", tell,
+                           patience_s(900))
     except SetupError as error:
         if imports_driver(sys.executable):
             say(f"{error}\nusing Debian's python3-cassandra instead")
             return sys.executable
         raise
-    return str(directory / "bin" / "python")
