@@ -17,6 +17,7 @@ constexpr int kUnitBias = 1075;
 // Mantissas of 53 bits, shifted by so much, still fit 63.
 constexpr unsigned kSpreadMax = 10;
 constexpr size_t kBlockMax = 4096;  // values whose halves are summed in 64 bits
+constexpr size_t kEqualMax = 1024;  // mantissas of 53 bits that are
 constexpr uint32_t kAddedMax = 1u << 29;  // limbs grow by less than 2^33 for each
 
 unsigned ExponentOf(uint64_t bits) { return static_cast<unsigned>(bits >> 52) & kExponentSpecial; }
@@ -117,38 +118,71 @@ void ExactSum::AddOne(double value) {
 
 // Neighbours in time are of about one size: their mantissas are aligned to the least exponent of
 // the block and summed as integers.
+void ExactSum::AddMixed(std::span<const int64_t> block) {
+  unsigned least = kExponentSpecial;
+  unsigned greatest = 0;
+  for (const int64_t v : block) {
+    const auto bits = static_cast<uint64_t>(v);
+    const unsigned exponent = ExponentOf(bits);
+    greatest = std::max(greatest, exponent);
+    least = std::min(least, IsZero(bits) ? kExponentSpecial : exponent);
+  }
+  if (greatest == 0 || greatest == kExponentSpecial || least == 0 ||
+      greatest - least > kSpreadMax) {
+    for (const int64_t v : block) AddOne(std::bit_cast<double>(v));
+    return;
+  }
+  int64_t low = 0;
+  int64_t high = 0;
+  for (const int64_t v : block) {
+    const auto bits = static_cast<uint64_t>(v);
+    const bool is_zero = IsZero(bits);
+    const unsigned shift = is_zero ? 0 : ExponentOf(bits) - least;
+    const auto size = static_cast<int64_t>((is_zero ? 0 : (bits & kMantissa) | kImplicit)
+                                           << shift);
+    const int64_t sign = v >> 63;
+    const int64_t value = (size ^ sign) - sign;
+    low += static_cast<int64_t>(static_cast<uint32_t>(value));
+    high += value >> 32;
+  }
+  const int unit = static_cast<int>(least) - kUnitBias;
+  AddScaled(low, unit);
+  AddScaled(high, unit + 32);
+}
+
 void ExactSum::AddDoubles(std::span<const int64_t> all) {
   for (size_t begin = 0; begin < all.size(); begin += kBlockMax) {
-    const auto block = all.subspan(begin, std::min(kBlockMax, all.size() - begin));
-    unsigned least = kExponentSpecial;
-    unsigned greatest = 0;
-    for (const int64_t v : block) {
-      const auto bits = static_cast<uint64_t>(v);
-      const unsigned exponent = ExponentOf(bits);
-      greatest = std::max(greatest, exponent);
-      least = std::min(least, IsZero(bits) ? kExponentSpecial : exponent);
+    AddMixed(all.subspan(begin, std::min(kBlockMax, all.size() - begin)));
+  }
+}
+
+void ExactSum::AddDoublesOfOneSign(std::span<const int64_t> all, uint64_t least,
+                                   uint64_t greatest) {
+  const unsigned exponent = ExponentOf(least);
+  const unsigned exponent_max = ExponentOf(greatest);
+  if (exponent == 0 || exponent_max == kExponentSpecial ||
+      exponent_max - exponent > kSpreadMax) {
+    return AddDoubles(all);
+  }
+  const int unit = static_cast<int>(exponent) - kUnitBias;
+  for (size_t begin = 0; begin < all.size(); begin += kEqualMax) {
+    const auto block = all.subspan(begin, std::min(kEqualMax, all.size() - begin));
+    const int64_t sign = block.front() >> 63;
+    uint64_t low = 0;
+    uint64_t high = 0;
+    if (exponent == exponent_max) {
+      for (const int64_t v : block) low += static_cast<uint64_t>(v) & kMantissa;
+      low += block.size() * kImplicit;
+    } else {
+      for (const int64_t v : block) {
+        const auto bits = static_cast<uint64_t>(v);
+        const uint64_t size = ((bits & kMantissa) | kImplicit) << (ExponentOf(bits) - exponent);
+        low += static_cast<uint32_t>(size);
+        high += size >> 32;
+      }
     }
-    if (greatest == 0 || greatest == kExponentSpecial || least == 0 ||
-        greatest - least > kSpreadMax) {
-      for (const int64_t v : block) AddOne(std::bit_cast<double>(v));
-      continue;
-    }
-    int64_t low = 0;
-    int64_t high = 0;
-    for (const int64_t v : block) {
-      const auto bits = static_cast<uint64_t>(v);
-      const bool is_zero = IsZero(bits);
-      const unsigned shift = is_zero ? 0 : ExponentOf(bits) - least;
-      const auto size = static_cast<int64_t>((is_zero ? 0 : (bits & kMantissa) | kImplicit)
-                                             << shift);
-      const int64_t sign = v >> 63;
-      const int64_t value = (size ^ sign) - sign;
-      low += static_cast<int64_t>(static_cast<uint32_t>(value));
-      high += value >> 32;
-    }
-    const int unit = static_cast<int>(least) - kUnitBias;
-    AddScaled(low, unit);
-    AddScaled(high, unit + 32);
+    AddScaled((static_cast<int64_t>(low) ^ sign) - sign, unit);
+    AddScaled((static_cast<int64_t>(high) ^ sign) - sign, unit + 32);
   }
 }
 

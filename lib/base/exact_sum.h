@@ -39,6 +39,9 @@ class ExactSum {
   // Bits of doubles, and of floats zero-extended.
   void AddDoubles(std::span<const int64_t> bits);
   void AddFloats(std::span<const int64_t> bits);
+  // As AddDoubles, of which all have one sign and magnitudes, the bits without the sign, of
+  // least..greatest: who has looked for the bounds already saves looking again.
+  void AddDoublesOfOneSign(std::span<const int64_t> bits, uint64_t least, uint64_t greatest);
   void Add(const CompactSum& sum);
 
   // The sum rounded once, to the nearest double, ties to even; 0.0 for zero, of whatever signs.
@@ -55,6 +58,7 @@ class ExactSum {
   struct Magnitude;
 
   void AddOne(double value);
+  void AddMixed(std::span<const int64_t> block);
   void AddScaled(int64_t value, int exponent);
   void Carry();
   [[nodiscard]] Magnitude Normalise() const;

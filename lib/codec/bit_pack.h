@@ -64,9 +64,11 @@ class BitWriter {
   return v;
 }
 
-// Unpacks `count` values of `width` 1..64 bits. `packed` must have PackedBytes(count,
-// width) bytes; nothing is read beyond them.
-inline void UnpackBits(std::string_view packed, size_t count, unsigned width, uint64_t* out) {
+// Calls take(i, value) for each of `count` values of `width` 1..64 bits in turn. `packed` must have
+// PackedBytes(count, width) bytes; nothing is read beyond them.
+template <typename Take>
+inline void ForEachPacked(std::string_view packed, size_t count, unsigned width,
+                          const Take& take) {
   const uint64_t mask = ~uint64_t{0} >> (64 - width);
   // Values that one load of eight bytes inside `packed` holds, then the last few.
   size_t whole = 0;
@@ -75,7 +77,7 @@ inline void UnpackBits(std::string_view packed, size_t count, unsigned width, ui
   }
   size_t bit = 0;
   for (size_t i = 0; i < whole; ++i, bit += width) {
-    out[i] = GetLittle<uint64_t>(packed.data() + bit / 8) >> (bit % 8) & mask;
+    take(i, GetLittle<uint64_t>(packed.data() + bit / 8) >> (bit % 8) & mask);
   }
   for (size_t i = whole; i < count; ++i, bit += width) {
     const size_t byte = bit / 8;
@@ -84,8 +86,13 @@ inline void UnpackBits(std::string_view packed, size_t count, unsigned width, ui
     if (shift + width > 64) {
       v |= static_cast<uint64_t>(static_cast<uint8_t>(packed[byte + 8])) << (64 - shift);
     }
-    out[i] = v & mask;
+    take(i, v & mask);
   }
+}
+
+// Unpacks them all.
+inline void UnpackBits(std::string_view packed, size_t count, unsigned width, uint64_t* out) {
+  ForEachPacked(packed, count, width, [out](size_t i, uint64_t v) { out[i] = v; });
 }
 
 // Whether the bits after the last packed value are zero, as they are written.

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "lib/codec/bit_pack.h"
@@ -115,54 +116,79 @@ uint64_t ReadDivisor(ByteReader* in, const StreamShape& shape) {
   return divisor;
 }
 
-// Reads base, divisor, width and packed residuals, patches them.
-void ReadResiduals(ByteReader* in, const StreamShape& shape, std::span<int64_t> residuals) {
-  const int64_t base = in->ReadSigned("base");
-  const uint64_t divisor = ReadDivisor(in, shape);
-  const unsigned width = ReadWidth(in, shape);
-  if (!in->ok()) return;
-  if (width > 0) {
-    const std::string_view packed =
-        in->ReadBytes("packed", PackedBytes(residuals.size(), width));
-    if (!in->ok()) return;
-    if (!PaddingIsZero(packed, residuals.size(), width)) {
-      return in->Fail("packed", "does not end in zero bits");
-    }
-    // int64_t and uint64_t may alias each other.
-    UnpackBits(packed, residuals.size(), width, reinterpret_cast<uint64_t*>(residuals.data()));
-    if (divisor == 1) {  // nearly always: no multiplication
-      for (int64_t& r : residuals) r = S(U(base) + U(r));
+// Residuals as they are in the stream: base + divisor x what is packed; without a width the base.
+struct PackedRun {
+  uint64_t base = 0;
+  uint64_t divisor = 1;
+  unsigned width = 0;
+  std::string_view packed;
+
+  // Calls take(i, residual) for each in turn.
+  template <typename Take>
+  void ForEach(size_t count, const Take& take) const {
+    if (width == 0) {
+      for (size_t i = 0; i < count; ++i) take(i, base);
+    } else if (divisor == 1) {  // nearly always: no multiplication
+      ForEachPacked(packed, count, width, [&](size_t i, uint64_t v) { take(i, base + v); });
     } else {
-      for (int64_t& r : residuals) r = S(U(base) + divisor * U(r));
+      ForEachPacked(packed, count, width,
+                    [&](size_t i, uint64_t v) { take(i, base + divisor * v); });
     }
-  } else {
-    std::fill(residuals.begin(), residuals.end(), base);
   }
-  if (in->ok() && shape.has_patches) ReadPatches(in, residuals);
+};
+
+PackedRun ReadPackedRun(ByteReader* in, const StreamShape& shape, size_t count) {
+  PackedRun run;
+  run.base = U(in->ReadSigned("base"));
+  run.divisor = ReadDivisor(in, shape);
+  run.width = ReadWidth(in, shape);
+  if (!in->ok() || run.width == 0) return run;
+  run.packed = in->ReadBytes("packed", PackedBytes(count, run.width));
+  if (in->ok() && !PaddingIsZero(run.packed, count, run.width)) {
+    in->Fail("packed", "does not end in zero bits");
+  }
+  return run;
 }
 
+// Values from residuals, as many as `for_each` has behind the first `order` of them.
+template <typename ForEach>
+void AddUp(uint8_t order, uint64_t value, uint64_t step, std::span<int64_t> out,
+           const ForEach& for_each) {
+  if (order == 0) {
+    for_each([&](size_t i, uint64_t r) { out[i] = S(r); });
+    return;
+  }
+  out[0] = S(value);
+  if (order == 1) {
+    for_each([&](size_t i, uint64_t r) { out[i + 1] = S(value += r); });
+    return;
+  }
+  out[1] = S(value += step);
+  for_each([&](size_t i, uint64_t r) { out[i + 2] = S(value += step += r); });
+}
+
+// In one pass, unless patches have to be put in before residuals are added up.
 void DecodeStream(ByteReader* in, std::span<int64_t> out, bool nested) {
   const StreamShape shape = ReadShape(in, out.size(), nested);
   if (!in->ok()) return;
   if (shape.order == kRuns) return ReadRuns(in, out);
-  int64_t first = 0;
-  int64_t step = 0;
-  if (shape.order >= 1) first = in->ReadSigned("first value");
-  if (shape.order == 2) step = in->ReadSigned("first step");
+  const uint64_t first = shape.order >= 1 ? U(in->ReadSigned("first value")) : 0;
+  const uint64_t step = shape.order == 2 ? U(in->ReadSigned("first step")) : 0;
   if (!in->ok()) return;
-  ReadResiduals(in, shape, out.subspan(shape.order));
-  if (!in->ok() || shape.order == 0) return;
-  out[0] = first;
-  size_t i = 1;
-  if (shape.order == 2) {
-    out[1] = S(U(first) + U(step));
-    for (i = 2; i < out.size(); ++i) {
-      step = S(U(step) + U(out[i]));
-      out[i] = S(U(out[i - 1]) + U(step));
-    }
+  const size_t count = out.size() - shape.order;
+  const PackedRun run = ReadPackedRun(in, shape, count);
+  if (!in->ok()) return;
+  if (!shape.has_patches) {
+    AddUp(shape.order, first, step, out, [&](const auto& take) { run.ForEach(count, take); });
     return;
   }
-  for (; i < out.size(); ++i) out[i] = S(U(out[i - 1]) + U(out[i]));
+  const std::span<int64_t> residuals = out.subspan(shape.order);
+  run.ForEach(count, [&](size_t i, uint64_t r) { residuals[i] = S(r); });
+  ReadPatches(in, residuals);
+  if (!in->ok()) return;
+  AddUp(shape.order, first, step, out, [&](const auto& take) {
+    for (size_t i = 0; i < count; ++i) take(i, U(residuals[i]));
+  });
 }
 
 // As DecodeStream, to the end of the stream alone.

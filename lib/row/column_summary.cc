@@ -16,26 +16,58 @@ constexpr int32_t kNan32 = 0x7fc00000;
 int64_t Ordered64(int64_t bits) { return bits ^ ((bits >> 63) & INT64_MAX); }
 int32_t Ordered32(int32_t bits) { return bits ^ ((bits >> 31) & INT32_MAX); }
 
+constexpr int64_t kInfinityKey64 = 0x7ff0000000000000;
+constexpr int64_t kMinusInfinityKey64 = ~kInfinityKey64;
+
 int64_t KeyOfDouble(int64_t bits) {
-  return (bits & INT64_MAX) > 0x7ff0000000000000 ? kNan64 : Ordered64(bits);
+  return (bits & INT64_MAX) > kInfinityKey64 ? kNan64 : Ordered64(bits);
 }
 int64_t KeyOfFloat(int64_t fixed) {
   const auto bits = static_cast<int32_t>(static_cast<uint32_t>(fixed));
   return (bits & INT32_MAX) > 0x7f800000 ? kNan32 : Ordered32(bits);
 }
 
+struct Bounds {
+  int64_t min = std::numeric_limits<int64_t>::max();
+  int64_t max = std::numeric_limits<int64_t>::min();
+};
+
 template <typename ToKey>
-void Widen(std::span<const int64_t> values, bool is_first, const ToKey& to_key, int64_t* min,
-           int64_t* max) {
-  int64_t least = is_first ? std::numeric_limits<int64_t>::max() : *min;
-  int64_t greatest = is_first ? std::numeric_limits<int64_t>::min() : *max;
+Bounds BoundsOf(std::span<const int64_t> values, const ToKey& to_key) {
+  Bounds bounds;
   for (const int64_t v : values) {
     const int64_t key = to_key(v);
-    least = std::min(least, key);
-    greatest = std::max(greatest, key);
+    bounds.min = std::min(bounds.min, key);
+    bounds.max = std::max(bounds.max, key);
   }
-  *min = least;
-  *max = greatest;
+  return bounds;
+}
+
+// NaNs, which have one key together, are looked for in the bounds first.
+Bounds BoundsOfDoubles(std::span<const int64_t> values) {
+  const Bounds bounds = BoundsOf(values, Ordered64);
+  const bool has_nan = bounds.max > kInfinityKey64 || bounds.min < kMinusInfinityKey64;
+  return has_nan ? BoundsOf(values, KeyOfDouble) : bounds;
+}
+
+Bounds BoundsOf(CqlType type, std::span<const int64_t> values) {
+  if (type == CqlType::kDouble) return BoundsOfDoubles(values);
+  if (type == CqlType::kFloat) return BoundsOf(values, KeyOfFloat);
+  return BoundsOf(values, [](int64_t v) { return v; });
+}
+
+// `bounds`: those of the values.
+void AddDoubles(std::span<const int64_t> values, const Bounds& bounds, ExactSum* sum) {
+  if (bounds.min >= 0) {
+    sum->AddDoublesOfOneSign(values, static_cast<uint64_t>(bounds.min),
+                             static_cast<uint64_t>(bounds.max));
+  } else if (bounds.max < 0) {
+    // The key of a negative number is its magnitude, inverted.
+    sum->AddDoublesOfOneSign(values, static_cast<uint64_t>(~bounds.max),
+                             static_cast<uint64_t>(~bounds.min));
+  } else {
+    sum->AddDoubles(values);
+  }
 }
 
 }  // namespace
@@ -56,20 +88,20 @@ bool HasSum(CqlType type) { return type >= CqlType::kTinyint && type <= CqlType:
 void ColumnSummary::Add(CqlType type, SummaryParts parts, std::span<const int64_t> values) {
   if (values.empty()) return;
   const bool is_first = count == 0;
-  if (parts.bounds && type == CqlType::kDouble) {
-    Widen(values, is_first, KeyOfDouble, &min, &max);
-  } else if (parts.bounds && type == CqlType::kFloat) {
-    Widen(values, is_first, KeyOfFloat, &min, &max);
-  } else if (parts.bounds) {
-    Widen(values, is_first, [](int64_t v) { return v; }, &min, &max);
+  const bool has_sum = parts.sum && HasSum(type);
+  Bounds bounds;
+  if (parts.bounds) {
+    bounds = BoundsOf(type, values);
+    min = is_first ? bounds.min : std::min(min, bounds.min);
+    max = is_first ? bounds.max : std::max(max, bounds.max);
   }
   if (is_first) first = values.front();
   last = values.back();
   count += values.size();
-  if (!parts.sum || !HasSum(type)) return;
-  if (type == CqlType::kDouble) return sum.AddDoubles(values);
+  if (!has_sum) return;
   if (type == CqlType::kFloat) return sum.AddFloats(values);
-  sum.AddIntegers(values);
+  if (type != CqlType::kDouble) return sum.AddIntegers(values);
+  parts.bounds ? AddDoubles(values, bounds, &sum) : sum.AddDoubles(values);
 }
 
 }  // namespace cistern

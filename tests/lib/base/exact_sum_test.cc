@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -170,6 +171,33 @@ TEST(ExactSum, FloatsAsTheDoublesThatTheyAre) {
   std::vector<int64_t> bits(1000, std::bit_cast<uint32_t>(0.1f));
   sum.AddFloats(bits);
   EXPECT_EQ(sum.Round(), 1000 * static_cast<double>(0.1f));
+}
+
+// Whatever the bounds allow: the same as when they are looked for, to the last bit.
+TEST(ExactSum, OfOneSignIsTheSameSum) {
+  Rng rng(7);
+  for (int run = 0; run < 400; ++run) {
+    const auto count = static_cast<size_t>(1 + rng.Below(3'000));
+    const uint64_t exponent_spread = rng.Below(14);
+    const uint64_t exponent_least = rng.Below(10) == 0 ? rng.Below(3) : 1'000 + rng.Below(1'000);
+    const uint64_t sign = rng.Below(2) << 63;
+    std::vector<int64_t> bits;
+    uint64_t least = ~uint64_t{0};
+    uint64_t greatest = 0;
+    for (size_t i = 0; i < count; ++i) {
+      const uint64_t exponent = exponent_least + rng.Below(exponent_spread + 1);
+      const uint64_t magnitude = exponent << 52 | rng.Next() >> 12;
+      least = std::min(least, magnitude);
+      greatest = std::max(greatest, magnitude);
+      bits.push_back(static_cast<int64_t>(magnitude | sign));
+    }
+    ExactSum sought;
+    sought.AddDoubles(bits);
+    ExactSum told;
+    told.AddDoublesOfOneSign(bits, least, greatest);
+    EXPECT_EQ(std::bit_cast<int64_t>(told.Round()), std::bit_cast<int64_t>(sought.Round())) << run;
+    EXPECT_EQ(told.Compact(), sought.Compact()) << run;
+  }
 }
 
 }  // namespace
