@@ -127,10 +127,9 @@ Status EntityBuckets::TakeSeals(const Place& place, BucketParts* parts, SealCove
     Window& window = windows_[i];
     bool has_more = true;
     while (has_more && window.place == place) {
-      Result<Manifest> manifest = DecodeManifest(View(window.iterator->value()));
-      cover->Add(RotationOf(window.seal), manifest);
-      parts->window = ++*seal_count == 1 && manifest.ok() ? window.family : nullptr;
-      if (parts->window != nullptr) parts->manifest = *std::move(manifest);
+      const Status decoded = DecodeManifest(View(window.iterator->value()), &parts->manifest);
+      cover->Add(RotationOf(window.seal), decoded.ok() ? &parts->manifest : nullptr);
+      parts->window = ++*seal_count == 1 && decoded.ok() ? window.family : nullptr;
       parts->seal = window.seal;
       window.iterator->Next();
       CISTERN_ASSIGN_OR_RETURN(has_more, Land(&window));

@@ -39,8 +39,8 @@ inline void PutString(std::string* out, std::string_view text) {
 
 // Checks checksum and version, has `read` take the fields between them, and wants no more
 // bytes than those. `what` names the record in errors.
-template <typename Record, typename Read>
-[[nodiscard]] Result<Record> Decode(std::string_view bytes, const char* what, const Read& read) {
+template <typename Read>
+[[nodiscard]] Status DecodeFields(std::string_view bytes, const char* what, const Read& read) {
   if (bytes.size() < 9) return Status::Corruption(std::string(what) + ": too short");
   const std::string_view body = bytes.substr(0, bytes.size() - 8);
   if (GetLittle<uint64_t>(bytes.data() + body.size()) != Checksum(body)) {
@@ -60,10 +60,17 @@ template <typename Record, typename Read>
                           "; use the newer one");
   }
   ByteReader in(body.substr(1), what);
-  Record record;
-  read(&in, &record);
+  read(&in);
   if (!in.ok()) return in.status();
   if (in.remaining() != 0) return Status::Corruption(std::string(what) + ": bytes after its end");
+  return Status::Ok();
+}
+
+template <typename Record, typename Read>
+[[nodiscard]] Result<Record> Decode(std::string_view bytes, const char* what, const Read& read) {
+  Record record;
+  CISTERN_RETURN_IF_ERROR(
+      DecodeFields(bytes, what, [&](ByteReader* in) { read(in, &record); }));
   return record;
 }
 

@@ -4,8 +4,8 @@
 
 namespace cistern {
 
-bool SealCover::Add(uint64_t round, const Result<Manifest>& manifest) {
-  if (!manifest.ok() || !manifest->rotations) {
+bool SealCover::Add(uint64_t round, const Manifest* manifest) {
+  if (manifest == nullptr || !manifest->rotations) {
     round_ = std::max(round_, round);
     return true;
   }

@@ -15,9 +15,12 @@ namespace cistern {
 // again when the file is back. One bucket, one thread.
 class SealCover {
  public:
-  // Adds a seal of the bucket, in any order; one whose manifest cannot be read has all. Whether
-  // it has all: none of an earlier round adds anything.
-  bool Add(uint64_t round, const Result<Manifest>& manifest);
+  // Adds a seal of the bucket, in any order; null: its manifest cannot be read, and it has all.
+  // Whether it has all: none of an earlier round adds anything.
+  bool Add(uint64_t round, const Manifest* manifest);
+  bool Add(uint64_t round, const Result<Manifest>& manifest) {
+    return Add(round, manifest.ok() ? &*manifest : nullptr);
+  }
 
   [[nodiscard]] bool is_empty() const { return round_ == 0 && named_.empty(); }
   // Whether the bucket's segment of that rotation is sealed.

@@ -32,18 +32,27 @@ std::unique_ptr<rocksdb::Iterator> NewManifestIterator(const SpillView& view) {
       view.meta->db()->NewIterator(MetaIteratorOptions(), view.meta->handle()));
 }
 
+std::string NameOfSeal(const SegmentFamily& window, uint64_t seal) {
+  return "seal " + std::to_string(seal) + " in " + window.Name();
+}
+
+Result<SegmentRef> MakeSealedRef(const std::shared_ptr<const SegmentFamily>& window, uint64_t seal,
+                                 std::optional<std::string_view> value) {
+  if (!value) return Status::Corruption(NameOfSeal(*window, seal) + ": its segment is missing");
+  CISTERN_ASSIGN_OR_RETURN(SegmentRef ref, MakeSegmentRef(window, RotationOf(seal), *value));
+  if (ref.id == seal) return ref;
+  return Status::Corruption(NameOfSeal(*window, seal) + ": its segment has another number");
+}
+
 Result<SegmentRef> ReadSealedSegment(const std::shared_ptr<const SegmentFamily>& window,
                                      const BucketKey& bucket, uint64_t seal) {
-  std::string value;
-  const uint64_t round = RotationOf(seal);
-  const std::string where = "seal " + std::to_string(seal) + " in " + window->Name();
-  const rocksdb::Status s = window->family->db()->Get(
-      rocksdb::ReadOptions(), window->family->handle(), HeaderKey(round, bucket), &value);
-  if (s.IsNotFound()) return Status::Corruption(where + ": its segment is missing");
-  if (!s.ok()) return ToReadStatus(s, where);
-  CISTERN_ASSIGN_OR_RETURN(SegmentRef ref, MakeSegmentRef(window, round, value));
-  if (ref.id != seal) return Status::Corruption(where + ": its segment has another number");
-  return ref;
+  rocksdb::PinnableSlice value;
+  const rocksdb::Status s =
+      window->family->db()->Get(rocksdb::ReadOptions(), window->family->handle(),
+                                HeaderKey(RotationOf(seal), bucket), &value);
+  if (s.IsNotFound()) return MakeSealedRef(window, seal, std::nullopt);
+  if (!s.ok()) return ToReadStatus(s, NameOfSeal(*window, seal));
+  return MakeSealedRef(window, seal, View(value));
 }
 
 Result<std::map<uint64_t, SealOfBucket>> ListSeals(const SpillView& view,

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -61,6 +62,12 @@ class SealCovers {
 [[nodiscard]] Status AddEndedSeals(const SpillView& view, const BucketKey& bucket,
                                    SealCover* cover);
 
+// "seal 17 in window 3", for messages.
+[[nodiscard]] std::string NameOfSeal(const SegmentFamily& window, uint64_t seal);
+// The segment of a seal from what its header key has; nothing: it is not there.
+[[nodiscard]] Result<SegmentRef> MakeSealedRef(const std::shared_ptr<const SegmentFamily>& window,
+                                               uint64_t seal,
+                                               std::optional<std::string_view> value);
 // A bucket's segment that a seal wrote, whether or not its manifest counts yet.
 [[nodiscard]] Result<SegmentRef> ReadSealedSegment(
     const std::shared_ptr<const SegmentFamily>& window, const BucketKey& bucket, uint64_t seal);

@@ -8,6 +8,7 @@ namespace cistern {
 
 using record_coding::Begin;
 using record_coding::Decode;
+using record_coding::DecodeFields;
 using record_coding::ReadFlag;
 using record_coding::Sealed;
 
@@ -40,8 +41,8 @@ void ReadProven(ByteReader* in, WindowRecord* r) {
 
 void ReadStatistics(ByteReader* in, Manifest* m) {
   const size_t size = in->ReadCount("statistics size", kStatisticsBytesMax);
-  if (size == 0) return;
-  m->schema_version = static_cast<uint32_t>(in->ReadCount("schema version", UINT32_MAX));
+  m->schema_version =
+      size == 0 ? 0 : static_cast<uint32_t>(in->ReadCount("schema version", UINT32_MAX));
   m->statistics = in->ReadBytes("statistics", size);
 }
 
@@ -151,8 +152,8 @@ std::string EncodeManifest(const Manifest& m) {
   return Sealed(std::move(out));
 }
 
-Result<Manifest> DecodeManifest(std::string_view bytes) {
-  return Decode<Manifest>(bytes, "manifest", [](ByteReader* in, Manifest* m) {
+Status DecodeManifest(std::string_view bytes, Manifest* m) {
+  return DecodeFields(bytes, "manifest", [m](ByteReader* in) {
     m->row_count = in->ReadVarint("rows");
     m->delete_count = in->ReadVarint("deletes");
     m->byte_count = in->ReadVarint("bytes");
@@ -167,11 +168,18 @@ Result<Manifest> DecodeManifest(std::string_view bytes) {
     m->has_endless_rows = ReadFlag(in, "endless rows");
     m->has_deletes = ReadFlag(in, "has deletes");
     m->content_hash = in->ReadU64("content hash");
+    m->rotations.reset();
     if (ReadFlag(in, "names rotations")) ReadIntervals(in, &m->rotations.emplace());
     if (in->ok() && m->rotations && m->rotations->empty()) in->Fail("rotations", "are none");
     ReadStatistics(in, m);
-    if (in->remaining() > 0) m->proof = ReadProof(in);
+    m->proof = in->remaining() > 0 ? ReadProof(in) : ProofLevel::kAck;
   });
+}
+
+Result<Manifest> DecodeManifest(std::string_view bytes) {
+  Manifest m;
+  CISTERN_RETURN_IF_ERROR(DecodeManifest(bytes, &m));
+  return m;
 }
 
 }  // namespace cistern

@@ -89,6 +89,9 @@ void TakeConfirmed(const Manifest& manifest, WindowRecord* window);
 [[nodiscard]] Result<WindowRecord> DecodeWindow(std::string_view bytes);
 [[nodiscard]] std::string EncodeManifest(const Manifest& m);
 [[nodiscard]] Result<Manifest> DecodeManifest(std::string_view bytes);
+// The same into *m, whose memory is used again: for who goes through many. After an error *m says
+// nothing.
+[[nodiscard]] Status DecodeManifest(std::string_view bytes, Manifest* m);
 
 }  // namespace cistern
 

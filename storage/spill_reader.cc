@@ -82,14 +82,17 @@ Result<std::vector<SegmentRef>> ListSegments(const SpillView& view, const Bucket
   return out;
 }
 
+std::string NameOfPage(const SegmentRef& segment, uint32_t page) {
+  return "page " + std::to_string(page) + " of segment " + std::to_string(segment.id) + " in " +
+         segment.family->Name();
+}
+
 Result<std::string> ReadPage(const SegmentRef& segment, uint32_t page) {
   std::string value;
-  const std::string where = "page " + std::to_string(page) + " of segment " +
-                            std::to_string(segment.id) + " in " + segment.family->Name();
   const rocksdb::Status s = segment.family->family->db()->Get(
       rocksdb::ReadOptions(), segment.family->family->handle(), PageKey(segment.id, page), &value);
-  if (s.IsNotFound()) return Status::Corruption(where + " is missing");
-  if (!s.ok()) return ToReadStatus(s, where);
+  if (s.IsNotFound()) return Status::Corruption(NameOfPage(segment, page) + " is missing");
+  if (!s.ok()) return ToReadStatus(s, NameOfPage(segment, page));
   return value;
 }
 

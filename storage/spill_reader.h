@@ -39,6 +39,8 @@ struct DamagedSegment {
 [[nodiscard]] Result<std::vector<SegmentRef>> ListSegments(
     const SpillView& view, const BucketKey& bucket, std::vector<DamagedSegment>* damaged = nullptr);
 
+// "page 0 of segment 17 in window 3", for messages.
+[[nodiscard]] std::string NameOfPage(const SegmentRef& segment, uint32_t page);
 // One page's bytes. kCorruption names the segment and the page.
 [[nodiscard]] Result<std::string> ReadPage(const SegmentRef& segment, uint32_t page);
 

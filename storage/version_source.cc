@@ -7,10 +7,11 @@
 
 namespace cistern {
 
-SegmentPages::SegmentPages(TablePtr table, uint32_t shown, SegmentRef segment,
-                           const std::vector<bool>* wanted)
-    : table_(std::move(table)), segment_(std::move(segment)), wanted_(wanted) {
-  const uint32_t own = segment_.header.schema_version;
+SegmentPages::SegmentPages(TablePtr table, uint32_t shown,
+                           std::shared_ptr<const SegmentRef> segment,
+                           const std::vector<bool>* wanted, SegmentStream* stream)
+    : table_(std::move(table)), segment_(std::move(segment)), wanted_(wanted), stream_(stream) {
+  const uint32_t own = segment_->header.schema_version;
   if (own == shown || own > table_->schema_version) return;
   map_ = table_->Map(own, shown);
   if (wanted_ != nullptr) sources_ = map_->Sources(*wanted_);
@@ -24,25 +25,32 @@ Result<VersionColumns> SegmentPages::ReadValues(uint32_t page) const {
   return Read(page, /*values_alone=*/true);
 }
 
-Result<VersionColumns> SegmentPages::Read(uint32_t page, bool values_alone) const {
-  CISTERN_ASSIGN_OR_RETURN(const std::string bytes, ReadPage(segment_, page));
-  const uint32_t version = segment_.header.schema_version;
+Result<VersionColumns> SegmentPages::Decode(std::string_view bytes, bool values_alone) const {
+  const uint32_t version = segment_->header.schema_version;
+  if (version > table_->schema_version) {
+    return Status::Corruption("the catalog has no version " + std::to_string(version) +
+                              " of table " + table_->schema->QualifiedName());
+  }
   const std::vector<bool>* wanted = sources_ ? &*sources_ : wanted_;
-  const auto decode = [&]() -> Result<VersionColumns> {
-    if (version > table_->schema_version) {
-      return Status::Corruption("the catalog has no version " + std::to_string(version) +
-                                " of table " + table_->schema->QualifiedName());
-    }
-    const TableSchema& schema = *table_->versions[version].schema;
-    return values_alone && wanted != nullptr ? DecodePageValues(schema, bytes, *wanted)
-                                             : DecodePage(schema, bytes, wanted);
-  };
-  Result<VersionColumns> rows = decode();
-  if (rows.ok() && rows->row_count == segment_.header.pages[page].row_count) {
+  const TableSchema& schema = *table_->versions[version].schema;
+  return values_alone && wanted != nullptr ? DecodePageValues(schema, bytes, *wanted)
+                                           : DecodePage(schema, bytes, wanted);
+}
+
+Result<VersionColumns> SegmentPages::Read(uint32_t page, bool values_alone) const {
+  std::string own;
+  std::string_view bytes;
+  if (stream_ != nullptr) {
+    CISTERN_ASSIGN_OR_RETURN(bytes, stream_->ReadPage(*segment_, page));
+  } else {
+    CISTERN_ASSIGN_OR_RETURN(own, ReadPage(*segment_, page));
+    bytes = own;
+  }
+  Result<VersionColumns> rows = Decode(bytes, values_alone);
+  if (rows.ok() && rows->row_count == segment_->header.pages[page].row_count) {
     return map_ ? map_->Apply(*std::move(rows)) : std::move(rows);
   }
-  const std::string where = "page " + std::to_string(page) + " of segment " +
-                            std::to_string(segment_.id) + " in " + segment_.family->Name() + ": ";
+  const std::string where = NameOfPage(*segment_, page) + ": ";
   if (rows.ok()) return Status::Corruption(where + "its row count is not the header's");
   return Status(rows.status().code(), where + rows.status().message());
 }
@@ -50,7 +58,8 @@ Result<VersionColumns> SegmentPages::Read(uint32_t page, bool values_alone) cons
 SegmentSource::SegmentSource(TablePtr table, uint32_t shown, SegmentRef segment, TimeSpan span,
                              const std::vector<bool>* wanted, const BootBases& bases,
                              OnDamagedPage on_damage, std::vector<bool> skipped)
-    : pages_(std::move(table), shown, std::move(segment), wanted),
+    : pages_(std::move(table), shown, std::make_shared<const SegmentRef>(std::move(segment)),
+             wanted),
       span_(span),
       bases_(bases),
       on_damage_(std::move(on_damage)),

@@ -6,11 +6,13 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "cistern/result.h"
 #include "lib/row/reconcile.h"
 #include "lib/row/version_columns.h"
+#include "storage/segment_stream.h"
 #include "storage/spill_reader.h"
 #include "storage/table_set.h"
 
@@ -44,22 +46,25 @@ class VersionSource {
 class SegmentPages {
  public:
   // `table` must know the segment's version too; one that it does not know is kCorruption when
-  // a page is read. `wanted` as in DecodePage, by columns of `shown`; it must outlive this.
-  SegmentPages(TablePtr table, uint32_t shown, SegmentRef segment,
-               const std::vector<bool>* wanted);
+  // a page is read. `wanted` as in DecodePage, by columns of `shown`; it must outlive this, and so
+  // must `stream`, by which pages are read then.
+  SegmentPages(TablePtr table, uint32_t shown, std::shared_ptr<const SegmentRef> segment,
+               const std::vector<bool>* wanted, SegmentStream* stream = nullptr);
   // Boots are not resolved. kCorruption names the segment and the page.
   [[nodiscard]] Result<VersionColumns> Read(uint32_t page) const;
   // As DecodePageValues, the wanted columns alone; of a page with statistics.
   [[nodiscard]] Result<VersionColumns> ReadValues(uint32_t page) const;
-  [[nodiscard]] const SegmentRef& segment() const { return segment_; }
+  [[nodiscard]] const SegmentRef& segment() const { return *segment_; }
 
  private:
   [[nodiscard]] Result<VersionColumns> Read(uint32_t page, bool values_alone) const;
+  [[nodiscard]] Result<VersionColumns> Decode(std::string_view bytes, bool values_alone) const;
   const TablePtr table_;
-  const SegmentRef segment_;
+  const std::shared_ptr<const SegmentRef> segment_;
   std::optional<ColumnMap> map_;  // none: the segment is of the version that is shown
   std::optional<std::vector<bool>> sources_;  // what is wanted, of the segment's version
   const std::vector<bool>* const wanted_;
+  SegmentStream* const stream_;
 };
 
 // Told of a page that cannot be read. False: the source fails with that status; true: it goes

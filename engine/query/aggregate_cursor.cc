@@ -181,7 +181,7 @@ Status Aggregator::BeginSealedBucket() {
   CISTERN_ASSIGN_OR_RETURN(const bool is_answered, AddManifest(parts_));
   if (!is_answered) {
     CISTERN_RETURN_IF_ERROR(
-        BeginPages(OpenSealedBucket(*context_, buckets_->view(), bucket_, parts_)));
+        BeginPages(OpenSealedBucket(*context_, buckets_->view(), bucket_, parts_, &stream_)));
   }
   CISTERN_ASSIGN_OR_RETURN(has_parts_, buckets_->Next(&parts_));
   return Status::Ok();
@@ -221,7 +221,7 @@ Status Aggregator::AddStretch(const Stretch& stretch) {
 }
 
 Result<bool> Aggregator::AddPageStatistics(const Stretch& stretch) {
-  const SegmentHeader& header = pages_.segments[stretch.segment].header;
+  const SegmentHeader& header = pages_.segments[stretch.segment]->header;
   const PageInfo& page = header.pages[stretch.page];
   if (page.statistics_size == 0 || !plan_.IsWhole(stretch.times)) return false;
   CISTERN_ASSIGN_OR_RETURN(const bool is_told,
@@ -234,68 +234,79 @@ Result<bool> Aggregator::AddPageStatistics(const Stretch& stretch) {
 // Adds what statistics of rows of one step say, if that is all that is asked and holds now.
 Result<bool> Aggregator::AddStatistics(std::string_view statistics, uint32_t version,
                                        uint64_t row_count, const TimeExtent& times) {
-  CISTERN_ASSIGN_OR_RETURN(const RowStatistics rows, ReadRowStatistics(statistics));
-  if (rows.expiry_s_first != 0 && now_s_ >= int64_t{rows.expiry_s_first}) return false;
-  const bool is_own = version == table_->schema_version;
-  if (version > table_->schema_version || (!is_own && !rows.all_marked)) return false;
-  const TableSchema& schema = *table_->versions[version].schema;
+  if (version > table_->schema_version) return false;
   const VersionMap& map = MapOf(version);
-  std::vector<ColumnStatistics>& found = found_;
-  found.assign(plan_.columns().size(), {});
-  for (size_t k = 0; k < found.size(); ++k) {
+  RowStatistics rows;
+  found_.resize(map.sources.size());
+  CISTERN_RETURN_IF_ERROR(ReadStatistics(*table_->versions[version].schema, {statistics, row_count},
+                                         map.sources, &rows, found_));
+  if (!ShowAsTheyAre(rows, version)) return false;
+  asked_.assign(plan_.columns().size(), {});
+  for (size_t k = 0; k < asked_.size(); ++k) {
     const AggregatePlan::Column& column = plan_.columns()[k];
     if (column.is_time && column.type.lane() == Lane::kFixed) {
-      found[k] = OfTimes(times, row_count);
+      asked_[k] = OfTimes(times, row_count);
     } else if (column.is_time) {
-      found[k].count = row_count;
-    } else if (map.sources[k]) {
-      CISTERN_ASSIGN_OR_RETURN(
-          found[k], ReadColumnStatistics(schema, {statistics, row_count}, *map.sources[k]));
+      asked_[k].count = row_count;
+    } else if (map.places[k]) {
+      asked_[k] = found_[*map.places[k]];
     }
-    if (!AggregatePlan::Suffices(column, found[k])) return false;
+    if (!AggregatePlan::Suffices(column, asked_[k])) return false;
   }
   CISTERN_RETURN_IF_ERROR(MoveTo(plan_.StepOf(times.first)));
-  for (size_t k = 0; k < found.size(); ++k) state_.AddStatistics(k, found[k]);
+  for (size_t k = 0; k < asked_.size(); ++k) state_.AddStatistics(k, asked_[k]);
   return true;
+}
+
+// Whether rows with such statistics, written under that version, show now as they were written.
+bool Aggregator::ShowAsTheyAre(const RowStatistics& rows, uint32_t version) const {
+  const bool lives = rows.expiry_s_first == 0 || now_s_ < int64_t{rows.expiry_s_first};
+  return lives && (rows.all_marked || version == table_->schema_version);
 }
 
 const Aggregator::VersionMap& Aggregator::MapOf(uint32_t version) {
   const auto known = maps_.find(version);
   if (known != maps_.end()) return known->second;
   VersionMap map;
-  const size_t column_count = table_->schema->columns.size();
+  std::vector<std::optional<size_t>> sources;
   for (const AggregatePlan::Column& column : plan_.columns()) {
-    if (version == table_->schema_version) {
-      map.sources.emplace_back(column.column);
-      continue;
-    }
-    std::vector<bool> wanted(column_count);
-    wanted[column.column] = true;
-    const std::vector<bool> sources = table_->Map(version, table_->schema_version).Sources(wanted);
-    const auto at = std::find(sources.begin(), sources.end(), true);
-    map.sources.push_back(at == sources.end()
-                              ? std::nullopt
-                              : std::optional(static_cast<size_t>(at - sources.begin())));
+    sources.push_back(column.is_time ? std::nullopt : SourceOf(column.column, version));
+    if (sources.back()) map.sources.push_back(*sources.back());
+  }
+  std::sort(map.sources.begin(), map.sources.end());
+  for (const std::optional<size_t>& source : sources) {
+    const auto at = std::find(map.sources.begin(), map.sources.end(), source);
+    map.places.push_back(source ? std::optional(static_cast<size_t>(at - map.sources.begin()))
+                                : std::nullopt);
   }
   return maps_.emplace(version, std::move(map)).first->second;
 }
 
+// Where a column of the table was in what was written under the version; nothing: it was not.
+std::optional<size_t> Aggregator::SourceOf(size_t column, uint32_t version) const {
+  if (version == table_->schema_version) return column;
+  std::vector<bool> wanted(table_->schema->columns.size());
+  wanted[column] = true;
+  const std::vector<bool> sources = table_->Map(version, table_->schema_version).Sources(wanted);
+  const auto at = std::find(sources.begin(), sources.end(), true);
+  if (at == sources.end()) return std::nullopt;
+  return static_cast<size_t>(at - sources.begin());
+}
+
 // Whether the page's statistics tell that its rows show as they are.
 bool Aggregator::TellsOfRows(const Stretch& stretch) const {
-  const SegmentHeader& header = pages_.segments[stretch.segment].header;
+  const SegmentHeader& header = pages_.segments[stretch.segment]->header;
   const PageInfo& page = header.pages[stretch.page];
   if (page.statistics_size == 0) return false;
   const Result<RowStatistics> rows = ReadRowStatistics(header.StatisticsOf(page));
-  if (!rows.ok()) return false;
-  const bool lives = rows->expiry_s_first == 0 || now_s_ < int64_t{rows->expiry_s_first};
-  return lives && (rows->all_marked || header.schema_version == table_->schema_version);
+  return rows.ok() && ShowAsTheyAre(*rows, header.schema_version);
 }
 
 // Decodes a page that stands alone. False: its rows do not all show as they are, or cannot be read.
 Result<bool> Aggregator::AddPageRows(const Stretch& stretch) {
   const TableSchema& schema = *table_->schema;
   const SegmentPages reader(table_, table_->schema_version, pages_.segments[stretch.segment],
-                            &shape_.wanted);
+                            &shape_.wanted, &stream_);
   const bool is_told = TellsOfRows(stretch);
   Result<VersionColumns> rows =
       is_told ? reader.ReadValues(stretch.page) : reader.Read(stretch.page);

@@ -17,6 +17,7 @@
 #include "engine/query/bucket_pages.h"
 #include "engine/query/entity_feed.h"
 #include "storage/entity_buckets.h"
+#include "storage/segment_stream.h"
 
 namespace cistern {
 
@@ -41,7 +42,8 @@ class Aggregator final : public AggregateCursor {
  private:
   // How the columns of the plan are found in what was written under another version.
   struct VersionMap {
-    std::vector<std::optional<size_t>> sources;  // by column of the plan; nothing: not there
+    std::vector<size_t> sources;                // of that version, ascending; event times are not
+    std::vector<std::optional<size_t>> places;  // in those, by column of the plan; nothing: none
   };
   [[nodiscard]] Result<bool> Advance();
   [[nodiscard]] Result<bool> BeginEntity();
@@ -57,7 +59,9 @@ class Aggregator final : public AggregateCursor {
   [[nodiscard]] Result<bool> AddPageRows(const Stretch& stretch);
   [[nodiscard]] Result<bool> AddStatistics(std::string_view statistics, uint32_t version,
                                            uint64_t row_count, const TimeExtent& times);
+  [[nodiscard]] bool ShowAsTheyAre(const RowStatistics& rows, uint32_t version) const;
   [[nodiscard]] const VersionMap& MapOf(uint32_t version);
+  [[nodiscard]] std::optional<size_t> SourceOf(size_t column, uint32_t version) const;
   [[nodiscard]] Status BeginMerge(const TimeExtent& times, std::optional<uint32_t> split);
   [[nodiscard]] Status Merge();
   [[nodiscard]] Status AddRows(const VersionColumns& rows, size_t begin, size_t end);
@@ -86,6 +90,7 @@ class Aggregator final : public AggregateCursor {
   bool has_parts_ = false;
   std::optional<int64_t> head_start_s_;  // of the next bucket in heads
 
+  SegmentStream stream_;
   BucketKey bucket_;
   BucketPages pages_;
   size_t next_stretch_ = 0;
@@ -96,7 +101,8 @@ class Aggregator final : public AggregateCursor {
   std::optional<int64_t> step_;          // of state_
   AggregateBatch out_;
   std::vector<int64_t> times_;           // scratch
-  std::vector<ColumnStatistics> found_;  // the same
+  std::vector<ColumnStatistics> found_;  // the same, by source
+  std::vector<ColumnStatistics> asked_;  // the same, by column of the plan
   MemoryCharge charge_;
   AggregateWork work_;
   std::vector<ScanGap> gaps_;

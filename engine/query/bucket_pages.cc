@@ -14,9 +14,10 @@ namespace {
 // What follows from segments and heads.
 Result<BucketPages> Complete(BucketPages pages, const std::vector<TimeExtent>& heads) {
   std::vector<const SegmentHeader*> headers;
-  for (const SegmentRef& s : pages.segments) {
-    headers.push_back(&s.header);
-    pages.deletes.insert(pages.deletes.end(), s.header.deletes.begin(), s.header.deletes.end());
+  for (const auto& segment : pages.segments) {
+    const SegmentHeader& header = segment->header;
+    headers.push_back(&header);
+    pages.deletes.insert(pages.deletes.end(), header.deletes.begin(), header.deletes.end());
   }
   ResolveBoots(*pages.bases, nullptr, pages.deletes);
   pages.stretches = StretchesOf(headers, heads);
@@ -25,7 +26,10 @@ Result<BucketPages> Complete(BucketPages pages, const std::vector<TimeExtent>& h
 
 Status List(const SpillView& view, const BucketKey& bucket, BucketPages* pages) {
   std::vector<DamagedSegment> damaged;
-  CISTERN_ASSIGN_OR_RETURN(pages->segments, ListSegments(view, bucket, &damaged));
+  CISTERN_ASSIGN_OR_RETURN(std::vector<SegmentRef> segments, ListSegments(view, bucket, &damaged));
+  for (SegmentRef& segment : segments) {
+    pages->segments.push_back(std::make_shared<const SegmentRef>(std::move(segment)));
+  }
   pages->is_damaged = !damaged.empty();
   return Status::Ok();
 }
@@ -33,16 +37,17 @@ Status List(const SpillView& view, const BucketKey& bucket, BucketPages* pages) 
 }  // namespace
 
 Result<BucketPages> OpenSealedBucket(const QueryContext& context, const SpillView& view,
-                                     const BucketKey& bucket, const BucketParts& parts) {
+                                     const BucketKey& bucket, const BucketParts& parts,
+                                     SegmentStream* stream) {
   BucketPages pages;
   pages.bases = context.boots->bases();
   if (parts.window == nullptr) {
     CISTERN_RETURN_IF_ERROR(List(view, bucket, &pages));
     return Complete(std::move(pages), {});
   }
-  Result<SegmentRef> segment = ReadSealedSegment(parts.window, bucket, parts.seal);
+  Result<SegmentRef> segment = stream->ReadSealed(parts.window, bucket, parts.seal);
   if (segment.ok()) {
-    pages.segments.push_back(*std::move(segment));
+    pages.segments.push_back(std::make_shared<const SegmentRef>(*std::move(segment)));
   } else if (segment.status().code() == StatusCode::kCorruption) {
     pages.is_damaged = true;
   } else {

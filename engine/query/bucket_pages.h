@@ -9,13 +9,13 @@
 #include "engine/query/query_context.h"
 #include "engine/query/stretches.h"
 #include "storage/entity_buckets.h"
-#include "storage/spill_reader.h"
+#include "storage/segment_stream.h"
 #include "storage/table_set.h"
 
 namespace cistern {
 
 struct BucketPages {
-  std::vector<SegmentRef> segments;
+  std::vector<std::shared_ptr<const SegmentRef>> segments;
   std::vector<RangeDelete> deletes;   // of all sources, resolved
   std::vector<Stretch> stretches;     // segments by their index here
   std::shared_ptr<const BootBases> bases;
@@ -23,10 +23,11 @@ struct BucketPages {
 };
 
 // The segments of a bucket in a view, of which no head has rows. `parts`, if they name a seal, are
-// of the same view.
+// of the same view. `stream` is where the bucket before was read.
 [[nodiscard]] Result<BucketPages> OpenSealedBucket(const QueryContext& context,
                                                    const SpillView& view, const BucketKey& bucket,
-                                                   const BucketParts& parts);
+                                                   const BucketParts& parts,
+                                                   SegmentStream* stream);
 
 // Segments and heads as they are now.
 [[nodiscard]] Result<BucketPages> OpenHeadBucket(const QueryContext& context,

@@ -48,7 +48,8 @@ class SealPages {
         shown_(shown),
         mode_(mode),
         keys_alone_(shown_->schema->columns.size(), false),
-        own_(table_, shown_->schema_version, std::move(own), nullptr),
+        own_(table_, shown_->schema_version, std::make_shared<const SegmentRef>(std::move(own)),
+             nullptr),
         charge_(std::move(memory), PushCharge::Kind::kPages) {}
   SealPages(const SealPages&) = delete;
   SealPages& operator=(const SealPages&) = delete;
@@ -89,7 +90,9 @@ void SealPages::AddOther(SegmentRef segment, bool waits) {
       theirs.last_time < header().first_time) {
     return;
   }
-  others_.push_back({{table_, shown_->schema_version, std::move(segment), &keys_alone_}, waits});
+  others_.push_back({{table_, shown_->schema_version,
+                      std::make_shared<const SegmentRef>(std::move(segment)), &keys_alone_},
+                     waits});
 }
 
 Status SealPages::ChargeHeaders() {

@@ -94,6 +94,10 @@ class ByteReader {
     return v;
   }
   uint64_t ReadVarint(const char* field) {
+    // Most are of one byte. After a failure nothing remains.
+    if (remaining() > 0 && static_cast<uint8_t>(bytes_[position_]) < 0x80) {
+      return static_cast<uint8_t>(bytes_[position_++]);
+    }
     uint64_t v = 0;
     for (int shift = 0; shift < 64; shift += 7) {
       if (!Need(1, field)) return 0;

@@ -374,28 +374,41 @@ std::string SegmentStatisticsOf(const TableSchema& schema, const SegmentHeader& 
   return merged.ok() ? *merged : std::string();
 }
 
-Result<ColumnStatistics> ReadColumnStatistics(const TableSchema& schema,
-                                              const StatisticsPart& part, size_t column) {
-  CISTERN_CHECK(IsDescribed(schema, column));
+Status ReadStatistics(const TableSchema& schema, const StatisticsPart& part,
+                      std::span<const size_t> columns, RowStatistics* rows,
+                      std::span<ColumnStatistics> out) {
+  CISTERN_CHECK(columns.size() == out.size());
   ByteReader in(part.statistics, "statistics");
-  (void)ReadRows(&in);
-  ColumnStatistics out;
-  out.count = part.row_count;
+  *rows = ReadRows(&in);
+  size_t next = 0;
   for (size_t c = 0; c < schema.columns.size() && in.ok(); ++c) {
     if (!IsDescribed(schema, c)) continue;
     const std::string_view body = in.ReadBytes("column", in.ReadVarint("column size"));
-    if (c != column || body.empty()) continue;
+    if (next == columns.size() || c != columns[next] || !in.ok()) continue;
+    ColumnStatistics& column = out[next++];
+    column = {};
+    column.count = part.row_count;
+    if (body.empty()) continue;
     ByteReader of_column(body, "statistics");
-    out = ReadColumn(&of_column, schema.columns[c].type.kind, part.row_count);
+    column = ReadColumn(&of_column, schema.columns[c].type.kind, part.row_count);
     if (of_column.ok() && of_column.remaining() != 0) {
       of_column.Fail("end of column", "is not where the fields end");
     }
     if (of_column.ok()) continue;
-    return Status(of_column.status().code(),
-                  "column '" + schema.columns[c].name + "': " + of_column.status().message());
+    return {of_column.status().code(),
+            "column '" + schema.columns[c].name + "': " + of_column.status().message()};
   }
   if (in.ok() && in.remaining() != 0) in.Fail("end", "is not where the fields end");
-  if (!in.ok()) return in.status();
+  CISTERN_CHECK(!in.ok() || next == columns.size());  // each is described, and they ascend
+  return in.status();
+}
+
+Result<ColumnStatistics> ReadColumnStatistics(const TableSchema& schema,
+                                              const StatisticsPart& part, size_t column) {
+  RowStatistics rows;
+  ColumnStatistics out;
+  CISTERN_RETURN_IF_ERROR(ReadStatistics(schema, part, std::span(&column, 1), &rows,
+                                         std::span(&out, 1)));
   return out;
 }
 

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -61,6 +62,11 @@ struct RowStatistics {
   bool all_marked = true;
 };
 [[nodiscard]] Result<RowStatistics> ReadRowStatistics(std::string_view statistics);
+
+// Both in one pass. `columns`, ascending, may be several; *out has as many. kCorruption as above.
+[[nodiscard]] Status ReadStatistics(const TableSchema& schema, const StatisticsPart& part,
+                                    std::span<const size_t> columns, RowStatistics* rows,
+                                    std::span<ColumnStatistics> out);
 
 }  // namespace cistern
 
