@@ -239,7 +239,8 @@ Result<std::unique_ptr<Cursor>> EngineImpl::Follow(const ScanRequest& request, i
   CISTERN_ASSIGN_OR_RETURN(const auto first, ScanAs(scan, version));
   return std::unique_ptr<Cursor>(std::make_unique<FollowCursor>(
       [this, version](const ScanRequest& r) { return ScanAs(r, version); }, config_.rows_came,
-      std::move(scan), first->schema(), first->columns(), table->schema->split.count > 0, wait_us));
+      std::move(scan), first->schema(), first->columns(), table->schema->split_column.has_value(),
+      wait_us));
 }
 
 Result<std::optional<int64_t>> EngineImpl::FirstEvent(const std::string& table,
