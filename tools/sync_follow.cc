@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <string_view>
 #include <utility>
 
 #include "tools/counted.h"
@@ -16,7 +17,37 @@ constexpr int64_t kWaitUs = 250'000;
 constexpr int64_t kStorePauseUs = 1'000'000;
 // A host that comes back at once is not worth a line.
 constexpr int64_t kAwayToldUs = 5'000'000;
+// One that has nothing to take is believed to be back after so long.
+constexpr int64_t kBackToldUs = 5'000'000;
+// Another reason is told so long after the last one.
+constexpr int64_t kReasonToldUs = 60'000'000;
 constexpr int64_t kMicrosPerSecond = 1'000'000;
+
+bool HasDigit(std::string_view word) {
+  return word.find_first_of("0123456789") != std::string_view::npos;
+}
+
+// What the hosts say, each thing once, without addresses, ports and counts: these change while the
+// reason is the same.
+std::set<std::string> KindsOf(const Status& away) {
+  std::set<std::string> kinds;
+  std::string kind;
+  std::string word;
+  for (const char c : OneLine(away.message()) + ";") {
+    if (c != ' ' && c != ';') {
+      word += c;
+      continue;
+    }
+    if (!word.empty() && !HasDigit(word)) kind += word + ' ';
+    word.clear();
+    if (c == ';') kinds.insert(std::exchange(kind, {}));
+  }
+  return kinds;
+}
+
+uint64_t AnsweredBytes(const ReplicationStatus& status) {
+  return status.counters.bytes_sent + status.counters.bytes_read_back;
+}
 
 }  // namespace
 
@@ -58,22 +89,45 @@ void SyncFollow::NoteStore(const Status& status) {
 
 void SyncFollow::NoteAway(const ReplicationStatus& status) {
   const int64_t now_us = settings_.clock->MonotonicMicros();
-  if (!status.away.ok()) {  // while nothing waits, too: a wrong password shows before it hurts
-    if (!away_since_us_) away_since_us_ = now_us;
-    if (contact_ == Contact::kAway || now_us - *away_since_us_ < kAwayToldUs) return;
-    contact_ = Contact::kAway;
-    const bool is_idle = status.phase == ReplicationPhase::kIdle;
-    Say("the cluster is away: " + OneLine(status.away.message()) +
-        (is_idle ? "; nothing waits" : ""));
-    return;
+  if (!status.away.ok()) return NoteReason(status, now_us);
+  if (!back_since_us_) back_since_us_ = now_us;
+  if (contact_ == Contact::kUnknown) {
+    Say("the cluster takes requests");
+    contact_ = Contact::kUp;
   }
-  if (contact_ == Contact::kUnknown) Say("the cluster takes requests");
+  // A replicator that was refused pauses, and is not away for the moment in which it tries anew.
+  const bool has_answered = AnsweredBytes(status) != answered_bytes_;
+  const bool has_work = status.phase == ReplicationPhase::kWorking;
+  const bool is_steady = !has_work && now_us - *back_since_us_ >= kBackToldUs;
+  if (!has_answered && !is_steady) return;
   if (contact_ == Contact::kAway) {
-    const int64_t away_us = now_us - away_since_us_.value_or(now_us);
+    const int64_t away_us = *back_since_us_ - away_since_us_.value_or(*back_since_us_);
     Say("the cluster takes requests again, after " + AgeText(away_us / kMicrosPerSecond));
   }
   contact_ = Contact::kUp;
   away_since_us_.reset();
+}
+
+// While nothing waits, too: a wrong password shows before it hurts.
+void SyncFollow::NoteReason(const ReplicationStatus& status, int64_t now_us) {
+  // What came before this moment is no sign that it is back.
+  answered_bytes_ = AnsweredBytes(status);
+  back_since_us_.reset();
+  if (!away_since_us_) away_since_us_ = now_us;
+  const bool is_told = contact_ == Contact::kAway;
+  if (now_us - (is_told ? reason_told_us_ : *away_since_us_) <
+      (is_told ? kReasonToldUs : kAwayToldUs)) {
+    return;
+  }
+  std::set<std::string> kinds = KindsOf(status.away);
+  if (is_told && kinds == reason_kinds_) return;
+  const bool is_idle = status.phase == ReplicationPhase::kIdle;
+  Say(std::string(is_told ? "the cluster is still away, for another reason: "
+                          : "the cluster is away: ") +
+      OneLine(status.away.message()) + (is_idle ? "; nothing waits" : ""));
+  contact_ = Contact::kAway;
+  reason_told_us_ = now_us;
+  reason_kinds_ = std::move(kinds);
 }
 
 void SyncFollow::NoteParked(const ReplicationStatus& status) {

@@ -40,6 +40,7 @@ class SyncFollow {
   void Note(const ReplicationStatus& status);
   void NoteStore(const Status& status);
   void NoteAway(const ReplicationStatus& status);
+  void NoteReason(const ReplicationStatus& status, int64_t now_us);
   void NoteParked(const ReplicationStatus& status);
   void NoteRest(const ReplicationStatus& status);
   void Say(const std::string& what);  // with the time
@@ -50,7 +51,11 @@ class SyncFollow {
   SyncWatch watch_;
   std::string store_failure_;            // that was told; empty: it works
   Contact contact_ = Contact::kUnknown;  // that was told
-  std::optional<int64_t> away_since_us_;
+  std::optional<int64_t> away_since_us_;  // with nothing answered since
+  std::optional<int64_t> back_since_us_;  // not away since; nothing may be answered yet
+  uint64_t answered_bytes_ = 0;           // when it was away last
+  int64_t reason_told_us_ = 0;
+  std::set<std::string> reason_kinds_;  // of the reason that was told
   uint64_t parked_count_ = 0;  // of those that were counted, how many were told
   std::set<uint64_t> parked_;  // seals that were told
   bool is_at_rest_ = false;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <string_view>
 #include <utility>
 
 #include "tools/sync_status.h"
@@ -9,15 +10,24 @@
 namespace cistern::tool {
 namespace {
 
-// The reasons of the schema name the table and what to do; those of a server do neither.
+// What to do where the reason does not say it. It is looked at again by itself.
+std::string_view AdviceOf(std::string_view why) {
+  for (const auto& [words, advice] :
+       {std::pair<std::string_view, std::string_view>
+            {"cistern schema", ""},
+        {"without a keyspace", ", by --keyspace NAME, or keyspace in the file of --config"},
+        {"are parked", "; `cistern sync status` names them"}}) {
+    if (why.find(words) != std::string_view::npos) return advice;
+  }
+  return "; `cistern schema diff` compares it with the cluster's";
+}
+
+// The reasons of the schema name the table; those of a server do not.
 std::string HeldText(const HeldTable& held) {
   const std::string& why = held.why.message();
   const bool has_table = why.find(held.table) != std::string::npos;
-  const bool has_advice = why.find("cistern schema") != std::string::npos;
   return OneLine(fmt::format("{}{}{}", has_table ? "" : held.table + " is held back: ", why,
-                             has_advice ? ""
-                                        : "; `cistern schema diff` compares it with the "
-                                          "cluster's, `cistern sync retry` asks again"));
+                             AdviceOf(why)));
 }
 
 }  // namespace

@@ -123,9 +123,8 @@ Result<std::shared_ptr<const PushStatements>> PushStatements::Make(
   std::shared_ptr<PushStatements> made(new PushStatements());
   made->keyspace_ = schema->keyspace.empty() ? std::string(keyspace) : schema->keyspace;
   if (made->keyspace_.empty()) {
-    return Status::InvalidArgument("table '" + schema->name +
-                                   "' names no keyspace: name one for such tables "
-                                   "(ReplicationOptions::keyspace, cistern sync --keyspace)");
+    return Status::InvalidArgument("table " + schema->name + " was declared without a keyspace: "
+                                   "say in which keyspace of the cluster it is");
   }
   const std::string table = QuoteName(made->keyspace_) + "." + QuoteName(schema->name);
   made->schema_ = std::move(schema);

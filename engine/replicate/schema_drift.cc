@@ -243,7 +243,7 @@ Status SchemaDrift::MaySend(int64_t bucket_begin_s) const {
   std::string reasons;
   for (const SchemaDifference& one : differences) {
     if (one.weight != DriftWeight::kBlocks || bucket_begin_s < one.from_s) continue;
-    if (!reasons.empty()) reasons += "\n";
+    if (!reasons.empty()) reasons += reasons.ends_with(';') ? "\n" : ";\n";
     reasons += one.Text();
   }
   if (reasons.empty()) return Status::Ok();

@@ -137,8 +137,9 @@ class SyncTest(CliCase):
                           "--table", "plant.air")
             done = self.sync(there, expect=7)
             self.assertIn(b"1 seal confirmed: 3 row versions sent", done.out)
-            self.assertIn("table 'lost' names no keyspace", done.err)
-            self.assertIn("cistern sync --keyspace", done.err)
+            self.assertEqual(done.err, "cistern: table lost was declared without a keyspace: say "
+                                       "in which keyspace of the cluster it is, by --keyspace "
+                                       "NAME, or keyspace in the file of --config\n")
 
     def test_late_rows_follow_as_an_amendment(self):
         self.fill(("a",), (1,))
@@ -205,6 +206,17 @@ class SyncTest(CliCase):
             self.assertIn(b"0 seals confirmed", done.out)
             self.run_tool("schema", "apply", "--store", self.store, "--contact", there.contact)
             self.assertIn(b"4 seals confirmed", self.sync(there).out)
+
+    def test_each_difference_of_a_table_is_told_apart(self):
+        self.fill(("a",), (1,))
+        with cluster() as there:
+            there.run(KEYSPACE)
+            theirs = AIR.replace("temp double", "temp int").replace("note text,", "")
+            self.assertEqual(there.run(theirs), "ok")
+            done = self.sync(there, expect=7)
+            self.assertRegex(done.err, r"^cistern: no rows are sent to plant\.air: [^\n]*temp[^\n]*;"
+                                       r" [^\n]*note[^\n]*\n$")
+            self.assertNotIn("sync retry", done.err)
 
     def test_a_warning_of_the_schema_is_told_once(self):
         self.fill()

@@ -164,9 +164,22 @@ TEST_F(SyncRunTest, WhatStandsInTheWayIsToldOnce) {
                   "no rows are sent to p.t: the cluster has no table p.t. `cistern schema apply` "
                   "creates it, or this statement: CREATE TABLE p.t ( a",
                   "p.u is held back: Unauthorized:  [31mno; `cistern schema diff` compares it "
-                  "with the cluster's, `cistern sync retry` asks again",
+                  "with the cluster's",
                   "p.t: other words, see cistern schema diff", "p.u is not held back any more",
                   "p.t is not held back any more"));
+}
+
+TEST_F(SyncRunTest, WhatToDoWithATableThatIsHeld) {
+  status_.held = {{"t", Status::InvalidArgument("table t was declared without a keyspace: say in "
+                                                "which keyspace of the cluster it is")},
+                  {"p.u", Status::TooLarge("100 of its seals are parked: look at why")}};
+  Tell(ReplicationPhase::kStuck);
+  (void)Run();
+  EXPECT_THAT(lines_,
+              ElementsAre("table t was declared without a keyspace: say in which keyspace of the "
+                          "cluster it is, by --keyspace NAME, or keyspace in the file of --config",
+                          "p.u is held back: 100 of its seals are parked: look at why; `cistern "
+                          "sync status` names them"));
 }
 
 // --- progress
@@ -233,7 +246,7 @@ TEST_F(SyncRunTest, FollowTellsWhatChanges) {
   Tell(ReplicationPhase::kWorking, 3);
   Tell(ReplicationPhase::kAway, 3600);
   Tell(ReplicationPhase::kWorking, 2);
-  Tell(ReplicationPhase::kIdle, 2);  // nothing came of it
+  Tell(ReplicationPhase::kIdle, 6);  // nothing came of it
   Tell(ReplicationPhase::kWorking, 2);
   status_.counters.seals_confirmed = 3;
   status_.counters.versions_sent = 31;
@@ -281,7 +294,7 @@ TEST_F(SyncRunTest, FollowGoesOnWhenTheStoreFails) {
 // A wrong password, say, is told before the first seal waits for the right one.
 TEST_F(SyncRunTest, FollowTellsThatItIsAwayWhileNothingWaits) {
   status_.phase = ReplicationPhase::kIdle;
-  for (const auto& [away, count] : {std::pair(true, 3), {false, 2}, {true, 9}, {false, 2}}) {
+  for (const auto& [away, count] : {std::pair(true, 3), {false, 6}, {true, 9}, {false, 7}}) {
     status_.away = away ? Status::NotFound("no host answers") : Status::Ok();
     for (int i = 0; i < count; ++i) told_.emplace_back(status_);
   }
@@ -289,6 +302,61 @@ TEST_F(SyncRunTest, FollowTellsThatItIsAwayWhileNothingWaits) {
   EXPECT_THAT(lines_, ElementsAre("nothing waits", "the cluster takes requests",
                                   "the cluster is away: no host answers; nothing waits",
                                   "the cluster takes requests again, after 9 s"));
+}
+
+// Connected, and each try refused: a pause that ends is no sign that it is back.
+TEST_F(SyncRunTest, FollowTellsOnceOfAnOutageInWhichItIsTried) {
+  status_.away = Status::NotFound("unavailable: 2 of 3 replicas");
+  for (int i = 0; i < 30; ++i) {
+    for (int s = 0; s < 6; ++s) told_.emplace_back(status_);
+    status_.phase = ReplicationPhase::kWorking;
+    status_.away = Status::Ok();
+    told_.emplace_back(status_);
+    status_.phase = ReplicationPhase::kAway;
+    status_.away = Status::NotFound("unavailable: 2 of 3 replicas");
+  }
+  status_.counters.bytes_sent = 100;  // or read back
+  Tell(ReplicationPhase::kWorking, 2);
+  (void)Follow();
+  EXPECT_THAT(lines_, ElementsAre("the cluster is away: unavailable: 2 of 3 replicas",
+                                  "the cluster takes requests again, after 3 min 29 s"));
+}
+
+// What was acknowledged before it went, and told with the going, is no return.
+TEST_F(SyncRunTest, FollowTakesNoOldAnswerForAReturn) {
+  Tell(ReplicationPhase::kWorking);
+  status_.counters.bytes_sent = 100;
+  Tell(ReplicationPhase::kAway, 8);
+  Tell(ReplicationPhase::kWorking, 20);
+  status_.counters.bytes_read_back = 1;
+  Tell(ReplicationPhase::kWorking);
+  (void)Follow();
+  EXPECT_THAT(lines_, ElementsAre("the cluster takes requests",
+                                  "the cluster is away: no host answers",
+                                  "the cluster takes requests again, after 8 s"));
+}
+
+TEST_F(SyncRunTest, FollowTellsAReasonThatChanged) {
+  status_.phase = ReplicationPhase::kAway;
+  const auto tell = [this](const std::string& words, int seconds) {
+    status_.away = Status::NotFound("no host: " + words);
+    for (int i = 0; i < seconds; ++i) told_.emplace_back(status_);
+  };
+  tell("db: reset", 3);
+  tell("10.0.0.1:9042: refused; 10.0.0.2:9042: refused", 20);
+  tell("10.0.0.2:9042: refused; 10.0.0.1:9042: refused", 80);  // the same
+  tell("10.0.0.1:9042: bad credentials", 5);
+  tell("10.0.0.1:9042: timed out", 54);  // not within a minute
+  tell("10.0.0.1:9042: bad credentials", 20);
+  tell("10.0.0.1:9042: timed out", 100);
+  (void)Follow();
+  EXPECT_THAT(lines_,
+              ElementsAre("the cluster is away: no host: 10.0.0.1:9042: refused; 10.0.0.2:9042: "
+                          "refused",
+                          "the cluster is still away, for another reason: no host: "
+                          "10.0.0.1:9042: bad credentials",
+                          "the cluster is still away, for another reason: no host: "
+                          "10.0.0.1:9042: timed out"));
 }
 
 }  // namespace

@@ -262,6 +262,7 @@ TEST(SchemaDrift, PutsWhatBlocksFirst) {
   EXPECT_NE(message.find("temperature"), std::string::npos);
   EXPECT_NE(message.find("state"), std::string::npos);
   EXPECT_EQ(message.find("time_to_live"), std::string::npos);
+  EXPECT_NE(message.find(";\n"), std::string::npos) << message;  // one apart from the other
 }
 
 TEST(SchemaDrift, KnowsColumnsOfEarlierDeclarations) {
