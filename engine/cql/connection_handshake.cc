@@ -102,12 +102,12 @@ void Connection::HandleAuthenticate(const AuthenticateResponse& asked) {
   if (!options_.credentials) {
     return Fail(Status::InvalidArgument(where() + " asks for a password (" +
                                         Readable(asked.authenticator, kNameShownBytesMax) +
-                                        "); set user and password"));
+                                        "), and no user is given"));
   }
   if (!options_.transport.tls && !options_.allow_cleartext_password) {
     return Fail(Status::InvalidArgument(
         where() + " asks for a password, and without TLS it would be sent in clear; turn TLS on, "
-        "or set allow_cleartext_password where the link is safe"));
+        "or allow it in clear where the link is safe"));
   }
   Result<Credentials> credentials = options_.credentials();
   if (!credentials.ok()) return Fail(credentials.status());

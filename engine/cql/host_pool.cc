@@ -192,6 +192,18 @@ std::vector<HostId> HostPool::Plan(std::optional<int64_t> token, std::string_vie
   return plan;
 }
 
+std::string HostPool::WhyNot(const Host& host) const {
+  if (!host.failure.ok()) return host.failure.message();
+  const std::string where = EndpointText(host.endpoint);
+  if (host.state == HostState::kConnecting) {
+    return where + " was asked and has not answered yet: check that the server is not stopped or "
+           "overloaded, and that no firewall is between";
+  }
+  if (host.state == HostState::kDown || !host.info) return where + " has not been asked yet";
+  return where + " is in data center " + Readable(host.info->data_center, kNameShownBytesMax) +
+         ", and only nodes of " + Readable(data_center_, kNameShownBytesMax) + " are asked";
+}
+
 Status HostPool::Away() const {
   std::string words;
   size_t shown = 0;
@@ -200,15 +212,7 @@ Status HostPool::Away() const {
     if (host.retry_at_us == kNever && host.state == HostState::kDown) continue;
     if (host.failure.code() != StatusCode::kInvalidArgument) is_refused = false;
     if (shown++ >= kFailuresShownMax) continue;
-    words += words.empty() ? "" : "; ";
-    if (!host.failure.ok()) {
-      words += host.failure.message();
-    } else if (host.state == HostState::kUp) {
-      words += EndpointText(host.endpoint) + " is in another data center than " +
-               Readable(data_center_, kNameShownBytesMax);
-    } else {
-      words += EndpointText(host.endpoint) + " has not answered yet";
-    }
+    words += (words.empty() ? "" : "; ") + WhyNot(host);
   }
   const auto code = is_refused && shown != 0 ? StatusCode::kInvalidArgument
                                              : StatusCode::kNotFound;

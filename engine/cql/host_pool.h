@@ -86,6 +86,8 @@ class HostPool {
   [[nodiscard]] std::optional<HostId> FindNode(const std::string& host_id) const;
   [[nodiscard]] bool IsWanted(const Host& host) const;
   [[nodiscard]] size_t ConnectedCount() const;
+  // Why the host takes no requests, in words.
+  [[nodiscard]] std::string WhyNot(const Host& host) const;
 
   const HostPoolOptions options_;
   std::string data_center_;

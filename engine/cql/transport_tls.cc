@@ -140,7 +140,7 @@ std::string FaultText(const CertificateFault& fault, const std::string& server_n
     case X509_V_ERR_IP_ADDRESS_MISMATCH:
       return "wrong host: the certificate does not name " + server_name + ", it names " +
              (fault.names.empty() ? "nothing in its subject alternative names" : fault.names) +
-             "; connect by a name that it carries, set server_name, or renew it";
+             "; connect by a name that it carries, or renew it";
     case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
     case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
     case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
