@@ -49,8 +49,9 @@ struct SchemaOptions {
 };
 
 constexpr char kPrintFooter[] = R"(
-The statements make the tables in an empty cluster; nothing is asked of one. What `cistern create`
-takes is printed by `cistern tables --cql`.
+The statements make the tables in a cluster that has their keyspace, or, with
+--keyspace-replication, makes that first; nothing is asked of one. What `cistern create` takes is
+printed by `cistern tables --cql`.
 
 Examples:
   cistern schema print --store S | cqlsh db-1
@@ -68,7 +69,8 @@ Examples:
   cistern schema diff --store S --contact db-1 --tls --ca ca.pem --user edge --password-file pw
   cistern schema diff --config /etc/cistern/sync.toml
 
-Exit codes: 0 nothing blocks; 7 a table blocks; 8 the cluster is away, or lets nobody in)";
+Exit codes: 0 nothing blocks; 7 a table blocks; 8 the cluster is away, or lets nobody in; others:
+see cistern --help)";
 
 constexpr char kApplyFooter[] = R"(
 Creates and adds what is missing and alters options, one statement after another, each printed
@@ -80,7 +82,8 @@ Examples:
   cistern schema apply --store S --contact db-1 \
     --keyspace-replication "{'class': 'NetworkTopologyStrategy', 'dc1': 3}"
 
-Exit codes: 0 done; 7 a table needs a person; 8 the cluster is away, or lets nobody in)";
+Exit codes: 0 done; 7 a table needs a person; 8 the cluster is away, or lets nobody in; others: see
+cistern --help)";
 
 // Of what a cluster did not answer, or answered as none does.
 int FailAway(const Status& status) {

@@ -45,7 +45,7 @@ Examples:
 
 Exit codes: 0 all is confirmed, or --follow was ended by a signal; 6 what is left cannot be read; 7
 some needs a person: parked buckets, tables that differ; 8 the cluster is away, or lets nobody in;
-130, 143 ended by SIGINT or SIGTERM)";
+130, 143 ended by SIGINT or SIGTERM; others: see cistern --help)";
 
 constexpr char kStatusFooter[] = R"(
 The first line is the age of the oldest bucket that is not confirmed. The store is only read, also
@@ -55,23 +55,29 @@ Examples:
   cistern sync status --store S
   cistern sync status --config /etc/cistern/sync.toml --json
 
-Exit codes: 0 nothing is parked; 7 some is)";
+Exit codes: 0 nothing is parked; 7 some is; others: see cistern --help)";
 
 constexpr char kRetryFooter[] = R"(
 A bucket that the cluster refused is parked, with its words. Once the reason is gone this lets it
 wait again; the next sync sends it.
 
 Example:
-  cistern sync retry --store S --table air)";
+  cistern sync retry --store S --table air
+
+Exit codes: 0 done; 3 another process has the store open; others: see cistern --help)";
 
 constexpr char kResendFooter[] = R"(
 Every bucket that holds an event time from A on and before B waits once more, if it was confirmed
 and its window is still here. Nothing changes upstream where nothing was lost there.
 
 Example:
-  cistern sync resend --store S --table air --from 2024-05-01 --to 2024-05-03)";
+  cistern sync resend --store S --table air --from 2024-05-01 --to 2024-05-03
+
+Exit codes: 0 done; 3 another process has the store open; others: see cistern --help)";
 
 // --- sync
+
+std::string_view Is(uint64_t count) { return count == 1 ? "is" : "are"; }
 
 void Pause(int64_t wait_us) {
   struct pollfd interrupt = {InterruptFd(), POLLIN, 0};
@@ -153,9 +159,10 @@ class SyncCommand {
   }
 
   int Follow() {
-    Complain(fmt::format("following {}: {} of {} wait, {} parked", plan_.store,
+    Complain(fmt::format("following {}: {} of {} {}, {} parked", plan_.store,
                          Counted(waiting_.seals_waiting, "seal"),
                          Counted(waiting_.versions_waiting, "row version"),
+                         waiting_.seals_waiting == 1 ? "waits" : "wait",
                          waiting_.seals_parked));
     SyncFollowSettings settings;
     settings.step = [this](int64_t wait_us) { return service_->Run(wait_us); };
@@ -204,6 +211,10 @@ class SyncCommand {
   int ReportNothing() {
     std::string text = OpenText();
     if (!text.empty()) text += ", which `cistern seal` seals: with --due it tells when";
+    const uint64_t parked = waiting_.seals_parked;
+    if (parked > 0) {
+      text = fmt::format("; {} {} parked{}", Counted(parked, "seal"), Is(parked), text);
+    }
     const int said = is_quiet_ ? static_cast<int>(kExitOk) : Say("nothing waits" + text);
     if (waiting_.seals_parked == 0) return has_seal_problems_ ? kExitPartial : said;
     ReportParked();

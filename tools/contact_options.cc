@@ -72,8 +72,8 @@ Result<ClusterAccess> AccessOf(const ContactOptions& options) {
   access.local_dc = options.local_dc;
   access.user = options.user;
   access.password_file = options.user.empty() ? options.password_file : PasswordFileOf(options);
-  access.allow_cleartext_password = options.allow_cleartext_password;
-  access.tls = options.tls;
+  access.allow_cleartext_password = options.allow_cleartext_password.value_or(false);
+  access.tls = options.tls.value_or(false);
   access.ca_file = options.ca;
   access.certificate_file = options.client_cert;
   access.key_file = SecretPath(options, options.client_key);
@@ -102,14 +102,17 @@ void AddContactOptions(CLI::App* command, ContactOptions* options) {
   command->add_option("--credentials-dir", options->credentials_dir,
                       "Directory in which relative names of --password-file and --client-key "
                       "are; $CREDENTIALS_DIRECTORY otherwise, if that is set");
-  command->add_flag("--tls", options->tls,
-                    "Over TLS; the server's certificate must name the host");
+  const auto add_truth = [command](const char* name, std::optional<bool>* truth,
+                                   const char* what) {
+    command->add_flag_function(name, [truth](int64_t count) { *truth = count > 0; }, what);
+  };
+  add_truth("--tls", &options->tls, "Over TLS; the server's certificate must name the host");
   command->add_option("--ca", options->ca,
                       "PEM file of the authorities to trust; the system's otherwise");
   command->add_option("--client-cert", options->client_cert, "PEM file of our own certificate");
   command->add_option("--client-key", options->client_key, "PEM file of its key");
-  command->add_flag("--allow-cleartext-password", options->allow_cleartext_password,
-                    "Send the password without TLS");
+  add_truth("--allow-cleartext-password", &options->allow_cleartext_password,
+            "Send the password without TLS");
   command->add_option("--local-dc", options->local_dc,
                       "Data center whose nodes are asked; that of the first one that answers "
                       "otherwise");

@@ -3,6 +3,7 @@
 #define CISTERN_TOOLS_CONTACT_OPTIONS_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,11 +26,11 @@ struct ContactOptions {
   std::string user;
   std::string password_file;
   std::string credentials_dir;  // where the password and our key are, if their names are relative
-  bool tls = false;
+  std::optional<bool> tls;  // given as false too: it goes before a file
   std::string ca;
   std::string client_cert;
   std::string client_key;
-  bool allow_cleartext_password = false;
+  std::optional<bool> allow_cleartext_password;
   std::string local_dc;
   std::string connect_timeout;
   std::string protocol;

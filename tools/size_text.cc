@@ -63,7 +63,8 @@ Result<uint64_t> ParseRate(std::string_view option, std::string_view text, uint6
     }
   }
   return Status::InvalidArgument(
-      fmt::format("{} '{}' is not a rate such as 256KiB/s or 2MiB/s", option, text));
+      fmt::format("{} '{}' is not a rate such as 256KiB/s or 2MiB/s, from {}/s on", option, text,
+                  ExactText(bytes_per_s_min)));
 }
 
 std::string FormatSize(uint64_t bytes) {

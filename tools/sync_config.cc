@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <optional>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -29,6 +30,7 @@ std::string_view AllowedText(Form form) {
   switch (form) {
     case Form::kText: return "a text in quotes";
     case Form::kSpan: return "a text in quotes with its unit, such as \"90s\"";
+    case Form::kRate: return "a text in quotes with its unit, such as \"256KiB/s\"";
     case Form::kSize: return "a text in quotes, or a whole number";
     case Form::kCount: return "a whole number";
     case Form::kTruth: return "true or false";
@@ -103,7 +105,7 @@ class Entry {
                                  SyncPlan* plan) const {
     const auto* truth = value_.as_boolean();
     if (truth == nullptr) return WrongKind(setting.form, value_);
-    if (bool* const* flag = std::get_if<bool*>(&target)) {
+    if (std::optional<bool>* const* flag = std::get_if<std::optional<bool>*>(&target)) {
       **flag = truth->get();
       return Status::Ok();
     }
@@ -149,6 +151,17 @@ class Entry {
   const toml::node& value_;
 };
 
+// Options as the file calls them.
+std::string WithKeys(std::string words) {
+  for (const SyncSetting& setting : SyncSettings()) {
+    const std::string option = OptionOf(setting.key) + " ";
+    for (size_t at = 0; (at = words.find(option, at)) != std::string::npos;) {
+      words.replace(at, option.size(), std::string(setting.key) + " ");
+    }
+  }
+  return words;
+}
+
 }  // namespace
 
 Result<SyncOptions> ParseSyncConfig(std::string_view text, std::string_view name) {
@@ -169,7 +182,13 @@ Result<SyncOptions> ParseSyncConfig(std::string_view text, std::string_view name
     CISTERN_RETURN_IF_ERROR(Entry(name, key, *value, line).Take(&options, &unused));
   }
   if (const Status s = CheckTogether(options); !s.ok()) {
-    return Wrong(fmt::format("{}: {}", name, s.message()));
+    // It begins with the option that cannot be beside the others.
+    const std::string words = WithKeys(s.message());
+    const auto found = std::find_if(lines.begin(), lines.end(), [&words](const auto& one) {
+      return words.starts_with(std::string(std::get<1>(one)) + " ");
+    });
+    const uint32_t line = found == lines.end() ? 1 : std::get<0>(*found);
+    return Wrong(fmt::format("{}:{}: {}", name, line, words));
   }
   return options;
 }

@@ -199,7 +199,7 @@ constexpr SyncSetting kSettings[] = {
     {"drain", Form::kText, Of<&SyncOptions::drain>, TakeDrain},
     {"live_span", Form::kSpan, Of<&SyncOptions::live_span>, TakeLiveSpan},
     {"live_percent", Form::kCount, Of<&SyncOptions::live_percent>, TakeLivePercent},
-    {"bandwidth", Form::kText, Of<&SyncOptions::bandwidth>, TakeBandwidth},
+    {"bandwidth", Form::kRate, Of<&SyncOptions::bandwidth>, TakeBandwidth},
     {"in_flight", Form::kSize, Of<&SyncOptions::in_flight>, TakeInFlight},
     {"hold", Form::kSpan, Of<&SyncOptions::hold>, TakeHold},
     {"proof", Form::kText, Of<&SyncOptions::proof>, TakeProof},
@@ -223,14 +223,10 @@ std::vector<std::string> TextsOf(const Target& target) {
 }
 
 bool IsGiven(const Target& target) {
-  if (const auto* truth = std::get_if<bool*>(&target)) return **truth;
+  if (const auto* truth = std::get_if<std::optional<bool>*>(&target)) {
+    return (*truth)->has_value();
+  }
   return !TextsOf(target).empty();
-}
-
-std::string OptionOf(std::string_view key) {
-  std::string option = "--" + std::string(key);
-  std::replace(option.begin(), option.end(), '_', '-');
-  return option;
 }
 
 void AddSending(CLI::App* command, SyncOptions* o) {
@@ -260,7 +256,8 @@ void AddSending(CLI::App* command, SyncOptions* o) {
 }
 
 void AddKeeping(CLI::App* command, SyncOptions* o) {
-  command->add_flag_callback("--no-seal", [o] { o->seal = "false"; },
+  command->add_flag_function("--no-seal",
+                             [o](int64_t count) { o->seal = count > 0 ? "false" : "true"; },
                              "Send what is sealed, and seal nothing that is due");
   command->add_option("--memory-budget", o->memory_budget,
                       "Memory that the engine may take, for example 16MiB (default 64MiB)");
@@ -289,6 +286,12 @@ Status WithFile(const SyncOptions& options, const Status& wrong) {
 }  // namespace
 
 std::span<const SyncSetting> SyncSettings() { return kSettings; }
+
+std::string OptionOf(std::string_view key) {
+  std::string option = "--" + std::string(key);
+  std::replace(option.begin(), option.end(), '_', '-');
+  return option;
+}
 
 void AddSyncOptions(CLI::App* command, SyncOptions* options) {
   command->add_option("--config", options->config,

@@ -3,6 +3,7 @@
 #define CISTERN_TOOLS_SYNC_OPTIONS_H_
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -64,11 +65,13 @@ struct SyncSetting {
     kText,
     kSpan,      // a text: a whole number with a unit of time
     kSize,      // a text with a unit, or a whole number of bytes
+    kRate,      // a text: a size with /s
     kCount,     // a whole number
     kTruth,     // true or false
     kTexts,     // a text, or a list of texts
   };
-  using Target = std::variant<std::string*, std::vector<std::string>*, bool*>;
+  using Target = std::variant<std::string*, std::vector<std::string>*,
+                              std::optional<bool>*>;
 
   std::string_view key;  // in a file; the option is --key, with dashes
   Form form;
@@ -78,6 +81,8 @@ struct SyncSetting {
   Status (*take)(std::string_view name, const std::string& text, SyncPlan* plan);
 };
 [[nodiscard]] std::span<const SyncSetting> SyncSettings();
+// "--live-span" of "live_span".
+[[nodiscard]] std::string OptionOf(std::string_view key);
 
 // Adds all of them.
 void AddSyncOptions(CLI::App* command, SyncOptions* options);

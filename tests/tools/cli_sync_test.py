@@ -214,9 +214,19 @@ class SyncTest(CliCase):
             theirs = AIR.replace("temp double", "temp int").replace("note text,", "")
             self.assertEqual(there.run(theirs), "ok")
             done = self.sync(there, expect=7)
-            self.assertRegex(done.err, r"^cistern: no rows are sent to plant\.air: [^\n]*temp[^\n]*;"
-                                       r" [^\n]*note[^\n]*\n$")
+            self.assertRegex(done.err, r"^cistern: no rows are sent to plant\.air: "
+                                       r"[^\n]*temp[^\n]*; [^\n]*note[^\n]*\n$")
             self.assertNotIn("sync retry", done.err)
+
+    def test_one_seal_that_is_parked(self):
+        self.create(AIR)
+        self.ingest("station,ts,temp\nb,2024-01-01T00:00:00,1\n", "--ttl", TWENTY_YEARS_S,
+                    table="plant.air")
+        self.seal()
+        with cluster() as there:
+            self.make_table(there)
+            self.sync(there, expect=7)
+            self.assertEqual(self.sync(there, expect=7).out, b"nothing waits; 1 seal is parked\n")
 
     def test_a_warning_of_the_schema_is_told_once(self):
         self.fill()
@@ -246,7 +256,7 @@ class SyncTest(CliCase):
             # Nothing is asked of the cluster for those that are parked.
             done = self.run_tool("sync", "--store", self.store, "--contact", "127.0.0.1:1",
                                  expect=7)
-            self.assertEqual(done.out, b"nothing waits\n")
+            self.assertEqual(done.out, b"nothing waits; 2 seals are parked\n")
             self.assertIn("parked: plant.air, entity b", done.err)
         self.check_parked()
         for options, told in ((("--table", "air"), b"2 seals wait again\n"),
@@ -423,6 +433,21 @@ class SyncTest(CliCase):
             self.make_table(there)
             self.run_tool("sync", "--config", config, expect=3)
             self.sync(there, "--config", config)
+
+    def test_a_flag_that_is_false_goes_before_the_file_too(self):
+        self.fill(("a",), (1,))
+        config = self.write("sync.toml", "tls = true\nseal = false\n")
+        self.ingest("station,ts,temp\na,2024-01-05T00:00:00,1\n", table="plant.air")
+        with cluster() as there:
+            self.make_table(there)
+            done = self.sync(there, "--config", config, "--connect-timeout", "1s", expect=8)
+            self.assertIn("TLS", done.err)
+            self.assertIn(b"1 seal confirmed",
+                          self.sync(there, "--config", config, "--tls=false").out)
+        self.write("sync.toml", "ca = '/dev/null'\ntls = true\n")
+        done = self.run_tool("sync", "--store", self.store, "--contact", "db", "--config", config,
+                             "--tls=false", expect=2)
+        self.assertIn("--ca is of --tls: add that (with what ", done.err)
 
     def test_the_store_of_the_file(self):
         self.fill()

@@ -27,9 +27,10 @@ TEST(SizeText, WhatIsNoSize) {
                                              "' is not a whole number of bytes, KiB, MiB or GiB");
   }
   for (const char* text : {"", "/s", "1KiB", "1KiB/h", "1KiB /s", "-1/s"}) {
-    const auto parsed = ParseRate("--x", text, 0, UINT64_MAX);
+    const auto parsed = ParseRate("--x", text, 1024, UINT64_MAX);
     EXPECT_EQ(parsed.status().message(),
-              std::string("--x '") + text + "' is not a rate such as 256KiB/s or 2MiB/s");
+              std::string("--x '") + text +
+                  "' is not a rate such as 256KiB/s or 2MiB/s, from 1 KiB/s on");
   }
 }
 

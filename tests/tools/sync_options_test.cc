@@ -132,16 +132,18 @@ TEST(SyncOptions, TheCommandLineGoesBeforeTheFile) {
   line.contact.contacts = {"mine"};
   line.hold = "1s";
   line.seal = "false";
+  line.contact.allow_cleartext_password = false;
   const SyncOptions file = OptionsOf(
       "store = 'there'\ncontact = ['a', 'b']\nhold = '2s'\nbandwidth = '1KiB/s'\nseal = true\n"
-      "tls = true\nuser = 'edge'");
+      "tls = true\nallow_cleartext_password = true\nuser = 'edge'");
   const SyncOptions both = Overlaid(line, file);
   EXPECT_EQ(both.store, "here");
   EXPECT_THAT(both.contact.contacts, ElementsAre("mine"));
   EXPECT_EQ(both.hold, "1s");
   EXPECT_EQ(both.seal, "false");
   EXPECT_EQ(both.bandwidth, "1KiB/s");
-  EXPECT_TRUE(both.contact.tls);
+  EXPECT_EQ(both.contact.tls, true);
+  EXPECT_EQ(both.contact.allow_cleartext_password, false);
   EXPECT_EQ(both.contact.user, "edge");
 }
 
@@ -171,9 +173,10 @@ TEST(SyncOptions, WrongValuesAreToldWithFileLineAndWhatIsAllowed) {
       {"batch_rows = 65536", "batch_rows '65536' is not a whole number from 1 to 65535"},
       {"batch_bytes = 1023", "batch_bytes '1023' is less than 1 KiB"},
       {"batch_bytes = '5MiB'", "batch_bytes '5MiB' is more than 4 MiB"},
-      {"bandwidth = '1KiB'", "bandwidth '1KiB' is not a rate such as 256KiB/s"},
+      {"bandwidth = '1KiB'", "is not a rate such as 256KiB/s or 2MiB/s, from 1 KiB/s on"},
       {"bandwidth = '1/s'", "bandwidth '1/s' is less than 1 KiB/s"},
-      {"bandwidth = 5000", "sync.toml:1: bandwidth is a text in quotes, not a whole number"},
+      {"bandwidth = 5000",
+       "bandwidth is a text in quotes with its unit, such as \"256KiB/s\", not a whole number"},
       {"in_flight = '63KiB'", "in_flight '63KiB' is less than 64 KiB"},
       {"in_flight = '17MiB'", "in_flight '17MiB' is more than 16 MiB"},
       {"drain = 'fast'", "drain 'fast' is not one of oldest, newest, live-first"},
@@ -186,9 +189,10 @@ TEST(SyncOptions, WrongValuesAreToldWithFileLineAndWhatIsAllowed) {
       {"away_after = '0s'", "sync.toml:1: away_after '0s' is not between 1s and 365d"},
       {"memory_budget = '1MiB'", "memory_budget '1MiB' is less than 8 MiB"},
       {"keep_unconfirmed = '0s'", "keep_unconfirmed '0s' is not between 1s and 36500d"},
-      {"drain = 'oldest'\nlive_span = '1h'", "sync.toml: --live-span is of --drain live-first"},
-      {"drain = 'newest'\nlive_percent = 5", "sync.toml: --live-percent is of --drain live-first"},
-      {"proof = 'rows'\nconsistency = 'ANY'", "sync.toml: --proof rows reads, and nothing can be"},
+      {"drain = 'oldest'\nlive_span = '1h'", "sync.toml:2: live_span is of drain live-first"},
+      {"drain = 'newest'\nlive_percent = 5", "sync.toml:2: live_percent is of drain live-first"},
+      {"proof = 'rows'\nconsistency = 'ANY'",
+       "sync.toml:1: proof rows reads, and nothing can be read at consistency ANY: take LOCAL"},
   };
   for (const auto& [text, what] : told) {
     EXPECT_THAT(ErrorOf(text), HasSubstr(what)) << text;
