@@ -12,6 +12,14 @@
 namespace cistern::tool {
 namespace {
 
+// As an answer names it; while a connection is set up the words say what is missing.
+constexpr std::string_view kUnauthorized = "answered: unauthorized (0x2100)";
+
+std::string_view GrantAdvice(std::string_view words) {
+  if (words.find(kUnauthorized) == std::string_view::npos) return "";
+  return "; grant this user MODIFY on the table, and SELECT where --proof reads";
+}
+
 std::string CountText(uint64_t seals, uint64_t versions) {
   return fmt::format("{}, {}", Counted(seals, "seal"), Counted(versions, "row version"));
 }
@@ -89,8 +97,13 @@ std::string SyncStatusJson(const SyncStatus& status) {
 
 std::string ParkedText(const ParkedSeal& parked) {
   const std::string split = parked.split == 0 ? "" : fmt::format(", split {}", parked.split);
-  return OneLine(fmt::format("{}, entity {}, bucket {}{}, seal {}: {}", parked.table, parked.entity,
-                             parked.bucket, split, parked.seal, parked.words));
+  return OneLine(fmt::format("{}, entity {}, bucket {}{}, seal {}: {}{}", parked.table,
+                             parked.entity, parked.bucket, split, parked.seal, parked.words,
+                             GrantAdvice(parked.words)));
+}
+
+std::string AwayText(const Status& away) {
+  return OneLine(away.message()).append(GrantAdvice(away.message()));
 }
 
 std::string AgeText(int64_t seconds) {

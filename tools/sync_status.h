@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cistern/status.h"
 #include "engine/replication_service.h"
 
 namespace cistern::tool {
@@ -37,6 +38,9 @@ struct SyncStatus {
 // "plant.air, entity a, bucket '2013-03-01', seal 17: Invalid: ..."; of a table with splits, which
 // one too.
 [[nodiscard]] std::string ParkedText(const ParkedSeal& parked);
+
+// In one line, why the cluster is away; and of a permission that is missing, which one to grant.
+[[nodiscard]] std::string AwayText(const Status& away);
 
 // "3 h 12 min", "45 s": the two largest units.
 [[nodiscard]] std::string AgeText(int64_t seconds);

@@ -314,6 +314,17 @@ class SyncTest(CliCase):
             self.sync(there)
             self.assertEqual(len(there.rows("plant.air")), 120)
 
+    def test_a_permission_that_is_missing(self):
+        self.fill(("a",), (1,))
+        with cluster() as there:
+            self.make_table(there)
+            there.run("deny")
+            done = self.sync(there, "--away-after", "1s", expect=8)
+            self.assertRegex(done.err, r"unauthorized \(0x2100\): [^\n]*; grant this user MODIFY "
+                                       r"on the table, and SELECT where --proof reads\n$")
+            there.run("allow")
+            self.assertIn(b"1 seal confirmed", self.sync(there).out)
+
     # --- interruptions
 
     def test_killed_in_the_middle_and_run_again(self):

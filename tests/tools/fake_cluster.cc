@@ -7,6 +7,7 @@
 //
 //   lose         the answer of the next definition is lost: it is run, then the connection reset
 //   delay MS     answers to writes come so late from now on
+//   deny, allow  writes are not permitted to anybody; and are again
 //   down, up     the node goes, with what it was sent; and comes back
 //   writes       how many requests that write came
 //   dump K.T     the rows of a table, with tabs between
@@ -30,11 +31,13 @@ class ToldFaults : public FaultScript {
     if (request.is_definition && loses_definition.exchange(false)) {
       return {.fault = Fault::kResetAfter};
     }
+    if (request.is_write && denies_writes) return {.fault = Fault::kUnauthorized};
     const int64_t delay = request.is_write ? delay_us.load() : 0;
     if (delay > 0) return {.fault = Fault::kDelay, .delay_us = delay};
     return {};
   }
   std::atomic<bool> loses_definition = false;
+  std::atomic<bool> denies_writes = false;
   std::atomic<int64_t> delay_us = 0;
 };
 
@@ -56,6 +59,10 @@ std::string Obey(FakeCluster* cluster, ToldFaults* faults, const std::string& li
   };
   if (text == "lose") {
     faults->loses_definition = true;
+    return "ok";
+  }
+  if (text == "deny" || text == "allow") {
+    faults->denies_writes = text == "deny";
     return "ok";
   }
   if (text.starts_with("delay ")) {
