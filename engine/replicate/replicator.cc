@@ -421,7 +421,7 @@ void Replicator::ParkUnread(const DrainItem& item, const Status& why) {
   record.parked_us = parts_.now_s() * kMicrosPerSecond;
   record.words = KeptWords(why.message());
   if (const auto trouble = troubles_.find(item.seal); trouble != troubles_.end()) {
-    record.attempts = trouble->second.attempts;
+    record.attempts = trouble->second.rounds();
   }
   troubles_.erase(item.seal);
   setbacks_.erase(item.seal);

@@ -203,12 +203,24 @@ void Replicator::OnNotProved(Proof* proof, const Status& why) {
     case StatusCode::kBusy:
     case StatusCode::kOutOfMemory: proof->resume_at_us = now_us + kStorePauseUs; return;
     case StatusCode::kClosed: proof->is_given_up = true; return;
-    case StatusCode::kIoError:
-    case StatusCode::kCorruption:
-      if (++TroubleOf(proof->item).attempts >= kReadAttemptsMax) break;
+    case StatusCode::kIoError: {
+      Trouble& trouble = TroubleOf(proof->item);
+      trouble.is_of_proof = true;
+      if (++trouble.attempts >= kReadAttemptsMax) break;
       proof->resume_at_us = now_us + proof->backoff.NextPauseUs();
-      proof->begins_anew = why.code() == StatusCode::kCorruption;
       return;
+    }
+    case StatusCode::kCorruption: {
+      // Counted by itself, and with the pauses of the seal: the next proof comes to the damage over
+      // the good answers before it, which redeem nothing.
+      Trouble& trouble = TroubleOf(proof->item);
+      trouble.is_of_proof = true;
+      refusal_ = why;
+      if (++trouble.proofs_broken >= kReadAttemptsMax) break;
+      proof->resume_at_us = now_us + SetbackOf(proof->item).backoff.NextPauseUs();
+      proof->begins_anew = true;
+      return;
+    }
     default: break;
   }
   Park(proof, why, std::nullopt);

@@ -2,6 +2,7 @@
 #ifndef CISTERN_ENGINE_REPLICATE_REPLICATOR_PUSH_H_
 #define CISTERN_ENGINE_REPLICATE_REPLICATOR_PUSH_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -72,12 +73,14 @@ struct Replicator::Proof : Way {
 struct Replicator::Trouble {
   BucketKey bucket;
   uint32_t attempts = 0;           // rounds that the batch which was refused first had
+  uint32_t proofs_broken = 0;      // proofs that began anew, as what was read was damaged
   uint64_t acks_before = 0;        // of the cluster, when it was refused first
   uint64_t agreements_before = 0;  // of the table's link, then
   // Behind the batch that was refused: until the push has passed it nothing is redeemed.
   std::optional<PushPosition> refused_end = {};
   bool ignores_position = false;   // what the store says of it does not fit
-  bool is_of_proof = false;        // a query was refused, which no batch that is taken redeems
+  bool is_of_proof = false;        // it was met by a proof: no batch that is taken redeems it
+  [[nodiscard]] uint32_t rounds() const { return std::max(attempts, proofs_broken); }
 };
 
 // Of a seal that is sent again after a pause, which grows. Kept until it is confirmed or parked, or

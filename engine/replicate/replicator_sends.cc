@@ -240,7 +240,7 @@ void Replicator::Park(Way* way, const Status& why, std::optional<cql::ErrorCode>
   record.bucket = way->item.bucket;
   record.version_count = way->version_count;
   record.parked_us = parts_.now_s() * 1'000'000;
-  record.attempts = TroubleOf(way->item).attempts;
+  record.attempts = TroubleOf(way->item).rounds();
   record.error_code = error_code ? static_cast<int32_t>(*error_code) : 0;
   record.words = KeptWords(why.message());
   way->park = std::move(record);

@@ -66,7 +66,7 @@ ReplicationStatus Replicator::GetStatus() const {
     status.away = pause_why_;
   }
   const bool is_refused = std::any_of(troubles_.begin(), troubles_.end(), [](const auto& one) {
-    return one.second.attempts >= kAttemptsToldMin;
+    return one.second.rounds() >= kAttemptsToldMin;
   });
   if (is_refused) status.refused = refusal_;
   for (const auto& [table_id, link] : links_) {

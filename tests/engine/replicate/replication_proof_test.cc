@@ -180,6 +180,37 @@ TEST_P(ReplicationProofTest, AProofThatIsRefusedEachTimeIsParked) {
   ExpectSound();
 }
 
+// The good page before the bad one redeems nothing.
+TEST_F(ReplicationRowsTest, AProofThatIsOddEachTimeParksItsSeal) {
+  fake_cassandra::ClusterOptions options;
+  options.loses_places = true;
+  ASSERT_NO_FATAL_FAILURE(StartCluster(options));
+  ASSERT_NO_FATAL_FAILURE(CreateTableUpstream());
+  replicator_.proof = ProofLevel::kRows;
+  replicator_.byte_count_max = 1'024;
+  replicator_.hold_us = 0;
+  for (int i = 0; i < 200; ++i) Write("p0", kStartMs + i, i);
+  SealAll();
+  ASSERT_NO_FATAL_FAILURE(StartService());
+  ASSERT_TRUE(TurnUntil([&] { return !status_.refused.ok(); })) << Explain();
+  EXPECT_NE(status_.refused.message().find("leads to none"), std::string::npos)
+      << status_.refused.ToString();
+  const int64_t begin_us = clock_->MonotonicMicros();
+  ASSERT_TRUE(TurnUntil([&] {
+    return status_.phase == ReplicationPhase::kStuck ||
+           clock_->MonotonicMicros() - begin_us > 120'000'000;
+  })) << Explain();
+  EXPECT_EQ(status_.phase, ReplicationPhase::kStuck) << Explain();
+  EXPECT_EQ(Confirmed(), 0u);
+  const auto parked = ListParked(engine_.get());
+  ASSERT_TRUE(parked.ok()) << parked.status().ToString();
+  ASSERT_EQ(parked->size(), 1u);
+  EXPECT_EQ(parked->front().attempts, 8u);
+  EXPECT_NE(parked->front().words.find("leads to none"), std::string::npos)
+      << parked->front().words;
+  ExpectSound();
+}
+
 // A count asks for nothing but numbers: it does not see a value that differs.
 TEST_F(ReplicationRowsTest, ACountDoesNotSeeValues) {
   ASSERT_NO_FATAL_FAILURE(StartAll(ProofLevel::kCount));

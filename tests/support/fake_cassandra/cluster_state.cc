@@ -353,7 +353,7 @@ Answer ClusterState::Select(const PreparedStatement& prepared, const RequestPara
   PageRequest page;
   page.now_s = ContextOf(parameters).now_s();
   page.page_rows = parameters.page_rows;
-  page.paging_state = parameters.paging_state.value_or("");
+  if (!options_.loses_places) page.paging_state = parameters.paging_state.value_or("");
   Result<testing::RowsAnswer> rows = RunSelect(prepared, parameters.values, page, read);
   if (unavailable.has_value()) return *unavailable;
   if (!rows.ok()) return ErrorOf(rows.status());

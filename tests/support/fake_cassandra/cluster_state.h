@@ -40,6 +40,8 @@ struct ClusterOptions {
   bool syncs_later = false;
   // Whether a node that was down gets what it missed once it is up again.
   bool keeps_hints = true;
+  // A broken server: whatever page of an answer is asked for, it gives the first.
+  bool loses_places = false;
   // Called with each mutation that a coordinator takes, in this order.
   std::function<void(const Mutation&)> on_write = {};
   // The server's clock: wall time for write timestamps and expiry, monotonic time for delays.
