@@ -1,5 +1,9 @@
 // Hosts that go take with them what they acknowledged and had not on disk; some say nothing.
+#include <bit>
+#include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "tests/engine/replicate/replication_fixture.h"
 
@@ -7,6 +11,40 @@ namespace cistern::testing {
 namespace {
 
 using fake_cassandra::CommitLog;
+
+// As long as it is said, writes with this value time out; what comes of its entity behind them may
+// be answered late.
+class TimeoutsOfValue final : public fake_cassandra::FaultScript {
+ public:
+  TimeoutsOfValue(double value, std::string entity, int64_t delay_us)
+      : value_(BigBytes(std::bit_cast<uint64_t>(value))),
+        entity_(std::move(entity)),
+        delay_us_(delay_us) {}
+  fake_cassandra::FaultStep Next(const fake_cassandra::RequestFacts& request) override {
+    if (!request.is_write) return {};
+    const auto has = [&](const std::string& bytes) {
+      return request.body.find(bytes) != std::string_view::npos;
+    };
+    saw_other_ |= !has(entity_);
+    if (!goes_on_) return {};
+    if (has(value_)) {
+      saw_value_ = true;
+      return {.fault = fake_cassandra::Fault::kWriteTimeout};
+    }
+    if (delay_us_ == 0 || !saw_value_ || !has(entity_)) return {};
+    return {.fault = fake_cassandra::Fault::kDelay, .delay_us = delay_us_};
+  }
+  [[nodiscard]] bool saw_other() const { return saw_other_; }
+  void Stop() { goes_on_ = false; }
+
+ private:
+  const std::string value_;
+  const std::string entity_;
+  const int64_t delay_us_;
+  bool saw_value_ = false;
+  bool saw_other_ = false;
+  bool goes_on_ = true;
+};
 
 class ReplicationHostsTest : public ReplicationFixture {
  protected:
@@ -217,6 +255,81 @@ TEST_F(ReplicationHostsTest, ALongSealGetsOnBetweenLosses) {
   }
   EXPECT_EQ(Confirmed(), uint64_t{kRows}) << Explain();
   ExpectEqual();
+}
+
+// A seal that was sent in part, and leaves its only place to another one while it pauses.
+class LeftPlaceTest : public ReplicationHostsTest {
+ protected:
+  static constexpr double kRefused = 1e300;
+  static constexpr int kRefusedRow = 130;
+
+  void StartWithSealInPart(int64_t delay_us) {
+    replicator_.hold_us = 5'000'000;
+    replicator_.pushing_count_max = 1;
+    replicator_.statement_count_max = 10;
+    replicator_.drain.mode = DrainMode::kOldest;
+    for (int i = 0; i < 200; ++i) {
+      Write("part", kStartMs + i, i == kRefusedRow ? kRefused : static_cast<double>(i));
+    }
+    for (int i = 0; i < 5; ++i) Write("other", kStartMs + kDayMs + i, i);
+    SealAll();
+    script_ = std::make_shared<TimeoutsOfValue>(kRefused, "part", delay_us);
+    fake_cassandra::ClusterOptions options;
+    options.syncs_later = true;
+    ASSERT_NO_FATAL_FAILURE(StartCluster(options, script_));
+    ASSERT_NO_FATAL_FAILURE(CreateTableUpstream());
+    cluster_->SyncCommitLogs();
+    synced_us_ = clock_->MonotonicMicros() + 3'600'000'000;  // rows never are
+    ASSERT_NO_FATAL_FAILURE(StartService());
+  }
+  void LoseSilently() {
+    cluster_->WithState([](fake_cassandra::ClusterState& state) {
+      state.Crash(0, CommitLog::kUnsyncedLost);
+      state.SetUp(0, true);
+    });
+  }
+  void ResendPart() {
+    const auto resent = service_->ResendRange("pumps", {kStartMs, kStartMs + 2 * kDayMs});
+    ASSERT_TRUE(resent.ok()) << resent.status().ToString();
+  }
+  void EndEqual() {
+    script_->Stop();
+    ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kIdle));
+    EXPECT_EQ(Confirmed(), 205u);
+    ExpectEqual();
+  }
+
+  std::shared_ptr<TimeoutsOfValue> script_;
+};
+
+TEST_F(LeftPlaceTest, WhatAHostForgotBelowItIsSentAgain) {
+  ASSERT_NO_FATAL_FAILURE(StartWithSealInPart(0));
+  ASSERT_TRUE(TurnUntil([&] { return script_->saw_other(); })) << Explain();
+  ASSERT_GE(status_.counters.versions_sent, uint64_t{kRefusedRow});
+  cluster_->TakeDown(0, CommitLog::kUnsyncedLost);
+  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kAway));
+  ASSERT_TRUE(cluster_->BringUp(0).ok());
+  ASSERT_NO_FATAL_FAILURE(EndEqual());
+}
+
+TEST_F(LeftPlaceTest, WhatIsResentBeginsBelowIt) {
+  ASSERT_NO_FATAL_FAILURE(StartWithSealInPart(0));
+  ASSERT_TRUE(TurnUntil([&] { return script_->saw_other(); })) << Explain();
+  LoseSilently();
+  ASSERT_NO_FATAL_FAILURE(ResendPart());
+  ASSERT_NO_FATAL_FAILURE(EndEqual());
+}
+
+// It is about to leave: of what was on its way with the refused batch the answers are awaited.
+TEST_F(LeftPlaceTest, WhatIsResentWhileItLeavesBeginsBelowIt) {
+  ASSERT_NO_FATAL_FAILURE(StartWithSealInPart(900'000));
+  ASSERT_TRUE(TurnUntil([&] { return status_.counters.batches_refused == 2; })) << Explain();
+  ASSERT_EQ(status_.seals_pushing, 1u);
+  ASSERT_FALSE(script_->saw_other());
+  ASSERT_GT(status_.in_flight_bytes, 0u);
+  LoseSilently();
+  ASSERT_NO_FATAL_FAILURE(ResendPart());
+  ASSERT_NO_FATAL_FAILURE(EndEqual());
 }
 
 // One of three comes and goes all the time. It is asked less and less, and the others confirm.

@@ -123,6 +123,19 @@ TEST_F(ReplicationRowsTest, AHostThatIsLostHasThemProvedAnew) {
   ExpectEqual();
 }
 
+TEST_F(ReplicationRowsTest, WhatIsResentWhileItIsProvedIsSentAndProvedAnew) {
+  replicator_.byte_count_max = 2'000;
+  ASSERT_NO_FATAL_FAILURE(StartAll(ProofLevel::kRows));
+  for (int i = 0; i < 400; ++i) Write("p0", kStartMs + i, i);
+  SealAll();
+  ASSERT_TRUE(TurnUntil([&] { return status_.counters.bytes_read_back > 0; })) << Explain();
+  ASSERT_EQ(status_.seals_proving, 1u);
+  ASSERT_TRUE(service_->ResendRange("pumps", {kStartMs, kStartMs + kDayMs}).ok());
+  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kIdle));
+  EXPECT_EQ(status_.counters.versions_sent, 800u);
+  EXPECT_EQ(Confirmed(), 400u);
+}
+
 TEST_F(ReplicationRowsTest, WhatIsDeletedUpstreamIsSentOnceMoreAndThenCountsAsShadowed) {
   ASSERT_NO_FATAL_FAILURE(StartAll(ProofLevel::kRows));
   ASSERT_NO_FATAL_FAILURE(WriteDays(1));

@@ -267,6 +267,39 @@ TEST_F(SealProofTest, WithoutAClockWhatExpiresMayBeOver) {
   EXPECT_EQ(proof_->tally(), (ProofTally{.proven = 2, .expired = 1}));
 }
 
+// What is over soon may be gone when the server has come to count it, and is not expected.
+TEST_F(SealProofTest, WhatExpiresWithinAMinuteIsNotCounted) {
+  const auto now_s = static_cast<uint32_t>(kNowS);
+  for (const uint32_t life_s : {1u, 30u, 60u, 90u}) {
+    Seal({PageOf(*schema_, {RowAt(0), RowAt(1, now_s + life_s), RowAt(2)})});
+    Drop(1);
+    const bool is_expected = life_s > 60;
+    EXPECT_EQ(Prove(ProofLevel::kCount), is_expected ? ProofEnd::kSendAgain : ProofEnd::kProven);
+    EXPECT_EQ(proof_->reached(), is_expected ? ProofLevel::kRows : ProofLevel::kCount) << life_s;
+  }
+}
+
+// A row that is over is not sent where nothing lies below it; what is sent once more always is.
+TEST_F(SealProofTest, OnceItWasSentAgainNothingOlderMayShow) {
+  source_.options.older_may_exist = false;
+  for (const bool is_sent : {true, false}) {
+    Seal({PageOf(*schema_, {RowAt(0, kSoonS), RowAt(1)})});
+    server_->ChangeRows([](const auto& key, StoredRow* row) {
+      if (key == KeyAt(0)) *row = RowOf(kWriteUs - 5, true, {{"a", IntBytes(7)}});
+      return !(key == KeyAt(1));
+    });
+    Begin(ProofLevel::kRows);
+    ASSERT_EQ(Run(kSoonS + 3), ProofEnd::kSendAgain);
+    if (is_sent) {
+      EXPECT_EQ(SendAgainAndRun(kSoonS + 3), ProofEnd::kProven) << proof_->why();
+    } else {
+      proof_->SentAgain();
+      EXPECT_EQ(Run(kSoonS + 3), ProofEnd::kNotProven);
+      EXPECT_EQ(proof_->tally().differing, 1u);
+    }
+  }
+}
+
 TEST_F(SealProofTest, PartialWritesOfDifferentTimesAndLives) {
   Seal({PageOf(*schema_,
                {Small(kFirstMs, kWriteUs, 0, kVersionLiveness, Cell::Fixed(1), Cell::Absent()),
