@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <span>
 #include <utility>
 
@@ -67,8 +68,9 @@ class Maintenance {
   [[nodiscard]] Result<SealReport> Seal(SealScope scope);
   // --- what a replicator asks for (maintenance_push.cc). kNoSpace: nothing was done
   // Upstream has the rows of these seals: Store::ConfirmSeals. kBusy: the clock is not trusted,
-  // or windows are being merged; nothing was done.
-  [[nodiscard]] Status Confirm(std::span<const ProvenSeal> seals);
+  // or windows are being merged; nothing was done. Gives the numbers of those that were not passed
+  // over.
+  [[nodiscard]] Result<std::set<uint64_t>> Confirm(std::span<const ProvenSeal> seals);
   // How far seals are, or that they are parked: Store::PutPushes, kTooLarge as there.
   [[nodiscard]] Status NotePushes(std::span<const std::pair<SealName, PushRecord>> pushes);
   // These seals wait again: Store::ErasePushes.

@@ -1,5 +1,6 @@
 // Maintenance: what is made durable of replication, between the steps behind the rows.
 #include <mutex>
+#include <set>
 #include <utility>
 
 #include "engine/maintenance.h"
@@ -10,13 +11,15 @@ namespace {
 constexpr uint64_t kHeadroomBytes = 1 << 20;  // of a batch, and of the flush of meta that follows
 }  // namespace
 
-Status Maintenance::Confirm(std::span<const ProvenSeal> seals) {
+Result<std::set<uint64_t>> Maintenance::Confirm(std::span<const ProvenSeal> seals) {
   const std::lock_guard lock(mutex_);
   CISTERN_RETURN_IF_ERROR(committer_->failure());
   if (!clock_->settled()) return Status::Busy("the clock is not trusted yet: confirm later");
   if (!merger_->idle()) return Status::Busy("windows are being merged: confirm later");
   CISTERN_RETURN_IF_ERROR(store_->CheckDevice(kHeadroomBytes));
-  return PublishPushes(store_->ConfirmSeals(seals, now_us()));
+  std::set<uint64_t> confirmed;
+  CISTERN_RETURN_IF_ERROR(PublishPushes(store_->ConfirmSeals(seals, now_us(), &confirmed)));
+  return confirmed;
 }
 
 // A merge takes along what is remembered when it commits.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdint>
+#include <set>
 #include <span>
 #include <utility>
 
@@ -21,7 +23,7 @@ constexpr int kStepsMax = 16;
 class EngineLedger final : public replicate::PushLedger {
  public:
   explicit EngineLedger(Maintenance* maintenance) : maintenance_(maintenance) {}
-  Status Confirm(std::span<const ProvenSeal> seals) override {
+  Result<std::set<uint64_t>> Confirm(std::span<const ProvenSeal> seals) override {
     return maintenance_->Confirm(seals);
   }
   Status Note(std::span<const std::pair<SealName, PushRecord>> records) override {

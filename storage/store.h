@@ -136,9 +136,10 @@ class Store {
   // the bucket, with what is remembered of their pushes, their manifests keep the proof and their
   // windows count them, in one synced batch. One without an entry (confirmed before, or its window
   // has ended), or whose entry or manifest cannot be read, is passed over. As CommitSpill; null:
-  // nothing was left to confirm. Not while windows are being merged.
+  // nothing was left to confirm. Not while windows are being merged. *confirmed, on success: the
+  // numbers of those that were not passed over.
   [[nodiscard]] Result<std::shared_ptr<const SpillView>> ConfirmSeals(
-      std::span<const ProvenSeal> seals, int64_t now_us);
+      std::span<const ProvenSeal> seals, int64_t now_us, std::set<uint64_t>* confirmed);
   // Every segment of the family is sealed: it stops counting. As CommitSpill.
   [[nodiscard]] Result<std::shared_ptr<const SpillView>> SupersedeSpill(uint64_t family_id);
   // --- pushes (store_push.cc): what is remembered of seals in the outbox, beside that they wait

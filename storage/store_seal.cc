@@ -101,7 +101,8 @@ Result<std::shared_ptr<const SpillView>> Store::CommitSeal(const SealCommit& com
 }
 
 Result<std::shared_ptr<const SpillView>> Store::ConfirmSeals(std::span<const ProvenSeal> seals,
-                                                             int64_t now_us) {
+                                                             int64_t now_us,
+                                                             std::set<uint64_t>* confirmed) {
   // By seal, as one may be named twice: the last proof counts.
   std::map<uint64_t, std::map<uint64_t, FoundSeal>> by_window;
   PushChanges pushes;
@@ -110,6 +111,7 @@ Result<std::shared_ptr<const SpillView>> Store::ConfirmSeals(std::span<const Pro
     if (!entry) continue;
     entry->manifest.proof = proof;
     by_window[entry->window_id][name.seal] = {name, std::move(entry->manifest)};
+    confirmed->insert(name.seal);
     if (pushes_.contains(name.seal)) pushes[name.seal] = std::nullopt;
   }
   if (by_window.empty()) return std::shared_ptr<const SpillView>();

@@ -3,9 +3,12 @@
 #ifndef CISTERN_ENGINE_REPLICATE_PUSH_LEDGER_H_
 #define CISTERN_ENGINE_REPLICATE_PUSH_LEDGER_H_
 
+#include <cstdint>
+#include <set>
 #include <span>
 #include <utility>
 
+#include "cistern/result.h"
 #include "cistern/status.h"
 #include "storage/outbox.h"
 #include "storage/push_records.h"
@@ -18,8 +21,8 @@ class PushLedger {
  public:
   virtual ~PushLedger() = default;
   // Upstream has every row of these seals, each proved so far, which is kept. One that is confirmed
-  // already, or gone, is passed over.
-  [[nodiscard]] virtual Status Confirm(std::span<const ProvenSeal> seals) = 0;
+  // already, or gone, is passed over. Gives the numbers of those that it confirmed.
+  [[nodiscard]] virtual Result<std::set<uint64_t>> Confirm(std::span<const ProvenSeal> seals) = 0;
   // How far seals are, or that they are parked. One that is no more in the outbox is passed over.
   [[nodiscard]] virtual Status Note(std::span<const std::pair<SealName, PushRecord>> records) = 0;
 };

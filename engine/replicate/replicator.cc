@@ -187,21 +187,24 @@ Result<bool> Replicator::ConfirmDue() {
     seals.push_back({{proven.item.bucket, proven.item.seal}, proven.level});
   }
   if (seals.empty()) return false;
-  const Status confirmed = parts_.ledger->Confirm(seals);
+  const Result<std::set<uint64_t>> confirmed = parts_.ledger->Confirm(seals);
   if (!confirmed.ok()) {
     ledger_at_us_ = now_us + kLedgerPauseUs;
-    return IsPassing(confirmed) ? Result<bool>(false) : confirmed;
+    return IsPassing(confirmed.status()) ? Result<bool>(false) : confirmed.status();
   }
   for (const auto& [name, level] : seals) {
     EndWay(name.bucket, name.seal);
-    // Not when it is proved: a host that is lost then has it sent and proved once more.
-    if (level == ProofLevel::kCount) ++counters_.seals_counted;
-    if (level == ProofLevel::kRows) ++counters_.seals_read_back;
+    // Not when it is proved: a host that is lost then has it sent and proved once more. And not one
+    // whose window ended while it was held.
+    if (confirmed->contains(name.seal)) {
+      ++counters_.seals_confirmed;
+      if (level == ProofLevel::kCount) ++counters_.seals_counted;
+      if (level == ProofLevel::kRows) ++counters_.seals_read_back;
+    }
     setbacks_.erase(name.seal);
     LookAt(name.bucket);  // for its amendments
     proven_.pop_front();
   }
-  counters_.seals_confirmed += seals.size();
   return true;
 }
 

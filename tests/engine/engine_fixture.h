@@ -189,7 +189,7 @@ class EngineFixture : public ::testing::Test {
   Status TryConfirm(const std::vector<SealName>& seals, ProofLevel proof = ProofLevel::kAck) {
     std::vector<ProvenSeal> proven;
     for (const SealName& name : seals) proven.push_back({name, proof});
-    return Core()->maintenance().Confirm(proven);
+    return Core()->maintenance().Confirm(proven).status();
   }
   // Every version written is in one state, and what Verify finds.
   void ExpectSound() {

@@ -306,6 +306,24 @@ TEST_F(EndedParkedTest, ATableIsNotHeldForWhatIsNotThereAnyMore) {
   ASSERT_TRUE(TurnUntil([&] { return Counters().versions_confirmed == 1; })) << Explain();
 }
 
+// Confirm passes over it.
+TEST_F(EndedParkedTest, ASealThatEndedWhileHeldIsNotCountedAsConfirmed) {
+  replicator_.hold_us = 600'000'000;
+  ASSERT_NO_FATAL_FAILURE(StartAll());
+  Write("ends", kStartMs, 1);
+  SealAll();
+  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kHolding));
+  clock_->AdvanceSeconds(5 * 86'400);
+  ASSERT_TRUE(engine_->Expire().ok());
+  TickAll();
+  ASSERT_EQ(Counters().versions_expired, 1u);
+  Write("stays", kStartMs + 14 * kDayMs, 1);
+  SealAll();
+  ASSERT_TRUE(TurnUntil([&] { return Counters().versions_confirmed == 1; })) << Explain();
+  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kIdle));
+  EXPECT_EQ(status_.counters.seals_confirmed, 1u);
+}
+
 class ManyParkedTest : public ReplicationTroubleTest {
  protected:
   // As many as the store remembers, of tables that are not sent from.
