@@ -6,8 +6,9 @@
 
 namespace cistern::replicate {
 
-// Over any time the bytes taken stay below its rate x time + the burst + one batch. One thread at a
-// time. Times are those of Clock::MonotonicMicros; one that goes back counts as no time.
+// Over any time the bytes taken stay below its rate x time + the burst + one batch, and what is
+// taken without having waited, which delays the next. One thread at a time. Times are those of
+// Clock::MonotonicMicros; one that goes back counts as no time.
 class BandwidthCap {
  public:
   // 0 bytes a second: no cap. The burst is what a second of silence saves up.

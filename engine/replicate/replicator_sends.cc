@@ -122,6 +122,8 @@ void Replicator::OnNotMade(Push* push, const Status& why) {
 void Replicator::OnAnswer(const Flight& flight, const cql::Outcome& outcome) {
   const int64_t now_us = parts_.loop->NowUs();
   const PushPtr& push = flight.push;
+  // What the session sent again by itself waited for nobody: the next batches do.
+  if (outcome.attempts > 1) cap_.Take((outcome.attempts - 1) * flight.byte_count, now_us);
   if (outcome.kind != cql::OutcomeKind::kDone) {
     // What was on its way together is one attempt.
     const std::optional<PushPosition> end = push->seal.EndOf(flight.ticket);

@@ -18,11 +18,14 @@ class TimeoutsOf final : public fake_cassandra::FaultScript {
   explicit TimeoutsOf(std::string entity) : entity_(std::move(entity)) {}
   fake_cassandra::FaultStep Next(const fake_cassandra::RequestFacts& request) override {
     const bool is_meant = request.is_write && request.body.find(entity_) != std::string_view::npos;
+    if (is_meant) byte_count_ += request.body.size();
     return {.fault = is_meant ? Fault::kWriteTimeout : Fault::kNone};
   }
+  [[nodiscard]] size_t byte_count() const { return byte_count_; }  // of those
 
  private:
   const std::string entity_;
+  size_t byte_count_ = 0;
 };
 
 // For a while most writes fail; then none does.
@@ -386,6 +389,26 @@ TEST_F(ManyParkedTest, WhereTooManyAreParkedAllTablesAreHeldWithAWord) {
   service_->LookAgain();
   ASSERT_TRUE(TurnUntil([&] { return Counters().versions_parked == 3 * 1'024 + 400; }))
       << Explain();
+}
+
+// The session sends a batch that times out five times before it gives it up.
+TEST_F(ReplicationTroubleTest, TheCapHoldsForWhatIsSentAgain) {
+  constexpr int64_t kCapBytesPerS = 2'000;
+  replicator_.bytes_per_s_max = kCapBytesPerS;
+  replicator_.statement_count_max = 100;
+  for (int i = 0; i < 2'000; ++i) Write("p" + std::to_string(i % 10), kStartMs + i, i);
+  SealAll();
+  const auto script = std::make_shared<TimeoutsOf>("p");
+  ASSERT_NO_FATAL_FAILURE(StartAll(script));
+  ASSERT_TRUE(TurnUntil([&] { return script->byte_count() > 0; })) << Explain();
+  const int64_t begin_us = clock_->MonotonicMicros();
+  ASSERT_NO_FATAL_FAILURE(RunFor(120'000'000));
+  const auto passed_s = static_cast<double>(clock_->MonotonicMicros() - begin_us) / 1e6;
+  // Five times the batch that nobody had to wait for, and the burst.
+  constexpr double kBatchBytes = 100 * 100;
+  EXPECT_GT(static_cast<double>(script->byte_count()), 0.3 * kCapBytesPerS * passed_s);
+  EXPECT_LT(static_cast<double>(script->byte_count()),
+            kCapBytesPerS * (passed_s + 1) + 5 * kBatchBytes);
 }
 
 // Sixteen batches on their way are refused together: one pause, not sixteen that double.
