@@ -43,9 +43,10 @@ Examples:
   cistern sync --store S --contact db-1 --tls --user edge --password-file pw --bandwidth 256KiB/s
   cistern sync --config /etc/cistern/sync.toml --follow
 
-Exit codes: 0 all is confirmed, or --follow was ended by a signal; 6 what is left cannot be read; 7
-some needs a person: parked buckets, tables that differ; 8 the cluster is away, or lets nobody in;
-130, 143 ended by SIGINT or SIGTERM; others: see cistern --help)";
+Exit codes: 0 all is confirmed, or --follow was ended by a signal; 4 the store cannot note what was
+acknowledged, as on a full disk, for --away-after; 6 what is left cannot be read; 7 some needs a
+person: parked buckets, tables that differ; 8 the cluster is away, or lets nobody in; 130, 143 ended
+by SIGINT or SIGTERM; others: see cistern --help)";
 
 constexpr char kStatusFooter[] = R"(
 The first line is the age of the oldest bucket that is not confirmed. The store is only read, also
@@ -244,7 +245,7 @@ class SyncCommand {
     if (left_out > 0) line += fmt::format(", {} expired or deleted before", left_out);
     line += ProofText(done);
     if (outcome.end == SyncEnd::kInterrupted) line += "; interrupted";
-    if (outcome.end == SyncEnd::kInterrupted || outcome.end == SyncEnd::kAway) {
+    if (outcome.end != SyncEnd::kConfirmed && outcome.end != SyncEnd::kStuck) {
       line += HeldBackText(outcome.last);
     }
     return Say(line + OpenText());

@@ -40,6 +40,7 @@ std::string SyncProgressText(const SyncProgress& progress) {
                                  progress.versions_total, progress.seals_done,
                                  progress.seals_total, FormatSize(progress.bytes));
   if (progress.phase == ReplicationPhase::kAway) return text + ", away: " + progress.away;
+  if (!progress.store.empty()) return text + ", not noted: " + progress.store;
   if (progress.phase == ReplicationPhase::kHolding) {
     return text + ", until the cluster has them on disk";
   }
@@ -75,6 +76,10 @@ SyncOutcome SyncRun::Run() {
     const ReplicationPhase phase = outcome.last.phase;
     if (NoteAway(outcome.last)) outcome.end = SyncEnd::kAway;
     if (phase == ReplicationPhase::kStuck) outcome.end = SyncEnd::kStuck;
+    if (NoteStore(outcome.last)) {
+      outcome.end = SyncEnd::kFailed;
+      outcome.failure = outcome.last.store;
+    }
     if (phase == ReplicationPhase::kIdle || outcome.end != SyncEnd::kConfirmed) return outcome;
   }
   outcome.end = SyncEnd::kInterrupted;
@@ -98,6 +103,16 @@ bool SyncRun::NoteAway(const ReplicationStatus& status) {
          (was_up_ ? settings_.away_after_us : settings_.connect_timeout_us);
 }
 
+bool SyncRun::NoteStore(const ReplicationStatus& status) {
+  const uint64_t answered_bytes = status.counters.bytes_sent + status.counters.bytes_read_back;
+  const bool goes_on = answered_bytes != std::exchange(unnoted_bytes_, answered_bytes);
+  const int64_t now_us = settings_.clock->MonotonicMicros();
+  if (status.store.ok() || goes_on) unnoted_since_us_.reset();
+  if (status.store.ok()) return false;
+  if (!unnoted_since_us_) unnoted_since_us_ = now_us;
+  return now_us - *unnoted_since_us_ >= settings_.away_after_us;
+}
+
 void SyncRun::Draw(const ReplicationStatus& status) {
   SyncProgress progress;
   progress.versions_done = VersionsDone(status.counters);
@@ -108,6 +123,7 @@ void SyncRun::Draw(const ReplicationStatus& status) {
   progress.phase = status.phase;
   progress.away = OneLine(status.away.message());
   progress.refused = OneLine(status.refused.message());
+  progress.store = OneLine(status.store.message());
   const int64_t now_us = settings_.clock->MonotonicMicros();
   pace_.Note(now_us, progress.versions_done);
   progress.versions_per_s = pace_.per_s();

@@ -24,7 +24,8 @@ struct SyncRunSettings {
   std::function<bool()> is_interrupted;
   std::function<void(const std::string&)> complain;  // prints one line for people
   std::shared_ptr<Clock> clock = SystemClock();
-  // How long there may be no host that takes requests: at first, and later.
+  // How long there may be no host that takes requests: at first, and later; and how long nothing
+  // may go on because the store cannot note what was answered.
   int64_t connect_timeout_us = 10'000'000;
   int64_t away_after_us = 30'000'000;
   // What waited when it began, for the share that is done.
@@ -39,7 +40,7 @@ enum class SyncEnd : uint8_t {
   kStuck,      // what is left needs a person
   kAway,       // no host took requests for too long
   kInterrupted,
-  kFailed,  // by the store
+  kFailed,  // by the store, or it notes nothing for too long
 };
 
 struct SyncOutcome {
@@ -70,6 +71,7 @@ struct SyncProgress {
   ReplicationPhase phase = ReplicationPhase::kWorking;
   std::string away;     // why, while it is away
   std::string refused;  // why something is sent again and again
+  std::string store;    // why what was answered is not noted
 };
 // "340 of 1000 rows, 3 of 10 buckets, 1.2 MiB, 34 rows/s, 20 s left"
 [[nodiscard]] std::string SyncProgressText(const SyncProgress& progress);
@@ -84,6 +86,8 @@ class SyncRun {
   // Whether it was away for too long. A moment in which it is only tried again does not count as
   // back.
   [[nodiscard]] bool NoteAway(const ReplicationStatus& status);
+  // The same of a store that notes nothing, while nothing else goes on.
+  [[nodiscard]] bool NoteStore(const ReplicationStatus& status);
   void Draw(const ReplicationStatus& status);
   void SayNowAndThen(int64_t now_us, const std::string& text);
 
@@ -94,6 +98,8 @@ class SyncRun {
   bool was_up_ = false;
   std::optional<int64_t> away_since_us_;
   uint64_t answered_bytes_ = 0;  // by then
+  std::optional<int64_t> unnoted_since_us_;
+  uint64_t unnoted_bytes_ = 0;  // that were answered by then
   std::optional<int64_t> said_us_;  // or when it began
 };
 

@@ -45,6 +45,11 @@ void SyncWatch::Note(const ReplicationStatus& status) {
     complain_("refused again and again, and tried on: " + OneLine(status.refused.message()));
   }
   is_refused_ = !status.refused.ok();
+  const std::string store = OneLine(status.store.message());
+  if (!store.empty() && store != store_) {
+    complain_("what the cluster answered cannot be noted in the store: " + store);
+  }
+  store_ = store;
   NoteHeld(status.held);
 }
 

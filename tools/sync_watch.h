@@ -30,6 +30,7 @@ class SyncWatch {
   std::set<std::string> warned_;
   std::set<std::string> damaged_;
   bool is_refused_ = false;  // it was told
+  std::string store_;        // the same, of what cannot be noted
   std::map<std::string, std::string> held_;  // table to why, of those that are held now
 };
 

@@ -188,10 +188,8 @@ Result<bool> Replicator::ConfirmDue() {
   }
   if (seals.empty()) return false;
   const Result<std::set<uint64_t>> confirmed = parts_.ledger->Confirm(seals);
-  if (!confirmed.ok()) {
-    ledger_at_us_ = now_us + kLedgerPauseUs;
-    return IsPassing(confirmed.status()) ? Result<bool>(false) : confirmed.status();
-  }
+  if (!confirmed.ok()) return AwaitLedger(confirmed.status());
+  ledger_why_ = Status::Ok();
   for (const auto& [name, level] : seals) {
     EndWay(name.bucket, name.seal);
     // Not when it is proved: a host that is lost then has it sent and proved once more. And not one
@@ -227,10 +225,8 @@ Result<bool> Replicator::NoteRecords() {
   if (records.empty()) return false;
   const Status written = parts_.ledger->Note(records);
   if (written.code() == StatusCode::kTooLarge) return NoteWhatFits();
-  if (!written.ok()) {
-    ledger_at_us_ = now_us + kLedgerPauseUs;
-    return IsPassing(written) ? Result<bool>(false) : written;
-  }
+  if (!written.ok()) return AwaitLedger(written);
+  ledger_why_ = Status::Ok();
   for (const PushPtr& push : noted) {
     push->seal.NoteDurable();
     const auto setback = setbacks_.find(push->number());
@@ -240,6 +236,16 @@ Result<bool> Replicator::NoteRecords() {
   to_note_.clear();
   if (held_all) LookEverywhere();
   return true;
+}
+
+// It took nothing, and is asked again after a pause.
+Result<bool> Replicator::AwaitLedger(const Status& why) {
+  const int64_t now_us = parts_.loop->NowUs();
+  ledger_at_us_ = now_us + kLedgerPauseUs;
+  if (!IsPassing(why)) return why;
+  if (ledger_why_.ok()) ledger_since_us_ = now_us;
+  ledger_why_ = why;
+  return false;
 }
 
 // The store has nearly all the records that it may have. What is parked goes before positions,
@@ -257,7 +263,8 @@ Result<bool> Replicator::NoteWhatFits() {
   const std::span some(to_note_.begin(), middle);
   if (some.empty()) return false;
   const Status written = parts_.ledger->Note(some);
-  if (!written.ok()) return IsPassing(written) ? Result<bool>(false) : written;
+  if (!written.ok()) return AwaitLedger(written);
+  ledger_why_ = Status::Ok();
   const bool held_all = HasParkedTooMany();
   to_note_.erase(to_note_.begin(), middle);
   if (held_all && !HasParkedTooMany()) LookEverywhere();

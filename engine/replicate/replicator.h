@@ -113,6 +113,7 @@ class Replicator {
   [[nodiscard]] Result<bool> ConfirmDue();
   [[nodiscard]] Result<bool> NoteRecords();
   [[nodiscard]] Result<bool> NoteWhatFits();
+  [[nodiscard]] Result<bool> AwaitLedger(const Status& why);
   [[nodiscard]] bool HasParkedTooMany() const;
   [[nodiscard]] Result<bool> StepFeed();
   [[nodiscard]] bool StepLinks();
@@ -235,6 +236,8 @@ class Replicator {
   Status pause_why_;
   Status refusal_;  // the last one, of whatever seal
   int64_t ledger_at_us_ = 0;  // it was busy: not before
+  Status ledger_why_;             // why it took nothing the last time, and
+  int64_t ledger_since_us_ = 0;   // since when
   int64_t note_at_us_ = 0;    // the store has all the records that it may have: not before
   int64_t open_at_us_ = 0;    // there was no memory for a push: no other is begun before
   uint64_t agreements_ = 0;   // of all links, when they were looked at last

@@ -14,6 +14,8 @@ constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
 constexpr int64_t kLookUs = 1'000'000;
 // A refusal is told when it is not the first of its batch: most pass.
 constexpr uint32_t kAttemptsToldMin = 3;
+// So is a store that takes nothing: most merges of windows are over by then.
+constexpr int64_t kStoreToldUs = 5'000'000;
 
 }  // namespace
 
@@ -69,6 +71,11 @@ ReplicationStatus Replicator::GetStatus() const {
     return one.second.rounds() >= kAttemptsToldMin;
   });
   if (is_refused) status.refused = refusal_;
+  // Positions inside of seals may wait: they save bytes alone.
+  const bool awaits_store = !proven_.empty() || !to_note_.empty();
+  if (awaits_store && parts_.loop->NowUs() - ledger_since_us_ >= kStoreToldUs) {
+    status.store = ledger_why_;
+  }
   for (const auto& [table_id, link] : links_) {
     const std::string table = link->table()->schema->QualifiedName();
     if (const Status held = link->held(); !held.ok()) status.held.push_back({table, held});

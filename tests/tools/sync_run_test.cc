@@ -142,6 +142,27 @@ TEST_F(SyncRunTest, AStoreThatFailsEndsIt) {
   EXPECT_EQ(outcome.failure.code(), StatusCode::kIoError);
 }
 
+// Whatever the phase: it would stay so for as long as the disk is full.
+TEST_F(SyncRunTest, AStoreThatNotesNothingForTooLongEndsIt) {
+  Tell(ReplicationPhase::kWorking);
+  status_.store = Status::NoSpace("the disk is\n full");
+  for (int i = 0; i < 50; ++i) {
+    status_.counters.bytes_sent += 1000;  // others go on
+    Tell(ReplicationPhase::kWorking);
+  }
+  status_.store = Status::Ok();
+  Tell(ReplicationPhase::kHolding, 50);
+  status_.store = Status::NoSpace("the disk is\n full");
+  Tell(ReplicationPhase::kHolding);
+  const SyncOutcome outcome = Run();
+  EXPECT_EQ(outcome.end, SyncEnd::kFailed);
+  EXPECT_EQ(outcome.failure.code(), StatusCode::kNoSpace);
+  EXPECT_EQ(steps_, 1u + 50u + 50u + 31u);
+  const std::string line =
+      "what the cluster answered cannot be noted in the store: the disk is  full";
+  EXPECT_THAT(lines_, ElementsAre(line, line));
+}
+
 TEST_F(SyncRunTest, WhatStandsInTheWayIsToldOnce) {
   status_.warnings = {"table t: gc_grace_seconds is 1"};
   status_.damaged = {"seal 3 of t: a page is damaged"};

@@ -59,6 +59,10 @@ struct ReplicationStatus {
   // Seals are refused again and again, and sent again after a pause: the last refusal, in the
   // server's words. OK while none is. Where others go such a seal is parked in the end.
   Status refused;
+  // What the cluster acknowledged, or refused, cannot be noted in the store for some seconds: its
+  // device is full (kNoSpace), its clock is not trusted, or windows are being merged (kBusy). It is
+  // tried again; seals stay held until then. OK while nothing waits for it.
+  Status store;
   std::vector<HeldTable> held;
   // Once for each: files of secrets that others can read, and what is odd in the cluster's schema.
   std::vector<std::string> warnings;
