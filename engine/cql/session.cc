@@ -247,9 +247,14 @@ void Session::TellChange(const SchemaChange* change) {
   if (schema_changed_) schema_changed_(change);
 }
 
+uint32_t Session::AttemptsMax(const Work& work) const {
+  return work.attempts_max == 0 ? options_.attempts_max
+                                : std::min(work.attempts_max, options_.attempts_max);
+}
+
 // The next host of the round at once; a new round after a pause; the end after attempts_max.
 void Session::Retry(const WorkPtr& work) {
-  if (work->attempts >= options_.attempts_max) {
+  if (work->attempts >= AttemptsMax(*work)) {
     return Finish(work, std::exchange(work->outcome, Outcome()));
   }
   if (work->plan_next >= work->plan.size()) return TryLater(work);
@@ -258,7 +263,7 @@ void Session::Retry(const WorkPtr& work) {
 }
 
 void Session::TryLater(const WorkPtr& work) {
-  if (work->backoff.failure_count() >= options_.attempts_max) {
+  if (work->backoff.failure_count() >= AttemptsMax(*work)) {
     return Finish(work, std::exchange(work->outcome, Outcome()));
   }
   work->plan_next = work->plan.size();  // hosts may have come and gone

@@ -97,8 +97,10 @@ class Session {
   [[nodiscard]] const PreparedStatement& statement(uint32_t number) const;
 
   Status Execute(BoundStatement bound, SessionQuery query, Completion done);
-  // All entries are of one partition, and go to where that of the first one lives.
-  Status Batch(BoundBatch batch, BatchOptions options, Completion done, int64_t timeout_us = 0);
+  // All entries are of one partition, and go to where that of the first one lives. `attempts_max`:
+  // less than the session has, where what is bound does not hold for later.
+  Status Batch(BoundBatch batch, BatchOptions options, Completion done, int64_t timeout_us = 0,
+               uint32_t attempts_max = 0);
   // Not prepared: for what is asked once, such as the schema.
   Status Query(std::string cql, ValueRun values, SessionQuery query, Completion done);
   // Asks every host that is connected for a sign of life: `done` is called once, with whether all
@@ -150,6 +152,7 @@ class Session {
   void PrepareAgain(const WorkPtr& work, HostId host);
   void OnPreparedAgain(const WorkPtr& work, HostId host, uint32_t statement,
                        const Answer& answer);
+  [[nodiscard]] uint32_t AttemptsMax(const Work& work) const;
   void Retry(const WorkPtr& work);
   void TryLater(const WorkPtr& work);
   void Refuse(const WorkPtr& work, const Status& why);

@@ -188,7 +188,7 @@ Status Session::Execute(BoundStatement bound, SessionQuery query, Completion don
 }
 
 Status Session::Batch(BoundBatch batch, BatchOptions options, Completion done,
-                      int64_t timeout_us) {
+                      int64_t timeout_us, uint32_t attempts_max) {
   if (batch.empty()) {
     return Status::InvalidArgument("a batch without statements; do not send it");
   }
@@ -215,6 +215,7 @@ Status Session::Batch(BoundBatch batch, BatchOptions options, Completion done,
   work->keyspace = statements_[first.statement].markers.keyspace;
   work->bytes = bytes;
   work->timeout_us = timeout_us;
+  work->attempts_max = attempts_max;
   return Begin(std::move(work));
 }
 

@@ -36,6 +36,7 @@ struct Session::Work {
   size_t plan_next = 0;                  // the next one of it
   Backoff backoff;                       // between rounds
   uint32_t attempts = 0;
+  uint32_t attempts_max = 0;             // 0: that of the session
   uint32_t prepare_again_count = 0;
   std::optional<OutcomeKind> kind;       // of the attempts so far
   Outcome outcome;                       // the same, in words

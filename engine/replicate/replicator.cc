@@ -162,12 +162,6 @@ void Replicator::EndWay(const BucketKey& bucket, uint64_t seal) {
   if (under_way_.erase(seal) != 0) under_way_bytes_ -= BytesOfWay(bucket);
 }
 
-// Whether its table is being compared with the cluster's.
-bool Replicator::IsCompared(const DrainItem& item) const {
-  const auto link = links_.find(item.bucket.table_id);
-  return link != links_.end() && link->second->is_asking();
-}
-
 // --- what is made durable
 
 int64_t Replicator::ConfirmAtUs() const {

@@ -107,7 +107,6 @@ class Replicator {
   void ChargeMemory();
   void BeginWay(const DrainItem& item);
   void EndWay(const BucketKey& bucket, uint64_t seal);
-  [[nodiscard]] bool IsCompared(const DrainItem& item) const;
   [[nodiscard]] int64_t HoldUntilUs() const;
   [[nodiscard]] int64_t ConfirmAtUs() const;
   [[nodiscard]] Result<bool> ConfirmDue();
@@ -140,6 +139,7 @@ class Replicator {
 
   // --- replicator_hosts.cc: what hosts that go take with them, and tables that are altered
   void OnSchemaChange(const cql::SchemaChange* change);
+  [[nodiscard]] bool IsCompared(const DrainItem& item) const;
   void NoteLostHosts();
   void SendAgainLater(const DrainItem& item);
   Setback& SetbackOf(const DrainItem& item);

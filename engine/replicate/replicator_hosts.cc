@@ -79,6 +79,12 @@ void Replicator::OnSchemaChange(const cql::SchemaChange* change) {
   }
 }
 
+// Whether its table is being compared with the cluster's.
+bool Replicator::IsCompared(const DrainItem& item) const {
+  const auto link = links_.find(item.bucket.table_id);
+  return link != links_.end() && link->second->is_asking();
+}
+
 // All of the seal, whatever was lost before: what is not sent again is not there. The pause grows,
 // so that a link which breaks every few seconds does not carry the same seals all the time.
 void Replicator::SendAgainLater(const DrainItem& item) {

@@ -13,6 +13,8 @@ namespace {
 // Of one seal, unanswered. A seal of some megabytes alone fills the window; small ones take turns.
 constexpr size_t kFlightsMax = 16;
 constexpr int64_t kBusyPauseUs = 20'000;
+// Over v4 a batch is bound for the second in which it is sent: whoever sends it again binds anew.
+constexpr uint32_t kBoundAttemptsMax = 1;
 // What the store cannot do now: its clock is not known, or its memory is used up.
 constexpr int64_t kStorePauseUs = 1'000'000;
 // A batch that was refused so often leaves the place of its seal to another one that waits, as long
@@ -67,7 +69,8 @@ bool Replicator::SendBatch(const PushPtr& push) {
        number, byte_count, now_us](const cql::Outcome& outcome) {
         if (alive.expired()) return;
         OnAnswer({push, ticket, tally, number, byte_count, now_us}, outcome);
-      });
+      },
+      /*timeout_us=*/0, push->names_now ? 0 : kBoundAttemptsMax);
   if (sent.ok()) {
     cap_.Take(byte_count, now_us);
     // One row may be longer than a batch should be.

@@ -1,4 +1,5 @@
-// The engine opens its store anew while answers of a cluster are on their way.
+// The store under a replication: opened anew while answers are on their way, without room, without
+// a clock that is trusted.
 #include <memory>
 #include <string>
 
@@ -14,6 +15,11 @@ constexpr uint32_t kTwentyYearsS = 20 * 365 * 86'400;
 class ReplicationHealTest : public ReplicationFixture {
  protected:
   ReplicationHealTest() { fs_ = faults_ = std::make_shared<FaultFileSystem>(); }
+  void StartAll() {
+    ASSERT_NO_FATAL_FAILURE(StartCluster());
+    ASSERT_NO_FATAL_FAILURE(CreateTableUpstream());
+    ASSERT_NO_FATAL_FAILURE(StartService());
+  }
   // A write of the journal fails: the store is opened anew by one of the next ticks.
   void BreakTheJournal() {
     faults_->Arm({.op = FaultOp::kWrite, .kind = FileKind::kWal, .nth = 1});
@@ -47,6 +53,44 @@ TEST_F(ReplicationHealTest, AnAnswerForTheStoreThatWasFindsNobody) {
   // The new replicator sent both again: one is refused once more, the other is there.
   EXPECT_EQ(engine_->GetMetrics().versions_parked, 1u);
   EXPECT_EQ(engine_->GetMetrics().versions_confirmed, 1u);
+}
+
+TEST_F(ReplicationHealTest, AFullDiskIsSaid) {
+  ASSERT_NO_FATAL_FAILURE(StartAll());
+  Write("p0", kStartMs, 1);
+  SealAll();
+  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kHolding));
+  faults_->SetDiskBytes(1u << 30);
+  faults_->SetForeignBytes(1u << 30);
+  ASSERT_TRUE(TurnUntil([&] { return !status_.store.ok(); })) << Explain();
+  EXPECT_EQ(status_.store.code(), StatusCode::kNoSpace) << status_.store.ToString();
+  EXPECT_EQ(status_.phase, ReplicationPhase::kHolding);
+  EXPECT_EQ(engine_->GetMetrics().versions_confirmed, 0u);
+  faults_->SetForeignBytes(0);
+  ASSERT_TRUE(TurnUntil([&] { return engine_->GetMetrics().versions_confirmed == 1; }))
+      << Explain();
+  EXPECT_TRUE(status_.store.ok()) << status_.store.ToString();
+}
+
+TEST_F(ReplicationHealTest, AClockThatIsNotKnownIsSaid) {
+  ASSERT_NO_FATAL_FAILURE(StartAll());
+  Write("p0", kStartMs, 1);
+  SealAll();
+  service_.reset();
+  const int64_t true_us = clock_->WallMicros();
+  clock_->SetWallMicros(true_us - 4'000 * kDayMs * 1000);
+  Reopen();
+  ASSERT_NO_FATAL_FAILURE(StartService());
+  ASSERT_TRUE(TurnUntil([&] { return !status_.store.ok(); })) << Explain();
+  EXPECT_EQ(status_.store.code(), StatusCode::kBusy) << status_.store.ToString();
+  EXPECT_NE(status_.store.message().find("clock"), std::string::npos);
+  EXPECT_EQ(engine_->GetMetrics().versions_confirmed, 0u);
+  clock_->SetWallMicros(true_us);
+  ASSERT_TRUE(TurnUntil([&] {
+    (void)engine_->Tick({10});
+    return engine_->GetMetrics().versions_confirmed == 1;
+  })) << Explain();
+  EXPECT_TRUE(status_.store.ok()) << status_.store.ToString();
 }
 
 }  // namespace

@@ -391,43 +391,6 @@ TEST_F(ManyParkedTest, WhereTooManyAreParkedAllTablesAreHeldWithAWord) {
       << Explain();
 }
 
-TEST_F(ReplicationTroubleTest, AFullDiskIsSaid) {
-  ASSERT_NO_FATAL_FAILURE(StartAll());
-  Write("p0", kStartMs, 1);
-  SealAll();
-  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kHolding));
-  faults_->SetDiskBytes(1u << 30);
-  faults_->SetForeignBytes(1u << 30);
-  ASSERT_TRUE(TurnUntil([&] { return !status_.store.ok(); })) << Explain();
-  EXPECT_EQ(status_.store.code(), StatusCode::kNoSpace) << status_.store.ToString();
-  EXPECT_EQ(status_.phase, ReplicationPhase::kHolding);
-  EXPECT_EQ(Counters().versions_confirmed, 0u);
-  faults_->SetForeignBytes(0);
-  ASSERT_TRUE(TurnUntil([&] { return Counters().versions_confirmed == 1; })) << Explain();
-  EXPECT_TRUE(status_.store.ok()) << status_.store.ToString();
-}
-
-TEST_F(ReplicationTroubleTest, AClockThatIsNotKnownIsSaid) {
-  ASSERT_NO_FATAL_FAILURE(StartAll());
-  Write("p0", kStartMs, 1);
-  SealAll();
-  service_.reset();
-  const int64_t true_us = clock_->WallMicros();
-  clock_->SetWallMicros(true_us - 4'000 * kDayMs * 1000);
-  Reopen();
-  ASSERT_NO_FATAL_FAILURE(StartService());
-  ASSERT_TRUE(TurnUntil([&] { return !status_.store.ok(); })) << Explain();
-  EXPECT_EQ(status_.store.code(), StatusCode::kBusy) << status_.store.ToString();
-  EXPECT_NE(status_.store.message().find("clock"), std::string::npos);
-  EXPECT_EQ(Counters().versions_confirmed, 0u);
-  clock_->SetWallMicros(true_us);
-  ASSERT_TRUE(TurnUntil([&] {
-    (void)engine_->Tick({10});
-    return Counters().versions_confirmed == 1;
-  })) << Explain();
-  EXPECT_TRUE(status_.store.ok()) << status_.store.ToString();
-}
-
 // The session sends a batch that times out five times before it gives it up.
 TEST_F(ReplicationTroubleTest, TheCapHoldsForWhatIsSentAgain) {
   constexpr int64_t kCapBytesPerS = 2'000;
