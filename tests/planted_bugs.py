@@ -92,7 +92,7 @@ BUGS = [
     Bug('a merge drops what it could not read', 'storage/window_copy.cc',
         '  if (!more) CISTERN_RETURN_IF_ERROR(CheckSums());\n', '', '*WindowMerge*'),
     Bug('a seal covers what it could not read', 'storage/seal_cover.cc',
-        'if (!manifest.ok() || !manifest->rotations) {\n', 'if (true) {\n', '*ReturnedFile*'),
+        'if (manifest == nullptr || !manifest->rotations) {\n', 'if (true) {\n', '*ReturnedFile*'),
     Bug('a window does not wait for files that may come back', 'engine/retain/window_keeper.cc',
         ' || AwaitsFiles(*current, window->record)) continue;\n', ') continue;\n',
         '*ReturnedFile*'),

@@ -233,7 +233,7 @@ class Writer {
     }
     Maintenance& maintenance = core->maintenance();
     CISTERN_RETURN_IF_ERROR(maintenance.NotePushes(pushes));
-    CISTERN_RETURN_IF_ERROR(maintenance.Confirm(seals));
+    CISTERN_RETURN_IF_ERROR(maintenance.Confirm(seals).status());
     if (!pushes.empty()) {
       const uint64_t again[] = {pushes[rng_.Below(pushes.size())].first.seal};
       CISTERN_RETURN_IF_ERROR(maintenance.ErasePushes(again));

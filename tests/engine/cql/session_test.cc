@@ -220,6 +220,7 @@ TEST(Session, FollowsNodesThatComeAndGo) {
   ASSERT_TRUE(client.WaitUntilReady().ok());
   ASSERT_TRUE(nodes.WaitForHosts(client, 1));
   for (const size_t count : {size_t{3}, size_t{2}, size_t{3}}) {
+    const uint64_t lost = client.session->cluster().hosts_lost();
     nodes.Describe(count);
     // Any host may get one; that of the control connection is listened to.
     for (int i = 0; i < 9; ++i) {
@@ -227,6 +228,8 @@ TEST(Session, FollowsNodesThatComeAndGo) {
     }
     ASSERT_TRUE(client.WaitForAll());
     ASSERT_TRUE(nodes.WaitForHosts(client, count)) << count;
+    // A node that left the cluster took with it what it alone had.
+    EXPECT_EQ(client.session->cluster().hosts_lost() - lost, count == 2 ? 1u : 0u);
   }
 }
 
