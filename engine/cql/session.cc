@@ -230,11 +230,19 @@ void Session::OnPreparedAgain(const WorkPtr& work, HostId host, uint32_t stateme
     work->kind = MergeKinds(work->kind, decision.kind);
     return Finish(work, std::exchange(outcome, Outcome()));
   }
+  if (!IsBoundForNow(*work)) return RefuseBound(work);
   const Status sent = SendTo(host, work);
   if (!sent.ok()) Retry(work);
 }
 
-// The statement means something else than what its values were made for.
+// Its values are of a table that is not there any more.
+void Session::RefuseBound(const WorkPtr& work) {
+  Refuse(work, Status::InvalidArgument(
+                   "columns of \"" + statements_[work->statements[0]].cql +
+                   "\" have other types than when values were bound: the table was made anew"));
+}
+
+// As if the server had.
 void Session::Refuse(const WorkPtr& work, const Status& why) {
   Outcome& outcome = work->outcome;
   outcome.error_code = ErrorCode::kInvalid;
@@ -257,6 +265,7 @@ void Session::Retry(const WorkPtr& work) {
   if (work->attempts >= AttemptsMax(*work)) {
     return Finish(work, std::exchange(work->outcome, Outcome()));
   }
+  if (!IsBoundForNow(*work)) return RefuseBound(work);
   if (work->plan_next >= work->plan.size()) return TryLater(work);
   const Status sent = TrySend(work);
   if (!sent.ok()) TryLater(work);
@@ -269,6 +278,7 @@ void Session::TryLater(const WorkPtr& work) {
   work->plan_next = work->plan.size();  // hosts may have come and gone
   work->retry_timer = loop_.After(work->backoff.NextUs(), [this, work] {
     work->retry_timer = 0;
+    if (!IsBoundForNow(*work)) return RefuseBound(work);
     const Status sent = TrySend(work);
     if (sent.ok()) return;
     const bool is_later = sent.code() == StatusCode::kBusy || sent.code() == StatusCode::kNotFound;

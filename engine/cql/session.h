@@ -59,6 +59,7 @@ struct PreparedStatement {
   RowsMetadata markers;                // keyspace, table, and each marker's name and type
   std::vector<uint16_t> key_markers;   // see PreparedResult
   RowsMetadata result;
+  uint32_t revision = 0;  // of the types: another one each time that a server told of others
 };
 // `statement` is good for BoundStatement and BoundBatch; meaningful when done.
 using PrepareCompletion = std::function<void(const Outcome&, uint32_t statement)>;
@@ -152,9 +153,11 @@ class Session {
   void PrepareAgain(const WorkPtr& work, HostId host);
   void OnPreparedAgain(const WorkPtr& work, HostId host, uint32_t statement,
                        const Answer& answer);
+  [[nodiscard]] bool IsBoundForNow(const Work& work) const;
   [[nodiscard]] uint32_t AttemptsMax(const Work& work) const;
   void Retry(const WorkPtr& work);
   void TryLater(const WorkPtr& work);
+  void RefuseBound(const WorkPtr& work);
   void Refuse(const WorkPtr& work, const Status& why);
   void TellChange(const SchemaChange* change);
   void Finish(const WorkPtr& work, Outcome outcome);

@@ -74,8 +74,7 @@ Status Session::TakeMetadata(size_t bytes, size_t instead_of_bytes) {
 }
 
 // A host prepared the statement once more, since it had forgotten it: after a restart, or because
-// its table was altered, and perhaps is another one now. kInvalidArgument: it means something else
-// than it did.
+// its table was altered, and perhaps is another one now.
 Status Session::KeepAgain(HostId host, uint32_t statement, const PreparedResult& prepared) {
   PreparedStatement& known = statements_[statement];
   const bool is_same = known.markers.columns == prepared.markers.columns &&
@@ -86,13 +85,19 @@ Status Session::KeepAgain(HostId host, uint32_t statement, const PreparedResult&
   known.markers = prepared.markers;
   known.key_markers = prepared.key_markers;
   known.result = prepared.result;
+  if (!is_same) ++known.revision;
   KeepIds(host, statement, prepared.ids);
   const SchemaChange change{"UPDATED", "TABLE", known.markers.keyspace, known.markers.table};
   if (!change.name.empty()) TellChange(&change);
-  if (is_same) return Status::Ok();
-  return Status::InvalidArgument("columns of \"" + known.cql +
-                                 "\" have other types than when it was prepared: the table was "
-                                 "made anew");
+  return Status::Ok();
+}
+
+// Whether its values are of the types that its statements have now.
+bool Session::IsBoundForNow(const Work& work) const {
+  for (size_t i = 0; i < work.statements.size(); ++i) {
+    if (statements_[work.statements[i]].revision != work.revisions[i]) return false;
+  }
+  return true;
 }
 
 // Of the partition that the values name; nullopt where they do not tell it.
@@ -180,6 +185,7 @@ Status Session::Execute(BoundStatement bound, SessionQuery query, Completion don
       std::move(done), options_.retry_first_us, options_.retry_max_us, work_last_);
   work->asked = asked;
   work->statements = {statement};
+  work->revisions = {statements_[statement].revision};
   work->token = token;
   work->keyspace = statements_[statement].markers.keyspace;
   work->bytes = bytes;
@@ -210,6 +216,7 @@ Status Session::Batch(BoundBatch batch, BatchOptions options, Completion done,
         return AppendBatch(head, ids, *batch, options, out);
       },
       std::move(done), options_.retry_first_us, options_.retry_max_us, work_last_);
+  for (const uint32_t one : statements) work->revisions.push_back(statements_[one].revision);
   work->statements = std::move(statements);
   work->token = token;
   work->keyspace = statements_[first.statement].markers.keyspace;

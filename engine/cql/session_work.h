@@ -26,6 +26,7 @@ struct Session::Work {
   PrepareCompletion prepared;            // instead of `done`, of PREPARE
   std::string cql;                       // of PREPARE
   std::vector<uint32_t> statements;      // that it needs, each once
+  std::vector<uint32_t> revisions;       // of those, when its values were bound
   std::optional<int64_t> token;          // of its partition
   std::string keyspace;
   int64_t timeout_us = 0;

@@ -159,7 +159,7 @@ TEST_F(SyncRunTest, AStoreThatNotesNothingForTooLongEndsIt) {
   EXPECT_EQ(outcome.failure.code(), StatusCode::kNoSpace);
   EXPECT_EQ(steps_, 1u + 50u + 50u + 31u);
   const std::string line =
-      "what the cluster answered cannot be noted in the store: the disk is  full";
+      "what the cluster answered cannot be noted in the store: the disk is full";
   EXPECT_THAT(lines_, ElementsAre(line, line));
 }
 

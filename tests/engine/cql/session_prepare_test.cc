@@ -57,15 +57,17 @@ TEST(SessionPrepare, ForgottenStatementIsPreparedAgainThere) {
   EXPECT_EQ(server.Received<PrepareRequest>().size(), 3u);
 }
 
-// Its values were made for another table of that name.
-TEST(SessionPrepare, StatementThatMeansSomethingElseNowIsRefusedOnce) {
+// Values that were made for another table of that name: those on their way too.
+TEST(SessionPrepare, WhatWasBoundForOtherTypesIsRefused) {
   std::atomic<bool> is_known = true;
+  std::atomic<bool> is_made_anew = false;
   ScriptedCqlServer server({}, [&](ScriptedTurn& turn) {
     if (std::holds_alternative<ExecuteRequest>(turn.request)) {
       return !is_known && AnswerError(turn, ErrorCode::kUnprepared);
     }
     const auto* prepare = std::get_if<PrepareRequest>(&turn.request);
-    if (prepare == nullptr || is_known.exchange(true)) return false;
+    if (prepare == nullptr || !is_made_anew) return false;
+    is_known = true;
     PreparedResult prepared;
     prepared.ids = {ScriptedStatementId(prepare->cql), "metadata-2"};
     prepared.markers = MarkersOf({{"m", "bigint"}});
@@ -77,10 +79,15 @@ TEST(SessionPrepare, StatementThatMeansSomethingElseNowIsRefusedOnce) {
   ASSERT_TRUE(client.WaitUntilReady().ok());
   const uint32_t insert = client.Prepare(kInsert);
   is_known = false;
-  const Ending ending = client.Run(insert);
-  EXPECT_EQ(ending.kind, OutcomeKind::kRefused);
-  EXPECT_EQ(ending.error_code, ErrorCode::kInvalid);
-  EXPECT_NE(ending.status.message().find("have other types"), std::string::npos);
+  is_made_anew = true;
+  constexpr size_t kOnTheirWay = 3;
+  for (size_t i = 0; i < kOnTheirWay; ++i) ASSERT_TRUE(client.Execute(insert, "key").ok());
+  ASSERT_TRUE(client.WaitForAll());
+  for (size_t i = 0; i < kOnTheirWay; ++i) {
+    EXPECT_EQ(client.endings[i]->kind, OutcomeKind::kRefused);
+    EXPECT_EQ(client.endings[i]->error_code, ErrorCode::kInvalid);
+    EXPECT_NE(client.endings[i]->status.message().find("have other types"), std::string::npos);
+  }
   EXPECT_EQ(client.Run(insert).kind, OutcomeKind::kDone);
 }
 
