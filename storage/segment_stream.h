@@ -13,9 +13,9 @@
 namespace cistern {
 
 // For who reads buckets of one entity in order of time: seals of a round have their headers, and
-// their pages, behind one another, and a step of an iterator is a tenth of a lookup by key [0.2
-// beside 2.2 us]. What does not follow is sought. Keeps an iterator for headers and one for pages,
-// and the family that they are of. One thread.
+// their pages, behind one another, and a step of an iterator costs much less than a lookup by key.
+// What does not follow is sought. Keeps an iterator for headers and one for pages, and the family
+// that they are of. One thread.
 class SegmentStream {
  public:
   SegmentStream();

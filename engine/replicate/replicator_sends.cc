@@ -38,6 +38,8 @@ bool Replicator::SendBatches() {
 bool Replicator::SendBatch(const PushPtr& push) {
   const int64_t now_us = parts_.loop->NowUs();
   if (push->is_over() || now_us < push->resume_at_us || IsPaused()) return false;
+  // It may be another table by now, which values of the former one must not reach.
+  if (IsCompared(push->item)) return false;
   if (push->seal.is_interrupted()) push->seal.Rewind();
   if (!push->seal.MaySend(kFlightsMax) || !flow_.Admits(options_.byte_count_max) ||
       cap_.WaitUs(now_us) > 0 ||

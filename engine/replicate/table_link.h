@@ -72,8 +72,8 @@ class TableLink {
     return proof_numbers_[static_cast<size_t>(statement)];
   }
 
-  // A server refused a statement, or the table was altered: no other seal is sent until the schema
-  // was compared again.
+  // A server refused a statement, or the table was altered: nothing is sent until the schema was
+  // compared again.
   void AskAgain();
   // Whether what was altered is the table, or all of its keyspace.
   [[nodiscard]] bool IsMeant(const cql::SchemaChange& change) const;

@@ -4,6 +4,7 @@
 #define CISTERN_TESTS_GOLDEN_RECIPE_H_
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -14,6 +15,11 @@
 #include "lib/row/version_columns.h"
 
 namespace cistern::testing {
+
+// Where the event times of most recipes begin, and the ends of 64 bits.
+inline constexpr int64_t kStartMs = 1'721'900'000'000;
+inline constexpr int64_t kMin = std::numeric_limits<int64_t>::min();
+inline constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
 
 // Numbers from a recurrence that is the same everywhere.
 class Steps {

@@ -11,10 +11,6 @@
 namespace cistern::testing {
 namespace {
 
-constexpr int64_t kStartMs = 1'721'900'000'000;
-constexpr int64_t kMin = std::numeric_limits<int64_t>::min();
-constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
-
 // --- the worked example of FORMAT.md
 
 constexpr char kReadingsCql[] =

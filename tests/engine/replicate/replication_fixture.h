@@ -56,6 +56,15 @@ class ReplicationFixture : public EngineFixture {
     const Status s = cluster_->Run(cql);
     ASSERT_TRUE(s.ok()) << s.ToString();
   }
+  // One more table like kPumps, here and upstream.
+  void CreateTableLikePumps(const std::string& name) {
+    const std::string cql = "CREATE TABLE " + name +
+                            " (sensor text, day date, ts timestamp, flow double, state text, "
+                            "PRIMARY KEY ((sensor, day), ts)) "
+                            "WITH comment = 'cistern: bucket day = 1 day'";
+    ASSERT_TRUE(engine_->CreateTable(cql).ok());
+    MustRun(cql);
+  }
   // As this store has it.
   void CreateTableUpstream() { MustRun(schema_->ToCql()); }
 

@@ -136,12 +136,7 @@ TEST_F(ReplicationSchemaTest, ManyTablesAreAllSent) {
   ASSERT_NO_FATAL_FAILURE(CreateTableUpstream());
   for (int t = 0; t < kTables; ++t) {
     const std::string name = "plant.t" + std::to_string(t);
-    const std::string cql = "CREATE TABLE " + name +
-                            " (sensor text, day date, ts timestamp, flow double, state text, "
-                            "PRIMARY KEY ((sensor, day), ts)) "
-                            "WITH comment = 'cistern: bucket day = 1 day'";
-    ASSERT_TRUE(engine_->CreateTable(cql).ok());
-    MustRun(cql);
+    ASSERT_NO_FATAL_FAILURE(CreateTableLikePumps(name));
     RowBatch batch(*engine_->FindTable(name));
     AddRow(&batch, "s", kStartMs, 1);
     ASSERT_TRUE(engine_->Append(batch).ok());

@@ -334,12 +334,7 @@ class ManyParkedTest : public ReplicationTroubleTest {
     constexpr size_t kTables = limits::kPushRecordsMax / limits::kParkedSealsPerTableMax;
     for (size_t t = 0; t < kTables; ++t) {
       const std::string name = "plant.t" + std::to_string(t);
-      const std::string cql = "CREATE TABLE " + name +
-                              " (sensor text, day date, ts timestamp, flow double, state text, "
-                              "PRIMARY KEY ((sensor, day), ts)) "
-                              "WITH comment = 'cistern: bucket day = 1 day'";
-      ASSERT_TRUE(engine_->CreateTable(cql).ok());
-      MustRun(cql);
+      ASSERT_NO_FATAL_FAILURE(CreateTableLikePumps(name));
       RowBatch batch(*engine_->FindTable(name));
       for (size_t i = 0; i < limits::kParkedSealsPerTableMax; ++i) {
         AddRow(&batch, "s" + std::to_string(i), kStartMs, 1);
