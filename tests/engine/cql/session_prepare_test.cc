@@ -46,6 +46,11 @@ TEST(SessionPrepare, ForgottenStatementIsPreparedAgainThere) {
   SessionClient client(Options({server.port()}));
   ASSERT_TRUE(client.WaitUntilReady().ok());
   const uint32_t insert = client.Prepare(kInsert);
+  // Its table may have been altered: whoever goes by its schema is told.
+  std::vector<std::string> changed;
+  client.session->WatchSchema([&](const SchemaChange* change) {
+    if (change != nullptr) changed.push_back(change->keyspace + "." + change->name);
+  });
   for (const bool changes : {false, true}) {
     is_known = false;
     has_new_ids = changes;
@@ -55,6 +60,7 @@ TEST(SessionPrepare, ForgottenStatementIsPreparedAgainThere) {
     EXPECT_EQ(client.Run(insert).attempts, 1u);
   }
   EXPECT_EQ(server.Received<PrepareRequest>().size(), 3u);
+  EXPECT_EQ(changed, (std::vector<std::string>{"ks.t", "ks.t"}));
 }
 
 // Values that were made for another table of that name: those on their way too.

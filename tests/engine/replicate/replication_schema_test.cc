@@ -1,6 +1,8 @@
 // Tables that somebody alters upstream, or makes anew, while this store sends to them.
 #include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "engine/replicate/push_position.h"
 #include "tests/engine/replicate/replication_fixture.h"
@@ -8,10 +10,24 @@
 namespace cistern::testing {
 namespace {
 
+// Nobody is told of the schema as long as it is said.
+class SilenceOfSchema final : public fake_cassandra::FaultScript {
+ public:
+  explicit SilenceOfSchema(std::shared_ptr<const bool> goes_on) : goes_on_(std::move(goes_on)) {}
+  fake_cassandra::FaultStep Next(const fake_cassandra::RequestFacts& request) override {
+    const bool is_meant =
+        *goes_on_ && request.body.find("system_schema.tables") != std::string_view::npos;
+    return {.fault = is_meant ? fake_cassandra::Fault::kOverloaded : fake_cassandra::Fault::kNone};
+  }
+
+ private:
+  const std::shared_ptr<const bool> goes_on_;
+};
+
 class ReplicationSchemaTest : public ReplicationFixture {
  protected:
   void StartAll() {
-    ASSERT_NO_FATAL_FAILURE(StartCluster());
+    ASSERT_NO_FATAL_FAILURE(StartCluster({}, std::make_shared<SilenceOfSchema>(is_silent_)));
     ASSERT_NO_FATAL_FAILURE(CreateTableUpstream());
     ASSERT_NO_FATAL_FAILURE(StartService());
   }
@@ -30,6 +46,7 @@ class ReplicationSchemaTest : public ReplicationFixture {
       return status_.phase == ReplicationPhase::kIdle || status_.phase == ReplicationPhase::kStuck;
     })) << Explain();
   }
+  const std::shared_ptr<bool> is_silent_ = std::make_shared<bool>(false);
 };
 
 TEST_F(ReplicationSchemaTest, ADefaultTtlThatIsSetMeanwhileEndsNoRow) {
@@ -85,6 +102,47 @@ TEST_F(ReplicationSchemaTest, ATableThatWasMadeAnewGetsWhatIsNotConfirmed) {
     ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kIdle));
     ExpectEqual();
   }
+}
+
+// It may be another table, or not: until that is known nothing more goes, and nothing is confirmed.
+TEST_F(ReplicationSchemaTest, NothingGoesToATableThatIsCompared) {
+  replicator_.statement_count_max = 4;
+  replicator_.bytes_per_s_max = 1'000;
+  replicator_.hold_us = 1'000'000;
+  ASSERT_NO_FATAL_FAILURE(StartAll());
+  Write("quick", kStartMs, 1);
+  SealAll();
+  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kHolding));
+  ASSERT_NO_FATAL_FAILURE(WriteDays(1, 120));
+  SealAll();
+  ASSERT_TRUE(TurnUntil([&] { return status_.counters.batches_sent >= 3; })) << Explain();
+  *is_silent_ = true;
+  MustRun("ALTER TABLE plant.pumps WITH gc_grace_seconds = 1000");
+  ASSERT_NO_FATAL_FAILURE(RunFor(1'000'000));  // what was on its way
+  const ReplicationCounters before = status_.counters;
+  ASSERT_LT(before.versions_sent, 100u);
+  ASSERT_NO_FATAL_FAILURE(RunFor(10'000'000));
+  EXPECT_EQ(status_.counters.batches_sent, before.batches_sent);
+  EXPECT_EQ(status_.counters.seals_confirmed, before.seals_confirmed);
+  *is_silent_ = false;
+  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kIdle));
+  ExpectEqual();
+}
+
+TEST_F(ReplicationSchemaTest, NothingIsConfirmedOfATableThatIsCompared) {
+  replicator_.hold_us = 5'000'000;
+  ASSERT_NO_FATAL_FAILURE(StartAll());
+  ASSERT_NO_FATAL_FAILURE(WriteDays(1));
+  SealAll();
+  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kHolding));
+  *is_silent_ = true;
+  ASSERT_NO_FATAL_FAILURE(MakeAnew());
+  ASSERT_NO_FATAL_FAILURE(RunFor(20'000'000));
+  EXPECT_EQ(status_.counters.seals_confirmed, 0u);
+  *is_silent_ = false;
+  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kIdle));
+  EXPECT_GT(status_.counters.seals_confirmed, 0u);
+  ExpectEqual();
 }
 
 // The record of how far a seal was pushed is of a table that is gone.
