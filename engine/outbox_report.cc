@@ -111,9 +111,11 @@ Result<OutboxStatus> GetOutboxStatus(Engine* engine) {
   for (const auto& window : view->windows) {
     if (window->record.confirmed_count == window->record.seal_count) continue;
     OutboxWalker walker(view, window->id);
+    uint64_t listed = 0;
     while (true) {
       CISTERN_ASSIGN_OR_RETURN(const std::optional<OutboxEntry> entry, walker.Next());
       if (!entry) break;
+      ++listed;
       const auto record = pushes.find(entry->seal);
       const bool is_parked = record != pushes.end() && record->second.state == PushState::kParked;
       ++(is_parked ? status.seals_parked : status.seals_waiting);
@@ -122,7 +124,10 @@ Result<OutboxStatus> GetOutboxStatus(Engine* engine) {
       const int64_t end_s = NextBucketStart(*table->schema, entry->bucket.start_s);
       status.oldest_end_s = std::min(status.oldest_end_s.value_or(end_s), end_s);
     }
+    const uint64_t waiting = WaitingCount(window->record);
+    status.seals_unlisted += waiting - std::min(waiting, listed);
   }
+  status.seals_waiting += status.seals_unlisted;
   const Metrics metrics = core->GetMetrics();
   status.versions_waiting = metrics.versions_waiting;
   status.versions_parked = metrics.versions_parked;

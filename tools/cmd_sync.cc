@@ -140,6 +140,7 @@ class SyncCommand {
   }
 
   int RunOnce() {
+    if (waiting_.seals_unlisted > 0) Complain(UnlistedText(waiting_.seals_unlisted));
     SyncRunSettings settings;
     settings.step = [this](int64_t wait_us) { return service_->Run(wait_us); };
     settings.is_interrupted = [] { return InterruptSignal() != 0; };
@@ -225,7 +226,7 @@ class SyncCommand {
   int Report(const SyncOutcome& outcome, int64_t spent_us) {
     if (!outcome.failure.ok()) Complain(outcome.failure.message());
     if (outcome.end == SyncEnd::kAway) {
-      Complain("the cluster is away: " + AwayText(outcome.last.away));
+      Complain("the cluster is away: " + OneLine(outcome.last.away.message()));
     }
     const bool is_told = outcome.end == SyncEnd::kAway &&
                          outcome.last.refused.message() == outcome.last.away.message();
@@ -346,7 +347,8 @@ int RunStatus(const StoreOptions& options) {
   output.Write(options.json ? SyncStatusJson(status) : SyncStatusText(status));
   output.Flush();
   if (!output.status().ok()) return Fail(output.status());
-  return status.outbox.seals_parked == 0 ? kExitOk : kExitBlocked;
+  if (status.outbox.seals_parked > 0) return kExitBlocked;
+  return status.outbox.seals_unlisted == 0 ? kExitOk : kExitMissing;
 }
 
 // --- retry and resend

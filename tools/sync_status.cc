@@ -12,14 +12,6 @@
 namespace cistern::tool {
 namespace {
 
-// As an answer names it; while a connection is set up the words say what is missing.
-constexpr std::string_view kUnauthorized = "answered: unauthorized (0x2100)";
-
-std::string_view GrantAdvice(std::string_view words) {
-  if (words.find(kUnauthorized) == std::string_view::npos) return "";
-  return "; grant this user MODIFY on the table, and SELECT where --proof reads";
-}
-
 std::string CountText(uint64_t seals, uint64_t versions) {
   return fmt::format("{}, {}", Counted(seals, "seal"), Counted(versions, "row version"));
 }
@@ -56,6 +48,7 @@ std::string SyncStatusText(const SyncStatus& status) {
   const OutboxStatus& outbox = status.outbox;
   std::string text = OldestText(status);
   text += fmt::format("waiting: {}\n", CountText(outbox.seals_waiting, outbox.versions_waiting));
+  if (outbox.seals_unlisted > 0) text += UnlistedText(outbox.seals_unlisted) + "\n";
   text += fmt::format("parked: {}\n", CountText(outbox.seals_parked, outbox.versions_parked));
   text += fmt::format("confirmed: {}, {} proved by count, {} by rows\n",
                       Counted(outbox.versions_confirmed, "row version"),
@@ -79,6 +72,7 @@ std::string SyncStatusJson(const SyncStatus& status) {
   for (const auto& [name, count] :
        {std::pair("seals_waiting", outbox.seals_waiting),
         std::pair("versions_waiting", outbox.versions_waiting),
+        std::pair("seals_unlisted", outbox.seals_unlisted),
         std::pair("seals_parked", outbox.seals_parked),
         std::pair("versions_parked", outbox.versions_parked),
         std::pair("versions_confirmed", outbox.versions_confirmed),
@@ -97,13 +91,15 @@ std::string SyncStatusJson(const SyncStatus& status) {
 
 std::string ParkedText(const ParkedSeal& parked) {
   const std::string split = parked.split == 0 ? "" : fmt::format(", split {}", parked.split);
-  return OneLine(fmt::format("{}, entity {}, bucket {}{}, seal {}: {}{}", parked.table,
-                             parked.entity, parked.bucket, split, parked.seal, parked.words,
-                             GrantAdvice(parked.words)));
+  return OneLine(fmt::format("{}, entity {}, bucket {}{}, seal {}: {}", parked.table, parked.entity,
+                             parked.bucket, split, parked.seal, parked.words));
 }
 
-std::string AwayText(const Status& away) {
-  return OneLine(away.message()).append(GrantAdvice(away.message()));
+std::string UnlistedText(uint64_t seals) {
+  return fmt::format("{} {} that the outbox does not name, so {} not sent: `cistern verify` tells "
+                     "more",
+                     Counted(seals, "seal"), seals == 1 ? "waits" : "wait",
+                     seals == 1 ? "it is" : "they are");
 }
 
 std::string AgeText(int64_t seconds) {

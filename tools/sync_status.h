@@ -39,8 +39,8 @@ struct SyncStatus {
 // one too.
 [[nodiscard]] std::string ParkedText(const ParkedSeal& parked);
 
-// In one line, why the cluster is away; and of a permission that is missing, which one to grant.
-[[nodiscard]] std::string AwayText(const Status& away);
+// "3 seals wait that the outbox does not name, so they are not sent: `cistern verify` tells more".
+[[nodiscard]] std::string UnlistedText(uint64_t seals);
 
 // "3 h 12 min", "45 s": the two largest units.
 [[nodiscard]] std::string AgeText(int64_t seconds);

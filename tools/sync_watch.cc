@@ -15,6 +15,8 @@ std::string_view AdviceOf(std::string_view why) {
   for (const auto& [words, advice] :
        {std::pair<std::string_view, std::string_view>
             {"cistern schema", ""},
+        {"answered: unauthorized (0x2100)",
+         "; grant this user MODIFY on the table, and SELECT where --proof reads"},
         {"without a keyspace", ", by --keyspace NAME, or keyspace in the file of --config"},
         {"are parked", "; `cistern sync status` names them"}}) {
     if (why.find(words) != std::string_view::npos) return advice;

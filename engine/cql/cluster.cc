@@ -5,6 +5,12 @@
 #include <utility>
 
 namespace cistern::cql {
+namespace {
+
+// A server that does not register its client is asked after pauses that grow to so much.
+constexpr int64_t kRegisterPauseFactorMax = 64;
+
+}  // namespace
 
 Cluster::Cluster(EventLoop& loop, ClusterOptions options, ClusterEvents events)
     : loop_(loop), options_(std::move(options)), events_(std::move(events)),
@@ -19,6 +25,7 @@ void Cluster::Close() {
   control_ = 0;
   if (connect_timer_ != 0) loop_.Cancel(std::exchange(connect_timer_, 0));
   if (refresh_timer_ != 0) loop_.Cancel(std::exchange(refresh_timer_, 0));
+  if (register_timer_ != 0) loop_.Cancel(std::exchange(register_timer_, 0));
   connections_.clear();
 }
 
@@ -141,21 +148,55 @@ void Cluster::Ask(HostId host, const char* cql, RowsCallback done) {
 void Cluster::TakeControl() {
   if (is_closed_) return;
   for (const auto& [id, host] : pool_.hosts()) {
-    Connection* connection = at(id);
-    if (connection == nullptr) continue;
-    const Status sent = connection->Send(
-        [](const RequestHead& head, std::string* out) {
-          AppendRegister(head, out);
-          return Status::Ok();
-        },
-        AnswerKind::kReady, 0, [this, id = id](const Answer&) {
-          if (control_ == id) events_.schema_changed(nullptr);
-        });
-    if (!sent.ok()) continue;
+    if (!Register(id).ok()) continue;
     control_ = id;
     Refresh();
     return;
   }
+}
+
+std::vector<HostId> Cluster::ControlPlan() {
+  if (at(control_) != nullptr) return {control_};
+  return Plan(std::nullopt, {});
+}
+
+Status Cluster::Register(HostId host) {
+  Connection* connection = at(host);
+  if (connection == nullptr) return Status::Closed("the host is gone");
+  return connection->Send(
+      [](const RequestHead& head, std::string* out) {
+        AppendRegister(head, out);
+        return Status::Ok();
+      },
+      AnswerKind::kReady, 0, [this, alive = std::weak_ptr<int>(alive_),
+                              host](const Answer& answer) {
+        if (!alive.expired()) OnRegistered(host, answer);
+      });
+}
+
+// What was altered until now was not told. A server that refuses, or does not answer, tells of
+// nothing from now on either: it is asked again and again, and nothing is known in between.
+void Cluster::OnRegistered(HostId host, const Answer& answer) {
+  if (control_ != host || is_closed_) return;
+  const bool is_registered = answer.response != nullptr &&
+                             std::holds_alternative<ReadyResponse>(answer.response->message);
+  if (is_registered) {
+    register_pause_us_ = 0;
+  } else if (register_timer_ == 0) {
+    RegisterLater();
+  }
+  events_.schema_changed(nullptr);
+}
+
+void Cluster::RegisterLater() {
+  register_pause_us_ = std::clamp(2 * register_pause_us_, options_.refresh_delay_us,
+                                  kRegisterPauseFactorMax * options_.refresh_delay_us);
+  register_timer_ = loop_.After(register_pause_us_, [this] {
+    register_timer_ = 0;
+    if (control_ == 0) return;
+    const HostId asked = control_;
+    if (!Register(asked).ok()) OnRegistered(asked, Answer());
+  });
 }
 
 void Cluster::RefreshSoon() {

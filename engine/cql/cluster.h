@@ -46,6 +46,8 @@ class Cluster {
   [[nodiscard]] Connection* at(HostId host);
   // The hosts to try, in order; see HostPool::Plan.
   [[nodiscard]] std::vector<HostId> Plan(std::optional<int64_t> token, std::string_view keyspace);
+  // The host whose events are heard, alone; where there is none any host.
+  [[nodiscard]] std::vector<HostId> ControlPlan();
   [[nodiscard]] const HostPool& pool() const { return pool_; }
   // True once the cluster has described itself: requests are routed by their token.
   [[nodiscard]] bool is_described() const { return is_described_; }
@@ -73,6 +75,9 @@ class Cluster {
   // Of a query of the control connection or a new one. Null rows: it failed.
   void Ask(HostId host, const char* cql, RowsCallback done);
   void TakeControl();
+  [[nodiscard]] Status Register(HostId host);
+  void OnRegistered(HostId host, const Answer& answer);
+  void RegisterLater();
   void RefreshSoon();
   void Refresh();
   void AskPeers(std::shared_ptr<Description> gathered, const char* cql);
@@ -91,6 +96,8 @@ class Cluster {
   uint64_t hosts_lost_ = 0;
   TimerId connect_timer_ = 0;
   TimerId refresh_timer_ = 0;
+  TimerId register_timer_ = 0;
+  int64_t register_pause_us_ = 0;
 };
 
 }  // namespace cistern::cql

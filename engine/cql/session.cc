@@ -111,7 +111,8 @@ Status Session::Begin(WorkPtr work) {
 // room; kNotSupported: those that are up have an older version; kNotFound: none is up.
 Status Session::TrySend(const WorkPtr& work) {
   if (work->plan_next >= work->plan.size()) {
-    work->plan = cluster_->Plan(work->token, work->keyspace);
+    work->plan = work->asks_control ? cluster_->ControlPlan()
+                                    : cluster_->Plan(work->token, work->keyspace);
     work->plan_next = 0;
   }
   Status refused = Status::NotFound("no host is up");
@@ -132,6 +133,10 @@ Status Session::TrySend(const WorkPtr& work) {
 Status Session::SendTo(HostId host, const WorkPtr& work) {
   Connection* connection = cluster_->at(host);
   if (connection == nullptr) return Status::Closed("the host is gone");
+  if (IsDoubted(*work)) {
+    return Status::Busy("a host has forgotten the statement: it is not sent before its types are "
+                        "known again");
+  }
   CISTERN_RETURN_IF_ERROR(connection->Send(
       [this, host, &work](const RequestHead& head, std::string* out) {
         return work->encode(head, IdsOf(host), out);
@@ -175,9 +180,11 @@ void Session::OnAnswer(const WorkPtr& work, HostId host, const Answer& answer) {
   Finish(work, std::exchange(outcome, Outcome()));
 }
 
-// The host has forgotten what it prepared, after a restart or to make room: all statements of the
-// request are prepared there again, then it goes to the same host.
+// The host has forgotten what it prepared, after a restart or to make room, or because the table is
+// another one now: all statements of the request are prepared there again, then it goes to the same
+// host. Until the answer is read nobody knows for which types the host takes their values.
 void Session::PrepareAgain(const WorkPtr& work, HostId host) {
+  BeginDoubt(work.get());
   Connection* connection = cluster_->at(host);
   const auto left = std::make_shared<size_t>(work->statements.size());
   const auto is_failed = std::make_shared<bool>(connection == nullptr || *left == 0);
@@ -207,11 +214,31 @@ void Session::PrepareAgain(const WorkPtr& work, HostId host) {
         });
     *is_failed = *is_failed || !sent.ok();
   }
-  if (*is_failed) Retry(work);
+  if (!*is_failed) return;
+  EndDoubt(work.get());
+  Retry(work);
+}
+
+void Session::BeginDoubt(Work* work) {
+  if (std::exchange(work->is_doubting, true)) return;
+  for (const uint32_t statement : work->statements) ++doubts_[statement];
+}
+
+void Session::EndDoubt(Work* work) {
+  if (!std::exchange(work->is_doubting, false)) return;
+  for (const uint32_t statement : work->statements) {
+    if (--doubts_[statement] == 0) doubts_.erase(statement);
+  }
+}
+
+bool Session::IsDoubted(const Work& work) const {
+  return std::any_of(work.statements.begin(), work.statements.end(),
+                     [this](uint32_t statement) { return doubts_.contains(statement); });
 }
 
 void Session::OnPreparedAgain(const WorkPtr& work, HostId host, uint32_t statement,
                               const Answer& answer) {
+  EndDoubt(work.get());
   const bool is_prepared = answer.response != nullptr &&
                            std::holds_alternative<PreparedResult>(answer.response->message);
   if (!is_prepared) {
@@ -231,15 +258,20 @@ void Session::OnPreparedAgain(const WorkPtr& work, HostId host, uint32_t stateme
     return Finish(work, std::exchange(outcome, Outcome()));
   }
   if (!IsBoundForNow(*work)) return RefuseBound(work);
+  if (IsStale(*work)) return Finish(work, std::exchange(work->outcome, Outcome()));
   const Status sent = SendTo(host, work);
   if (!sent.ok()) Retry(work);
 }
 
 // Its values are of a table that is not there any more.
 void Session::RefuseBound(const WorkPtr& work) {
-  Refuse(work, Status::InvalidArgument(
-                   "columns of \"" + statements_[work->statements[0]].cql +
-                   "\" have other types than when values were bound: the table was made anew"));
+  Outcome& outcome = work->outcome;
+  outcome.error_code.reset();
+  outcome.status = Status::NotSupported(
+      "columns of \"" + statements_[work->statements[0]].cql +
+      "\" have other types than when values were bound: the table was made anew");
+  work->kind = MergeKinds(work->kind, OutcomeKind::kRefused);
+  Finish(work, std::exchange(outcome, Outcome()));
 }
 
 // As if the server had.
@@ -255,14 +287,12 @@ void Session::TellChange(const SchemaChange* change) {
   if (schema_changed_) schema_changed_(change);
 }
 
-uint32_t Session::AttemptsMax(const Work& work) const {
-  return work.attempts_max == 0 ? options_.attempts_max
-                                : std::min(work.attempts_max, options_.attempts_max);
-}
+// Whether its values hold no more, so that who asked binds it anew.
+bool Session::IsStale(const Work& work) const { return loop_.NowUs() > work.fresh_until_us; }
 
 // The next host of the round at once; a new round after a pause; the end after attempts_max.
 void Session::Retry(const WorkPtr& work) {
-  if (work->attempts >= AttemptsMax(*work)) {
+  if (work->attempts >= options_.attempts_max || IsStale(*work)) {
     return Finish(work, std::exchange(work->outcome, Outcome()));
   }
   if (!IsBoundForNow(*work)) return RefuseBound(work);
@@ -272,13 +302,14 @@ void Session::Retry(const WorkPtr& work) {
 }
 
 void Session::TryLater(const WorkPtr& work) {
-  if (work->backoff.failure_count() >= AttemptsMax(*work)) {
+  if (work->backoff.failure_count() >= options_.attempts_max || IsStale(*work)) {
     return Finish(work, std::exchange(work->outcome, Outcome()));
   }
   work->plan_next = work->plan.size();  // hosts may have come and gone
   work->retry_timer = loop_.After(work->backoff.NextUs(), [this, work] {
     work->retry_timer = 0;
     if (!IsBoundForNow(*work)) return RefuseBound(work);
+    if (IsStale(*work)) return Finish(work, std::exchange(work->outcome, Outcome()));
     const Status sent = TrySend(work);
     if (sent.ok()) return;
     const bool is_later = sent.code() == StatusCode::kBusy || sent.code() == StatusCode::kNotFound;
@@ -292,6 +323,7 @@ void Session::TryLater(const WorkPtr& work) {
 void Session::Finish(const WorkPtr& work, Outcome outcome) {
   if (std::exchange(work->is_ended, true)) return;
   if (work->retry_timer != 0) loop_.Cancel(std::exchange(work->retry_timer, 0));
+  EndDoubt(work.get());
   outcome.kind = work->kind.value_or(OutcomeKind::kAway);
   outcome.attempts = work->attempts;
   bytes_in_flight_ -= work->bytes;

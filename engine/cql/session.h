@@ -70,6 +70,8 @@ struct SessionQuery {
   AnswerKind answer = AnswerKind::kRows;  // kVoid: a write; kSchemaChange: DDL
   std::string paging_state = {};  // of the page before; empty: from the first row
   int64_t timeout_us = 0;        // of each attempt; 0: that of the connection
+  // To the host that tells of changes of the schema, while there is one: others may know less.
+  bool asks_control = false;
 };
 
 // Begins to connect when made. The loop's thread only; must not outlive the loop. Completions come
@@ -98,10 +100,10 @@ class Session {
   [[nodiscard]] const PreparedStatement& statement(uint32_t number) const;
 
   Status Execute(BoundStatement bound, SessionQuery query, Completion done);
-  // All entries are of one partition, and go to where that of the first one lives. `attempts_max`:
-  // less than the session has, where what is bound does not hold for later.
+  // All entries are of one partition, and go to where that of the first one lives. `fresh_us`: what
+  // is bound does not hold for later, so nothing is sent again after so long; 0: it always does.
   Status Batch(BoundBatch batch, BatchOptions options, Completion done, int64_t timeout_us = 0,
-               uint32_t attempts_max = 0);
+               int64_t fresh_us = 0);
   // Not prepared: for what is asked once, such as the schema.
   Status Query(std::string cql, ValueRun values, SessionQuery query, Completion done);
   // Asks every host that is connected for a sign of life: `done` is called once, with whether all
@@ -126,6 +128,8 @@ class Session {
   [[nodiscard]] const Cluster& cluster() const { return *cluster_; }
   [[nodiscard]] size_t requests_in_flight() const { return works_.size(); }
   [[nodiscard]] size_t bytes_in_flight() const { return bytes_in_flight_; }
+  // Of memory, for what servers told of the columns of statements.
+  [[nodiscard]] size_t metadata_bytes() const { return metadata_bytes_; }
 
   // Ends all: what is in flight ends with kClosed in the next turn. Any number of times.
   void Close();
@@ -154,7 +158,10 @@ class Session {
   void OnPreparedAgain(const WorkPtr& work, HostId host, uint32_t statement,
                        const Answer& answer);
   [[nodiscard]] bool IsBoundForNow(const Work& work) const;
-  [[nodiscard]] uint32_t AttemptsMax(const Work& work) const;
+  [[nodiscard]] bool IsStale(const Work& work) const;
+  void BeginDoubt(Work* work);
+  void EndDoubt(Work* work);
+  [[nodiscard]] bool IsDoubted(const Work& work) const;
   void Retry(const WorkPtr& work);
   void TryLater(const WorkPtr& work);
   void RefuseBound(const WorkPtr& work);
@@ -172,6 +179,7 @@ class Session {
   size_t metadata_bytes_ = 0;                            // of all statements
   std::vector<PreparedIds> ids_;                         // as the last server gave them
   std::map<HostId, std::vector<PreparedIds>> host_ids_;  // of servers that have others
+  std::map<uint32_t, uint32_t> doubts_;  // statements that are prepared again, by how many works
   std::map<uint64_t, WorkPtr> works_;                    // not ended, by their number
   uint64_t work_last_ = 0;
   size_t bytes_in_flight_ = 0;

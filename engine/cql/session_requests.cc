@@ -3,6 +3,7 @@
 #include <limits>
 #include <utility>
 
+#include "cistern/limits.h"
 #include "engine/cql/session.h"
 #include "engine/cql/session_work.h"
 #include "engine/cql/token.h"
@@ -18,6 +19,16 @@ size_t BytesOf(const RowsMetadata& metadata) {
     bytes += sizeof(column) + column.name.size() + column.type.size();
   }
   return bytes;
+}
+
+Status CheckIds(const PreparedIds& ids) {
+  if (ids.id.size() <= limits::kStatementIdBytesMax &&
+      ids.metadata_id.size() <= limits::kStatementIdBytesMax) {
+    return Status::Ok();
+  }
+  return Status::TooLarge("a server names a prepared statement by more than " +
+                          std::to_string(limits::kStatementIdBytesMax) +
+                          " bytes; a sound one by 16");
 }
 
 }  // namespace
@@ -55,8 +66,10 @@ void Session::NoteMetadata(const Work& work, const RowsResult& rows, HostId host
   if (rows.metadata.new_metadata_id.empty() || work.statements.size() != 1) return;
   const uint32_t statement = work.statements[0];
   RowsMetadata& known = statements_[statement].result;
+  PreparedIds ids{IdsOf(host)[statement].id, rows.metadata.new_metadata_id};
+  if (!CheckIds(ids).ok()) return;
   if (!TakeMetadata(BytesOf(rows.metadata), BytesOf(known)).ok()) return;
-  KeepIds(host, statement, {IdsOf(host)[statement].id, rows.metadata.new_metadata_id});
+  KeepIds(host, statement, ids);
   known = rows.metadata;
 }
 
@@ -80,6 +93,7 @@ Status Session::KeepAgain(HostId host, uint32_t statement, const PreparedResult&
   const bool is_same = known.markers.columns == prepared.markers.columns &&
                        known.key_markers == prepared.key_markers &&
                        known.result.columns == prepared.result.columns;
+  CISTERN_RETURN_IF_ERROR(CheckIds(prepared.ids));
   const size_t bytes = BytesOf(prepared.markers) + BytesOf(prepared.result);
   CISTERN_RETURN_IF_ERROR(TakeMetadata(bytes, BytesOf(known.markers) + BytesOf(known.result)));
   known.markers = prepared.markers;
@@ -148,6 +162,7 @@ Status Session::Prepare(std::string cql, PrepareCompletion done) {
 }
 
 void Session::FinishPrepare(const WorkPtr& work, const PreparedResult& prepared, HostId host) {
+  if (const Status fit = CheckIds(prepared.ids); !fit.ok()) return Refuse(work, fit);
   const auto [same, is_new] =
       numbers_.try_emplace(work->cql, static_cast<uint32_t>(statements_.size()));
   const uint32_t number = same->second;
@@ -194,7 +209,7 @@ Status Session::Execute(BoundStatement bound, SessionQuery query, Completion don
 }
 
 Status Session::Batch(BoundBatch batch, BatchOptions options, Completion done,
-                      int64_t timeout_us, uint32_t attempts_max) {
+                      int64_t timeout_us, int64_t fresh_us) {
   if (batch.empty()) {
     return Status::InvalidArgument("a batch without statements; do not send it");
   }
@@ -222,7 +237,7 @@ Status Session::Batch(BoundBatch batch, BatchOptions options, Completion done,
   work->keyspace = statements_[first.statement].markers.keyspace;
   work->bytes = bytes;
   work->timeout_us = timeout_us;
-  work->attempts_max = attempts_max;
+  if (fresh_us > 0) work->fresh_until_us = loop_.NowUs() + fresh_us;
   return Begin(std::move(work));
 }
 
@@ -230,6 +245,7 @@ Status Session::Query(std::string cql, ValueRun values, SessionQuery query, Comp
   const size_t bytes = cql.size() + values.bytes.size() + query.paging_state.size();
   const int64_t timeout_us = query.timeout_us;
   const AnswerKind asked = query.answer;
+  const bool asks_control = query.asks_control;
   auto work = std::make_shared<Work>(
       [cql = std::move(cql), values = std::move(values), query = std::move(query)](
           const RequestHead& head, std::span<const PreparedIds>, std::string* out) {
@@ -239,6 +255,7 @@ Status Session::Query(std::string cql, ValueRun values, SessionQuery query, Comp
       },
       std::move(done), options_.retry_first_us, options_.retry_max_us, work_last_);
   work->asked = asked;
+  work->asks_control = asks_control;
   work->bytes = bytes;
   work->timeout_us = timeout_us;
   return Begin(std::move(work));

@@ -2,6 +2,7 @@
 #ifndef CISTERN_CQL_SESSION_WORK_H_
 #define CISTERN_CQL_SESSION_WORK_H_
 
+#include <limits>
 #include <span>
 #include <string>
 #include <vector>
@@ -37,7 +38,10 @@ struct Session::Work {
   size_t plan_next = 0;                  // the next one of it
   Backoff backoff;                       // between rounds
   uint32_t attempts = 0;
-  uint32_t attempts_max = 0;             // 0: that of the session
+  // Its values do not hold any more then, by the loop's clock.
+  int64_t fresh_until_us = std::numeric_limits<int64_t>::max();
+  bool asks_control = false;             // it goes to the host that tells of the schema
+  bool is_doubting = false;              // its statements are prepared again: Session::doubts_
   uint32_t prepare_again_count = 0;
   std::optional<OutcomeKind> kind;       // of the attempts so far
   Outcome outcome;                       // the same, in words

@@ -246,7 +246,8 @@ Result<BatchStream::Terms> BatchStream::TermsOf(const Emission& emission, size_t
     return terms;
   }
   const std::optional<ExactTtl> exact =
-      is_by_event() ? EventTtlOf(expiry_s) : ExactTtlOf(*page_now_s_, expiry_s);
+      is_by_event() || ExpiresLate(expiry_s) ? EventTtlOf(expiry_s)
+                                             : ExactTtlOf(*page_now_s_, expiry_s);
   if (!exact) {
     return Status::OutOfRange("table " + schema_.QualifiedName() + ": a row expires at second " +
                               std::to_string(expiry_s) +

@@ -7,7 +7,8 @@
 //       expiry, on every repeat, whenever it comes. N depends on the page's rows alone. A row
 //       whose TTL by N is none that CQL takes (the spread of the page's expiries is wider than
 //       20 years) is sent with a now of its own, see ExactTtlOf.
-//       In event time the now is of the expiry instead, see EventTtlOf.
+//       In event time the now is of the expiry instead, see EventTtlOf; and so it is of a row that
+//       expires shortly before the server's last second, see ExpiresLate.
 //   v4  The server's now is the moment when the request arrives: the TTL is what remains of
 //       it at the moment of sending, by the trusted clock.
 //
@@ -64,6 +65,20 @@ inline constexpr int64_t kEventNowStepS = 5 * 86'400;
 // the now is the last multiple of kEventNowStepS before it, if the field can say that.
 // Source: org.apache.cassandra.db.rows.Cells.resolveRegular of 5.0.8. REQUIRES: expiry_s > 0.
 [[nodiscard]] std::optional<ExactTtl> EventTtlOf(uint32_t expiry_s);
+// The last second that a server takes whose storage is compatible with Cassandra 4. It judges TTL
+// plus its own now, whatever now the request names: so a row that was written long before is
+// refused though it expires in time. Source: Attributes.getTimeToLive and
+// ExpirationDateOverflowHandling of Apache Cassandra 5.0.8.
+inline constexpr int64_t kExpirySecondsMaxOf4 = std::numeric_limits<int32_t>::max() - 1;
+// For an outage of so long it is not.
+inline constexpr int64_t kOutageSecondsMax = int64_t{3} * 366 * 86'400;
+
+// True: it expires within kOutageSecondsMax before that second, so its now is that of EventTtlOf,
+// in whatever mode its table is.
+[[nodiscard]] inline bool ExpiresLate(uint32_t expiry_s) {
+  return expiry_s <= kExpirySecondsMaxOf4 && expiry_s > kExpirySecondsMaxOf4 - kOutageSecondsMax;
+}
+
 // The page's now in event time: that of its last expiry. None: no row of the page expires.
 [[nodiscard]] std::optional<int32_t> EventPageNow(const VersionColumns& rows);
 

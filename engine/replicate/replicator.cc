@@ -111,6 +111,7 @@ bool Replicator::IsPaused() const {
 
 Result<bool> Replicator::Step() {
   NoteLostHosts();
+  NoteOtherTables();
   ForgetEnded();
   ChargeMemory();
   // As of now, and not later: what is sealed meanwhile is for the next step.
@@ -137,7 +138,8 @@ void Replicator::ChargeMemory() {
   const int64_t now_us = parts_.loop->NowUs();
   if (now_us < charge_at_us_) return;
   charge_at_us_ = now_us + kChargeEveryUs;
-  size_t bytes = kSessionBytes + kFlightCopies * options_.byte_count_max;
+  size_t bytes = kSessionBytes + parts_.session->metadata_bytes() +
+                 kFlightCopies * options_.byte_count_max;
   for (const auto& [id, host] : parts_.session->cluster().pool().hosts()) {
     if (host.state != cql::HostState::kDown) bytes += kConnectionBytes;
   }
@@ -165,9 +167,12 @@ void Replicator::EndWay(const BucketKey& bucket, uint64_t seal) {
 // --- what is made durable
 
 int64_t Replicator::ConfirmAtUs() const {
-  if (proven_.empty() || IsCompared(proven_.front().item)) return kNever;
-  const int64_t at_us = std::max(proven_.front().since_us + GatherUs(), ledger_at_us_);
-  if (proven_.front().since_us <= lives_at_us_) return at_us;
+  const auto first = std::find_if(proven_.begin(), proven_.end(), [this](const Proven& proven) {
+    return !IsCompared(proven.item);
+  });
+  if (first == proven_.end()) return kNever;
+  const int64_t at_us = std::max(first->since_us + GatherUs(), ledger_at_us_);
+  if (first->since_us <= lives_at_us_) return at_us;
   return is_asking_hosts_ ? kNever : std::max(at_us, AskAtUs());
 }
 
@@ -177,7 +182,7 @@ Result<bool> Replicator::ConfirmDue() {
   std::vector<ProvenSeal> seals;
   for (const Proven& proven : proven_) {
     if (seals.size() == kConfirmCountMax || proven.since_us > lives_at_us_) break;
-    if (IsCompared(proven.item)) break;  // the table may be another one than it was sent to
+    if (IsCompared(proven.item)) continue;  // the table may be another one than it was sent to
     seals.push_back({{proven.item.bucket, proven.item.seal}, proven.level});
   }
   if (seals.empty()) return false;
@@ -195,8 +200,14 @@ Result<bool> Replicator::ConfirmDue() {
     }
     setbacks_.erase(name.seal);
     LookAt(name.bucket);  // for its amendments
-    proven_.pop_front();
   }
+  // In the same order.
+  auto done = seals.begin();
+  std::erase_if(proven_, [&](const Proven& proven) {
+    const bool is_done = done != seals.end() && proven.item.seal == done->name.seal;
+    done += is_done ? 1 : 0;
+    return is_done;
+  });
   return true;
 }
 
@@ -274,38 +285,6 @@ bool Replicator::HasParkedTooMany() const {
 Result<bool> Replicator::StepFeed() {
   CISTERN_ASSIGN_OR_RETURN(feed_has_more_, feed_.Step(parts_.now_s()));
   return feed_has_more_;
-}
-
-bool Replicator::StepLinks() {
-  bool did = false;
-  const int64_t now_us = parts_.loop->NowUs();
-  uint64_t agreements = 0;
-  std::vector<uint32_t> anew;
-  for (const auto& [table, link] : links_) {
-    did |= link->Step(now_us);
-    agreements += link->agreements();
-    if (link->TakeIsAnother()) anew.push_back(table);
-  }
-  for (const uint32_t table : anew) BeginAnew({table, INT64_MIN, INT64_MAX});
-  // What was passed over because its table was not known may go now.
-  if (agreements == agreements_) return did;
-  agreements_ = agreements;
-  LookEverywhere();
-  return true;
-}
-
-// The link of the table as it is declared now; null: there is no such table.
-TableLink* Replicator::LinkOf(uint32_t table_id) {
-  const TablePtr table = parts_.tables->FindById(table_id);
-  if (!table) return nullptr;
-  std::shared_ptr<TableLink>& link = links_[table_id];
-  if (!link || link->table()->schema_version != table->schema_version) {
-    const TableLinkOptions options{options_.keyspace, options_.backoff, options_.schema_retry_us,
-                                   options_.seed + table_id, options_.proof,
-                                   link ? link->upstream_id() : std::string()};
-    link = std::make_shared<TableLink>(*parts_.loop, *parts_.session, table, options);
-  }
-  return link.get();
 }
 
 bool Replicator::MayGo(const DrainItem& item) {

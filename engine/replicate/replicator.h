@@ -115,8 +115,6 @@ class Replicator {
   [[nodiscard]] Result<bool> AwaitLedger(const Status& why);
   [[nodiscard]] bool HasParkedTooMany() const;
   [[nodiscard]] Result<bool> StepFeed();
-  [[nodiscard]] bool StepLinks();
-  [[nodiscard]] TableLink* LinkOf(uint32_t table_id);
   [[nodiscard]] bool MayGo(const DrainItem& item);
   [[nodiscard]] bool HasMemoryForPush() const;
   [[nodiscard]] Result<bool> StartPush();
@@ -141,6 +139,9 @@ class Replicator {
   void OnSchemaChange(const cql::SchemaChange* change);
   [[nodiscard]] bool IsCompared(const DrainItem& item) const;
   void NoteLostHosts();
+  [[nodiscard]] bool StepLinks();
+  [[nodiscard]] TableLink* LinkOf(uint32_t table_id);
+  void NoteOtherTables();
   void SendAgainLater(const DrainItem& item);
   Setback& SetbackOf(const DrainItem& item);
   void Rest(const DrainItem& item, int64_t until_us);

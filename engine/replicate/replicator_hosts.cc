@@ -47,7 +47,49 @@ void Replicator::NoteLostHosts() {
   }
 }
 
-// As after a lost host, but at once, and for a range of one table.
+// --- tables that are altered, or made anew
+
+bool Replicator::StepLinks() {
+  bool did = false;
+  const int64_t now_us = parts_.loop->NowUs();
+  uint64_t agreements = 0;
+  for (const auto& [table, link] : links_) {
+    did |= link->Step(now_us);
+    agreements += link->agreements();
+  }
+  // What was passed over because its table was not known may go now.
+  if (agreements == agreements_) return did;
+  agreements_ = agreements;
+  LookEverywhere();
+  return true;
+}
+
+// The link of the table as it is declared now; null: there is no such table.
+TableLink* Replicator::LinkOf(uint32_t table_id) {
+  const TablePtr table = parts_.tables->FindById(table_id);
+  if (!table) return nullptr;
+  std::shared_ptr<TableLink>& link = links_[table_id];
+  if (!link || link->table()->schema_version != table->schema_version) {
+    const TableLinkOptions options{options_.keyspace, options_.backoff, options_.schema_retry_us,
+                                   options_.seed + table_id, options_.proof,
+                                   link ? link->upstream_id() : std::string()};
+    link = std::make_shared<TableLink>(*parts_.loop, *parts_.session, table, options);
+  }
+  return link.get();
+}
+
+// Before anything is confirmed: a comparison that began before its seals were to be confirmed, and
+// has just ended, may have found that what they were sent to is gone.
+void Replicator::NoteOtherTables() {
+  std::vector<uint32_t> anew;
+  for (const auto& [table, link] : links_) {
+    if (link->TakeIsAnother()) anew.push_back(table);
+  }
+  for (const uint32_t table : anew) BeginAnew({table, INT64_MIN, INT64_MAX});
+}
+
+// As after a lost host, but at once, and for a range of one table. What was in the way of its seals
+// before says nothing about them now.
 void Replicator::BeginAnew(const SealResend& resend) {
   const auto is_meant = [&resend](const BucketKey& bucket) {
     return bucket.table_id == resend.table_id && bucket.start_s >= resend.from_s &&
@@ -69,6 +111,7 @@ void Replicator::BeginAnew(const SealResend& resend) {
   for (auto& [seal, setback] : setbacks_) {
     if (is_meant(setback.bucket)) setback.reached.reset();
   }
+  std::erase_if(troubles_, [&](const auto& one) { return is_meant(one.second.bucket); });
   LookAgain();
 }
 

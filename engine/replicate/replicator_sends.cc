@@ -13,8 +13,9 @@ namespace {
 // Of one seal, unanswered. A seal of some megabytes alone fills the window; small ones take turns.
 constexpr size_t kFlightsMax = 16;
 constexpr int64_t kBusyPauseUs = 20'000;
-// Over v4 a batch is bound for the second in which it is sent: whoever sends it again binds anew.
-constexpr uint32_t kBoundAttemptsMax = 1;
+// Over v4 a batch is bound for the second in which it is sent. What refuses it at once is passed
+// over; whoever sends it later binds it anew.
+constexpr int64_t kBoundFreshUs = 1'000'000;
 // What the store cannot do now: its clock is not known, or its memory is used up.
 constexpr int64_t kStorePauseUs = 1'000'000;
 // A batch that was refused so often leaves the place of its seal to another one that waits, as long
@@ -72,7 +73,7 @@ bool Replicator::SendBatch(const PushPtr& push) {
         if (alive.expired()) return;
         OnAnswer({push, ticket, tally, number, byte_count, now_us}, outcome);
       },
-      /*timeout_us=*/0, push->names_now ? 0 : kBoundAttemptsMax);
+      /*timeout_us=*/0, push->names_now ? 0 : kBoundFreshUs);
   if (sent.ok()) {
     cap_.Take(byte_count, now_us);
     // One row may be longer than a batch should be.
@@ -146,6 +147,7 @@ void Replicator::OnAnswer(const Flight& flight, const cql::Outcome& outcome) {
   const PushPosition before = push->seal.acknowledged();
   push->seal.Acknowledge(flight.ticket, now_us);
   cluster_backoff_.NoteSuccess();
+  push->link->NoteWritten();
   // A batch that is refused each time is not redeemed by those behind it, nor by those before it
   // when all is sent anew.
   if (push->seal.acknowledged() == before) return;
@@ -175,12 +177,15 @@ bool Replicator::ReadsAgainLater(const DrainItem& item) {
 
 Verdict Replicator::JudgeRefusal(const Way& way, const RefusedRequest& request,
                                  const cql::Outcome& outcome) {
-  Trouble& trouble = TroubleOf(way.item);
-  if (request.is_first || trouble.attempts == 0) ++trouble.attempts;
-  trouble.is_of_proof |= request.is_of_proof;
   Refusal refusal;
   refusal.error_code = outcome.error_code;
   refusal.status = outcome.status.code();
+  // No trouble of the seal.
+  const Verdict of_all = Judge(refusal);
+  if (of_all == Verdict::kBindAnew || of_all == Verdict::kHoldTable) return of_all;
+  Trouble& trouble = TroubleOf(way.item);
+  if (request.is_first || trouble.attempts == 0) ++trouble.attempts;
+  trouble.is_of_proof |= request.is_of_proof;
   refusal.attempts = trouble.attempts;
   refusal.saw_equal_schema = way.link->agreements() > trouble.agreements_before;
   refusal.others_went = acks_ > trouble.acks_before;
@@ -211,6 +216,10 @@ void Replicator::OnRefused(Way* way, const RefusedRequest& request, const cql::O
       if (IsPaused()) break;
       paused_until_us_ = now_us + cluster_backoff_.NextPauseUs();
       pause_why_ = outcome.status;
+      break;
+    case Verdict::kHoldTable:
+      way->link->Deny(outcome.status, request.is_of_proof);
+      way->is_given_up = true;
       break;
     case Verdict::kAskSchema:
       way->link->AskAgain();

@@ -51,8 +51,9 @@ int64_t Replicator::NextUs() const {
 ReplicationPhase Replicator::Phase() const {
   if (!has_outbox_) return ReplicationPhase::kIdle;
   if (!parts_.session->is_up() || IsPaused()) return ReplicationPhase::kAway;
-  const bool asks = std::any_of(links_.begin(), links_.end(),
-                                [](const auto& link) { return link.second->is_asking(); });
+  const bool asks = std::any_of(links_.begin(), links_.end(), [](const auto& one) {
+    return one.second->is_asking() && !one.second->is_asking_in_vain();
+  });
   const bool notes = !to_note_.empty() && note_at_us_ <= parts_.loop->NowUs();
   const bool is_at_work = !pushes_.empty() || !proofs_.empty() || notes || !resting_.empty();
   if (is_at_work || has_waiting_ || feed_has_more_ || asks) return ReplicationPhase::kWorking;

@@ -38,13 +38,19 @@ void AppendPage(const cql::RowsResult& page, SystemRows* rows) {
 // One query with all its pages.
 class RowsQuestion : public std::enable_shared_from_this<RowsQuestion> {
  public:
-  RowsQuestion(cql::EventLoop& loop, cql::Session& session, std::string cql, RowsDone done)
-      : loop_(loop), session_(session), cql_(std::move(cql)), done_(std::move(done)) {}
+  RowsQuestion(cql::EventLoop& loop, cql::Session& session, std::string cql, bool asks_control,
+               RowsDone done)
+      : loop_(loop),
+        session_(session),
+        cql_(std::move(cql)),
+        asks_control_(asks_control),
+        done_(std::move(done)) {}
 
   void Ask(std::string paging_state) {
     cql::SessionQuery query;
     query.options.page_rows = kPageRows;
     query.paging_state = std::move(paging_state);
+    query.asks_control = asks_control_;
     const Status begun =
         session_.Query(cql_, {}, std::move(query),
                        [self = shared_from_this()](const cql::Outcome& o) { self->OnPage(o); });
@@ -83,17 +89,15 @@ class RowsQuestion : public std::enable_shared_from_this<RowsQuestion> {
   cql::EventLoop& loop_;
   cql::Session& session_;
   const std::string cql_;
+  const bool asks_control_;
   const RowsDone done_;
   SystemRows rows_;
   size_t byte_count_ = 0;
   PageWatch watch_;
 };
 
-void AskRows(cql::EventLoop& loop, cql::Session& session, std::string cql, RowsDone done) {
-  std::make_shared<RowsQuestion>(loop, session, std::move(cql), std::move(done))->Ask({});
-}
-
-// The five questions about a table.
+// The five questions about a table, to the host that tells of changes: what it does not know yet it
+// tells later. Another one may say that nothing has changed because it has not learned of it.
 class SchemaReading : public std::enable_shared_from_this<SchemaReading> {
  public:
   SchemaReading(cql::EventLoop& loop, cql::Session& session, const std::string& keyspace,
@@ -118,12 +122,14 @@ class SchemaReading : public std::enable_shared_from_this<SchemaReading> {
       return;
     }
     const auto [query, answer] = questions[asked_++];
-    AskRows(loop_, session_, *query,
-            [self = shared_from_this(), to = answer](const auto& rows, const auto&) {
-              if (!rows.ok()) return self->done_(rows.status());
-              *to = *rows;
-              self->AskNext();
-            });
+    std::make_shared<RowsQuestion>(
+        loop_, session_, *query, /*asks_control=*/true,
+        [self = shared_from_this(), to = answer](const auto& rows, const auto&) {
+          if (!rows.ok()) return self->done_(rows.status());
+          *to = *rows;
+          self->AskNext();
+        })
+        ->Ask({});
   }
 
  private:
@@ -139,8 +145,9 @@ class SchemaReading : public std::enable_shared_from_this<SchemaReading> {
 
 // Looks again and again whether all nodes agree.
 //
-// A node's peers are all nodes but itself, and each query may go to another node. So two answers
-// of two nodes about their peers cover all; where both are of one node, its own row is added.
+// A node's peers are all nodes but itself. The first answer is of the node that tells of changes,
+// as one that lags believes that all are where it is; the second may be of another node, and then
+// the two cover all; where both are of one node, its own row is added.
 class AgreementWait : public std::enable_shared_from_this<AgreementWait> {
  public:
   AgreementWait(cql::EventLoop& loop, cql::Session& session, int64_t timeout_us, StatusDone done)
@@ -151,10 +158,10 @@ class AgreementWait : public std::enable_shared_from_this<AgreementWait> {
 
   void Look() {
     answers_.clear();
-    Ask(kPeersQuery, [this](const cql::Endpoint& first) {
-      Ask(kPeersQuery, [this, first](const cql::Endpoint& second) {
+    Ask(kPeersQuery, true, [this](const cql::Endpoint& first) {
+      Ask(kPeersQuery, false, [this, first](const cql::Endpoint& second) {
         if (first != second) return Judge();
-        Ask(kLocalQuery, [this, first](const cql::Endpoint& third) {
+        Ask(kLocalQuery, true, [this, first](const cql::Endpoint& third) {
           if (first == third) return Judge();
           LookLater(Status::Busy("no node of the cluster told of all others"));
         });
@@ -164,14 +171,16 @@ class AgreementWait : public std::enable_shared_from_this<AgreementWait> {
 
  private:
   // `next` is called while this lives.
-  void Ask(const char* cql, std::function<void(const cql::Endpoint&)> next) {
-    AskRows(loop_, session_, cql,
-            [self = shared_from_this(), next = std::move(next)](const Result<SystemRows>& rows,
-                                                                const cql::Endpoint& host) {
-              if (!rows.ok()) return self->done_(rows.status());
-              self->answers_.push_back(*rows);
-              next(host);
-            });
+  void Ask(const char* cql, bool asks_control, std::function<void(const cql::Endpoint&)> next) {
+    std::make_shared<RowsQuestion>(
+        loop_, session_, cql, asks_control,
+        [self = shared_from_this(), next = std::move(next)](const Result<SystemRows>& rows,
+                                                            const cql::Endpoint& host) {
+          if (!rows.ok()) return self->done_(rows.status());
+          self->answers_.push_back(*rows);
+          next(host);
+        })
+        ->Ask({});
   }
 
   void Judge() {

@@ -5,14 +5,33 @@
 #include <utility>
 
 #include "engine/replicate/schema_reader.h"
+#include "lib/cql/ddl_print.h"
 
 namespace cistern::replicate {
 namespace {
+
+// A cluster that is busy for a while answers before.
+constexpr int64_t kInVainUs = 60'000'000;
+// Nodes that are up agree on a schema in some seconds.
+constexpr int64_t kAgreementUs = 10'000'000;
 
 std::vector<std::shared_ptr<const TableSchema>> DeclarationsOf(const Table& table) {
   std::vector<std::shared_ptr<const TableSchema>> declared;
   for (const TableVersion& version : table.versions) declared.push_back(version.schema);
   return declared;
+}
+
+// Finds whether this user may read the table and costs the cluster next to nothing: a partition of
+// this token is likely not there. Permissions are looked at before anything is read.
+std::string ProbeText(const PushStatements& statements) {
+  const TableSchema& schema = statements.schema();
+  std::string key;
+  for (const size_t c : schema.partition_key) {
+    key += (key.empty() ? "" : ", ") + QuoteName(schema.columns[c].name);
+  }
+  const std::string first = QuoteName(schema.columns[schema.partition_key.front()].name);
+  return "SELECT " + first + " FROM " + QuoteName(statements.keyspace()) + "." +
+         QuoteName(schema.name) + " WHERE token(" + key + ") = 0 LIMIT 1";
 }
 
 }  // namespace
@@ -54,6 +73,7 @@ bool TableLink::IsDueLater() const {
 }
 
 bool TableLink::Step(int64_t now_us) {
+  if (!session_.is_up()) NoteEnd();
   if (!IsDueLater() || now_us < due_us_ || !session_.is_up()) return false;
   Ask();
   return true;
@@ -73,7 +93,9 @@ Status TableLink::MaySend(int64_t bucket_begin_s) const {
 }
 
 Status TableLink::held() const {
-  if (state_ == State::kHeld) return why_;
+  if (state_ == State::kHeld || is_asking_in_vain()) return why_;
+  if (!write_denied_.ok()) return write_denied_;
+  if (!read_denied_.ok()) return read_denied_;
   if (!drift_) return Status::Ok();
   const std::optional<int64_t> blocked_from_s = drift_->BlockedFrom();
   return blocked_from_s ? drift_->MaySend(*blocked_from_s) : Status::Ok();
@@ -92,7 +114,8 @@ std::vector<std::string> TableLink::warnings() const {
 void TableLink::AskAgain() {
   switch (state_) {
     case State::kAsking:
-    case State::kPreparing: asks_again_ = true; break;
+    case State::kPreparing:
+    case State::kProbing: asks_again_ = true; break;
     case State::kNew: break;  // it asks in any case, at its time
     case State::kReady:
     case State::kHeld:
@@ -101,6 +124,11 @@ void TableLink::AskAgain() {
       due_us_ = 0;
       break;
   }
+}
+
+void TableLink::Deny(Status why, bool is_of_read) {
+  (is_of_read ? read_denied_ : write_denied_) = why;
+  if (state_ == State::kReady) Hold(std::move(why));
 }
 
 bool TableLink::IsMeant(const cql::SchemaChange& change) const {
@@ -123,9 +151,9 @@ void TableLink::OnSchema(const Result<ClusterSchema>& schema, int64_t now_us) {
     const bool is_lasting = code == StatusCode::kCorruption || code == StatusCode::kTooLarge;
     return is_lasting ? Hold(schema.status()) : TryLater(schema.status());
   }
-  backoff_.NoteSuccess();
   const std::string id = schema->table ? schema->table->id : std::string();
-  is_another_ |= !upstream_id_.empty() && id != upstream_id_;
+  const bool is_another = !upstream_id_.empty() && id != upstream_id_;
+  is_another_ |= is_another;
   upstream_id_ = id;
   drift_ = CompareSchema(DeclarationsOf(*table_), *schema);
   const std::optional<int64_t> blocked_from_s = drift_->BlockedFrom();
@@ -134,18 +162,24 @@ void TableLink::OnSchema(const Result<ClusterSchema>& schema, int64_t now_us) {
   }
   due_us_ = now_us + options_.schema_retry_us;
   state_ = State::kPreparing;
-  Prepare(0);
+  return is_another ? AwaitAgreement() : Prepare(0);
+}
+
+// A node that has not learned of it yet takes rows for the table that is gone. One that is down
+// learns of it before it takes any: it is not waited for much longer.
+void TableLink::AwaitAgreement() {
+  AwaitSchemaAgreement(loop_, session_, kAgreementUs,
+                       [this, alive = std::weak_ptr<int>(alive_)](const Status&) {
+                         if (!alive.expired()) Prepare(0);
+                       });
 }
 
 // One after another: they are few, and prepared once in the life of a session.
 void TableLink::Prepare(size_t kind) {
   while (kind < texts_.size() && texts_[kind].empty()) ++kind;
   if (kind == texts_.size()) {
-    if (asks_again_) return Ask();
-    state_ = State::kReady;
-    why_ = Status::Ok();
-    ++agreements_;
-    return;
+    if (asks_again_) return TryLater(Status::Busy("the table is altered while it is compared"));
+    return options_.proof == ProofLevel::kAck ? NoteReady() : Probe();
   }
   const Status begun = session_.Prepare(
       texts_[kind], [this, kind, alive = std::weak_ptr<int>(alive_)](const cql::Outcome& outcome,
@@ -170,13 +204,56 @@ void TableLink::OnPrepared(size_t kind, const cql::Outcome& outcome, uint32_t nu
   Prepare(kind + 1);
 }
 
-void TableLink::TryLater(Status why) {
-  state_ = State::kNew;
-  why_ = std::move(why);
-  due_us_ = loop_.NowUs() + backoff_.NextPauseUs();
+void TableLink::Probe() {
+  state_ = State::kProbing;
+  cql::SessionQuery query;
+  query.options.page_rows = 1;
+  const Status begun = session_.Query(
+      ProbeText(*statements_), {}, std::move(query),
+      [this, alive = std::weak_ptr<int>(alive_)](const cql::Outcome& outcome) {
+        if (!alive.expired()) OnProbed(outcome);
+      });
+  if (!begun.ok()) TryLater(begun);
 }
 
+// What else than a permission is in the way of a proof shows when it is made.
+void TableLink::OnProbed(const cql::Outcome& outcome) {
+  if (outcome.error_code == cql::ErrorCode::kUnauthorized) {
+    read_denied_ = outcome.status;
+    return Hold(outcome.status);
+  }
+  if (!outcome.status.ok() && !outcome.error_code) return TryLater(outcome.status);
+  read_denied_ = Status::Ok();
+  if (asks_again_) return TryLater(Status::Busy("the table is altered while it is compared"));
+  NoteReady();
+}
+
+void TableLink::NoteReady() {
+  NoteEnd();
+  state_ = State::kReady;
+  why_ = Status::Ok();
+  ++agreements_;
+}
+
+void TableLink::TryLater(Status why) {
+  const int64_t now_us = loop_.NowUs();
+  state_ = State::kNew;
+  why_ = std::move(why);
+  due_us_ = now_us + backoff_.NextPauseUs();
+  if (!trying_since_us_) trying_since_us_ = now_us;
+  is_failing_ = now_us - *trying_since_us_ >= kInVainUs;
+}
+
+void TableLink::NoteEnd() {
+  backoff_.NoteSuccess();
+  trying_since_us_.reset();
+  is_failing_ = false;
+}
+
+// Unless somebody has altered the table since it was asked for: why may be mended.
 void TableLink::Hold(Status why) {
+  if (asks_again_) return TryLater(std::move(why));
+  NoteEnd();
   state_ = State::kHeld;
   why_ = std::move(why);
   due_us_ = loop_.NowUs() + options_.schema_retry_us;

@@ -33,9 +33,10 @@ struct TableLinkOptions {
   std::string upstream_id;  // as an earlier link of the table knew it
 };
 
-// Asks the cluster for the table's schema, compares, prepares the statements; again when a server
-// refuses what was prepared, and from time to time while there is a difference. The loop's thread.
-// Must not outlive loop and session.
+// Asks the cluster for the table's schema, compares, prepares the statements, and where arrival is
+// proved by reading looks whether this user may; again when a server refuses what was prepared, and
+// from time to time while something is in the way. Whether it may write shows when it does. The
+// loop's thread. Must not outlive loop and session.
 class TableLink {
  public:
   TableLink(cql::EventLoop& loop, cql::Session& session, TablePtr table, TableLinkOptions options);
@@ -55,9 +56,12 @@ class TableLink {
   [[nodiscard]] Status MaySend(int64_t bucket_begin_s) const;
   // The cluster is asked, or will be soon.
   [[nodiscard]] bool is_asking() const {
-    return state_ == State::kNew || state_ == State::kAsking || state_ == State::kPreparing;
+    return state_ == State::kNew || state_ == State::kAsking || state_ == State::kPreparing ||
+           state_ == State::kProbing;
   }
-  // Why some or all seals wait for a person; OK: none does.
+  // The same, but it has been tried for long without an end: nobody should wait for it.
+  [[nodiscard]] bool is_asking_in_vain() const { return is_asking() && is_failing_; }
+  // Why some or all seals wait for a person, or for a cluster that answers others; OK: none does.
   [[nodiscard]] Status held() const;
   // What the cluster treats in another way than it was declared, for a person.
   [[nodiscard]] std::vector<std::string> warnings() const;
@@ -75,6 +79,11 @@ class TableLink {
   // A server refused a statement, or the table was altered: nothing is sent until the schema was
   // compared again.
   void AskAgain();
+  // A server does not permit this user to write to the table, or to read it: it is held, and asked
+  // for again in a while.
+  void Deny(Status why, bool is_of_read);
+  // A server took a write.
+  void NoteWritten() { write_denied_ = Status::Ok(); }
   // Whether what was altered is the table, or all of its keyspace.
   [[nodiscard]] bool IsMeant(const cql::SchemaChange& change) const;
   // The id that the cluster's table had when it was compared last; empty: that is not known. Who
@@ -93,6 +102,7 @@ class TableLink {
     kNew,  // the cluster is to be asked at due_us_
     kAsking,
     kPreparing,
+    kProbing,  // a row that is likely not there is read
     kReady,  // with buckets that may not go: asked anew at due_us_
     kHeld,   // why_ says why; asked anew at due_us_
   };
@@ -100,11 +110,16 @@ class TableLink {
   [[nodiscard]] bool IsDueLater() const;
   void Ask();
   void OnSchema(const Result<ClusterSchema>& schema, int64_t now_us);
+  void AwaitAgreement();
   void MakeTexts();
   void Prepare(size_t kind);
   void OnPrepared(size_t kind, const cql::Outcome& outcome, uint32_t number);
-  // The cluster did not answer, or says that it cannot now.
+  void Probe();
+  void OnProbed(const cql::Outcome& outcome);
+  void NoteReady();
+  // The cluster did not answer, or says that it cannot now, or the table was altered meanwhile.
   void TryLater(Status why);
+  void NoteEnd();  // of a comparison that says something
   void Hold(Status why);
 
   cql::EventLoop& loop_;
@@ -119,6 +134,12 @@ class TableLink {
   State state_ = State::kNew;
   int64_t due_us_ = 0;
   Status why_ = Status::Busy("the cluster was not asked for the table yet");
+  // Until the opposite is known, so that who looks sees no table that is held now and then.
+  // Since when no comparison has come to an end, though a host was up.
+  std::optional<int64_t> trying_since_us_;
+  bool is_failing_ = false;
+  Status write_denied_;
+  Status read_denied_;
   bool asks_again_ = false;  // once what is under way has ended
   std::optional<SchemaDrift> drift_;
   std::shared_ptr<const PushStatements> statements_;

@@ -16,7 +16,8 @@ Verdict JudgeStatus(StatusCode status) {
     case StatusCode::kLocked:          // the password is refused, or the certificate
     case StatusCode::kInvalidArgument:
       return Verdict::kAwaitCluster;
-    case StatusCode::kNotSupported:  // it names its now, and the hosts with v5 are gone
+    // It names its now, and the hosts with v5 are gone; or its table was made anew meanwhile.
+    case StatusCode::kNotSupported:
       return Verdict::kBindAnew;
     default: break;
   }
@@ -50,8 +51,7 @@ Verdict Judge(const Refusal& refusal) {
     case ErrorCode::kUnavailable:      // too few replicas are alive
     case ErrorCode::kCdcWriteFailure:  // its space is used up
       return Verdict::kAwaitCluster;
-    case ErrorCode::kUnauthorized:  // for this table, or for all
-      return refusal.others_went ? Verdict::kPark : Verdict::kAwaitCluster;
+    case ErrorCode::kUnauthorized: return Verdict::kHoldTable;
     case ErrorCode::kSyntaxError:
     case ErrorCode::kInvalid:  // the table or a column may be gone, or it is the values
       return refusal.saw_equal_schema ? Verdict::kPark : Verdict::kAskSchema;
@@ -68,6 +68,7 @@ std::string_view VerdictName(Verdict verdict) {
     case Verdict::kSendAgain: return "send again";
     case Verdict::kSlowDown: return "send again, slower";
     case Verdict::kAwaitCluster: return "wait for the cluster";
+    case Verdict::kHoldTable: return "hold the table";
     case Verdict::kAskSchema: return "compare the schema";
     case Verdict::kBindAnew: return "bind anew";
     case Verdict::kPark: return "park";

@@ -17,8 +17,9 @@ enum class Verdict : uint8_t {
   kSendAgain,     // after a pause, to whatever host; a repeat is harmless
   kSlowDown,      // the same, and the window is halved
   kAwaitCluster,  // nothing goes to the cluster until it answers again
+  kHoldTable,     // this user may not do that with the table: its seals wait, others go on
   kAskSchema,     // compare the table with the cluster's: drift holds the table, not the seal
-  kBindAnew,      // its seal is bound again, for the protocol version that there is
+  kBindAnew,      // its seal is bound again, for the protocol version and the table that there are
   kPark,          // this seal is refused; its words are kept, the others go on
 };
 

@@ -319,9 +319,10 @@ class SyncTest(CliCase):
         with cluster() as there:
             self.make_table(there)
             there.run("deny")
-            done = self.sync(there, "--away-after", "1s", expect=8)
-            self.assertRegex(done.err, r"unauthorized \(0x2100\): [^\n]*; grant this user MODIFY "
-                                       r"on the table, and SELECT where --proof reads\n$")
+            done = self.sync(there, expect=7)
+            self.assertRegex(done.err, r"plant\.air is held back: [^\n]*unauthorized \(0x2100\): "
+                                       r"[^\n]*; grant this user MODIFY on the table, and SELECT "
+                                       r"where --proof reads\n")
             there.run("allow")
             self.assertIn(b"1 seal confirmed", self.sync(there).out)
 

@@ -112,6 +112,8 @@ inline constexpr size_t kClusterTokensMax = 64 * 1024;    // of one answer; then
 inline constexpr size_t kClusterTopologyBytesMax = 4 * 1024 * 1024;  // a longer answer is not read
 inline constexpr size_t kClusterSchemaBytesMax = 2 * 1024 * 1024;    // of one question of a table
 inline constexpr size_t kCqlEmptyPagesMax = 100;  // of an answer, one behind another
+// Of the ids that a server gives a prepared statement and its columns; Cassandra's have 16.
+inline constexpr size_t kStatementIdBytesMax = 64;
 inline constexpr size_t kClusterColumnsMax = 8192;       // of a table upstream, dropped ones apart
 inline constexpr size_t kClusterTypeBytesMax = 4096;     // text of a type, to be understood
 inline constexpr uint64_t kInFlightBytesMin = 64 * 1024;         // sent and not answered

@@ -99,6 +99,9 @@ struct ParkedSeal {
 // What the store has for the cluster, and has had confirmed.
 struct OutboxStatus {
   uint64_t seals_waiting = 0;  // parked ones are not among them
+  // Of them those that the outbox does not name though its window counts them: entries are gone, so
+  // they are not sent. 0 in a sound store.
+  uint64_t seals_unlisted = 0;
   uint64_t versions_waiting = 0;
   uint64_t seals_parked = 0;
   uint64_t versions_parked = 0;

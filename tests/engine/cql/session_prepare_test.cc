@@ -1,5 +1,7 @@
 // Statements that a server has forgotten, prepares otherwise than before, or tells too much of.
 #include <atomic>
+#include <chrono>
+#include <thread>
 
 #include "tests/engine/cql/session_fixture.h"
 
@@ -91,10 +93,73 @@ TEST(SessionPrepare, WhatWasBoundForOtherTypesIsRefused) {
   ASSERT_TRUE(client.WaitForAll());
   for (size_t i = 0; i < kOnTheirWay; ++i) {
     EXPECT_EQ(client.endings[i]->kind, OutcomeKind::kRefused);
-    EXPECT_EQ(client.endings[i]->error_code, ErrorCode::kInvalid);
+    EXPECT_EQ(client.endings[i]->error_code, std::nullopt);  // no server says so
+    EXPECT_EQ(client.endings[i]->status.code(), StatusCode::kNotSupported);
     EXPECT_NE(client.endings[i]->status.message().find("have other types"), std::string::npos);
   }
   EXPECT_EQ(client.Run(insert).kind, OutcomeKind::kDone);
+}
+
+// Behind a PREPARE that is sent again, and before its answer is read, the server knows the
+// statement for the types of another table, and would take the values for those.
+TEST(SessionPrepare, NothingIsSentWhileItIsPreparedAgain) {
+  std::atomic<bool> is_known = true;
+  std::atomic<bool> is_made_anew = false;
+  std::atomic<int> executed_anew = 0;
+  ScriptedCqlServer server({}, [&](ScriptedTurn& turn) {
+    if (std::holds_alternative<ExecuteRequest>(turn.request)) {
+      if (!is_known) return AnswerError(turn, ErrorCode::kUnprepared);
+      if (is_made_anew) ++executed_anew;
+      return false;
+    }
+    const auto* prepare = std::get_if<PrepareRequest>(&turn.request);
+    if (prepare == nullptr || !is_made_anew) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));  // a round trip
+    is_known = true;
+    PreparedResult prepared;
+    prepared.ids = {ScriptedStatementId(prepare->cql), "metadata-2"};
+    prepared.markers = MarkersOf({{"m", "bigint"}});
+    prepared.key_markers = {0};
+    AppendPrepared(turn.head, prepared, &turn.out);
+    return true;
+  });
+  SessionClient client(Options({server.port()}));
+  ASSERT_TRUE(client.WaitUntilReady().ok());
+  const uint32_t insert = client.Prepare(kInsert);
+  is_known = false;
+  is_made_anew = true;
+  ASSERT_TRUE(client.Execute(insert, "key").ok());
+  ASSERT_TRUE(RunUntil(*client.loop,
+                       [&] { return server.Received<PrepareRequest>().size() == 2; }));
+  ASSERT_EQ(client.session->statement(insert).revision, 0u);  // its answer was not read yet
+  EXPECT_EQ(client.Execute(insert, "key").code(), StatusCode::kBusy);
+  ASSERT_TRUE(client.WaitForAll());
+  EXPECT_EQ(client.endings[0]->kind, OutcomeKind::kRefused);
+  EXPECT_EQ(executed_anew, 0);
+  EXPECT_EQ(client.Run(insert).kind, OutcomeKind::kDone);
+}
+
+TEST(SessionPrepare, IdsOfStatementsAreBounded) {
+  std::atomic<size_t> id_bytes = 0;
+  std::atomic<size_t> metadata_id_bytes = 0;
+  ScriptedCqlServer server({}, [&](ScriptedTurn& turn) {
+    if (!std::holds_alternative<PrepareRequest>(turn.request)) return false;
+    PreparedResult prepared;
+    prepared.ids = {std::string(id_bytes, 'i'), std::string(metadata_id_bytes, 'm')};
+    AppendPrepared(turn.head, prepared, &turn.out);
+    return true;
+  });
+  SessionClient client(Options({server.port()}));
+  ASSERT_TRUE(client.WaitUntilReady().ok());
+  const auto prepare = [&](size_t id, size_t metadata_id) {
+    id_bytes = id;
+    metadata_id_bytes = metadata_id;
+    uint32_t number = 0;
+    return client.TryPrepare("INSERT " + std::to_string(id * 1'000 + metadata_id), &number).code();
+  };
+  EXPECT_EQ(prepare(64, 64), StatusCode::kOk);
+  EXPECT_EQ(prepare(65, 16), StatusCode::kTooLarge);
+  EXPECT_EQ(prepare(16, 65), StatusCode::kTooLarge);
 }
 
 TEST(SessionPrepare, WhatServersTellOfStatementsIsBounded) {

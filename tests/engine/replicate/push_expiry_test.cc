@@ -85,6 +85,14 @@ TEST(EventTtl, IsOfTheExpiryAlone) {
   EXPECT_EQ(EventTtlOf(2'147'483'648 + kTtlMax), std::nullopt);
 }
 
+TEST(ExpiresLate, InTheLastYearsBeforeTheLastSecond) {
+  EXPECT_TRUE(ExpiresLate(2'147'483'646));
+  EXPECT_TRUE(ExpiresLate(2'147'483'646 - 1'000 * 86'400));
+  EXPECT_FALSE(ExpiresLate(2'147'483'646 - 1'100 * 86'400));
+  EXPECT_FALSE(ExpiresLate(2'147'483'647));  // refused whatever its now, or taken by any
+  EXPECT_FALSE(ExpiresLate(1));
+}
+
 TEST(EventPageNow, IsThatOfTheLastExpiry) {
   VersionColumns rows;
   rows.row_count = 3;

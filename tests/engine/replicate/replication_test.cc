@@ -311,26 +311,5 @@ TEST_F(ReplicationTest, ADroppedColumnUpstreamHoldsTheTableAndParksNothing) {
   EXPECT_EQ(status_.counters.seals_parked, 0u);
 }
 
-// Over v4 a TTL counts from when it is taken: each sending has its own.
-TEST_F(ReplicationTest, OverV4ALateRepeatDoesNotLengthenLife) {
-  constexpr uint32_t kTtlS = 3'600;
-  auto script = std::make_shared<fake_cassandra::PlannedFaults>();
-  for (uint64_t n = 0; n < 4; ++n) script->AtWrite(n, {.fault = Fault::kSwallowBefore});
-  fake_cassandra::ClusterOptions options;
-  options.speaks_v5 = false;
-  ASSERT_NO_FATAL_FAILURE(StartCluster(options, script));
-  ASSERT_NO_FATAL_FAILURE(CreateTableUpstream());
-  ASSERT_NO_FATAL_FAILURE(StartService());
-  Write("p0", kStartMs, 1, RowKind::kInsert, kTtlS);
-  const int64_t expiry_s = written_.back().expiry_s;
-  SealAll();
-  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kIdle));
-  const auto shown = [&](int64_t now_s) {
-    return cluster_->Dump("plant", "pumps", fake_cassandra::DumpKind::kVisible, now_s);
-  };
-  EXPECT_NE(shown(expiry_s - 2), "");
-  EXPECT_EQ(shown(expiry_s + 1), "");
-}
-
 }  // namespace
 }  // namespace cistern::testing

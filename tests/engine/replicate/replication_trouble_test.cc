@@ -327,6 +327,30 @@ TEST_F(EndedParkedTest, ASealThatEndedWhileHeldIsNotCountedAsConfirmed) {
   EXPECT_EQ(status_.counters.seals_confirmed, 1u);
 }
 
+// Nor proved, and nothing of it stays in memory.
+TEST_F(EndedParkedTest, ASealThatEndedBeforeItsProofIsForgotten) {
+  replicator_.hold_us = 600'000'000;
+  replicator_.proof = ProofLevel::kRows;
+  ASSERT_NO_FATAL_FAILURE(StartAll());
+  Write("before", kStartMs + 9 * kDayMs, 1);
+  SealAll();
+  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kHolding));
+  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kIdle));
+  ASSERT_NO_FATAL_FAILURE(RunFor(60'000'000));
+  const uint64_t before_bytes = status_.memory_bytes;
+  Write(std::string(1'000, 'e'), kStartMs, 1);
+  SealAll();
+  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kHolding));
+  clock_->AdvanceSeconds(5 * 86'400);
+  ASSERT_TRUE(engine_->Expire().ok());
+  TickAll();
+  ASSERT_EQ(Counters().versions_expired, 2u);
+  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kIdle));
+  ASSERT_NO_FATAL_FAILURE(RunFor(60'000'000));
+  EXPECT_EQ(status_.seals_holding, 0u);
+  EXPECT_LT(status_.memory_bytes, before_bytes + 1'000);
+}
+
 class ManyParkedTest : public ReplicationTroubleTest {
  protected:
   // As many as the store remembers, of tables that are not sent from.

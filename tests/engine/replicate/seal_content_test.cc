@@ -99,6 +99,20 @@ class SealContentTest : public OutboxFixture {
   std::shared_ptr<PushMemory> memory_ = std::make_shared<PushMemory>(&budget_);
 };
 
+// What it had, and whether it was sent, nobody knows any more.
+TEST_F(SealContentTest, OlderSealsMayExistOnceAWindowWasGivenUp) {
+  options_.keep_unconfirmed_s = 5 * kDayS;
+  Reopen();
+  Append(0, RowKind::kInsert, 1);
+  EXPECT_FALSE(MustOpen(LastSealed()).older_may_exist);
+  clock_->AdvanceSeconds(7 * kDayS);
+  ASSERT_TRUE(engine_->Expire().ok());
+  ASSERT_EQ(engine_->GetMetrics().versions_shed, 1u);
+  ASSERT_EQ(engine_->GetMetrics().versions_expired, 0u);
+  Append(7 * kDayMs, RowKind::kInsert, 2);
+  EXPECT_TRUE(MustOpen(LastSealed()).older_may_exist);
+}
+
 TEST_F(SealContentTest, IsWhatWasSealed) {
   RowBatch batch(schema_);
   constexpr int64_t kRowCount = 6000;  // three pages

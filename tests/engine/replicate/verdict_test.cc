@@ -27,6 +27,7 @@ TEST(Verdict, OfEveryErrorCode) {
   constexpr Verdict kAgain = Verdict::kSendAgain;
   constexpr Verdict kSlow = Verdict::kSlowDown;
   constexpr Verdict kAwait = Verdict::kAwaitCluster;
+  constexpr Verdict kHold = Verdict::kHoldTable;
   constexpr Verdict kSchema = Verdict::kAskSchema;
   constexpr Verdict kPark = Verdict::kPark;
   const std::vector<Line> lines = {
@@ -45,7 +46,7 @@ TEST(Verdict, OfEveryErrorCode) {
       {ErrorCode::kCdcWriteFailure, kAwait, kAwait, kAwait},
       {ErrorCode::kCasWriteUnknown, kPark, kPark, kPark},
       {ErrorCode::kSyntaxError, kSchema, kSchema, kPark},
-      {ErrorCode::kUnauthorized, kAwait, kAwait, kPark},
+      {ErrorCode::kUnauthorized, kHold, kHold, kHold},
       {ErrorCode::kInvalid, kSchema, kSchema, kPark},
       {ErrorCode::kConfigError, kPark, kPark, kPark},
       {ErrorCode::kAlreadyExists, kPark, kPark, kPark},

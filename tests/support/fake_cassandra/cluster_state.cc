@@ -77,7 +77,7 @@ void AppendAnswer(const testing::ResponseHead& head, const Answer& answer, std::
 ClusterState::ClusterState(ClusterOptions options) : options_(std::move(options)) {
   nodes_.resize(options_.node_count);
   for (size_t i = 0; i < nodes_.size(); ++i) {
-    facts_.push_back({"", 0, UuidOf(kHostIds, i), TokenOfNode(i, nodes_.size())});
+    facts_.push_back({"", 0, UuidOf(kHostIds, i), TokenOfNode(i, nodes_.size()), {}});
   }
 }
 

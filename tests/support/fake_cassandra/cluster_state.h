@@ -110,6 +110,12 @@ class ClusterState {
   void SetCompatibility(StorageCompatibility mode) { options_.compatibility = mode; }
   [[nodiscard]] const ClusterOptions& options() const { return options_; }
   [[nodiscard]] const Schema& schema() const { return schema_; }
+  // What a node knows that lags behind the others, or has caught up: nobody is told.
+  void ReplaceSchema(Schema schema) { schema_ = std::move(schema); }
+  // The schema's version that a node names as its own, and others as its.
+  void NameSchemaVersion(size_t node, std::optional<uint64_t> version) {
+    facts_[node].schema_version = version;
+  }
   // Changes since the last call, for events.
   std::vector<cql::SchemaChange> TakeSchemaChanges();
 

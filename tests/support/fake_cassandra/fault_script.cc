@@ -8,7 +8,7 @@ namespace {
 constexpr std::array<std::string_view, kFaultCount> kNames = {
     "none", "close before", "close after", "reset before", "reset after", "swallow before",
     "swallow after", "black hole", "delay", "split reply", "cut reply", "garbage", "overloaded",
-    "unavailable", "bootstrapping", "unauthorized", "server error", "unprepared",
+    "unavailable", "bootstrapping", "unauthorized", "invalid", "server error", "unprepared",
     "write timeout", "write timeout, applied", "write timeout, partly applied", "write failure",
     "write failure, applied", "node down before", "node down after", "node loses unsynced",
     "node loses power",

@@ -30,7 +30,7 @@ enum class Fault : uint8_t {
   kCutReply,                      // half of the answer, then RST
   kGarbage,                       // other bytes than an answer
   // The server's words. Only of QUERY, PREPARE, EXECUTE and BATCH; others are answered as usual.
-  kOverloaded, kUnavailable, kBootstrapping, kUnauthorized, kServerError,
+  kOverloaded, kUnavailable, kBootstrapping, kUnauthorized, kInvalid, kServerError,
   kUnprepared,                    // the node forgets all prepared statements, then answers so
   kWriteTimeout, kWriteTimeoutApplied,
   kWriteTimeoutPartly,            // one replica took it

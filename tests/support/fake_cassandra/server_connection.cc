@@ -200,6 +200,7 @@ bool ServerConnection::ActAsServer(Fault fault, const ResponseHead& head,
     case Fault::kBootstrapping: return answer(ErrorCode::kBootstrapping, "Cannot read yet");
     case Fault::kUnauthorized:
       return answer(ErrorCode::kUnauthorized, "User has no MODIFY permission on the table");
+    case Fault::kInvalid: return answer(ErrorCode::kInvalid, "Undefined column name state");
     case Fault::kServerError: return answer(ErrorCode::kServerError, "java.lang.AssertionError");
     case Fault::kUnavailable: {
       ErrorResponse error = WriteError(ErrorCode::kUnavailable, request);

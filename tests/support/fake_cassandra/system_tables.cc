@@ -134,7 +134,8 @@ class Filler {
     constexpr uint64_t kSchemaVersions = 3;  // a family of uuids
     return {{"data_center", "datacenter1"}, {"rack", "rack1"},
             {"release_version", "5.0.8"}, {"host_id", node.host_id},
-            {"schema_version", UuidOf(kSchemaVersions, schema_.version())},
+            {"schema_version",
+             UuidOf(kSchemaVersions, node.schema_version.value_or(schema_.version()))},
             {"tokens", SetBytes({std::to_string(node.token)})},
             {"rpc_address", node.address}, {"native_address", node.address},
             {"native_port", IntBytes(node.port)}, {"rpc_port", IntBytes(node.port)},

@@ -3,6 +3,7 @@
 #define CISTERN_TESTS_SUPPORT_FAKE_CASSANDRA_SYSTEM_TABLES_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,7 @@ struct NodeFacts {
   uint16_t port = 0;
   std::string host_id;  // 16 bytes
   int64_t token = 0;
+  std::optional<uint64_t> schema_version;  // of one that lags; otherwise that of the schema
 };
 
 // Finds system.local, system.peers, system.peers_v2 and system_schema.{keyspaces,tables,columns,

@@ -90,6 +90,7 @@ INSTANTIATE_TEST_SUITE_P(
         Known{Fault::kUnavailable, "unavailable", End::kOpen, false},
         Known{Fault::kBootstrapping, "bootstrapping", End::kOpen, false},
         Known{Fault::kUnauthorized, "unauthorized", End::kOpen, false},
+        Known{Fault::kInvalid, "invalid", End::kOpen, false},
         Known{Fault::kServerError, "server error", End::kOpen, false},
         Known{Fault::kUnprepared, "void", End::kOpen, true},
         Known{Fault::kWriteTimeout, "write timeout", End::kOpen, false},

@@ -1,0 +1,340 @@
+// What happens upstream in the middle of something else here: while a table is compared, while
+// hosts are asked for a sign of life, while statements are prepared again.
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include "tests/engine/replicate/replication_fixture.h"
+
+namespace cistern::testing {
+namespace {
+
+using fake_cassandra::Fault;
+using fake_cassandra::FaultStep;
+using fake_cassandra::RequestFacts;
+
+// What the test says at each request.
+class ToldFaults final : public fake_cassandra::FaultScript {
+ public:
+  std::function<FaultStep(const RequestFacts&)> next;
+  FaultStep Next(const RequestFacts& request) override {
+    return next ? next(request) : FaultStep{};
+  }
+};
+
+bool Names(const RequestFacts& request, std::string_view words) {
+  return request.body.find(words) != std::string_view::npos;
+}
+
+class ReplicationRaceTest : public ReplicationFixture {
+ protected:
+  void StartAll(fake_cassandra::ClusterOptions options = {}) {
+    ASSERT_NO_FATAL_FAILURE(StartCluster(options, faults_));
+    ASSERT_NO_FATAL_FAILURE(CreateTableUpstream());
+    ASSERT_NO_FATAL_FAILURE(StartService());
+  }
+  // The table's definition, `flow` with that type.
+  std::string DefinitionWith(const std::string& flow_type) {
+    std::string cql = schema_->ToCql();
+    const std::string flow = "flow double";
+    cql.replace(cql.find(flow), flow.size(), "flow " + flow_type);
+    return cql;
+  }
+  // Before a request is answered.
+  FaultStep MakeAnewThere(const std::string& flow_type = "double") {
+    return {.event = [this, flow_type](fake_cassandra::FakeCluster& cluster) {
+      EXPECT_TRUE(cluster.RunLocked("DROP TABLE plant.pumps").ok());
+      EXPECT_TRUE(cluster.RunLocked(DefinitionWith(flow_type)).ok());
+    }};
+  }
+  void MakeAnew() {
+    MustRun("DROP TABLE plant.pumps");
+    MustRun(DefinitionWith("double"));
+  }
+  void RunUntilNothingGoes() {
+    ASSERT_TRUE(TurnUntil([&] {
+      return status_.phase == ReplicationPhase::kIdle || status_.phase == ReplicationPhase::kStuck;
+    })) << Explain();
+  }
+  const std::shared_ptr<ToldFaults> faults_ = std::make_shared<ToldFaults>();
+};
+
+// It has another type for a while; once it is as it was, what was refused meanwhile goes.
+TEST_F(ReplicationRaceTest, ATableThatIsMendedTakesItsSeals) {
+  ASSERT_NO_FATAL_FAILURE(StartAll());
+  ASSERT_NO_FATAL_FAILURE(WriteDays(1));
+  SealAll();
+  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kIdle));
+  bool is_altered = false;
+  faults_->next = [&](const RequestFacts& request) -> FaultStep {
+    if (!request.is_write || std::exchange(is_altered, true)) return {};
+    return MakeAnewThere("bigint");
+  };
+  Write("p0", kStartMs + 9, 9);
+  SealAll();
+  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kStuck));
+  ASSERT_EQ(status_.held.size(), 1u) << Explain();
+  EXPECT_EQ(status_.counters.seals_parked, 0u) << Explain();
+  ASSERT_NO_FATAL_FAILURE(MakeAnew());
+  ASSERT_NO_FATAL_FAILURE(RunFor(5'000'000));
+  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kIdle));
+  EXPECT_EQ(status_.counters.seals_parked, 0u);
+}
+
+// The signs of life come while the table is compared; then the comparison ends.
+class TableThatGoesTest : public ReplicationRaceTest,
+                          public ::testing::WithParamInterface<bool> {};
+
+TEST_P(TableThatGoesTest, NothingIsConfirmedThatWentWithIt) {
+  const bool is_made_anew = GetParam();
+  replicator_.hold_us = 5'000'000;
+  ASSERT_NO_FATAL_FAILURE(StartAll());
+  ASSERT_NO_FATAL_FAILURE(WriteDays(1));
+  SealAll();
+  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kHolding));
+  bool is_dropped = false;
+  faults_->next = [&](const RequestFacts& request) -> FaultStep {
+    if (request.opcode == cql::Opcode::kOptions && !is_dropped) {
+      is_dropped = true;
+      FaultStep step{.fault = Fault::kDelay, .delay_us = 300'000};
+      step.event = [this, is_made_anew](fake_cassandra::FakeCluster& cluster) {
+        EXPECT_TRUE(cluster.RunLocked("DROP TABLE plant.pumps").ok());
+        if (is_made_anew) {
+          EXPECT_TRUE(cluster.RunLocked(DefinitionWith("double")).ok());
+        }
+      };
+      return step;
+    }
+    const bool is_late = is_dropped && Names(request, "system_schema.views");
+    return is_late ? FaultStep{.fault = Fault::kDelay, .delay_us = 600'000} : FaultStep{};
+  };
+  ASSERT_NO_FATAL_FAILURE(RunFor(20'000'000));
+  ASSERT_TRUE(is_dropped);
+  ASSERT_NO_FATAL_FAILURE(RunUntilNothingGoes());
+  if (is_made_anew) return ExpectEqual();
+  EXPECT_EQ(status_.counters.seals_confirmed, 0u) << Explain();
+  EXPECT_EQ(engine_->GetMetrics().versions_confirmed, 0u);
+}
+INSTANTIATE_TEST_SUITE_P(DroppedOrMadeAnew, TableThatGoesTest, ::testing::Bool());
+
+// Until it answers a cluster tells of nothing.
+class UnregisteredTest : public ReplicationRaceTest,
+                         public ::testing::WithParamInterface<Fault> {};
+
+TEST_P(UnregisteredTest, TheClusterIsAskedAgain) {
+  replicator_.hold_us = 60'000'000;
+  int asked = 0;
+  faults_->next = [&](const RequestFacts& request) -> FaultStep {
+    if (request.opcode != cql::Opcode::kRegister) return {};
+    return {.fault = ++asked == 1 ? GetParam() : Fault::kNone};
+  };
+  ASSERT_NO_FATAL_FAILURE(StartAll());
+  ASSERT_NO_FATAL_FAILURE(WriteDays(2));
+  SealAll();
+  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kHolding));
+  ASSERT_NO_FATAL_FAILURE(RunFor(5'000'000));
+  EXPECT_EQ(asked, 2);
+  ASSERT_NO_FATAL_FAILURE(MakeAnew());
+  ASSERT_NO_FATAL_FAILURE(RunFor(1'000'000));
+  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kIdle));
+  ExpectEqual();
+}
+INSTANTIATE_TEST_SUITE_P(NoReady, UnregisteredTest,
+                         ::testing::Values(Fault::kSwallowBefore));
+
+// Others are confirmed while one table cannot be compared, and it is told in the end.
+TEST_F(ReplicationRaceTest, ATableThatCannotBeComparedHoldsUpNoOthers) {
+  bool is_silent = false;
+  faults_->next = [&](const RequestFacts& request) -> FaultStep {
+    const bool is_meant =
+        is_silent && Names(request, "system_schema.tables") && Names(request, "pumps");
+    return {.fault = is_meant ? Fault::kServerError : Fault::kNone};
+  };
+  replicator_.hold_us = 10'000'000;
+  ASSERT_NO_FATAL_FAILURE(StartAll());
+  ASSERT_NO_FATAL_FAILURE(CreateTableLikePumps("plant.mills"));
+  ASSERT_NO_FATAL_FAILURE(WriteDays(1));
+  SealAll();
+  ASSERT_TRUE(TurnUntil([&] { return status_.counters.versions_sent == 3; }));
+  RowBatch batch(*engine_->FindTable("plant.mills"));
+  AddRow(&batch, "s", kStartMs, 1);
+  ASSERT_TRUE(engine_->Append(batch).ok());
+  SealAll();
+  is_silent = true;
+  MustRun("ALTER TABLE plant.pumps WITH gc_grace_seconds = 1000");
+  ASSERT_NO_FATAL_FAILURE(RunFor(30'000'000));
+  EXPECT_EQ(engine_->GetMetrics().versions_confirmed, 1u) << Explain();
+  EXPECT_TRUE(status_.held.empty());
+  ASSERT_NO_FATAL_FAILURE(RunFor(120'000'000));
+  ASSERT_EQ(status_.held.size(), 1u) << Explain();
+  EXPECT_NE(status_.held[0].why.message().find("server error"), std::string::npos) << Explain();
+  is_silent = false;
+  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kIdle));
+  EXPECT_TRUE(status_.held.empty());
+  ExpectEqual();
+}
+
+// So who waits for the end does not wait for ever.
+TEST_F(ReplicationRaceTest, AClusterThatDoesNotTellItsSchemaIsStuckWithAWord) {
+  faults_->next = [](const RequestFacts& request) -> FaultStep {
+    const bool is_meant = Names(request, "system_schema.tables");
+    return {.fault = is_meant ? Fault::kServerError : Fault::kNone};
+  };
+  ASSERT_NO_FATAL_FAILURE(WriteDays(1));
+  SealAll();
+  ASSERT_NO_FATAL_FAILURE(StartAll());
+  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kStuck));
+  EXPECT_EQ(status_.held.size(), 1u) << Explain();
+  ASSERT_TRUE(cluster_->Heal().ok());
+  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kIdle));
+  ExpectEqual();
+}
+
+// Somebody alters it all the time.
+TEST_F(ReplicationRaceTest, ComparingHasAPace) {
+  int compared = 0;
+  faults_->next = [&](const RequestFacts& request) -> FaultStep {
+    if (!Names(request, "system_schema.columns")) return {};
+    const std::string cql =
+        "ALTER TABLE plant.pumps WITH gc_grace_seconds = " + std::to_string(1'000 + compared++);
+    return {.fault = Fault::kDelay, .delay_us = 50'000,
+            .event = [cql](fake_cassandra::FakeCluster& cluster) {
+              EXPECT_TRUE(cluster.RunLocked(cql).ok());
+            }};
+  };
+  ASSERT_NO_FATAL_FAILURE(StartAll());
+  ASSERT_NO_FATAL_FAILURE(WriteDays(1));
+  SealAll();
+  ASSERT_NO_FATAL_FAILURE(RunFor(120'000'000));
+  EXPECT_LT(compared, 600);
+  ASSERT_EQ(status_.held.size(), 1u) << Explain();
+  EXPECT_NE(status_.held[0].why.message().find("altered while"), std::string::npos) << Explain();
+}
+
+// What is told while it is compared is not forgotten where the comparison ends badly.
+TEST_F(ReplicationRaceTest, ATableThatComesWhileItIsMissedIsSeen) {
+  bool is_made = false;
+  faults_->next = [&](const RequestFacts& request) -> FaultStep {
+    if (!Names(request, "system_schema.columns") || std::exchange(is_made, true)) return {};
+    return {.event = [this](fake_cassandra::FakeCluster& cluster) {
+      EXPECT_TRUE(cluster.RunLocked(DefinitionWith("double")).ok());
+    }};
+  };
+  ASSERT_NO_FATAL_FAILURE(StartCluster({}, faults_));
+  ASSERT_NO_FATAL_FAILURE(WriteDays(1));
+  SealAll();
+  ASSERT_NO_FATAL_FAILURE(StartService());
+  bool was_stuck = false;
+  ASSERT_TRUE(TurnUntil([&] {
+    was_stuck |= status_.phase == ReplicationPhase::kStuck && is_made;
+    return was_stuck || status_.phase == ReplicationPhase::kHolding;
+  }));
+  EXPECT_FALSE(was_stuck) << Explain();
+}
+
+// It is made with another type while many batches go: no value of the old one reaches it, whether
+// or not an event tells of it.
+class OldValuesTest : public ReplicationRaceTest,
+                      public ::testing::WithParamInterface<std::tuple<bool, size_t>> {};
+
+TEST_P(OldValuesTest, ReachNoTableOfAnotherType) {
+  const auto [is_told, node_count] = GetParam();
+  fake_cassandra::ClusterOptions options;
+  options.node_count = node_count;
+  int writes = 0;
+  faults_->next = [&, is_told = is_told](const RequestFacts& request) -> FaultStep {
+    if (!is_told && request.opcode == cql::Opcode::kRegister) {
+      return {.fault = Fault::kSwallowBefore};
+    }
+    return request.is_write && ++writes == 40 ? MakeAnewThere("bigint") : FaultStep{};
+  };
+  replicator_.statement_count_max = 2;
+  ASSERT_NO_FATAL_FAILURE(WriteDays(10, 100));
+  SealAll();
+  ASSERT_NO_FATAL_FAILURE(StartAll(options));
+  ASSERT_NO_FATAL_FAILURE(RunFor(100'000'000));
+  ASSERT_GT(writes, 40);
+  EXPECT_EQ(cluster_->Dump("plant", "pumps", fake_cassandra::DumpKind::kVisible).substr(0, 400),
+            "");
+}
+INSTANTIATE_TEST_SUITE_P(ToldOrNot, OldValuesTest,
+                         ::testing::Combine(::testing::Bool(),
+                                            ::testing::Values(size_t{1}, size_t{3})));
+
+// One of three coordinators refuses all that it is asked to write; two are well.
+class BrokenHostTest : public ReplicationRaceTest,
+                       public ::testing::WithParamInterface<std::tuple<bool, Fault>> {};
+
+TEST_P(BrokenHostTest, ParksNothing) {
+  const auto [speaks_v5, fault] = GetParam();
+  fake_cassandra::ClusterOptions options;
+  options.node_count = 3;
+  options.speaks_v5 = speaks_v5;
+  faults_->next = [fault = fault](const RequestFacts& request) -> FaultStep {
+    return {.fault = request.is_write && request.node == 0 ? fault : Fault::kNone};
+  };
+  replicator_.statement_count_max = 4;
+  ASSERT_NO_FATAL_FAILURE(WriteDays(8, 100));
+  SealAll();
+  ASSERT_NO_FATAL_FAILURE(StartAll(options));
+  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kIdle));
+  EXPECT_EQ(status_.counters.seals_parked, 0u);
+  ExpectEqual();
+}
+INSTANTIATE_TEST_SUITE_P(ByVersionAndFault, BrokenHostTest,
+                         ::testing::Combine(::testing::Bool(),
+                                            ::testing::Values(Fault::kServerError,
+                                                              Fault::kOverloaded,
+                                                              Fault::kBootstrapping,
+                                                              Fault::kUnavailable,
+                                                              Fault::kWriteTimeout)));
+
+// Three nodes; for a while only the one that tells of it knows of the table made anew.
+class LaggingNodesTest : public ReplicationRaceTest,
+                         public ::testing::WithParamInterface<int64_t> {};
+
+TEST_P(LaggingNodesTest, AreNotBelieved) {
+  const int64_t lag_us = GetParam();
+  fake_cassandra::ClusterOptions options;
+  options.node_count = 3;
+  replicator_.hold_us = 15'000'000;
+  fake_cassandra::ClusterState* state = nullptr;
+  fake_cassandra::Schema before;
+  fake_cassandra::Schema after;
+  std::optional<int64_t> made_us;
+  size_t teller = 0;
+  faults_->next = [&](const RequestFacts& request) -> FaultStep {
+    if (request.opcode == cql::Opcode::kRegister) teller = request.node;
+    if (!made_us) return {};
+    const bool is_late = clock_->MonotonicMicros() < *made_us + lag_us;
+    const bool lags = is_late && request.node != teller;
+    return {.event = [&, is_late, lags](fake_cassandra::FakeCluster&) {
+      state->ReplaceSchema(lags ? before : after);
+      for (size_t node = 0; node < 3; ++node) {
+        const bool is_behind = is_late && node != teller;
+        state->NameSchemaVersion(node, is_behind ? before.version() : after.version());
+      }
+    }};
+  };
+  ASSERT_NO_FATAL_FAILURE(StartAll(options));
+  cluster_->WithState([&](fake_cassandra::ClusterState& s) { state = &s; });
+  ASSERT_NO_FATAL_FAILURE(WriteDays(2));
+  SealAll();
+  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kHolding));
+  before = state->schema();
+  ASSERT_NO_FATAL_FAILURE(MakeAnew());
+  after = state->schema();
+  made_us = clock_->MonotonicMicros();
+  ASSERT_NO_FATAL_FAILURE(RunFor(5'000'000));
+  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kIdle));
+  state->ReplaceSchema(after);
+  ExpectEqual();
+}
+INSTANTIATE_TEST_SUITE_P(ByLag, LaggingNodesTest, ::testing::Values(0, 100'000, 1'000'000));
+
+}  // namespace
+}  // namespace cistern::testing
