@@ -277,7 +277,11 @@ bool CheckPlans(const std::vector<Compared>& tables, const ReplicationMap& repli
 Status CheckKeyspacesMade(const Opened& opened, const ReplicationMap& replication) {
   const auto is_missing = [](const Compared& table) { return !table.cluster.has_keyspace; };
   if (std::ranges::none_of(opened.tables, is_missing)) return Status::Ok();
-  const Status checked = replicate::CheckDataCenters(replication, opened.client->DataCenters());
+  const std::map<std::string, size_t> data_centers = opened.client->DataCenters();
+  const Status checked = replicate::CheckDataCenters(replication, data_centers);
+  for (const std::string& warning : replicate::FactorWarnings(replication, data_centers)) {
+    Complain("--keyspace-replication: " + warning);
+  }
   if (checked.ok()) return checked;
   return Status::InvalidArgument("--keyspace-replication: " + checked.message());
 }

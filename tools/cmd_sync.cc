@@ -187,22 +187,6 @@ class SyncCommand {
                        Counted(last.versions_holding, "row version"));
   }
 
-  static std::string ProofText(const ReplicationCounters& done) {
-    std::string text;
-    if (done.seals_counted > 0) {
-      text += fmt::format("; {} proved by count", Counted(done.seals_counted, "seal"));
-    }
-    if (done.seals_read_back > 0) {
-      text += fmt::format("; {} proved by rows, {} read back",
-                          Counted(done.seals_read_back, "seal"),
-                          FormatSize(done.bytes_read_back));
-    }
-    if (done.rows_shadowed > 0) {
-      text += fmt::format("; {} shadowed upstream", Counted(done.rows_shadowed, "row"));
-    }
-    return text;
-  }
-
   // Rows that nobody has sealed are not sent.
   [[nodiscard]] std::string OpenText() const {
     const uint64_t open = engine_->GetMetrics().versions_open;
@@ -244,7 +228,7 @@ class SyncCommand {
     const uint64_t left_out =
         done.versions_expired + done.versions_shadowed + done.versions_empty;
     if (left_out > 0) line += fmt::format(", {} expired or deleted before", left_out);
-    line += ProofText(done);
+    line += ProofText(done, {});
     if (outcome.end == SyncEnd::kInterrupted) line += "; interrupted";
     if (outcome.end != SyncEnd::kConfirmed && outcome.end != SyncEnd::kStuck) {
       line += HeldBackText(outcome.last);

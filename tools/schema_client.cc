@@ -77,12 +77,12 @@ Result<replicate::ClusterSchema> SchemaClient::Read(const std::string& keyspace,
                          " s; check the load of its nodes, and try again");
 }
 
-std::set<std::string> SchemaClient::DataCenters() const {
-  std::set<std::string> names;
+std::map<std::string, size_t> SchemaClient::DataCenters() const {
+  std::map<std::string, size_t> nodes;
   for (const auto& [id, host] : session_.cluster().pool().hosts()) {
-    if (host.info && !host.info->data_center.empty()) names.insert(host.info->data_center);
+    if (host.info && !host.info->data_center.empty()) ++nodes[host.info->data_center];
   }
-  return names;
+  return nodes;
 }
 
 Status SchemaClient::Apply(std::vector<std::string> statements) {

@@ -3,8 +3,8 @@
 #define CISTERN_TOOLS_SCHEMA_CLIENT_H_
 
 #include <cstdint>
+#include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -32,8 +32,8 @@ class SchemaClient {
   // Runs them and waits for agreement, as replicate::ApplyStatements does. After an error read
   // again and compare: a statement whose answer was lost may have run.
   [[nodiscard]] Status Apply(std::vector<std::string> statements);
-  // Those that the cluster has told of; empty: of none yet.
-  [[nodiscard]] std::set<std::string> DataCenters() const;
+  // Those that the cluster has told of, with their nodes; empty: of none yet.
+  [[nodiscard]] std::map<std::string, size_t> DataCenters() const;
 
  private:
   SchemaClient(std::unique_ptr<cql::EventLoop> loop, const ContactPlan& plan);

@@ -158,9 +158,9 @@ void SyncFollow::NoteRest(const ReplicationStatus& status) {
   if (seals == 0 && rest_ == status.phase) return;
   std::string text;
   if (seals > 0) {
-    text = fmt::format("{} confirmed, {} sent in {}; ", Counted(seals, "seal"),
+    text = fmt::format("{} confirmed, {} sent in {}{}; ", Counted(seals, "seal"),
                        Counted(now.versions_sent - told_.versions_sent, "row version"),
-                       FormatSize(now.bytes_sent - told_.bytes_sent));
+                       FormatSize(now.bytes_sent - told_.bytes_sent), ProofText(now, told_));
   }
   const char* const left = status.held.empty()
                                ? "what is left waits for a person, see `cistern sync status`"

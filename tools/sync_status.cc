@@ -7,6 +7,7 @@
 #include "engine/cql/readable.h"
 #include "tools/counted.h"
 #include "tools/record_printer.h"
+#include "tools/size_text.h"
 #include "tools/time_text.h"
 
 namespace cistern::tool {
@@ -93,6 +94,21 @@ std::string ParkedText(const ParkedSeal& parked) {
   const std::string split = parked.split == 0 ? "" : fmt::format(", split {}", parked.split);
   return OneLine(fmt::format("{}, entity {}, bucket {}{}, seal {}: {}", parked.table, parked.entity,
                              parked.bucket, split, parked.seal, parked.words));
+}
+
+std::string ProofText(const ReplicationCounters& now, const ReplicationCounters& before) {
+  std::string text;
+  if (const uint64_t counted = now.seals_counted - before.seals_counted; counted > 0) {
+    text += fmt::format("; {} proved by count", Counted(counted, "seal"));
+  }
+  if (const uint64_t read = now.seals_read_back - before.seals_read_back; read > 0) {
+    text += fmt::format("; {} proved by rows, {} read back", Counted(read, "seal"),
+                        FormatSize(now.bytes_read_back - before.bytes_read_back));
+  }
+  if (const uint64_t shadowed = now.rows_shadowed - before.rows_shadowed; shadowed > 0) {
+    text += fmt::format("; {} shadowed upstream", Counted(shadowed, "row"));
+  }
+  return text;
 }
 
 std::string UnlistedText(uint64_t seals) {

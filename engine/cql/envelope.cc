@@ -44,7 +44,8 @@ Result<EnvelopeHeader> ParseEnvelopeHeader(std::string_view bytes, Direction dir
   header.opcode = Opcode{static_cast<uint8_t>(bytes[4])};
   if (header.direction != direction) {
     return Status::Corruption("the first byte of an envelope is " + std::to_string(first) +
-                              ": this is not Cassandra's native protocol");
+                              ": this is not Cassandra's native protocol; check the port (9042, if "
+                              "nobody changed it)");
   }
   const auto length = GetBig<int32_t>(&bytes[kLengthAt]);
   if (length < 0) {

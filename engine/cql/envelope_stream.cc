@@ -158,7 +158,7 @@ Result<EnvelopeHeader> EnvelopeDecoder::ParseHeader(std::string_view bytes) cons
                               " came where " +
                               (established_ ? std::string(ProtocolVersionName(version_))
                                             : "Cassandra's native protocol") +
-                              " is spoken");
+                              " is spoken; check that the port is the one of it");
   }
   return header;
 }

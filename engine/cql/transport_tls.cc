@@ -35,7 +35,9 @@ Status UseClientCertificate(SSL_CTX* context, const TlsOptions& options) {
                                    options.certificate_file + ": " + LastTlsError() +
                                    "; a PEM file with the certificate first is needed");
   }
-  if (SSL_CTX_use_PrivateKey_file(context, options.key_file.c_str(), SSL_FILETYPE_PEM) != 1) {
+  // A key of another type than the certificate's is taken without a look at the latter.
+  if (SSL_CTX_use_PrivateKey_file(context, options.key_file.c_str(), SSL_FILETYPE_PEM) != 1 ||
+      SSL_CTX_check_private_key(context) != 1) {
     return Status::InvalidArgument("TLS: cannot use the key " + options.key_file + ": " +
                                    LastTlsError() +
                                    "; a PEM file without a pass phrase is needed, and it must "

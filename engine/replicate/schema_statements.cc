@@ -1,5 +1,7 @@
 #include "engine/replicate/schema_statements.h"
 
+#include <charconv>
+
 #include "cistern/limits.h"
 #include "lib/cql/ddl_parser.h"
 #include "lib/cql/ddl_print.h"
@@ -57,7 +59,7 @@ Result<std::map<std::string, std::string>> ParseReplication(std::string_view cql
 }
 
 Status CheckDataCenters(const std::map<std::string, std::string>& replication,
-                        const std::set<std::string>& data_centers) {
+                        const std::map<std::string, size_t>& data_centers) {
   constexpr std::string_view kStrategy = "NetworkTopologyStrategy";
   const auto strategy = replication.find("class");
   if (data_centers.empty() || strategy == replication.end()) return Status::Ok();
@@ -66,11 +68,38 @@ Status CheckDataCenters(const std::map<std::string, std::string>& replication,
     // A factor for all data centers has a name of its own.
     if (key == "class" || key == "replication_factor" || data_centers.contains(key)) continue;
     std::string names;
-    for (const std::string& name : data_centers) names += (names.empty() ? "" : ", ") + name;
+    for (const auto& [name, count] : data_centers) names += (names.empty() ? "" : ", ") + name;
     return Status::InvalidArgument("the cluster has no data center " + ShowText(key) +
                                    "; those that it has: " + names);
   }
   return Status::Ok();
+}
+
+std::vector<std::string> FactorWarnings(const std::map<std::string, std::string>& replication,
+                                        const std::map<std::string, size_t>& data_centers) {
+  std::vector<std::string> texts;
+  const auto check = [&](const std::string& factor, const std::string& where, size_t nodes) {
+    uint64_t replicas = 0;
+    const char* const end = factor.data() + factor.size();
+    const auto [parsed, error] = std::from_chars(factor.data(), end, replicas);
+    if (error != std::errc() || parsed != end || replicas <= nodes) return;
+    texts.push_back(factor + " replicas in " + where + ", which has " + std::to_string(nodes) +
+                    (nodes == 1 ? " node" : " nodes") +
+                    ": a write that needs a majority of them may never be taken");
+  };
+  size_t all = 0;
+  for (const auto& [name, nodes] : data_centers) all += nodes;
+  const auto strategy = replication.find("class");
+  const bool is_simple =
+      strategy != replication.end() && strategy->second.ends_with("SimpleStrategy");
+  for (const auto& [key, factor] : replication) {
+    if (key == "replication_factor" && is_simple) check(factor, "the cluster", all);
+    for (const auto& [name, nodes] : data_centers) {
+      const bool is_meant = key == name || (key == "replication_factor" && !is_simple);
+      if (is_meant) check(factor, "data center " + name, nodes);
+    }
+  }
+  return texts;
 }
 
 std::string CreateKeyspaceStatement(std::string_view keyspace,

@@ -4,7 +4,7 @@
 
 #include <map>
 #include <optional>
-#include <set>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,9 +22,14 @@ namespace cistern::replicate {
 // Whether a NetworkTopologyStrategy of `replication` names only data centers that there are.
 // kInvalidArgument otherwise, with their names: Cassandra 4 and 5 refuse the statement without
 // telling them, Cassandra 3 makes a keyspace that nothing can be written to. OK for another
-// strategy, and while `data_centers` is empty: the cluster has told of none.
+// strategy, and while `data_centers` is empty: the cluster has told of none. They are given with
+// their numbers of nodes.
 [[nodiscard]] Status CheckDataCenters(const std::map<std::string, std::string>& replication,
-                                      const std::set<std::string>& data_centers);
+                                      const std::map<std::string, size_t>& data_centers);
+// What such a keyspace cannot do with so many nodes in each data center, as far as they are known.
+[[nodiscard]] std::vector<std::string> FactorWarnings(
+    const std::map<std::string, std::string>& replication,
+    const std::map<std::string, size_t>& data_centers);
 
 // A value as it stands behind an option in CREATE TABLE; nothing where it is none.
 [[nodiscard]] std::optional<OptionValue> ParseOptionValue(std::string_view cql);

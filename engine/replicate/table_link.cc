@@ -10,8 +10,9 @@
 namespace cistern::replicate {
 namespace {
 
-// A cluster that is busy for a while answers before.
+// A cluster that is busy for a while answers before; and a gateway that slept has not tried.
 constexpr int64_t kInVainUs = 60'000'000;
+constexpr uint32_t kInVainTriesMin = 5;
 // Nodes that are up agree on a schema in some seconds.
 constexpr int64_t kAgreementUs = 10'000'000;
 
@@ -241,12 +242,13 @@ void TableLink::TryLater(Status why) {
   why_ = std::move(why);
   due_us_ = now_us + backoff_.NextPauseUs();
   if (!trying_since_us_) trying_since_us_ = now_us;
-  is_failing_ = now_us - *trying_since_us_ >= kInVainUs;
+  is_failing_ = ++tries_ >= kInVainTriesMin && now_us - *trying_since_us_ >= kInVainUs;
 }
 
 void TableLink::NoteEnd() {
   backoff_.NoteSuccess();
   trying_since_us_.reset();
+  tries_ = 0;
   is_failing_ = false;
 }
 

@@ -137,6 +137,7 @@ class TableLink {
   // Until the opposite is known, so that who looks sees no table that is held now and then.
   // Since when no comparison has come to an end, though a host was up.
   std::optional<int64_t> trying_since_us_;
+  uint32_t tries_ = 0;  // since then
   bool is_failing_ = false;
   Status write_denied_;
   Status read_denied_;

@@ -34,6 +34,12 @@ std::string CertificateText(X509* certificate) {
   return PemText([&](BIO* bio) { return PEM_write_bio_X509(bio, certificate); });
 }
 
+std::string KeyText(EVP_PKEY* key) {
+  return PemText([&](BIO* bio) {
+    return PEM_write_bio_PrivateKey(bio, key, nullptr, nullptr, 0, nullptr, nullptr);
+  });
+}
+
 void AddExtension(X509* certificate, X509* issuer, int nid, const std::string& value) {
   if (value.empty()) return;
   X509V3_CTX context;
@@ -92,9 +98,12 @@ CertificatePair CertificateAuthority::Issue(const CertificateSpec& spec) const {
   AddExtension(made.get(), issuer, NID_subject_alt_name, names);
   AddExtension(made.get(), issuer, NID_ext_key_usage, spec.usage);
   Must(X509_sign(made.get(), keys_->key.get(), EVP_sha256()) != 0);
-  return {CertificateText(made.get()), PemText([&](BIO* bio) {
-            return PEM_write_bio_PrivateKey(bio, key.get(), nullptr, nullptr, 0, nullptr, nullptr);
-          })};
+  return {CertificateText(made.get()), KeyText(key.get())};
+}
+
+std::string MakeRsaKey() {
+  const Key key(Must(EVP_RSA_gen(2048)), EVP_PKEY_free);
+  return KeyText(key.get());
 }
 
 }  // namespace cistern::testing

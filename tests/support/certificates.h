@@ -37,6 +37,9 @@ class CertificateAuthority {
   std::unique_ptr<Keys> keys_;
 };
 
+// The keys of certificates are of P-256. PEM, as that of CertificatePair.
+[[nodiscard]] std::string MakeRsaKey();
+
 }  // namespace cistern::testing
 
 #endif  // CISTERN_TESTS_SUPPORT_CERTIFICATES_H_

@@ -168,6 +168,11 @@ TEST_F(TransportTls, NamesTheFileThatIsOfNoUse) {
     o->key_file = Write("other.key", other.key);
   };
   ExpectRefused(Try(tls, "localhost", mixed), "other.key");
+  const auto of_another_type = [&](TlsOptions* o) {
+    o->certificate_file = Write("one.pem", one.certificate);
+    o->key_file = Write("rsa.key", testing::MakeRsaKey());
+  };
+  ExpectRefused(Try(tls, "localhost", of_another_type), "rsa.key");
 }
 
 TEST_F(TransportTls, TellsAServerWithoutTls) {

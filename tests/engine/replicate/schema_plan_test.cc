@@ -1,11 +1,12 @@
 // PlanSchema: what it would run, what it refuses, and that a table made by it shows no drift.
 #include "engine/replicate/schema_plan.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <fstream>
-#include <set>
+#include <map>
 #include <sstream>
 
 #include "engine/replicate/schema_statements.h"
@@ -78,10 +79,10 @@ TEST(SchemaPlan, ReadsReplication) {
 }
 
 TEST(SchemaPlan, ChecksDataCenters) {
-  const auto check = [](const char* cql, const std::set<std::string>& names) {
+  const auto check = [](const char* cql, const std::map<std::string, size_t>& names) {
     return CheckDataCenters(ParseReplication(cql).value(), names);
   };
-  const std::set<std::string> names = {"north", "south"};
+  const std::map<std::string, size_t> names = {{"north", 3}, {"south", 1}};
   EXPECT_TRUE(check("{'class': 'NetworkTopologyStrategy', 'north': 3}", names).ok());
   EXPECT_TRUE(check("{'class': 'NetworkTopologyStrategy', 'replication_factor': 3}", names).ok());
   EXPECT_TRUE(check("{'class': 'SimpleStrategy', 'replication_factor': 1}", names).ok());
@@ -95,6 +96,25 @@ TEST(SchemaPlan, ChecksDataCenters) {
     EXPECT_EQ(refused.message(),
               "the cluster has no data center 'North'; those that it has: north, south");
   }
+}
+
+TEST(SchemaPlan, MoreReplicasThanNodesAreWarnedOf) {
+  const std::map<std::string, size_t> nodes = {{"north", 3}, {"south", 1}};
+  const auto warnings = [&](const char* cql) {
+    return FactorWarnings(ParseReplication(cql).value(), nodes);
+  };
+  EXPECT_THAT(warnings("{'class': 'NetworkTopologyStrategy', 'north': 3, 'south': 1}"),
+              ::testing::IsEmpty());
+  EXPECT_THAT(warnings("{'class': 'NetworkTopologyStrategy', 'north': 3, 'south': 2}"),
+              ::testing::ElementsAre("2 replicas in data center south, which has 1 node: a write "
+                                     "that needs a majority of them may never be taken"));
+  EXPECT_EQ(warnings("{'class': 'NetworkTopologyStrategy', 'replication_factor': 4}").size(), 2u);
+  EXPECT_THAT(warnings("{'class': 'SimpleStrategy', 'replication_factor': 5}"),
+              ::testing::ElementsAre(::testing::HasSubstr("5 replicas in the cluster, which has "
+                                                          "4 nodes")));
+  EXPECT_THAT(warnings("{'class': 'SimpleStrategy', 'replication_factor': 4}"),
+              ::testing::IsEmpty());
+  EXPECT_THAT(warnings("{'class': 'OurStrategy', 'north': 'many'}"), ::testing::IsEmpty());
 }
 
 // Every type, in every part of the table where it may be, in both orders.
