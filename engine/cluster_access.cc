@@ -211,6 +211,7 @@ Result<cql::Endpoint> ParseContact(std::string_view name, std::string_view text)
     contact.host = text.substr(0, colon);
     if (has_port) port = text.substr(colon + 1);
     if (port.find(':') != std::string_view::npos) {
+      if (text.find("://") != std::string::npos) return wrong("is a URL: HOST[:PORT] is wanted");
       return wrong("has several colons: an IPv6 address stands in brackets, [fd00::1]:9042");
     }
   }

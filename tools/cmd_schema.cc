@@ -341,7 +341,12 @@ class Applier {
   // Statements were refused, or left differences behind.
   static int GiveUp(const Compared& table, const Status& failure) {
     if (!failure.ok()) {
-      Complain(failure.message());
+      const bool is_denied =
+          failure.message().find("unauthorized (0x2100)") != std::string::npos;
+      Complain(failure.message() +
+               (is_denied ? "; grant this user CREATE on the keyspace, and ALTER for columns that "
+                            "are added"
+                          : ""));
       return failure.code() == StatusCode::kInvalidArgument ? kExitBlocked : kExitAway;
     }
     const SchemaDrift drift = table.Drift();

@@ -210,7 +210,7 @@ class SyncCommand {
   int Report(const SyncOutcome& outcome, int64_t spent_us) {
     if (!outcome.failure.ok()) Complain(outcome.failure.message());
     if (outcome.end == SyncEnd::kAway) {
-      Complain("the cluster is away: " + OneLine(outcome.last.away.message()));
+      Complain("the cluster is away: " + AwayText(outcome.last.away));
     }
     const bool is_told = outcome.end == SyncEnd::kAway &&
                          outcome.last.refused.message() == outcome.last.away.message();

@@ -89,6 +89,18 @@ Result<ClusterAccess> AccessOf(const ContactOptions& options) {
 
 }  // namespace
 
+void AddTruth(CLI::App* command, const std::string& name, std::function<void(bool)> take,
+              const std::string& what) {
+  command
+      ->add_flag_function(
+          name, [take = std::move(take)](int64_t count) { take(count > 0); }, what)
+      ->check([](const std::string& value) {
+        return value == "true" || value == "false"
+                   ? std::string()
+                   : fmt::format("'{}' is neither true nor false", value);
+      });
+}
+
 void AddContactOptions(CLI::App* command, ContactOptions* options) {
   command->add_option("--contact", options->contacts,
                       "HOST[:PORT] of a node of the cluster, 9042 unless said; repeatable, or "
@@ -104,7 +116,7 @@ void AddContactOptions(CLI::App* command, ContactOptions* options) {
                       "are; $CREDENTIALS_DIRECTORY otherwise, if that is set");
   const auto add_truth = [command](const char* name, std::optional<bool>* truth,
                                    const char* what) {
-    command->add_flag_function(name, [truth](int64_t count) { *truth = count > 0; }, what);
+    AddTruth(command, name, [truth](bool is_true) { *truth = is_true; }, what);
   };
   add_truth("--tls", &options->tls, "Over TLS; the server's certificate must name the host");
   command->add_option("--ca", options->ca,

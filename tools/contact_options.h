@@ -2,6 +2,7 @@
 #ifndef CISTERN_TOOLS_CONTACT_OPTIONS_H_
 #define CISTERN_TOOLS_CONTACT_OPTIONS_H_
 
+#include <functional>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -36,6 +37,11 @@ struct ContactOptions {
   std::string protocol;
   std::string compression;
 };
+
+// A flag that may be taken back by =false, as where a file of settings has it too. Any other value
+// is refused.
+void AddTruth(CLI::App* command, const std::string& name, std::function<void(bool)> take,
+              const std::string& what);
 
 void AddContactOptions(CLI::App* command, ContactOptions* options);
 // For a command that sends rows.

@@ -124,7 +124,7 @@ void SyncFollow::NoteReason(const ReplicationStatus& status, int64_t now_us) {
   const bool is_idle = status.phase == ReplicationPhase::kIdle;
   Say(std::string(is_told ? "the cluster is still away, for another reason: "
                           : "the cluster is away: ") +
-      OneLine(status.away.message()) + (is_idle ? "; nothing waits" : ""));
+      AwayText(status.away) + (is_idle ? "; nothing waits" : ""));
   contact_ = Contact::kAway;
   reason_told_us_ = now_us;
   reason_kinds_ = std::move(kinds);

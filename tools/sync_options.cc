@@ -256,9 +256,8 @@ void AddSending(CLI::App* command, SyncOptions* o) {
 }
 
 void AddKeeping(CLI::App* command, SyncOptions* o) {
-  command->add_flag_function("--no-seal",
-                             [o](int64_t count) { o->seal = count > 0 ? "false" : "true"; },
-                             "Send what is sealed, and seal nothing that is due");
+  AddTruth(command, "--no-seal", [o](bool is_true) { o->seal = is_true ? "false" : "true"; },
+           "Send what is sealed, and seal nothing that is due");
   command->add_option("--memory-budget", o->memory_budget,
                       "Memory that the engine may take, for example 16MiB (default 64MiB)");
   command->add_option("--keep-confirmed", o->keep_confirmed,

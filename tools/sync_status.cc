@@ -96,6 +96,14 @@ std::string ParkedText(const ParkedSeal& parked) {
                              parked.bucket, split, parked.seal, parked.words));
 }
 
+std::string AwayText(const Status& away) {
+  std::string text = OneLine(away.message());
+  if (text.find("answered: unavailable (0x1000)") != std::string::npos) {
+    text += "; nodes are down, or its keyspace asks for more replicas than there are nodes";
+  }
+  return text;
+}
+
 std::string ProofText(const ReplicationCounters& now, const ReplicationCounters& before) {
   std::string text;
   if (const uint64_t counted = now.seals_counted - before.seals_counted; counted > 0) {

@@ -24,10 +24,11 @@ std::string_view AdviceOf(std::string_view why) {
   return "; `cistern schema diff` compares it with the cluster's";
 }
 
-// The reasons of the schema name the table; those of a server do not.
+// The reasons of the schema begin with the table; in those of a server it stands anywhere.
 std::string HeldText(const HeldTable& held) {
   const std::string& why = held.why.message();
-  const bool has_table = why.find(held.table) != std::string::npos;
+  const bool has_table = why.find(held.table) != std::string::npos &&
+                         why.find(" answered: ") == std::string::npos;
   return OneLine(fmt::format("{}{}{}", has_table ? "" : held.table + " is held back: ", why,
                              AdviceOf(why)));
 }

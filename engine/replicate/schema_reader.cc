@@ -18,6 +18,17 @@ constexpr int64_t kAgreementPauseUs = 200'000;  // as other clients wait between
 constexpr char kLocalQuery[] = "SELECT host_id, schema_version FROM system.local";
 constexpr char kPeersQuery[] = "SELECT host_id, schema_version FROM system.peers_v2";
 
+// A blank for each break of a line and what indents the next one.
+std::string InOneLine(std::string_view text) {
+  std::string line;
+  for (const char c : text) {
+    const bool is_blank = c == ' ' || c == '\n';
+    if (is_blank && line.ends_with(' ')) continue;
+    line += is_blank ? ' ' : c;
+  }
+  return line;
+}
+
 using RowsDone = std::function<void(const Result<SystemRows>&, const cql::Endpoint& host)>;
 
 void AppendPage(const cql::RowsResult& page, SystemRows* rows) {
@@ -225,7 +236,7 @@ class StatementRun : public std::enable_shared_from_this<StatementRun> {
  private:
   void OnAnswer(const Status& status) {
     if (!status.ok()) {
-      const std::string shown = Shown(statements_[begun_ - 1]);
+      const std::string shown = Shown(InOneLine(statements_[begun_ - 1]));
       return done_(Status(status.code(), "the statement " + shown + ": " + status.message()));
     }
     AwaitSchemaAgreement(loop_, session_, agreement_timeout_us_,

@@ -24,6 +24,7 @@ from sync_case import (AWAY, BIN, HOLD, PARKED_OR_DIFFERENT, SyncCase,  # noqa: 
 LATE_S = 3  # of an expiry on v4, beside the time that the sync took
 CONNECT_TIMEOUT = "2s"  # where nobody will take us
 SEEN_S = patience_s(300)
+LAST_SECOND_OF_4 = 2**31 - 2  # that a storage compatible with Cassandra 4 can keep
 TWENTY_YEARS_S = 630_000_000
 CLIENTS = ("SELECT driver_name, protocol_version, ssl_enabled, username, client_options "
            "FROM system_views.clients")
@@ -159,6 +160,19 @@ class SecuredTest(TransportCase):
                 self.assertNotIn("not the password", messages)
                 self.assertEqual(self.status()["seals_waiting"], waiting)
         self.assertEqual(list(self.read("air", int(time.time()))), [])
+
+    def test_a_row_that_ends_shortly_before_2038_is_taken_late(self):
+        """A server of that mode judges a TTL by its own now, whatever now a request names."""
+        small = SmallStore(self)
+        ttl_s = LAST_SECOND_OF_4 - 5 - int(time.time())
+        places = [("west", "2024-05-01", row) for row in range(5)]
+        small.put(places, lambda row: {"n": str(row)}, ttl_s=ttl_s)
+        small.seal()
+        self.apply_schema()
+        time.sleep(10)
+        self.assertIn("1 seal confirmed", self.sync())
+        now_s = int(time.time())
+        small.model.check(self.read("air", now_s), now_s)
 
     def test_refused_ttl_is_parked_until_the_cluster_takes_it(self):
         small = SmallStore(self)
