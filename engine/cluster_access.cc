@@ -193,6 +193,11 @@ Result<cql::Endpoint> ParseContact(std::string_view name, std::string_view text)
   const auto wrong = [name, text](std::string_view why) {
     return Wrong({name, " '", text, "' ", why});
   };
+  if (text.find('@') != std::string_view::npos) {
+    return Wrong({name, " has an '@' in it, and is not repeated here, as a password may stand "
+                        "before that: HOST[:PORT] is wanted, and who logs in is said apart "
+                        "from it"});
+  }
   cql::Endpoint contact;
   std::string_view port;
   bool has_port = false;

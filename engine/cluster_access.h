@@ -45,7 +45,7 @@ struct AccessPlan {
                                             Clock* clock);
 
 // "db-1", "10.1.2.3:9042", "[fd00::1]:9042"; the port is 9042 where none is said. kInvalidArgument
-// with the knob's name.
+// with the knob's name; a text with an '@' is not repeated in it, as a password may stand before.
 [[nodiscard]] Result<cql::Endpoint> ParseContact(std::string_view name, std::string_view text);
 
 // Differs from gateway to gateway, also where all their clocks begin with the same date.

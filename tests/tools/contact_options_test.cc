@@ -24,11 +24,18 @@ TEST(ContactOptions, HostsWithAndWithoutPort) {
 TEST(ContactOptions, WhatIsNoHost) {
   for (const char* text : {"", ":1", "db:", "db:x", "db:1x", "db:-1", "db:0", "db:65536", "a:b:c",
                            "fd00::1", "[", "[]", "[db]", "[::1]x", "[::1]:", "[::1]:0", "a b",
-                           "a/b", "cql://db", "u@db", "db]"}) {
+                           "a/b", "cql://db", "db]"}) {
     const Result<cql::Endpoint> parsed = ParseContact("--contact", text);
     EXPECT_EQ(parsed.status().code(), StatusCode::kInvalidArgument) << text;
     EXPECT_NE(parsed.status().message().find(std::string("'") + text + "'"), std::string::npos);
   }
+}
+
+TEST(ContactOptions, NoPasswordIsRepeatedThatStandsBeforeAHost) {
+  const Status refused = ParseContact("--contact", "edge:hunter2@db-1:9042").status();
+  EXPECT_EQ(refused.code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(refused.message().find("hunter2"), std::string::npos) << refused.ToString();
+  EXPECT_NE(refused.message().find("HOST[:PORT] is wanted"), std::string::npos);
 }
 
 TEST(ContactOptions, ConsistencyOfWrites) {
