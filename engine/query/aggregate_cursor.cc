@@ -21,11 +21,6 @@ int64_t ClampedStart(const Bucketer& bucketer, int64_t ticks) {
   return bucketer.StartOf(std::clamp(ticks, bucketer.min_ticks(), bucketer.max_ticks()));
 }
 
-// What a page's bounds tell of the event time.
-ColumnStatistics OfTimes(const TimeExtent& times, uint64_t row_count) {
-  return {row_count, true, times.first, times.last, times.first, times.last, std::nullopt};
-}
-
 }  // namespace
 
 Result<std::unique_ptr<AggregateCursor>> OpenAggregate(const QueryContext* context, TablePtr table,
@@ -48,6 +43,7 @@ Aggregator::Aggregator(const QueryContext* context, TablePtr table, AggregatePla
       first_at_s_(ClampedStart(bucketer_, plan_.from())),
       last_at_s_(ClampedStart(bucketer_, plan_.to() == INT64_MAX ? INT64_MAX : plan_.to() - 1)),
       feed_(context, table_->id, request.entities),
+      lookup_(table_, &plan_),
       state_(&plan_),
       charge_(context->budget) {
   shape_.table = table_;
@@ -138,7 +134,7 @@ Status Aggregator::LookAtHeads(int64_t from_s) {
 Result<bool> Aggregator::NextBucket() {
   pages_.stretches.clear();
   next_stretch_ = 0;
-  now_s_ = context_->now_s();
+  now_s_.reset();
   if (head_start_s_ && (!has_parts_ || *head_start_s_ <= parts_.start_s)) {
     if (*head_start_s_ > last_at_s_) return false;
     CISTERN_RETURN_IF_ERROR(BeginHeadBucket(*head_start_s_));
@@ -193,8 +189,9 @@ Result<bool> Aggregator::AddManifest(const BucketParts& parts) {
   if (parts.window == nullptr || m.delete_count > 0 || m.statistics.empty()) return false;
   const TimeExtent times{m.first_time, m.last_time};
   if (!plan_.IsWhole(times)) return false;
-  CISTERN_ASSIGN_OR_RETURN(const bool is_answered,
-                           AddStatistics(m.statistics, m.schema_version, m.row_count, times));
+  CISTERN_ASSIGN_OR_RETURN(
+      const bool is_answered,
+      AddStatistics({m.statistics, m.schema_version, m.row_count, times}));
   if (is_answered) work_.rows_by_manifest += m.row_count;
   return is_answered;
 }
@@ -225,76 +222,37 @@ Result<bool> Aggregator::AddPageStatistics(const Stretch& stretch) {
   const PageInfo& page = header.pages[stretch.page];
   if (page.statistics_size == 0 || !plan_.IsWhole(stretch.times)) return false;
   CISTERN_ASSIGN_OR_RETURN(const bool is_told,
-                           AddStatistics(header.StatisticsOf(page), header.schema_version,
-                                         page.row_count, stretch.times));
+                           AddStatistics({header.StatisticsOf(page), header.schema_version,
+                                          page.row_count, stretch.times}));
   if (is_told) work_.rows_by_page += page.row_count;
   return is_told;
 }
 
 // Adds what statistics of rows of one step say, if that is all that is asked and holds now.
-Result<bool> Aggregator::AddStatistics(std::string_view statistics, uint32_t version,
-                                       uint64_t row_count, const TimeExtent& times) {
-  if (version > table_->schema_version) return false;
-  const VersionMap& map = MapOf(version);
+Result<bool> Aggregator::AddStatistics(const StatisticsSource& source) {
   RowStatistics rows;
-  found_.resize(map.sources.size());
-  CISTERN_RETURN_IF_ERROR(ReadStatistics(*table_->versions[version].schema, {statistics, row_count},
-                                         map.sources, &rows, found_));
-  if (!ShowAsTheyAre(rows, version)) return false;
-  asked_.assign(plan_.columns().size(), {});
-  for (size_t k = 0; k < asked_.size(); ++k) {
-    const AggregatePlan::Column& column = plan_.columns()[k];
-    if (column.is_time && column.type.lane() == Lane::kFixed) {
-      asked_[k] = OfTimes(times, row_count);
-    } else if (column.is_time) {
-      asked_[k].count = row_count;
-    } else if (map.places[k]) {
-      asked_[k] = found_[*map.places[k]];
-    }
-    if (!AggregatePlan::Suffices(column, asked_[k])) return false;
-  }
-  CISTERN_RETURN_IF_ERROR(MoveTo(plan_.StepOf(times.first)));
-  for (size_t k = 0; k < asked_.size(); ++k) state_.AddStatistics(k, asked_[k]);
+  CISTERN_ASSIGN_OR_RETURN(const bool suffices, lookup_.Read(source, &rows));
+  if (!suffices || !ShowAsTheyAre(rows, source.schema_version)) return false;
+  CISTERN_RETURN_IF_ERROR(MoveTo(plan_.StepOf(source.times.first)));
+  for (size_t k = 0; k < plan_.columns().size(); ++k) state_.AddStatistics(k, lookup_.column(k));
   return true;
 }
 
 // Whether rows with such statistics, written under that version, show now as they were written.
-bool Aggregator::ShowAsTheyAre(const RowStatistics& rows, uint32_t version) const {
-  const bool lives = rows.expiry_s_first == 0 || now_s_ < int64_t{rows.expiry_s_first};
-  return lives && (rows.all_marked || version == table_->schema_version);
+bool Aggregator::ShowAsTheyAre(const RowStatistics& rows, uint32_t version) {
+  return !HasExpired(rows.expiry_s_first) &&
+         (rows.all_marked || version == table_->schema_version);
 }
 
-const Aggregator::VersionMap& Aggregator::MapOf(uint32_t version) {
-  const auto known = maps_.find(version);
-  if (known != maps_.end()) return known->second;
-  VersionMap map;
-  std::vector<std::optional<size_t>> sources;
-  for (const AggregatePlan::Column& column : plan_.columns()) {
-    sources.push_back(column.is_time ? std::nullopt : SourceOf(column.column, version));
-    if (sources.back()) map.sources.push_back(*sources.back());
-  }
-  std::sort(map.sources.begin(), map.sources.end());
-  for (const std::optional<size_t>& source : sources) {
-    const auto at = std::find(map.sources.begin(), map.sources.end(), source);
-    map.places.push_back(source ? std::optional(static_cast<size_t>(at - map.sources.begin()))
-                                : std::nullopt);
-  }
-  return maps_.emplace(version, std::move(map)).first->second;
-}
-
-// Where a column of the table was in what was written under the version; nothing: it was not.
-std::optional<size_t> Aggregator::SourceOf(size_t column, uint32_t version) const {
-  if (version == table_->schema_version) return column;
-  std::vector<bool> wanted(table_->schema->columns.size());
-  wanted[column] = true;
-  const std::vector<bool> sources = table_->Map(version, table_->schema_version).Sources(wanted);
-  const auto at = std::find(sources.begin(), sources.end(), true);
-  if (at == sources.end()) return std::nullopt;
-  return static_cast<size_t>(at - sources.begin());
+// 0: never. The clock is asked once for a bucket, if anything of it expires.
+bool Aggregator::HasExpired(uint32_t expiry_s) {
+  if (expiry_s == 0) return false;
+  if (!now_s_) now_s_ = context_->now_s();
+  return *now_s_ >= int64_t{expiry_s};
 }
 
 // Whether the page's statistics tell that its rows show as they are.
-bool Aggregator::TellsOfRows(const Stretch& stretch) const {
+bool Aggregator::TellsOfRows(const Stretch& stretch) {
   const SegmentHeader& header = pages_.segments[stretch.segment]->header;
   const PageInfo& page = header.pages[stretch.page];
   if (page.statistics_size == 0) return false;
@@ -316,7 +274,7 @@ Result<bool> Aggregator::AddPageRows(const Stretch& stretch) {
   if (!is_told) {
     ResolveBoots(*pages_.bases, &*rows, {});
     for (const uint32_t expiry_s : rows->expiry_s) {
-      if (expiry_s != 0 && now_s_ >= int64_t{expiry_s}) return false;
+      if (HasExpired(expiry_s)) return false;
     }
     if (!StandAlone(schema, *rows, 0, rows->row_count)) return false;
   }

@@ -3,7 +3,6 @@
 #define CISTERN_ENGINE_QUERY_AGGREGATE_CURSOR_H_
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,6 +15,7 @@
 #include "engine/query/bucket_group.h"
 #include "engine/query/bucket_pages.h"
 #include "engine/query/entity_feed.h"
+#include "engine/query/statistics_lookup.h"
 #include "storage/entity_buckets.h"
 #include "storage/segment_stream.h"
 
@@ -40,11 +40,6 @@ class Aggregator final : public AggregateCursor {
   [[nodiscard]] AggregateWork work() const override { return work_; }
 
  private:
-  // How the columns of the plan are found in what was written under another version.
-  struct VersionMap {
-    std::vector<size_t> sources;                // of that version, ascending; event times are not
-    std::vector<std::optional<size_t>> places;  // in those, by column of the plan; nothing: none
-  };
   [[nodiscard]] Result<bool> Advance();
   [[nodiscard]] Result<bool> BeginEntity();
   [[nodiscard]] Status LookAtHeads(int64_t from_s);
@@ -55,13 +50,11 @@ class Aggregator final : public AggregateCursor {
   [[nodiscard]] Status BeginPages(Result<BucketPages> pages);
   [[nodiscard]] Status AddStretch(const Stretch& stretch);
   [[nodiscard]] Result<bool> AddPageStatistics(const Stretch& stretch);
-  [[nodiscard]] bool TellsOfRows(const Stretch& stretch) const;
+  [[nodiscard]] bool TellsOfRows(const Stretch& stretch);
   [[nodiscard]] Result<bool> AddPageRows(const Stretch& stretch);
-  [[nodiscard]] Result<bool> AddStatistics(std::string_view statistics, uint32_t version,
-                                           uint64_t row_count, const TimeExtent& times);
-  [[nodiscard]] bool ShowAsTheyAre(const RowStatistics& rows, uint32_t version) const;
-  [[nodiscard]] const VersionMap& MapOf(uint32_t version);
-  [[nodiscard]] std::optional<size_t> SourceOf(size_t column, uint32_t version) const;
+  [[nodiscard]] Result<bool> AddStatistics(const StatisticsSource& source);
+  [[nodiscard]] bool ShowAsTheyAre(const RowStatistics& rows, uint32_t version);
+  [[nodiscard]] bool HasExpired(uint32_t expiry_s);
   [[nodiscard]] Status BeginMerge(const TimeExtent& times, std::optional<uint32_t> split);
   [[nodiscard]] Status Merge();
   [[nodiscard]] Status AddRows(const VersionColumns& rows, size_t begin, size_t end);
@@ -80,7 +73,6 @@ class Aggregator final : public AggregateCursor {
   const int64_t first_at_s_;  // starts of the first and last bucket that may have rows
   const int64_t last_at_s_;
   ScanShape shape_;           // of what is merged
-  std::map<uint32_t, VersionMap> maps_;
 
   EntityFeed feed_;
   bool in_entity_ = false;
@@ -94,15 +86,14 @@ class Aggregator final : public AggregateCursor {
   BucketKey bucket_;
   BucketPages pages_;
   size_t next_stretch_ = 0;
-  int64_t now_s_ = 0;
+  std::optional<int64_t> now_s_;         // of the bucket, once it was asked for
   std::unique_ptr<BucketGroup> group_;   // what is being merged
 
+  StatisticsLookup lookup_;
   AggregateState state_;
   std::optional<int64_t> step_;          // of state_
   AggregateBatch out_;
   std::vector<int64_t> times_;           // scratch
-  std::vector<ColumnStatistics> found_;  // the same, by source
-  std::vector<ColumnStatistics> asked_;  // the same, by column of the plan
   MemoryCharge charge_;
   AggregateWork work_;
   std::vector<ScanGap> gaps_;

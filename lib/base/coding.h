@@ -98,16 +98,7 @@ class ByteReader {
     if (remaining() > 0 && static_cast<uint8_t>(bytes_[position_]) < 0x80) {
       return static_cast<uint8_t>(bytes_[position_++]);
     }
-    uint64_t v = 0;
-    for (int shift = 0; shift < 64; shift += 7) {
-      if (!Need(1, field)) return 0;
-      const auto byte = static_cast<uint8_t>(bytes_[position_++]);
-      if (shift == 63 && byte > 1) break;
-      v |= static_cast<uint64_t>(byte & 0x7f) << shift;
-      if (byte < 0x80) return v;
-    }
-    Fail(field, "is not a varint of at most 64 bits");
-    return 0;
+    return ReadLongVarint(field);
   }
   int64_t ReadSigned(const char* field) { return UnZigZag(ReadVarint(field)); }
   // A varint that must be at most `max`.
@@ -133,6 +124,7 @@ class ByteReader {
   [[nodiscard]] size_t position() const { return position_; }
 
  private:
+  uint64_t ReadLongVarint(const char* field);
   bool Need(size_t count, const char* field) {
     if (!ok()) return false;
     if (count <= remaining()) return true;

@@ -23,18 +23,29 @@ constexpr uint32_t kAddedMax = 1u << 29;  // limbs grow by less than 2^33 for ea
 unsigned ExponentOf(uint64_t bits) { return static_cast<unsigned>(bits >> 52) & kExponentSpecial; }
 bool IsZero(uint64_t bits) { return bits << 1 == 0; }
 
+// value x 2^exponent, for values of 2^52..2^53. Exact where the result is no less than the least
+// normal double; infinite beyond the greatest.
+double Scaled(uint64_t value, int exponent) {
+  constexpr int kPowerMax = 960;  // neither the power nor the product leaves the normal doubles
+  if (exponent < -kPowerMax || exponent > kPowerMax) {
+    return std::ldexp(static_cast<double>(value), exponent);
+  }
+  const auto power = std::bit_cast<double>(static_cast<uint64_t>(exponent + 1023) << 52);
+  return static_cast<double>(value) * power;
+}
+
 }  // namespace
 
 // The absolute value in digits of 32 bits.
 struct ExactSum::Magnitude {
   bool negative = false;
-  std::array<uint32_t, kLimbs> digits{};
+  std::array<uint32_t, kLimbs> digits;  // those of first..last alone are set
   int first = 0;  // least digit that is not zero
   int last = -1;  // greatest; below `first`: the sum is zero
 
   [[nodiscard]] bool is_zero() const { return last < first; }
   [[nodiscard]] uint32_t digit(int i) const {
-    return i < 0 || i >= kLimbs ? 0 : digits[static_cast<size_t>(i)];
+    return i < first || i > last ? 0 : digits[static_cast<size_t>(i)];
   }
   // Bits [at, at + 64), counted from the lowest of digit 0.
   [[nodiscard]] uint64_t BitsAt(int at) const {
@@ -252,7 +263,7 @@ double ExactSum::Round() const {
   if (rest > kHalf || (rest == kHalf && (!is_tie || (mantissa & 1) != 0))) ++mantissa;
   // Whatever is below the least normal double is a multiple of the least of all: nothing is
   // rounded here.
-  const double size = std::ldexp(static_cast<double>(mantissa), top - 52 - kBias);
+  const double size = Scaled(mantissa, top - 52 - kBias);
   return m.negative ? -size : size;
 }
 

@@ -244,20 +244,19 @@ void ReadValues(ByteReader* in, CqlType type, StatisticsForm form, bool all_equa
   if (column->min > column->max) in->Fail("max", "is below min");
 }
 
-ColumnStatistics ReadColumn(ByteReader* in, CqlType type, uint64_t row_count) {
-  ColumnStatistics column;
-  column.count = row_count;
+// *column has the count of all rows and nothing else before.
+void ReadColumn(ByteReader* in, CqlType type, ColumnStatistics* column) {
   const uint8_t descriptor = in->ReadU8("descriptor");
   if ((descriptor & ~segment_format::kStatisticsKnown) != 0) {
     in->Fail("descriptor", "has unknown bits");
   }
   const auto form = static_cast<StatisticsForm>(descriptor & segment_format::kStatisticsFormMask);
   if (descriptor & segment_format::kStatisticsSomeMissing) {
-    column.count = in->ReadCount("count", row_count);
+    column->count = in->ReadCount("count", column->count);
   }
   const bool fits = form == StatisticsForm::kCount
                         ? (descriptor & ~segment_format::kStatisticsSomeMissing) == 0
-                        : LaneOf(type) == Lane::kFixed && column.count > 0 &&
+                        : LaneOf(type) == Lane::kFixed && column->count > 0 &&
                               (form == StatisticsForm::kIntegers) != IsFloating(type);
   if (in->ok() && !fits) in->Fail("descriptor", "does not fit the column");
   const bool has_sum = (descriptor & segment_format::kStatisticsHasSum) != 0;
@@ -265,10 +264,9 @@ ColumnStatistics ReadColumn(ByteReader* in, CqlType type, uint64_t row_count) {
   if (in->ok() && ((has_sum && !HasSum(type)) || (is_special && !(has_sum && IsFloating(type))))) {
     in->Fail("descriptor", "has a sum that its column has not");
   }
-  if (form == StatisticsForm::kCount || !in->ok()) return column;
-  ReadValues(in, type, form, (descriptor & segment_format::kStatisticsAllEqual) != 0, &column);
-  if (has_sum && in->ok()) ReadSum(in, is_special, &column);
-  return column;
+  if (form == StatisticsForm::kCount || !in->ok()) return;
+  ReadValues(in, type, form, (descriptor & segment_format::kStatisticsAllEqual) != 0, column);
+  if (has_sum && in->ok()) ReadSum(in, is_special, column);
 }
 
 RowStatistics ReadRows(ByteReader* in) {
@@ -374,32 +372,41 @@ std::string SegmentStatisticsOf(const TableSchema& schema, const SegmentHeader& 
   return merged.ok() ? *merged : std::string();
 }
 
-Status ReadStatistics(const TableSchema& schema, const StatisticsPart& part,
-                      std::span<const size_t> columns, RowStatistics* rows,
-                      std::span<ColumnStatistics> out) {
-  CISTERN_CHECK(columns.size() == out.size());
+StatisticsReader::StatisticsReader(const TableSchema& schema, std::span<const size_t> columns)
+    : schema_(&schema), column_count_(columns.size()) {
+  size_t next = 0;
+  for (size_t c = 0; c < schema.columns.size(); ++c) {
+    if (!IsDescribed(schema, c)) continue;
+    const bool is_wanted = next < columns.size() && c == columns[next];
+    if (is_wanted) ++next;
+    entries_.push_back({c, schema.columns[c].type.kind, is_wanted});
+  }
+  CISTERN_CHECK(next == columns.size());  // each is described, and they ascend
+}
+
+Status StatisticsReader::Read(const StatisticsPart& part, RowStatistics* rows,
+                              std::span<ColumnStatistics> out) const {
+  CISTERN_CHECK(out.size() == column_count_);
   ByteReader in(part.statistics, "statistics");
   *rows = ReadRows(&in);
-  size_t next = 0;
-  for (size_t c = 0; c < schema.columns.size() && in.ok(); ++c) {
-    if (!IsDescribed(schema, c)) continue;
+  auto next = out.begin();
+  for (const Entry& entry : entries_) {
     const std::string_view body = in.ReadBytes("column", in.ReadVarint("column size"));
-    if (next == columns.size() || c != columns[next] || !in.ok()) continue;
-    ColumnStatistics& column = out[next++];
-    column = {};
-    column.count = part.row_count;
+    if (!entry.is_wanted) continue;
+    ColumnStatistics* const column = &*next++;
+    *column = {};
+    column->count = part.row_count;
     if (body.empty()) continue;
     ByteReader of_column(body, "statistics");
-    column = ReadColumn(&of_column, schema.columns[c].type.kind, part.row_count);
+    ReadColumn(&of_column, entry.type, column);
     if (of_column.ok() && of_column.remaining() != 0) {
       of_column.Fail("end of column", "is not where the fields end");
     }
     if (of_column.ok()) continue;
-    return {of_column.status().code(),
-            "column '" + schema.columns[c].name + "': " + of_column.status().message()};
+    return {of_column.status().code(), "column '" + schema_->columns[entry.column].name +
+                                           "': " + of_column.status().message()};
   }
   if (in.ok() && in.remaining() != 0) in.Fail("end", "is not where the fields end");
-  CISTERN_CHECK(!in.ok() || next == columns.size());  // each is described, and they ascend
   return in.status();
 }
 
@@ -407,8 +414,8 @@ Result<ColumnStatistics> ReadColumnStatistics(const TableSchema& schema,
                                               const StatisticsPart& part, size_t column) {
   RowStatistics rows;
   ColumnStatistics out;
-  CISTERN_RETURN_IF_ERROR(ReadStatistics(schema, part, std::span(&column, 1), &rows,
-                                         std::span(&out, 1)));
+  const StatisticsReader reader(schema, std::span(&column, 1));
+  CISTERN_RETURN_IF_ERROR(reader.Read(part, &rows, std::span(&out, 1)));
   return out;
 }
 

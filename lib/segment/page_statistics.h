@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cistern/result.h"
 #include "cistern/schema.h"
@@ -63,10 +64,25 @@ struct RowStatistics {
 };
 [[nodiscard]] Result<RowStatistics> ReadRowStatistics(std::string_view statistics);
 
-// Both in one pass. `columns`, ascending, may be several; *out has as many. kCorruption as above.
-[[nodiscard]] Status ReadStatistics(const TableSchema& schema, const StatisticsPart& part,
-                                    std::span<const size_t> columns, RowStatistics* rows,
-                                    std::span<ColumnStatistics> out);
+// Both, for who reads the same columns of many statistics. Any number of threads.
+class StatisticsReader {
+ public:
+  // `columns`, ascending, are as those of ReadColumnStatistics. The schema must outlive this.
+  StatisticsReader(const TableSchema& schema, std::span<const size_t> columns);
+  // *out has as many as there are columns. kCorruption as above. REQUIRES: not empty.
+  [[nodiscard]] Status Read(const StatisticsPart& part, RowStatistics* rows,
+                            std::span<ColumnStatistics> out) const;
+
+ private:
+  struct Entry {
+    size_t column = 0;
+    CqlType type{};
+    bool is_wanted = false;
+  };
+  const TableSchema* schema_;
+  size_t column_count_;
+  std::vector<Entry> entries_;  // as they stand in statistics
+};
 
 }  // namespace cistern
 

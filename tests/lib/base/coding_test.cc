@@ -20,6 +20,22 @@ TEST(Coding, VarintsRoundTripAtEveryWidth) {
   }
 }
 
+// Eight bytes are looked at together where there are so many.
+TEST(Coding, WhatFollowsAVarintIsNotOfIt) {
+  for (const char next : {'\0', '\x7f', '\xff'}) {
+    for (size_t behind = 0; behind < 10; ++behind) {
+      for (int bit = 0; bit < 64; ++bit) {
+        std::string bytes;
+        PutVarint(&bytes, uint64_t{1} << bit);
+        bytes.append(behind, next);
+        ByteReader in(bytes, "test");
+        EXPECT_EQ(in.ReadVarint("u"), uint64_t{1} << bit);
+        EXPECT_EQ(in.remaining(), behind);
+      }
+    }
+  }
+}
+
 TEST(Coding, ReaderNamesTheFieldThatRunsPastTheEnd) {
   ByteReader in("abc", "page");
   EXPECT_EQ(in.ReadU16("rows"), 0x6261);
