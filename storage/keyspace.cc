@@ -80,6 +80,7 @@ std::string HeadersEnd(uint64_t rotation) {
 
 std::string PageKey(uint64_t segment_id, uint32_t page) {
   std::string out;
+  out.reserve(8 + 1 + 8 + 4);
   PutBig<uint64_t>(&out, RotationOf(segment_id));
   out.push_back(kPageTag);
   PutBig<uint64_t>(&out, segment_id);

@@ -16,31 +16,36 @@ SegmentStream::~SegmentStream() = default;
 bool SegmentStream::MoveTo(std::string_view key, Lane* lane) {
   rocksdb::Iterator& it = *lane->iterator;
   if (it.Valid()) it.Next();
-  if (!it.Valid() || it.key().ToStringView() != key) it.Seek(key);
+  if (it.Valid() && it.key().ToStringView() == key) return true;
+  it.Seek(key);
   return it.Valid() && it.key().ToStringView() == key;
 }
 
 Result<SegmentRef> SegmentStream::ReadSealed(const std::shared_ptr<const SegmentFamily>& window,
                                              const BucketKey& bucket, uint64_t seal) {
   if (headers_.family != window) headers_ = {window, NewHeaderIterator(*window, true)};
-  const bool is_there = MoveTo(HeaderKey(RotationOf(seal), bucket), &headers_);
+  if (MoveTo(HeaderKey(RotationOf(seal), bucket), &headers_)) {
+    return MakeSealedRef(window, seal, headers_.iterator->value().ToStringView());
+  }
   const rocksdb::Status status = headers_.iterator->status();
   if (!status.ok()) return ToReadStatus(status, NameOfSeal(*window, seal));
-  if (!is_there) return MakeSealedRef(window, seal, std::nullopt);
-  return MakeSealedRef(window, seal, headers_.iterator->value().ToStringView());
+  return MakeSealedRef(window, seal, std::nullopt);
 }
 
 Result<std::string_view> SegmentStream::ReadPage(const SegmentRef& segment, uint32_t page) {
-  if (pages_.family != segment.family) {
-    const FamilyPtr& family = segment.family->family;
-    pages_ = {segment.family, std::unique_ptr<rocksdb::Iterator>(family->db()->NewIterator(
-                                  rocksdb::ReadOptions(), family->handle()))};
+  return ReadPage(segment.family, segment.id, page);
+}
+
+Result<std::string_view> SegmentStream::ReadPage(
+    const std::shared_ptr<const SegmentFamily>& family, uint64_t segment_id, uint32_t page) {
+  if (pages_.family != family) {
+    pages_ = {family, std::unique_ptr<rocksdb::Iterator>(family->family->db()->NewIterator(
+                          rocksdb::ReadOptions(), family->family->handle()))};
   }
-  const bool is_there = MoveTo(PageKey(segment.id, page), &pages_);
+  if (MoveTo(PageKey(segment_id, page), &pages_)) return pages_.iterator->value().ToStringView();
   const rocksdb::Status status = pages_.iterator->status();
-  if (!status.ok()) return ToReadStatus(status, NameOfPage(segment, page));
-  if (!is_there) return Status::Corruption(NameOfPage(segment, page) + " is missing");
-  return pages_.iterator->value().ToStringView();
+  if (!status.ok()) return ToReadStatus(status, NameOfPage(*family, segment_id, page));
+  return Status::Corruption(NameOfPage(*family, segment_id, page) + " is missing");
 }
 
 }  // namespace cistern

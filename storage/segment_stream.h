@@ -26,6 +26,9 @@ class SegmentStream {
                                               const BucketKey& bucket, uint64_t seal);
   // As cistern::ReadPage. The bytes are good until the next call.
   [[nodiscard]] Result<std::string_view> ReadPage(const SegmentRef& segment, uint32_t page);
+  // The same of a segment whose header was not read; that of a seal has the seal's number.
+  [[nodiscard]] Result<std::string_view> ReadPage(
+      const std::shared_ptr<const SegmentFamily>& family, uint64_t segment_id, uint32_t page);
 
  private:
   struct Lane {

@@ -83,8 +83,12 @@ Result<std::vector<SegmentRef>> ListSegments(const SpillView& view, const Bucket
 }
 
 std::string NameOfPage(const SegmentRef& segment, uint32_t page) {
-  return "page " + std::to_string(page) + " of segment " + std::to_string(segment.id) + " in " +
-         segment.family->Name();
+  return NameOfPage(*segment.family, segment.id, page);
+}
+
+std::string NameOfPage(const SegmentFamily& family, uint64_t segment_id, uint32_t page) {
+  return "page " + std::to_string(page) + " of segment " + std::to_string(segment_id) + " in " +
+         family.Name();
 }
 
 Result<std::string> ReadPage(const SegmentRef& segment, uint32_t page) {

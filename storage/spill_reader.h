@@ -41,6 +41,8 @@ struct DamagedSegment {
 
 // "page 0 of segment 17 in window 3", for messages.
 [[nodiscard]] std::string NameOfPage(const SegmentRef& segment, uint32_t page);
+[[nodiscard]] std::string NameOfPage(const SegmentFamily& family, uint64_t segment_id,
+                                     uint32_t page);
 // One page's bytes. kCorruption names the segment and the page.
 [[nodiscard]] Result<std::string> ReadPage(const SegmentRef& segment, uint32_t page);
 

@@ -8,6 +8,7 @@
 
 #include "engine/query/scan_cursor.h"
 #include "lib/row/row_order.h"
+#include "lib/segment/page_reader.h"
 
 namespace cistern {
 
@@ -174,8 +175,11 @@ Status Aggregator::BeginSealedBucket() {
       return BeginMerge({plan_.from(), plan_.to()}, std::nullopt);
     }
   }
-  CISTERN_ASSIGN_OR_RETURN(const bool is_answered, AddManifest(parts_));
-  if (!is_answered) {
+  CISTERN_ASSIGN_OR_RETURN(bool is_done, AddManifest(parts_));
+  if (!is_done) {
+    CISTERN_ASSIGN_OR_RETURN(is_done, AddOnlyPage(parts_));
+  }
+  if (!is_done) {
     CISTERN_RETURN_IF_ERROR(
         BeginPages(OpenSealedBucket(*context_, buckets_->view(), bucket_, parts_, &stream_)));
   }
@@ -196,6 +200,28 @@ Result<bool> Aggregator::AddManifest(const BucketParts& parts) {
   return is_answered;
 }
 
+// Decodes the bucket's only page, if it has no other and its manifest tells that its rows show as
+// they are: then the header need not be read. Where it cannot be, who reads the header tells why.
+Result<bool> Aggregator::AddOnlyPage(const BucketParts& parts) {
+  const Manifest& m = parts.manifest;
+  if (parts.window == nullptr || m.delete_count > 0 || m.statistics.empty() ||
+      m.row_count > limits::kPageRowsMax || m.schema_version != table_->schema_version ||
+      !plan_.Meets({m.first_time, m.last_time})) {
+    return false;
+  }
+  CISTERN_ASSIGN_OR_RETURN(const RowStatistics rows, ReadRowStatistics(m.statistics));
+  if (!ShowAsTheyAre(rows, m.schema_version)) return false;
+  const Result<std::string_view> page = stream_.ReadPage(parts.window, parts.seal, 0);
+  if (page.status().code() == StatusCode::kCorruption) return false;
+  CISTERN_RETURN_IF_ERROR(page.status());
+  if (!DecodePageValues(*table_->schema, *page, shape_.wanted, &page_rows_).ok()) return false;
+  if (page_rows_.row_count != m.row_count) return false;
+  CISTERN_RETURN_IF_ERROR(Charge(page_rows_.MemoryBytes()));
+  work_.rows_decoded += m.row_count;
+  CISTERN_RETURN_IF_ERROR(AddRows(page_rows_, 0, page_rows_.row_count));
+  return true;
+}
+
 Status Aggregator::BeginPages(Result<BucketPages> pages) {
   CISTERN_RETURN_IF_ERROR(pages.status());
   pages_ = *std::move(pages);
@@ -205,9 +231,7 @@ Status Aggregator::BeginPages(Result<BucketPages> pages) {
 }
 
 Status Aggregator::AddStretch(const Stretch& stretch) {
-  const bool is_behind = stretch.times.last < plan_.from() ||
-                         (plan_.to() != INT64_MAX && stretch.times.first >= plan_.to());
-  if (is_behind) return Status::Ok();
+  if (!plan_.Meets(stretch.times)) return Status::Ok();
   if (stretch.is_page && !AnyMeets(pages_.deletes, stretch.times)) {
     CISTERN_ASSIGN_OR_RETURN(const bool is_told, AddPageStatistics(stretch));
     if (is_told) return Status::Ok();
@@ -296,6 +320,7 @@ Status Aggregator::BeginMerge(const TimeExtent& times, std::optional<uint32_t> s
 
 Status Aggregator::Merge() {
   GroupRows rows;
+  page_rows_ = {};
   charge_.Set(0);
   Status s = group_->Take(kMergedRows, &rows);
   for (int tries = 0; s.code() == StatusCode::kOutOfMemory && tries < kRoomTriesMax; ++tries) {

@@ -47,6 +47,7 @@ class Aggregator final : public AggregateCursor {
   [[nodiscard]] Status BeginHeadBucket(int64_t start_s);
   [[nodiscard]] Status BeginSealedBucket();
   [[nodiscard]] Result<bool> AddManifest(const BucketParts& parts);
+  [[nodiscard]] Result<bool> AddOnlyPage(const BucketParts& parts);
   [[nodiscard]] Status BeginPages(Result<BucketPages> pages);
   [[nodiscard]] Status AddStretch(const Stretch& stretch);
   [[nodiscard]] Result<bool> AddPageStatistics(const Stretch& stretch);
@@ -93,7 +94,8 @@ class Aggregator final : public AggregateCursor {
   AggregateState state_;
   std::optional<int64_t> step_;          // of state_
   AggregateBatch out_;
-  std::vector<int64_t> times_;           // scratch
+  VersionColumns page_rows_;             // scratch, as are
+  std::vector<int64_t> times_;
   MemoryCharge charge_;
   AggregateWork work_;
   std::vector<ScanGap> gaps_;

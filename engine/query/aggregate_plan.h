@@ -47,6 +47,10 @@ class AggregatePlan {
   [[nodiscard]] int64_t StepEnd(int64_t start) const;
   // Whether rows of these times are all asked for, and of one step.
   [[nodiscard]] bool IsWhole(const TimeExtent& times) const;
+  // Whether some of these times are asked for.
+  [[nodiscard]] bool Meets(const TimeExtent& times) const {
+    return times.last >= from_ && (times.first < to_ || to_ == INT64_MAX);
+  }
   [[nodiscard]] bool IsInRange(int64_t time) const {
     return time >= from_ && (time < to_ || to_ == INT64_MAX);
   }

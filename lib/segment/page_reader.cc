@@ -23,12 +23,14 @@ constexpr uint8_t kVersionFlagsKnown = kVersionLiveness | kVersionDeleteRow;
 // One page on its way to rows.
 class PageDecoder {
  public:
+  // Into *rows, whose memory is used again.
   PageDecoder(const TableSchema& schema, std::string_view body, const std::vector<bool>* wanted,
-              bool values_alone)
-      : schema_(schema), wanted_(wanted), values_alone_(values_alone), in_(body, "page") {}
+              bool values_alone, VersionColumns* rows)
+      : schema_(schema), wanted_(wanted), values_alone_(values_alone), in_(body, "page"),
+        rows_(*rows) {}
 
-  Result<VersionColumns> Decode() {
-    rows_ = VersionColumns::For(schema_);
+  Status Decode() {
+    ClearRows();
     ReadHeader();
     if (in_.ok() && values_alone_) SkipVersions();
     if (in_.ok() && !values_alone_) ReadVersions();
@@ -40,11 +42,32 @@ class PageDecoder {
     }
     if (in_.ok() && in_.remaining() != 0) in_.Fail("end", "is not where the fields end");
     if (in_.ok() && !values_alone_) AddEventTimes();
-    if (!in_.ok()) return in_.status();
-    return std::move(rows_);
+    return in_.status();
   }
 
  private:
+  // But numbers of wanted columns, which are written over: clearing them is half of reading them.
+  void ClearRows() {
+    rows_.write_us.clear();
+    rows_.boot.clear();
+    rows_.expiry_s.clear();
+    rows_.flags.clear();
+    rows_.columns.resize(schema_.columns.size());
+    for (size_t c = 0; c < rows_.columns.size(); ++c) {
+      ColumnData& column = rows_.columns[c];
+      column.lane = schema_.columns[c].type.lane();
+      column.offsets.clear();
+      column.heap.clear();
+      column.states.clear();
+      if (column.lane != Lane::kFixed || !IsWanted(c)) column.fixed.clear();
+    }
+  }
+
+  [[nodiscard]] bool IsWanted(size_t c) const {
+    return wanted_ == nullptr || (*wanted_)[c] ||
+           (!values_alone_ && schema_.columns[c].role == ColumnRole::kClustering);
+  }
+
   void ReadHeader() {
     flags_ = in_.ReadU8("flags");
     if ((flags_ & ~segment_format::kPageFlagsKnown) != 0) in_.Fail("flags", "has unknown bits");
@@ -138,8 +161,7 @@ class PageDecoder {
     if (clustering && states != PageStates::kAllValues) {
       in_.Fail("column descriptor", "has missing cells in a clustering column");
     }
-    const bool is_wanted =
-        wanted_ == nullptr || (*wanted_)[c] || (clustering && !values_alone_);
+    const bool is_wanted = IsWanted(c);
     size_t value_count = 0;
     if (in_.ok() && values_alone_ && !is_wanted) {
       if (states == PageStates::kMixed) SkipIntegers(&in_, rows_.row_count);
@@ -229,7 +251,7 @@ class PageDecoder {
   const bool values_alone_;
   ByteReader in_;
   uint8_t flags_ = 0;
-  VersionColumns rows_;
+  VersionColumns& rows_;
   std::vector<int64_t> expiries_;
   size_t heap_bytes_ = 0;  // decoded so far
 };
@@ -242,16 +264,26 @@ Result<VersionColumns> DecodePage(const TableSchema& schema, std::string_view pa
   CISTERN_ASSIGN_OR_RETURN(
       const std::string_view body,
       segment_format::CheckEnvelope(page, segment_format::kPageTag, "page"));
-  return PageDecoder(schema, body, wanted, /*values_alone=*/false).Decode();
+  VersionColumns rows;
+  CISTERN_RETURN_IF_ERROR(
+      PageDecoder(schema, body, wanted, /*values_alone=*/false, &rows).Decode());
+  return rows;
 }
 
-Result<VersionColumns> DecodePageValues(const TableSchema& schema, std::string_view page,
-                                        const std::vector<bool>& wanted) {
+Status DecodePageValues(const TableSchema& schema, std::string_view page,
+                        const std::vector<bool>& wanted, VersionColumns* rows) {
   CISTERN_CHECK(wanted.size() == schema.columns.size());
   CISTERN_ASSIGN_OR_RETURN(
       const std::string_view body,
       segment_format::CheckEnvelope(page, segment_format::kPageTag, "page"));
-  return PageDecoder(schema, body, &wanted, /*values_alone=*/true).Decode();
+  return PageDecoder(schema, body, &wanted, /*values_alone=*/true, rows).Decode();
+}
+
+Result<VersionColumns> DecodePageValues(const TableSchema& schema, std::string_view page,
+                                        const std::vector<bool>& wanted) {
+  VersionColumns rows;
+  CISTERN_RETURN_IF_ERROR(DecodePageValues(schema, page, wanted, &rows));
+  return rows;
 }
 
 }  // namespace cistern

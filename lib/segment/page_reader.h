@@ -29,6 +29,9 @@ namespace cistern {
 [[nodiscard]] Result<VersionColumns> DecodePageValues(const TableSchema& schema,
                                                       std::string_view page,
                                                       const std::vector<bool>& wanted);
+// The same into *rows, whose memory is used again; on an error nothing is said of what is there.
+[[nodiscard]] Status DecodePageValues(const TableSchema& schema, std::string_view page,
+                                      const std::vector<bool>& wanted, VersionColumns* rows);
 
 }  // namespace cistern
 
