@@ -274,6 +274,30 @@ void DecimalCodec::Encode(std::string* out) const {
   EncodeIntegers(integers_, integers_plan_, out);
 }
 
+namespace {
+
+// Integers to the doubles that they are divided by the power. Where all are small the double that
+// is as many above a great number is made of bits, and that number taken away again, which is
+// exact: processors without a conversion of several at once do several at once then.
+void DivideAll(double power, std::span<int64_t> values) {
+  constexpr int64_t kSmall = int64_t{1} << 51;
+  constexpr double kGreat = 6755399441055744.0;  // 2^52 + 2^51
+  uint64_t beyond = 0;
+  for (const int64_t v : values) {
+    beyond |= (static_cast<uint64_t>(v) + static_cast<uint64_t>(kSmall)) >> 52;
+  }
+  if (beyond != 0) {
+    for (int64_t& v : values) v = std::bit_cast<int64_t>(static_cast<double>(v) / power);
+    return;
+  }
+  for (int64_t& v : values) {
+    const auto above = std::bit_cast<double>(v + std::bit_cast<int64_t>(kGreat));
+    v = std::bit_cast<int64_t>((above - kGreat) / power);
+  }
+}
+
+}  // namespace
+
 void DecodeDecimals(EncodingId encoding, const NumberShape& shape, ByteReader* in,
                     std::span<int64_t> out) {
   const uint8_t descriptor = in->ReadU8("exponent");
@@ -296,7 +320,7 @@ void DecodeDecimals(EncodingId encoding, const NumberShape& shape, ByteReader* i
   if (in->ok()) DecodeIntegers(in, out);
   if (!in->ok()) return;
   if (encoding == EncodingId::kDecimal64) {
-    for (int64_t& v : out) v = std::bit_cast<int64_t>(static_cast<double>(v) / power);
+    DivideAll(power, out);
   } else {
     for (int64_t& v : out) {
       if (encoding == EncodingId::kBits32 && v != static_cast<int32_t>(v)) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <bit>
 #include <limits>
+#include <optional>
 
 namespace cistern {
 
@@ -43,8 +44,36 @@ Bounds BoundsOf(std::span<const int64_t> values, const ToKey& to_key) {
   return bounds;
 }
 
+// Numbers compare as their keys do but for zeros, of which one has a sign. In four lanes, as one
+// comparison waits for the one before. Nothing: a NaN or a zero decides, or there are few values.
+std::optional<Bounds> BoundsOfNumbers(std::span<const int64_t> values) {
+  constexpr size_t kLanes = 4;
+  const size_t even = values.size() / kLanes * kLanes;
+  if (even == 0) return std::nullopt;
+  double least[kLanes];
+  double greatest[kLanes];
+  std::fill_n(least, kLanes, std::bit_cast<double>(values[0]));
+  std::fill_n(greatest, kLanes, std::bit_cast<double>(values[0]));
+  bool has_nan = false;
+  const auto take = [&](size_t i, size_t lane) {
+    const auto value = std::bit_cast<double>(values[i]);
+    least[lane] = value < least[lane] ? value : least[lane];
+    greatest[lane] = value > greatest[lane] ? value : greatest[lane];
+    has_nan |= value != value;
+  };
+  for (size_t i = 0; i < even; i += kLanes) {
+    for (size_t lane = 0; lane < kLanes; ++lane) take(i + lane, lane);
+  }
+  for (size_t i = even; i < values.size(); ++i) take(i, 0);
+  const double min = *std::min_element(least, least + kLanes);
+  const double max = *std::max_element(greatest, greatest + kLanes);
+  if (has_nan || min == 0 || max == 0) return std::nullopt;
+  return Bounds{Ordered64(std::bit_cast<int64_t>(min)), Ordered64(std::bit_cast<int64_t>(max))};
+}
+
 // NaNs, which have one key together, are looked for in the bounds first.
 Bounds BoundsOfDoubles(std::span<const int64_t> values) {
+  if (const std::optional<Bounds> of_numbers = BoundsOfNumbers(values)) return *of_numbers;
   const Bounds bounds = BoundsOf(values, Ordered64);
   const bool has_nan = bounds.max > kInfinityKey64 || bounds.min < kMinusInfinityKey64;
   return has_nan ? BoundsOf(values, KeyOfDouble) : bounds;

@@ -61,6 +61,24 @@ TEST(ColumnSummary, NansOfEitherSignAreOneAboveAll) {
   }
 }
 
+// Several values are compared at once, and zeros and NaNs apart.
+TEST(ColumnSummary, BoundsAreThoseOfTheKeys) {
+  Rng rng(12);
+  const std::vector<double> all = {0.0, -0.0, 1.0, -1.0, 2.5, -2.5, 1e-310, kInfinity, kNan};
+  for (int run = 0; run < 5'000; ++run) {
+    const size_t kinds = 1 + rng.Below(all.size());
+    std::vector<double> values;
+    std::vector<int64_t> keys;
+    for (uint64_t i = 1 + rng.Below(13); i > 0; --i) {
+      values.push_back(all[rng.Below(kinds)]);
+      keys.push_back(OrderKey(CqlType::kDouble, BitsOf(values.back())));
+    }
+    const ColumnSummary summary = SummaryOf(values);
+    ASSERT_EQ(summary.min, *std::min_element(keys.begin(), keys.end())) << run;
+    ASSERT_EQ(summary.max, *std::max_element(keys.begin(), keys.end())) << run;
+  }
+}
+
 // With bounds the sum goes another way.
 TEST(ColumnSummary, SumIsTheSameWithBoundsAndWithout) {
   Rng rng(11);
