@@ -183,14 +183,17 @@ Status EntityBuckets::SeekAll() {
 
 Result<bool> EntityBuckets::Next(BucketParts* parts) {
   if (!is_begun_) CISTERN_RETURN_IF_ERROR(SeekAll());
-  CISTERN_RETURN_IF_ERROR(OpenDue());
+  if (!waiting_.empty()) CISTERN_RETURN_IF_ERROR(OpenDue());
   const std::optional<Place> least = Least();
   if (!least) return false;
   SealCover cover;
   size_t seal_count = 0;
   parts->window = nullptr;
   CISTERN_RETURN_IF_ERROR(TakeSeals(*least, parts, &cover, &seal_count));
-  CISTERN_ASSIGN_OR_RETURN(const bool is_open, TakeSpilled(*least, &cover));
+  bool is_open = false;
+  if (!rotations_.empty()) {
+    CISTERN_ASSIGN_OR_RETURN(is_open, TakeSpilled(*least, &cover));
+  }
   parts->start_s = least->start_s;
   parts->split = least->split;
   if (is_open) parts->window = nullptr;

@@ -192,10 +192,11 @@ Result<bool> Aggregator::AddManifest(const BucketParts& parts) {
   const Manifest& m = parts.manifest;
   if (parts.window == nullptr || m.delete_count > 0 || m.statistics.empty()) return false;
   const TimeExtent times{m.first_time, m.last_time};
-  if (!plan_.IsWhole(times)) return false;
+  const std::optional<int64_t> step = plan_.StepOfAll(times);
+  if (!step) return false;
   CISTERN_ASSIGN_OR_RETURN(
       const bool is_answered,
-      AddStatistics({m.statistics, m.schema_version, m.row_count, times}));
+      AddStatistics({m.statistics, m.schema_version, m.row_count, times}, *step));
   if (is_answered) work_.rows_by_manifest += m.row_count;
   return is_answered;
 }
@@ -244,20 +245,22 @@ Status Aggregator::AddStretch(const Stretch& stretch) {
 Result<bool> Aggregator::AddPageStatistics(const Stretch& stretch) {
   const SegmentHeader& header = pages_.segments[stretch.segment]->header;
   const PageInfo& page = header.pages[stretch.page];
-  if (page.statistics_size == 0 || !plan_.IsWhole(stretch.times)) return false;
+  if (page.statistics_size == 0) return false;
+  const std::optional<int64_t> step = plan_.StepOfAll(stretch.times);
+  if (!step) return false;
   CISTERN_ASSIGN_OR_RETURN(const bool is_told,
                            AddStatistics({header.StatisticsOf(page), header.schema_version,
-                                          page.row_count, stretch.times}));
+                                          page.row_count, stretch.times}, *step));
   if (is_told) work_.rows_by_page += page.row_count;
   return is_told;
 }
 
-// Adds what statistics of rows of one step say, if that is all that is asked and holds now.
-Result<bool> Aggregator::AddStatistics(const StatisticsSource& source) {
+// Adds what statistics of rows of the step say, if that is all that is asked and holds now.
+Result<bool> Aggregator::AddStatistics(const StatisticsSource& source, int64_t step) {
   RowStatistics rows;
   CISTERN_ASSIGN_OR_RETURN(const bool suffices, lookup_.Read(source, &rows));
   if (!suffices || !ShowAsTheyAre(rows, source.schema_version)) return false;
-  CISTERN_RETURN_IF_ERROR(MoveTo(plan_.StepOf(source.times.first)));
+  CISTERN_RETURN_IF_ERROR(MoveTo(step));
   for (size_t k = 0; k < plan_.columns().size(); ++k) state_.AddStatistics(k, lookup_.column(k));
   return true;
 }

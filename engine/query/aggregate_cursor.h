@@ -53,7 +53,8 @@ class Aggregator final : public AggregateCursor {
   [[nodiscard]] Result<bool> AddPageStatistics(const Stretch& stretch);
   [[nodiscard]] bool TellsOfRows(const Stretch& stretch);
   [[nodiscard]] Result<bool> AddPageRows(const Stretch& stretch);
-  [[nodiscard]] Result<bool> AddStatistics(const StatisticsSource& source);
+  [[nodiscard]] Result<bool> AddStatistics(const StatisticsSource& source,
+                                           int64_t step);
   [[nodiscard]] bool ShowAsTheyAre(const RowStatistics& rows, uint32_t version);
   [[nodiscard]] bool HasExpired(uint32_t expiry_s);
   [[nodiscard]] Status BeginMerge(const TimeExtent& times, std::optional<uint32_t> split);

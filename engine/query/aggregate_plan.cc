@@ -124,9 +124,10 @@ int64_t AggregatePlan::StepEnd(int64_t start) const {
   return start > INT64_MAX - (step_ - 1) ? INT64_MAX : start + (step_ - 1);
 }
 
-bool AggregatePlan::IsWhole(const TimeExtent& times) const {
-  return IsInRange(times.first) && IsInRange(times.last) &&
-         StepEnd(StepOf(times.first)) >= times.last;
+std::optional<int64_t> AggregatePlan::StepOfAll(const TimeExtent& times) const {
+  if (!IsInRange(times.first) || !IsInRange(times.last)) return std::nullopt;
+  const int64_t step = StepOf(times.first);
+  return StepEnd(step) >= times.last ? std::optional(step) : std::nullopt;
 }
 
 bool AggregatePlan::Suffices(const Column& column, const ColumnStatistics& statistics) {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "cistern/aggregate.h"
@@ -45,8 +46,9 @@ class AggregatePlan {
   [[nodiscard]] int64_t StepOf(int64_t time) const;
   // The last time of that step.
   [[nodiscard]] int64_t StepEnd(int64_t start) const;
-  // Whether rows of these times are all asked for, and of one step.
-  [[nodiscard]] bool IsWhole(const TimeExtent& times) const;
+  // The step of rows of these times, if they are all asked for and of one.
+  [[nodiscard]] std::optional<int64_t> StepOfAll(const TimeExtent& times) const;
+  [[nodiscard]] bool IsWhole(const TimeExtent& times) const { return StepOfAll(times).has_value(); }
   // Whether some of these times are asked for.
   [[nodiscard]] bool Meets(const TimeExtent& times) const {
     return times.last >= from_ && (times.first < to_ || to_ == INT64_MAX);

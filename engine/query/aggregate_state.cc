@@ -16,7 +16,10 @@ int64_t BitsOf(double value) { return std::bit_cast<int64_t>(value); }
 }  // namespace
 
 void AggregateState::Clear() {
-  for (Column& column : columns_) column.summary.Clear();
+  for (Column& column : columns_) {
+    column.summary.Clear();
+    column.only_sum.reset();
+  }
 }
 
 void AggregateState::AddRows(const VersionColumns& rows, size_t begin, size_t end) {
@@ -35,6 +38,7 @@ void AggregateState::AddRows(const VersionColumns& rows, size_t begin, size_t en
       }
       values = dense_;
     }
+    AddOnlySum(&columns_[k]);
     columns_[k].summary.Add(plan.type.kind, plan.parts, values);
   }
 }
@@ -65,6 +69,7 @@ void AggregateState::AddBytes(size_t k, std::string_view value) {
 
 void AggregateState::AddStatistics(size_t k, const ColumnStatistics& statistics) {
   if (statistics.count == 0) return;
+  AddOnlySum(&columns_[k]);
   ColumnSummary& summary = columns_[k].summary;
   const bool is_first = summary.count == 0;
   summary.min = is_first ? statistics.min : std::min(summary.min, statistics.min);
@@ -72,23 +77,37 @@ void AggregateState::AddStatistics(size_t k, const ColumnStatistics& statistics)
   if (is_first) summary.first = statistics.first;
   summary.last = statistics.last;
   summary.count += statistics.count;
-  if (plan_->columns()[k].parts.sum) summary.sum.Add(*statistics.sum);
+  if (!plan_->columns()[k].parts.sum) return;
+  if (is_first) {
+    columns_[k].only_sum = statistics.sum;
+  } else {
+    summary.sum.Add(*statistics.sum);
+  }
 }
 
-Status AggregateState::Emit(std::vector<ColumnData>* out) const {
+// Another one comes.
+void AggregateState::AddOnlySum(Column* column) {
+  if (!column->only_sum) return;
+  column->summary.sum.Add(*column->only_sum);
+  column->only_sum.reset();
+}
+
+double AggregateState::RoundedSum(const Column& column) {
+  return column.only_sum ? Round(*column.only_sum) : column.summary.sum.Round();
+}
+
+Status AggregateState::Emit(std::vector<ColumnData>* out) {
   for (size_t i = 0; i < plan_->outputs().size(); ++i) {
     CISTERN_RETURN_IF_ERROR(Emit(plan_->outputs()[i], &(*out)[i]));
   }
   return Status::Ok();
 }
 
-Status AggregateState::Emit(const AggregatePlan::Output& output, ColumnData* out) const {
+Status AggregateState::Emit(const AggregatePlan::Output& output, ColumnData* out) {
   const AggregatePlan::Column& plan = plan_->columns()[output.column];
-  const Column& column = columns_[output.column];
+  Column& column = columns_[output.column];
   const ColumnSummary& summary = column.summary;
-  const auto append = [&](int64_t fixed, const std::string& bytes) {
-    plan.type.lane() == Lane::kFixed ? out->AppendFixed(fixed) : out->AppendBytes(bytes);
-  };
+  const bool is_fixed = out->lane == Lane::kFixed;
   if (output.function != AggregateFunction::kCount && summary.count == 0) {
     out->AppendMissing(CellState::kNull);
     return Status::Ok();
@@ -98,21 +117,28 @@ Status AggregateState::Emit(const AggregatePlan::Output& output, ColumnData* out
       out->AppendFixed(static_cast<int64_t>(summary.count));
       break;
     case AggregateFunction::kMin:
-      append(FromOrderKey(plan.type.kind, summary.min), column.min);
+      is_fixed ? out->AppendFixed(FromOrderKey(plan.type.kind, summary.min))
+               : out->AppendBytes(column.min);
       break;
     case AggregateFunction::kMax:
-      append(FromOrderKey(plan.type.kind, summary.max), column.max);
+      is_fixed ? out->AppendFixed(FromOrderKey(plan.type.kind, summary.max))
+               : out->AppendBytes(column.max);
       break;
-    case AggregateFunction::kFirst: append(summary.first, column.first); break;
-    case AggregateFunction::kLast: append(summary.last, column.last); break;
+    case AggregateFunction::kFirst:
+      is_fixed ? out->AppendFixed(summary.first) : out->AppendBytes(column.first);
+      break;
+    case AggregateFunction::kLast:
+      is_fixed ? out->AppendFixed(summary.last) : out->AppendBytes(column.last);
+      break;
     case AggregateFunction::kAvg:
-      out->AppendFixed(BitsOf(summary.sum.Round() / static_cast<double>(summary.count)));
+      out->AppendFixed(BitsOf(RoundedSum(column) / static_cast<double>(summary.count)));
       break;
     case AggregateFunction::kSum: {
       if (plan.type.kind == CqlType::kFloat || plan.type.kind == CqlType::kDouble) {
-        out->AppendFixed(BitsOf(summary.sum.Round()));
+        out->AppendFixed(BitsOf(RoundedSum(column)));
         break;
       }
+      AddOnlySum(&column);
       const std::optional<int64_t> sum = summary.sum.ToInteger();
       if (!sum) return Status::OutOfRange("a sum is beyond 64 bits: ask for avg, or smaller steps");
       out->AppendFixed(*sum);

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,12 +27,15 @@ class AggregateState {
   void AddRows(const VersionColumns& rows, size_t begin, size_t end);
   // Rows of which only this is known of the plan's column k; it must suffice.
   void AddStatistics(size_t k, const ColumnStatistics& statistics);
-  // Appends the results to one column each. kOutOfRange: a sum is beyond 64 bits.
-  [[nodiscard]] Status Emit(std::vector<ColumnData>* out) const;
+  // Appends the results to one column each, whose lanes are set. kOutOfRange: a sum is beyond 64
+  // bits.
+  [[nodiscard]] Status Emit(std::vector<ColumnData>* out);
 
  private:
   struct Column {
     ColumnSummary summary;  // of the bytes lane the count alone
+    // Of the values so far, if statistics gave it at once: not in `summary` then.
+    std::optional<CompactSum> only_sum;
     std::string min;        // of the bytes lane
     std::string max;
     std::string first;
@@ -39,7 +43,9 @@ class AggregateState {
   };
   void AddBytes(size_t k, const ColumnData& data, size_t begin, size_t end);
   void AddBytes(size_t k, std::string_view value);
-  [[nodiscard]] Status Emit(const AggregatePlan::Output& output, ColumnData* out) const;
+  [[nodiscard]] Status Emit(const AggregatePlan::Output& output, ColumnData* out);
+  static void AddOnlySum(Column* column);
+  [[nodiscard]] static double RoundedSum(const Column& column);
 
   const AggregatePlan* const plan_;
   std::vector<Column> columns_;

@@ -23,15 +23,11 @@ constexpr uint32_t kAddedMax = 1u << 29;  // limbs grow by less than 2^33 for ea
 unsigned ExponentOf(uint64_t bits) { return static_cast<unsigned>(bits >> 52) & kExponentSpecial; }
 bool IsZero(uint64_t bits) { return bits << 1 == 0; }
 
-// value x 2^exponent, for values of 2^52..2^53. Exact where the result is no less than the least
-// normal double; infinite beyond the greatest.
-double Scaled(uint64_t value, int exponent) {
-  constexpr int kPowerMax = 960;  // neither the power nor the product leaves the normal doubles
-  if (exponent < -kPowerMax || exponent > kPowerMax) {
-    return std::ldexp(static_cast<double>(value), exponent);
-  }
-  const auto power = std::bit_cast<double>(static_cast<uint64_t>(exponent + 1023) << 52);
-  return static_cast<double>(value) * power;
+// Neither such a power of two nor it times a double of at most 2^63 is beyond the normal ones.
+constexpr int kPowerMax = 950;
+bool IsNearPower(int exponent) { return exponent >= -kPowerMax && exponent <= kPowerMax; }
+double PowerOfTwo(int exponent) {
+  return std::bit_cast<double>(static_cast<uint64_t>(exponent + 1023) << 52);
 }
 
 }  // namespace
@@ -263,8 +259,22 @@ double ExactSum::Round() const {
   if (rest > kHalf || (rest == kHalf && (!is_tie || (mantissa & 1) != 0))) ++mantissa;
   // Whatever is below the least normal double is a multiple of the least of all: nothing is
   // rounded here.
-  const double size = Scaled(mantissa, top - 52 - kBias);
+  const int exponent = top - 52 - kBias;
+  const double size = IsNearPower(exponent)
+                          ? static_cast<double>(mantissa) * PowerOfTwo(exponent)
+                          : std::ldexp(static_cast<double>(mantissa), exponent);
   return m.negative ? -size : size;
+}
+
+// An integer of 64 bits is rounded as it becomes a double.
+double Round(const CompactSum& sum) {
+  const auto low = static_cast<int64_t>(sum.low);
+  if (sum.special == 0 && sum.high == low >> 63 && IsNearPower(sum.exponent)) {
+    return static_cast<double>(low) * PowerOfTwo(sum.exponent);
+  }
+  ExactSum whole;
+  whole.Add(sum);
+  return whole.Round();
 }
 
 std::optional<int64_t> ExactSum::ToInteger() const {

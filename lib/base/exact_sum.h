@@ -24,6 +24,8 @@ struct CompactSum {
   uint8_t special = 0;
   friend bool operator==(const CompactSum&, const CompactSum&) = default;
 };
+// As ExactSum::Round of the same sum.
+[[nodiscard]] double Round(const CompactSum& sum);
 inline constexpr int32_t kSumExponentMin = -1074;
 inline constexpr int32_t kSumExponentMax = 1024;
 inline constexpr uint8_t kSumNan = 1;    // a NaN was added

@@ -209,11 +209,15 @@ void ReadSum(ByteReader* in, bool is_special, ColumnStatistics* column) {
   if (size > kSumBytesMax) in->Fail("sum size", "is beyond its limit");
   const std::string_view bytes = in->ReadBytes("sum", size);
   if (bytes.empty()) return;
-  std::array<char, kSumBytesMax> wide;
-  wide.fill((bytes.back() & 0x80) != 0 ? '\xff' : '\0');
-  std::copy(bytes.begin(), bytes.end(), wide.begin());
-  sum.low = GetLittle<uint64_t>(wide.data());
-  sum.high = GetLittle<int64_t>(wide.data() + 8);
+  // From the highest byte down, which has the sign.
+  uint64_t high = (bytes.back() & 0x80) != 0 ? ~uint64_t{0} : 0;
+  uint64_t low = high;
+  for (size_t i = bytes.size(); i-- > 0;) {
+    high = high << 8 | low >> 56;
+    low = low << 8 | static_cast<uint8_t>(bytes[i]);
+  }
+  sum.low = low;
+  sum.high = static_cast<int64_t>(high);
 }
 
 // Min, max, first and last of the form, as statistics have them.
@@ -372,42 +376,66 @@ std::string SegmentStatisticsOf(const TableSchema& schema, const SegmentHeader& 
   return merged.ok() ? *merged : std::string();
 }
 
+namespace {
+
+// Passes over what is said of so many columns: mostly less than 128 bytes each.
+void SkipColumns(std::string_view statistics, size_t count, ByteReader* in) {
+  size_t at = in->position();
+  for (; count > 0 && at < statistics.size(); --count) {
+    const auto size = static_cast<uint8_t>(statistics[at]);
+    if (size >= 0x80) break;
+    at += 1 + size_t{size};
+  }
+  (void)in->ReadBytes("column", at - in->position());
+  for (; count > 0 && in->ok(); --count) {
+    (void)in->ReadBytes("column", in->ReadVarint("column size"));
+  }
+}
+
+}  // namespace
+
 StatisticsReader::StatisticsReader(const TableSchema& schema, std::span<const size_t> columns)
-    : schema_(&schema), column_count_(columns.size()) {
-  size_t next = 0;
+    : schema_(&schema) {
+  size_t skipped = 0;
   for (size_t c = 0; c < schema.columns.size(); ++c) {
     if (!IsDescribed(schema, c)) continue;
-    const bool is_wanted = next < columns.size() && c == columns[next];
-    if (is_wanted) ++next;
-    entries_.push_back({c, schema.columns[c].type.kind, is_wanted});
+    if (wanted_.size() < columns.size() && c == columns[wanted_.size()]) {
+      wanted_.push_back({c, schema.columns[c].type.kind, skipped});
+      skipped = 0;
+    } else {
+      ++skipped;
+    }
   }
-  CISTERN_CHECK(next == columns.size());  // each is described, and they ascend
+  skipped_behind_ = skipped;
+  CISTERN_CHECK(wanted_.size() == columns.size());  // each is described, and they ascend
 }
 
 Status StatisticsReader::Read(const StatisticsPart& part, RowStatistics* rows,
                               std::span<ColumnStatistics> out) const {
-  CISTERN_CHECK(out.size() == column_count_);
+  CISTERN_CHECK(out.size() == wanted_.size());
   ByteReader in(part.statistics, "statistics");
   *rows = ReadRows(&in);
   auto next = out.begin();
-  for (const Entry& entry : entries_) {
+  for (const Wanted& wanted : wanted_) {
+    SkipColumns(part.statistics, wanted.skipped, &in);
     const std::string_view body = in.ReadBytes("column", in.ReadVarint("column size"));
-    if (!entry.is_wanted) continue;
     ColumnStatistics* const column = &*next++;
     *column = {};
     column->count = part.row_count;
     if (body.empty()) continue;
     ByteReader of_column(body, "statistics");
-    ReadColumn(&of_column, entry.type, column);
+    ReadColumn(&of_column, wanted.type, column);
     if (of_column.ok() && of_column.remaining() != 0) {
       of_column.Fail("end of column", "is not where the fields end");
     }
     if (of_column.ok()) continue;
-    return {of_column.status().code(), "column '" + schema_->columns[entry.column].name +
+    return {of_column.status().code(), "column '" + schema_->columns[wanted.column].name +
                                            "': " + of_column.status().message()};
   }
+  SkipColumns(part.statistics, skipped_behind_, &in);
   if (in.ok() && in.remaining() != 0) in.Fail("end", "is not where the fields end");
-  return in.status();
+  if (!in.ok()) return in.status();
+  return Status::Ok();
 }
 
 Result<ColumnStatistics> ReadColumnStatistics(const TableSchema& schema,

@@ -74,14 +74,14 @@ class StatisticsReader {
                             std::span<ColumnStatistics> out) const;
 
  private:
-  struct Entry {
+  struct Wanted {
     size_t column = 0;
     CqlType type{};
-    bool is_wanted = false;
+    size_t skipped = 0;  // columns that stand between it and the wanted one before
   };
   const TableSchema* schema_;
-  size_t column_count_;
-  std::vector<Entry> entries_;  // as they stand in statistics
+  std::vector<Wanted> wanted_;
+  size_t skipped_behind_ = 0;  // columns behind the last one
 };
 
 }  // namespace cistern

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "storage/keyspace.h"
+#include "storage/seal_reader.h"
 #include "tests/engine/engine_fixture.h"
 
 namespace cistern::testing {
@@ -130,6 +132,56 @@ TEST_F(AggregateTest, ADeletionTakesStatisticsAway) {
   ASSERT_TRUE(deleted.ok()) << deleted.status().ToString();
   EXPECT_EQ(Read(Request(kDayMs)), (std::vector<Step>{{kStartMs, 299, 300.0 * 150 - 0.5}}));
   EXPECT_EQ(work_.rows_by_manifest + work_.rows_by_page, 0u);
+}
+
+TEST_F(AggregateTest, DeletionsOfTheSameSealTakeStatisticsAway) {
+  AppendMinutes("a", kStartMs, 300);
+  const auto deleted = engine_->DeleteRange(schema_->name, Entity("a"),
+                                            {kStartMs, kStartMs + 60'000});
+  ASSERT_TRUE(deleted.ok()) << deleted.status().ToString();
+  SealAll();
+  EXPECT_EQ(Read(Request(kDayMs)), (std::vector<Step>{{kStartMs, 299, 300.0 * 150 - 0.5}}));
+  EXPECT_EQ(Read(Request(kHourMs)).size(), 5u);
+}
+
+TEST_F(AggregateTest, WhatIsDecodedMayHaveExpired) {
+  AppendMinutes("a", kStartMs, 200, 1000);
+  SealAll();
+  EXPECT_EQ(Read(Request(kHourMs)).size(), 4u);
+  EXPECT_EQ(work_.rows_decoded, 200u);
+  clock_->AdvanceSeconds(1001);
+  EXPECT_EQ(Read(Request(kHourMs)), std::vector<Step>());
+}
+
+// The manifest tells how many rows the only page of a bucket has; what else is there is damage.
+TEST_F(AggregateTest, AnotherPageInPlaceOfTheOnlyOneIsDamage) {
+  AppendMinutes("a", kStartMs, 300);
+  AppendMinutes("b", kStartMs, 200);
+  SealAll();
+  const auto core = static_cast<EngineImpl&>(*engine_).core();
+  ASSERT_TRUE(core.ok()) << core.status().ToString();
+  const auto view = (*core)->store().spills().view();
+  ASSERT_EQ(view->windows.size(), 1u);
+  const FamilyPtr& family = view->windows[0]->family;
+  const auto page_key = [&](const std::string& sensor) {
+    const auto sealed = ListSealed(*view, {1, Entity(sensor).bytes, kStartMs / 1000, 0});
+    EXPECT_TRUE(sealed.ok() && sealed->size() == 1);
+    return sealed.ok() ? PageKey(sealed->front().id, 0) : std::string();
+  };
+  std::string page;
+  ASSERT_TRUE(family->db()->Get({}, family->handle(), page_key("b"), &page).ok());
+  ASSERT_TRUE(family->db()->Put({}, family->handle(), page_key("a"), page).ok());
+  for (const bool is_there : {true, false}) {
+    if (!is_there) {
+      ASSERT_TRUE(family->db()->Delete({}, family->handle(), page_key("a")).ok());
+    }
+    const auto cursor = engine_->Aggregate(Request(kHourMs));
+    ASSERT_TRUE(cursor.ok()) << cursor.status().ToString();
+    AggregateBatch batch;
+    EXPECT_FALSE((*cursor)->Next(&batch)) << batch.starts.size();
+    EXPECT_EQ((*cursor)->status().code(), StatusCode::kCorruption);
+    EXPECT_EQ((*cursor)->gaps().size(), 1u);
+  }
 }
 
 TEST_F(AggregateTest, RowsOfTheHeadAreThere) {

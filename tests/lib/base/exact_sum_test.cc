@@ -121,7 +121,12 @@ TEST(ExactSum, IsThatOfExpansionsHoweverItIsGrouped) {
       const size_t count = std::min<size_t>(1 + rng.Below(40), bits.size() - begin);
       ExactSum part;
       part.AddDoubles(std::span(bits).subspan(begin, count));
-      if (const auto compact = part.Compact(); compact && rng.OneIn(2)) {
+      const auto compact = part.Compact();
+      if (compact) {
+        ASSERT_EQ(std::bit_cast<int64_t>(Round(*compact)), std::bit_cast<int64_t>(part.Round()))
+            << "seed " << seed;
+      }
+      if (compact && rng.OneIn(2)) {
         grouped.Add(*compact);
       } else {
         grouped.AddDoubles(std::span(bits).subspan(begin, count));
@@ -129,6 +134,26 @@ TEST(ExactSum, IsThatOfExpansionsHoweverItIsGrouped) {
       begin += count;
     }
     ASSERT_EQ(grouped.Round(), expected) << "seed " << seed;
+  }
+}
+
+// What one conversion and one product cannot round: more than 64 bits, and what is near the ends of
+// the doubles.
+TEST(ExactSum, ACompactSumIsRoundedAsTheWhole) {
+  Rng rng(7);
+  for (int run = 0; run < 20'000; ++run) {
+    CompactSum sum;
+    sum.low = rng.Next() >> rng.Below(64) | 1;
+    if (rng.OneIn(2)) sum.low = ~sum.low | 1;
+    sum.high = static_cast<int64_t>(sum.low) >> 63;
+    if (rng.OneIn(3)) sum.high = static_cast<int64_t>(rng.Next()) >> rng.Below(64);
+    if (rng.OneIn(3)) sum.high = ~sum.high;
+    sum.exponent = static_cast<int32_t>(rng.Between(-1074, 880));
+    if (rng.OneIn(10)) sum.special = static_cast<uint8_t>(rng.Below(8));
+    ExactSum whole;
+    whole.Add(sum);
+    ASSERT_EQ(std::bit_cast<int64_t>(Round(sum)), std::bit_cast<int64_t>(whole.Round()))
+        << sum.high << ' ' << sum.low << ' ' << sum.exponent;
   }
 }
 
