@@ -120,16 +120,20 @@ Result<bool> EntityBuckets::Seek(Rotation* rotation, const Place& from) {
   return true;
 }
 
-// Passes over the bucket's manifests. The only one, if it is sound, is in *parts then.
-Status EntityBuckets::TakeSeals(const Place& place, BucketParts* parts, SealCover* cover,
-                                size_t* seal_count) {
+// Passes over the bucket's manifests. Whether there is one alone, and it is sound: then *parts has
+// it.
+Result<bool> EntityBuckets::TakeSeals(const Place& place, BucketParts* parts, SealCover* cover) {
+  size_t seal_count = 0;
+  bool is_sound = false;
   for (size_t i = 0; i < windows_.size();) {
     Window& window = windows_[i];
     bool has_more = true;
     while (has_more && window.place == place) {
       const Status decoded = DecodeManifest(View(window.iterator->value()), &parts->manifest);
       cover->Add(RotationOf(window.seal), decoded.ok() ? &parts->manifest : nullptr);
-      parts->window = ++*seal_count == 1 && decoded.ok() ? window.family : nullptr;
+      is_sound = ++seal_count == 1 && decoded.ok();
+      // Mostly that of the bucket before, and counting who holds it is dear.
+      if (is_sound && parts->window != window.family) parts->window = window.family;
       parts->seal = window.seal;
       window.iterator->Next();
       CISTERN_ASSIGN_OR_RETURN(has_more, Land(&window));
@@ -140,7 +144,7 @@ Status EntityBuckets::TakeSeals(const Place& place, BucketParts* parts, SealCove
       windows_.erase(windows_.begin() + static_cast<ptrdiff_t>(i));
     }
   }
-  return Status::Ok();
+  return is_sound;
 }
 
 // Passes over the bucket's segments in spill families. Whether one of them is not sealed.
@@ -187,16 +191,14 @@ Result<bool> EntityBuckets::Next(BucketParts* parts) {
   const std::optional<Place> least = Least();
   if (!least) return false;
   SealCover cover;
-  size_t seal_count = 0;
-  parts->window = nullptr;
-  CISTERN_RETURN_IF_ERROR(TakeSeals(*least, parts, &cover, &seal_count));
+  CISTERN_ASSIGN_OR_RETURN(const bool is_told, TakeSeals(*least, parts, &cover));
   bool is_open = false;
   if (!rotations_.empty()) {
     CISTERN_ASSIGN_OR_RETURN(is_open, TakeSpilled(*least, &cover));
   }
   parts->start_s = least->start_s;
   parts->split = least->split;
-  if (is_open) parts->window = nullptr;
+  if (!is_told || is_open) parts->window = nullptr;
   return true;
 }
 

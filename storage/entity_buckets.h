@@ -63,8 +63,7 @@ class EntityBuckets {
   [[nodiscard]] Result<bool> Open(Window* window) const;
   [[nodiscard]] Result<bool> Land(Window* window) const;
   [[nodiscard]] Result<bool> Seek(Rotation* rotation, const Place& from);
-  [[nodiscard]] Status TakeSeals(const Place& place, BucketParts* parts, SealCover* cover,
-                                 size_t* seal_count);
+  [[nodiscard]] Result<bool> TakeSeals(const Place& place, BucketParts* parts, SealCover* cover);
   [[nodiscard]] Result<bool> TakeSpilled(const Place& place, SealCover* cover);
   [[nodiscard]] std::optional<Place> Least() const;
 

@@ -192,7 +192,7 @@ Result<bool> Aggregator::AddManifest(const BucketParts& parts) {
   const Manifest& m = parts.manifest;
   if (parts.window == nullptr || m.delete_count > 0 || m.statistics.empty()) return false;
   const TimeExtent times{m.first_time, m.last_time};
-  const std::optional<int64_t> step = plan_.StepOfAll(times);
+  const std::optional<int64_t> step = plan_.StepOfAll(times, step_);
   if (!step) return false;
   CISTERN_ASSIGN_OR_RETURN(
       const bool is_answered,
@@ -246,7 +246,7 @@ Result<bool> Aggregator::AddPageStatistics(const Stretch& stretch) {
   const SegmentHeader& header = pages_.segments[stretch.segment]->header;
   const PageInfo& page = header.pages[stretch.page];
   if (page.statistics_size == 0) return false;
-  const std::optional<int64_t> step = plan_.StepOfAll(stretch.times);
+  const std::optional<int64_t> step = plan_.StepOfAll(stretch.times, step_);
   if (!step) return false;
   CISTERN_ASSIGN_OR_RETURN(const bool is_told,
                            AddStatistics({header.StatisticsOf(page), header.schema_version,

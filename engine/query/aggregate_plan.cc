@@ -124,9 +124,17 @@ int64_t AggregatePlan::StepEnd(int64_t start) const {
   return start > INT64_MAX - (step_ - 1) ? INT64_MAX : start + (step_ - 1);
 }
 
-std::optional<int64_t> AggregatePlan::StepOfAll(const TimeExtent& times) const {
+// Without the division that StepOf takes. A step that is cut off below has no next one here.
+bool AggregatePlan::IsOfNext(int64_t start, int64_t time) const {
+  if (start == INT64_MIN || start > INT64_MAX - step_) return false;
+  return time >= start + step_ && time <= StepEnd(start + step_);
+}
+
+std::optional<int64_t> AggregatePlan::StepOfAll(const TimeExtent& times,
+                                                std::optional<int64_t> before) const {
   if (!IsInRange(times.first) || !IsInRange(times.last)) return std::nullopt;
-  const int64_t step = StepOf(times.first);
+  const bool is_next = before && IsOfNext(*before, times.first);
+  const int64_t step = is_next ? *before + step_ : StepOf(times.first);
   return StepEnd(step) >= times.last ? std::optional(step) : std::nullopt;
 }
 

@@ -46,9 +46,13 @@ class AggregatePlan {
   [[nodiscard]] int64_t StepOf(int64_t time) const;
   // The last time of that step.
   [[nodiscard]] int64_t StepEnd(int64_t start) const;
-  // The step of rows of these times, if they are all asked for and of one.
-  [[nodiscard]] std::optional<int64_t> StepOfAll(const TimeExtent& times) const;
-  [[nodiscard]] bool IsWhole(const TimeExtent& times) const { return StepOfAll(times).has_value(); }
+  // The step of rows of these times, if they are all asked for and of one. `before`, a step or
+  // nothing, changes nothing but is found fastest where it is the one before.
+  [[nodiscard]] std::optional<int64_t> StepOfAll(const TimeExtent& times,
+                                                 std::optional<int64_t> before) const;
+  [[nodiscard]] bool IsWhole(const TimeExtent& times) const {
+    return StepOfAll(times, std::nullopt).has_value();
+  }
   // Whether some of these times are asked for.
   [[nodiscard]] bool Meets(const TimeExtent& times) const {
     return times.last >= from_ && (times.first < to_ || to_ == INT64_MAX);
@@ -63,6 +67,7 @@ class AggregatePlan {
   [[nodiscard]] static bool Suffices(const Column& column, const ColumnStatistics& statistics);
 
  private:
+  [[nodiscard]] bool IsOfNext(int64_t start, int64_t time) const;
   [[nodiscard]] Status Add(const TableSchema& schema, const AggregateColumn& asked);
 
   int64_t from_ = INT64_MIN;

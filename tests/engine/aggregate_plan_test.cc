@@ -88,6 +88,21 @@ TEST(AggregatePlan, StepsEndWithTime) {
   EXPECT_EQ(all.StepOf(INT64_MIN), INT64_MIN);
 }
 
+TEST(AggregatePlan, TheStepBeforeChangesNothing) {
+  for (const int64_t step : {int64_t{1}, int64_t{10}, INT64_MAX - 7, INT64_MAX}) {
+    const AggregatePlan plan = Plan(step);
+    for (const int64_t edge : {int64_t{0}, INT64_MIN, INT64_MAX}) {
+      for (int64_t off = -25; off <= 25; ++off) {
+        const auto time = static_cast<int64_t>(static_cast<uint64_t>(edge) + off);
+        for (const int64_t from : {time, INT64_MIN, int64_t{-20}, int64_t{-10}, int64_t{0}}) {
+          const int64_t before = plan.StepOf(from);
+          EXPECT_EQ(plan.StepOfAll({time, time}, before), plan.StepOf(time)) << step << ' ' << time;
+        }
+      }
+    }
+  }
+}
+
 TEST(AggregatePlan, AStepThatTheRangeCutsIsNotWhole) {
   const AggregatePlan plan = Plan(10, 5, 18);
   EXPECT_FALSE(plan.IsWhole({4, 9}));
