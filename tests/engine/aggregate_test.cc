@@ -29,11 +29,10 @@ class AggregateTest : public EngineFixture {
 
   // Rows a minute apart from `first` on, of flow 0.5, 1.5 ...
   void AppendMinutes(const std::string& sensor, int64_t first, int64_t count,
-                     std::optional<uint32_t> ttl_s = {}) {
+                     std::optional<uint32_t> ttl_s = {}, RowKind kind = RowKind::kInsert) {
     RowBatch batch(schema_);
     for (int64_t i = 0; i < count; ++i) {
-      AddRow(&batch, sensor, first + i * 60'000, static_cast<double>(i) + 0.5, RowKind::kInsert,
-             ttl_s);
+      AddRow(&batch, sensor, first + i * 60'000, static_cast<double>(i) + 0.5, kind, ttl_s);
     }
     const auto appended = engine_->Append(batch);
     ASSERT_TRUE(appended.ok()) << appended.status().ToString();
@@ -151,6 +150,39 @@ TEST_F(AggregateTest, WhatIsDecodedMayHaveExpired) {
   EXPECT_EQ(work_.rows_decoded, 200u);
   clock_->AdvanceSeconds(1001);
   EXPECT_EQ(Read(Request(kHourMs)), std::vector<Step>());
+}
+
+TEST_F(AggregateTest, TheClockIsAskedForEachBucket) {
+  for (int64_t day = 0; day < 3; ++day) AppendMinutes("a", kStartMs + day * kDayMs, 200, 1000);
+  SealAll();
+  AggregateRequest request = Request(kDayMs);
+  request.batch_steps_max = 1;
+  const auto cursor = engine_->Aggregate(request);
+  ASSERT_TRUE(cursor.ok()) << cursor.status().ToString();
+  AggregateBatch batch;
+  EXPECT_TRUE((*cursor)->Next(&batch));
+  clock_->AdvanceSeconds(1001);
+  EXPECT_TRUE((*cursor)->Next(&batch));  // which ended the step before
+  EXPECT_FALSE((*cursor)->Next(&batch));
+  EXPECT_TRUE((*cursor)->status().ok());
+}
+
+TEST_F(AggregateTest, RowsThatLivedByADroppedColumnAreNotCounted) {
+  AppendMinutes("a", kStartMs, 200, {}, RowKind::kUpdate);
+  SealAll();
+  AggregateRequest request = Request(kDayMs);
+  request.of = {{"ts", AggregateFunction::kCount}};
+  const auto rows = [&] {
+    const auto cursor = engine_->Aggregate(request);
+    AggregateBatch batch;
+    return cursor.ok() && (*cursor)->Next(&batch) ? batch.columns[0].fixed[0] : 0;
+  };
+  EXPECT_EQ(rows(), 200);
+  const Status altered = engine_->AlterTable(
+      "CREATE TABLE plant.pumps (sensor text, day date, ts timestamp, state text, PRIMARY KEY "
+      "((sensor, day), ts)) WITH comment = 'cistern: bucket day = 1 day';");
+  ASSERT_TRUE(altered.ok()) << altered.ToString();
+  EXPECT_EQ(rows(), 0);
 }
 
 // The manifest tells how many rows the only page of a bucket has; what else is there is damage.
