@@ -131,16 +131,8 @@ BUGS = [
     Bug('the newest seal answers for all of its bucket', 'storage/entity_buckets.cc',
         '++seal_count == 1 && decoded.ok()', '++seal_count > 0 && decoded.ok()', '*Aggregate*',
         AGGREGATES),
-    Bug('what was spilled since the seal is passed over', 'storage/entity_buckets.cc',
-        'if (!is_told || is_open)', 'if (!is_told)', '*Aggregate*', AGGREGATES),
     Bug('a rotation between two buckets is not seen', 'engine/query/aggregate_cursor.cc',
         '  if (buckets_ && &buckets_->view() == view.get()) return', '  if (buckets_) return',
-        '*Aggregate*', AGGREGATES),
-    Bug('the first value of a step is that of its last page', 'engine/query/aggregate_state.cc',
-        '  if (is_first) summary.first = statistics.first;\n',
-        '  summary.first = statistics.first;\n', '*Aggregate*', AGGREGATES),
-    Bug('statistics are looked up in the columns of today', 'engine/query/statistics_lookup.cc',
-        '  if (version == table_->schema_version) return column;\n', '  return column;\n',
         '*Aggregate*', AGGREGATES),
 ]
 
