@@ -10,24 +10,26 @@
 namespace cistern::testing {
 namespace {
 
-// Nobody is told of the schema as long as it is said.
+// Nobody is told of the schema as long as it is said. Counts how often it is asked for.
 class SilenceOfSchema final : public fake_cassandra::FaultScript {
  public:
   explicit SilenceOfSchema(std::shared_ptr<const bool> goes_on) : goes_on_(std::move(goes_on)) {}
   fake_cassandra::FaultStep Next(const fake_cassandra::RequestFacts& request) override {
-    const bool is_meant =
-        *goes_on_ && request.body.find("system_schema.tables") != std::string_view::npos;
-    return {.fault = is_meant ? fake_cassandra::Fault::kOverloaded : fake_cassandra::Fault::kNone};
+    if (request.body.find("system_schema.tables") == std::string_view::npos) return {};
+    ++asked_;
+    return {.fault = *goes_on_ ? fake_cassandra::Fault::kOverloaded : fake_cassandra::Fault::kNone};
   }
+  [[nodiscard]] int asked() const { return asked_; }
 
  private:
   const std::shared_ptr<const bool> goes_on_;
+  int asked_ = 0;
 };
 
 class ReplicationSchemaTest : public ReplicationFixture {
  protected:
   void StartAll() {
-    ASSERT_NO_FATAL_FAILURE(StartCluster({}, std::make_shared<SilenceOfSchema>(is_silent_)));
+    ASSERT_NO_FATAL_FAILURE(StartCluster({}, silence_));
     ASSERT_NO_FATAL_FAILURE(CreateTableUpstream());
     ASSERT_NO_FATAL_FAILURE(StartService());
   }
@@ -47,6 +49,7 @@ class ReplicationSchemaTest : public ReplicationFixture {
     })) << Explain();
   }
   const std::shared_ptr<bool> is_silent_ = std::make_shared<bool>(false);
+  const std::shared_ptr<SilenceOfSchema> silence_ = std::make_shared<SilenceOfSchema>(is_silent_);
 };
 
 TEST_F(ReplicationSchemaTest, ADefaultTtlThatIsSetMeanwhileEndsNoRow) {
@@ -142,6 +145,74 @@ TEST_F(ReplicationSchemaTest, NothingIsConfirmedOfATableThatIsCompared) {
   *is_silent_ = false;
   ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kIdle));
   EXPECT_GT(status_.counters.seals_confirmed, 0u);
+  ExpectEqual();
+}
+
+// Its tables go with it, and no event names them.
+TEST_F(ReplicationSchemaTest, NothingIsConfirmedOfAKeyspaceThatIsDropped) {
+  ASSERT_NO_FATAL_FAILURE(StartAll());
+  ASSERT_NO_FATAL_FAILURE(WriteDays(1));
+  SealAll();
+  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kHolding));
+  MustRun("DROP KEYSPACE plant");
+  ASSERT_NO_FATAL_FAILURE(RunFor(30'000'000));
+  EXPECT_EQ(engine_->GetMetrics().versions_confirmed, 0u);
+  EXPECT_EQ(status_.phase, ReplicationPhase::kStuck) << Explain();
+  EXPECT_EQ(status_.held.size(), 1u) << Explain();
+}
+
+TEST_F(ReplicationSchemaTest, WhatIsAlteredElsewhereIsNotCompared) {
+  ASSERT_NO_FATAL_FAILURE(StartAll());
+  ASSERT_NO_FATAL_FAILURE(WriteDays(1));
+  SealAll();
+  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kIdle));
+  const int asked = silence_->asked();
+  MustRun("CREATE KEYSPACE other WITH replication = {'class': 'SimpleStrategy', "
+          "'replication_factor': 1}");
+  MustRun("CREATE TABLE other.pumps (a int PRIMARY KEY)");
+  MustRun("CREATE TABLE plant.mills (a int PRIMARY KEY)");
+  ASSERT_NO_FATAL_FAILURE(RunFor(5'000'000));
+  EXPECT_EQ(silence_->asked(), asked);
+  MustRun("ALTER TABLE plant.pumps WITH gc_grace_seconds = 1000");
+  ASSERT_NO_FATAL_FAILURE(RunFor(5'000'000));
+  EXPECT_EQ(silence_->asked(), asked + 1);
+}
+
+// Long before it would be looked at again.
+TEST_F(ReplicationSchemaTest, ATableThatIsMendedIsSentToAtOnce) {
+  replicator_.schema_retry_us = 3'600'000'000;
+  replicator_.hold_us = 1'000'000;
+  ASSERT_NO_FATAL_FAILURE(StartAll());
+  ASSERT_NO_FATAL_FAILURE(MakeAnew("bigint"));
+  ASSERT_NO_FATAL_FAILURE(WriteDays(1));
+  SealAll();
+  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kStuck));
+  ASSERT_EQ(status_.held.size(), 1u) << Explain();
+  ASSERT_NO_FATAL_FAILURE(MakeAnew());
+  ASSERT_NO_FATAL_FAILURE(RunFor(10'000'000));
+  EXPECT_EQ(status_.phase, ReplicationPhase::kIdle) << Explain();
+  ExpectEqual();
+}
+
+// Altered here, and made anew there before the new declaration was compared for the first time.
+TEST_F(ReplicationSchemaTest, ATableThatIsAlteredHereIsStillKnown) {
+  replicator_.hold_us = 20'000'000;
+  ASSERT_NO_FATAL_FAILURE(StartAll());
+  ASSERT_NO_FATAL_FAILURE(WriteDays(1));
+  SealAll();
+  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kHolding));
+  *is_silent_ = true;
+  std::string altered = kPumps;
+  altered.replace(altered.find("state text"), 10, "state text, note text");
+  ASSERT_TRUE(engine_->AlterTable(altered).ok());
+  schema_ = engine_->ListTables().front();
+  ASSERT_NO_FATAL_FAILURE(MakeAnew());
+  Write("p0", kStartMs + 9, 9);
+  SealAll();
+  ASSERT_NO_FATAL_FAILURE(RunFor(3'000'000));
+  *is_silent_ = false;
+  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kIdle));
+  EXPECT_EQ(engine_->GetMetrics().versions_confirmed, 4u);
   ExpectEqual();
 }
 
