@@ -1,4 +1,5 @@
 // Statements that a server has forgotten, prepares otherwise than before, or tells too much of.
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <thread>
@@ -8,7 +9,9 @@
 namespace cistern::cql {
 namespace {
 
+using testing::DescribeCluster;
 using testing::ExecuteRequest;
+using testing::NodeRow;
 using testing::PrepareRequest;
 using testing::ScriptedCqlServer;
 using testing::ScriptedStatementId;
@@ -100,6 +103,138 @@ TEST(SessionPrepare, WhatWasBoundForOtherTypesIsRefused) {
   EXPECT_EQ(client.Run(insert).kind, OutcomeKind::kDone);
 }
 
+// The same names in another place of the key, or other columns in the answer. What was bound since
+// is for the table that is there now.
+TEST(SessionPrepare, WhatWasBoundForAnotherKeyOrAnswerIsRefused) {
+  PreparedResult other_key;
+  other_key.key_markers = {1};
+  PreparedResult other_answer;
+  other_answer.key_markers = {0};
+  other_answer.result = MarkersOf({{"a", "int"}});
+  for (PreparedResult anew : {other_key, other_answer}) {
+    SCOPED_TRACE(anew.key_markers[0]);
+    std::atomic<bool> is_known = true;
+    std::atomic<bool> is_made_anew = false;
+    anew.markers = MarkersOf({{"m", "blob"}, {"n", "blob"}});
+    ScriptedCqlServer server({}, [&](ScriptedTurn& turn) {
+      if (std::holds_alternative<ExecuteRequest>(turn.request)) {
+        return !is_known && AnswerError(turn, ErrorCode::kUnprepared);
+      }
+      const auto* prepare = std::get_if<PrepareRequest>(&turn.request);
+      if (prepare == nullptr) return false;
+      is_known = true;
+      PreparedResult prepared = anew;
+      if (!is_made_anew) {
+        prepared.key_markers = {0};
+        prepared.result = {};
+      }
+      prepared.ids = {ScriptedStatementId(prepare->cql), "metadata"};
+      AppendPrepared(turn.head, prepared, &turn.out);
+      return true;
+    });
+    SessionClient client(Options({server.port()}));
+    ASSERT_TRUE(client.WaitUntilReady().ok());
+    const uint32_t insert = client.Prepare("INSERT INTO ks.t (m, n) VALUES (?, ?)");
+    is_known = false;
+    is_made_anew = true;
+    const Ending ending = client.Run(insert);
+    EXPECT_EQ(ending.kind, OutcomeKind::kRefused);
+    EXPECT_EQ(ending.status.code(), StatusCode::kNotSupported);
+    is_known = false;
+    EXPECT_EQ(client.Run(insert).kind, OutcomeKind::kDone);
+    EXPECT_EQ(client.session->statement(insert).revision, 1u);
+  }
+}
+
+// A pause after a refusal, during which another request finds the table made anew.
+TEST(SessionPrepare, WhatWaitsToBeSentAgainIsRefusedToo) {
+  std::atomic<bool> is_known = true;
+  std::atomic<int> received = 0;
+  ScriptedCqlServer server({}, [&](ScriptedTurn& turn) {
+    if (const auto* execute = std::get_if<ExecuteRequest>(&turn.request)) {
+      if (execute->parameters.values[0].bytes == "waits") {
+        return ++received == 1 && AnswerError(turn, ErrorCode::kOverloaded);
+      }
+      return !is_known && AnswerError(turn, ErrorCode::kUnprepared);
+    }
+    const auto* prepare = std::get_if<PrepareRequest>(&turn.request);
+    if (prepare == nullptr || is_known.exchange(true)) return false;
+    PreparedResult prepared;
+    prepared.ids = {ScriptedStatementId(prepare->cql), "metadata-2"};
+    prepared.markers = MarkersOf({{"m", "bigint"}});
+    prepared.key_markers = {0};
+    AppendPrepared(turn.head, prepared, &turn.out);
+    return true;
+  });
+  const auto clock = std::make_shared<FakeClock>();
+  const SessionOptions options = Options({server.port()});
+  SessionClient client(options, clock);
+  ASSERT_TRUE(client.WaitUntilReady().ok());
+  const uint32_t insert = client.Prepare(kInsert);
+  ASSERT_TRUE(client.Execute(insert, "waits").ok());
+  ASSERT_TRUE(RunUntil(*client.loop, [&] { return received == 1; }));
+  is_known = false;
+  ASSERT_TRUE(client.Execute(insert, "key").ok());
+  ASSERT_TRUE(RunUntil(*client.loop, [&] { return client.endings[1].has_value(); }));
+  EXPECT_FALSE(client.endings[0]);
+  clock->AdvanceMicros(options.retry_max_us);
+  ASSERT_TRUE(client.WaitForAll());
+  EXPECT_EQ(client.endings[0]->kind, OutcomeKind::kRefused);
+  EXPECT_EQ(client.endings[0]->status.code(), StatusCode::kNotSupported);
+  EXPECT_EQ(received, 1);
+}
+
+// One host has not answered yet when another one finds the table made anew.
+TEST(SessionPrepare, WhatOneHostRefusesLateGoesToNoOther) {
+  std::atomic<bool> is_known = true;
+  std::atomic<bool> is_answered = false;
+  std::atomic<int> received = 0;
+  const auto script = [&](ScriptedTurn& turn) {
+    if (const auto* execute = std::get_if<ExecuteRequest>(&turn.request)) {
+      if (execute->parameters.values[0].bytes == "late") {
+        if (++received > 1) return false;
+        while (!is_answered) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        return AnswerError(turn, ErrorCode::kOverloaded);
+      }
+      return !is_known && AnswerError(turn, ErrorCode::kUnprepared);
+    }
+    const auto* prepare = std::get_if<PrepareRequest>(&turn.request);
+    if (prepare == nullptr || is_known.exchange(true)) return false;
+    PreparedResult prepared;
+    prepared.ids = {ScriptedStatementId(prepare->cql), "metadata-2"};
+    prepared.markers = MarkersOf({{"m", "bigint"}});
+    prepared.key_markers = {0};
+    AppendPrepared(turn.head, prepared, &turn.out);
+    return true;
+  };
+  ScriptedCqlServer one({}, script);
+  ScriptedCqlServer two({}, script);
+  const NodeRow one_row{.host_id = 'a', .port = one.port()};
+  const NodeRow two_row{.host_id = 'b', .port = two.port()};
+  one.SetTables(DescribeCluster(one_row, {two_row}));
+  two.SetTables(DescribeCluster(two_row, {one_row}));
+  SessionClient client(Options({one.port(), two.port()}));
+  ASSERT_TRUE(client.WaitUntilReady().ok());
+  const auto& hosts = client.session->cluster().pool().hosts();
+  ASSERT_TRUE(RunUntil(*client.loop, [&] {
+    return client.session->cluster().is_described() &&
+           std::count_if(hosts.begin(), hosts.end(), [](const auto& host) {
+             return host.second.state == HostState::kUp;
+           }) == 2;
+  }));
+  const uint32_t insert = client.Prepare(kInsert);
+  ASSERT_TRUE(client.Execute(insert, "late").ok());
+  ASSERT_TRUE(RunUntil(*client.loop, [&] { return received == 1; }));
+  is_known = false;
+  ASSERT_TRUE(client.Execute(insert, "key").ok());  // to the host that has nothing to do
+  ASSERT_TRUE(RunUntil(*client.loop, [&] { return client.endings[1].has_value(); }));
+  is_answered = true;
+  ASSERT_TRUE(client.WaitForAll());
+  EXPECT_EQ(client.endings[0]->kind, OutcomeKind::kRefused);
+  EXPECT_EQ(client.endings[0]->status.code(), StatusCode::kNotSupported);
+  EXPECT_EQ(received, 1);
+}
+
 // Behind a PREPARE that is sent again, and before its answer is read, the server knows the
 // statement for the types of another table, and would take the values for those.
 TEST(SessionPrepare, NothingIsSentWhileItIsPreparedAgain) {
@@ -180,6 +315,62 @@ TEST(SessionPrepare, WhatServersTellOfStatementsIsBounded) {
     const Status prepared = client.TryPrepare("INSERT INTO ks.t" + std::to_string(i), &number);
     EXPECT_EQ(prepared.code(), i < 3 ? StatusCode::kOk : StatusCode::kTooLarge) << i;
   }
+}
+
+// What is told anew stands instead of what was told before: a long life does not add up, and no
+// server tells too much by telling it later.
+TEST(SessionPrepare, WhatServersTellAgainIsBounded) {
+  std::atomic<bool> is_known = true;
+  std::atomic<size_t> column_count = 1;
+  ScriptedCqlServer server({}, [&](ScriptedTurn& turn) {
+    if (std::holds_alternative<ExecuteRequest>(turn.request)) {
+      return !is_known && AnswerError(turn, ErrorCode::kUnprepared);
+    }
+    const auto* prepare = std::get_if<PrepareRequest>(&turn.request);
+    if (prepare == nullptr) return false;
+    is_known = true;
+    PreparedResult prepared;
+    prepared.ids = {ScriptedStatementId(prepare->cql), "m"};
+    prepared.markers = MarkersOf({column_count, {std::string(60'000, 'x'), "blob"}});
+    AppendPrepared(turn.head, prepared, &turn.out);
+    return true;
+  });
+  SessionOptions options = Options({server.port()});
+  options.metadata_bytes_max = 1'000'000;
+  SessionClient client(options);
+  ASSERT_TRUE(client.WaitUntilReady().ok());
+  const uint32_t insert = client.Prepare(kInsert);
+  const size_t bytes = client.session->metadata_bytes();
+  for (int i = 0; i < 20; ++i) {
+    is_known = false;
+    ASSERT_EQ(client.Run(insert).kind, OutcomeKind::kDone) << i;
+  }
+  EXPECT_EQ(client.session->metadata_bytes(), bytes);
+  is_known = false;
+  column_count = 20;
+  EXPECT_EQ(client.Run(insert).status.code(), StatusCode::kTooLarge);
+  EXPECT_EQ(client.session->metadata_bytes(), bytes);
+}
+
+TEST(SessionPrepare, WhatComesWithRowsIsBounded) {
+  ScriptedCqlServer server({}, [&](ScriptedTurn& turn) {
+    if (!std::holds_alternative<ExecuteRequest>(turn.request)) return false;
+    testing::RowsAnswer answer;
+    answer.metadata = MarkersOf({20, {std::string(60'000, 'x'), "int"}});
+    answer.metadata.new_metadata_id = "metadata-2";
+    AppendRows(turn.head, answer, &turn.out);
+    return true;
+  });
+  SessionOptions options = Options({server.port()});
+  options.metadata_bytes_max = 1'000'000;
+  SessionClient client(options);
+  ASSERT_TRUE(client.WaitUntilReady().ok());
+  BoundStatement bound{.statement = client.Prepare("SELECT a FROM ks.t"), .values = {}};
+  ASSERT_TRUE(client.session->Execute(bound, {}, client.Keep()).ok());
+  ASSERT_TRUE(client.WaitForAll());
+  EXPECT_EQ(client.endings[0]->kind, OutcomeKind::kDone);
+  EXPECT_LE(client.session->metadata_bytes(), options.metadata_bytes_max);
+  EXPECT_TRUE(client.session->statement(bound.statement).result.columns.empty());
 }
 
 TEST(SessionPrepare, StatementThatCannotBePreparedAgainIsRefused) {
