@@ -1,5 +1,7 @@
 // A session whose servers are in trouble: every outcome by name, and nothing is told twice.
 #include <atomic>
+#include <chrono>
+#include <thread>
 
 #include "tests/engine/cql/session_fixture.h"
 
@@ -32,6 +34,17 @@ Ending RunOnce(std::vector<ErrorCode> codes) {
   SessionClient client(Options({server.port()}));
   EXPECT_TRUE(client.WaitUntilReady().ok());
   return client.Run(client.Prepare(kInsert));
+}
+
+// Both hosts are up, and known to be all.
+bool WaitForBoth(SessionClient& client) {
+  return RunUntil(*client.loop, [&] {
+    size_t up = 0;
+    for (const auto& [id, host] : client.session->cluster().pool().hosts()) {
+      up += host.state == HostState::kUp ? 1 : 0;
+    }
+    return up == 2 && client.session->cluster().is_described();
+  });
 }
 
 TEST(SessionFault, TransientTroubleIsTriedAgain) {
@@ -191,13 +204,7 @@ TEST(SessionFault, AnotherHostTakesWhatOneCannot) {
   bad.SetTables(DescribeCluster(bad_row, {good_row}));
   SessionClient client(Options({good.port(), bad.port()}));
   ASSERT_TRUE(client.WaitUntilReady().ok());
-  ASSERT_TRUE(RunUntil(*client.loop, [&] {
-    size_t up = 0;
-    for (const auto& [id, host] : client.session->cluster().pool().hosts()) {
-      up += host.state == HostState::kUp ? 1 : 0;
-    }
-    return up == 2 && client.session->cluster().is_described();
-  }));
+  ASSERT_TRUE(WaitForBoth(client));
   const uint32_t insert = client.Prepare(kInsert);
   for (int i = 0; i < 50; ++i) {
     const Ending ending = client.Run(insert, "key " + std::to_string(i));
@@ -207,6 +214,46 @@ TEST(SessionFault, AnotherHostTakesWhatOneCannot) {
   }
   EXPECT_EQ(good.Received<ExecuteRequest>().size(), 50u);
   EXPECT_GT(bad.Received<ExecuteRequest>().size(), 0u);
+}
+
+// Who asked binds it anew: it waits no pause, and goes to no other host.
+TEST(SessionFault, WhatIsNotFreshAnyMoreIsNotSentAgain) {
+  std::atomic<bool> is_answered = true;
+  std::atomic<int> received = 0;
+  const auto script = [&](ScriptedTurn& turn) {
+    if (!std::holds_alternative<testing::BatchRequest>(turn.request)) return false;
+    ++received;
+    while (!is_answered) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return AnswerError(turn, ErrorCode::kOverloaded);
+  };
+  ScriptedCqlServer one({}, script);
+  ScriptedCqlServer two({}, script);
+  const NodeRow one_row{.host_id = 'a', .port = one.port()};
+  const NodeRow two_row{.host_id = 'b', .port = two.port()};
+  one.SetTables(DescribeCluster(one_row, {two_row}));
+  two.SetTables(DescribeCluster(two_row, {one_row}));
+  const auto clock = std::make_shared<FakeClock>();
+  SessionClient client(Options({one.port(), two.port()}), clock);
+  ASSERT_TRUE(client.WaitUntilReady().ok());
+  ASSERT_TRUE(WaitForBoth(client));
+  constexpr int64_t kFreshUs = 1'000'000;
+  const uint32_t insert = client.Prepare(kInsert);
+  for (const int sent : {2, 1}) {  // refused by both and to be sent later; answered late by one
+    is_answered = sent == 2;
+    received = 0;
+    BoundBatch batch;
+    batch.Begin(insert).Value("key");
+    ASSERT_TRUE(client.session->Batch(batch, {}, client.Keep(), 0, kFreshUs).ok());
+    ASSERT_TRUE(RunUntil(*client.loop, [&] { return received == sent; }));
+    for (int i = 0; i < 20; ++i) (void)client.loop->Wait(1'000, 64);
+    EXPECT_FALSE(client.endings.back());
+    clock->AdvanceMicros(kFreshUs + 1);
+    is_answered = true;
+    ASSERT_TRUE(client.WaitForAll());
+    EXPECT_EQ(client.endings.back()->error_code, ErrorCode::kOverloaded);
+    EXPECT_EQ(client.endings.back()->attempts, static_cast<uint32_t>(sent));
+    EXPECT_EQ(received, sent);
+  }
 }
 
 // Where no READY comes it is asked again, until one does. The session may end meanwhile.
