@@ -1,5 +1,6 @@
 // The store under a replication: opened anew while answers are on their way, without room, without
 // a clock that is trusted.
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -25,6 +26,19 @@ class ReplicationHealTest : public ReplicationFixture {
     faults_->Arm({.op = FaultOp::kWrite, .kind = FileKind::kWal, .nth = 1});
     EXPECT_FALSE(Append("other", kStartMs + 1, 2).ok());
     faults_->Disarm();
+  }
+  void FillDisk() {
+    faults_->SetDiskBytes(1u << 30);
+    faults_->SetForeignBytes(1u << 30);
+  }
+  // And nothing is said of the store meanwhile.
+  void RunSilentlyUntil(const std::function<bool()>& is_done) {
+    bool was_said = false;
+    ASSERT_TRUE(TurnUntil([&] {
+      was_said = was_said || !status_.store.ok();
+      return was_said || is_done();
+    })) << Explain();
+    EXPECT_FALSE(was_said) << status_.store.ToString();
   }
 
   std::shared_ptr<FaultFileSystem> faults_;
@@ -60,8 +74,7 @@ TEST_F(ReplicationHealTest, AFullDiskIsSaid) {
   Write("p0", kStartMs, 1);
   SealAll();
   ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kHolding));
-  faults_->SetDiskBytes(1u << 30);
-  faults_->SetForeignBytes(1u << 30);
+  FillDisk();
   ASSERT_TRUE(TurnUntil([&] { return !status_.store.ok(); })) << Explain();
   EXPECT_EQ(status_.store.code(), StatusCode::kNoSpace) << status_.store.ToString();
   EXPECT_EQ(status_.phase, ReplicationPhase::kHolding);
@@ -70,6 +83,53 @@ TEST_F(ReplicationHealTest, AFullDiskIsSaid) {
   ASSERT_TRUE(TurnUntil([&] { return engine_->GetMetrics().versions_confirmed == 1; }))
       << Explain();
   EXPECT_TRUE(status_.store.ok()) << status_.store.ToString();
+  // Nor is it said of the next.
+  Write("p1", kStartMs, 1);
+  SealAll();
+  ASSERT_NO_FATAL_FAILURE(RunSilentlyUntil([&] {
+    return engine_->GetMetrics().versions_confirmed == 2;
+  }));
+}
+
+// Nothing but a seal that was refused waits for room, and is not parked before.
+TEST_F(ReplicationHealTest, AFullDiskIsSaidOfWhatIsParked) {
+  replicator_.hold_us = 1'000'000;
+  ASSERT_NO_FATAL_FAILURE(StartAll());
+  Write("p0", kStartMs, 1);
+  SealAll();
+  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kIdle));
+  Write("p1", kStartMs, 7, RowKind::kInsert, kTwentyYearsS);
+  SealAll();
+  FillDisk();
+  ASSERT_TRUE(TurnUntil([&] { return !status_.store.ok(); })) << Explain();
+  EXPECT_EQ(status_.seals_holding, 0u);
+  EXPECT_EQ(engine_->GetMetrics().versions_parked, 0u);
+  faults_->SetForeignBytes(0);
+  ASSERT_TRUE(TurnUntil([&] { return engine_->GetMetrics().versions_parked == 1; })) << Explain();
+  Write("p2", kStartMs, 1);
+  SealAll();
+  ASSERT_NO_FATAL_FAILURE(RunSilentlyUntil([&] {
+    return engine_->GetMetrics().versions_confirmed == 2;
+  }));
+}
+
+// Positions inside of a long seal save bytes alone: that they are not kept is no trouble.
+TEST_F(ReplicationHealTest, AFullDiskIsNotSaidOfPositions) {
+  replicator_.checkpoint_bytes = 4'096;
+  replicator_.hold_us = 1'000'000;
+  replicator_.bytes_per_s_max = 2'000;
+  ASSERT_NO_FATAL_FAILURE(StartAll());
+  for (int i = 0; i < 1'000; ++i) Write("p0", kStartMs + i, i);
+  SealAll();
+  FillDisk();
+  const int64_t begin_us = clock_->MonotonicMicros();
+  ASSERT_NO_FATAL_FAILURE(RunSilentlyUntil([&] {
+    return clock_->MonotonicMicros() - begin_us > 20'000'000;
+  }));
+  EXPECT_EQ(status_.seals_pushing, 1u) << Explain();
+  EXPECT_TRUE(Core()->store().pushes().empty());
+  faults_->SetForeignBytes(0);
+  ASSERT_TRUE(TurnUntil([&] { return !Core()->store().pushes().empty(); })) << Explain();
 }
 
 TEST_F(ReplicationHealTest, AClockThatIsNotKnownIsSaid) {

@@ -1,6 +1,8 @@
 // What is asked of the cluster before a seal counts as confirmed, and what comes of the answers.
+#include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "tests/engine/replicate/replication_fixture.h"
 
@@ -10,15 +12,29 @@ namespace {
 using fake_cassandra::ClusterState;
 using fake_cassandra::CommitLog;
 
+// Of what is read by prepared statements each eleventh request is answered, the others are refused:
+// two rounds of what a session tries by itself, and then an answer.
+class RefusedReads final : public fake_cassandra::FaultScript {
+ public:
+  fake_cassandra::FaultStep Next(const fake_cassandra::RequestFacts& request) override {
+    if (request.opcode != cql::Opcode::kExecute || ++reads_ % 11 == 0) return {};
+    return {.fault = fake_cassandra::Fault::kServerError};
+  }
+
+ private:
+  int reads_ = 0;
+};
+
 constexpr std::string_view kFirstRow =
     "WHERE sensor = 'p0' AND day = '2027-01-15' AND ts = 1799971200000";
 
 class ReplicationRowsTest : public ReplicationFixture {
  protected:
-  void StartAll(ProofLevel level, bool syncs_later = false) {
+  void StartAll(ProofLevel level, bool syncs_later = false,
+                std::shared_ptr<fake_cassandra::FaultScript> script = nullptr) {
     fake_cassandra::ClusterOptions options;
     options.syncs_later = syncs_later;
-    ASSERT_NO_FATAL_FAILURE(StartCluster(options));
+    ASSERT_NO_FATAL_FAILURE(StartCluster(options, std::move(script)));
     ASSERT_NO_FATAL_FAILURE(CreateTableUpstream());
     cluster_->SyncCommitLogs();
     replicator_.proof = level;
@@ -193,27 +209,62 @@ TEST_P(ReplicationProofTest, AProofThatIsRefusedEachTimeIsParked) {
   ExpectSound();
 }
 
-// The good page before the bad one redeems nothing.
-TEST_F(ReplicationRowsTest, AProofThatIsOddEachTimeParksItsSeal) {
-  fake_cassandra::ClusterOptions options;
-  options.loses_places = true;
-  ASSERT_NO_FATAL_FAILURE(StartCluster(options));
-  ASSERT_NO_FATAL_FAILURE(CreateTableUpstream());
-  replicator_.proof = ProofLevel::kRows;
+// Each is refused twice before it is answered, and no answer is given up: what one met says nothing
+// of the next.
+TEST_F(ReplicationRowsTest, AProofOfManyAnswersThatAreAllRefusedAtFirstSucceeds) {
   replicator_.byte_count_max = 1'024;
-  replicator_.hold_us = 0;
-  for (int i = 0; i < 200; ++i) Write("p0", kStartMs + i, i);
+  ASSERT_NO_FATAL_FAILURE(
+      StartAll(ProofLevel::kRows, false, std::make_shared<RefusedReads>()));
+  for (int i = 0; i < 300; ++i) Write("p0", kStartMs + i, i);
   SealAll();
-  ASSERT_NO_FATAL_FAILURE(StartService());
+  ASSERT_TRUE(TurnUntil([&] {
+    return status_.counters.seals_parked > 0 || status_.phase == ReplicationPhase::kIdle;
+  })) << Explain();
+  EXPECT_EQ(Confirmed(), 300u) << Explain();
+  EXPECT_GE(status_.counters.batches_refused, 20u);
+  EXPECT_TRUE(status_.refused.ok()) << status_.refused.ToString();
+}
+
+// A server that answers a page by the first one each time.
+class OddProofTest : public ReplicationRowsTest {
+ protected:
+  void StartAll() {
+    fake_cassandra::ClusterOptions options;
+    options.loses_places = true;
+    ASSERT_NO_FATAL_FAILURE(StartCluster(options));
+    ASSERT_NO_FATAL_FAILURE(CreateTableUpstream());
+    replicator_.proof = ProofLevel::kRows;
+    replicator_.byte_count_max = 1'024;
+    replicator_.hold_us = 0;
+    for (int i = 0; i < 200; ++i) Write("p0", kStartMs + i, i);
+    SealAll();
+    ASSERT_NO_FATAL_FAILURE(StartService());
+  }
+};
+
+// It is said as long as it is so.
+TEST_F(OddProofTest, IsForgottenOnceOneSucceeds) {
+  ASSERT_NO_FATAL_FAILURE(StartAll());
+  ASSERT_TRUE(TurnUntil([&] { return !status_.refused.ok(); })) << Explain();
+  cluster_->WithState([](ClusterState& state) { state.SetLosesPlaces(false); });
+  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kIdle));
+  EXPECT_EQ(Confirmed(), 200u);
+  EXPECT_TRUE(status_.refused.ok()) << status_.refused.ToString();
+}
+
+// The good page before the bad one redeems nothing.
+TEST_F(OddProofTest, IsParkedAfterManyThatComeWithPauses) {
+  ASSERT_NO_FATAL_FAILURE(StartAll());
+  const int64_t begin_us = clock_->MonotonicMicros();
   ASSERT_TRUE(TurnUntil([&] { return !status_.refused.ok(); })) << Explain();
   EXPECT_NE(status_.refused.message().find("leads to none"), std::string::npos)
       << status_.refused.ToString();
-  const int64_t begin_us = clock_->MonotonicMicros();
   ASSERT_TRUE(TurnUntil([&] {
     return status_.phase == ReplicationPhase::kStuck ||
            clock_->MonotonicMicros() - begin_us > 120'000'000;
   })) << Explain();
   EXPECT_EQ(status_.phase, ReplicationPhase::kStuck) << Explain();
+  EXPECT_GE(clock_->MonotonicMicros() - begin_us, 5'000'000) << "proofs follow on one another";
   EXPECT_EQ(Confirmed(), 0u);
   const auto parked = ListParked(engine_.get());
   ASSERT_TRUE(parked.ok()) << parked.status().ToString();

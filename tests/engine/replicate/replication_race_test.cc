@@ -146,6 +146,25 @@ TEST_P(UnregisteredTest, TheClusterIsAskedAgain) {
 INSTANTIATE_TEST_SUITE_P(NoReady, UnregisteredTest,
                          ::testing::Values(Fault::kSwallowBefore));
 
+// The table is made anew while nobody is told of anything, and nothing more is sent.
+TEST_F(ReplicationRaceTest, WhatHappenedBeforeItRegisteredIsSeen) {
+  replicator_.hold_us = 60'000'000;
+  bool is_deaf = true;
+  faults_->next = [&](const RequestFacts& request) -> FaultStep {
+    const bool is_meant = is_deaf && request.opcode == cql::Opcode::kRegister;
+    return {.fault = is_meant ? Fault::kSwallowBefore : Fault::kNone};
+  };
+  ASSERT_NO_FATAL_FAILURE(StartAll());
+  ASSERT_NO_FATAL_FAILURE(WriteDays(2));
+  SealAll();
+  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kHolding));
+  ASSERT_NO_FATAL_FAILURE(MakeAnew());
+  is_deaf = false;
+  ASSERT_NO_FATAL_FAILURE(RunFor(10'000'000));
+  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kIdle));
+  ExpectEqual();
+}
+
 // Others are confirmed while one table cannot be compared, and it is told in the end.
 TEST_F(ReplicationRaceTest, ATableThatCannotBeComparedHoldsUpNoOthers) {
   bool is_silent = false;
@@ -234,6 +253,26 @@ TEST_F(ReplicationRaceTest, ATableThatComesWhileItIsMissedIsSeen) {
     return was_stuck || status_.phase == ReplicationPhase::kHolding;
   }));
   EXPECT_FALSE(was_stuck) << Explain();
+}
+
+// The last question of a comparison is whether rows may be read.
+TEST_F(ReplicationRaceTest, ATableThatIsMadeAnewWhileItIsProbedIsComparedAgain) {
+  replicator_.proof = ProofLevel::kRows;
+  bool is_made = false;
+  faults_->next = [&](const RequestFacts& request) -> FaultStep {
+    if (!Names(request, "token(") || std::exchange(is_made, true)) return {};
+    FaultStep step = MakeAnewThere("bigint");
+    step.fault = Fault::kDelay;
+    step.delay_us = 500'000;
+    return step;
+  };
+  ASSERT_NO_FATAL_FAILURE(StartAll());
+  Write("p0", kStartMs, 1);
+  SealAll();
+  ASSERT_TRUE(TurnUntil([&] { return is_made; }));
+  ASSERT_NO_FATAL_FAILURE(RunFor(5'000'000));
+  EXPECT_EQ(status_.counters.batches_sent, 0u);
+  EXPECT_EQ(status_.held.size(), 1u) << Explain();
 }
 
 // It is made with another type while many batches go: no value of the old one reaches it, whether

@@ -108,6 +108,7 @@ class ClusterState {
 
   void SetPassword(std::string password) { options_.password = std::move(password); }
   void SetCompatibility(StorageCompatibility mode) { options_.compatibility = mode; }
+  void SetLosesPlaces(bool loses) { options_.loses_places = loses; }
   [[nodiscard]] const ClusterOptions& options() const { return options_; }
   [[nodiscard]] const Schema& schema() const { return schema_; }
   // What a node knows that lags behind the others, or has caught up: nobody is told.
