@@ -23,17 +23,24 @@ constexpr char kInsert[] = "INSERT INTO ks.t (a) VALUES (?)";
 
 constexpr char kPushEvent[] = "push an event";
 
-// Answers kPushEvent with an event that tells of a node.
+constexpr char kPushChange[] = "push a change";
+
+// Answers kPushEvent with an event that tells of a node, kPushChange with one of a table.
 bool PushEvent(ScriptedTurn& turn) {
   const auto* query = std::get_if<QueryRequest>(&turn.request);
-  if (query == nullptr || query->cql != kPushEvent) return false;
+  const bool is_change = query != nullptr && query->cql == kPushChange;
+  if (query == nullptr || (query->cql != kPushEvent && !is_change)) return false;
   NodeEvent event;
   event.kind = NodeEvent::Kind::kAdded;
   event.address = std::string("\x7f\0\0\1", 4);
   event.port = 9042;
   testing::ResponseHead pushed = turn.head;
   pushed.stream = kEventStream;
-  AppendNodeEvent(pushed, event, &turn.out);
+  if (is_change) {
+    AppendSchemaChange(pushed, {"UPDATED", "TABLE", "ks", "t"}, &turn.out);
+  } else {
+    AppendNodeEvent(pushed, event, &turn.out);
+  }
   AppendVoid(turn.head, &turn.out);
   return true;
 }
@@ -231,6 +238,28 @@ TEST(Session, FollowsNodesThatComeAndGo) {
     // A node that left the cluster took with it what it alone had.
     EXPECT_EQ(client.session->cluster().hosts_lost() - lost, count == 2 ? 1u : 0u);
   }
+}
+
+// Another one was not asked for events: what comes there is told twice, or is none.
+TEST(Session, ListensToTheControlConnectionAlone) {
+  ThreeNodes nodes;
+  SessionClient client(Options({nodes.at(0).port()}));
+  ASSERT_TRUE(client.WaitUntilReady().ok());
+  ASSERT_TRUE(nodes.WaitForHosts(client, 3));
+  size_t told = 0;
+  client.session->WatchSchema(
+      [&](const SchemaChange* change) { told += change != nullptr ? 1 : 0; });
+  for (int i = 0; i < 9; ++i) {
+    ASSERT_TRUE(client.session->Query(kPushChange, {}, kWrite, client.Keep()).ok());
+  }
+  ASSERT_TRUE(client.WaitForAll());
+  const auto asked = nodes.at(0).Received<QueryRequest>();
+  const auto pushed = std::count_if(asked.begin(), asked.end(), [](const QueryRequest& query) {
+    return query.cql == kPushChange;
+  });
+  EXPECT_EQ(told, static_cast<size_t>(pushed));
+  EXPECT_GT(told, 0u);
+  EXPECT_LT(told, 9u);
 }
 
 TEST(Session, FindsAnotherControlConnection) {
