@@ -3,6 +3,8 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "tests/engine/replicate/replication_fixture.h"
 #include "tests/support/fault_fs.h"
@@ -150,6 +152,59 @@ TEST_F(ReplicationHealTest, AClockThatIsNotKnownIsSaid) {
     (void)engine_->Tick({10});
     return engine_->GetMetrics().versions_confirmed == 1;
   })) << Explain();
+  EXPECT_TRUE(status_.store.ok()) << status_.store.ToString();
+}
+
+// The store remembers nearly all the parked seals that it may.
+class LittleRoomTest : public ReplicationHealTest {
+ protected:
+  static constexpr size_t kRoom = 10;  // for records
+  void ParkOthers() {
+    std::vector<std::pair<SealName, PushRecord>> records;
+    for (size_t left = limits::kPushRecordsMax - kRoom, t = 0; left > 0; ++t) {
+      const std::string name = "plant.t" + std::to_string(t);
+      ASSERT_NO_FATAL_FAILURE(CreateTableLikePumps(name));
+      RowBatch batch(*engine_->FindTable(name));
+      for (size_t i = 0; i < limits::kParkedSealsPerTableMax && left > 0; ++i, --left) {
+        AddRow(&batch, "s" + std::to_string(i), kStartMs, 1);
+      }
+      ASSERT_TRUE(engine_->Append(batch).ok());
+    }
+    SealAll();
+    for (const auto& window : Core()->store().spills().view()->windows) {
+      OutboxWalker walker(Core()->store().spills().view(), window->id);
+      for (auto entry = walker.Next(); entry.ok() && *entry; entry = walker.Next()) {
+        PushRecord record;
+        record.state = PushState::kParked;
+        record.bucket = (*entry)->bucket;
+        records.emplace_back(**entry, record);
+      }
+    }
+    ASSERT_TRUE(Core()->maintenance().NotePushes(records).ok());
+  }
+};
+
+// What does not fit waits in memory, and the store is not to blame for it.
+TEST_F(LittleRoomTest, AFullDiskIsSaidUntilWhatFitsIsNoted) {
+  ASSERT_NO_FATAL_FAILURE(StartCluster());
+  ASSERT_NO_FATAL_FAILURE(CreateTableUpstream());
+  ASSERT_NO_FATAL_FAILURE(ParkOthers());
+  for (size_t i = 0; i < 2 * kRoom; ++i) {
+    Write("bad" + std::to_string(i), kStartMs, 1, RowKind::kInsert, kTwentyYearsS);
+  }
+  SealAll();
+  FillDisk();
+  ASSERT_NO_FATAL_FAILURE(StartService());
+  ASSERT_TRUE(TurnUntil([&] {
+    return status_.counters.seals_parked == 2 * kRoom && !status_.store.ok();
+  })) << Explain();
+  ASSERT_NO_FATAL_FAILURE(RunFor(20'000'000));
+  EXPECT_FALSE(status_.store.ok());
+  faults_->SetForeignBytes(0);
+  ASSERT_TRUE(TurnUntil([&] {
+    return Core()->store().pushes().size() == limits::kPushRecordsMax;
+  })) << Explain();
+  ASSERT_NO_FATAL_FAILURE(RunFor(1'000'000));
   EXPECT_TRUE(status_.store.ok()) << status_.store.ToString();
 }
 
