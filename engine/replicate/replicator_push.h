@@ -76,7 +76,7 @@ struct Replicator::Trouble {
   uint32_t proofs_broken = 0;      // proofs that began anew, as what was read was damaged
   uint64_t acks_before = 0;        // of the cluster, when it was refused first
   uint64_t agreements_before = 0;  // of the table's link, then
-  // Behind the batch that was refused: until the push has passed it nothing is redeemed.
+  // Behind the foremost batch that was refused: until the push has passed it nothing is redeemed.
   std::optional<PushPosition> refused_end = {};
   bool ignores_position = false;   // what the store says of it does not fit
   bool is_of_proof = false;        // it was met by a proof: no batch that is taken redeems it

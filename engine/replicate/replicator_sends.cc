@@ -136,7 +136,11 @@ void Replicator::OnAnswer(const Flight& flight, const cql::Outcome& outcome) {
     const bool is_first = push->seal.Lose(flight.ticket);
     OnRefused(push.get(), {flight.number, flight.byte_count, is_first}, outcome);
     const auto trouble = troubles_.find(push->number());
-    if (is_first && end && trouble != troubles_.end()) trouble->second.refused_end = end;
+    if (is_first && end && trouble != troubles_.end()) {
+      // Of several the foremost: which of a round is answered first is chance.
+      auto& known = trouble->second.refused_end;
+      if (!known || HasPassed(*known, *end)) known = end;
+    }
     return LeavePlace(push.get());
   }
   flow_.NoteDone(flight.number, flight.byte_count, now_us - flight.sent_us);
