@@ -256,34 +256,6 @@ TEST(SessionFault, WhatIsNotFreshAnyMoreIsNotSentAgain) {
   }
 }
 
-// Where no READY comes it is asked again, until one does. The session may end meanwhile.
-TEST(SessionFault, RegistersUntilItIsTaken) {
-  std::atomic<int> asked = 0;
-  ScriptedCqlServer server({}, [&](ScriptedTurn& turn) {
-    if (!std::holds_alternative<testing::RegisterRequest>(turn.request)) return false;
-    return ++asked < 4 && AnswerError(turn, ErrorCode::kOverloaded);
-  });
-  SessionClient client(Options({server.port()}));
-  int told = 0;
-  client.session->WatchSchema([&](const SchemaChange* change) { told += change == nullptr; });
-  ASSERT_TRUE(RunUntil(*client.loop, [&] { return told == 4; }));
-  EXPECT_EQ(asked, 4);
-}
-
-TEST(SessionFault, EndsWhileItRegisters) {
-  std::atomic<bool> is_asked = false;
-  ScriptedCqlServer server({}, [&](ScriptedTurn& turn) {
-    if (!std::holds_alternative<testing::RegisterRequest>(turn.request)) return false;
-    is_asked = true;
-    turn.out.clear();
-    return true;  // without an answer
-  });
-  SessionClient client(Options({server.port()}));
-  ASSERT_TRUE(RunUntil(*client.loop, [&] { return is_asked.load(); }));
-  client.session.reset();
-  for (int i = 0; i < 20; ++i) (void)client.loop->Wait(1'000, 64);
-}
-
 TEST(SessionFault, LostConnectionIsMadeAnewAndTheRequestRepeated) {
   ScriptedCqlServer server({}, [left = 2](ScriptedTurn& turn) mutable {
     if (!std::holds_alternative<ExecuteRequest>(turn.request) || left == 0) return false;
