@@ -206,6 +206,16 @@ TEST_F(LittleRoomTest, AFullDiskIsSaidUntilWhatFitsIsNoted) {
   })) << Explain();
   ASSERT_NO_FATAL_FAILURE(RunFor(1'000'000));
   EXPECT_TRUE(status_.store.ok()) << status_.store.ToString();
+  // Once they may go, all do.
+  cluster_->WithState([](fake_cassandra::ClusterState& state) {
+    state.SetCompatibility(fake_cassandra::StorageCompatibility::kNone);
+  });
+  ASSERT_TRUE(RetryParked(engine_.get(), "plant.pumps").ok());
+  service_->LookAgain();
+  ASSERT_TRUE(TurnUntil([&] {
+    return status_.phase == ReplicationPhase::kStuck || status_.phase == ReplicationPhase::kIdle;
+  })) << Explain();
+  EXPECT_EQ(engine_->GetMetrics().versions_confirmed, 2 * kRoom);
 }
 
 }  // namespace

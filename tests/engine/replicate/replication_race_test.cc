@@ -121,6 +121,80 @@ TEST_P(TableThatGoesTest, NothingIsConfirmedThatWentWithIt) {
 }
 INSTANTIATE_TEST_SUITE_P(DroppedOrMadeAnew, TableThatGoesTest, ::testing::Bool());
 
+// What is due while hosts are asked waits for the next sign of life.
+TEST_F(ReplicationRaceTest, ASignOfLifeIsOfWhenItWasAskedFor) {
+  replicator_.hold_us = 3'000'000;
+  ASSERT_NO_FATAL_FAILURE(StartAll());
+  Write("p0", kStartMs, 1);
+  SealAll();
+  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kHolding));
+  faults_->next = [](const RequestFacts& request) -> FaultStep {
+    if (request.opcode != cql::Opcode::kOptions) return {};
+    return {.fault = Fault::kDelay, .delay_us = 900'000};
+  };
+  ASSERT_NO_FATAL_FAILURE(RunFor(1'500'000));
+  Write("p1", kStartMs, 1);
+  SealAll();
+  const auto confirmed = [&] { return engine_->GetMetrics().versions_confirmed; };
+  ASSERT_TRUE(TurnUntil([&] { return confirmed() > 0; })) << Explain();
+  EXPECT_EQ(confirmed(), 1u);
+  ASSERT_TRUE(TurnUntil([&] { return confirmed() == 2; })) << Explain();
+}
+
+// Whatever else comes of it.
+TEST_F(ReplicationRaceTest, AHostThatGivesNoSignOfLifeIsNotTakenForAlive) {
+  replicator_.hold_us = 3'000'000;
+  ASSERT_NO_FATAL_FAILURE(StartAll());
+  Write("p0", kStartMs, 1);
+  SealAll();
+  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kHolding));
+  bool is_silent = true;
+  faults_->next = [&](const RequestFacts& request) -> FaultStep {
+    const bool is_meant = is_silent && request.opcode == cql::Opcode::kOptions;
+    return {.fault = is_meant ? Fault::kSwallowBefore : Fault::kNone};
+  };
+  for (int i = 0; i < 20; ++i) {
+    Write("q" + std::to_string(i), kStartMs, i);
+    SealAll();
+    ASSERT_NO_FATAL_FAILURE(RunFor(500'000));
+  }
+  EXPECT_EQ(engine_->GetMetrics().versions_confirmed, 0u);
+  is_silent = false;
+  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kIdle));
+  ExpectEqual();
+}
+
+// Its last batch is not answered yet when the cluster has lost the others.
+TEST_F(ReplicationRaceTest, NoPositionIsNotedOfASealThatIsToBeResent) {
+  replicator_.hold_us = 2'000'000;
+  replicator_.checkpoint_bytes = 500;
+  replicator_.statement_count_max = 4;
+  bool is_silent = true;
+  faults_->next = [&](const RequestFacts& request) -> FaultStep {
+    const bool is_meant =
+        is_silent && request.is_write && Names(request, BigBytes(kStartMs + 39));
+    return {.fault = is_meant ? Fault::kSwallowBefore : Fault::kNone};
+  };
+  fake_cassandra::ClusterOptions options;
+  options.syncs_later = true;
+  ASSERT_NO_FATAL_FAILURE(StartAll(options));
+  for (int i = 0; i < 40; ++i) Write("p0", kStartMs + i, i);
+  SealAll();
+  ASSERT_TRUE(TurnUntil([&] { return status_.counters.versions_sent == 36; })) << Explain();
+  synced_us_ = clock_->MonotonicMicros() + 3'600'000'000;
+  cluster_->WithState([](fake_cassandra::ClusterState& state) {
+    state.Crash(0, fake_cassandra::CommitLog::kUnsyncedLost);
+    state.SetUp(0, true);
+  });
+  ASSERT_TRUE(service_->ResendRange("pumps", {kStartMs, kStartMs + kDayMs}).ok());
+  Write("p1", kStartMs, 1);
+  SealAll();
+  ASSERT_TRUE(TurnUntil([&] { return engine_->GetMetrics().versions_confirmed == 1; }));
+  is_silent = false;
+  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kIdle));
+  ExpectEqual();
+}
+
 // Until it answers a cluster tells of nothing.
 class UnregisteredTest : public ReplicationRaceTest,
                          public ::testing::WithParamInterface<Fault> {};
@@ -211,6 +285,35 @@ TEST_F(ReplicationRaceTest, AClusterThatDoesNotTellItsSchemaIsStuckWithAWord) {
   ASSERT_TRUE(cluster_->Heal().ok());
   ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kIdle));
   ExpectEqual();
+}
+
+// Nobody tried meanwhile: neither where the gateway slept, nor where no host was up.
+TEST_F(ReplicationRaceTest, ATableThatWasNotTriedForLongIsNotHeld) {
+  for (const bool is_asleep : {true, false}) {
+    SCOPED_TRACE(is_asleep);
+    faults_->next = [](const RequestFacts& request) -> FaultStep {
+      const bool is_meant = Names(request, "system_schema.tables");
+      return {.fault = is_meant ? Fault::kServerError : Fault::kNone};
+    };
+    if (!cluster_) {
+      ASSERT_NO_FATAL_FAILURE(StartAll());
+    }
+    MustRun("ALTER TABLE plant.pumps WITH gc_grace_seconds = " + std::to_string(1'000 + is_asleep));
+    Write("p0", kStartMs + is_asleep, 1);
+    SealAll();
+    ASSERT_NO_FATAL_FAILURE(RunFor(is_asleep ? 1'000'000 : 20'000'000));
+    if (is_asleep) {
+      clock_->AdvanceSeconds(100);
+    } else {
+      cluster_->TakeDown(0);
+      ASSERT_NO_FATAL_FAILURE(RunFor(100'000'000));
+      ASSERT_TRUE(cluster_->BringUp(0).ok());
+    }
+    ASSERT_NO_FATAL_FAILURE(RunFor(is_asleep ? 2'000'000 : 4'000'000));
+    EXPECT_TRUE(status_.held.empty()) << Explain();
+    faults_->next = nullptr;
+    ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kIdle));
+  }
 }
 
 // Somebody alters it all the time.
@@ -332,12 +435,14 @@ INSTANTIATE_TEST_SUITE_P(ByVersionAndFault, BrokenHostTest,
                                                               Fault::kUnavailable,
                                                               Fault::kWriteTimeout)));
 
-// Three nodes; for a while only the one that tells of it knows of the table made anew.
+// Three nodes; for a while only the one that tells of it knows of the table made anew. Which one
+// would be asked next goes by how much was sent before.
 class LaggingNodesTest : public ReplicationRaceTest,
-                         public ::testing::WithParamInterface<int64_t> {};
+                         public ::testing::WithParamInterface<std::tuple<int64_t, int>> {};
 
 TEST_P(LaggingNodesTest, AreNotBelieved) {
-  const int64_t lag_us = GetParam();
+  const auto [lag, days] = GetParam();
+  const int64_t lag_us = lag;
   fake_cassandra::ClusterOptions options;
   options.node_count = 3;
   replicator_.hold_us = 15'000'000;
@@ -361,7 +466,7 @@ TEST_P(LaggingNodesTest, AreNotBelieved) {
   };
   ASSERT_NO_FATAL_FAILURE(StartAll(options));
   cluster_->WithState([&](fake_cassandra::ClusterState& s) { state = &s; });
-  ASSERT_NO_FATAL_FAILURE(WriteDays(2));
+  ASSERT_NO_FATAL_FAILURE(WriteDays(days));
   SealAll();
   ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kHolding));
   before = state->schema();
@@ -373,7 +478,9 @@ TEST_P(LaggingNodesTest, AreNotBelieved) {
   state->ReplaceSchema(after);
   ExpectEqual();
 }
-INSTANTIATE_TEST_SUITE_P(ByLag, LaggingNodesTest, ::testing::Values(0, 100'000, 1'000'000));
+INSTANTIATE_TEST_SUITE_P(ByLagAndDays, LaggingNodesTest,
+                         ::testing::Combine(::testing::Values(0, 100'000, 1'000'000),
+                                            ::testing::Values(1, 2, 3)));
 
 }  // namespace
 }  // namespace cistern::testing
