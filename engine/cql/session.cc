@@ -229,6 +229,10 @@ void Session::EndDoubt(Work* work) {
   for (const uint32_t statement : work->statements) {
     if (--doubts_[statement] == 0) doubts_.erase(statement);
   }
+  if (undecided_.empty()) return;
+  loop_.Post([this, alive = std::weak_ptr<int>(alive_)] {
+    if (!alive.expired()) GoOnUndecided();
+  });
 }
 
 bool Session::IsDoubted(const Work& work) const {
@@ -257,10 +261,28 @@ void Session::OnPreparedAgain(const WorkPtr& work, HostId host, uint32_t stateme
     work->kind = MergeKinds(work->kind, decision.kind);
     return Finish(work, std::exchange(outcome, Outcome()));
   }
+  // Where others have theirs prepared again as well all go on together, in the order in which they
+  // were sent and without a pause, which would shuffle them.
+  undecided_.emplace(work->number, std::pair(work, host));
+  GoOnUndecided();
+}
+
+// Its statements are known again to the host.
+void Session::GoOn(const WorkPtr& work, HostId host) {
   if (!IsBoundForNow(*work)) return RefuseBound(work);
   if (IsStale(*work)) return Finish(work, std::exchange(work->outcome, Outcome()));
   const Status sent = SendTo(host, work);
   if (!sent.ok()) Retry(work);
+}
+
+void Session::GoOnUndecided() {
+  if (!doubts_.empty()) return;
+  const auto works = std::exchange(undecided_, {});
+  const std::weak_ptr<int> alive = alive_;  // what one of them completes may destroy the session
+  for (const auto& [number, waits] : works) {
+    if (alive.expired()) return;
+    if (!waits.first->is_ended) GoOn(waits.first, waits.second);
+  }
 }
 
 // Its values are of a table that is not there any more.
@@ -336,6 +358,7 @@ void Session::Finish(const WorkPtr& work, Outcome outcome) {
 void Session::Close() {
   if (std::exchange(is_closed_, true)) return;
   EndWaits(true);
+  undecided_.clear();
   const auto works = std::exchange(works_, {});
   bytes_in_flight_ = 0;
   for (const auto& numbered : works) {

@@ -8,9 +8,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/cql/bound_values.h"
@@ -162,6 +164,8 @@ class Session {
   void BeginDoubt(Work* work);
   void EndDoubt(Work* work);
   [[nodiscard]] bool IsDoubted(const Work& work) const;
+  void GoOn(const WorkPtr& work, HostId host);
+  void GoOnUndecided();
   void Retry(const WorkPtr& work);
   void TryLater(const WorkPtr& work);
   void RefuseBound(const WorkPtr& work);
@@ -180,6 +184,7 @@ class Session {
   std::vector<PreparedIds> ids_;                         // as the last server gave them
   std::map<HostId, std::vector<PreparedIds>> host_ids_;  // of servers that have others
   std::map<uint32_t, uint32_t> doubts_;  // statements that are prepared again, by how many works
+  std::map<uint64_t, std::pair<WorkPtr, HostId>> undecided_;  // works that wait for others of them
   std::map<uint64_t, WorkPtr> works_;                    // not ended, by their number
   uint64_t work_last_ = 0;
   size_t bytes_in_flight_ = 0;

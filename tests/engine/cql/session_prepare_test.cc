@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <mutex>
+#include <set>
 #include <thread>
 
 #include "tests/engine/cql/session_fixture.h"
@@ -272,6 +274,46 @@ TEST(SessionPrepare, NothingIsSentWhileItIsPreparedAgain) {
   EXPECT_EQ(client.endings[0]->kind, OutcomeKind::kRefused);
   EXPECT_EQ(executed_anew, 0);
   EXPECT_EQ(client.Run(insert).kind, OutcomeKind::kDone);
+}
+
+// A server that was restarted: what it refused goes on in its order, whichever statement is known
+// again first.
+TEST(SessionPrepare, WhatWasForgottenGoesOnInItsOrder) {
+  std::atomic<bool> is_known = true;
+  std::mutex mutex;
+  std::vector<std::string> executed;
+  std::set<std::string> prepared;
+  ScriptedCqlServer server({}, [&](ScriptedTurn& turn) {
+    const std::lock_guard lock(mutex);
+    if (const auto* prepare = std::get_if<PrepareRequest>(&turn.request)) {
+      prepared.insert(ScriptedStatementId(prepare->cql));
+      return false;
+    }
+    const auto* execute = std::get_if<ExecuteRequest>(&turn.request);
+    if (execute == nullptr) return false;
+    if (!is_known && !prepared.contains(execute->id)) {
+      return AnswerError(turn, ErrorCode::kUnprepared);
+    }
+    executed.push_back(execute->id);
+    return false;
+  });
+  SessionClient client(Options({server.port()}));
+  ASSERT_TRUE(client.WaitUntilReady().ok());
+  const std::string other = "INSERT INTO ks.u (a) VALUES (?)";
+  const uint32_t first = client.Prepare(kInsert);
+  const uint32_t second = client.Prepare(other);
+  {
+    const std::lock_guard lock(mutex);
+    prepared.clear();
+    is_known = false;
+  }
+  for (int i = 0; i < 4; ++i) ASSERT_TRUE(client.Execute(first, "key").ok());
+  ASSERT_TRUE(client.Execute(second, "key").ok());
+  for (int i = 0; i < 4; ++i) ASSERT_TRUE(client.Execute(first, "key").ok());
+  ASSERT_TRUE(client.WaitForAll());
+  std::vector<std::string> expected(9, ScriptedStatementId(kInsert));
+  expected[4] = ScriptedStatementId(other);
+  EXPECT_EQ(executed, expected);
 }
 
 TEST(SessionPrepare, IdsOfStatementsAreBounded) {
