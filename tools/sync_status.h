@@ -25,7 +25,8 @@ struct SyncStatus {
 
 // One line, an object:
 //   {"oldest_unconfirmed_end":"2013-03-02T00:00:00Z","oldest_unconfirmed_age_s":11520,
-//    "seals_waiting":12,"versions_waiting":3400,"seals_parked":1,"versions_parked":20,
+//    "seals_waiting":12,"versions_waiting":3400,"seals_unlisted":0,"seals_parked":1,
+//    "versions_parked":20,
 //    "versions_confirmed":9000,"versions_confirmed_by_count":3000,
 //    "versions_confirmed_by_rows":1000,"versions_open":7,"parked":[{"table":"plant.air",
 //    "entity":"a","bucket":"'2013-03-01'","split":0,"seal":17,"versions":20,"parked_at":"...",

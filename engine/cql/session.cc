@@ -184,7 +184,6 @@ void Session::OnAnswer(const WorkPtr& work, HostId host, const Answer& answer) {
 // another one now: all statements of the request are prepared there again, then it goes to the same
 // host. Until the answer is read nobody knows for which types the host takes their values.
 void Session::PrepareAgain(const WorkPtr& work, HostId host) {
-  BeginDoubt(work.get());
   Connection* connection = cluster_->at(host);
   const auto left = std::make_shared<size_t>(work->statements.size());
   const auto is_failed = std::make_shared<bool>(connection == nullptr || *left == 0);
@@ -197,42 +196,33 @@ void Session::PrepareAgain(const WorkPtr& work, HostId host) {
         AnswerKind::kPrepared, work->timeout_us,
         [this, alive = std::weak_ptr<int>(alive_), work, host, statement, left,
          is_failed](const Answer& answer) {
-          if (alive.expired() || work->is_ended || *is_failed) return;
-          const auto* prepared =
-              answer.response == nullptr
-                  ? nullptr
-                  : std::get_if<PreparedResult>(&answer.response->message);
-          if (prepared == nullptr) {
-            *is_failed = true;
-            return OnPreparedAgain(work, host, statement, answer);
-          }
-          if (const Status kept = KeepAgain(host, statement, *prepared); !kept.ok()) {
-            *is_failed = true;
-            return Refuse(work, kept);
-          }
-          if (--*left == 0) OnPreparedAgain(work, host, statement, answer);
+          if (alive.expired()) return;
+          const Status kept = TakePreparedAgain(host, statement, answer);
+          if (work->is_ended || *is_failed) return;
+          const bool is_prepared = answer.response != nullptr &&
+                                   std::holds_alternative<PreparedResult>(answer.response->message);
+          *is_failed = !is_prepared || !kept.ok();
+          if (!kept.ok()) return Refuse(work, kept);
+          if (*is_failed || --*left == 0) OnPreparedAgain(work, host, statement, answer);
         });
     *is_failed = *is_failed || !sent.ok();
+    if (sent.ok()) ++doubts_[statement];
   }
-  if (!*is_failed) return;
-  EndDoubt(work.get());
-  Retry(work);
+  if (*is_failed) Retry(work);
 }
 
-void Session::BeginDoubt(Work* work) {
-  if (std::exchange(work->is_doubting, true)) return;
-  for (const uint32_t statement : work->statements) ++doubts_[statement];
-}
-
-void Session::EndDoubt(Work* work) {
-  if (!std::exchange(work->is_doubting, false)) return;
-  for (const uint32_t statement : work->statements) {
-    if (--doubts_[statement] == 0) doubts_.erase(statement);
+// Also where the request that asked for it is over: from here on the host takes values again.
+Status Session::TakePreparedAgain(HostId host, uint32_t statement, const Answer& answer) {
+  if (--doubts_[statement] == 0) doubts_.erase(statement);
+  if (!undecided_.empty()) {
+    loop_.Post([this, alive = std::weak_ptr<int>(alive_)] {
+      if (!alive.expired()) GoOnUndecided();
+    });
   }
-  if (undecided_.empty()) return;
-  loop_.Post([this, alive = std::weak_ptr<int>(alive_)] {
-    if (!alive.expired()) GoOnUndecided();
-  });
+  const auto* prepared = answer.response == nullptr
+                             ? nullptr
+                             : std::get_if<PreparedResult>(&answer.response->message);
+  return prepared == nullptr ? Status::Ok() : KeepAgain(host, statement, *prepared);
 }
 
 bool Session::IsDoubted(const Work& work) const {
@@ -242,7 +232,6 @@ bool Session::IsDoubted(const Work& work) const {
 
 void Session::OnPreparedAgain(const WorkPtr& work, HostId host, uint32_t statement,
                               const Answer& answer) {
-  EndDoubt(work.get());
   const bool is_prepared = answer.response != nullptr &&
                            std::holds_alternative<PreparedResult>(answer.response->message);
   if (!is_prepared) {
@@ -345,7 +334,6 @@ void Session::TryLater(const WorkPtr& work) {
 void Session::Finish(const WorkPtr& work, Outcome outcome) {
   if (std::exchange(work->is_ended, true)) return;
   if (work->retry_timer != 0) loop_.Cancel(std::exchange(work->retry_timer, 0));
-  EndDoubt(work.get());
   outcome.kind = work->kind.value_or(OutcomeKind::kAway);
   outcome.attempts = work->attempts;
   bytes_in_flight_ -= work->bytes;

@@ -161,8 +161,7 @@ class Session {
                        const Answer& answer);
   [[nodiscard]] bool IsBoundForNow(const Work& work) const;
   [[nodiscard]] bool IsStale(const Work& work) const;
-  void BeginDoubt(Work* work);
-  void EndDoubt(Work* work);
+  [[nodiscard]] Status TakePreparedAgain(HostId host, uint32_t statement, const Answer& answer);
   [[nodiscard]] bool IsDoubted(const Work& work) const;
   void GoOn(const WorkPtr& work, HostId host);
   void GoOnUndecided();
@@ -183,8 +182,8 @@ class Session {
   size_t metadata_bytes_ = 0;                            // of all statements
   std::vector<PreparedIds> ids_;                         // as the last server gave them
   std::map<HostId, std::vector<PreparedIds>> host_ids_;  // of servers that have others
-  std::map<uint32_t, uint32_t> doubts_;  // statements that are prepared again, by how many works
-  std::map<uint64_t, std::pair<WorkPtr, HostId>> undecided_;  // works that wait for others of them
+  std::map<uint32_t, uint32_t> doubts_;  // statements that are prepared again: how often by now
+  std::map<uint64_t, std::pair<WorkPtr, HostId>> undecided_;  // works that wait for these
   std::map<uint64_t, WorkPtr> works_;                    // not ended, by their number
   uint64_t work_last_ = 0;
   size_t bytes_in_flight_ = 0;

@@ -41,7 +41,6 @@ struct Session::Work {
   // Its values do not hold any more then, by the loop's clock.
   int64_t fresh_until_us = std::numeric_limits<int64_t>::max();
   bool asks_control = false;             // it goes to the host that tells of the schema
-  bool is_doubting = false;              // its statements are prepared again: Session::doubts_
   uint32_t prepare_again_count = 0;
   std::optional<OutcomeKind> kind;       // of the attempts so far
   Outcome outcome;                       // the same, in words

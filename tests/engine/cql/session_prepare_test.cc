@@ -30,6 +30,16 @@ RowsMetadata MarkersOf(std::vector<ColumnMetadata> columns) {
   return markers;
 }
 
+// The table is another one now, whose column is a bigint.
+bool AnswerPreparedAnew(ScriptedTurn& turn, const PrepareRequest& prepare) {
+  PreparedResult prepared;
+  prepared.ids = {ScriptedStatementId(prepare.cql), "metadata-2"};
+  prepared.markers = MarkersOf({{"m", "bigint"}});
+  prepared.key_markers = {0};
+  AppendPrepared(turn.head, prepared, &turn.out);
+  return true;
+}
+
 TEST(SessionPrepare, ForgottenStatementIsPreparedAgainThere) {
   std::atomic<bool> is_known = true;
   std::atomic<bool> has_new_ids = false;
@@ -81,12 +91,7 @@ TEST(SessionPrepare, WhatWasBoundForOtherTypesIsRefused) {
     const auto* prepare = std::get_if<PrepareRequest>(&turn.request);
     if (prepare == nullptr || !is_made_anew) return false;
     is_known = true;
-    PreparedResult prepared;
-    prepared.ids = {ScriptedStatementId(prepare->cql), "metadata-2"};
-    prepared.markers = MarkersOf({{"m", "bigint"}});
-    prepared.key_markers = {0};
-    AppendPrepared(turn.head, prepared, &turn.out);
-    return true;
+    return AnswerPreparedAnew(turn, *prepare);
   });
   SessionClient client(Options({server.port()}));
   ASSERT_TRUE(client.WaitUntilReady().ok());
@@ -161,12 +166,7 @@ TEST(SessionPrepare, WhatWaitsToBeSentAgainIsRefusedToo) {
     }
     const auto* prepare = std::get_if<PrepareRequest>(&turn.request);
     if (prepare == nullptr || is_known.exchange(true)) return false;
-    PreparedResult prepared;
-    prepared.ids = {ScriptedStatementId(prepare->cql), "metadata-2"};
-    prepared.markers = MarkersOf({{"m", "bigint"}});
-    prepared.key_markers = {0};
-    AppendPrepared(turn.head, prepared, &turn.out);
-    return true;
+    return AnswerPreparedAnew(turn, *prepare);
   });
   const auto clock = std::make_shared<FakeClock>();
   const SessionOptions options = Options({server.port()});
@@ -202,12 +202,7 @@ TEST(SessionPrepare, WhatOneHostRefusesLateGoesToNoOther) {
     }
     const auto* prepare = std::get_if<PrepareRequest>(&turn.request);
     if (prepare == nullptr || is_known.exchange(true)) return false;
-    PreparedResult prepared;
-    prepared.ids = {ScriptedStatementId(prepare->cql), "metadata-2"};
-    prepared.markers = MarkersOf({{"m", "bigint"}});
-    prepared.key_markers = {0};
-    AppendPrepared(turn.head, prepared, &turn.out);
-    return true;
+    return AnswerPreparedAnew(turn, *prepare);
   };
   ScriptedCqlServer one({}, script);
   ScriptedCqlServer two({}, script);
@@ -253,12 +248,7 @@ TEST(SessionPrepare, NothingIsSentWhileItIsPreparedAgain) {
     if (prepare == nullptr || !is_made_anew) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(100));  // a round trip
     is_known = true;
-    PreparedResult prepared;
-    prepared.ids = {ScriptedStatementId(prepare->cql), "metadata-2"};
-    prepared.markers = MarkersOf({{"m", "bigint"}});
-    prepared.key_markers = {0};
-    AppendPrepared(turn.head, prepared, &turn.out);
-    return true;
+    return AnswerPreparedAnew(turn, *prepare);
   });
   SessionClient client(Options({server.port()}));
   ASSERT_TRUE(client.WaitUntilReady().ok());
@@ -273,6 +263,38 @@ TEST(SessionPrepare, NothingIsSentWhileItIsPreparedAgain) {
   ASSERT_TRUE(client.WaitForAll());
   EXPECT_EQ(client.endings[0]->kind, OutcomeKind::kRefused);
   EXPECT_EQ(executed_anew, 0);
+  EXPECT_EQ(client.Run(insert).kind, OutcomeKind::kDone);
+}
+
+// One of its statements is refused, while the answer for the other one is under way.
+TEST(SessionPrepare, AStatementStaysInDoubtThoughItsRequestIsOver) {
+  const std::string other = "INSERT INTO ks.u (a) VALUES (?)";
+  std::atomic<bool> is_known = true;
+  ScriptedCqlServer server({}, [&](ScriptedTurn& turn) {
+    if (is_known) return false;
+    const auto* prepare = std::get_if<PrepareRequest>(&turn.request);
+    if (prepare == nullptr) {
+      return std::holds_alternative<testing::BatchRequest>(turn.request) &&
+             AnswerError(turn, ErrorCode::kUnprepared);
+    }
+    if (prepare->cql == other) return AnswerError(turn, ErrorCode::kInvalid);
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    return AnswerPreparedAnew(turn, *prepare);
+  });
+  SessionClient client(Options({server.port()}));
+  ASSERT_TRUE(client.WaitUntilReady().ok());
+  const uint32_t refused = client.Prepare(other);
+  const uint32_t insert = client.Prepare(kInsert);
+  is_known = false;
+  BoundBatch batch;
+  for (const uint32_t statement : {refused, insert}) batch.Begin(statement).Value("key");
+  ASSERT_TRUE(client.session->Batch(batch, {}, client.Keep()).ok());
+  ASSERT_TRUE(client.WaitForAll());
+  EXPECT_EQ(client.endings[0]->kind, OutcomeKind::kRefused);
+  ASSERT_EQ(client.session->statement(insert).revision, 0u);  // its answer was not read yet
+  EXPECT_EQ(client.Execute(insert, "key").code(), StatusCode::kBusy);
+  ASSERT_TRUE(RunUntil(*client.loop,
+                       [&] { return client.session->statement(insert).revision == 1; }));
   EXPECT_EQ(client.Run(insert).kind, OutcomeKind::kDone);
 }
 
