@@ -1,9 +1,11 @@
 #include "engine/replication_plan.h"
 
 #include <algorithm>
+#include <string>
 
 #include "engine/cql/protocol.h"
 #include "engine/option_range.h"
+#include "lib/cql/ddl_print.h"
 
 namespace cistern {
 
@@ -35,6 +37,8 @@ Status CheckReplicationOptions(const ReplicationOptions& options) {
   };
   for (const auto& range : sizes) CISTERN_RETURN_IF_ERROR(CheckRange(range));
   for (const auto& range : times) CISTERN_RETURN_IF_ERROR(CheckRange(range));
+  CISTERN_RETURN_IF_ERROR(
+      CheckKeyspaceName("ReplicationOptions::keyspace", options.keyspace));
   if (options.proof != ProofLevel::kAck && options.consistency == Consistency::kAny) {
     return Status::InvalidArgument(
         "ReplicationOptions::proof reads, and nothing can be read at Consistency::kAny: take "
@@ -59,6 +63,17 @@ cql::Consistency OnTheWire(Consistency level) {
 }
 
 }  // namespace
+
+Status CheckKeyspaceName(std::string_view option, std::string_view name) {
+  const bool is_word = std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  });
+  if (is_word && name.size() <= limits::kNameBytesMax) return Status::Ok();
+  return Status::InvalidArgument(std::string(option) + " " + ShowText(name) +
+                                 " is no name of a keyspace: at most " +
+                                 std::to_string(limits::kNameBytesMax) +
+                                 " letters, digits and underscores");
+}
 
 Result<replicate::ReplicatorOptions> PlanReplicator(const ReplicationOptions& options,
                                                     uint64_t seed) {

@@ -3,6 +3,7 @@
 #define CISTERN_ENGINE_REPLICATION_PLAN_H_
 
 #include <cstdint>
+#include <string_view>
 
 #include "cistern/replication_options.h"
 #include "cistern/result.h"
@@ -14,6 +15,10 @@ namespace cistern {
 // `seed` is of the waits.
 [[nodiscard]] Result<replicate::ReplicatorOptions> PlanReplicator(const ReplicationOptions& options,
                                                                   uint64_t seed);
+
+// kInvalidArgument, which begins with `option`, where no keyspace of a cluster can be called so. An
+// empty `name` is none.
+[[nodiscard]] Status CheckKeyspaceName(std::string_view option, std::string_view name);
 
 }  // namespace cistern
 

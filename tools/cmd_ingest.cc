@@ -81,6 +81,24 @@ std::string DelimiterAdvice(const Record& header, char delimiter) {
   return {};
 }
 
+// What else may be the reason why a header says nothing: another encoding, ends of lines that are
+// none here, or rows from the first line on.
+std::string FormAdvice(const Record& header) {
+  const std::string_view raw = header.raw;
+  if (raw.starts_with("\xFF\xFE") || raw.starts_with("\xFE\xFF")) {
+    return "; this is UTF-16: `iconv -f UTF-16 -t UTF-8` makes UTF-8 of it";
+  }
+  const size_t cr = raw.find('\r');
+  if (cr != std::string_view::npos && cr + 2 < raw.size()) {
+    return "; its lines end with CR alone: `tr '\\r' '\\n'` makes lines of them";
+  }
+  const bool has_number = std::ranges::any_of(header.cells, [](const Cell& cell) {
+    const std::string_view digits = cell.text.substr(cell.text.starts_with('-') ? 1 : 0);
+    return !digits.empty() && digits.front() >= '0' && digits.front() <= '9';
+  });
+  return has_number ? "; if rows begin at the first line, name their cells by --header a,b,c" : "";
+}
+
 // The whole run; keeps what the inputs share.
 class IngestCommand {
  public:
@@ -180,8 +198,8 @@ class IngestCommand {
         case ReadOutcome::kFailed: return input->status();
         case ReadOutcome::kBad:
           return Status::InvalidArgument(
-              fmt::format("{}:{}: the header cannot be read: {}", name, record.line,
-                          record.reason));
+              fmt::format("{}:{}: the header cannot be read: {}{}", name, record.line,
+                          record.reason, FormAdvice(record)));
         case ReadOutcome::kRecord: break;
       }
       break;
@@ -192,7 +210,8 @@ class IngestCommand {
     const Status s = mapper->BindHeader(names);
     if (s.ok()) return s;
     return {s.code(),
-            fmt::format("{}: {}{}", name, s.message(), DelimiterAdvice(record, plan_.delimiter))};
+            fmt::format("{}: {}{}{}", name, s.message(),
+                        DelimiterAdvice(record, plan_.delimiter), FormAdvice(record))};
   }
 
   int ReadFile(const std::string& file, IngestRun* run) {

@@ -13,6 +13,7 @@
 #include "engine/replicate/schema_drift.h"
 #include "engine/replicate/schema_plan.h"
 #include "engine/replicate/schema_statements.h"
+#include "engine/replication_plan.h"
 #include "tools/command.h"
 #include "tools/contact_options.h"
 #include "tools/counted.h"
@@ -126,8 +127,7 @@ Status CheckKeyspaces(const SchemaOptions& options, const Tables& tables, bool i
         table->name));
   }
   if (is_used || options.keyspace.empty() || options.is_keyspace_of_file) return Status::Ok();
-  return Status::InvalidArgument(
-      "--keyspace is for tables that were declared without one, and here none is; leave it out");
+  return Status::InvalidArgument(kKeyspaceUnused);
 }
 
 // With what the file of sync says, where the command line says nothing. `check`: what must have
@@ -142,6 +142,7 @@ Result<SchemaOptions> WithFile(SchemaOptions options, Status (*check)(const Sync
     given = Overlaid(std::move(given), std::move(file));
   }
   CISTERN_RETURN_IF_ERROR(check(given));
+  CISTERN_RETURN_IF_ERROR(CheckKeyspaceName("--keyspace", given.keyspace));
   options.is_keyspace_of_file = options.keyspace.empty();
   options.store = std::move(given.store);
   options.contact = std::move(given.contact);

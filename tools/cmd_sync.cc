@@ -91,6 +91,7 @@ class SyncCommand {
       : plan_(std::move(plan)),
         is_following_(options.follow),
         is_quiet_(options.quiet),
+        is_keyspace_of_file_(options.is_keyspace_of_file),
         progress_(!options.quiet && !options.follow) {}
 
   int Run() {
@@ -98,7 +99,8 @@ class SyncCommand {
     Result<std::unique_ptr<Engine>> opened = OpenStore(plan_.store, Access::kWrite, plan_.engine);
     if (!opened.ok()) return FailOpen(opened.status());
     engine_ = std::move(*opened);
-    const int code = RunOpen();
+    const Status checked = CheckKeyspace();
+    const int code = checked.ok() ? RunOpen() : FailUsage(checked);
     service_.reset();  // it must not outlive the engine
     const Status closed = engine_->Close();
     return closed.ok() || code != kExitOk ? code : Fail(closed);
@@ -124,6 +126,18 @@ class SyncCommand {
     if (!service.ok()) return Fail(service.status());
     service_ = std::move(*service);
     return is_following_ ? Follow() : RunOnce();
+  }
+
+  // An option that nothing needs; of a daemon's tables some may come later.
+  [[nodiscard]] Status CheckKeyspace() const {
+    const std::string& keyspace = plan_.replication.keyspace;
+    if (keyspace.empty() || is_following_ || is_keyspace_of_file_) return Status::Ok();
+    CISTERN_ASSIGN_OR_RETURN(const Tables tables, ChooseTables(*engine_, {}));
+    const bool is_needed = tables.empty() || std::ranges::any_of(tables, [](const auto& table) {
+      return table->keyspace.empty();
+    });
+    if (is_needed) return Status::Ok();
+    return Status::InvalidArgument(kKeyspaceUnused);
   }
 
   // What is due, before anything is sent. While others are sent the engine goes on with it.
@@ -270,6 +284,7 @@ class SyncCommand {
   const SyncPlan plan_;
   const bool is_following_;
   const bool is_quiet_;
+  const bool is_keyspace_of_file_;
   Progress progress_;
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<ReplicationService> service_;
@@ -283,6 +298,7 @@ int RunSync(SyncOptions options) {
   if (!options.config.empty()) {
     Result<SyncOptions> file = ReadSyncConfig(options.config);
     if (!file.ok()) return FailUsage(file.status());
+    options.is_keyspace_of_file = options.keyspace.empty();
     options = Overlaid(std::move(options), *std::move(file));
   }
   Result<SyncPlan> plan = PlanSync(options);

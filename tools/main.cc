@@ -71,6 +71,11 @@ std::string WrongSubcommand(const CLI::App& command, std::span<const std::string
                      DidYouMean(first, names), is_top ? "" : PathOf(command) + " ");
 }
 
+// Whether this is a word for the option, which no command has: what it would show is a secret.
+bool IsPassword(std::string_view word) {
+  return word == "--password" || word.starts_with("--password=");
+}
+
 // What is wrong if an option was mistyped, whatever the parser missed for it; or nothing.
 std::string Mistyped(const CLI::App& command) {
   std::vector<std::string> names;
@@ -78,6 +83,11 @@ std::string Mistyped(const CLI::App& command) {
     for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
   }
   for (const std::string& word : command.remaining()) {
+    const bool has_file = std::ranges::find(names, "--password-file") != names.end();
+    if (has_file && IsPassword(word)) {
+      return "a password is not taken from the command line, which others can see: put it alone "
+             "into a file of mode 600 and name that by --password-file";
+    }
     const std::string_view name = std::string_view(word).substr(0, word.find('='));
     const std::string hint = name.starts_with("--") ? DidYouMean(name, names) : "";
     if (hint.empty()) continue;

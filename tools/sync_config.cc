@@ -151,6 +151,21 @@ class Entry {
   const toml::node& value_;
 };
 
+// The key of this line of the text, counted from 1, with what stands behind it; empty: it has none.
+std::string KeyWithForm(std::string_view text, uint32_t line) {
+  for (uint32_t i = 1; i < line && !text.empty(); ++i) {
+    text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
+  }
+  text = text.substr(0, std::min(text.find('\n'), text.find('=')));
+  text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
+  text = text.substr(0, text.find_last_not_of(" \t") + 1);
+  for (const SyncSetting& setting : SyncSettings()) {
+    if (setting.key != text) continue;
+    return fmt::format("{} is {}: ", setting.key, AllowedText(setting.form));
+  }
+  return {};
+}
+
 // Options as the file calls them.
 std::string WithKeys(std::string words) {
   for (const SyncSetting& setting : SyncSettings()) {
@@ -168,7 +183,9 @@ Result<SyncOptions> ParseSyncConfig(std::string_view text, std::string_view name
   const toml::parse_result parsed = toml::parse(text, name);
   if (!parsed) {
     const toml::parse_error& error = parsed.error();
-    return Wrong(fmt::format("{}:{}: {}", name, error.source().begin.line, error.description()));
+    const uint32_t line = error.source().begin.line;
+    return Wrong(fmt::format("{}:{}: {}{}", name, line, KeyWithForm(text, line),
+                             error.description()));
   }
   // The keys of a table are sorted; a person goes by the lines.
   std::vector<std::tuple<uint32_t, std::string_view, const toml::node*>> lines;

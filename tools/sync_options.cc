@@ -11,6 +11,7 @@
 #include "cistern/clock.h"
 #include "cistern/limits.h"
 #include "engine/cluster_access.h"
+#include "engine/replication_plan.h"
 #include "tools/name_list.h"
 #include "tools/size_text.h"
 #include "tools/time_text.h"
@@ -57,7 +58,8 @@ Status TakeCompression(std::string_view name, const std::string& text, SyncPlan*
   return ParseCompression(name, text).status();
 }
 
-Status TakeKeyspace(std::string_view, const std::string& text, SyncPlan* plan) {
+Status TakeKeyspace(std::string_view name, const std::string& text, SyncPlan* plan) {
+  CISTERN_RETURN_IF_ERROR(CheckKeyspaceName(name, text));
   plan->replication.keyspace = text;
   return Status::Ok();
 }
@@ -326,6 +328,11 @@ Status CheckTogether(const SyncOptions& options) {
 }
 
 SyncOptions Overlaid(SyncOptions command_line, SyncOptions file) {
+  if (command_line.contact.tls == false) {  // what the file says of it is left aside with it
+    file.contact.ca.clear();
+    file.contact.client_cert.clear();
+    file.contact.client_key.clear();
+  }
   for (const SyncSetting& setting : kSettings) {
     const Target to = setting.target(&command_line);
     if (IsGiven(to)) continue;

@@ -32,6 +32,7 @@ struct SyncOptions {
   std::string store;
   ContactOptions contact;
   std::string keyspace;
+  bool is_keyspace_of_file = false;  // which may be there for tables to come
   std::string consistency;
   std::string drain;
   std::string live_span;
@@ -81,6 +82,10 @@ struct SyncSetting {
   Status (*take)(std::string_view name, const std::string& text, SyncPlan* plan);
 };
 [[nodiscard]] std::span<const SyncSetting> SyncSettings();
+// What is wrong with --keyspace where every table says its own.
+inline constexpr char kKeyspaceUnused[] =
+    "--keyspace is for tables that were declared without one, and here none is; leave it out";
+
 // "--live-span" of "live_span".
 [[nodiscard]] std::string OptionOf(std::string_view key);
 

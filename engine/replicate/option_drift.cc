@@ -100,7 +100,7 @@ class OptionDriftFinder {
   void Add(DriftKind kind, DriftWeight weight, const std::string& option, std::string what,
            std::string advice) {
     found_->push_back({kind, weight, option, std::move(what), std::move(advice),
-                       AlterOptionsStatement(cluster_.CqlName(), declared_, {option}), INT64_MIN});
+                       AlterOptionsStatement(cluster_, declared_, {option}), INT64_MIN});
   }
 
   void FindTtl() {

@@ -119,7 +119,7 @@ class RuleDriftFinder {
                                                  std::move(advice), "", INT64_MIN});
   }
   [[nodiscard]] std::string OurComment() const {
-    return AlterOptionsStatement(cluster_.CqlName(), declared_, {"comment"});
+    return AlterOptionsStatement(cluster_, declared_, {"comment"});
   }
 
   void AddMissing() {

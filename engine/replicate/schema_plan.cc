@@ -20,7 +20,7 @@ class SchemaPlanner {
       plan_.statements.push_back(AddColumnsStatement(cluster_.CqlName(), columns_));
     }
     if (!options_.empty()) {
-      plan_.statements.push_back(AlterOptionsStatement(cluster_.CqlName(), declared_, options_));
+      plan_.statements.push_back(AlterOptionsStatement(cluster_, declared_, options_));
     }
     return std::move(plan_);
   }

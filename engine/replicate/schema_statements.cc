@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "cistern/limits.h"
+#include "lib/cql/comment_rule.h"
 #include "lib/cql/ddl_parser.h"
 #include "lib/cql/ddl_print.h"
 
@@ -17,9 +18,19 @@ std::string MapText(const std::map<std::string, std::string>& entries) {
   return text + "}";
 }
 
+// The declared rule behind the words of the cluster; the declared comment where that has none.
+std::string CommentText(const TableSchema& declared, const ClusterTable& cluster) {
+  const std::string_view ours = declared.comment;
+  const std::string_view theirs = WordsBeforeRule(cluster.comment);
+  const std::string_view rule = ours.substr(WordsBeforeRule(ours).size());
+  if (theirs.empty() || rule.empty()) return declared.comment;
+  return std::string(theirs) + (theirs.ends_with(' ') ? "" : " ") + std::string(rule);
+}
+
 // What stands behind an option of the declaration.
-std::string OptionText(const TableSchema& declared, const std::string& option) {
-  if (option == "comment") return QuoteString(declared.comment);
+std::string OptionText(const TableSchema& declared, const ClusterTable& cluster,
+                       const std::string& option) {
+  if (option == "comment") return QuoteString(CommentText(declared, cluster));
   if (option == "compaction") return MapText(declared.compaction);
   if (option == "default_time_to_live") return std::to_string(declared.default_ttl_s);
   if (option == "gc_grace_seconds") return std::to_string(declared.gc_grace_s);
@@ -131,14 +142,14 @@ std::string AddColumnsStatement(std::string_view table,
   return "ALTER TABLE " + std::string(table) + " ADD " + list + ";";
 }
 
-std::string AlterOptionsStatement(std::string_view table, const TableSchema& declared,
+std::string AlterOptionsStatement(const ClusterSchema& cluster, const TableSchema& declared,
                                   const std::vector<std::string>& options) {
   std::string list;
   for (const std::string& option : options) {
     list += (list.empty() ? "" : " AND ") + QuoteName(option) + " = " +
-            OptionText(declared, option);
+            OptionText(declared, *cluster.table, option);
   }
-  return "ALTER TABLE " + std::string(table) + " WITH " + list + ";";
+  return "ALTER TABLE " + cluster.CqlName() + " WITH " + list + ";";
 }
 
 }  // namespace cistern::replicate

@@ -47,8 +47,9 @@ namespace cistern::replicate {
 [[nodiscard]] std::string AddColumnsStatement(std::string_view table,
                                               const std::vector<const ColumnSpec*>& columns);
 
-// `options`: at least one of those that the declaration has, by name.
-[[nodiscard]] std::string AlterOptionsStatement(std::string_view table,
+// `options`: at least one of those that the declaration has, by name. `cluster` has the table. Its
+// comment keeps the words that it has before the rule: they are somebody's.
+[[nodiscard]] std::string AlterOptionsStatement(const ClusterSchema& cluster,
                                                 const TableSchema& declared,
                                                 const std::vector<std::string>& options);
 

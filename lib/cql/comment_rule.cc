@@ -288,6 +288,11 @@ std::optional<uint32_t> ParseCount(std::string_view digits, uint32_t max) {
   return static_cast<uint32_t>(value);
 }
 
+std::string_view WordsBeforeRule(std::string_view comment) {
+  const std::optional<size_t> rule = FindRule(comment);
+  return rule.has_value() ? comment.substr(0, *rule - kMarker.size()) : comment;
+}
+
 Result<CommentRule> ParseCommentRule(std::string_view source, const Token& comment) {
   const std::optional<size_t> begin = FindRule(comment.text);
   if (!begin.has_value()) return CommentRule{};

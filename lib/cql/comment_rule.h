@@ -51,6 +51,9 @@ struct CommentRule {
 // the line and column of `source`.
 [[nodiscard]] Result<CommentRule> ParseCommentRule(std::string_view source, const Token& comment);
 
+// What stands before that word; all of a comment that has none.
+[[nodiscard]] std::string_view WordsBeforeRule(std::string_view comment);
+
 // "day", "week"; of the words that the grammar has.
 [[nodiscard]] std::string_view BucketUnitWord(BucketUnit unit);
 // A number of decimal digits only, at most `max`.

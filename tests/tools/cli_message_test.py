@@ -222,6 +222,16 @@ class MessageTest(CliCase):
             self.assertIn("--delimiter ','", done.err)
         self.assertNotIn("--delimiter", self.ingest("statoin,ts\na,1\n", expect=2).err)
 
+    def test_what_no_header_can_be_is_told(self):
+        self.create()
+        for text, told in (("station,ts\na,1\n".encode("utf-16"), "iconv -f UTF-16 -t UTF-8"),
+                           ("station,note\ra,1\rb,2\r", "tr '\\r' '\\n'"),
+                           ("a,1\nb,2\n", "name their cells by --header a,b,c"),
+                           ("a,-1\n", "name their cells by --header a,b,c")):
+            self.assertIn(told, self.ingest(text, expect=2).err)
+        for told in ("iconv", "tr '", "--header"):
+            self.assertNotIn(told, self.ingest("statoin,ts\r\na,1\r\n", expect=2).err)
+
     def test_an_empty_input_is_told(self):
         self.create()
         self.assertIn("standard input is empty", self.ingest("").err)

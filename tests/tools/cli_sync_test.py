@@ -141,6 +141,16 @@ class SyncTest(CliCase):
                                        "in which keyspace of the cluster it is, by --keyspace "
                                        "NAME, or keyspace in the file of --config\n")
 
+    def test_a_keyspace_that_no_table_needs(self):
+        self.fill(("a",), (1,))
+        with cluster() as there:
+            self.make_table(there)
+            done = self.sync(there, "--keyspace", "plant", expect=2)
+            self.assertIn("--keyspace is for tables that were declared without one", done.err)
+            self.assertEqual(there.rows("plant.air"), [])
+            self.sync(there, "--config", self.write("sync.toml", "keyspace = 'plant'\n"))
+            self.assertEqual(len(there.rows("plant.air")), 3)
+
     def test_late_rows_follow_as_an_amendment(self):
         self.fill(("a",), (1,))
         with cluster() as there:
@@ -456,9 +466,12 @@ class SyncTest(CliCase):
             self.assertIn("TLS", done.err)
             self.assertIn(b"1 seal confirmed",
                           self.sync(there, "--config", config, "--tls=false").out)
-        self.write("sync.toml", "ca = '/dev/null'\ntls = true\n")
-        done = self.run_tool("sync", "--store", self.store, "--contact", "db", "--config", config,
-                             "--tls=false", expect=2)
+        at = ("sync", "--store", self.store, "--contact", "db", "--config", config)
+        self.write("sync.toml", "ca = 'nowhere'\ntls = true\n")  # with the flag, left aside as well
+        self.assertIn("'nowhere' cannot be read", self.run_tool(*at, expect=2).err)
+        self.assertIn(b"nothing waits", self.run_tool(*at, "--tls=false").out)
+        self.write("sync.toml", "ca = '/dev/null'\n")
+        done = self.run_tool(*at, expect=2)
         self.assertIn("--ca is of --tls: add that (with what ", done.err)
 
     def test_the_store_of_the_file(self):
@@ -492,6 +505,10 @@ class SyncTest(CliCase):
                 ((*at, "--config", config),
                  f"{config}:2: batch_rows '0' is not a whole number from 1 to 65535"),
                 ((*at, "--config", "nowhere"), "--config 'nowhere' cannot be read: No such file"),
+                ((*at, "--keyspace", "a b"), "--keyspace 'a b' is no name of a keyspace: at most "),
+                ((*at, "--keyspace", "k" * 49), "at most 48 letters, digits and underscores"),
+                ((*at, "--password", "hunter2"), "into a file of mode 600 and name that by --pass"),
+                ((*at, "--password=hunter2"), "a password is not taken from the command line"),
                 ((*at, "--hold", "2h"), "--hold '2h' is not between 0s and 1h"),
                 ((*at, "--proof", "all"), "--proof 'all' is not one of ack, count, rows"),
                 ((*at, "--bandwidth", "1MiB"), "--bandwidth '1MiB' is not a rate such as"),
@@ -508,6 +525,7 @@ class SyncTest(CliCase):
                 ((*resend, "--from", "5"), "--to is required")):
             done = self.run_tool("sync", *words, expect=2)
             self.assertIn(told, done.err)
+            self.assertNotIn("hunter2", done.err)
             self.assertEqual(done.out, b"")
         self.assertIn(b"--json", self.run_tool("help", "sync", "status").out)
 

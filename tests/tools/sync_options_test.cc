@@ -147,6 +147,21 @@ TEST(SyncOptions, TheCommandLineGoesBeforeTheFile) {
   EXPECT_EQ(both.contact.user, "edge");
 }
 
+TEST(SyncOptions, TlsOfTheFileIsLeftAsideAsAWhole) {
+  SyncOptions file;
+  file.contact.tls = true;
+  file.contact.ca = "ca.pem";
+  file.contact.client_cert = "own.pem";
+  file.contact.client_key = "own.key";
+  EXPECT_EQ(Overlaid({}, file).contact.ca, "ca.pem");
+  SyncOptions given;
+  given.contact.tls = false;
+  const ContactOptions both = Overlaid(given, file).contact;
+  EXPECT_EQ(both.ca + both.client_cert + both.client_key, "");
+  given.contact.ca = "other.pem";  // which is a contradiction, and told
+  EXPECT_EQ(Overlaid(given, file).contact.ca, "other.pem");
+}
+
 TEST(SyncOptions, WrongValuesAreToldWithFileLineAndWhatIsAllowed) {
   const std::pair<const char*, const char*> told[] = {
       {"store = 'S'\n\nhold = 'soon'", "sync.toml:3: hold 'soon' is not a whole number of seconds"},
@@ -159,6 +174,10 @@ TEST(SyncOptions, WrongValuesAreToldWithFileLineAndWhatIsAllowed) {
       {"keep_confirmed = 2024-01-01", "with its unit, such as \"90s\", not a time"},
       {"keep_unconfirmed = 400", "with its unit, such as \"90s\", not a whole number"},
       {"batch_bytes = []", "batch_bytes is a text in quotes, or a whole number, not a list"},
+      {"store = 'S'\n  proof = rows", "sync.toml:2: proof is a text in quotes: "},
+      {"store = \"S\nproof = 'ack'", "sync.toml:1: store is a text in quotes: "},
+      {"nothing", "sync.toml:1: "},
+      {"keyspace = 'a b'", "sync.toml:1: keyspace 'a b' is no name of a keyspace: at most 48 "},
       {"store = 5", "sync.toml:1: store is a text in quotes, not a whole number"},
       {"store = ''", "sync.toml:1: store is empty; leave it out"},
       {"store = \"a\\u0000b\"", "sync.toml:1: store has a control character in it"},

@@ -91,7 +91,8 @@ struct ParkedSeal {
   uint64_t seal = 0;      // its number; grows over the store's life
   uint64_t versions = 0;  // row versions in it
   int64_t parked_us = 0;  // when, microseconds since 1970
-  uint32_t attempts = 0;
+  uint32_t attempts = 0;  // of what was refused or could not be read; 0: it was refused for good
+                          // without another, or its rows were taken and not found again
   int32_t error_code = 0;  // of the native protocol, as the server gave it; 0: none
   std::string words;       // the server's, or those of the proof
 };

@@ -170,6 +170,11 @@ const DriftCase kCases[] = {
      DriftKind::kRuleMissing, DriftWeight::kWarns, "comment", "does not say how buckets derive",
      "ALTER TABLE plant.readings WITH comment = 'Pumps. cistern: bucket day = 1 day; split shard "
      "= hash 8';"},
+    {"no rule, and words of the cluster's own",
+     [](ModelCluster*, ModelTable* t) { t->comment = "Ask Ann, it's hers"; },
+     DriftKind::kRuleMissing, DriftWeight::kWarns, "comment", "does not say how buckets derive",
+     "ALTER TABLE plant.readings WITH comment = 'Ask Ann, it''s hers cistern: bucket day = 1 day; "
+     "split shard = hash 8';"},
     {"a rule that is none",
      [](ModelCluster*, ModelTable* t) { t->comment = "cistern: bucket day = 1 dya"; },
      DriftKind::kRuleUnreadable, DriftWeight::kBlocks, "comment",
