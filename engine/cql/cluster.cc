@@ -96,7 +96,7 @@ void Cluster::OnIdentified(HostId host, std::optional<NodeInfo> info) {
   }
   if (control_ == 0) TakeControl();
   ConnectDue();
-  events_.host_came();
+  events_.host_came(host);
 }
 
 void Cluster::OnClosed(HostId host, const Status& status) {
@@ -150,9 +150,12 @@ void Cluster::TakeControl() {
   for (const auto& [id, host] : pool_.hosts()) {
     if (!Register(id).ok()) continue;
     control_ = id;
+    if (register_timer_ != 0) loop_.Cancel(std::exchange(register_timer_, 0));
     Refresh();
     return;
   }
+  // Every connection may have all the requests that it may have.
+  if (!connections_.empty() && register_timer_ == 0) RegisterLater();
 }
 
 std::vector<HostId> Cluster::ControlPlan() {
@@ -193,7 +196,11 @@ void Cluster::RegisterLater() {
                                   kRegisterPauseFactorMax * options_.refresh_delay_us);
   register_timer_ = loop_.After(register_pause_us_, [this] {
     register_timer_ = 0;
-    if (control_ == 0) return;
+    if (control_ == 0) {
+      TakeControl();
+      if (control_ == 0) events_.schema_changed(nullptr);  // for all that is known
+      return;
+    }
     const HostId asked = control_;
     if (!Register(asked).ok()) OnRegistered(asked, Answer());
   });

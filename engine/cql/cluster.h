@@ -26,7 +26,7 @@ struct ClusterOptions {
 };
 
 struct ClusterEvents {
-  std::function<void()> host_came;           // one more host takes requests
+  std::function<void(HostId)> host_came;     // it takes requests now
   std::function<void(HostId)> host_went;     // its connection has ended, or could not be made
   std::function<void()> described;           // nodes and keyspaces are known, or known anew
   // Somebody has altered the schema; null: what was altered until now was not told.

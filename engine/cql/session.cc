@@ -2,6 +2,7 @@
 #include "engine/cql/session.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "engine/cql/session_work.h"
@@ -18,12 +19,8 @@ Session::Session(EventLoop& loop, SessionOptions options)
     : loop_(loop), options_(std::move(options)) {
   cluster_ = std::make_unique<Cluster>(
       loop_, options_.cluster,
-      ClusterEvents{.host_came = [this] { EndWaits(false); },
-                    .host_went =
-                        [this](HostId host) {
-                          host_ids_.erase(host);
-                          EndWaits(false);
-                        },
+      ClusterEvents{.host_came = [this](HostId host) { NoteHostCame(host); },
+                    .host_went = [this](HostId host) { NoteHostWent(host); },
                     .described = [this] { EndWaits(false); },
                     .schema_changed =
                         [this](const SchemaChange* change) { TellChange(change); }});
@@ -133,9 +130,13 @@ Status Session::TrySend(const WorkPtr& work) {
 Status Session::SendTo(HostId host, const WorkPtr& work) {
   Connection* connection = cluster_->at(host);
   if (connection == nullptr) return Status::Closed("the host is gone");
-  if (IsDoubted(*work)) {
-    return Status::Busy("a host has forgotten the statement: it is not sent before its types are "
-                        "known again");
+  if (IsDoubted(*work, host)) {
+    if (IsPreparing(host) || work->prepare_again_count >= kPrepareAgainMax) {
+      return Status::Busy("the host had forgotten the statement: it is not sent there before its "
+                          "types are known again");
+    }
+    ++work->prepare_again_count;
+    return PrepareAgain(work, host);
   }
   CISTERN_RETURN_IF_ERROR(connection->Send(
       [this, host, &work](const RequestHead& head, std::string* out) {
@@ -168,8 +169,10 @@ void Session::OnAnswer(const WorkPtr& work, HostId host, const Answer& answer) {
   }
   if (decision.is_prepared_again && work->prepare_again_count < kPrepareAgainMax) {
     ++work->prepare_again_count;
-    return PrepareAgain(work, host);
+    if (!PrepareAgain(work, host).ok()) Retry(work);
+    return;
   }
+  if (work->prepared && answer.response == nullptr) NotePrepareLost(*work, host);
   if (decision.is_retried) return Retry(work);
   if (decision.kind == OutcomeKind::kDone) {
     const auto* prepared = std::get_if<PreparedResult>(&answer.response->message);
@@ -182,52 +185,111 @@ void Session::OnAnswer(const WorkPtr& work, HostId host, const Answer& answer) {
 
 // The host has forgotten what it prepared, after a restart or to make room, or because the table is
 // another one now: all statements of the request are prepared there again, then it goes to the same
-// host. Until the answer is read nobody knows for which types the host takes their values.
-void Session::PrepareAgain(const WorkPtr& work, HostId host) {
-  Connection* connection = cluster_->at(host);
+// host. Until an answer is read nobody knows for which types the host takes their values.
+Status Session::PrepareAgain(const WorkPtr& work, HostId host) {
+  if (work->statements.empty()) return Status::Corruption("it asks for a statement that has none");
   const auto left = std::make_shared<size_t>(work->statements.size());
-  const auto is_failed = std::make_shared<bool>(connection == nullptr || *left == 0);
   for (const uint32_t statement : work->statements) {
-    if (*is_failed) break;
-    const Status sent = connection->Send(
-        [&](const RequestHead& head, std::string* out) {
-          return AppendPrepare(head, statements_[statement].cql, out);
-        },
-        AnswerKind::kPrepared, work->timeout_us,
-        [this, alive = std::weak_ptr<int>(alive_), work, host, statement, left,
-         is_failed](const Answer& answer) {
-          if (alive.expired()) return;
-          const Status kept = TakePreparedAgain(host, statement, answer);
-          if (work->is_ended || *is_failed) return;
-          const bool is_prepared = answer.response != nullptr &&
-                                   std::holds_alternative<PreparedResult>(answer.response->message);
-          *is_failed = !is_prepared || !kept.ok();
-          if (!kept.ok()) return Refuse(work, kept);
-          if (*is_failed || --*left == 0) OnPreparedAgain(work, host, statement, answer);
-        });
-    *is_failed = *is_failed || !sent.ok();
-    if (sent.ok()) ++doubts_[statement];
+    const Status sent = PrepareAgain(work, host, statement, left);
+    if (sent.ok()) continue;
+    *left = 0;
+    return sent;
   }
-  if (*is_failed) Retry(work);
+  return Status::Ok();
 }
 
-// Also where the request that asked for it is over: from here on the host takes values again.
-Status Session::TakePreparedAgain(HostId host, uint32_t statement, const Answer& answer) {
-  if (--doubts_[statement] == 0) doubts_.erase(statement);
-  if (!undecided_.empty()) {
-    loop_.Post([this, alive = std::weak_ptr<int>(alive_)] {
-      if (!alive.expired()) GoOnUndecided();
-    });
-  }
+// One of them. `left`: how many of the request's are not answered; 0: it goes on without them.
+Status Session::PrepareAgain(const WorkPtr& work, HostId host, uint32_t statement,
+                             std::shared_ptr<size_t> left) {
+  Connection* connection = cluster_->at(host);
+  if (connection == nullptr) return Status::Closed("the host is gone");
+  const uint64_t prepare = ++prepare_last_;
+  CISTERN_RETURN_IF_ERROR(connection->Send(
+      [&](const RequestHead& head, std::string* out) {
+        return AppendPrepare(head, statements_[statement].cql, out);
+      },
+      AnswerKind::kPrepared, work->timeout_us,
+      [this, alive = std::weak_ptr<int>(alive_), work, host, statement, prepare,
+       left = std::move(left)](const Answer& answer) {
+        if (alive.expired()) return;
+        const Status kept = TakePreparedAgain(host, statement, prepare, answer);
+        if (work->is_ended || *left == 0) return;
+        const bool is_prepared = answer.response != nullptr &&
+                                 std::holds_alternative<PreparedResult>(answer.response->message);
+        if (!is_prepared || !kept.ok()) *left = 0;
+        if (!kept.ok()) return Refuse(work, kept);
+        if (!is_prepared || --*left == 0) OnPreparedAgain(work, host, statement, answer);
+      }));
+  work->outcome.host = connection->endpoint();
+  ++doubts_[{host, statement}].under_way;
+  return Status::Ok();
+}
+
+// Also where the request that asked for it is over. What ends without the host's word for the types
+// leaves the doubt, until the statement is prepared there once more.
+Status Session::TakePreparedAgain(HostId host, uint32_t statement, uint64_t prepare,
+                                  const Answer& answer) {
   const auto* prepared = answer.response == nullptr
                              ? nullptr
                              : std::get_if<PreparedResult>(&answer.response->message);
-  return prepared == nullptr ? Status::Ok() : KeepAgain(host, statement, *prepared);
+  const Status kept =
+      prepared == nullptr ? Status::Ok() : KeepAgain(host, statement, *prepared);
+  const bool is_told = prepared != nullptr && kept.ok();
+  const bool is_lost = answer.response == nullptr || (prepared != nullptr && !is_told);
+  // None where the host has left the cluster meanwhile.
+  if (const auto found = doubts_.find({host, statement}); found != doubts_.end()) {
+    Doubt& doubt = found->second;
+    if (is_lost) doubt.lost = prepare_last_;
+    if (is_told && prepare > doubt.lost) doubt.lost = 0;
+    if (--doubt.under_way == 0 && doubt.lost == 0) doubts_.erase(found);
+  }
+  if (!undecided_.empty()) {
+    loop_.Post([this, host, alive = std::weak_ptr<int>(alive_)] {
+      if (!alive.expired()) GoOnUndecided(host);
+    });
+  }
+  return kept;
 }
 
-bool Session::IsDoubted(const Work& work) const {
-  return std::any_of(work.statements.begin(), work.statements.end(),
-                     [this](uint32_t statement) { return doubts_.contains(statement); });
+// A statement that is known was to be prepared, and the host may have done it for other types.
+void Session::NotePrepareLost(const Work& work, HostId host) {
+  const auto known = numbers_.find(work.cql);
+  if (known != numbers_.end()) doubts_[{host, known->second}].lost = ++prepare_last_;
+}
+
+bool Session::IsDoubted(const Work& work, HostId host) const {
+  return std::any_of(work.statements.begin(), work.statements.end(), [&](uint32_t statement) {
+    return doubts_.contains({host, statement});
+  });
+}
+
+// Whether an answer of the host is awaited for any statement that it had forgotten.
+bool Session::IsPreparing(HostId host) const {
+  for (auto doubt = doubts_.lower_bound({host, 0});
+       doubt != doubts_.end() && doubt->first.first == host; ++doubt) {
+    if (doubt->second.under_way > 0) return true;
+  }
+  return false;
+}
+
+// It may be one that has gone, by another name: the doubts of all that are away are doubts of it.
+void Session::NoteHostCame(HostId host) {
+  std::set<uint32_t> statements;
+  for (const auto& [place, doubt] : doubts_) {
+    const bool is_away = place.first != host && cluster_->at(place.first) == nullptr;
+    if (is_away) statements.insert(place.second);
+  }
+  for (const uint32_t statement : statements) doubts_[{host, statement}].lost = prepare_last_;
+  std::erase_if(doubts_, [this](const auto& doubt) {
+    return !cluster_->pool().hosts().contains(doubt.first.first);
+  });
+  EndWaits(false);
+}
+
+// What it was asked to prepare it may have prepared, also for the next connection to it.
+void Session::NoteHostWent(HostId host) {
+  host_ids_.erase(host);
+  EndWaits(false);
 }
 
 void Session::OnPreparedAgain(const WorkPtr& work, HostId host, uint32_t statement,
@@ -239,8 +301,12 @@ void Session::OnPreparedAgain(const WorkPtr& work, HostId host, uint32_t stateme
     const auto* error = answer.response == nullptr
                             ? nullptr
                             : std::get_if<ErrorResponse>(&answer.response->message);
-    if (error == nullptr || error->code == ErrorCode::kUnprepared) return Retry(work);
     Outcome& outcome = work->outcome;
+    if (error == nullptr) {
+      outcome.status = answer.status;
+      outcome.error_code.reset();
+    }
+    if (error == nullptr || error->code == ErrorCode::kUnprepared) return Retry(work);
     const RetryDecision decision = DecideRetry(answer.fate, error->code);
     outcome.error_code = error->code;
     outcome.status = Status::InvalidArgument(EndpointText(outcome.host) + " does not prepare \"" +
@@ -253,7 +319,7 @@ void Session::OnPreparedAgain(const WorkPtr& work, HostId host, uint32_t stateme
   // Where others have theirs prepared again as well all go on together, in the order in which they
   // were sent and without a pause, which would shuffle them.
   undecided_.emplace(work->number, std::pair(work, host));
-  GoOnUndecided();
+  GoOnUndecided(host);
 }
 
 // Its statements are known again to the host.
@@ -264,13 +330,18 @@ void Session::GoOn(const WorkPtr& work, HostId host) {
   if (!sent.ok()) Retry(work);
 }
 
-void Session::GoOnUndecided() {
-  if (!doubts_.empty()) return;
-  const auto works = std::exchange(undecided_, {});
+void Session::GoOnUndecided(HostId host) {
+  if (IsPreparing(host)) return;
+  std::vector<WorkPtr> works;
+  std::erase_if(undecided_, [&](const auto& numbered) {
+    const auto& [work, waits_for] = numbered.second;
+    if (waits_for == host) works.push_back(work);
+    return waits_for == host;
+  });
   const std::weak_ptr<int> alive = alive_;  // what one of them completes may destroy the session
-  for (const auto& [number, waits] : works) {
+  for (const WorkPtr& work : works) {
     if (alive.expired()) return;
-    if (!waits.first->is_ended) GoOn(waits.first, waits.second);
+    if (!work->is_ended) GoOn(work, host);
   }
 }
 
@@ -335,6 +406,10 @@ void Session::Finish(const WorkPtr& work, Outcome outcome) {
   if (std::exchange(work->is_ended, true)) return;
   if (work->retry_timer != 0) loop_.Cancel(std::exchange(work->retry_timer, 0));
   outcome.kind = work->kind.value_or(OutcomeKind::kAway);
+  if (outcome.kind != OutcomeKind::kDone && outcome.status.ok()) {
+    outcome.status = Status::IoError("it was not sent: no host has told in time for which types it "
+                                     "has the statement");
+  }
   outcome.attempts = work->attempts;
   bytes_in_flight_ -= work->bytes;
   works_.erase(work->number);

@@ -95,9 +95,10 @@ class Session {
   // after `timeout_us` with why none does (kNotFound, kInvalidArgument), or kClosed.
   void WhenReady(int64_t timeout_us, std::function<void(const Status&)> done);
 
-  // Prepares a statement, once in the session's life: later calls give the same number.
+  // Prepares a statement, once in the session's life: later calls give the same number. `anew`: a
+  // server is asked again, and what it tells is known from then on.
   // kTooLarge: statements_max are prepared.
-  Status Prepare(std::string cql, PrepareCompletion done);
+  Status Prepare(std::string cql, PrepareCompletion done, bool anew = false);
   // The statement of this number, which Prepare gave.
   [[nodiscard]] const PreparedStatement& statement(uint32_t number) const;
 
@@ -156,15 +157,22 @@ class Session {
   [[nodiscard]] Status TrySend(const WorkPtr& work);
   [[nodiscard]] Status SendTo(HostId host, const WorkPtr& work);
   void OnAnswer(const WorkPtr& work, HostId host, const Answer& answer);
-  void PrepareAgain(const WorkPtr& work, HostId host);
+  [[nodiscard]] Status PrepareAgain(const WorkPtr& work, HostId host);
+  [[nodiscard]] Status PrepareAgain(const WorkPtr& work, HostId host, uint32_t statement,
+                                    std::shared_ptr<size_t> left);
   void OnPreparedAgain(const WorkPtr& work, HostId host, uint32_t statement,
                        const Answer& answer);
   [[nodiscard]] bool IsBoundForNow(const Work& work) const;
   [[nodiscard]] bool IsStale(const Work& work) const;
-  [[nodiscard]] Status TakePreparedAgain(HostId host, uint32_t statement, const Answer& answer);
-  [[nodiscard]] bool IsDoubted(const Work& work) const;
+  [[nodiscard]] Status TakePreparedAgain(HostId host, uint32_t statement, uint64_t prepare,
+                                         const Answer& answer);
+  [[nodiscard]] bool IsDoubted(const Work& work, HostId host) const;
+  [[nodiscard]] bool IsPreparing(HostId host) const;
+  void NotePrepareLost(const Work& work, HostId host);
+  void NoteHostCame(HostId host);
+  void NoteHostWent(HostId host);
   void GoOn(const WorkPtr& work, HostId host);
-  void GoOnUndecided();
+  void GoOnUndecided(HostId host);
   void Retry(const WorkPtr& work);
   void TryLater(const WorkPtr& work);
   void RefuseBound(const WorkPtr& work);
@@ -182,7 +190,13 @@ class Session {
   size_t metadata_bytes_ = 0;                            // of all statements
   std::vector<PreparedIds> ids_;                         // as the last server gave them
   std::map<HostId, std::vector<PreparedIds>> host_ids_;  // of servers that have others
-  std::map<uint32_t, uint32_t> doubts_;  // statements that are prepared again: how often by now
+  // Of a statement that a host had forgotten, until it is known for which types it has it now.
+  struct Doubt {
+    uint32_t under_way = 0;  // PREPAREs that are not answered
+    uint64_t lost = 0;       // the answer to one is lost: the last that was sent by then
+  };
+  std::map<std::pair<HostId, uint32_t>, Doubt> doubts_;
+  uint64_t prepare_last_ = 0;                            // their numbers
   std::map<uint64_t, std::pair<WorkPtr, HostId>> undecided_;  // works that wait for these
   std::map<uint64_t, WorkPtr> works_;                    // not ended, by their number
   uint64_t work_last_ = 0;

@@ -134,9 +134,9 @@ std::optional<int64_t> Session::TokenOfValues(uint32_t statement, std::string_vi
   return TokenOf(PartitionKeyBytes(key));
 }
 
-Status Session::Prepare(std::string cql, PrepareCompletion done) {
+Status Session::Prepare(std::string cql, PrepareCompletion done, bool anew) {
   if (is_closed_) return Status::Closed("the session was closed");
-  if (const auto known = numbers_.find(cql); known != numbers_.end()) {
+  if (const auto known = numbers_.find(cql); known != numbers_.end() && !anew) {
     loop_.Post([done = std::move(done), number = known->second] {
       Outcome outcome;
       outcome.kind = OutcomeKind::kDone;
@@ -144,7 +144,7 @@ Status Session::Prepare(std::string cql, PrepareCompletion done) {
     });
     return Status::Ok();
   }
-  if (statements_.size() >= options_.statements_max) {
+  if (statements_.size() >= options_.statements_max && !numbers_.contains(cql)) {
     return Status::TooLarge("this session has prepared " + std::to_string(statements_.size()) +
                             " statements, at most " + std::to_string(options_.statements_max) +
                             "; use values instead of texts that differ");
@@ -175,8 +175,8 @@ void Session::FinishPrepare(const WorkPtr& work, const PreparedResult& prepared,
     statements_.push_back({.cql = work->cql, .markers = prepared.markers,
                            .key_markers = prepared.key_markers, .result = prepared.result});
     ids_.push_back(prepared.ids);
-  } else {
-    KeepIds(host, number, prepared.ids);  // it was asked for twice at once
+  } else if (const Status kept = KeepAgain(host, number, prepared); !kept.ok()) {
+    return Refuse(work, kept);
   }
   const PrepareCompletion done = std::exchange(work->prepared, PrepareCompletion());
   work->done = [done, number](const Outcome& outcome) { done(outcome, number); };

@@ -70,9 +70,16 @@ TableLink* Replicator::LinkOf(uint32_t table_id) {
   if (!table) return nullptr;
   std::shared_ptr<TableLink>& link = links_[table_id];
   if (!link || link->table()->schema_version != table->schema_version) {
-    const TableLinkOptions options{options_.keyspace, options_.backoff, options_.schema_retry_us,
-                                   options_.seed + table_id, options_.proof,
-                                   link ? link->upstream_id() : std::string()};
+    TableLinkOptions options{.keyspace = options_.keyspace,
+                             .backoff = options_.backoff,
+                             .schema_retry_us = options_.schema_retry_us,
+                             .seed = options_.seed + table_id,
+                             .proof = options_.proof};
+    if (link) {
+      options.upstream_id = link->upstream_id();
+      options.awaits_agreement = link->awaits_agreement();
+      options.agreements = link->agreements();
+    }
     link = std::make_shared<TableLink>(*parts_.loop, *parts_.session, table, options);
   }
   return link.get();

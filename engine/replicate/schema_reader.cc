@@ -17,6 +17,8 @@ constexpr uint32_t kPageRows = 1'000;
 constexpr int64_t kAgreementPauseUs = 200'000;  // as other clients wait between two looks
 constexpr char kLocalQuery[] = "SELECT host_id, schema_version FROM system.local";
 constexpr char kPeersQuery[] = "SELECT host_id, schema_version FROM system.peers_v2";
+// Before Cassandra 4.0, and of other servers that speak the protocol.
+constexpr char kOldPeersQuery[] = "SELECT host_id, schema_version FROM system.peers";
 
 // A blank for each break of a line and what indents the next one.
 std::string InOneLine(std::string_view text) {
@@ -154,11 +156,9 @@ class SchemaReading : public std::enable_shared_from_this<SchemaReading> {
   size_t asked_ = 0;
 };
 
-// Looks again and again whether all nodes agree.
-//
-// A node's peers are all nodes but itself. The first answer is of the node that tells of changes,
-// as one that lags believes that all are where it is; the second may be of another node, and then
-// the two cover all; where both are of one node, its own row is added.
+// Looks again and again whether all nodes agree, as the node that tells of changes sees it: its own
+// version, and what its peers say that they have. Others may not have heard yet that it has another
+// one, and believe that all have theirs.
 class AgreementWait : public std::enable_shared_from_this<AgreementWait> {
  public:
   AgreementWait(cql::EventLoop& loop, cql::Session& session, int64_t timeout_us, StatusDone done)
@@ -169,29 +169,50 @@ class AgreementWait : public std::enable_shared_from_this<AgreementWait> {
 
   void Look() {
     answers_.clear();
-    Ask(kPeersQuery, true, [this](const cql::Endpoint& first) {
-      Ask(kPeersQuery, false, [this, first](const cql::Endpoint& second) {
-        if (first != second) return Judge();
-        Ask(kLocalQuery, true, [this, first](const cql::Endpoint& third) {
-          if (first == third) return Judge();
-          LookLater(Status::Busy("no node of the cluster told of all others"));
-        });
+    Ask(kLocalQuery, [this](const cql::Endpoint& first) {
+      AskPeers([this, first](const cql::Endpoint& second) {
+        if (first == second) return Judge();
+        LookLater(Status::IoError("the node that tells of the cluster's schema is another one at "
+                                  "each question"));
       });
     });
   }
 
  private:
-  // `next` is called while this lives.
-  void Ask(const char* cql, bool asks_control, std::function<void(const cql::Endpoint&)> next) {
-    std::make_shared<RowsQuestion>(
-        loop_, session_, cql, asks_control,
-        [self = shared_from_this(), next = std::move(next)](const Result<SystemRows>& rows,
-                                                            const cql::Endpoint& host) {
-          if (!rows.ok()) return self->done_(rows.status());
-          self->answers_.push_back(*rows);
-          next(host);
-        })
-        ->Ask({});
+  using Next = std::function<void(const cql::Endpoint&)>;  // called while this lives
+
+  void Ask(const char* cql, Next next) {
+    const auto told = [this, next = std::move(next)](const Result<SystemRows>& rows,
+                                                     const cql::Endpoint& host) {
+      if (!rows.ok()) return Fail(rows.status());
+      answers_.push_back(*rows);
+      next(host);
+    };
+    Question(cql, told)->Ask({});
+  }
+
+  void AskPeers(Next next) {
+    const auto told = [this, next = std::move(next)](const Result<SystemRows>& rows,
+                                                     const cql::Endpoint& host) {
+      const bool is_older = rows.status().code() == StatusCode::kInvalidArgument;
+      if (is_older) return Ask(kOldPeersQuery, next);
+      if (!rows.ok()) return Fail(rows.status());
+      answers_.push_back(*rows);
+      next(host);
+    };
+    Question(kPeersQuery, told)->Ask({});
+  }
+
+  std::shared_ptr<RowsQuestion> Question(const char* cql, RowsDone told) {
+    return std::make_shared<RowsQuestion>(
+        loop_, session_, cql, /*asks_control=*/true,
+        [self = shared_from_this(), told = std::move(told)](
+            const Result<SystemRows>& rows, const cql::Endpoint& host) { told(rows, host); });
+  }
+
+  // kBusy says that nodes do not agree, and nothing else.
+  void Fail(const Status& why) {
+    done_(why.code() == StatusCode::kBusy ? Status::IoError(why.message()) : why);
   }
 
   void Judge() {
@@ -227,6 +248,7 @@ class StatementRun : public std::enable_shared_from_this<StatementRun> {
     const std::string& statement = statements_[begun_++];
     cql::SessionQuery query;
     query.answer = cql::AnswerKind::kSchemaChange;
+    query.asks_control = true;  // whose word for the agreement is asked then
     const Status begun = session_.Query(
         statement, {}, std::move(query),
         [self = shared_from_this()](const cql::Outcome& o) { self->OnAnswer(o.status); });

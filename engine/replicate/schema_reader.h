@@ -32,6 +32,7 @@ void ReadSchema(cql::EventLoop& loop, cql::Session& session, const std::string& 
 // Waits until all nodes have the same version of the schema, as far as one is known of each.
 //   kBusy  they still have several at the timeout; the message names the nodes of each. A node that
 //          is down keeps its old one and learns the new one when it is back
+//   others they could not be asked, so that nothing is known
 void AwaitSchemaAgreement(cql::EventLoop& loop, cql::Session& session, int64_t timeout_us,
                           StatusDone done);
 
@@ -43,7 +44,7 @@ void ApplyStatements(cql::EventLoop& loop, cql::Session& session,
                      std::vector<std::string> statements, int64_t agreement_timeout_us,
                      StatusDone done);
 
-// Whether all nodes have one version, from rows of system.local and system.peers_v2. Pure.
+// Whether all nodes have one version, from rows of system.local and of its peers. Pure.
 // `answers`: each is one node's own row and its peers, in any parts.
 //   kBusy        they have several
 //   kCorruption  the rows are not those of such tables

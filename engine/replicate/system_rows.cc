@@ -16,15 +16,6 @@ const ColumnType kTextType{CqlType::kText, {}};
 const ColumnType kTextMapType{CqlType::kMap, {kTextType, kTextType}};
 const ColumnType kTextSetType{CqlType::kSet, {kTextType}};
 
-// The protocol's word for a type: without frozen<>.
-std::string ProtocolName(const ColumnType& type) {
-  std::string name(CqlTypeName(type.kind));
-  for (size_t i = 0; i < type.arguments.size(); ++i) {
-    name += (i == 0 ? "<" : ", ") + ProtocolName(type.arguments[i]);
-  }
-  return type.arguments.empty() ? name : name + ">";
-}
-
 // Takes the elements of a collection that CheckWireBytes has looked at: their bounds hold.
 class ElementReader {
  public:
@@ -48,6 +39,14 @@ class ElementReader {
 };
 
 }  // namespace
+
+std::string ProtocolName(const ColumnType& type) {
+  std::string name(CqlTypeName(type.kind));
+  for (size_t i = 0; i < type.arguments.size(); ++i) {
+    name += (i == 0 ? "<" : ", ") + ProtocolName(type.arguments[i]);
+  }
+  return type.arguments.empty() ? name : name + ">";
+}
 
 SystemRowReader::SystemRowReader(std::string_view table, const SystemRows& rows)
     : table_(table), rows_(rows) {}

@@ -26,6 +26,9 @@ struct SystemRows {
   std::vector<std::vector<std::optional<std::string>>> rows;
 };
 
+// The protocol's word for a type: without `frozen`.
+[[nodiscard]] std::string ProtocolName(const ColumnType& type);
+
 // Reads the fields of such rows. The first that is not what it has to be fails the reader; from
 // then on every field is empty or 0. Look at status() before anything is believed:
 //

@@ -4,7 +4,9 @@
 #include <limits>
 #include <utility>
 
+#include "engine/cql/readable.h"
 #include "engine/replicate/schema_reader.h"
+#include "engine/replicate/system_rows.h"
 #include "lib/cql/ddl_print.h"
 
 namespace cistern::replicate {
@@ -44,7 +46,9 @@ TableLink::TableLink(cql::EventLoop& loop, cql::Session& session, TablePtr table
       table_(std::move(table)),
       options_(std::move(options)),
       backoff_(options_.backoff, options_.seed),
-      upstream_id_(options_.upstream_id) {
+      upstream_id_(options_.upstream_id),
+      awaits_agreement_(options_.awaits_agreement),
+      agreements_(options_.agreements) {
   auto made = PushStatements::Make(table_->schema, options_.keyspace);
   if (made.ok()) {
     statements_ = *std::move(made);
@@ -153,8 +157,8 @@ void TableLink::OnSchema(const Result<ClusterSchema>& schema, int64_t now_us) {
     return is_lasting ? Hold(schema.status()) : TryLater(schema.status());
   }
   const std::string id = schema->table ? schema->table->id : std::string();
-  const bool is_another = !upstream_id_.empty() && id != upstream_id_;
-  is_another_ |= is_another;
+  is_another_ |= !upstream_id_.empty() && id != upstream_id_;
+  awaits_agreement_ |= id != upstream_id_;
   upstream_id_ = id;
   drift_ = CompareSchema(DeclarationsOf(*table_), *schema);
   const std::optional<int64_t> blocked_from_s = drift_->BlockedFrom();
@@ -163,30 +167,42 @@ void TableLink::OnSchema(const Result<ClusterSchema>& schema, int64_t now_us) {
   }
   due_us_ = now_us + options_.schema_retry_us;
   state_ = State::kPreparing;
-  return is_another ? AwaitAgreement() : Prepare(0);
+  return awaits_agreement_ ? AwaitAgreement() : Prepare(0);
 }
 
-// A node that has not learned of it yet takes rows for the table that is gone. One that is down
-// learns of it before it takes any: it is not waited for much longer.
+// A node that has not learned of this table yet takes rows for one that is gone.
 void TableLink::AwaitAgreement() {
   AwaitSchemaAgreement(loop_, session_, kAgreementUs,
-                       [this, alive = std::weak_ptr<int>(alive_)](const Status&) {
-                         if (!alive.expired()) Prepare(0);
+                       [this, alive = std::weak_ptr<int>(alive_)](const Status& agreed) {
+                         if (!alive.expired()) OnAgreement(agreed);
                        });
+}
+
+// One that is down learns of it before it takes any: it is not waited for much longer. A server
+// that refuses the question tells nobody; Cassandra answers every user.
+void TableLink::OnAgreement(const Status& agreed) {
+  const bool is_told = agreed.ok() || agreed.code() == StatusCode::kBusy ||
+                       agreed.code() == StatusCode::kInvalidArgument;
+  if (!is_told) return TryLater(agreed);
+  awaits_agreement_ = false;
+  Prepare(0);
 }
 
 // One after another: they are few, and prepared once in the life of a session.
 void TableLink::Prepare(size_t kind) {
   while (kind < texts_.size() && texts_[kind].empty()) ++kind;
   if (kind == texts_.size()) {
+    prepares_anew_ = false;
     if (asks_again_) return TryLater(Status::Busy("the table is altered while it is compared"));
     return options_.proof == ProofLevel::kAck ? NoteReady() : Probe();
   }
   const Status begun = session_.Prepare(
-      texts_[kind], [this, kind, alive = std::weak_ptr<int>(alive_)](const cql::Outcome& outcome,
-                                                                     uint32_t number) {
+      texts_[kind],
+      [this, kind, alive = std::weak_ptr<int>(alive_)](const cql::Outcome& outcome,
+                                                       uint32_t number) {
         if (!alive.expired()) OnPrepared(kind, outcome, number);
-      });
+      },
+      prepares_anew_);
   if (begun.ok()) return;
   if (begun.code() == StatusCode::kBusy || begun.code() == StatusCode::kClosed) {
     return TryLater(begun);
@@ -198,11 +214,39 @@ void TableLink::OnPrepared(size_t kind, const cql::Outcome& outcome, uint32_t nu
   if (outcome.kind == cql::OutcomeKind::kRefused) return Hold(outcome.status);
   if (outcome.kind != cql::OutcomeKind::kDone) return TryLater(outcome.status);
   if (kind < kStatementKindCount) {
+    const Status fit = CheckMarkers(static_cast<StatementKind>(kind), number);
+    if (!fit.ok()) {
+      prepares_anew_ = true;  // all of them: the one that does not fit may be any
+      return TryLater(fit);
+    }
     numbers_[kind] = number;
   } else {
     proof_numbers_[kind - kStatementKindCount] = number;
   }
   Prepare(kind + 1);
+}
+
+// The node that told of the schema and the one that prepared need not know the same. What is bound
+// for other types of the same width no server refuses.
+Status TableLink::CheckMarkers(StatementKind kind, uint32_t number) const {
+  const std::vector<Bind>& binds = statements_->of(kind).binds;
+  const std::vector<cql::ColumnMetadata>& markers = session_.statement(number).markers.columns;
+  if (markers.size() != binds.size()) {
+    return Status::Busy("a node prepares \"" + statements_->of(kind).cql + "\" with " +
+                        std::to_string(markers.size()) + " values for " +
+                        std::to_string(binds.size()));
+  }
+  for (size_t i = 0; i < binds.size(); ++i) {
+    if (binds[i].what == Bind::What::kTimestamp || binds[i].what == Bind::What::kTtl) continue;
+    const ColumnSpec& column = statements_->schema().columns[binds[i].column];
+    const std::string type = ProtocolName(column.type);
+    if (markers[i].type == type) continue;
+    return Status::Busy("a node has column " + QuoteName(column.name) + " of table " +
+                        table_->schema->name + " as " + Printable(markers[i].type) +
+                        ", which is " + type + " here and in the schema that another one told: "
+                        "nothing is sent before they agree (nodetool describecluster)");
+  }
+  return Status::Ok();
 }
 
 void TableLink::Probe() {

@@ -30,7 +30,10 @@ struct TableLinkOptions {
   int64_t schema_retry_us = 0;  // a table that differs is compared anew after so long
   uint64_t seed = 1;
   ProofLevel proof = ProofLevel::kAck;  // by which its seals are proved
-  std::string upstream_id;  // as an earlier link of the table knew it
+  // As an earlier link of the table had them.
+  std::string upstream_id = {};
+  bool awaits_agreement = true;  // not all nodes are known to have this table
+  uint64_t agreements = 0;
 };
 
 // Asks the cluster for the table's schema, compares, prepares the statements, and where arrival is
@@ -89,6 +92,8 @@ class TableLink {
   // The id that the cluster's table had when it was compared last; empty: that is not known. Who
   // drops a table and creates it again gets another one.
   [[nodiscard]] const std::string& upstream_id() const { return upstream_id_; }
+  // Whether some nodes may have another table still, as far as is known.
+  [[nodiscard]] bool awaits_agreement() const { return awaits_agreement_; }
   // Whether the cluster's table is another one than before, or there is none any more: what was
   // sent to it and is not confirmed has to be sent again. Told once.
   [[nodiscard]] bool TakeIsAnother() { return std::exchange(is_another_, false); }
@@ -111,9 +116,11 @@ class TableLink {
   void Ask();
   void OnSchema(const Result<ClusterSchema>& schema, int64_t now_us);
   void AwaitAgreement();
+  void OnAgreement(const Status& agreed);
   void MakeTexts();
   void Prepare(size_t kind);
   void OnPrepared(size_t kind, const cql::Outcome& outcome, uint32_t number);
+  [[nodiscard]] Status CheckMarkers(StatementKind kind, uint32_t number) const;
   void Probe();
   void OnProbed(const cql::Outcome& outcome);
   void NoteReady();
@@ -130,6 +137,8 @@ class TableLink {
   RetryBackoff backoff_;
 
   std::string upstream_id_;
+  bool awaits_agreement_;
+  bool prepares_anew_ = false;  // what is known of its statements cannot be true
   bool is_another_ = false;
   State state_ = State::kNew;
   int64_t due_us_ = 0;
@@ -148,7 +157,7 @@ class TableLink {
   std::array<std::string, kStatementKindCount + kProofStatementCount> texts_;
   StatementNumbers numbers_ = {};
   std::array<uint32_t, kProofStatementCount> proof_numbers_ = {};
-  uint64_t agreements_ = 0;
+  uint64_t agreements_;
 };
 
 }  // namespace cistern::replicate

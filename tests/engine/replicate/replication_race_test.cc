@@ -1,67 +1,15 @@
 // What happens upstream in the middle of something else here: while a table is compared, while
 // hosts are asked for a sign of life, while statements are prepared again.
-#include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
 #include <utility>
 
-#include "tests/engine/replicate/replication_fixture.h"
+#include "tests/engine/replicate/replication_race_fixture.h"
 
 namespace cistern::testing {
 namespace {
-
-using fake_cassandra::Fault;
-using fake_cassandra::FaultStep;
-using fake_cassandra::RequestFacts;
-
-// What the test says at each request.
-class ToldFaults final : public fake_cassandra::FaultScript {
- public:
-  std::function<FaultStep(const RequestFacts&)> next;
-  FaultStep Next(const RequestFacts& request) override {
-    return next ? next(request) : FaultStep{};
-  }
-};
-
-bool Names(const RequestFacts& request, std::string_view words) {
-  return request.body.find(words) != std::string_view::npos;
-}
-
-class ReplicationRaceTest : public ReplicationFixture {
- protected:
-  void StartAll(fake_cassandra::ClusterOptions options = {}) {
-    ASSERT_NO_FATAL_FAILURE(StartCluster(options, faults_));
-    ASSERT_NO_FATAL_FAILURE(CreateTableUpstream());
-    ASSERT_NO_FATAL_FAILURE(StartService());
-  }
-  // The table's definition, `flow` with that type.
-  std::string DefinitionWith(const std::string& flow_type) {
-    std::string cql = schema_->ToCql();
-    const std::string flow = "flow double";
-    cql.replace(cql.find(flow), flow.size(), "flow " + flow_type);
-    return cql;
-  }
-  // Before a request is answered.
-  FaultStep MakeAnewThere(const std::string& flow_type = "double") {
-    return {.event = [this, flow_type](fake_cassandra::FakeCluster& cluster) {
-      EXPECT_TRUE(cluster.RunLocked("DROP TABLE plant.pumps").ok());
-      EXPECT_TRUE(cluster.RunLocked(DefinitionWith(flow_type)).ok());
-    }};
-  }
-  void MakeAnew() {
-    MustRun("DROP TABLE plant.pumps");
-    MustRun(DefinitionWith("double"));
-  }
-  void RunUntilNothingGoes() {
-    ASSERT_TRUE(TurnUntil([&] {
-      return status_.phase == ReplicationPhase::kIdle || status_.phase == ReplicationPhase::kStuck;
-    })) << Explain();
-  }
-  const std::shared_ptr<ToldFaults> faults_ = std::make_shared<ToldFaults>();
-};
 
 // It has another type for a while; once it is as it was, what was refused meanwhile goes.
 TEST_F(ReplicationRaceTest, ATableThatIsMendedTakesItsSeals) {
@@ -434,53 +382,6 @@ INSTANTIATE_TEST_SUITE_P(ByVersionAndFault, BrokenHostTest,
                                                               Fault::kBootstrapping,
                                                               Fault::kUnavailable,
                                                               Fault::kWriteTimeout)));
-
-// Three nodes; for a while only the one that tells of it knows of the table made anew. Which one
-// would be asked next goes by how much was sent before.
-class LaggingNodesTest : public ReplicationRaceTest,
-                         public ::testing::WithParamInterface<std::tuple<int64_t, int>> {};
-
-TEST_P(LaggingNodesTest, AreNotBelieved) {
-  const auto [lag, days] = GetParam();
-  const int64_t lag_us = lag;
-  fake_cassandra::ClusterOptions options;
-  options.node_count = 3;
-  replicator_.hold_us = 15'000'000;
-  fake_cassandra::ClusterState* state = nullptr;
-  fake_cassandra::Schema before;
-  fake_cassandra::Schema after;
-  std::optional<int64_t> made_us;
-  size_t teller = 0;
-  faults_->next = [&](const RequestFacts& request) -> FaultStep {
-    if (request.opcode == cql::Opcode::kRegister) teller = request.node;
-    if (!made_us) return {};
-    const bool is_late = clock_->MonotonicMicros() < *made_us + lag_us;
-    const bool lags = is_late && request.node != teller;
-    return {.event = [&, is_late, lags](fake_cassandra::FakeCluster&) {
-      state->ReplaceSchema(lags ? before : after);
-      for (size_t node = 0; node < 3; ++node) {
-        const bool is_behind = is_late && node != teller;
-        state->NameSchemaVersion(node, is_behind ? before.version() : after.version());
-      }
-    }};
-  };
-  ASSERT_NO_FATAL_FAILURE(StartAll(options));
-  cluster_->WithState([&](fake_cassandra::ClusterState& s) { state = &s; });
-  ASSERT_NO_FATAL_FAILURE(WriteDays(days));
-  SealAll();
-  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kHolding));
-  before = state->schema();
-  ASSERT_NO_FATAL_FAILURE(MakeAnew());
-  after = state->schema();
-  made_us = clock_->MonotonicMicros();
-  ASSERT_NO_FATAL_FAILURE(RunFor(5'000'000));
-  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kIdle));
-  state->ReplaceSchema(after);
-  ExpectEqual();
-}
-INSTANTIATE_TEST_SUITE_P(ByLagAndDays, LaggingNodesTest,
-                         ::testing::Combine(::testing::Values(0, 100'000, 1'000'000),
-                                            ::testing::Values(1, 2, 3)));
 
 }  // namespace
 }  // namespace cistern::testing

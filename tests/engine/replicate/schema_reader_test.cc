@@ -239,6 +239,50 @@ TEST(SchemaReader, EndsWithItsSession) {
   EXPECT_EQ(Apply(client, {"CREATE x"}).code(), StatusCode::kClosed);
 }
 
+// The host that tells of changes knows a new version; the other lags, and believes that all do.
+TEST(SchemaAgreement, AsksTheTellerForItsOwnVersion) {
+  std::atomic<int> teller = 0;
+  const auto script = [&](int self) {
+    return [&teller, self](ScriptedTurn& turn) {
+      if (std::holds_alternative<testing::RegisterRequest>(turn.request)) teller = self;
+      const auto* query = std::get_if<QueryRequest>(&turn.request);
+      if (query == nullptr || !query->cql.starts_with("SELECT host_id, schema_version")) {
+        return false;
+      }
+      const bool is_local = query->cql.ends_with("system.local");
+      const bool is_new = is_local && teller == self;
+      const bool is_first = is_local == (self == 1);
+      testing::RowsAnswer answer;
+      answer.metadata.columns = {{"host_id", "uuid"}, {"schema_version", "uuid"}};
+      answer.metadata.column_count = 2;
+      answer.rows = {{std::string(16, is_first ? 'a' : 'b'), std::string(16, is_new ? 'y' : 'x')}};
+      AppendRows(turn.head, answer, &turn.out);
+      return true;
+    };
+  };
+  ScriptedCqlServer one({}, script(1));
+  ScriptedCqlServer two({}, script(2));
+  const testing::NodeRow one_row{.host_id = 'a', .port = one.port()};
+  const testing::NodeRow two_row{.host_id = 'b', .port = two.port()};
+  one.SetTables(testing::DescribeCluster(one_row, {two_row}));
+  two.SetTables(testing::DescribeCluster(two_row, {one_row}));
+  SessionClient client(cql::Options({one.port(), two.port()}));
+  ASSERT_TRUE(client.WaitUntilReady().ok());
+  const auto& cluster = client.session->cluster();
+  ASSERT_TRUE(cql::RunUntil(*client.loop, [&] {
+    size_t up = 0;
+    for (const auto& [id, host] : cluster.pool().hosts()) up += host.state == cql::HostState::kUp;
+    return cluster.is_described() && up == 2 && teller != 0;
+  }));
+  for (int i = 0; i < 4; ++i) {
+    std::optional<Status> agreed;
+    AwaitSchemaAgreement(*client.loop, *client.session, 0,
+                         [&](const Status& status) { agreed = status; });
+    ASSERT_TRUE(cql::RunUntil(*client.loop, [&] { return agreed.has_value(); }));
+    EXPECT_EQ(agreed->code(), StatusCode::kBusy) << i << ": " << agreed->ToString();
+  }
+}
+
 TEST(SchemaAgreement, IsOfAllNodesThatHaveAVersion) {
   EXPECT_TRUE(CheckAgreement({}).ok());
   EXPECT_TRUE(CheckAgreement({Versions({'x', 'x'}), Versions({'x'})}).ok());
