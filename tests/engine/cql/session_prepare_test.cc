@@ -326,6 +326,56 @@ TEST(SessionPrepare, WhatIsNotSentForADoubtIsToldSo) {
   }
 }
 
+// It leaves the cluster while it is asked to prepare again: what waits for it goes elsewhere.
+TEST(SessionPrepare, AHostMayLeaveWhileItIsInDoubt) {
+  static constexpr char kLeave[] = "the other one leaves";
+  std::atomic<bool> forgets = false;
+  std::atomic<bool> is_asked = false;
+  std::atomic<bool> is_over = false;
+  ScriptedCqlServer one({}, [](ScriptedTurn& turn) {
+    const auto* query = std::get_if<testing::QueryRequest>(&turn.request);
+    if (query == nullptr || query->cql != kLeave) return false;
+    testing::ResponseHead pushed = turn.head;
+    pushed.stream = kEventStream;
+    NodeEvent event{.kind = NodeEvent::Kind::kRemoved, .address = std::string("\x7f\0\0\1", 4)};
+    AppendNodeEvent(pushed, event, &turn.out);
+    AppendVoid(turn.head, &turn.out);
+    return true;
+  });
+  ScriptedCqlServer two({}, [&](ScriptedTurn& turn) {
+    if (!forgets) return false;
+    if (std::holds_alternative<ExecuteRequest>(turn.request)) {
+      return AnswerError(turn, ErrorCode::kUnprepared);
+    }
+    if (!std::holds_alternative<PrepareRequest>(turn.request)) return false;
+    is_asked = true;
+    while (!is_over) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return false;
+  });
+  const NodeRow one_row{.host_id = 'a', .port = one.port(), .tokens = {0}};
+  const NodeRow two_row{.host_id = 'b', .port = two.port(), .tokens = {INT64_MAX}};
+  one.SetTables(DescribeCluster(one_row, {two_row}));
+  two.SetTables(DescribeCluster(two_row, {one_row}));
+  SessionClient client(Options({one.port()}));
+  ASSERT_TRUE(client.WaitUntilReady().ok());
+  const uint32_t insert = client.Prepare(kInsert);
+  forgets = true;
+  ASSERT_TRUE(RunUntil(*client.loop, [&] {
+    // One key after another, until one of them is of that host.
+    const std::string key = std::to_string(client.endings.size());
+    if (client.session->requests_in_flight() == 0) (void)client.Execute(insert, key);
+    return is_asked.load();
+  }));
+  one.SetTables(DescribeCluster(one_row, {}));
+  const SessionQuery leave{.answer = AnswerKind::kVoid, .asks_control = true};
+  ASSERT_TRUE(client.session->Query(kLeave, {}, leave, client.Keep()).ok());
+  const auto& hosts = client.session->cluster().pool().hosts();
+  EXPECT_TRUE(RunUntil(*client.loop, [&] { return hosts.size() == 1; }));
+  EXPECT_TRUE(client.WaitForAll());
+  for (const auto& ending : client.endings) EXPECT_EQ(ending->kind, OutcomeKind::kDone);
+  is_over = true;
+}
+
 // One of its statements is refused, while the answer for the other one is under way.
 TEST(SessionPrepare, AStatementStaysInDoubtThoughItsRequestIsOver) {
   const std::string other = "INSERT INTO ks.u (a) VALUES (?)";
