@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/cql/session.h"
@@ -41,6 +42,16 @@ inline SessionOptions Options(const std::vector<uint16_t>& ports) {
 
 // A statement that gives no rows.
 inline const SessionQuery kWrite{.answer = AnswerKind::kVoid};
+
+// Of statements for table ks.t.
+inline RowsMetadata MarkersOf(std::vector<ColumnMetadata> columns) {
+  RowsMetadata markers;
+  markers.keyspace = "ks";
+  markers.table = "t";
+  markers.column_count = columns.size();
+  markers.columns = std::move(columns);
+  return markers;
+}
 
 struct SessionClient {
   explicit SessionClient(SessionOptions options, std::shared_ptr<Clock> clock = SystemClock())

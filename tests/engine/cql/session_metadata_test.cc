@@ -1,8 +1,6 @@
 // What servers tell of the statements that they prepare is bounded.
 #include <atomic>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "tests/engine/cql/session_fixture.h"
 
@@ -16,15 +14,6 @@ using testing::ScriptedStatementId;
 using testing::ScriptedTurn;
 
 constexpr char kInsert[] = "INSERT INTO ks.t (a) VALUES (?)";
-
-RowsMetadata MarkersOf(std::vector<ColumnMetadata> columns) {
-  RowsMetadata markers;
-  markers.keyspace = "ks";
-  markers.table = "t";
-  markers.column_count = columns.size();
-  markers.columns = std::move(columns);
-  return markers;
-}
 
 TEST(SessionMetadata, IdsOfStatementsAreBounded) {
   std::atomic<size_t> id_bytes = 0;

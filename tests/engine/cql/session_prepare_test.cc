@@ -21,15 +21,6 @@ using testing::ScriptedTurn;
 
 constexpr char kInsert[] = "INSERT INTO ks.t (a) VALUES (?)";
 
-RowsMetadata MarkersOf(std::vector<ColumnMetadata> columns) {
-  RowsMetadata markers;
-  markers.keyspace = "ks";
-  markers.table = "t";
-  markers.column_count = columns.size();
-  markers.columns = std::move(columns);
-  return markers;
-}
-
 // The table is another one now, whose column is a bigint.
 bool AnswerPreparedAnew(ScriptedTurn& turn, const PrepareRequest& prepare) {
   PreparedResult prepared;

@@ -8,104 +8,89 @@
 namespace cistern::testing {
 namespace {
 
-// Three nodes; for a while only the one that tells of it knows of the table made anew. Which one
-// would be asked next goes by how much was sent before.
-class LaggingNodesTest : public ReplicationRaceTest,
+// Three nodes; for a while only the one that tells of it knows of a table that was altered.
+class LagTest : public ReplicationRaceTest {
+ protected:
+  // Seals of so many days are acknowledged, and not confirmed yet.
+  void StartHolding(int days, bool has_peers_v2) {
+    fake_cassandra::ClusterOptions options;
+    options.node_count = 3;
+    options.has_peers_v2 = has_peers_v2;
+    replicator_.hold_us = 15'000'000;
+    faults_->next = [this](const RequestFacts& request) { return Next(request); };
+    ASSERT_NO_FATAL_FAILURE(StartAll(options));
+    cluster_->WithState([this](fake_cassandra::ClusterState& s) { state_ = &s; });
+    ASSERT_NO_FATAL_FAILURE(WriteDays(days));
+    SealAll();
+    ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kHolding));
+    before_ = state_->schema();
+  }
+  // What is altered until now is known to the others after so long.
+  void LagFor(int64_t lag_us) {
+    after_ = state_->schema();
+    late_until_us_ = clock_->MonotonicMicros() + lag_us;
+  }
+  void ExpectAllAfter(int64_t run_us) {
+    ASSERT_NO_FATAL_FAILURE(RunFor(run_us));
+    ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kIdle));
+    state_->ReplaceSchema(after_);
+    ExpectEqual();
+  }
+  fake_cassandra::ClusterState* state_ = nullptr;
+  fake_cassandra::Schema after_;
+
+ private:
+  FaultStep Next(const RequestFacts& request) {
+    if (request.opcode == cql::Opcode::kRegister) teller_ = request.node;
+    if (!late_until_us_) return {};
+    const bool is_late = clock_->MonotonicMicros() < *late_until_us_;
+    const bool lags = is_late && request.node != teller_;
+    return {.event = [this, is_late, lags](fake_cassandra::FakeCluster&) {
+      state_->ReplaceSchema(lags ? before_ : after_);
+      for (size_t node = 0; node < 3; ++node) {
+        const bool is_behind = is_late && node != teller_;
+        state_->NameSchemaVersion(node, is_behind ? before_.version() : after_.version());
+      }
+    }};
+  }
+  fake_cassandra::Schema before_;
+  std::optional<int64_t> late_until_us_;
+  size_t teller_ = 0;
+};
+
+// Which node would be asked next goes by how much was sent before.
+class LaggingNodesTest : public LagTest,
                          public ::testing::WithParamInterface<std::tuple<int64_t, int>> {};
 
 TEST_P(LaggingNodesTest, AreNotBelieved) {
-  const auto [lag, days] = GetParam();
-  const int64_t lag_us = lag;
-  fake_cassandra::ClusterOptions options;
-  options.node_count = 3;
-  replicator_.hold_us = 15'000'000;
-  fake_cassandra::ClusterState* state = nullptr;
-  fake_cassandra::Schema before;
-  fake_cassandra::Schema after;
-  std::optional<int64_t> made_us;
-  size_t teller = 0;
-  faults_->next = [&](const RequestFacts& request) -> FaultStep {
-    if (request.opcode == cql::Opcode::kRegister) teller = request.node;
-    if (!made_us) return {};
-    const bool is_late = clock_->MonotonicMicros() < *made_us + lag_us;
-    const bool lags = is_late && request.node != teller;
-    return {.event = [&, is_late, lags](fake_cassandra::FakeCluster&) {
-      state->ReplaceSchema(lags ? before : after);
-      for (size_t node = 0; node < 3; ++node) {
-        const bool is_behind = is_late && node != teller;
-        state->NameSchemaVersion(node, is_behind ? before.version() : after.version());
-      }
-    }};
-  };
-  ASSERT_NO_FATAL_FAILURE(StartAll(options));
-  cluster_->WithState([&](fake_cassandra::ClusterState& s) { state = &s; });
-  ASSERT_NO_FATAL_FAILURE(WriteDays(days));
-  SealAll();
-  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kHolding));
-  before = state->schema();
+  const auto [lag_us, days] = GetParam();
+  ASSERT_NO_FATAL_FAILURE(StartHolding(days, true));
   ASSERT_NO_FATAL_FAILURE(MakeAnew());
-  after = state->schema();
-  made_us = clock_->MonotonicMicros();
-  ASSERT_NO_FATAL_FAILURE(RunFor(5'000'000));
-  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kIdle));
-  state->ReplaceSchema(after);
-  ExpectEqual();
+  LagFor(lag_us);
+  ExpectAllAfter(5'000'000);
 }
 INSTANTIATE_TEST_SUITE_P(ByLagAndDays, LaggingNodesTest,
                          ::testing::Combine(::testing::Values(0, 100'000, 1'000'000),
                                             ::testing::Values(1, 2, 3)));
 
-// As above, where the table is dropped, which is seen, and created a second later; or where there
-// is no system.peers_v2 to ask for agreement.
-class LaggingLongTest : public ReplicationRaceTest,
+// The table is dropped, which is seen, and created a second later; or there is no system.peers_v2
+// to ask for agreement.
+class LaggingLongTest : public LagTest,
                         public ::testing::WithParamInterface<std::tuple<bool, bool>> {};
 
 TEST_P(LaggingLongTest, AreNotBelieved) {
-  const auto [seen_dropped, has_peers_v2] = GetParam();
-  const bool is_seen_dropped = seen_dropped;
   constexpr int64_t kLagUs = 4'000'000;
-  fake_cassandra::ClusterOptions options;
-  options.node_count = 3;
-  options.has_peers_v2 = has_peers_v2;
-  replicator_.hold_us = 15'000'000;
-  fake_cassandra::ClusterState* state = nullptr;
-  fake_cassandra::Schema before;
-  fake_cassandra::Schema after;
-  std::optional<int64_t> made_us;
-  size_t teller = 0;
-  faults_->next = [&](const RequestFacts& request) -> FaultStep {
-    if (request.opcode == cql::Opcode::kRegister) teller = request.node;
-    if (!made_us) return {};
-    const bool is_late = clock_->MonotonicMicros() < *made_us + kLagUs;
-    const bool lags = is_late && request.node != teller;
-    return {.event = [&, is_late, lags](fake_cassandra::FakeCluster&) {
-      state->ReplaceSchema(lags ? before : after);
-      for (size_t node = 0; node < 3; ++node) {
-        const bool is_behind = is_late && node != teller;
-        state->NameSchemaVersion(node, is_behind ? before.version() : after.version());
-      }
-    }};
-  };
-  ASSERT_NO_FATAL_FAILURE(StartAll(options));
-  cluster_->WithState([&](fake_cassandra::ClusterState& s) { state = &s; });
-  ASSERT_NO_FATAL_FAILURE(WriteDays(3));
-  SealAll();
-  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kHolding));
-  before = state->schema();
+  const auto [is_seen_dropped, has_peers_v2] = GetParam();
+  ASSERT_NO_FATAL_FAILURE(StartHolding(3, has_peers_v2));
   MustRun("DROP TABLE plant.pumps");
   if (is_seen_dropped) {
-    after = state->schema();
-    made_us = clock_->MonotonicMicros();
+    LagFor(kLagUs);
     ASSERT_NO_FATAL_FAILURE(RunFor(1'000'000));
-    state->ReplaceSchema(after);
+    state_->ReplaceSchema(after_);
   }
   MustRun(DefinitionWith("double"));
-  after = state->schema();
-  made_us = clock_->MonotonicMicros();
-  ASSERT_NO_FATAL_FAILURE(RunFor(8'000'000));
-  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kIdle));
-  state->ReplaceSchema(after);
-  ExpectEqual();
+  LagFor(kLagUs);
+  ExpectAllAfter(8'000'000);
 }
 INSTANTIATE_TEST_SUITE_P(SeenDroppedOrWithoutPeers, LaggingLongTest,
                          ::testing::Combine(::testing::Bool(), ::testing::Bool()));
