@@ -5,6 +5,7 @@
 
 #include "engine/cql/protocol.h"
 #include "engine/option_range.h"
+#include "lib/cql/ddl_lexer.h"
 #include "lib/cql/ddl_print.h"
 
 namespace cistern {
@@ -65,9 +66,7 @@ cql::Consistency OnTheWire(Consistency level) {
 }  // namespace
 
 Status CheckKeyspaceName(std::string_view option, std::string_view name) {
-  const bool is_word = std::all_of(name.begin(), name.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-  });
+  const bool is_word = std::ranges::all_of(name, IsNamePart);
   if (is_word && name.size() <= limits::kNameBytesMax) return Status::Ok();
   return Status::InvalidArgument(std::string(option) + " " + ShowText(name) +
                                  " is no name of a keyspace: at most " +

@@ -13,6 +13,9 @@ namespace {
 constexpr int kLevel = 1;
 constexpr int kWindowLog = 17;  // 128 KiB
 constexpr int kHashLog = 13;    // 32 KiB of table
+// How a frame of RFC 8878 begins. libzstd reads frames of its first versions too, and takes one
+// that is to be skipped for an empty one.
+constexpr std::string_view kMagic = "\x28\xb5\x2f\xfd";
 
 struct FreeContext {
   void operator()(ZSTD_CCtx* c) const { ZSTD_freeCCtx(c); }
@@ -44,8 +47,8 @@ void ZstdDecompress(std::string_view frame, size_t raw_byte_count, const char* f
                     ByteReader* in, std::string* out) {
   if (!in->ok()) return;
   const unsigned long long content = ZSTD_getFrameContentSize(frame.data(), frame.size());
-  if (content == ZSTD_CONTENTSIZE_UNKNOWN || content == ZSTD_CONTENTSIZE_ERROR ||
-      content != raw_byte_count) {
+  if (!frame.starts_with(kMagic) || content == ZSTD_CONTENTSIZE_UNKNOWN ||
+      content == ZSTD_CONTENTSIZE_ERROR || content != raw_byte_count) {
     return in->Fail(field, "is not a zstd frame of the expected content size");
   }
   const size_t frame_size = ZSTD_findFrameCompressedSize(frame.data(), frame.size());

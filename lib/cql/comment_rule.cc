@@ -52,10 +52,6 @@ bool Lookup(const Table& table, std::string_view word, Value* out) {
   return false;
 }
 
-bool IsNamePart(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
 // Byte after the first `cistern:` that begins a word, in any case of letters.
 std::optional<size_t> FindRule(std::string_view text) {
   for (size_t i = 0; i + kMarker.size() <= text.size(); ++i) {

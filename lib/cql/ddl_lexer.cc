@@ -17,9 +17,6 @@ bool IsLetter(char c) {
 bool IsHex(char c) {
   return IsDigit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
-bool IsNamePart(char c) {
-  return IsLetter(c) || IsDigit(c) || c == '_';
-}
 bool IsSpace(char c) {
   return c == ' ' || (c >= '\t' && c <= '\r');
 }
@@ -41,6 +38,10 @@ constexpr std::array<std::string_view, 61> kReservedWords = {
 };
 
 }  // namespace
+
+bool IsNamePart(char c) {
+  return IsLetter(c) || IsDigit(c) || c == '_';
+}
 
 bool IsReservedWord(std::string_view lower_case) {
   return lower_case == "with" || std::find(kReservedWords.begin(), kReservedWords.end(),

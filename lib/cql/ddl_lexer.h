@@ -66,6 +66,9 @@ class DdlLexer {
   size_t position_ = 0;
 };
 
+// Whether a name without quotes may hold it.
+[[nodiscard]] bool IsNamePart(char c);
+
 // Whether CQL reserves the lower-case word, so that it is a name only in quotes.
 [[nodiscard]] bool IsReservedWord(std::string_view lower_case);
 

@@ -6,6 +6,7 @@
 #include "lib/cql/bucket_rule.h"
 #include "lib/cql/comment_rule.h"
 #include "lib/cql/cql_type.h"
+#include "lib/cql/ddl_lexer.h"
 #include "lib/cql/table_options.h"
 #include "lib/cql/wire_value.h"
 
@@ -13,12 +14,6 @@ namespace cistern {
 namespace {
 
 constexpr std::string_view kKeyShape = "PRIMARY KEY ((entity, bucket), event_time)";
-
-bool IsWord(std::string_view name) {
-  return std::all_of(name.begin(), name.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-  });
-}
 
 class SchemaChecker {
  public:
@@ -71,7 +66,7 @@ class SchemaChecker {
       const std::string of = name == &ddl_.name ? "the table" : "the keyspace";
       if (name == &ddl_.keyspace && name->text.empty() && name->offset == 0) continue;  // not given
       CISTERN_RETURN_IF_ERROR(CheckName(*name, of));
-      if (!IsWord(name->text)) {
+      if (!std::ranges::all_of(name->text, IsNamePart)) {
         return Invalid(name->offset,
                        "the name of " + of + " may have letters, digits and '_' only");
       }

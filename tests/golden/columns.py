@@ -51,6 +51,7 @@ def unzstd(frame, size, lib=[]):
         lib[0].ZSTD_getFrameContentSize.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
         lib[0].ZSTD_findFrameCompressedSize.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
         lib[0].ZSTD_decompress.argtypes = [ctypes.c_char_p, ctypes.c_size_t] * 2
+    need(frame[:4] == b'\x28\xb5\x2f\xfd', 'magic number of a frame')
     need(lib[0].ZSTD_getFrameContentSize(frame, len(frame)) == size, 'content size of a frame')
     need(lib[0].ZSTD_findFrameCompressedSize(frame, len(frame)) == len(frame), 'size of a frame')
     out = ctypes.create_string_buffer(max(size, 1))

@@ -187,6 +187,10 @@ TEST(ZstdCodec, FrameMustBeWholeAlone) {
   for (size_t size = 0; size < frame.size(); ++size) {
     EXPECT_EQ(read(std::string_view(frame).substr(0, size), 1000).code(), StatusCode::kCorruption);
   }
+  // Of nothing, and one that is to be skipped, which says that it holds nothing.
+  EXPECT_TRUE(read(Bytes({0x28, 0xB5, 0x2F, 0xFD, 0x20, 0, 1, 0, 0}), 0).ok());
+  ExpectDamage(read(Bytes({0x50, 0x2A, 0x4D, 0x18, 1, 0, 0, 0, 7}), 0), "frame",
+               "is not a zstd frame of the expected content size");
   // A frame that says it holds a terabyte is refused before anything is allocated.
   const std::string bomb = Bytes({0x28, 0xB5, 0x2F, 0xFD, 0xE0, 0, 0, 0, 0, 0, 1, 0, 0, 1, 0, 0});
   ExpectDamage(read(bomb, 1000), "frame", "is not a zstd frame of the expected content size");
