@@ -58,7 +58,7 @@ Status WriteAndSeal(Engine* engine) {
 Status Tell(const Replication& replication) {
   const cistern::ReplicationStatus status = replication.GetStatus();
   if (status.phase == ReplicationPhase::kIdle) return Status::Ok();
-  if (status.phase == ReplicationPhase::kAway) return status.away;
+  if (status.phase == ReplicationPhase::kAway) return status.away;  // firmware waits for it
   if (!status.held.empty()) return status.held.front().why;
   return Status::Busy("seals are on their way");
 }

@@ -335,7 +335,8 @@ class Applier {
       Complain(fmt::format("{}; the table is as declared all the same, so it had been run",
                            failure.message()));
     }
-    return SayComment(fmt::format("{}: as declared, {} run", name,
+    return SayComment(fmt::format("{}: as declared{}, {} run", name,
+                                  plan.remains.empty() ? "" : " but for what is told above",
                                   Counted(run_count, "statement")));
   }
 

@@ -265,7 +265,8 @@ class SyncCommand {
     }
     has_parked_ = !parked->empty();
     if (has_parked_) {
-      Complain("`cistern sync retry` lets parked ones be sent again, once the reason is gone");
+      Complain("`cistern sync retry` lets parked ones be sent again, once the reason is gone; "
+               "`cistern verify` names those that cannot be read here");
     }
   }
 

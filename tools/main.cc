@@ -82,8 +82,8 @@ std::string Mistyped(const CLI::App& command) {
   for (const CLI::Option* option : command.get_options()) {
     for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
   }
+  const bool has_file = std::ranges::find(names, "--password-file") != names.end();
   for (const std::string& word : command.remaining()) {
-    const bool has_file = std::ranges::find(names, "--password-file") != names.end();
     if (has_file && IsPassword(word)) {
       return "a password is not taken from the command line, which others can see: put it alone "
              "into a file of mode 600 and name that by --password-file";

@@ -84,6 +84,9 @@ class Entry {
       return Wrong(name_ + " is not taken from here, where others may read it: put it alone into a "
                            "file of mode 600 and name that by password_file");
     }
+    if (key_ == "follow" || key_ == "quiet" || key_ == "config") {
+      return Wrong(fmt::format("{} is no setting: --{} is of the command line alone", name_, key_));
+    }
     std::vector<std::string> known;
     std::string all;
     for (const SyncSetting& setting : SyncSettings()) {
@@ -184,7 +187,9 @@ Result<SyncOptions> ParseSyncConfig(std::string_view text, std::string_view name
   if (!parsed) {
     const toml::parse_error& error = parsed.error();
     const uint32_t line = error.source().begin.line;
-    return Wrong(fmt::format("{}:{}: {}{}", name, line, KeyWithForm(text, line),
+    const bool is_twice = error.description().find("redefine") != std::string_view::npos;
+    return Wrong(fmt::format("{}:{}: {}{}", name, line,
+                             is_twice ? "the key is given twice: " : KeyWithForm(text, line),
                              error.description()));
   }
   // The keys of a table are sorted; a person goes by the lines.

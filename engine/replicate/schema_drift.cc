@@ -35,6 +35,7 @@ class DriftFinder {
       FindOptionDrift(declared_, cluster_, &found_);
     }
     FindDurability();
+    if (std::ranges::any_of(found_, &SchemaDifference::NeedsPerson)) LeaveColumnsForLater();
     std::stable_sort(found_.begin(), found_.end(),
                      [](const auto& a, const auto& b) { return a.weight < b.weight; });
     return std::move(found_);
@@ -176,6 +177,15 @@ class DriftFinder {
     missing.cql = AddColumnsStatement(cluster_.CqlName(), {&column});
   }
 
+  // The table may be another one than is meant: nothing is added to it.
+  void LeaveColumnsForLater() {
+    for (SchemaDifference& one : found_) {
+      if (one.kind != DriftKind::kColumnMissing) continue;
+      one.advice = "It can be added once what else blocks is settled";
+      one.cql.clear();
+    }
+  }
+
   // A column that the cluster has besides its keys.
   void FindAdded(const ClusterColumn& column) {
     if (declared_.FindColumn(column.name).has_value()) return;
@@ -225,6 +235,36 @@ std::string SchemaDifference::Text() const {
   return text;
 }
 
+bool SchemaDifference::NeedsPerson() const {
+  switch (kind) {
+    case DriftKind::kTableKind:
+    case DriftKind::kKey:
+    case DriftKind::kClusteringOrder:
+    case DriftKind::kColumnType:
+    case DriftKind::kColumnKind:
+    case DriftKind::kColumnGone:
+    case DriftKind::kSplitRule:
+    case DriftKind::kTimeUnit:
+    case DriftKind::kTimestamps:
+    case DriftKind::kRuleUnreadable: return true;
+    case DriftKind::kBucketRule: return cql.empty();  // the rules contradict each other
+    case DriftKind::kKeyspaceMissing:
+    case DriftKind::kTableMissing:
+    case DriftKind::kColumnMissing:
+    case DriftKind::kColumnRevived:
+    case DriftKind::kColumnAdded:
+    case DriftKind::kStaticAdded:
+    case DriftKind::kRuleMissing:
+    case DriftKind::kComment:
+    case DriftKind::kDefaultTtl:
+    case DriftKind::kGcGrace:
+    case DriftKind::kCompaction:
+    case DriftKind::kOption:
+    case DriftKind::kDurableWrites: break;
+  }
+  return false;
+}
+
 bool SchemaDrift::Has(DriftWeight weight) const {
   return std::any_of(differences.begin(), differences.end(),
                      [weight](const auto& one) { return one.weight == weight; });
@@ -241,8 +281,11 @@ std::optional<int64_t> SchemaDrift::BlockedFrom() const {
 
 Status SchemaDrift::MaySend(int64_t bucket_begin_s) const {
   std::string reasons;
+  const bool blocks_all = BlockedFrom() == INT64_MIN;
   for (const SchemaDifference& one : differences) {
     if (one.weight != DriftWeight::kBlocks || bucket_begin_s < one.from_s) continue;
+    // Its words tell of buckets that may go; it has its turn once some may.
+    if (blocks_all && one.from_s != INT64_MIN) continue;
     if (!reasons.empty()) reasons += reasons.ends_with(';') ? "\n" : ";\n";
     reasons += one.Text();
   }

@@ -66,6 +66,8 @@ struct SchemaDifference {
 
   // Sentences for a person; with the statement in a line of its own.
   [[nodiscard]] std::string Text() const;
+  // No statement that adds or alters something settles it.
+  [[nodiscard]] bool NeedsPerson() const;
 };
 
 struct SchemaDrift {

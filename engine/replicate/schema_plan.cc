@@ -27,6 +27,10 @@ class SchemaPlanner {
 
  private:
   void Take(SchemaDifference one) {
+    if (one.NeedsPerson()) {
+      plan_.refusals.push_back(std::move(one));
+      return;
+    }
     switch (one.kind) {
       case DriftKind::kKeyspaceMissing: return CreateKeyspace(std::move(one));
       case DriftKind::kTableMissing: return CreateTable();
@@ -37,34 +41,17 @@ class SchemaPlanner {
       case DriftKind::kDefaultTtl:
       case DriftKind::kGcGrace:
       case DriftKind::kCompaction:
-      case DriftKind::kOption: options_.push_back(one.subject); return;
-      case DriftKind::kBucketRule:
-        if (one.cql.empty()) break;  // the rules contradict each other
-        options_.push_back(one.subject);
-        return;
-      case DriftKind::kTableKind:
-      case DriftKind::kKey:
-      case DriftKind::kClusteringOrder:
-      case DriftKind::kColumnType:
-      case DriftKind::kColumnKind:
-      case DriftKind::kColumnGone:
-      case DriftKind::kSplitRule:
-      case DriftKind::kTimeUnit:
-      case DriftKind::kTimestamps:
-      case DriftKind::kRuleUnreadable: break;
-      case DriftKind::kColumnRevived:
-      case DriftKind::kColumnAdded:
-      case DriftKind::kStaticAdded:
-      case DriftKind::kComment:
-      case DriftKind::kDurableWrites: plan_.remains.push_back(std::move(one)); return;
+      case DriftKind::kOption:
+      case DriftKind::kBucketRule: options_.push_back(one.subject); return;
+      default: plan_.remains.push_back(std::move(one)); return;
     }
-    plan_.refusals.push_back(std::move(one));
   }
 
   void CreateKeyspace(SchemaDifference missing) {
     if (replication_.empty()) {
       missing.advice = "Say how it is to be replicated, for example {'class': "
-                       "'NetworkTopologyStrategy', 'dc1': 3}, or create it";
+                       "'NetworkTopologyStrategy', 'dc1': 3} (--keyspace-replication), or "
+                       "create it";
       plan_.refusals.push_back(std::move(missing));
       return;
     }

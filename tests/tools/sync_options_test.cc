@@ -227,13 +227,16 @@ TEST(SyncOptions, TheFirstWrongLineIsTold) {
 TEST(SyncOptions, UnknownKeys) {
   EXPECT_EQ(ErrorOf("store = 'S'\nhodl = '1s'"),
             "sync.toml:2: hodl is no setting; did you mean hold?");
-  EXPECT_THAT(ErrorOf("follow = true"),
-              StartsWith("sync.toml:1: follow is no setting; there are store, contact, user,"));
+  EXPECT_THAT(ErrorOf("speed = 'high'"),
+              StartsWith("sync.toml:1: speed is no setting; there are store, contact, user,"));
+  EXPECT_EQ(ErrorOf("follow = true"),
+            "sync.toml:1: follow is no setting: --follow is of the command line alone");
 }
 
 TEST(SyncOptions, TextThatIsNoToml) {
   EXPECT_THAT(ErrorOf("store = 'S'\nhold 3"), StartsWith("sync.toml:2: "));
-  EXPECT_THAT(ErrorOf("store = 'S'\nstore = 'T'"), StartsWith("sync.toml:2: "));
+  EXPECT_THAT(ErrorOf("store = 'S'\nstore = 'T'"),
+              StartsWith("sync.toml:2: the key is given twice: "));
   EXPECT_THAT(ErrorOf("store = 'S"), StartsWith("sync.toml:1: "));
   EXPECT_THAT(ErrorOf("\xff\xfe"), StartsWith("sync.toml:1: "));
   EXPECT_THAT(ErrorOf("a = " + std::string(5000, '[')), StartsWith("sync.toml:1: "));
