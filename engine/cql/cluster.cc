@@ -150,6 +150,7 @@ void Cluster::TakeControl() {
   for (const auto& [id, host] : pool_.hosts()) {
     if (!Register(id).ok()) continue;
     control_ = id;
+    register_pause_us_ = 0;  // it has grown while no host was there
     if (register_timer_ != 0) loop_.Cancel(std::exchange(register_timer_, 0));
     Refresh();
     return;

@@ -2,7 +2,6 @@
 #include "engine/cql/session.h"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "engine/cql/session_work.h"
@@ -19,7 +18,7 @@ Session::Session(EventLoop& loop, SessionOptions options)
     : loop_(loop), options_(std::move(options)) {
   cluster_ = std::make_unique<Cluster>(
       loop_, options_.cluster,
-      ClusterEvents{.host_came = [this](HostId host) { NoteHostCame(host); },
+      ClusterEvents{.host_came = [this](HostId) { EndWaits(false); },
                     .host_went = [this](HostId host) { NoteHostWent(host); },
                     .described = [this] { EndWaits(false); },
                     .schema_changed =
@@ -130,14 +129,7 @@ Status Session::TrySend(const WorkPtr& work) {
 Status Session::SendTo(HostId host, const WorkPtr& work) {
   Connection* connection = cluster_->at(host);
   if (connection == nullptr) return Status::Closed("the host is gone");
-  if (IsDoubted(*work, host)) {
-    if (IsPreparing(host) || work->prepare_again_count >= kPrepareAgainMax) {
-      return Status::Busy("the host had forgotten the statement: it is not sent there before its "
-                          "types are known again");
-    }
-    ++work->prepare_again_count;
-    return PrepareAgain(work, host);
-  }
+  if (!host_statements_.IsTold(host, work->statements)) return SendOnceTold(host, work);
   CISTERN_RETURN_IF_ERROR(connection->Send(
       [this, host, &work](const RequestHead& head, std::string* out) {
         return work->encode(head, IdsOf(host), out);
@@ -146,9 +138,24 @@ Status Session::SendTo(HostId host, const WorkPtr& work) {
       [this, alive = std::weak_ptr<int>(alive_), work, host](const Answer& answer) {
         if (!alive.expired() && !work->is_ended) OnAnswer(work, host, answer);
       }));
+  const auto known = work->prepared ? numbers_.find(work->cql) : numbers_.end();
+  if (known != numbers_.end()) work->asking = host_statements_.Begin(host, known->second);
   ++work->attempts;
   work->outcome.host = connection->endpoint();
   return Status::Ok();
+}
+
+// Its statements are prepared there first; or it waits for what the host is asked already.
+Status Session::SendOnceTold(HostId host, const WorkPtr& work) {
+  if (work->prepare_again_count >= kPrepareAgainMax) {
+    return Status::Busy("the host has not told for which types it has the statement");
+  }
+  if (host_statements_.IsAsked(host)) {
+    undecided_.emplace(work->number, std::pair(work, host));
+    return Status::Ok();
+  }
+  ++work->prepare_again_count;
+  return PrepareAgain(work, host);
 }
 
 void Session::OnAnswer(const WorkPtr& work, HostId host, const Answer& answer) {
@@ -157,6 +164,10 @@ void Session::OnAnswer(const WorkPtr& work, HostId host, const Answer& answer) {
   const RetryDecision decision =
       DecideRetry(answer.fate, error == nullptr ? std::nullopt : std::optional(error->code));
   work->kind = MergeKinds(work->kind, decision.kind);
+  const auto asking = std::exchange(work->asking, {});
+  const Status kept = asking.telling == nullptr
+                          ? Status::Ok()
+                          : TakePrepared(host, numbers_.at(work->cql), asking, answer);
   Outcome& outcome = work->outcome;
   outcome.error_code.reset();
   outcome.status = answer.status;
@@ -169,14 +180,17 @@ void Session::OnAnswer(const WorkPtr& work, HostId host, const Answer& answer) {
   }
   if (decision.is_prepared_again && work->prepare_again_count < kPrepareAgainMax) {
     ++work->prepare_again_count;
+    for (const uint32_t statement : work->statements) TellAltered(statement);
     if (!PrepareAgain(work, host).ok()) Retry(work);
     return;
   }
-  if (work->prepared && answer.response == nullptr) NotePrepareLost(*work, host);
   if (decision.is_retried) return Retry(work);
   if (decision.kind == OutcomeKind::kDone) {
     const auto* prepared = std::get_if<PreparedResult>(&answer.response->message);
-    if (prepared != nullptr && work->prepared) return FinishPrepare(work, *prepared, host);
+    if (prepared != nullptr && work->prepared) {
+      if (!kept.ok()) return Refuse(work, kept);
+      return FinishPrepare(work, *prepared, host, asking.telling != nullptr);
+    }
     outcome.rows = std::get_if<RowsResult>(&answer.response->message);
     if (outcome.rows != nullptr) NoteMetadata(*work, *outcome.rows, host);
   }
@@ -203,16 +217,16 @@ Status Session::PrepareAgain(const WorkPtr& work, HostId host, uint32_t statemen
                              std::shared_ptr<size_t> left) {
   Connection* connection = cluster_->at(host);
   if (connection == nullptr) return Status::Closed("the host is gone");
-  const uint64_t prepare = ++prepare_last_;
+  const auto asking = std::make_shared<HostStatements::Asking>();
   CISTERN_RETURN_IF_ERROR(connection->Send(
       [&](const RequestHead& head, std::string* out) {
         return AppendPrepare(head, statements_[statement].cql, out);
       },
       AnswerKind::kPrepared, work->timeout_us,
-      [this, alive = std::weak_ptr<int>(alive_), work, host, statement, prepare,
+      [this, alive = std::weak_ptr<int>(alive_), work, host, statement, asking,
        left = std::move(left)](const Answer& answer) {
         if (alive.expired()) return;
-        const Status kept = TakePreparedAgain(host, statement, prepare, answer);
+        const Status kept = TakePrepared(host, statement, *asking, answer);
         if (work->is_ended || *left == 0) return;
         const bool is_prepared = answer.response != nullptr &&
                                  std::holds_alternative<PreparedResult>(answer.response->message);
@@ -221,74 +235,46 @@ Status Session::PrepareAgain(const WorkPtr& work, HostId host, uint32_t statemen
         if (!is_prepared || --*left == 0) OnPreparedAgain(work, host, statement, answer);
       }));
   work->outcome.host = connection->endpoint();
-  ++doubts_[{host, statement}].under_way;
+  *asking = host_statements_.Begin(host, statement);
   return Status::Ok();
 }
 
-// Also where the request that asked for it is over. What ends without the host's word for the types
-// leaves the doubt, until the statement is prepared there once more.
-Status Session::TakePreparedAgain(HostId host, uint32_t statement, uint64_t prepare,
-                                  const Answer& answer) {
+// Also where the request that asked for it is over.
+Status Session::TakePrepared(HostId host, uint32_t statement,
+                             const HostStatements::Asking& asking, const Answer& answer) {
+  const uint32_t revision = statements_[statement].revision;
   const auto* prepared = answer.response == nullptr
                              ? nullptr
                              : std::get_if<PreparedResult>(&answer.response->message);
+  const auto* error = answer.response == nullptr
+                          ? nullptr
+                          : std::get_if<ErrorResponse>(&answer.response->message);
   const Status kept =
       prepared == nullptr ? Status::Ok() : KeepAgain(host, statement, *prepared);
-  const bool is_told = prepared != nullptr && kept.ok();
-  const bool is_lost = answer.response == nullptr || (prepared != nullptr && !is_told);
-  // None where the host has left the cluster meanwhile.
-  if (const auto found = doubts_.find({host, statement}); found != doubts_.end()) {
-    Doubt& doubt = found->second;
-    if (is_lost) doubt.lost = prepare_last_;
-    if (is_told && prepare > doubt.lost) doubt.lost = 0;
-    if (--doubt.under_way == 0 && doubt.lost == 0) doubts_.erase(found);
+  PrepareWord word = PrepareWord::kLost;
+  if (prepared != nullptr && kept.ok()) {
+    const bool is_same = statements_[statement].revision == revision;
+    word = is_same ? PrepareWord::kSame : PrepareWord::kOther;
+  } else if (error != nullptr) {
+    const bool is_unknown = DecideRetry(answer.fate, error->code).kind == OutcomeKind::kUnknown;
+    word = is_unknown ? PrepareWord::kLost : PrepareWord::kNone;
   }
+  host_statements_.End(asking, word);
   if (!undecided_.empty()) {
-    loop_.Post([this, host, alive = std::weak_ptr<int>(alive_)] {
-      if (!alive.expired()) GoOnUndecided(host);
+    const bool is_lost = word == PrepareWord::kLost;
+    loop_.Post([this, host, is_lost, alive = std::weak_ptr<int>(alive_)] {
+      if (!alive.expired()) GoOnUndecided(host, is_lost);
     });
   }
   return kept;
 }
 
-// A statement that is known was to be prepared, and the host may have done it for other types.
-void Session::NotePrepareLost(const Work& work, HostId host) {
-  const auto known = numbers_.find(work.cql);
-  if (known != numbers_.end()) doubts_[{host, known->second}].lost = ++prepare_last_;
-}
-
-bool Session::IsDoubted(const Work& work, HostId host) const {
-  return std::any_of(work.statements.begin(), work.statements.end(), [&](uint32_t statement) {
-    return doubts_.contains({host, statement});
-  });
-}
-
-// Whether an answer of the host is awaited for any statement that it had forgotten.
-bool Session::IsPreparing(HostId host) const {
-  for (auto doubt = doubts_.lower_bound({host, 0});
-       doubt != doubts_.end() && doubt->first.first == host; ++doubt) {
-    if (doubt->second.under_way > 0) return true;
-  }
-  return false;
-}
-
-// It may be one that has gone, by another name: the doubts of all that are away are doubts of it.
-void Session::NoteHostCame(HostId host) {
-  std::set<uint32_t> statements;
-  for (const auto& [place, doubt] : doubts_) {
-    const bool is_away = place.first != host && cluster_->at(place.first) == nullptr;
-    if (is_away) statements.insert(place.second);
-  }
-  for (const uint32_t statement : statements) doubts_[{host, statement}].lost = prepare_last_;
-  std::erase_if(doubts_, [this](const auto& doubt) {
-    return !cluster_->pool().hosts().contains(doubt.first.first);
-  });
-  EndWaits(false);
-}
-
-// What it was asked to prepare it may have prepared, also for the next connection to it.
 void Session::NoteHostWent(HostId host) {
   host_ids_.erase(host);
+  host_statements_.Forget(host);
+  loop_.Post([this, host, alive = std::weak_ptr<int>(alive_)] {
+    if (!alive.expired()) GoOnUndecided(host, true);
+  });
   EndWaits(false);
 }
 
@@ -319,7 +305,7 @@ void Session::OnPreparedAgain(const WorkPtr& work, HostId host, uint32_t stateme
   // Where others have theirs prepared again as well all go on together, in the order in which they
   // were sent and without a pause, which would shuffle them.
   undecided_.emplace(work->number, std::pair(work, host));
-  GoOnUndecided(host);
+  GoOnUndecided(host, false);
 }
 
 // Its statements are known again to the host.
@@ -330,8 +316,10 @@ void Session::GoOn(const WorkPtr& work, HostId host) {
   if (!sent.ok()) Retry(work);
 }
 
-void Session::GoOnUndecided(HostId host) {
-  if (IsPreparing(host)) return;
+// Those that wait for the host, once nothing is asked there any more. Where an answer is lost they
+// go elsewhere, since each of them would lose its own.
+void Session::GoOnUndecided(HostId host, bool is_lost) {
+  if (host_statements_.IsAsked(host) && !is_lost) return;
   std::vector<WorkPtr> works;
   std::erase_if(undecided_, [&](const auto& numbered) {
     const auto& [work, waits_for] = numbered.second;
@@ -341,7 +329,9 @@ void Session::GoOnUndecided(HostId host) {
   const std::weak_ptr<int> alive = alive_;  // what one of them completes may destroy the session
   for (const WorkPtr& work : works) {
     if (alive.expired()) return;
-    if (!work->is_ended) GoOn(work, host);
+    if (work->is_ended) continue;
+    if (is_lost) Retry(work);
+    else GoOn(work, host);
   }
 }
 
@@ -367,6 +357,13 @@ void Session::Refuse(const WorkPtr& work, const Status& why) {
 
 void Session::TellChange(const SchemaChange* change) {
   if (schema_changed_) schema_changed_(change);
+}
+
+// The table of a statement may be another one now.
+void Session::TellAltered(uint32_t statement) {
+  const RowsMetadata& markers = statements_[statement].markers;
+  const SchemaChange change{"UPDATED", "TABLE", markers.keyspace, markers.table};
+  if (!change.name.empty()) TellChange(&change);
 }
 
 // Whether its values hold no more, so that who asked binds it anew.

@@ -17,6 +17,7 @@
 
 #include "engine/cql/bound_values.h"
 #include "engine/cql/cluster.h"
+#include "engine/cql/host_statements.h"
 #include "engine/cql/retry_decision.h"
 
 namespace cistern::cql {
@@ -146,7 +147,9 @@ class Session {
   [[nodiscard]] std::optional<int64_t> TokenOfValues(uint32_t statement, std::string_view values,
                                                      size_t count) const;
   Status Check(uint32_t statement) const;
-  void FinishPrepare(const WorkPtr& work, const PreparedResult& prepared, HostId host);
+  // `is_kept`: of a statement that was known when it was sent, so that its types are taken already.
+  void FinishPrepare(const WorkPtr& work, const PreparedResult& prepared, HostId host,
+                     bool is_kept);
   [[nodiscard]] Status TakeMetadata(size_t bytes, size_t instead_of_bytes);
   [[nodiscard]] Status KeepAgain(HostId host, uint32_t statement, const PreparedResult& prepared);
   void KeepIds(HostId host, uint32_t statement, const PreparedIds& ids);
@@ -156,6 +159,7 @@ class Session {
   Status Begin(WorkPtr work);
   [[nodiscard]] Status TrySend(const WorkPtr& work);
   [[nodiscard]] Status SendTo(HostId host, const WorkPtr& work);
+  [[nodiscard]] Status SendOnceTold(HostId host, const WorkPtr& work);
   void OnAnswer(const WorkPtr& work, HostId host, const Answer& answer);
   [[nodiscard]] Status PrepareAgain(const WorkPtr& work, HostId host);
   [[nodiscard]] Status PrepareAgain(const WorkPtr& work, HostId host, uint32_t statement,
@@ -164,20 +168,17 @@ class Session {
                        const Answer& answer);
   [[nodiscard]] bool IsBoundForNow(const Work& work) const;
   [[nodiscard]] bool IsStale(const Work& work) const;
-  [[nodiscard]] Status TakePreparedAgain(HostId host, uint32_t statement, uint64_t prepare,
-                                         const Answer& answer);
-  [[nodiscard]] bool IsDoubted(const Work& work, HostId host) const;
-  [[nodiscard]] bool IsPreparing(HostId host) const;
-  void NotePrepareLost(const Work& work, HostId host);
-  void NoteHostCame(HostId host);
+  [[nodiscard]] Status TakePrepared(HostId host, uint32_t statement,
+                                    const HostStatements::Asking& asking, const Answer& answer);
   void NoteHostWent(HostId host);
   void GoOn(const WorkPtr& work, HostId host);
-  void GoOnUndecided(HostId host);
+  void GoOnUndecided(HostId host, bool is_lost);
   void Retry(const WorkPtr& work);
   void TryLater(const WorkPtr& work);
   void RefuseBound(const WorkPtr& work);
   void Refuse(const WorkPtr& work, const Status& why);
   void TellChange(const SchemaChange* change);
+  void TellAltered(uint32_t statement);
   void Finish(const WorkPtr& work, Outcome outcome);
   void EndWaits(bool is_closed);
 
@@ -190,14 +191,8 @@ class Session {
   size_t metadata_bytes_ = 0;                            // of all statements
   std::vector<PreparedIds> ids_;                         // as the last server gave them
   std::map<HostId, std::vector<PreparedIds>> host_ids_;  // of servers that have others
-  // Of a statement that a host had forgotten, until it is known for which types it has it now.
-  struct Doubt {
-    uint32_t under_way = 0;  // PREPAREs that are not answered
-    uint64_t lost = 0;       // the answer to one is lost: the last that was sent by then
-  };
-  std::map<std::pair<HostId, uint32_t>, Doubt> doubts_;
-  uint64_t prepare_last_ = 0;                            // their numbers
-  std::map<uint64_t, std::pair<WorkPtr, HostId>> undecided_;  // works that wait for these
+  HostStatements host_statements_;
+  std::map<uint64_t, std::pair<WorkPtr, HostId>> undecided_;  // works that wait for PREPAREs
   std::map<uint64_t, WorkPtr> works_;                    // not ended, by their number
   uint64_t work_last_ = 0;
   size_t bytes_in_flight_ = 0;

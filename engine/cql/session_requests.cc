@@ -86,7 +86,7 @@ Status Session::TakeMetadata(size_t bytes, size_t instead_of_bytes) {
   return Status::Ok();
 }
 
-// A host prepared the statement once more, since it had forgotten it: after a restart, or because
+// A host prepared a statement that is known: before its first values, after a restart, or because
 // its table was altered, and perhaps is another one now.
 Status Session::KeepAgain(HostId host, uint32_t statement, const PreparedResult& prepared) {
   PreparedStatement& known = statements_[statement];
@@ -99,10 +99,12 @@ Status Session::KeepAgain(HostId host, uint32_t statement, const PreparedResult&
   known.markers = prepared.markers;
   known.key_markers = prepared.key_markers;
   known.result = prepared.result;
-  if (!is_same) ++known.revision;
+  if (!is_same) {
+    ++known.revision;
+    host_statements_.NoteOtherTypes(host, statement);
+  }
   KeepIds(host, statement, prepared.ids);
-  const SchemaChange change{"UPDATED", "TABLE", known.markers.keyspace, known.markers.table};
-  if (!change.name.empty()) TellChange(&change);
+  if (!is_same) TellAltered(statement);
   return Status::Ok();
 }
 
@@ -161,7 +163,8 @@ Status Session::Prepare(std::string cql, PrepareCompletion done, bool anew) {
   return Begin(std::move(work));
 }
 
-void Session::FinishPrepare(const WorkPtr& work, const PreparedResult& prepared, HostId host) {
+void Session::FinishPrepare(const WorkPtr& work, const PreparedResult& prepared, HostId host,
+                            bool is_kept) {
   if (const Status fit = CheckIds(prepared.ids); !fit.ok()) return Refuse(work, fit);
   const auto [same, is_new] =
       numbers_.try_emplace(work->cql, static_cast<uint32_t>(statements_.size()));
@@ -175,8 +178,14 @@ void Session::FinishPrepare(const WorkPtr& work, const PreparedResult& prepared,
     statements_.push_back({.cql = work->cql, .markers = prepared.markers,
                            .key_markers = prepared.key_markers, .result = prepared.result});
     ids_.push_back(prepared.ids);
-  } else if (const Status kept = KeepAgain(host, number, prepared); !kept.ok()) {
-    return Refuse(work, kept);
+    // An earlier attempt may be executed after this one.
+    if (work->attempts == 1) host_statements_.NoteTold(host, number);
+  } else if (!is_kept) {
+    // Two have prepared it for the first time, and nobody knows which one the host did last.
+    if (const Status kept = KeepAgain(host, number, prepared); !kept.ok()) {
+      return Refuse(work, kept);
+    }
+    host_statements_.End(host_statements_.Begin(host, number), PrepareWord::kLost);
   }
   const PrepareCompletion done = std::exchange(work->prepared, PrepareCompletion());
   work->done = [done, number](const Outcome& outcome) { done(outcome, number); };

@@ -42,6 +42,7 @@ struct Session::Work {
   int64_t fresh_until_us = std::numeric_limits<int64_t>::max();
   bool asks_control = false;             // it goes to the host that tells of the schema
   uint32_t prepare_again_count = 0;
+  HostStatements::Asking asking;         // of PREPARE, while it is under way
   std::optional<OutcomeKind> kind;       // of the attempts so far
   Outcome outcome;                       // the same, in words
   TimerId retry_timer = 0;

@@ -77,7 +77,8 @@ TableLink* Replicator::LinkOf(uint32_t table_id) {
                              .proof = options_.proof};
     if (link) {
       options.upstream_id = link->upstream_id();
-      options.awaits_agreement = link->awaits_agreement();
+      // Who has altered it here has done so upstream too, and not all nodes may know.
+      options.agreement = std::max(link->agreement(), Agreement::kUnknown);
       options.agreements = link->agreements();
     }
     link = std::make_shared<TableLink>(*parts_.loop, *parts_.session, table, options);

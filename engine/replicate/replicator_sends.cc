@@ -226,7 +226,7 @@ void Replicator::OnRefused(Way* way, const RefusedRequest& request, const cql::O
       way->is_given_up = true;
       break;
     case Verdict::kAskSchema:
-      way->link->AskAgain();
+      way->link->DoubtAndAsk();
       way->is_given_up = true;
       break;
     case Verdict::kBindAnew: way->is_given_up = true; break;

@@ -1,5 +1,6 @@
 #include "engine/replicate/schema_reader.h"
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <memory>
@@ -9,6 +10,7 @@
 #include "engine/cql/rows.h"
 #include "engine/replicate/page_watch.h"
 #include "lib/cql/ddl_print.h"
+#include "lib/cql/value_text.h"
 
 namespace cistern::replicate {
 namespace {
@@ -73,7 +75,13 @@ class RowsQuestion : public std::enable_shared_from_this<RowsQuestion> {
 
  private:
   void OnPage(const cql::Outcome& outcome) {
-    if (!outcome.status.ok()) return Fail(outcome.status);
+    if (!outcome.status.ok()) {
+      // That no host lets us in is no answer to the question.
+      const bool is_answer = outcome.error_code.has_value();
+      const bool is_refusal = outcome.status.code() == StatusCode::kInvalidArgument;
+      if (is_answer || !is_refusal) return Fail(outcome.status);
+      return Fail(Status::IoError(outcome.status.message()));
+    }
     if (outcome.rows == nullptr) {
       return Fail(Status::Corruption("the cluster answered without rows"));
     }
@@ -161,7 +169,8 @@ class SchemaReading : public std::enable_shared_from_this<SchemaReading> {
 // one, and believe that all have theirs.
 class AgreementWait : public std::enable_shared_from_this<AgreementWait> {
  public:
-  AgreementWait(cql::EventLoop& loop, cql::Session& session, int64_t timeout_us, StatusDone done)
+  AgreementWait(cql::EventLoop& loop, cql::Session& session, int64_t timeout_us,
+                AgreementDone done)
       : loop_(loop),
         session_(session),
         deadline_us_(loop.NowUs() + timeout_us),
@@ -212,24 +221,36 @@ class AgreementWait : public std::enable_shared_from_this<AgreementWait> {
 
   // kBusy says that nodes do not agree, and nothing else.
   void Fail(const Status& why) {
-    done_(why.code() == StatusCode::kBusy ? Status::IoError(why.message()) : why);
+    done_(why.code() == StatusCode::kBusy ? Status::IoError(why.message()) : why, false);
   }
 
   void Judge() {
     const Status agreed = CheckAgreement(answers_);
     if (agreed.code() == StatusCode::kBusy) return LookLater(agreed);
-    done_(agreed);
+    done_(agreed, false);
   }
 
   void LookLater(const Status& why) {
-    if (loop_.NowUs() >= deadline_us_) return done_(why);
+    if (loop_.NowUs() >= deadline_us_) return done_(why, LagsOneThatIsUp());
     loop_.After(kAgreementPauseUs, [self = shared_from_this()] { self->Look(); });
+  }
+
+  [[nodiscard]] bool LagsOneThatIsUp() const {
+    const std::vector<std::string> lagging = LaggingNodes(answers_);
+    const auto& hosts = session_.cluster().pool().hosts();
+    return std::any_of(hosts.begin(), hosts.end(), [&lagging](const auto& numbered) {
+      const cql::Host& host = numbered.second;
+      if (host.state != cql::HostState::kUp || !host.info) return false;
+      std::string id;
+      FormatValueText({CqlType::kUuid, {}}, 0, host.info->host_id, &id);
+      return std::find(lagging.begin(), lagging.end(), id) != lagging.end();
+    });
   }
 
   cql::EventLoop& loop_;
   cql::Session& session_;
   const int64_t deadline_us_;
-  const StatusDone done_;
+  const AgreementDone done_;
   std::vector<SystemRows> answers_;  // of this look
 };
 
@@ -262,7 +283,7 @@ class StatementRun : public std::enable_shared_from_this<StatementRun> {
       return done_(Status(status.code(), "the statement " + shown + ": " + status.message()));
     }
     AwaitSchemaAgreement(loop_, session_, agreement_timeout_us_,
-                         [self = shared_from_this()](const Status& agreed) {
+                         [self = shared_from_this()](const Status& agreed, bool) {
                            if (!agreed.ok()) return self->done_(agreed);
                            self->RunNext();
                          });
@@ -300,13 +321,28 @@ Status CheckAgreement(const std::vector<SystemRows>& answers) {
                              "once all are up (nodetool describecluster)");
 }
 
+std::vector<std::string> LaggingNodes(const std::vector<SystemRows>& answers) {
+  std::vector<std::string> lagging;
+  std::string first;
+  for (const SystemRows& rows : answers) {
+    SystemRowReader row("system.local and system.peers_v2", rows);
+    while (row.Next()) {
+      if (!row.Has("host_id") || !row.Has("schema_version")) continue;
+      const std::string version = row.Uuid("schema_version");
+      if (first.empty()) first = version;
+      if (version != first) lagging.push_back(row.Uuid("host_id"));
+    }
+  }
+  return lagging;
+}
+
 void ReadSchema(cql::EventLoop& loop, cql::Session& session, const std::string& keyspace,
                 const std::string& table, SchemaDone done) {
   std::make_shared<SchemaReading>(loop, session, keyspace, table, std::move(done))->AskNext();
 }
 
 void AwaitSchemaAgreement(cql::EventLoop& loop, cql::Session& session, int64_t timeout_us,
-                          StatusDone done) {
+                          AgreementDone done) {
   std::make_shared<AgreementWait>(loop, session, timeout_us, std::move(done))->Look();
 }
 

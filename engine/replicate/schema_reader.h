@@ -22,6 +22,8 @@ namespace cistern::replicate {
 
 using SchemaDone = std::function<void(const Result<ClusterSchema>&)>;
 using StatusDone = std::function<void(const Status&)>;
+// `lags_up`: with kBusy, whether a node that lags behind the one that was asked takes requests.
+using AgreementDone = std::function<void(const Status&, bool lags_up)>;
 
 // Reads what the cluster has under these names: five questions, one after another.
 //   kCorruption, kTooLarge  of ReadClusterSchema
@@ -32,9 +34,10 @@ void ReadSchema(cql::EventLoop& loop, cql::Session& session, const std::string& 
 // Waits until all nodes have the same version of the schema, as far as one is known of each.
 //   kBusy  they still have several at the timeout; the message names the nodes of each. A node that
 //          is down keeps its old one and learns the new one when it is back
-//   others they could not be asked, so that nothing is known
+//   kInvalidArgument  a server refuses the question
+//   others            they could not be asked, so that nothing is known
 void AwaitSchemaAgreement(cql::EventLoop& loop, cql::Session& session, int64_t timeout_us,
-                          StatusDone done);
+                          AgreementDone done);
 
 // Runs statements one after another, each once all nodes agree on the one before, and waits for
 // agreement on the last. Ends at the first error, which names its statement. One whose answer was
@@ -49,6 +52,8 @@ void ApplyStatements(cql::EventLoop& loop, cql::Session& session,
 //   kBusy        they have several
 //   kCorruption  the rows are not those of such tables
 [[nodiscard]] Status CheckAgreement(const std::vector<SystemRows>& answers);
+// Host ids, as text, of the nodes that have another version than the first one told of. Pure.
+[[nodiscard]] std::vector<std::string> LaggingNodes(const std::vector<SystemRows>& answers);
 
 }  // namespace cistern::replicate
 

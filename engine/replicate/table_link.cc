@@ -47,7 +47,7 @@ TableLink::TableLink(cql::EventLoop& loop, cql::Session& session, TablePtr table
       options_(std::move(options)),
       backoff_(options_.backoff, options_.seed),
       upstream_id_(options_.upstream_id),
-      awaits_agreement_(options_.awaits_agreement),
+      agreement_(options_.agreement),
       agreements_(options_.agreements) {
   auto made = PushStatements::Make(table_->schema, options_.keyspace);
   if (made.ok()) {
@@ -131,6 +131,15 @@ void TableLink::AskAgain() {
   }
 }
 
+void TableLink::DoubtAndAsk() {
+  Doubt();
+  AskAgain();
+}
+
+void TableLink::Doubt() {
+  if (agreement_ == Agreement::kReached) agreement_ = Agreement::kUnknown;
+}
+
 void TableLink::Deny(Status why, bool is_of_read) {
   (is_of_read ? read_denied_ : write_denied_) = why;
   if (state_ == State::kReady) Hold(std::move(why));
@@ -158,7 +167,8 @@ void TableLink::OnSchema(const Result<ClusterSchema>& schema, int64_t now_us) {
   }
   const std::string id = schema->table ? schema->table->id : std::string();
   is_another_ |= !upstream_id_.empty() && id != upstream_id_;
-  awaits_agreement_ |= id != upstream_id_;
+  const bool is_first = !drift_ && upstream_id_.empty();
+  if (!is_first && id != upstream_id_) agreement_ = Agreement::kBroken;
   upstream_id_ = id;
   drift_ = CompareSchema(DeclarationsOf(*table_), *schema);
   const std::optional<int64_t> blocked_from_s = drift_->BlockedFrom();
@@ -167,24 +177,27 @@ void TableLink::OnSchema(const Result<ClusterSchema>& schema, int64_t now_us) {
   }
   due_us_ = now_us + options_.schema_retry_us;
   state_ = State::kPreparing;
-  return awaits_agreement_ ? AwaitAgreement() : Prepare(0);
+  return agreement_ == Agreement::kReached ? Prepare(0) : AwaitAgreement();
 }
 
 // A node that has not learned of this table yet takes rows for one that is gone.
 void TableLink::AwaitAgreement() {
   AwaitSchemaAgreement(loop_, session_, kAgreementUs,
-                       [this, alive = std::weak_ptr<int>(alive_)](const Status& agreed) {
-                         if (!alive.expired()) OnAgreement(agreed);
+                       [this, alive = std::weak_ptr<int>(alive_)](const Status& agreed,
+                                                                  bool lags_up) {
+                         if (!alive.expired()) OnAgreement(agreed, lags_up);
                        });
 }
 
-// One that is down learns of it before it takes any: it is not waited for much longer. A server
+// One that is down learns of it before it takes any: it is not waited for much longer. Nor is one
+// that is up, unless the table was seen to be another one: a cluster may differ for years. A server
 // that refuses the question tells nobody; Cassandra answers every user.
-void TableLink::OnAgreement(const Status& agreed) {
-  const bool is_told = agreed.ok() || agreed.code() == StatusCode::kBusy ||
+void TableLink::OnAgreement(const Status& agreed, bool lags_up) {
+  const bool is_dangerous = lags_up && agreement_ == Agreement::kBroken;
+  const bool is_told = agreed.ok() || (agreed.code() == StatusCode::kBusy && !is_dangerous) ||
                        agreed.code() == StatusCode::kInvalidArgument;
   if (!is_told) return TryLater(agreed);
-  awaits_agreement_ = false;
+  agreement_ = Agreement::kReached;
   Prepare(0);
 }
 
@@ -211,7 +224,11 @@ void TableLink::Prepare(size_t kind) {
 }
 
 void TableLink::OnPrepared(size_t kind, const cql::Outcome& outcome, uint32_t number) {
-  if (outcome.kind == cql::OutcomeKind::kRefused) return Hold(outcome.status);
+  if (outcome.kind == cql::OutcomeKind::kRefused) {
+    if (std::exchange(was_refused_, true)) return Hold(outcome.status);
+    Doubt();  // that node may not know yet what another one has told
+    return TryLater(outcome.status);
+  }
   if (outcome.kind != cql::OutcomeKind::kDone) return TryLater(outcome.status);
   if (kind < kStatementKindCount) {
     const Status fit = CheckMarkers(static_cast<StatementKind>(kind), number);
@@ -276,6 +293,7 @@ void TableLink::OnProbed(const cql::Outcome& outcome) {
 void TableLink::NoteReady() {
   NoteEnd();
   state_ = State::kReady;
+  was_refused_ = false;
   why_ = Status::Ok();
   ++agreements_;
 }
@@ -301,6 +319,7 @@ void TableLink::Hold(Status why) {
   if (asks_again_) return TryLater(std::move(why));
   NoteEnd();
   state_ = State::kHeld;
+  was_refused_ = false;
   why_ = std::move(why);
   due_us_ = loop_.NowUs() + options_.schema_retry_us;
 }

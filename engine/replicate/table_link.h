@@ -24,6 +24,13 @@
 
 namespace cistern::replicate {
 
+// Whether all nodes have the table that the one which was asked has.
+enum class Agreement : uint8_t {
+  kReached,
+  kUnknown,  // nothing was altered that was seen: nodes that go on to differ are not waited for
+  kBroken,   // it is another table now: a node that is up and lags is waited for
+};
+
 struct TableLinkOptions {
   std::string keyspace;  // of a table that names none
   BackoffLimits backoff;
@@ -32,7 +39,7 @@ struct TableLinkOptions {
   ProofLevel proof = ProofLevel::kAck;  // by which its seals are proved
   // As an earlier link of the table had them.
   std::string upstream_id = {};
-  bool awaits_agreement = true;  // not all nodes are known to have this table
+  Agreement agreement = Agreement::kUnknown;
   uint64_t agreements = 0;
 };
 
@@ -79,9 +86,10 @@ class TableLink {
     return proof_numbers_[static_cast<size_t>(statement)];
   }
 
-  // A server refused a statement, or the table was altered: nothing is sent until the schema was
-  // compared again.
+  // The table was altered: nothing is sent until the schema was compared again.
   void AskAgain();
+  // The same where a server refused a statement: it may lag behind the one that is asked.
+  void DoubtAndAsk();
   // A server does not permit this user to write to the table, or to read it: it is held, and asked
   // for again in a while.
   void Deny(Status why, bool is_of_read);
@@ -92,8 +100,7 @@ class TableLink {
   // The id that the cluster's table had when it was compared last; empty: that is not known. Who
   // drops a table and creates it again gets another one.
   [[nodiscard]] const std::string& upstream_id() const { return upstream_id_; }
-  // Whether some nodes may have another table still, as far as is known.
-  [[nodiscard]] bool awaits_agreement() const { return awaits_agreement_; }
+  [[nodiscard]] Agreement agreement() const { return agreement_; }
   // Whether the cluster's table is another one than before, or there is none any more: what was
   // sent to it and is not confirmed has to be sent again. Told once.
   [[nodiscard]] bool TakeIsAnother() { return std::exchange(is_another_, false); }
@@ -116,7 +123,8 @@ class TableLink {
   void Ask();
   void OnSchema(const Result<ClusterSchema>& schema, int64_t now_us);
   void AwaitAgreement();
-  void OnAgreement(const Status& agreed);
+  void OnAgreement(const Status& agreed, bool lags_up);
+  void Doubt();
   void MakeTexts();
   void Prepare(size_t kind);
   void OnPrepared(size_t kind, const cql::Outcome& outcome, uint32_t number);
@@ -137,8 +145,9 @@ class TableLink {
   RetryBackoff backoff_;
 
   std::string upstream_id_;
-  bool awaits_agreement_;
+  Agreement agreement_;
   bool prepares_anew_ = false;  // what is known of its statements cannot be true
+  bool was_refused_ = false;    // a statement, by the node that was to prepare it
   bool is_another_ = false;
   State state_ = State::kNew;
   int64_t due_us_ = 0;

@@ -15,8 +15,6 @@ using testing::RegisterRequest;
 using testing::ScriptedCqlServer;
 using testing::ScriptedTurn;
 
-constexpr char kInsert[] = "INSERT INTO ks.t (a) VALUES (?)";
-
 // Where no READY comes it is asked again, until one does. The session may end meanwhile.
 TEST(SessionControl, RegistersUntilItIsTaken) {
   std::atomic<int> asked = 0;

@@ -17,8 +17,6 @@ using testing::ScriptedCqlServer;
 using testing::ScriptedServerOptions;
 using testing::ScriptedTurn;
 
-constexpr char kInsert[] = "INSERT INTO ks.t (a) VALUES (?)";
-
 // A script that gives each EXECUTE the next of these answers, then Void.
 ScriptedCqlServer::Script Answers(std::vector<ErrorCode> codes) {
   const auto next = std::make_shared<std::atomic<size_t>>(0);

@@ -43,6 +43,8 @@ inline SessionOptions Options(const std::vector<uint16_t>& ports) {
 // A statement that gives no rows.
 inline const SessionQuery kWrite{.answer = AnswerKind::kVoid};
 
+inline constexpr char kInsert[] = "INSERT INTO ks.t (a) VALUES (?)";
+
 // Of statements for table ks.t.
 inline RowsMetadata MarkersOf(std::vector<ColumnMetadata> columns) {
   RowsMetadata markers;
@@ -135,6 +137,17 @@ inline bool AnswerError(testing::ScriptedTurn& turn, ErrorCode code,
     error.statement_id = execute->id;
   }
   AppendError(turn.head, error, &turn.out);
+  return true;
+}
+
+// As the answer to a PREPARE: the table is another one now, whose column is a bigint.
+inline bool AnswerPreparedAnew(testing::ScriptedTurn& turn,
+                               const testing::PrepareRequest& prepare) {
+  PreparedResult prepared;
+  prepared.ids = {testing::ScriptedStatementId(prepare.cql), "metadata-2"};
+  prepared.markers = MarkersOf({{"m", "bigint"}});
+  prepared.key_markers = {0};
+  AppendPrepared(turn.head, prepared, &turn.out);
   return true;
 }
 

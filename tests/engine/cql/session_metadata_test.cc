@@ -13,8 +13,6 @@ using testing::ScriptedCqlServer;
 using testing::ScriptedStatementId;
 using testing::ScriptedTurn;
 
-constexpr char kInsert[] = "INSERT INTO ks.t (a) VALUES (?)";
-
 TEST(SessionMetadata, IdsOfStatementsAreBounded) {
   std::atomic<size_t> id_bytes = 0;
   std::atomic<size_t> metadata_id_bytes = 0;

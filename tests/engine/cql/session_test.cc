@@ -19,8 +19,6 @@ using testing::QueryRequest;
 using testing::ScriptedCqlServer;
 using testing::ScriptedTurn;
 
-constexpr char kInsert[] = "INSERT INTO ks.t (a) VALUES (?)";
-
 constexpr char kPushEvent[] = "push an event";
 
 constexpr char kPushChange[] = "push a change";

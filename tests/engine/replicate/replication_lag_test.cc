@@ -8,7 +8,8 @@
 namespace cistern::testing {
 namespace {
 
-// Three nodes; for a while only the one that tells of it knows of a table that was altered.
+// Three nodes; for a while only the one that tells of it knows of a table that was altered, or all
+// but that one.
 class LagTest : public ReplicationRaceTest {
  protected:
   // Seals of so many days are acknowledged, and not confirmed yet.
@@ -38,17 +39,20 @@ class LagTest : public ReplicationRaceTest {
   }
   fake_cassandra::ClusterState* state_ = nullptr;
   fake_cassandra::Schema after_;
+  bool teller_lags_ = false;
 
  private:
   FaultStep Next(const RequestFacts& request) {
     if (request.opcode == cql::Opcode::kRegister) teller_ = request.node;
     if (!late_until_us_) return {};
     const bool is_late = clock_->MonotonicMicros() < *late_until_us_;
-    const bool lags = is_late && request.node != teller_;
-    return {.event = [this, is_late, lags](fake_cassandra::FakeCluster&) {
-      state_->ReplaceSchema(lags ? before_ : after_);
+    const auto lags = [this, is_late](size_t node) {
+      return is_late && (node == teller_) == teller_lags_;
+    };
+    return {.event = [this, lags, asked = request.node](fake_cassandra::FakeCluster&) {
+      state_->ReplaceSchema(lags(asked) ? before_ : after_);
       for (size_t node = 0; node < 3; ++node) {
-        const bool is_behind = is_late && node != teller_;
+        const bool is_behind = lags(node);
         state_->NameSchemaVersion(node, is_behind ? before_.version() : after_.version());
       }
     }};
@@ -74,26 +78,45 @@ INSTANTIATE_TEST_SUITE_P(ByLagAndDays, LaggingNodesTest,
                                             ::testing::Values(1, 2, 3)));
 
 // The table is dropped, which is seen, and created a second later; or there is no system.peers_v2
-// to ask for agreement.
+// to ask for agreement. The longer time is more than nodes that are down are waited for.
 class LaggingLongTest : public LagTest,
-                        public ::testing::WithParamInterface<std::tuple<bool, bool>> {};
+                        public ::testing::WithParamInterface<std::tuple<int64_t, bool, bool>> {};
 
 TEST_P(LaggingLongTest, AreNotBelieved) {
-  constexpr int64_t kLagUs = 4'000'000;
-  const auto [is_seen_dropped, has_peers_v2] = GetParam();
+  const auto [lag_us, is_seen_dropped, has_peers_v2] = GetParam();
   ASSERT_NO_FATAL_FAILURE(StartHolding(3, has_peers_v2));
   MustRun("DROP TABLE plant.pumps");
   if (is_seen_dropped) {
-    LagFor(kLagUs);
+    LagFor(lag_us);
     ASSERT_NO_FATAL_FAILURE(RunFor(1'000'000));
     state_->ReplaceSchema(after_);
   }
   MustRun(DefinitionWith("double"));
-  LagFor(kLagUs);
-  ExpectAllAfter(8'000'000);
+  LagFor(lag_us);
+  ExpectAllAfter(lag_us + 4'000'000);
 }
 INSTANTIATE_TEST_SUITE_P(SeenDroppedOrWithoutPeers, LaggingLongTest,
-                         ::testing::Combine(::testing::Bool(), ::testing::Bool()));
+                         ::testing::Combine(::testing::Values(4'000'000, 25'000'000),
+                                            ::testing::Bool(), ::testing::Bool()));
+
+// The others refuse what is sent, and the one that is asked says that nothing has changed: no seal
+// is to blame.
+TEST_F(LagTest, SealsAreNotParkedForATellerThatLags) {
+  constexpr int64_t kLagUs = 3'000'000;
+  ASSERT_NO_FATAL_FAILURE(StartHolding(1, true));
+  MustRun("DROP TABLE plant.pumps");
+  teller_lags_ = true;
+  LagFor(kLagUs);
+  ASSERT_NO_FATAL_FAILURE(WriteDays(4));
+  SealAll();
+  ASSERT_NO_FATAL_FAILURE(RunFor(kLagUs + 1'000'000));
+  EXPECT_EQ(status_.counters.seals_parked, 0u) << Explain();
+  state_->ReplaceSchema(after_);
+  MustRun(DefinitionWith("double"));
+  LagFor(0);
+  ExpectAllAfter(8'000'000);
+  EXPECT_EQ(status_.counters.seals_parked, 0u) << Explain();
+}
 
 // The node that tells of the schema has not heard of it, while others prepare statements for a
 // column of another type, and of the same width: all of them, or those with such words.

@@ -194,7 +194,7 @@ TEST(SchemaReader, TellsWhichNodesDoNotAgree) {
   ASSERT_TRUE(client.WaitUntilReady().ok());
   std::optional<Status> agreed;
   AwaitSchemaAgreement(*client.loop, *client.session, 0,
-                       [&](const Status& status) { agreed = status; });
+                       [&](const Status& status, bool) { agreed = status; });
   ASSERT_TRUE(cql::RunUntil(*client.loop, [&] { return agreed.has_value(); }));
   EXPECT_EQ(agreed->code(), StatusCode::kBusy);
   EXPECT_NE(agreed->message().find("79797979-7979-7979-7979-797979797979 at 63636363-"),
@@ -277,10 +277,31 @@ TEST(SchemaAgreement, AsksTheTellerForItsOwnVersion) {
   for (int i = 0; i < 4; ++i) {
     std::optional<Status> agreed;
     AwaitSchemaAgreement(*client.loop, *client.session, 0,
-                         [&](const Status& status) { agreed = status; });
+                         [&](const Status& status, bool) { agreed = status; });
     ASSERT_TRUE(cql::RunUntil(*client.loop, [&] { return agreed.has_value(); }));
     EXPECT_EQ(agreed->code(), StatusCode::kBusy) << i << ": " << agreed->ToString();
   }
+}
+
+// Every host may refuse the password: nobody has answered the question then.
+TEST(SchemaAgreement, IsUnknownWhereNoHostLetsUsIn) {
+  testing::ScriptedServerOptions options;
+  options.password = testing::PlainCredentials{"u", "p"};
+  ScriptedCqlServer server(options);
+  SessionClient client(cql::Options({server.port()}));
+  EXPECT_EQ(client.WaitUntilReady().code(), StatusCode::kInvalidArgument);
+  std::optional<Status> agreed;
+  AwaitSchemaAgreement(*client.loop, *client.session, 0,
+                       [&](const Status& status, bool) { agreed = status; });
+  ASSERT_TRUE(cql::RunUntil(*client.loop, [&] { return agreed.has_value(); }));
+  EXPECT_EQ(agreed->code(), StatusCode::kIoError) << agreed->ToString();
+}
+
+TEST(SchemaAgreement, TellsWhoLagsBehindTheFirst) {
+  EXPECT_TRUE(LaggingNodes({}).empty());
+  EXPECT_TRUE(LaggingNodes({Versions({'x'}), Versions({'x', std::nullopt})}).empty());
+  EXPECT_EQ(LaggingNodes({Versions({'x'}), Versions({'x', 'y', std::nullopt})}).size(), 1u);
+  EXPECT_EQ(LaggingNodes({Versions({'y'}), Versions({'x', 'x'})}).size(), 2u);
 }
 
 TEST(SchemaAgreement, IsOfAllNodesThatHaveAVersion) {
