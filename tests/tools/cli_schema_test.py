@@ -95,7 +95,8 @@ class SchemaTest(CliCase):
             self.assertEqual(done.out.decode(),
                              "ALTER TABLE plant.air ADD (a int, b text);\n"
                              "ALTER TABLE plant.air WITH default_time_to_live = 86400;\n"
-                             "-- plant.air: as declared, 2 statements run\n")
+                             "-- plant.air: as declared but for what is told above, 2 statements "
+                             "run\n")
             self.assertIn("plant.air: stays different: the cluster has the column 'theirs'",
                           done.err)
             [drift] = self.differences(there)
