@@ -183,6 +183,7 @@ class TwoNodes {
     const std::lock_guard lock(nodes_[node].mutex);
     nodes_[node].prepared_type = nodes_[node].type;
   }
+  void EndConnections(size_t node) { nodes_[node].server.ShutAll(); }
   // The types for which values were taken, since the last call.
   [[nodiscard]] std::vector<std::string> TakeTaken(size_t node) {
     const std::lock_guard lock(nodes_[node].mutex);
@@ -242,6 +243,60 @@ TEST(SessionDoubt, AHostIsAskedBeforeItsFirstValues) {
   nodes.PrepareThere(1);
   EXPECT_EQ(client.Run(insert, TwoNodes::KeyOf(1)).status.code(), StatusCode::kNotSupported);
   EXPECT_TRUE(nodes.TakeTaken(1).empty());
+}
+
+// The same, over a connection that has ended: who was told on that one was told of another table.
+TEST(SessionDoubt, AHostIsAskedAgainOnItsNextConnection) {
+  TwoNodes nodes;
+  SessionClient client(Options({nodes.port(0)}));
+  ASSERT_TRUE(client.WaitUntilReady().ok());
+  const uint32_t insert = client.Prepare(kInsert);
+  ASSERT_TRUE(TwoNodes::WaitForBoth(client));
+  ASSERT_EQ(client.Run(insert, TwoNodes::KeyOf(1)).kind, OutcomeKind::kDone);
+  ASSERT_EQ(nodes.TakeTaken(1).size(), 1u);
+  nodes.SetType(1, "bigint");
+  nodes.PrepareThere(1);
+  const uint64_t lost = client.session->cluster().hosts_lost();
+  nodes.EndConnections(1);
+  ASSERT_TRUE(RunUntil(*client.loop,
+                       [&] { return client.session->cluster().hosts_lost() > lost; }));
+  ASSERT_TRUE(TwoNodes::WaitForBoth(client));
+  EXPECT_EQ(client.Run(insert, TwoNodes::KeyOf(1)).status.code(), StatusCode::kNotSupported);
+  EXPECT_TRUE(nodes.TakeTaken(1).empty());
+}
+
+// A link prepares its statement anew; values for the types of before are behind that on their way.
+TEST(SessionDoubt, NothingIsSentBehindALinksOwnPrepare) {
+  TwoNodes nodes;
+  SessionOptions options = Options({nodes.port(0)});
+  options.cluster.hosts.connected_max = 1;
+  SessionClient client(options);
+  ASSERT_TRUE(client.WaitUntilReady().ok());
+  const uint32_t insert = client.Prepare(kInsert);
+  nodes.SetType(0, "bigint");
+  const auto done = [](const Outcome&, uint32_t) {};
+  ASSERT_TRUE(client.session->Prepare(kInsert, done, true).ok());
+  EXPECT_EQ(client.Run(insert).status.code(), StatusCode::kNotSupported);
+  EXPECT_TRUE(nodes.TakeTaken(0).empty());
+}
+
+// A first PREPARE that was given up may be executed after the one that was answered.
+TEST(SessionDoubt, TheSecondOfTwoFirstPreparesIsNotEnough) {
+  std::atomic<int> prepared = 0;
+  ScriptedCqlServer server({}, [&](ScriptedTurn& turn) {
+    if (!std::holds_alternative<PrepareRequest>(turn.request) || ++prepared > 1) return false;
+    turn.out.clear();
+    turn.closes = true;
+    return true;
+  });
+  SessionClient client(Options({server.port()}));
+  ASSERT_TRUE(client.WaitUntilReady().ok());
+  const uint32_t insert = client.Prepare(kInsert);
+  EXPECT_EQ(prepared, 2);
+  EXPECT_EQ(client.Run(insert).kind, OutcomeKind::kDone);
+  EXPECT_EQ(prepared, 3);
+  EXPECT_EQ(client.Run(insert).kind, OutcomeKind::kDone);
+  EXPECT_EQ(prepared, 3);
 }
 
 // One has told of other types; values for those must not go to the one that told of the first, nor

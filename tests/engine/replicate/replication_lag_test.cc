@@ -118,6 +118,32 @@ TEST_F(LagTest, SealsAreNotParkedForATellerThatLags) {
   EXPECT_EQ(status_.counters.seals_parked, 0u) << Explain();
 }
 
+// It does not know of the table yet, which another one has told. Asked in a moment again it does.
+TEST_F(ReplicationRaceTest, ATableIsNotHeldForANodeThatRefusesToPrepareOnce) {
+  ASSERT_NO_FATAL_FAILURE(StartCluster({}, faults_));
+  ASSERT_NO_FATAL_FAILURE(CreateTableUpstream());
+  fake_cassandra::ClusterState* state = nullptr;
+  cluster_->WithState([&](fake_cassandra::ClusterState& s) { state = &s; });
+  const fake_cassandra::Schema own = state->schema();
+  MustRun("DROP TABLE plant.pumps");
+  const fake_cassandra::Schema without = state->schema();
+  state->ReplaceSchema(own);
+  int prepares = 0;
+  faults_->next = [&](const RequestFacts& request) -> FaultStep {
+    const bool lags = request.opcode == cql::Opcode::kPrepare && prepares++ == 0;
+    return {.event = [&, lags](fake_cassandra::FakeCluster&) {
+      state->ReplaceSchema(lags ? without : own);
+    }};
+  };
+  ASSERT_NO_FATAL_FAILURE(WriteDays(1));
+  SealAll();
+  ASSERT_NO_FATAL_FAILURE(StartService());
+  ASSERT_NO_FATAL_FAILURE(RunFor(10'000'000));
+  EXPECT_GT(prepares, 1);
+  EXPECT_GT(status_.counters.versions_sent, 0u) << Explain();
+  EXPECT_TRUE(status_.held.empty()) << Explain();
+}
+
 // The node that tells of the schema has not heard of it, while others prepare statements for a
 // column of another type, and of the same width: all of them, or those with such words.
 class DividedNodesTest : public ReplicationRaceTest,
