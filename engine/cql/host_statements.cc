@@ -24,6 +24,7 @@ bool HostStatements::IsAsked(HostId host) const {
 HostStatements::Asking HostStatements::Begin(HostId host, uint32_t statement) {
   std::shared_ptr<Telling>& telling = tellings_[{host, statement}];
   if (telling == nullptr) telling = std::make_shared<Telling>();
+  telling->overlaps |= telling->under_way > 0;
   ++telling->under_way;
   telling->is_told = false;
   return {telling, ++number_last_};
@@ -36,8 +37,9 @@ void HostStatements::End(const Asking& asking, PrepareWord word) {
   --telling.under_way;
   // Answers may come in another order than a server has worked: of two that differ nobody knows
   // which is the last.
-  const bool is_mixed = word == PrepareWord::kOther && telling.under_way > 0;
+  const bool is_mixed = word == PrepareWord::kOther && telling.overlaps;
   if (word == PrepareWord::kLost || is_mixed) telling.passed = number_last_;
+  if (telling.under_way == 0) telling.overlaps = false;
   const bool has_told = word == PrepareWord::kSame || word == PrepareWord::kOther;
   telling.is_told = has_told && asking.number > telling.passed;
 }
@@ -50,8 +52,16 @@ void HostStatements::NoteTold(HostId host, uint32_t statement) {
 
 void HostStatements::NoteOtherTypes(HostId host, uint32_t statement) {
   for (const auto& [place, telling] : tellings_) {
-    if (place.second == statement && place.first != host) telling->is_told = false;
+    if (place.second != statement || place.first == host) continue;
+    telling->is_told = false;
+    // What it has answered to others of them is passed too, so they may be mixed.
+    if (telling->under_way > 0) telling->passed = number_last_;
   }
+}
+
+void HostStatements::NoteForgotten(HostId host, uint32_t statement) {
+  const auto found = tellings_.find({host, statement});
+  if (found != tellings_.end()) found->second->is_told = false;
 }
 
 void HostStatements::Forget(HostId host) {

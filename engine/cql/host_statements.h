@@ -31,6 +31,7 @@ class HostStatements {
   struct Telling {
     bool is_told = false;
     uint32_t under_way = 0;  // PREPAREs that are not answered
+    bool overlaps = false;   // of those, or of them and some that were under way with them
     uint64_t passed = 0;     // what is told to PREPAREs up to this one does not count
   };
 
@@ -54,6 +55,8 @@ class HostStatements {
   void NoteTold(HostId host, uint32_t statement);
   // `host` has told other types than were known: what others have told counts no more.
   void NoteOtherTypes(HostId host, uint32_t statement);
+  // The host says that it has forgotten the statement.
+  void NoteForgotten(HostId host, uint32_t statement);
   // Its connection has ended: on the next one nothing is told.
   void Forget(HostId host);
 

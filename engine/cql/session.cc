@@ -18,7 +18,7 @@ Session::Session(EventLoop& loop, SessionOptions options)
     : loop_(loop), options_(std::move(options)) {
   cluster_ = std::make_unique<Cluster>(
       loop_, options_.cluster,
-      ClusterEvents{.host_came = [this](HostId) { EndWaits(false); },
+      ClusterEvents{.host_came = [this](HostId) { NoteHostCame(); },
                     .host_went = [this](HostId host) { NoteHostWent(host); },
                     .described = [this] { EndWaits(false); },
                     .schema_changed =
@@ -154,8 +154,9 @@ Status Session::SendOnceTold(HostId host, const WorkPtr& work) {
     undecided_.emplace(work->number, std::pair(work, host));
     return Status::Ok();
   }
-  ++work->prepare_again_count;
-  return PrepareAgain(work, host);
+  const Status sent = PrepareAgain(work, host);
+  if (sent.ok()) ++work->prepare_again_count;
+  return sent;
 }
 
 void Session::OnAnswer(const WorkPtr& work, HostId host, const Answer& answer) {
@@ -178,9 +179,9 @@ void Session::OnAnswer(const WorkPtr& work, HostId host, const Answer& answer) {
     const bool is_refused = decision.kind == OutcomeKind::kRefused;
     outcome.status = is_refused ? Status::InvalidArgument(words) : Status::IoError(words);
   }
+  if (decision.is_prepared_again) NoteForgotten(*work, host);
   if (decision.is_prepared_again && work->prepare_again_count < kPrepareAgainMax) {
     ++work->prepare_again_count;
-    for (const uint32_t statement : work->statements) TellAltered(statement);
     if (!PrepareAgain(work, host).ok()) Retry(work);
     return;
   }
@@ -195,6 +196,14 @@ void Session::OnAnswer(const WorkPtr& work, HostId host, const Answer& answer) {
     if (outcome.rows != nullptr) NoteMetadata(*work, *outcome.rows, host);
   }
   Finish(work, std::exchange(outcome, Outcome()));
+}
+
+// Whichever of them it is: their tables may be other ones now.
+void Session::NoteForgotten(const Work& work, HostId host) {
+  for (const uint32_t statement : work.statements) {
+    host_statements_.NoteForgotten(host, statement);
+    TellAltered(statement);
+  }
 }
 
 // The host has forgotten what it prepared, after a restart or to make room, or because the table is
@@ -267,6 +276,11 @@ Status Session::TakePrepared(HostId host, uint32_t statement,
     });
   }
   return kept;
+}
+
+void Session::NoteHostCame() {
+  EndWaits(false);
+  if (host_came_) host_came_();
 }
 
 void Session::NoteHostWent(HostId host) {

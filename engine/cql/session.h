@@ -121,6 +121,8 @@ class Session {
   void WatchSchema(std::function<void(const SchemaChange*)> changed) {
     schema_changed_ = std::move(changed);
   }
+  // Calls `came` when a host takes requests that did not before. As WatchSchema.
+  void WatchHosts(std::function<void()> came) { host_came_ = std::move(came); }
 
   // True: a host takes requests.
   [[nodiscard]] bool is_up() const;
@@ -170,7 +172,9 @@ class Session {
   [[nodiscard]] bool IsStale(const Work& work) const;
   [[nodiscard]] Status TakePrepared(HostId host, uint32_t statement,
                                     const HostStatements::Asking& asking, const Answer& answer);
+  void NoteHostCame();
   void NoteHostWent(HostId host);
+  void NoteForgotten(const Work& work, HostId host);
   void GoOn(const WorkPtr& work, HostId host);
   void GoOnUndecided(HostId host, bool is_lost);
   void Retry(const WorkPtr& work);
@@ -202,6 +206,7 @@ class Session {
   };
   std::vector<std::shared_ptr<Wait>> waits_;
   std::function<void(const SchemaChange*)> schema_changed_;
+  std::function<void()> host_came_;
   bool is_closed_ = false;
 };
 

@@ -178,8 +178,13 @@ void Session::FinishPrepare(const WorkPtr& work, const PreparedResult& prepared,
     statements_.push_back({.cql = work->cql, .markers = prepared.markers,
                            .key_markers = prepared.key_markers, .result = prepared.result});
     ids_.push_back(prepared.ids);
-    // An earlier attempt may be executed after this one.
-    if (work->attempts == 1) host_statements_.NoteTold(host, number);
+    // An earlier attempt may be executed after this one, and what another one asks as well.
+    const auto asks_too = [&work](const auto& numbered) {
+      return numbered.second != work && numbered.second->prepared &&
+             numbered.second->cql == work->cql;
+    };
+    const bool is_only = work->attempts == 1 && std::ranges::none_of(works_, asks_too);
+    if (is_only) host_statements_.NoteTold(host, number);
   } else if (!is_kept) {
     // Two have prepared it for the first time, and nobody knows which one the host did last.
     if (const Status kept = KeepAgain(host, number, prepared); !kept.ok()) {

@@ -66,9 +66,13 @@ Replicator::Replicator(ReplicatorParts parts, ReplicatorOptions options)
       hosts_lost_(parts_.session->cluster().hosts_lost()) {
   LoadParked();
   parts_.session->WatchSchema([this](const cql::SchemaChange* change) { OnSchemaChange(change); });
+  parts_.session->WatchHosts([this] { OnHostCame(); });
 }
 
-Replicator::~Replicator() { parts_.session->WatchSchema({}); }
+Replicator::~Replicator() {
+  parts_.session->WatchSchema({});
+  parts_.session->WatchHosts({});
+}
 
 void Replicator::LoadParked() {
   parked_.clear();

@@ -137,6 +137,7 @@ class Replicator {
 
   // --- replicator_hosts.cc: what hosts that go take with them, and tables that are altered
   void OnSchemaChange(const cql::SchemaChange* change);
+  void OnHostCame();
   [[nodiscard]] bool IsCompared(const DrainItem& item) const;
   void NoteLostHosts();
   [[nodiscard]] bool StepLinks();

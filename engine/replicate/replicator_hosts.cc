@@ -126,7 +126,14 @@ void Replicator::BeginAnew(const SealResend& resend) {
 // Somebody has altered tables upstream, or may have: `change` of one, null of any.
 void Replicator::OnSchemaChange(const cql::SchemaChange* change) {
   for (const auto& [table, link] : links_) {
-    if (change == nullptr || link->IsMeant(*change)) link->AskAgain();
+    if (change == nullptr || link->IsMeant(*change)) link->DoubtAndAsk();
+  }
+}
+
+// It was away when a table was seen to be another one, and need not have heard of it.
+void Replicator::OnHostCame() {
+  for (const auto& [table, link] : links_) {
+    if (link->agreement() == Agreement::kBroken) link->AskAgain();
   }
 }
 

@@ -127,6 +127,8 @@ bool Replicator::StepProof(const ProofPtr& proof) {
       now_us < proof->resume_at_us) {
     return false;
   }
+  // It may be another table by now, of which nothing of this proof is true.
+  if (IsCompared(proof->item)) return false;
   const auto now_s = parts_.clock_settled() ? std::optional(parts_.now_s()) : std::nullopt;
   const Result<ProofStep> step = proof->seal.Next(now_s);
   if (!step.ok()) {

@@ -219,9 +219,16 @@ class AgreementWait : public std::enable_shared_from_this<AgreementWait> {
             const Result<SystemRows>& rows, const cql::Endpoint& host) { told(rows, host); });
   }
 
-  // kBusy says that nodes do not agree, and nothing else.
+  // What passes is asked again, in the time that there is. kBusy says that nodes do not agree, and
+  // nothing else.
   void Fail(const Status& why) {
-    done_(why.code() == StatusCode::kBusy ? Status::IoError(why.message()) : why, false);
+    switch (why.code()) {
+      case StatusCode::kInvalidArgument:
+      case StatusCode::kCorruption:
+      case StatusCode::kTooLarge:
+      case StatusCode::kClosed: return done_(why, false);
+      default: LookLater(Status::IoError(why.message()));
+    }
   }
 
   void Judge() {

@@ -166,9 +166,9 @@ void TableLink::OnSchema(const Result<ClusterSchema>& schema, int64_t now_us) {
     return is_lasting ? Hold(schema.status()) : TryLater(schema.status());
   }
   const std::string id = schema->table ? schema->table->id : std::string();
-  is_another_ |= !upstream_id_.empty() && id != upstream_id_;
-  const bool is_first = !drift_ && upstream_id_.empty();
-  if (!is_first && id != upstream_id_) agreement_ = Agreement::kBroken;
+  const bool is_another = !upstream_id_.empty() && id != upstream_id_;
+  is_another_ |= is_another;
+  if (is_another) agreement_ = Agreement::kBroken;
   upstream_id_ = id;
   drift_ = CompareSchema(DeclarationsOf(*table_), *schema);
   const std::optional<int64_t> blocked_from_s = drift_->BlockedFrom();
@@ -193,11 +193,13 @@ void TableLink::AwaitAgreement() {
 // that is up, unless the table was seen to be another one: a cluster may differ for years. A server
 // that refuses the question tells nobody; Cassandra answers every user.
 void TableLink::OnAgreement(const Status& agreed, bool lags_up) {
-  const bool is_dangerous = lags_up && agreement_ == Agreement::kBroken;
-  const bool is_told = agreed.ok() || (agreed.code() == StatusCode::kBusy && !is_dangerous) ||
+  const bool is_broken = agreement_ == Agreement::kBroken;
+  const bool lags = agreed.code() == StatusCode::kBusy;
+  const bool is_told = agreed.ok() || (lags && !(lags_up && is_broken)) ||
                        agreed.code() == StatusCode::kInvalidArgument;
   if (!is_told) return TryLater(agreed);
-  agreement_ = Agreement::kReached;
+  // It may be cut off alone: it is waited for once it is here.
+  if (!(lags && is_broken)) agreement_ = Agreement::kReached;
   Prepare(0);
 }
 

@@ -86,9 +86,10 @@ class TableLink {
     return proof_numbers_[static_cast<size_t>(statement)];
   }
 
-  // The table was altered: nothing is sent until the schema was compared again.
+  // Nothing is sent until the schema was compared again.
   void AskAgain();
-  // The same where a server refused a statement: it may lag behind the one that is asked.
+  // The same where the table was altered, or a server refused a statement: not all may know what
+  // the one knows that is asked.
   void DoubtAndAsk();
   // A server does not permit this user to write to the table, or to read it: it is held, and asked
   // for again in a while.

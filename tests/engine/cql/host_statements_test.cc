@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <utility>
 
 namespace cistern::cql {
 namespace {
@@ -55,14 +56,37 @@ TEST(HostStatements, ALostAnswerPassesAllThatWereUnderWay) {
 
 // Answers need not come in the order in which a server has worked.
 TEST(HostStatements, OfTwoAnswersThatDifferNeitherCounts) {
-  for (const PrepareWord last : {PrepareWord::kSame, PrepareWord::kOther}) {
+  using enum PrepareWord;
+  for (const auto& [word, last] : {std::pair(kSame, kOther), {kOther, kSame}, {kOther, kOther}}) {
     HostStatements statements;
     const auto first = statements.Begin(kHost, 7);
     const auto second = statements.Begin(kHost, 7);
-    statements.End(second, PrepareWord::kOther);
+    statements.End(second, word);
     statements.End(first, last);
     EXPECT_FALSE(statements.IsTold(kHost, kOne));
+    statements.End(statements.Begin(kHost, 7), kOther);
+    EXPECT_TRUE(statements.IsTold(kHost, kOne));
   }
+}
+
+// Types that another host told in between make two answers the same that are not.
+TEST(HostStatements, OtherTypesPassWhatIsUnderWayToo) {
+  HostStatements statements;
+  const auto first = statements.Begin(kHost, 7);
+  const auto second = statements.Begin(kHost, 7);
+  statements.End(first, PrepareWord::kSame);
+  statements.NoteOtherTypes(kOtherHost, 7);
+  statements.End(second, PrepareWord::kSame);
+  EXPECT_FALSE(statements.IsTold(kHost, kOne));
+}
+
+TEST(HostStatements, AreNotToldOnceTheHostHasForgottenThem) {
+  HostStatements statements;
+  for (const uint32_t statement : kBoth) statements.NoteTold(kHost, statement);
+  statements.NoteForgotten(kHost, 8);
+  statements.NoteForgotten(kOtherHost, 8);
+  EXPECT_TRUE(statements.IsTold(kHost, kOne));
+  EXPECT_FALSE(statements.IsTold(kHost, kBoth));
 }
 
 TEST(HostStatements, OtherTypesOfOneHostPassTheWordsOfOthers) {

@@ -40,6 +40,8 @@ class LagTest : public ReplicationRaceTest {
   fake_cassandra::ClusterState* state_ = nullptr;
   fake_cassandra::Schema after_;
   bool teller_lags_ = false;
+  std::optional<size_t> lags_alone_;
+  size_t teller_ = 0;
 
  private:
   FaultStep Next(const RequestFacts& request) {
@@ -47,7 +49,8 @@ class LagTest : public ReplicationRaceTest {
     if (!late_until_us_) return {};
     const bool is_late = clock_->MonotonicMicros() < *late_until_us_;
     const auto lags = [this, is_late](size_t node) {
-      return is_late && (node == teller_) == teller_lags_;
+      const bool is_one = lags_alone_ ? node == *lags_alone_ : (node == teller_) == teller_lags_;
+      return is_late && is_one;
     };
     return {.event = [this, lags, asked = request.node](fake_cassandra::FakeCluster&) {
       state_->ReplaceSchema(lags(asked) ? before_ : after_);
@@ -59,7 +62,6 @@ class LagTest : public ReplicationRaceTest {
   }
   fake_cassandra::Schema before_;
   std::optional<int64_t> late_until_us_;
-  size_t teller_ = 0;
 };
 
 // Which node would be asked next goes by how much was sent before.
@@ -98,6 +100,22 @@ TEST_P(LaggingLongTest, AreNotBelieved) {
 INSTANTIATE_TEST_SUITE_P(SeenDroppedOrWithoutPeers, LaggingLongTest,
                          ::testing::Combine(::testing::Values(4'000'000, 25'000'000),
                                             ::testing::Bool(), ::testing::Bool()));
+
+// It is not waited for while it is down, and has learned of nothing when it is there again.
+TEST_F(LagTest, ANodeThatWasAwayIsNotBelievedEither) {
+  ASSERT_NO_FATAL_FAILURE(StartHolding(1, true));
+  lags_alone_ = (teller_ + 1) % 3;
+  cluster_->TakeDown(*lags_alone_);
+  ASSERT_NO_FATAL_FAILURE(MakeAnew());
+  LagFor(60'000'000);
+  ASSERT_NO_FATAL_FAILURE(RunFor(15'000'000));
+  EXPECT_GT(status_.counters.versions_sent, 3u) << Explain();  // by the others
+  ASSERT_TRUE(cluster_->BringUp(*lags_alone_).ok());
+  ASSERT_NO_FATAL_FAILURE(RunFor(10'000'000));
+  ASSERT_NO_FATAL_FAILURE(WriteDays(4));
+  SealAll();
+  ExpectAllAfter(40'000'000);
+}
 
 // The others refuse what is sent, and the one that is asked says that nothing has changed: no seal
 // is to blame.
