@@ -123,18 +123,19 @@ void Replicator::BeginAnew(const SealResend& resend) {
   LookAgain();
 }
 
-// Somebody has altered tables upstream, or may have: `change` of one, null of any.
+// Somebody has altered tables upstream, or may have: `change` of one, null of any. What was only
+// altered refuses what does not fit.
 void Replicator::OnSchemaChange(const cql::SchemaChange* change) {
   for (const auto& [table, link] : links_) {
-    if (change == nullptr || link->IsMeant(*change)) link->DoubtAndAsk();
+    if (change != nullptr && !link->IsMeant(*change)) continue;
+    const bool is_anew = change != nullptr && change->change != "UPDATED";
+    if (is_anew) link->DoubtAndAsk();
+    else link->AskAgain();
   }
 }
 
-// It was away when a table was seen to be another one, and need not have heard of it.
 void Replicator::OnHostCame() {
-  for (const auto& [table, link] : links_) {
-    if (link->agreement() == Agreement::kBroken) link->AskAgain();
-  }
+  for (const auto& [table, link] : links_) link->NoteHostCame();
 }
 
 // Whether its table is being compared with the cluster's.

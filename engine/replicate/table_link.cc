@@ -136,6 +136,12 @@ void TableLink::DoubtAndAsk() {
   AskAgain();
 }
 
+void TableLink::NoteHostCame() {
+  if (agreement_ != Agreement::kBroken) return;
+  is_another_ = true;
+  if (!is_awaiting_) AskAgain();
+}
+
 void TableLink::Doubt() {
   if (agreement_ == Agreement::kReached) agreement_ = Agreement::kUnknown;
 }
@@ -182,6 +188,7 @@ void TableLink::OnSchema(const Result<ClusterSchema>& schema, int64_t now_us) {
 
 // A node that has not learned of this table yet takes rows for one that is gone.
 void TableLink::AwaitAgreement() {
+  is_awaiting_ = true;
   AwaitSchemaAgreement(loop_, session_, kAgreementUs,
                        [this, alive = std::weak_ptr<int>(alive_)](const Status& agreed,
                                                                   bool lags_up) {
@@ -193,6 +200,7 @@ void TableLink::AwaitAgreement() {
 // that is up, unless the table was seen to be another one: a cluster may differ for years. A server
 // that refuses the question tells nobody; Cassandra answers every user.
 void TableLink::OnAgreement(const Status& agreed, bool lags_up) {
+  is_awaiting_ = false;
   const bool is_broken = agreement_ == Agreement::kBroken;
   const bool lags = agreed.code() == StatusCode::kBusy;
   const bool is_told = agreed.ok() || (lags && !(lags_up && is_broken)) ||

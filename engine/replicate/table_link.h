@@ -91,6 +91,9 @@ class TableLink {
   // The same where the table was altered, or a server refused a statement: not all may know what
   // the one knows that is asked.
   void DoubtAndAsk();
+  // A host is there again. Where it was away while the table became another one it need not have
+  // heard of it: what goes to the table is given up, and goes again once it has.
+  void NoteHostCame();
   // A server does not permit this user to write to the table, or to read it: it is held, and asked
   // for again in a while.
   void Deny(Status why, bool is_of_read);
@@ -149,6 +152,7 @@ class TableLink {
   Agreement agreement_;
   bool prepares_anew_ = false;  // what is known of its statements cannot be true
   bool was_refused_ = false;    // a statement, by the node that was to prepare it
+  bool is_awaiting_ = false;    // agreement, which is looked for again and again
   bool is_another_ = false;
   State state_ = State::kNew;
   int64_t due_us_ = 0;
