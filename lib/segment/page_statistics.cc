@@ -286,33 +286,21 @@ RowStatistics ReadRows(ByteReader* in) {
   return rows;
 }
 
-}  // namespace
-
-std::string PageStatisticsOf(const TableSchema& schema, const VersionColumns& rows, size_t begin,
-                             size_t end) {
-  if (end - begin < segment_format::kStatisticsRowsMin) return {};
-  if (!rows.boot.empty() && std::any_of(rows.boot.begin() + static_cast<ptrdiff_t>(begin),
-                                        rows.boot.begin() + static_cast<ptrdiff_t>(end),
-                                        [](uint32_t boot) { return boot != 0; })) {
-    return {};
+// Passes over what is said of so many columns: mostly less than 128 bytes each.
+void SkipColumns(std::string_view statistics, size_t count, ByteReader* in) {
+  size_t at = in->position();
+  for (; count > 0 && at < statistics.size(); --count) {
+    const auto size = static_cast<uint8_t>(statistics[at]);
+    if (size >= 0x80) break;
+    at += 1 + size_t{size};
   }
-  if (!StandAlone(schema, rows, begin, end)) return {};
-  RowStatistics all;
-  for (size_t i = begin; i < end; ++i) {
-    all.expiry_s_first = EarlierExpiry(all.expiry_s_first, rows.expiry_of(i));
-    all.all_marked = all.all_marked && (rows.flags[i] & kVersionLiveness) != 0;
+  (void)in->ReadBytes("column", at - in->position());
+  for (; count > 0 && in->ok(); --count) {
+    (void)in->ReadBytes("column", in->ReadVarint("column size"));
   }
-  std::string out = Begin(all);
-  std::vector<int64_t> dense;
-  for (size_t c = 0; c < schema.columns.size(); ++c) {
-    if (!IsDescribed(schema, c)) continue;
-    const CqlType type = schema.columns[c].type.kind;
-    PutColumn(type, end - begin, Describe(type, rows.columns[c], begin, end, &dense), &out);
-  }
-  return out;
 }
 
-namespace {
+// --- merging
 
 // One column over all parts. What a part does not tell nobody can tell of all.
 Status MergeColumn(const TableSchema& schema, std::span<const StatisticsPart> parts, size_t c,
@@ -363,6 +351,30 @@ Result<std::string> MergeStatistics(const TableSchema& schema,
 
 }  // namespace
 
+std::string PageStatisticsOf(const TableSchema& schema, const VersionColumns& rows, size_t begin,
+                             size_t end) {
+  if (end - begin < segment_format::kStatisticsRowsMin) return {};
+  if (!rows.boot.empty() && std::any_of(rows.boot.begin() + static_cast<ptrdiff_t>(begin),
+                                        rows.boot.begin() + static_cast<ptrdiff_t>(end),
+                                        [](uint32_t boot) { return boot != 0; })) {
+    return {};
+  }
+  if (!StandAlone(schema, rows, begin, end)) return {};
+  RowStatistics all;
+  for (size_t i = begin; i < end; ++i) {
+    all.expiry_s_first = EarlierExpiry(all.expiry_s_first, rows.expiry_of(i));
+    all.all_marked = all.all_marked && (rows.flags[i] & kVersionLiveness) != 0;
+  }
+  std::string out = Begin(all);
+  std::vector<int64_t> dense;
+  for (size_t c = 0; c < schema.columns.size(); ++c) {
+    if (!IsDescribed(schema, c)) continue;
+    const CqlType type = schema.columns[c].type.kind;
+    PutColumn(type, end - begin, Describe(type, rows.columns[c], begin, end, &dense), &out);
+  }
+  return out;
+}
+
 std::string SegmentStatisticsOf(const TableSchema& schema, const SegmentHeader& header) {
   std::vector<StatisticsPart> parts;
   for (const PageInfo& page : header.pages) {
@@ -375,24 +387,6 @@ std::string SegmentStatisticsOf(const TableSchema& schema, const SegmentHeader& 
   const Result<std::string> merged = MergeStatistics(schema, parts);
   return merged.ok() ? *merged : std::string();
 }
-
-namespace {
-
-// Passes over what is said of so many columns: mostly less than 128 bytes each.
-void SkipColumns(std::string_view statistics, size_t count, ByteReader* in) {
-  size_t at = in->position();
-  for (; count > 0 && at < statistics.size(); --count) {
-    const auto size = static_cast<uint8_t>(statistics[at]);
-    if (size >= 0x80) break;
-    at += 1 + size_t{size};
-  }
-  (void)in->ReadBytes("column", at - in->position());
-  for (; count > 0 && in->ok(); --count) {
-    (void)in->ReadBytes("column", in->ReadVarint("column size"));
-  }
-}
-
-}  // namespace
 
 StatisticsReader::StatisticsReader(const TableSchema& schema, std::span<const size_t> columns)
     : schema_(&schema) {
