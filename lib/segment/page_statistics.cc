@@ -193,6 +193,19 @@ uint32_t EarlierExpiry(uint32_t a, uint32_t b) {
 
 // --- reading
 
+// The integer of at most eight bytes, lowest first, of which the highest has the sign.
+int64_t SignedOf(std::string_view bytes) {
+  if (bytes.size() >= sizeof(uint32_t)) {
+    // In halves, which agree in the bytes that both have.
+    const size_t rest = bytes.size() - sizeof(uint32_t);
+    const auto high = static_cast<uint64_t>(int64_t{GetLittle<int32_t>(bytes.data() + rest)});
+    return static_cast<int64_t>(high << (8 * rest) | GetLittle<uint32_t>(bytes.data()));
+  }
+  uint64_t v = !bytes.empty() && (bytes.back() & 0x80) != 0 ? ~uint64_t{0} : 0;
+  for (size_t i = bytes.size(); i-- > 0;) v = v << 8 | static_cast<uint8_t>(bytes[i]);
+  return static_cast<int64_t>(v);
+}
+
 void ReadSum(ByteReader* in, bool is_special, ColumnStatistics* column) {
   CompactSum& sum = column->sum.emplace();
   if (is_special) {
@@ -208,16 +221,10 @@ void ReadSum(ByteReader* in, bool is_special, ColumnStatistics* column) {
   const uint8_t size = in->ReadU8("sum size");
   if (size > kSumBytesMax) in->Fail("sum size", "is beyond its limit");
   const std::string_view bytes = in->ReadBytes("sum", size);
-  if (bytes.empty()) return;
-  // From the highest byte down, which has the sign.
-  uint64_t high = (bytes.back() & 0x80) != 0 ? ~uint64_t{0} : 0;
-  uint64_t low = high;
-  for (size_t i = bytes.size(); i-- > 0;) {
-    high = high << 8 | low >> 56;
-    low = low << 8 | static_cast<uint8_t>(bytes[i]);
-  }
-  sum.low = low;
-  sum.high = static_cast<int64_t>(high);
+  const std::string_view low = bytes.substr(0, sizeof(uint64_t));
+  const std::string_view high = bytes.substr(low.size());
+  sum.low = static_cast<uint64_t>(SignedOf(low));
+  sum.high = high.empty() ? SignedOf(low) >> 63 : SignedOf(high);
 }
 
 // Min, max, first and last of the form, as statistics have them.

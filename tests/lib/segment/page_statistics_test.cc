@@ -236,6 +236,35 @@ TEST(PageStatistics, ASegmentWithAPageOfFewRowsHasNone) {
   EXPECT_EQ(decoded->pages, header.pages);
 }
 
+// Of an integer column, the only one beside the time.
+TEST(PageStatistics, SumsAreReadAtEveryWidth) {
+  const TableSchema schema = MakeSchema({CqlType::kTimestamp}, {CqlType::kBigint});
+  const auto is_extended = [](uint64_t word, bool is_negative, size_t from) {
+    return from >= 8 || word >> (8 * from) == (is_negative ? ~uint64_t{0} : 0) >> (8 * from);
+  };
+  for (size_t size = 0; size <= 16; ++size) {
+    for (const bool is_negative : {false, true}) {
+      if (is_negative && size == 0) continue;
+      SCOPED_TRACE(std::to_string(size) + (is_negative ? " bytes, negative" : " bytes"));
+      std::string bytes;
+      for (size_t i = 0; i < size; ++i) bytes.push_back(static_cast<char>(0x91 + 7 * i));
+      if (size > 0) bytes.back() = is_negative ? '\xa5' : '\x25';
+      const std::string body = Bytes({25, 0, 0, static_cast<int>(size)}) + bytes;
+      const std::string all = std::string({'\0', static_cast<char>(body.size())}) + body;
+      const auto read = ReadColumnStatistics(schema, {all, 200}, 3);
+      ASSERT_TRUE(read.ok()) << read.status().ToString();
+      ASSERT_TRUE(read->sum.has_value());
+      for (size_t i = 0; i < size; ++i) {
+        const uint64_t word = i < 8 ? read->sum->low : static_cast<uint64_t>(read->sum->high);
+        EXPECT_EQ(static_cast<char>(word >> (8 * (i % 8))), bytes[i]) << i;
+      }
+      EXPECT_TRUE(is_extended(read->sum->low, is_negative, size));
+      EXPECT_TRUE(is_extended(static_cast<uint64_t>(read->sum->high), is_negative,
+                              size < 8 ? 0 : size - 8));
+    }
+  }
+}
+
 // --- damage
 
 TEST(PageStatistics, EveryCheckHasItsFixture) {
