@@ -14,14 +14,17 @@ StatisticsLookup::StatisticsLookup(TablePtr table, const AggregatePlan* plan)
 
 Result<bool> StatisticsLookup::Read(const StatisticsSource& source, RowStatistics* rows) {
   if (source.schema_version > table_->schema_version) return false;
-  VersionMap& map = MapOf(source.schema_version);
+  if (map_ == nullptr || source.schema_version != map_version_) {
+    map_ = &MapOf(source.schema_version);
+    map_version_ = source.schema_version;
+  }
+  VersionMap& map = *map_;
   CISTERN_RETURN_IF_ERROR(
       map.reader.Read({source.statistics, source.row_count}, rows, map.found));
   if (time_ != nullptr) SetTimes(source);
   for (size_t k = 0; k < map.told.size(); ++k) {
     if (!AggregatePlan::Suffices(plan_->columns()[k], *map.told[k])) return false;
   }
-  told_ = &map.told;
   return true;
 }
 

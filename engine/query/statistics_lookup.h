@@ -38,7 +38,7 @@ class StatisticsLookup {
   // call. *rows is what they tell of the rows as such. kCorruption as ReadColumnStatistics.
   [[nodiscard]] Result<bool> Read(const StatisticsSource& source, RowStatistics* rows);
   // By column of the plan.
-  [[nodiscard]] const ColumnStatistics& column(size_t k) const { return *(*told_)[k]; }
+  [[nodiscard]] const ColumnStatistics& column(size_t k) const { return *map_->told[k]; }
 
  private:
   // How the columns of the plan are found in what was written under one version.
@@ -57,7 +57,8 @@ class StatisticsLookup {
   std::map<uint32_t, VersionMap> maps_;
   ColumnStatistics times_;       // of the event time
   const ColumnStatistics none_;  // of a column that was not there yet
-  const std::vector<const ColumnStatistics*>* told_ = nullptr;
+  VersionMap* map_ = nullptr;  // of the call before, mostly that of the next one
+  uint32_t map_version_ = 0;
 };
 
 }  // namespace cistern
