@@ -9,6 +9,7 @@
 #include "engine/query/scan_cursor.h"
 #include "lib/row/row_order.h"
 #include "lib/segment/page_reader.h"
+#include "storage/uncounted_reads.h"
 
 namespace cistern {
 
@@ -60,6 +61,7 @@ Aggregator::Aggregator(const QueryContext* context, TablePtr table, AggregatePla
 }
 
 bool Aggregator::Next(AggregateBatch* batch) {
+  const UncountedReads uncounted;
   out_.starts.clear();
   out_.columns.resize(plan_.outputs().size());
   for (size_t i = 0; i < out_.columns.size(); ++i) {
