@@ -105,6 +105,31 @@ bool HasExponent(EncodingId id) {
          id == EncodingId::kPrinted32;
 }
 
+// A number beside which a double has no room for fractions: added, it rounds one of up to
+// kSmallMax to an integer, which is then in the low bits; less the number it is a double again.
+constexpr double kGreat = 6755399441055744.0;  // 2^52 + 2^51
+constexpr int64_t kSmallMax = int64_t{1} << 51;
+
+// Doubles to the decimals of an exponent, where all are small and give the same bits when they are
+// read; else false. Nothing but sums, a product and a division a value: processors without
+// conversions of several at once do several at once.
+bool MapSmallDecimals(std::span<const int64_t> values, double power,
+                      std::vector<int64_t>* integers) {
+  integers->resize(values.size());
+  int64_t* d = integers->data();
+  uint64_t differences = 0;
+  for (const int64_t bits : values) {
+    const double above = std::bit_cast<double>(bits) * power + kGreat;
+    const uint64_t integer = std::bit_cast<uint64_t>(above) - std::bit_cast<uint64_t>(kGreat);
+    const double back = (above - kGreat) / power;
+    // Out of the great number's binade, as NaNs are, the low bits are no integer.
+    differences |= (integer + static_cast<uint64_t>(kSmallMax)) >> 52;
+    differences |= std::bit_cast<uint64_t>(back) ^ static_cast<uint64_t>(bits);
+    *d++ = static_cast<int64_t>(integer);
+  }
+  return differences == 0;
+}
+
 // Doubles to the decimals of an exponent, as ToInteger does, without a branch in the loop: d, and
 // whether reading it gives other bits. Returns whether any does.
 bool MapDecimals(std::span<const int64_t> values, double power, std::vector<int64_t>* integers,
@@ -144,6 +169,7 @@ void DecimalCodec::MapAll(const FixedRun& run) {
   positions_.clear();
   raws_.clear();
   if (id_ == EncodingId::kDecimal64) {
+    if (MapSmallDecimals(run.values, kPowers[exponent_], &integers_)) return;
     if (!MapDecimals(run.values, kPowers[exponent_], &integers_, &differs_)) return;
   } else {
     integers_.resize(count);
@@ -277,14 +303,12 @@ void DecimalCodec::Encode(std::string* out) const {
 namespace {
 
 // Integers to the doubles that they are divided by the power. Where all are small the double that
-// is as many above a great number is made of bits, and that number taken away again, which is
-// exact: processors without a conversion of several at once do several at once then.
+// is as many above the great number is made of bits, and that number taken away again, which is
+// exact.
 void DivideAll(double power, std::span<int64_t> values) {
-  constexpr int64_t kSmall = int64_t{1} << 51;
-  constexpr double kGreat = 6755399441055744.0;  // 2^52 + 2^51
   uint64_t beyond = 0;
   for (const int64_t v : values) {
-    beyond |= (static_cast<uint64_t>(v) + static_cast<uint64_t>(kSmall)) >> 52;
+    beyond |= (static_cast<uint64_t>(v) + static_cast<uint64_t>(kSmallMax)) >> 52;
   }
   if (beyond != 0) {
     for (int64_t& v : values) v = std::bit_cast<int64_t>(static_cast<double>(v) / power);

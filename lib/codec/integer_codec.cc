@@ -102,7 +102,7 @@ IntegerPlan PlanFlat(std::span<const int64_t> v);
 // are known.
 template <int kOrder>
 void Finish(std::span<const int64_t> v, IntegerPlan* plan) {
-  const uint64_t divisor = CommonDivisor<kOrder>(v, plan->base, plan->range);
+  const uint64_t divisor = plan->range == 0 ? 0 : CommonDivisor<kOrder>(v, plan->base, plan->range);
   plan->divisor = divisor > 1 ? divisor : 1;
   plan->width = static_cast<uint8_t>(BitWidth(plan->range / plan->divisor));
   if (plan->width == 0) plan->divisor = 1;
@@ -211,6 +211,8 @@ bool PlanPatched(std::span<const int64_t> v, const Range& range, IntegerPlan* pl
 
 void PlanRuns(std::span<const int64_t> v, IntegerPlan* plan) {
   plan->runs = true;
+  plan->side_a.reserve(v.size() / 8 + 2);
+  plan->side_b.reserve(v.size() / 8 + 2);
   for (size_t i = 0; i < v.size(); ++i) {
     if (i > 0 && v[i] == v[i - 1]) {
       ++plan->side_a.back();
