@@ -36,6 +36,7 @@ class PageEncoder {
 
   std::string Encode() {
     out_.reserve(256 + 8 * row_count());
+    values_.reserve(2 * row_count());
     out_.push_back(static_cast<char>(segment_format::kPageTag | segment_format::kFormat));
     const size_t flags_position = out_.size();
     out_.push_back(0);
@@ -126,12 +127,12 @@ class PageEncoder {
   }
 
   uint8_t PutVersionFlags() {
-    numbers_.assign(rows_.flags.begin() + begin_, rows_.flags.begin() + end_);
-    if (std::all_of(numbers_.begin(), numbers_.end(),
-                    [this](int64_t f) { return f == numbers_.front(); })) {
-      out_.push_back(static_cast<char>(numbers_.front()));
+    const std::span<const uint8_t> flags(rows_.flags.data() + begin_, row_count());
+    if (std::equal(flags.begin() + 1, flags.end(), flags.begin())) {
+      out_.push_back(static_cast<char>(flags.front()));
       return 0;
     }
+    numbers_.assign(flags.begin(), flags.end());
     EncodeIntegers(numbers_, &out_);
     return segment_format::kPageVersionFlagsVary;
   }
