@@ -71,12 +71,11 @@ class HeadersApartPolicy final : public rocksdb::FlushBlockPolicy {
 
  private:
   // RocksDB's keys have eight bytes more at their end.
-  [[nodiscard]] static bool IsHeader(const rocksdb::Slice& key) {
-    const std::string_view bytes(key.data(), key.size());
-    return bytes.size() > kRotationBytes &&
-           HeaderKeyFrom(RotationOfKey(bytes), "") == bytes.substr(0, kRotationBytes + 1);
+  [[nodiscard]] bool IsHeader(const rocksdb::Slice& key) const {
+    return key.size() > kRotationBytes && key[kRotationBytes] == header_tag_;
   }
 
+  const char header_tag_ = HeaderKeyFrom(0, "").back();  // behind the rotation
   const std::unique_ptr<rocksdb::FlushBlockPolicy> by_size_;
   bool is_first_ = true;
   bool was_header_ = false;
