@@ -235,8 +235,15 @@ void Head::SortLate(const HeadBucket& bucket) const {
 }
 
 VersionColumns Head::CopyRows(const HeadBucket& bucket, const CopyRequest& request) const {
+  VersionColumns rows;
+  CopyRows(bucket, request, &rows);
+  return rows;
+}
+
+void Head::CopyRows(const HeadBucket& bucket, const CopyRequest& request,
+                    VersionColumns* rows) const {
   SortLate(bucket);
-  return HeadReader(bucket, request).Copy();
+  HeadReader(bucket, request).Copy(rows);
 }
 
 VersionColumns Head::ToSorted(const HeadBucket& bucket) const {

@@ -75,6 +75,8 @@ class Head {
                                                int64_t start_s) const;
   // A copy of the asked versions by ascending key; of one key the newest write first.
   [[nodiscard]] VersionColumns CopyRows(const HeadBucket& bucket, const CopyRequest& request) const;
+  // The same instead of what *rows holds, whose memory is used again. Not request.after's.
+  void CopyRows(const HeadBucket& bucket, const CopyRequest& request, VersionColumns* rows) const;
   // All of them.
   [[nodiscard]] VersionColumns ToSorted(const HeadBucket& bucket) const;
   [[nodiscard]] const std::vector<RangeDelete>& deletes(const HeadBucket& bucket) const;

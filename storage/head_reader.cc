@@ -46,6 +46,20 @@ uint32_t LowerBound(uint32_t n, IsBefore is_before) {
   return low;
 }
 
+// As VersionColumns::For, in the memory that is there.
+void Clear(const TableSchema& schema, VersionColumns* rows) {
+  rows->row_count = 0;
+  rows->write_us.clear();
+  rows->boot.clear();
+  rows->expiry_s.clear();
+  rows->flags.clear();
+  rows->columns.resize(schema.columns.size());
+  for (size_t c = 0; c < rows->columns.size(); ++c) {
+    rows->columns[c].Clear();
+    rows->columns[c].lane = schema.columns[c].type.lane();
+  }
+}
+
 template <typename T>
 void CopyFixed(const std::vector<HeadRun::Ref>& refs, uint32_t offset, int64_t* out) {
   for (const HeadRun::Ref& r : refs) {
@@ -169,17 +183,35 @@ void HeadReader::NewestFirst() {
   }
 }
 
-void HeadReader::CopyVersions(VersionColumns* out) const {
+// Whether a chunk has something that most rows do not have.
+bool HeadReader::AnyRare() const {
+  const HeadRun::Chunk* before = nullptr;
+  for (const HeadRun::Ref& r : refs_) {
+    if (r.chunk == before) continue;
+    before = r.chunk;
+    if (before->states != nullptr || before->expiry != nullptr || before->boot != nullptr) {
+      return true;
+    }
+  }
+  return false;
+}
+
+void HeadReader::CopyVersions(bool any_rare, VersionColumns* out) const {
   out->row_count = refs_.size();
   out->write_us.resize(refs_.size());
   out->flags.resize(refs_.size());
+  int64_t* write_us = out->write_us.data();
+  uint8_t* flags = out->flags.data();
+  for (const HeadRun::Ref& r : refs_) {
+    *write_us++ = HeadLayout::WriteOf(r.row);
+    *flags++ = HeadLayout::FlagsOf(r.row);
+  }
+  if (!any_rare) return;
   bool any_expiry = false;
   bool any_boot = false;
-  for (size_t i = 0; i < refs_.size(); ++i) {
-    out->write_us[i] = HeadLayout::WriteOf(refs_[i].row);
-    out->flags[i] = HeadLayout::FlagsOf(refs_[i].row);
-    any_expiry |= refs_[i].expiry_s() != 0;
-    any_boot |= refs_[i].boot() != 0;
+  for (const HeadRun::Ref& r : refs_) {
+    any_expiry |= r.expiry_s() != 0;
+    any_boot |= r.boot() != 0;
   }
   if (any_expiry) {
     for (const HeadRun::Ref& r : refs_) out->expiry_s.push_back(r.expiry_s());
@@ -189,20 +221,27 @@ void HeadReader::CopyVersions(VersionColumns* out) const {
   }
 }
 
+void HeadReader::CopyTexts(const HeadLayout::Column& c, ColumnData* out) const {
+  out->offsets.resize(refs_.size() + 1);
+  uint32_t* offset = out->offsets.data();
+  uint32_t bytes = 0;
+  for (const HeadRun::Ref& r : refs_) {
+    bytes += static_cast<uint32_t>(HeadLayout::TextOf(c, r.row).size());
+    *++offset = bytes;
+  }
+  out->heap.resize(bytes);
+  char* heap = out->heap.data();
+  for (const HeadRun::Ref& r : refs_) {
+    const std::string_view text = HeadLayout::TextOf(c, r.row);
+    heap = std::copy(text.begin(), text.end(), heap);
+  }
+}
+
 // Cells without a value are stored as 0 and as the empty text already.
 void HeadReader::CopyColumn(size_t index, ColumnData* out) const {
   const HeadLayout::Column& c = layout_.columns[index];
   if (c.is_text) {
-    size_t bytes = 0;
-    for (const HeadRun::Ref& r : refs_) bytes += HeadLayout::TextOf(c, r.row).size();
-    out->heap.reserve(bytes);
-    out->offsets.reserve(refs_.size() + 1);
-    out->offsets.push_back(0);
-    for (const HeadRun::Ref& r : refs_) {
-      out->heap.append(HeadLayout::TextOf(c, r.row));
-      out->offsets.push_back(static_cast<uint32_t>(out->heap.size()));
-    }
-    return;
+    return CopyTexts(c, out);
   }
   out->fixed.resize(refs_.size());
   switch (c.width) {
@@ -227,23 +266,20 @@ void HeadReader::CopyStates(size_t index, ColumnData* out) const {
   for (const HeadRun::Ref& r : refs_) out->states.push_back(r.state(layout_, index));
 }
 
-VersionColumns HeadReader::Copy() {
-  VersionColumns out = VersionColumns::For(*layout_.schema);
+void HeadReader::Copy(VersionColumns* out) {
+  Clear(*layout_.schema, out);
   Select();
-  if (refs_.empty()) return out;
+  if (refs_.empty()) return;
   NewestFirst();
-  CopyVersions(&out);
-  const bool any_states = std::any_of(refs_.begin(), refs_.end(), [](const HeadRun::Ref& r) {
-    return r.chunk->states != nullptr;
-  });
+  const bool any_rare = AnyRare();
+  CopyVersions(any_rare, out);
   for (size_t k = 0; k < layout_.columns.size(); ++k) {
     const size_t column = layout_.columns[k].column;
     const bool wanted = k < layout_.clustering_count || request_.wanted == nullptr ||
                         (*request_.wanted)[column];
-    if (wanted) CopyColumn(k, &out.columns[column]);
-    if (any_states) CopyStates(k, &out.columns[column]);
+    if (wanted) CopyColumn(k, &out->columns[column]);
+    if (any_rare) CopyStates(k, &out->columns[column]);
   }
-  return out;
 }
 
 }  // namespace cistern

@@ -26,7 +26,8 @@ namespace cistern {
 class HeadReader {
  public:
   HeadReader(const HeadBucket& bucket, const CopyRequest& request);
-  [[nodiscard]] VersionColumns Copy();
+  // Replaces what *out holds.
+  void Copy(VersionColumns* out);
 
  private:
   // The rows [begin, end) of a sorted run that the request asks for.
@@ -44,8 +45,10 @@ class HeadReader {
   [[nodiscard]] Range LateRange() const;
   void Select();
   void NewestFirst();
-  void CopyVersions(VersionColumns* out) const;
+  [[nodiscard]] bool AnyRare() const;
+  void CopyVersions(bool any_rare, VersionColumns* out) const;
   void CopyColumn(size_t index, ColumnData* out) const;
+  void CopyTexts(const HeadLayout::Column& c, ColumnData* out) const;
   void CopyStates(size_t index, ColumnData* out) const;
 
   const HeadBucket& bucket_;

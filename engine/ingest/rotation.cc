@@ -91,14 +91,14 @@ Status Rotation::WriteBucket(const Head& head, const HeadBucket& bucket) {
       table->schema.get(), table->schema_version, bucket.journal_first(), bucket.journal_last());
   CopyRequest request;
   request.max_rows = kCopyRows;
-  VersionColumns rows = head.CopyRows(bucket, request);
-  while (rows.row_count > 0) {
-    CISTERN_RETURN_IF_ERROR(writer_->AddRows(rows));
-    if (rows.row_count < request.max_rows) break;  // it was the rest
-    request.after = &rows;
-    request.after_row = rows.row_count - 1;
+  head.CopyRows(bucket, request, &rows_);
+  while (rows_.row_count > 0) {
+    CISTERN_RETURN_IF_ERROR(writer_->AddRows(rows_));
+    if (rows_.row_count < request.max_rows) break;  // it was the rest
+    request.after = &rows_;
+    request.after_row = rows_.row_count - 1;
     VersionColumns next = head.CopyRows(bucket, request);
-    rows = std::move(next);
+    rows_ = std::move(next);
   }
   return writer_->End(head.deletes(bucket));
 }
@@ -119,6 +119,7 @@ Result<std::shared_ptr<const SpillView>> Rotation::Commit(const FrozenState& fro
   CISTERN_ASSIGN_OR_RETURN(auto view, store_->CommitSpill(commit));
   spill_bytes_ += writer_->byte_count();
   writer_.reset();
+  rows_ = {};
   target_ = {};
   return view;
 }

@@ -62,6 +62,7 @@ class Rotation {
   std::optional<SpillWriter> writer_;
   std::vector<const HeadBucket*> buckets_;
   size_t next_bucket_ = 0;
+  VersionColumns rows_;  // scratch: of a bucket, while pages are written
   std::atomic<uint64_t> rotations_{0};
   std::atomic<uint64_t> spill_bytes_{0};
 };
