@@ -1,6 +1,7 @@
 #include "lib/cql/wire_value.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstring>
 
@@ -150,16 +151,14 @@ void AppendWireValue(const ColumnType& type, int64_t fixed, std::string_view byt
     out->append(bytes);
     return;
   }
-  if (type.kind == CqlType::kDate) {
-    PutBig<uint32_t>(out, static_cast<uint32_t>(fixed + kDateBias));
-    return;
+  // Every row's entity key passes here: appended in one piece.
+  const auto value = static_cast<uint64_t>(type.kind == CqlType::kDate ? fixed + kDateBias : fixed);
+  std::array<char, sizeof(value)> big;
+  for (size_t i = 0; i < big.size(); ++i) {
+    big[i] = static_cast<char>(value >> (8 * (big.size() - 1 - i)));
   }
-  switch (WireWidth(type.kind)) {
-    case 1: PutBig<uint8_t>(out, static_cast<uint8_t>(fixed)); break;
-    case 2: PutBig<uint16_t>(out, static_cast<uint16_t>(fixed)); break;
-    case 4: PutBig<uint32_t>(out, static_cast<uint32_t>(fixed)); break;
-    default: PutBig<uint64_t>(out, static_cast<uint64_t>(fixed)); break;
-  }
+  const size_t width = WireWidth(type.kind);
+  out->append(big.data() + big.size() - width, width);
 }
 
 Status CheckWireBytes(const ColumnType& type, std::string_view bytes) {
