@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
 
 #include "lib/base/check.h"
@@ -19,6 +20,8 @@ namespace {
 
 constexpr size_t kOperationBytesMax = 96;  // flags and fields, without keys and columns
 constexpr size_t kColumnBytesMax = 24;     // a payload without its text
+constexpr double kRound = 6755399441055744.0;       // 2^52 + 2^51
+constexpr double kRoundedMax = 2251799813685248.0;  // 2^51
 constexpr unsigned kPauseLogMax = 8;       // values between searches that find nothing: 256
 
 int64_t Difference(int64_t a, int64_t b) {
@@ -81,8 +84,9 @@ char* PutOddReal(char* out, CodedColumn* column, int64_t bits, int64_t last_bits
   return PutVarint(out, ZigZag(journal::ScaledInteger(value, exponent) - before) << 1);
 }
 
-inline char* PutReal(char* out, CodedColumn* column, int64_t bits, int64_t last_bits,
-                     bool is_float) {
+// Any value; PutReal is the same for small ones.
+char* PutGreatReal(char* out, CodedColumn* column, int64_t bits, int64_t last_bits,
+                   bool is_float) {
   const int exponent = column->exponent;
   const int64_t d = journal::ScaledInteger(journal::RealOf(bits, is_float), exponent);
   if (journal::BitsOf(d, exponent, is_float) != bits) [[unlikely]] {
@@ -91,6 +95,25 @@ inline char* PutReal(char* out, CodedColumn* column, int64_t bits, int64_t last_
   const int64_t before =
       journal::ScaledInteger(journal::RealOf(last_bits, is_float), exponent);
   return PutVarint(out, ZigZag(d - before) << 1);
+}
+
+// Most values are small enough to be rounded as ScaledInteger rounds those: the integers stay
+// doubles, whose difference is exact, and only that is converted.
+inline char* PutReal(char* out, CodedColumn* column, int64_t bits, int64_t last_bits,
+                     bool is_float) {
+  const double power = journal::kPowersOfTen[column->exponent];
+  const double product = journal::RealOf(bits, is_float) * power;
+  const double last_product = journal::RealOf(last_bits, is_float) * power;
+  if (!(std::abs(product) < kRoundedMax && std::abs(last_product) < kRoundedMax)) [[unlikely]] {
+    return PutGreatReal(out, column, bits, last_bits, is_float);
+  }
+  const double d = (product + kRound) - kRound;
+  const double value = d / power;
+  const int64_t back = is_float ? int64_t{std::bit_cast<uint32_t>(static_cast<float>(value))}
+                                : std::bit_cast<int64_t>(value);
+  if (back != bits) [[unlikely]] return PutOddReal(out, column, bits, last_bits, is_float);
+  const double before = (last_product + kRound) - kRound;
+  return PutVarint(out, ZigZag(static_cast<int64_t>(d - before)) << 1);
 }
 
 bool ShapeDiffers(EntityCoder* coder, const CellState* states) {

@@ -340,17 +340,23 @@ void Committer::EncodeRows(const WriteUnit& unit, const IssuedStamps& stamps, in
   const Bucketer bucketer(schema);
   const RowExpiry expiry(schema, stamps.boot, stamps.now_s);
   RoundRobin& round_robin = round_robins_[unit.table->id];
+  // A key is made a row before it is looked for: bytes written one by one have left the store
+  // buffer then, and can be loaded as words.
+  std::string other;
+  std::string* entity = &other;
+  std::string* next = &entity_;
+  if (!batch.empty()) AppendEntityKey(schema, batch, 0, next);
   for (size_t row = 0; row < batch.row_count(); ++row) {
-    PlacedRow placed;
+    PlacedRow& placed = placed_.emplace_back();
     placed.unit = &unit;
     placed.index = row;
-    AppendEntityKey(schema, batch, row, &entity_);
-    placed.entity = heads_->active->FindOrAddEntity(unit.table->id, unit.table->schema, entity_);
+    std::swap(entity, next);
+    if (row + 1 < batch.row_count()) AppendEntityKey(schema, batch, row + 1, next);
+    placed.entity = heads_->active->FindOrAddEntity(unit.table->id, unit.table->schema, *entity);
     placed.start_s = bucketer.StartOf(EventTimeOf(schema, batch, row));
     placed.split = SplitOfRow(schema, batch, row, &round_robin);
     placed.stamp = expiry.StampOf(batch, row, (*next_us)++);
     encoder_->AddRow(*placed.entity, batch, row, placed.split, placed.stamp);
-    placed_.push_back(placed);
   }
 }
 
