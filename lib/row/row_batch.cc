@@ -139,7 +139,7 @@ Status RowBatch::SetFloat(size_t column, float value) {
 }
 
 Status RowBatch::SetBytes(size_t column, std::string_view value) {
-  if (Status s = CheckTarget(column); !s.ok()) return Fail(std::move(s));
+  if (!Takes(column)) return Fail(CheckTarget(column));
   const ColumnSpec& spec = schema_->columns[column];
   if (!rules_[column].is_bytes) {
     return Fail(
