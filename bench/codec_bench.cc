@@ -108,7 +108,7 @@ void BM_DecodePages(benchmark::State& state) {
   const std::vector<std::string> pages = EncodeAll(rows, page_rows, &cache);
   for (auto _ : state) {
     for (const std::string& page : pages) {
-      const Result<VersionColumns> got = DecodePage(GatewaySchema(), page, nullptr);
+      const Result<VersionColumns> got = DecodePage(GatewaySchema(), page, nullptr, nullptr);
       if (!got.ok()) return state.SkipWithError(got.status().message().c_str());
       benchmark::DoNotOptimize(got->row_count);
     }
@@ -126,7 +126,7 @@ void BM_DecodeOneColumn(benchmark::State& state) {
   wanted[3] = true;
   for (auto _ : state) {
     for (const std::string& page : pages) {
-      const Result<VersionColumns> got = DecodePage(GatewaySchema(), page, &wanted);
+      const Result<VersionColumns> got = DecodePage(GatewaySchema(), page, &wanted, nullptr);
       if (!got.ok()) return state.SkipWithError(got.status().message().c_str());
       benchmark::DoNotOptimize(got->row_count);
     }

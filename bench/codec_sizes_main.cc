@@ -94,7 +94,7 @@ ColumnSize MeasureTexts(const RecordedColumn& column) {
       const size_t end = std::min(begin + kPageValues, series.size());
       const std::vector<std::string_view> cells(series.begin() + begin, series.begin() + end);
       std::string page;
-      ++size.pages[EncodeText(cells, &page)];
+      ++size.pages[EncodeText(cells, {}, &page).id];
       size.page_bytes += page.size();
     }
     for (const std::string& cell : series) raw.append(cell).push_back('\n');

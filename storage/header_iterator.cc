@@ -56,14 +56,15 @@ class HeaderIterator final : public rocksdb::Iterator {
   std::unique_ptr<rocksdb::Iterator> it_;
 };
 
-// As RocksDB's own, and one more block where headers end or begin.
+// As RocksDB's own, and one more block where headers end or begin, and for each dictionary.
 class HeadersApartPolicy final : public rocksdb::FlushBlockPolicy {
  public:
   explicit HeadersApartPolicy(std::unique_ptr<rocksdb::FlushBlockPolicy> by_size)
       : by_size_(std::move(by_size)) {}
   bool Update(const rocksdb::Slice& key, const rocksdb::Slice& value) override {
     const bool is_header = IsHeader(key);
-    const bool changes = !is_first_ && is_header != was_header_;
+    const bool begins = is_header != was_header_ || IsDictionaryKey({key.data(), key.size()});
+    const bool changes = !is_first_ && begins;
     is_first_ = false;
     was_header_ = is_header;
     return by_size_->Update(key, value) || changes;

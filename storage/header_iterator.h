@@ -31,7 +31,8 @@ using IteratorSource = std::function<rocksdb::Iterator*(const rocksdb::ReadOptio
                                                                    bool fill_cache);
 
 // Headers and pages are in blocks of their own, as a damaged block is lost as a whole: a page
-// does not take along the headers of its rotation, without which the file is nothing.
+// does not take along the headers of its rotation, without which the file is nothing. So is each
+// copy of a dictionary: they would be lost together, and compress to one.
 [[nodiscard]] std::shared_ptr<rocksdb::FlushBlockPolicyFactory> HeadersApart();
 
 }  // namespace cistern

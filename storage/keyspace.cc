@@ -10,6 +10,7 @@ namespace {
 constexpr uint64_t kSignBit = uint64_t{1} << 63;
 constexpr char kHeaderTag = 'H';
 constexpr char kPageTag = 'P';
+constexpr char kDictionaryTag = 'T';
 constexpr char kExtentTag = 'Z';
 constexpr char kManifestTag = 'M';
 
@@ -86,6 +87,20 @@ std::string PageKey(uint64_t segment_id, uint32_t page) {
   PutBig<uint64_t>(&out, segment_id);
   PutBig<uint32_t>(&out, page);
   return out;
+}
+
+std::string DictionaryKey(uint64_t number, uint8_t copy) {
+  std::string out;
+  out.reserve(8 + 1 + 8 + 1);
+  PutBig<uint64_t>(&out, RotationOf(number));
+  out.push_back(kDictionaryTag);
+  PutBig<uint64_t>(&out, number);
+  out.push_back(static_cast<char>(copy));
+  return out;
+}
+
+bool IsDictionaryKey(std::string_view key) {
+  return key.size() > sizeof(uint64_t) && key[sizeof(uint64_t)] == kDictionaryTag;
 }
 
 std::string ExtentKey(const RotationExtent& extent) {

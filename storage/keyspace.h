@@ -34,6 +34,12 @@ inline constexpr uint64_t RotationOf(uint64_t segment_id) {
 [[nodiscard]] std::string HeaderKeyFrom(uint64_t rotation, std::string_view bucket_key_bytes);
 [[nodiscard]] std::string HeadersEnd(uint64_t rotation);  // behind every header of it
 [[nodiscard]] std::string PageKey(uint64_t segment_id, uint32_t page);
+// A window's trained dictionaries, numbered as segments are and none of them. Each stands there
+// twice, as copies 0 and 1.
+inline constexpr uint8_t kDictionaryCopies = 2;
+[[nodiscard]] std::string DictionaryKey(uint64_t number, uint8_t copy);
+// Whether the key, or what begins with it, is such a one.
+[[nodiscard]] bool IsDictionaryKey(std::string_view key);
 // What a rotation or seal round has written, as the last key of its file: RocksDB keeps the
 // first and last key of every file in its MANIFEST, so this is known of a file that is gone.
 struct RotationExtent {

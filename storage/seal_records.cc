@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cistern/limits.h"
 #include "storage/record_coding.h"
 
 namespace cistern {
@@ -31,12 +32,43 @@ void ReadFamilies(ByteReader* in, const char* field, std::vector<uint64_t>* out)
   }
 }
 
-// What is absent where nothing was proved, and in records from before it was kept.
+void PutDictionaries(std::string* out, const std::vector<WindowDictionary>& dictionaries) {
+  PutVarint(out, dictionaries.size());
+  for (const WindowDictionary& d : dictionaries) {
+    PutVarint(out, d.table_id);
+    PutVarint(out, d.column.size());
+    *out += d.column;
+    PutVarint(out, d.number);
+  }
+}
+
+// What is absent where there are none, and in records from before there were any.
+void ReadDictionaries(ByteReader* in, std::vector<WindowDictionary>* out) {
+  const uint64_t count = in->ReadCount("dictionaries", kFamiliesMax);
+  if (in->ok() && count == 0) in->Fail("dictionaries", "are none");
+  for (uint64_t i = 0; i < count && in->ok(); ++i) {
+    WindowDictionary d;
+    d.table_id = static_cast<uint32_t>(in->ReadCount("table of a dictionary", UINT32_MAX));
+    const size_t size = in->ReadCount("column of a dictionary", limits::kNameBytesMax);
+    d.column = in->ReadBytes("column of a dictionary", size);
+    d.number = in->ReadVarint("dictionary");
+    if (!out->empty() && d.number <= out->back().number) {
+      in->Fail("dictionary", "is not behind the one before");
+    }
+    out->push_back(std::move(d));
+  }
+}
+
+// What is absent where nothing was proved and no dictionaries follow, and in records from before it
+// was kept.
 void ReadProven(ByteReader* in, WindowRecord* r) {
   r->counted_versions = in->ReadCount("versions by count", r->confirmed_versions);
   r->read_back_versions =
       in->ReadCount("versions by rows", r->confirmed_versions - r->counted_versions);
-  if (r->counted_versions + r->read_back_versions == 0) in->Fail("proved versions", "are none");
+  const bool is_last = in->remaining() == 0;
+  if (is_last && r->counted_versions + r->read_back_versions == 0) {
+    in->Fail("proved versions", "are none");
+  }
 }
 
 void ReadStatistics(ByteReader* in, Manifest* m) {
@@ -101,10 +133,11 @@ std::string EncodeWindow(const WindowRecord& r) {
   out.push_back(r.ended ? 1 : 0);
   PutFamilies(&out, r.sources);
   PutFamilies(&out, r.awaited);
-  if (r.counted_versions + r.read_back_versions > 0) {
+  if (r.counted_versions + r.read_back_versions > 0 || !r.dictionaries.empty()) {
     PutVarint(&out, r.counted_versions);
     PutVarint(&out, r.read_back_versions);
   }
+  if (!r.dictionaries.empty()) PutDictionaries(&out, r.dictionaries);
   return Sealed(std::move(out));
 }
 
@@ -127,6 +160,7 @@ Result<WindowRecord> DecodeWindow(std::string_view bytes) {
     ReadFamilies(in, "sources", &r->sources);
     ReadFamilies(in, "awaited", &r->awaited);
     if (in->remaining() > 0) ReadProven(in, r);
+    if (in->remaining() > 0) ReadDictionaries(in, &r->dictionaries);
   });
 }
 

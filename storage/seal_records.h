@@ -25,6 +25,14 @@ struct WindowSpan {
   friend bool operator==(const WindowSpan&, const WindowSpan&) = default;
 };
 
+// A trained dictionary that pages of a window may name.
+struct WindowDictionary {
+  uint32_t table_id = 0;
+  std::string column;  // whose texts it was made of
+  uint64_t number = 0;
+  friend bool operator==(const WindowDictionary&, const WindowDictionary&) = default;
+};
+
 struct WindowRecord {
   WindowSpan span;
   uint64_t version_count = 0;  // in sealed segments, deletes included
@@ -50,6 +58,7 @@ struct WindowRecord {
   // Of confirmed_versions, those of seals whose arrival was proved so; the rest was acknowledged.
   uint64_t counted_versions = 0;    // ProofLevel::kCount
   uint64_t read_back_versions = 0;  // ProofLevel::kRows
+  std::vector<WindowDictionary> dictionaries{};  // by number
 };
 
 // What one seal of one bucket contains.

@@ -6,17 +6,24 @@
 #include "lib/base/check.h"
 #include "lib/base/coding.h"
 #include "lib/row/row_order.h"
+#include "lib/segment/dictionary_value.h"
 #include "lib/segment/page_statistics.h"
 #include "lib/segment/segment_format.h"
 
 namespace cistern {
 
+// Of a segment or a dictionary.
+uint64_t SpillWriter::NextNumber() {
+  CISTERN_CHECK(next_index_ < (uint64_t{1} << kSegmentIndexBits));
+  return (rotation_ << kSegmentIndexBits) | next_index_++;
+}
+
 void SpillWriter::Begin(const BucketKey& bucket, const TableSchema* schema, uint32_t schema_version,
                         uint64_t journal_first, uint64_t journal_last) {
-  CISTERN_CHECK(schema_ == nullptr && next_index_ < (uint64_t{1} << kSegmentIndexBits));
+  CISTERN_CHECK(schema_ == nullptr);
   bucket_ = bucket;
   schema_ = schema;
-  segment_id_ = (rotation_ << kSegmentIndexBits) | next_index_++;
+  segment_id_ = NextNumber();
   header_ = SegmentHeader{};
   header_.schema_version = schema_version;
   header_.journal_first = journal_first;
@@ -37,8 +44,7 @@ Status SpillWriter::AddPage(const VersionColumns& rows, size_t begin, size_t end
     return Status::TooLarge("a segment would have more than " +
                             std::to_string(limits::kSegmentPagesMax) + " pages");
   }
-  const std::string page = EncodePage(*schema_, rows, begin, end,
-                                      &caches_[{bucket_.table_id, header_.schema_version}]);
+  const std::string page = EncodePage(*schema_, rows, begin, end, &Cache());
   PageInfo info;
   info.row_count = static_cast<uint32_t>(end - begin);
   info.byte_count = static_cast<uint32_t>(page.size());
@@ -65,6 +71,17 @@ void SpillWriter::AddStatistics(const std::string& statistics, PageInfo* info) {
   info->statistics_begin = static_cast<uint32_t>(begin);
   info->statistics_size = static_cast<uint32_t>(statistics.size());
   header_.statistics += statistics;
+}
+
+Result<uint64_t> SpillWriter::AddDictionary(const ZstdDictionary& dictionary) {
+  const uint64_t number = NextNumber();
+  const std::string value = EncodeDictionary(number, dictionary);
+  for (uint8_t copy = 0; copy < kDictionaryCopies; ++copy) {
+    out_.Put(DictionaryKey(number, copy), value);
+    byte_count_ += value.size();
+  }
+  CISTERN_RETURN_IF_ERROR(out_.WriteOut());
+  return number;
 }
 
 Status SpillWriter::End(std::vector<RangeDelete> deletes) {

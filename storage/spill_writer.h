@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "cistern/result.h"
 #include "cistern/schema.h"
-#include "cistern/status.h"
 #include "lib/row/version_columns.h"
 #include "lib/segment/page_builder.h"
 #include "lib/segment/segment_header.h"
@@ -36,6 +36,13 @@ class SpillWriter {
   // Rows must follow the last ones in row order; they are cut into pages here.
   [[nodiscard]] Status AddRows(const VersionColumns& rows);
   [[nodiscard]] Status End(std::vector<RangeDelete> deletes);
+  // Of a window: pages that follow may name the dictionary, by its number.
+  [[nodiscard]] Result<uint64_t> AddDictionary(const ZstdDictionary& dictionary);
+  // The column's pages that follow, of the table and version of the segment at hand, name it where
+  // it serves. None of a spill family do.
+  void UseDictionary(size_t column, NumberedDictionary dictionary) {
+    Cache().SetDictionary(column, std::move(dictionary));
+  }
   // Instead of End: what was written of the segment has no header and is nothing.
   void Abandon() { schema_ = nullptr; }
   // Of the segment at hand, until End.
@@ -49,6 +56,8 @@ class SpillWriter {
   [[nodiscard]] uint64_t byte_count() const { return byte_count_; }
 
  private:
+  [[nodiscard]] CodecCache& Cache() { return caches_[{bucket_.table_id, header_.schema_version}]; }
+  [[nodiscard]] uint64_t NextNumber();
   [[nodiscard]] Status AddPage(const VersionColumns& rows, size_t begin, size_t end);
   void AddStatistics(const std::string& statistics, PageInfo* info);
 

@@ -61,6 +61,7 @@ struct SealCommit {
   std::vector<Bucket> buckets;
   std::map<uint64_t, uint64_t> sealed_counts;  // versions that they had, by spill family
   std::set<uint64_t> awaited;                  // WindowRecord::awaited
+  std::vector<WindowDictionary> dictionaries;  // that the round has written, by number
 };
 
 // Windows made one: what the batch that makes it true contains.
@@ -272,6 +273,7 @@ class Store {
   [[nodiscard]] std::optional<LostRotations> FindLostSpill(const SpillView& view, uint64_t id,
                                                            const LostFamily& family,
                                                            std::vector<RotationExtent> where);
+  void FindLostDictionaries(const SpillView& view, RecoveryReport* report);
   [[nodiscard]] LostRotations FindLostSeals(const std::shared_ptr<const SpillView>& view,
                                             uint64_t id, const LostFamily& family);
   void NoteDamage(const std::string& what, RecoveryReport* report);

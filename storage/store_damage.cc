@@ -9,6 +9,7 @@
 #include "storage/seal_reader.h"
 #include "storage/segment_walker.h"
 #include "storage/store.h"
+#include "storage/window_dictionaries.h"
 
 namespace cistern {
 
@@ -174,6 +175,22 @@ void Store::FindDamage(RecoveryReport* report) {
     // Pages are known by their headers, so scans tell where they are: rotations hide nothing then.
     if (is_spill && lost->version_count > 0) damage_.AddLostRotations(*std::move(lost));
     report->versions_quarantined += damage_.versions_in(id);
+  }
+  if (!families.empty()) FindLostDictionaries(*view, report);
+}
+
+// Both copies are in one file. Which pages name them is told by those who read the pages.
+void Store::FindLostDictionaries(const SpillView& view, RecoveryReport* report) {
+  for (const auto& window : view.windows) {
+    for (const WindowDictionary& d : window->record.dictionaries) {
+      const Status status = ReadDictionary(*window, d.number).status();
+      if (status.ok()) continue;
+      std::string what = "texts of column '" + d.column + "' of table " +
+                         std::to_string(d.table_id) + " cannot be read where they need it: " +
+                         status.message();
+      damage_.AddLostFiles(what);
+      NoteDamage(what, report);
+    }
   }
 }
 

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "storage/dictionary_cache.h"
 #include "storage/store_opener.h"
 
 namespace cistern {
@@ -21,9 +22,11 @@ class StoreDb {
   [[nodiscard]] rocksdb::DB* db() const { return opened_.db.get(); }
   [[nodiscard]] OpenedStore& opened() { return opened_; }
   [[nodiscard]] const OpenedStore& opened() const { return opened_; }
+  [[nodiscard]] DictionaryCache& dictionaries() { return dictionaries_; }
 
  private:
   OpenedStore opened_;
+  DictionaryCache dictionaries_;
 };
 
 // A column family, released with its last user: a dropped family's files go then.
@@ -37,6 +40,7 @@ class Family {
 
   [[nodiscard]] rocksdb::ColumnFamilyHandle* handle() const { return handle_; }
   [[nodiscard]] rocksdb::DB* db() const { return store_->db(); }
+  [[nodiscard]] DictionaryCache& dictionaries() const { return store_->dictionaries(); }
 
  private:
   std::shared_ptr<StoreDb> store_;  // outlives the handle

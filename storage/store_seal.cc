@@ -54,6 +54,8 @@ Result<std::shared_ptr<const SpillView>> Store::CommitSeal(const SealCommit& com
     versions_kept += bucket.manifest.version_count();
     AddSeal(bucket.manifest, &window);
   }
+  window.dictionaries.insert(window.dictionaries.end(), commit.dictionaries.begin(),
+                             commit.dictionaries.end());
   NoteFamilies(commit, &window);
   batch.Put(meta_->handle(), WindowKey(commit.window_id), EncodeWindow(window));
   std::map<uint64_t, SpillRecord> spills;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "lib/segment/page_reader.h"
+#include "storage/window_dictionaries.h"
 
 namespace cistern {
 
@@ -33,8 +34,10 @@ Result<VersionColumns> SegmentPages::Decode(std::string_view bytes, bool values_
   }
   const std::vector<bool>* wanted = sources_ ? &*sources_ : wanted_;
   const TableSchema& schema = *table_->versions[version].schema;
-  return values_alone && wanted != nullptr ? DecodePageValues(schema, bytes, *wanted)
-                                           : DecodePage(schema, bytes, wanted);
+  const WindowDictionaries dictionaries(*segment_->family);
+  return values_alone && wanted != nullptr
+             ? DecodePageValues(schema, bytes, *wanted, &dictionaries)
+             : DecodePage(schema, bytes, wanted, &dictionaries);
 }
 
 Result<VersionColumns> SegmentPages::Read(uint32_t page, bool values_alone) const {

@@ -26,9 +26,14 @@ WindowCopy::WindowCopy(std::shared_ptr<const SpillView> view, WindowMerge merge)
     merge_.sums.confirmed_versions += source->record.confirmed_versions;
     merge_.sums.counted_versions += source->record.counted_versions;
     merge_.sums.read_back_versions += source->record.read_back_versions;
+    merge_.sums.dictionaries.insert(merge_.sums.dictionaries.end(),
+                                    source->record.dictionaries.begin(),
+                                    source->record.dictionaries.end());
     merge_.sums.confirmed_us_last =
         std::max(merge_.sums.confirmed_us_last, source->record.confirmed_us_last);
   }
+  std::sort(merge_.sums.dictionaries.begin(), merge_.sums.dictionaries.end(),
+            [](const auto& a, const auto& b) { return a.number < b.number; });
 }
 
 // Goes on where the last step ended; false: everything was visited, and the next call begins anew.

@@ -3,9 +3,11 @@
 #include <string_view>
 #include <utility>
 
+#include "lib/segment/dictionary_value.h"
 #include "storage/keyspace.h"
 #include "storage/rocksdb_status.h"
 #include "storage/seal_reader.h"
+#include "storage/window_dictionaries.h"
 
 namespace cistern {
 
@@ -22,7 +24,11 @@ WindowWalk::WindowWalk(std::shared_ptr<const SpillView> view,
 }
 
 Result<std::optional<WindowWalk::Value>> WindowWalk::Next() {
-  for (; !seal_ && range_ < ranges_.size(); ++range_, last_key_.clear()) {
+  for (; !seal_ && range_ < ranges_.size(); ++range_, last_key_.clear(), dictionaries_done_ = 0) {
+    if (HasDictionaryLeft()) {
+      CISTERN_ASSIGN_OR_RETURN(Value value, NextDictionary());
+      return std::optional<Value>(std::move(value));
+    }
     CISTERN_ASSIGN_OR_RETURN(const bool found, SeekNext());
     if (!found) continue;
     const Range& range = ranges_[range_];
@@ -39,6 +45,22 @@ Result<std::optional<WindowWalk::Value>> WindowWalk::Next() {
   }
   range_ = 0;
   return std::optional<Value>();
+}
+
+bool WindowWalk::HasDictionaryLeft() const {
+  const Range& range = ranges_[range_];
+  return range.kind == Kind::kManifest &&
+         dictionaries_done_ < range.window->record.dictionaries.size() * kDictionaryCopies;
+}
+
+// A copy that is damaged is made anew of the other one.
+Result<WindowWalk::Value> WindowWalk::NextDictionary() {
+  const WindowFamily& window = *ranges_[range_].window;
+  const uint64_t number = window.record.dictionaries[dictionaries_done_ / kDictionaryCopies].number;
+  const auto copy = static_cast<uint8_t>(dictionaries_done_ % kDictionaryCopies);
+  CISTERN_ASSIGN_OR_RETURN(const auto dictionary, ReadDictionary(window, number));
+  ++dictionaries_done_;
+  return Value{Kind::kSegment, DictionaryKey(number, copy), EncodeDictionary(number, *dictionary)};
 }
 
 // Brings the iterator to the key behind last_key_; false: the range is over.

@@ -14,15 +14,15 @@
 
 namespace cistern {
 
-// Goes through the windows' seals in the order of their manifests: header, pages, manifest; then
-// through what of them is in the outbox. Keys are given as they are to be in another window: a
-// seal keeps its number.
+// Goes through the windows one behind another: dictionaries, then seals in the order of their
+// manifests: header, pages, manifest; then through what of all is in the outbox. Keys are given as
+// they are to be in another window: a seal keeps its number.
 //
 // The windows and the outbox stay as they are meanwhile. One thread.
 class WindowWalk {
  public:
   enum class Kind : uint8_t {
-    kSegment,      // a header or a page: in the window's family
+    kSegment,      // a header, a page or a dictionary: in the window's family
     kManifest,     // in meta
     kOutboxEntry,  // in meta
   };
@@ -57,6 +57,8 @@ class WindowWalk {
     SegmentRef segment;
     uint32_t values_done = 0;
   };
+  [[nodiscard]] bool HasDictionaryLeft() const;
+  [[nodiscard]] Result<Value> NextDictionary();
   [[nodiscard]] Result<bool> SeekNext();
   [[nodiscard]] Status BeginSeal();
   [[nodiscard]] Result<Value> NextOfSeal();
@@ -65,6 +67,7 @@ class WindowWalk {
   const uint64_t target_id_;
   std::vector<Range> ranges_;
   size_t range_ = 0;
+  size_t dictionaries_done_ = 0;  // copies, of the range's window
   std::string last_key_;  // in the range; empty: none of it was visited
   std::unique_ptr<rocksdb::Iterator> iterator_;  // at last_key_, if there is one
   std::optional<Seal> seal_;

@@ -10,6 +10,7 @@
 #include "lib/row/row_order.h"
 #include "lib/segment/page_reader.h"
 #include "storage/uncounted_reads.h"
+#include "storage/window_dictionaries.h"
 
 namespace cistern {
 
@@ -217,7 +218,10 @@ Result<bool> Aggregator::AddOnlyPage(const BucketParts& parts) {
   const Result<std::string_view> page = stream_.ReadPage(parts.window, parts.seal, 0);
   if (page.status().code() == StatusCode::kCorruption) return false;
   CISTERN_RETURN_IF_ERROR(page.status());
-  if (!DecodePageValues(*table_->schema, *page, shape_.wanted, &page_rows_).ok()) return false;
+  const WindowDictionaries dictionaries(*parts.window);
+  if (!DecodePageValues(*table_->schema, *page, shape_.wanted, &dictionaries, &page_rows_).ok()) {
+    return false;
+  }
   if (page_rows_.row_count != m.row_count) return false;
   CISTERN_RETURN_IF_ERROR(Charge(page_rows_.MemoryBytes()));
   work_.rows_decoded += m.row_count;

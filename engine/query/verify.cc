@@ -19,6 +19,7 @@
 #include "storage/outbox.h"
 #include "storage/seal_reader.h"
 #include "storage/segment_walker.h"
+#include "storage/window_dictionaries.h"
 
 namespace cistern {
 
@@ -121,7 +122,8 @@ class Verifier {
     const PageInfo& info = segment.header.pages[page];
     const Result<std::string> bytes = ReadPage(segment, page);
     if (!bytes.ok()) return LosePage(segment, page, where + bytes.status().message());
-    Result<VersionColumns> rows = DecodePage(schema, *bytes, nullptr);
+    const WindowDictionaries dictionaries(*segment.family);
+    Result<VersionColumns> rows = DecodePage(schema, *bytes, nullptr, &dictionaries);
     if (!rows.ok()) return LosePage(segment, page, where + rows.status().message());
     content_hash_ += HashVersions(schema, *rows);
     if (rows->row_count != info.row_count || bytes->size() != info.byte_count) {
@@ -191,8 +193,19 @@ class Verifier {
       if (sums(found[window->id]) != sums(window->record)) {
         Problem(window->Name() + ": its manifests do not add up to its record");
       }
+      CheckDictionaries(*window);
       CheckConfirmed(found[window->id], *window);
       CheckOutbox(view, *window);
+    }
+  }
+
+  // Pages are read by either copy: one that is damaged is told before the other one is.
+  void CheckDictionaries(const WindowFamily& window) {
+    for (const WindowDictionary& d : window.record.dictionaries) {
+      for (uint8_t copy = 0; copy < kDictionaryCopies; ++copy) {
+        const auto read = ReadDictionaryCopy(window, d.number, copy);
+        if (!read.ok()) Problem(read.status().message() + ", of column '" + d.column + "'");
+      }
     }
   }
 

@@ -8,6 +8,7 @@
 #include "lib/row/version_hash.h"
 #include "lib/segment/page_reader.h"
 #include "lib/segment/page_statistics.h"
+#include "storage/window_dictionaries.h"
 
 namespace cistern {
 
@@ -85,8 +86,10 @@ Result<bool> SealCheck::Step() {
   const uint32_t version = std::min(segment_.header.schema_version, table_->schema_version);
   const TableSchema& schema = *table_->versions[version].schema;
   if (next_page_ < segment_.header.pages.size()) {
+    const WindowDictionaries dictionaries(*segment_.family);
     CISTERN_ASSIGN_OR_RETURN(const std::string bytes, ReadPage(segment_, next_page_));
-    CISTERN_ASSIGN_OR_RETURN(const VersionColumns rows, DecodePage(schema, bytes, nullptr));
+    CISTERN_ASSIGN_OR_RETURN(const VersionColumns rows,
+                             DecodePage(schema, bytes, nullptr, &dictionaries));
     rows_found_ += rows.row_count;
     hash_ += HashVersions(schema, rows);
     ++next_page_;

@@ -23,4 +23,10 @@ void ByteReader::Fail(const char* field, const char* why) {
   position_ = bytes_.size();
 }
 
+void ByteReader::Fail(Status why) {
+  if (!ok()) return;
+  status_ = std::move(why);
+  position_ = bytes_.size();
+}
+
 }  // namespace cistern

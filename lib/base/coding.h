@@ -132,6 +132,8 @@ class ByteReader {
   }
 
   void Fail(const char* field, const char* why);
+  // The same for what went wrong outside of the bytes. `why` is an error.
+  void Fail(Status why);
   [[nodiscard]] bool ok() const { return status_.ok(); }
   [[nodiscard]] const Status& status() const { return status_; }
   [[nodiscard]] size_t remaining() const { return bytes_.size() - position_; }

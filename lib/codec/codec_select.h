@@ -2,8 +2,10 @@
 #ifndef CISTERN_CODEC_CODEC_SELECT_H_
 #define CISTERN_CODEC_CODEC_SELECT_H_
 
+#include <map>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cistern/column_data.h"
@@ -11,6 +13,7 @@
 #include "lib/codec/distinct_codec.h"
 #include "lib/codec/plain_codecs.h"
 #include "lib/codec/zstd_codec.h"
+#include "lib/codec/zstd_dictionary.h"
 
 namespace cistern {
 
@@ -24,6 +27,14 @@ class CodecCache {
     if (column >= columns_.size()) columns_.resize(column + 1);
     return &columns_[column];
   }
+  // The trained dictionary of a column of text; none at first.
+  void SetDictionary(size_t column, NumberedDictionary dictionary) {
+    dictionaries_[column] = std::move(dictionary);
+  }
+  [[nodiscard]] NumberedDictionary Dictionary(size_t column) const {
+    const auto found = dictionaries_.find(column);
+    return found == dictionaries_.end() ? NumberedDictionary() : found->second;
+  }
   // The write timestamps: as they are, or as distances from what the event time predicts.
   struct WriteTimes : ColumnMemory {
     bool from_event = false;
@@ -32,6 +43,7 @@ class CodecCache {
 
  private:
   std::vector<ColumnMemory> columns_;
+  std::map<size_t, NumberedDictionary> dictionaries_;
   WriteTimes write_times_;
 };
 

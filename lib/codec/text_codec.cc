@@ -19,10 +19,41 @@ constexpr size_t kGoodBytes = 64;
 // How the bytes of a blob follow its lengths.
 constexpr uint8_t kBlobRaw = 0;
 constexpr uint8_t kBlobZstd = 1;
+constexpr uint8_t kBlobTrained = 2;  // zstd with a trained dictionary
 
 // --- blob: lengths, then all bytes in one piece
 
-void EncodeBlob(std::span<const std::string_view> cells, std::string* out) {
+// With the dictionary; empty if that is not shorter.
+std::string TrainedFrame(const std::string& heap, size_t byte_count_max,
+                         const NumberedDictionary& trained) {
+  if (trained.dictionary == nullptr || heap.size() > kDictionaryCellBytesMax) return {};
+  return trained.dictionary->Compress(heap, byte_count_max - VarintBytes(trained.number));
+}
+
+// The bytes of cells behind one another, as short as zstd makes them. True: by the dictionary.
+bool EncodeHeap(const std::string& heap, const NumberedDictionary& trained, std::string* out) {
+  const size_t byte_count_max = heap.size() - heap.size() / 32;
+  uint8_t form = kBlobRaw;
+  std::string frame;
+  if (heap.size() >= kZstdBytesMin) {
+    frame = TrainedFrame(heap, byte_count_max, trained);
+    form = frame.empty() ? kBlobZstd : kBlobTrained;
+    if (frame.empty()) frame = ZstdCompress(heap, byte_count_max);
+  }
+  if (frame.empty()) {
+    out->push_back(static_cast<char>(kBlobRaw));
+    out->append(heap);
+    return false;
+  }
+  out->push_back(static_cast<char>(form));
+  if (form == kBlobTrained) PutVarint(out, trained.number);
+  PutVarint(out, frame.size());
+  out->append(frame);
+  return form == kBlobTrained;
+}
+
+bool EncodeBlob(std::span<const std::string_view> cells, const NumberedDictionary& trained,
+                std::string* out) {
   std::vector<int64_t> lengths;
   lengths.reserve(cells.size());
   std::string heap;
@@ -31,18 +62,23 @@ void EncodeBlob(std::span<const std::string_view> cells, std::string* out) {
     heap.append(cell);
   }
   EncodeIntegers(lengths, out);
-  std::string frame;
-  if (heap.size() >= kZstdBytesMin) frame = ZstdCompress(heap, heap.size() - heap.size() / 32);
-  out->push_back(static_cast<char>(frame.empty() ? kBlobRaw : kBlobZstd));
-  if (frame.empty()) {
-    out->append(heap);
-  } else {
-    PutVarint(out, frame.size());
-    out->append(frame);
-  }
+  return EncodeHeap(heap, trained, out);
 }
 
-void DecodeBlob(size_t count, size_t heap_bytes_max, ByteReader* in, TextRun* out) {
+// The frame of a blob of form kBlobTrained.
+void DecodeTrained(size_t heap_bytes, const DictionarySource& dictionaries, ByteReader* in,
+                   std::string* heap) {
+  const uint64_t number = in->ReadVarint("dictionary");
+  const size_t frame_size = in->ReadCount("blob frame size", limits::kPageBytesMax);
+  const std::string_view frame = in->ReadBytes("blob frame", frame_size);
+  if (!in->ok()) return;
+  const auto dictionary = dictionaries.Find(number);
+  if (!dictionary.ok()) return in->Fail(dictionary.status());
+  (*dictionary)->Decompress(frame, heap_bytes, "blob frame", in, heap);
+}
+
+void DecodeBlob(size_t count, size_t heap_bytes_max, const DictionarySource* dictionaries,
+                ByteReader* in, TextRun* out) {
   std::vector<int64_t> lengths(count);
   DecodeIntegers(in, lengths);
   if (!in->ok()) return;
@@ -64,8 +100,10 @@ void DecodeBlob(size_t count, size_t heap_bytes_max, ByteReader* in, TextRun* ou
     const size_t frame_size = in->ReadCount("blob frame size", limits::kPageBytesMax);
     const std::string_view frame = in->ReadBytes("blob frame", frame_size);
     ZstdDecompress(frame, total, "blob frame", in, &out->heap);
+  } else if (form == kBlobTrained && dictionaries != nullptr) {
+    DecodeTrained(total, *dictionaries, in, &out->heap);
   } else {
-    in->Fail("blob form", "is neither raw nor zstd");
+    in->Fail("blob form", "is none that may be here");
   }
 }
 
@@ -91,10 +129,12 @@ class Dictionary {
   }
 
   [[nodiscard]] bool complete() const { return complete_; }
-  void Encode(std::string* out) const {
+  // True: by the trained one.
+  bool Encode(const NumberedDictionary& trained, std::string* out) const {
     PutVarint(out, entries_.size());
-    EncodeBlob(entries_, out);
+    const bool has_dictionary = EncodeBlob(entries_, trained, out);
     EncodeIntegers(codes_, out);
+    return has_dictionary;
   }
 
  private:
@@ -115,12 +155,13 @@ class Dictionary {
   bool complete_ = false;
 };
 
-void DecodeDictionary(size_t count, size_t heap_bytes_max, ByteReader* in, TextRun* out) {
+void DecodeDictionary(size_t count, size_t heap_bytes_max, const DictionarySource* dictionaries,
+                      ByteReader* in, TextRun* out) {
   const size_t entry_count = in->ReadCount("entry count", count);
   if (in->ok() && entry_count == 0) in->Fail("entry count", "is zero");
   if (!in->ok()) return;
   TextRun entries;
-  DecodeBlob(entry_count, heap_bytes_max, in, &entries);
+  DecodeBlob(entry_count, heap_bytes_max, dictionaries, in, &entries);
   if (!in->ok()) return;
   std::vector<int64_t> codes(count);
   DecodeIntegers(in, codes);
@@ -189,7 +230,8 @@ void DecodeUuids(size_t count, size_t heap_bytes_max, ByteReader* in, TextRun* o
 
 }  // namespace
 
-EncodingId EncodeText(std::span<const std::string_view> cells, std::string* out) {
+TextEncoding EncodeText(std::span<const std::string_view> cells, const NumberedDictionary& trained,
+                        std::string* out) {
   size_t raw_bytes = 0;
   bool uuids = true;
   for (const std::string_view cell : cells) {
@@ -197,37 +239,38 @@ EncodingId EncodeText(std::span<const std::string_view> cells, std::string* out)
     uuids = uuids && cell.size() == kUuidBytes;
   }
   std::string best;
-  EncodingId best_id = EncodingId::kNone;
-  const auto take = [&](EncodingId id, std::string bytes) {
-    if (best_id != EncodingId::kNone && bytes.size() >= best.size()) return;
+  TextEncoding encoding;
+  const auto take = [&](TextEncoding other, std::string bytes) {
+    if (encoding.id != EncodingId::kNone && bytes.size() >= best.size()) return;
     best = std::move(bytes);
-    best_id = id;
+    encoding = other;
   };
   std::string bytes;
   if (const Dictionary dictionary(cells); dictionary.complete()) {
-    dictionary.Encode(&bytes);
-    take(EncodingId::kDictionary, std::move(bytes));
+    const bool has_dictionary = dictionary.Encode(trained, &bytes);
+    take({EncodingId::kDictionary, has_dictionary}, std::move(bytes));
   }
   if (uuids) {
     bytes.clear();
     EncodeUuids(cells, &bytes);
-    take(EncodingId::kUuid, std::move(bytes));
+    take({EncodingId::kUuid, false}, std::move(bytes));
   }
   // What is small already is not worth zstd's time (a context costs 10 us).
-  if (best_id == EncodingId::kNone || best.size() > std::max(kGoodBytes, raw_bytes / 6)) {
+  if (encoding.id == EncodingId::kNone || best.size() > std::max(kGoodBytes, raw_bytes / 6)) {
     bytes.clear();
-    EncodeBlob(cells, &bytes);
-    take(EncodingId::kText, std::move(bytes));
+    const bool has_dictionary = EncodeBlob(cells, trained, &bytes);
+    take({EncodingId::kText, has_dictionary}, std::move(bytes));
   }
   out->append(best);
-  return best_id;
+  return encoding;
 }
 
-void DecodeText(EncodingId encoding, size_t count, size_t heap_bytes_max, ByteReader* in,
-                TextRun* out) {
+void DecodeText(EncodingId encoding, size_t count, size_t heap_bytes_max,
+                const DictionarySource* dictionaries, ByteReader* in, TextRun* out) {
   switch (encoding) {
-    case EncodingId::kText: return DecodeBlob(count, heap_bytes_max, in, out);
-    case EncodingId::kDictionary: return DecodeDictionary(count, heap_bytes_max, in, out);
+    case EncodingId::kText: return DecodeBlob(count, heap_bytes_max, dictionaries, in, out);
+    case EncodingId::kDictionary:
+      return DecodeDictionary(count, heap_bytes_max, dictionaries, in, out);
     case EncodingId::kUuid: return DecodeUuids(count, heap_bytes_max, in, out);
     default: in->Fail("encoding", "is not one of the bytes lane");
   }

@@ -9,11 +9,22 @@
 
 #include "lib/base/coding.h"
 #include "lib/codec/codec.h"
+#include "lib/codec/zstd_dictionary.h"
 
 namespace cistern {
 
-// Appends the cells (1..kPageRowsMax, without missing ones) in the cheapest encoding.
-[[nodiscard]] EncodingId EncodeText(std::span<const std::string_view> cells, std::string* out);
+// Cells of more bytes than that are compressed without a trained dictionary: what it tells they
+// have soon told themselves.
+inline constexpr size_t kDictionaryCellBytesMax = 32 * 1024;
+
+struct TextEncoding {
+  EncodingId id = EncodingId::kNone;
+  bool has_dictionary = false;  // it names the trained one
+};
+// Appends the cells (1..kPageRowsMax, without missing ones) in the cheapest encoding. `trained`
+// may have none.
+[[nodiscard]] TextEncoding EncodeText(std::span<const std::string_view> cells,
+                                      const NumberedDictionary& trained, std::string* out);
 
 // A decoded run of cells: cell i is heap[offsets[i] .. offsets[i + 1]).
 struct TextRun {
@@ -21,9 +32,10 @@ struct TextRun {
   std::string heap;
 };
 
-// Reads `count` cells, at least 1, whose bytes are at most heap_bytes_max in all.
-void DecodeText(EncodingId encoding, size_t count, size_t heap_bytes_max, ByteReader* in,
-                TextRun* out);
+// Reads `count` cells, at least 1, whose bytes are at most heap_bytes_max in all. Where
+// `dictionaries` is null no trained dictionary may be named.
+void DecodeText(EncodingId encoding, size_t count, size_t heap_bytes_max,
+                const DictionarySource* dictionaries, ByteReader* in, TextRun* out);
 
 }  // namespace cistern
 

@@ -45,6 +45,11 @@ std::string ZstdCompress(std::string_view raw, size_t byte_count_max) {
 
 void ZstdDecompress(std::string_view frame, size_t raw_byte_count, const char* field,
                     ByteReader* in, std::string* out) {
+  DecompressFrame(frame, raw_byte_count, nullptr, field, in, out);
+}
+
+void DecompressFrame(std::string_view frame, size_t raw_byte_count, const ZSTD_DDict_s* dictionary,
+                     const char* field, ByteReader* in, std::string* out) {
   if (!in->ok()) return;
   const unsigned long long content = ZSTD_getFrameContentSize(frame.data(), frame.size());
   if (!frame.starts_with(kMagic) || content == ZSTD_CONTENTSIZE_UNKNOWN ||
@@ -59,8 +64,9 @@ void ZstdDecompress(std::string_view frame, size_t raw_byte_count, const char* f
   CISTERN_CHECK(context != nullptr);  // out of memory: the bytes are not to blame
   const size_t start = out->size();
   out->resize(start + raw_byte_count);
-  const size_t size = ZSTD_decompressDCtx(context.get(), out->data() + start, raw_byte_count,
-                                          frame.data(), frame.size());
+  const size_t size =
+      ZSTD_decompress_usingDDict(context.get(), out->data() + start, raw_byte_count, frame.data(),
+                                 frame.size(), dictionary);
   if (ZSTD_isError(size) != 0 || size != raw_byte_count) {
     out->resize(start);
     in->Fail(field, "is a damaged zstd frame");

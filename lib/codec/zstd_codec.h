@@ -1,5 +1,6 @@
-// zstd: the general stage, for what the other codecs cannot shrink. The only unit that
-// knows libzstd. Contexts are small (windows of at most 128 KiB) and freed after use.
+// zstd: the general stage, for what the other codecs cannot shrink. The only unit that knows
+// libzstd beside zstd_dictionary.cc. Contexts are small (windows of at most 128 KiB) and freed
+// after use.
 #ifndef CISTERN_CODEC_ZSTD_CODEC_H_
 #define CISTERN_CODEC_ZSTD_CODEC_H_
 
@@ -9,6 +10,8 @@
 
 #include "lib/base/coding.h"
 #include "lib/codec/codec.h"
+
+struct ZSTD_DDict_s;  // of libzstd
 
 namespace cistern {
 
@@ -21,6 +24,10 @@ namespace cistern {
 // `field` names the bytes in errors.
 void ZstdDecompress(std::string_view frame, size_t raw_byte_count, const char* field,
                     ByteReader* in, std::string* out);
+
+// The same with the tables of a dictionary; null: without.
+void DecompressFrame(std::string_view frame, size_t raw_byte_count, const ZSTD_DDict_s* dictionary,
+                     const char* field, ByteReader* in, std::string* out);
 
 // The fixed lane as raw bytes of the type's width, gathered by significance, in a frame
 // that reaches to the end of the column.

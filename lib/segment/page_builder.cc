@@ -50,6 +50,9 @@ class PageEncoder {
     for (size_t c = 0; c < schema_.columns.size(); ++c) {
       if (IsStored(schema_.columns[c])) PutColumn(c);
     }
+    if (names_dictionary_) {
+      out_[0] = static_cast<char>(segment_format::kPageTag | segment_format::kFormatOfDictionaries);
+    }
     segment_format::AppendChecksum(&out_);
     return std::move(out_);
   }
@@ -196,7 +199,9 @@ class PageEncoder {
       }
     }
     if (cells.empty()) return EncodingId::kNone;
-    return EncodeText(cells, &values_);
+    const TextEncoding text = EncodeText(cells, cache_->Dictionary(c), &values_);
+    names_dictionary_ = names_dictionary_ || text.has_dictionary;
+    return text.id;
   }
 
   const TableSchema& schema_;
@@ -205,6 +210,7 @@ class PageEncoder {
   const size_t end_;
   CodecCache* const cache_;
   FixedEncoder encoder_;
+  bool names_dictionary_ = false;
   std::string out_;
   std::string values_;            // of the column at hand
   std::vector<int64_t> numbers_;  // scratch

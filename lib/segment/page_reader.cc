@@ -25,9 +25,9 @@ class PageDecoder {
  public:
   // Into *rows, whose memory is used again.
   PageDecoder(const TableSchema& schema, std::string_view body, const std::vector<bool>* wanted,
-              bool values_alone, VersionColumns* rows)
-      : schema_(schema), wanted_(wanted), values_alone_(values_alone), in_(body, "page"),
-        rows_(*rows) {}
+              const DictionarySource* dictionaries, bool values_alone, VersionColumns* rows)
+      : schema_(schema), wanted_(wanted), dictionaries_(dictionaries),
+        values_alone_(values_alone), in_(body, "page"), rows_(*rows) {}
 
   Status Decode() {
     ClearRows();
@@ -231,7 +231,8 @@ class PageDecoder {
 
   void ReadBytes(EncodingId encoding, size_t value_count, ByteReader* in, ColumnData* column) {
     TextRun run;
-    DecodeText(encoding, value_count, segment_format::kPageRawBytesMax - heap_bytes_, in, &run);
+    DecodeText(encoding, value_count, segment_format::kPageRawBytesMax - heap_bytes_,
+               dictionaries_, in, &run);
     if (!in->ok()) return;
     heap_bytes_ += run.heap.size();
     column->heap = std::move(run.heap);
@@ -248,6 +249,7 @@ class PageDecoder {
 
   const TableSchema& schema_;
   const std::vector<bool>* const wanted_;
+  const DictionarySource* const dictionaries_;
   const bool values_alone_;
   ByteReader in_;
   uint8_t flags_ = 0;
@@ -256,33 +258,45 @@ class PageDecoder {
   size_t heap_bytes_ = 0;  // decoded so far
 };
 
+// What of a page's format may be named in it.
+const DictionarySource* OfFormat(std::string_view page, const DictionarySource* dictionaries) {
+  const uint8_t format = segment_format::FormatOf(page);
+  return format >= segment_format::kFormatOfDictionaries ? dictionaries : nullptr;
+}
+
 }  // namespace
 
 Result<VersionColumns> DecodePage(const TableSchema& schema, std::string_view page,
-                                  const std::vector<bool>* wanted) {
+                                  const std::vector<bool>* wanted,
+                                  const DictionarySource* dictionaries) {
   CISTERN_CHECK(wanted == nullptr || wanted->size() == schema.columns.size());
   CISTERN_ASSIGN_OR_RETURN(
       const std::string_view body,
       segment_format::CheckEnvelope(page, segment_format::kPageTag, "page"));
   VersionColumns rows;
-  CISTERN_RETURN_IF_ERROR(
-      PageDecoder(schema, body, wanted, /*values_alone=*/false, &rows).Decode());
+  CISTERN_RETURN_IF_ERROR(PageDecoder(schema, body, wanted, OfFormat(page, dictionaries),
+                                      /*values_alone=*/false, &rows)
+                              .Decode());
   return rows;
 }
 
 Status DecodePageValues(const TableSchema& schema, std::string_view page,
-                        const std::vector<bool>& wanted, VersionColumns* rows) {
+                        const std::vector<bool>& wanted, const DictionarySource* dictionaries,
+                        VersionColumns* rows) {
   CISTERN_CHECK(wanted.size() == schema.columns.size());
   CISTERN_ASSIGN_OR_RETURN(
       const std::string_view body,
       segment_format::CheckEnvelope(page, segment_format::kPageTag, "page"));
-  return PageDecoder(schema, body, &wanted, /*values_alone=*/true, rows).Decode();
+  return PageDecoder(schema, body, &wanted, OfFormat(page, dictionaries),
+                     /*values_alone=*/true, rows)
+      .Decode();
 }
 
 Result<VersionColumns> DecodePageValues(const TableSchema& schema, std::string_view page,
-                                        const std::vector<bool>& wanted) {
+                                        const std::vector<bool>& wanted,
+                                        const DictionarySource* dictionaries) {
   VersionColumns rows;
-  CISTERN_RETURN_IF_ERROR(DecodePageValues(schema, page, wanted, &rows));
+  CISTERN_RETURN_IF_ERROR(DecodePageValues(schema, page, wanted, dictionaries, &rows));
   return rows;
 }
 

@@ -8,6 +8,7 @@
 
 #include "cistern/result.h"
 #include "cistern/schema.h"
+#include "lib/codec/zstd_dictionary.h"
 #include "lib/row/version_columns.h"
 
 namespace cistern {
@@ -17,21 +18,26 @@ namespace cistern {
 // `wanted` has an entry for each schema column; null wants all. A regular column that is
 // not wanted has only its `states` (empty if all are values): a projection still needs
 // them to judge whether a row exists. Clustering columns are always decoded. `boot` and
-// `expiry_s` are empty where all are 0.
+// `expiry_s` are empty where all are 0. `dictionaries` may be null where pages name none: those of
+// spill families do not.
 //
 //   kCorruption  the bytes are damaged, or not a page of this schema; names the field
 //   kTooNew      a later format
+// and what `dictionaries` fails with.
 [[nodiscard]] Result<VersionColumns> DecodePage(const TableSchema& schema, std::string_view page,
-                                                const std::vector<bool>* wanted);
+                                                const std::vector<bool>* wanted,
+                                                const DictionarySource* dictionaries);
 
 // The values and states of the wanted columns alone, of whatever role: all else of the rows is
 // empty. For pages whose statistics tell that the rows show as they are.
 [[nodiscard]] Result<VersionColumns> DecodePageValues(const TableSchema& schema,
                                                       std::string_view page,
-                                                      const std::vector<bool>& wanted);
+                                                      const std::vector<bool>& wanted,
+                                                      const DictionarySource* dictionaries);
 // The same into *rows, whose memory is used again; on an error nothing is said of what is there.
 [[nodiscard]] Status DecodePageValues(const TableSchema& schema, std::string_view page,
-                                      const std::vector<bool>& wanted, VersionColumns* rows);
+                                      const std::vector<bool>& wanted,
+                                      const DictionarySource* dictionaries, VersionColumns* rows);
 
 }  // namespace cistern
 

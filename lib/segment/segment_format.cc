@@ -33,10 +33,13 @@ Result<std::string_view> CheckEnvelope(std::string_view bytes, uint8_t tag, cons
                               std::to_string(kFormat) +
                               " was frozen; read it with the version that wrote it");
   }
-  if ((first & 0x0F) != kFormat) {
+  if ((first & 0x0F) > kFormatMax) {
     return Status::TooNew(name + ": format " + std::to_string(first & 0x0F) +
-                          " is newer than this build, which reads format " +
-                          std::to_string(kFormat));
+                          " is newer than this build, which reads formats up to " +
+                          std::to_string(kFormatMax));
+  }
+  if (tag == kDictionaryTag && (first & 0x0F) < kFormatOfDictionaries) {
+    return Status::Corruption(name + ": field 'tag' says a format that has no dictionaries");
   }
   return bytes.substr(1, body_size - 1);
 }

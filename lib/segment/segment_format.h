@@ -13,11 +13,17 @@
 
 namespace cistern::segment_format {
 
-// First byte of each value: what it is in the high half, its format in the low half. Format 1 is
-// frozen: nothing is added to it. 0 was written before that, and is not read.
+// First byte of each value: what it is in the high half, its format in the low half. Both formats
+// are frozen: nothing is added to them. 0 was written before that, and is not read.
 inline constexpr uint8_t kPageTag = 0xA0;
 inline constexpr uint8_t kHeaderTag = 0xB0;
+inline constexpr uint8_t kDictionaryTag = 0xC0;
 inline constexpr uint8_t kFormat = 1;
+inline constexpr uint8_t kFormatOfDictionaries = 2;  // of these, and of pages that name one
+inline constexpr uint8_t kFormatMax = 2;
+[[nodiscard]] inline uint8_t FormatOf(std::string_view bytes) {
+  return static_cast<uint8_t>(bytes[0]) & 0x0F;
+}
 
 // Page flags; the other bits are zero.
 inline constexpr uint8_t kPageHasBoot = 1;

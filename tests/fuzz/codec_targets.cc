@@ -9,6 +9,7 @@
 #include "lib/codec/codec_select.h"
 #include "lib/codec/text_codec.h"
 #include "tests/fuzz/decoder_targets.h"
+#include "tests/golden/golden_dictionary.h"
 
 namespace cistern {
 namespace {
@@ -78,21 +79,27 @@ void FuzzFixed(EncodingId encoding, CqlType type, size_t count, std::string_view
 
 // --- the bytes lane
 
-void PackText(const std::vector<std::string_view>& cells) {
+void PackText(const std::vector<std::string_view>& cells, const NumberedDictionary& trained) {
   size_t raw_bytes = 0;
   for (const std::string_view cell : cells) raw_bytes += 1 + cell.size();
   std::string bytes;
-  const EncodingId encoding = EncodeText(cells, &bytes);
+  const EncodingId encoding = EncodeText(cells, trained, &bytes).id;
   CISTERN_CHECK(bytes.size() <= raw_bytes + std::max<size_t>(raw_bytes / 50, 16));
   TextRun back;
+  const testing::GoldenDictionaries dictionaries;
   ByteReader in(bytes, "cells");
-  DecodeText(encoding, cells.size(), raw_bytes, &in, &back);
+  DecodeText(encoding, cells.size(), raw_bytes, &dictionaries, &in, &back);
   CISTERN_CHECK(in.ok() && in.remaining() == 0 && back.offsets.size() == cells.size() + 1);
   for (size_t i = 0; i < cells.size(); ++i) {
     const size_t begin = back.offsets[i];
     CISTERN_CHECK(std::string_view(back.heap).substr(begin, back.offsets[i + 1] - begin) ==
                   cells[i]);
   }
+}
+
+void PackText(const std::vector<std::string_view>& cells) {
+  PackText(cells, {});
+  PackText(cells, testing::GoldenDictionaries().Only());
 }
 
 // The bytes as cells: each begins with a byte that says its length.
@@ -108,8 +115,9 @@ std::vector<std::string_view> CellsOf(std::string_view bytes) {
 
 void FuzzText(EncodingId encoding, size_t count, std::string_view bytes) {
   TextRun run;
+  const testing::GoldenDictionaries dictionaries;
   ByteReader in(bytes, "cells");
-  DecodeText(encoding, count, kHeapBytesMax, &in, &run);
+  DecodeText(encoding, count, kHeapBytesMax, &dictionaries, &in, &run);
   CISTERN_CHECK(in.ok() || in.status().code() == StatusCode::kCorruption);
   if (in.ok()) {
     CISTERN_CHECK(run.offsets.size() == count + 1 && run.heap.size() <= kHeapBytesMax);

@@ -6,11 +6,13 @@
 #include <vector>
 
 #include "lib/base/check.h"
+#include "lib/segment/dictionary_value.h"
 #include "lib/segment/page_builder.h"
 #include "lib/segment/page_reader.h"
 #include "lib/segment/page_statistics.h"
 #include "lib/segment/segment_format.h"
 #include "lib/segment/segment_header.h"
+#include "tests/golden/golden_dictionary.h"
 
 namespace cistern {
 namespace {
@@ -53,10 +55,11 @@ void CheckColumn(const ColumnData& a, const ColumnData& b, size_t row_count) {
 void CheckProjection(const TableSchema& schema, std::string_view page, const VersionColumns& all) {
   std::vector<bool> wanted(schema.columns.size());
   for (size_t c = 0; c < wanted.size(); ++c) wanted[c] = c % 2 == 0;
-  const Result<VersionColumns> some = DecodePage(schema, page, &wanted);
+  const testing::GoldenDictionaries dictionaries;
+  const Result<VersionColumns> some = DecodePage(schema, page, &wanted, &dictionaries);
   CISTERN_CHECK(some.ok());
   CISTERN_CHECK(some->write_us == all.write_us && some->flags == all.flags);
-  const Result<VersionColumns> values = DecodePageValues(schema, page, wanted);
+  const Result<VersionColumns> values = DecodePageValues(schema, page, wanted, &dictionaries);
   CISTERN_CHECK(values.ok() && values->row_count == all.row_count);
   for (const size_t c : schema.regular_columns) {
     if (!wanted[c]) continue;
@@ -73,14 +76,16 @@ void CheckProjection(const TableSchema& schema, std::string_view page, const Ver
 void FuzzPage(std::string_view input) {
   if (input.empty()) return;
   const TableSchema& schema = Schemas()[static_cast<uint8_t>(input[0]) % 3];
+  const testing::GoldenDictionaries dictionaries;
   // The bytes as they are: the checksum is wrong but for one in 2^64.
-  DecodePage(schema, input, nullptr).status().IgnoreError();
+  DecodePage(schema, input, nullptr, &dictionaries).status().IgnoreError();
   const std::vector<bool> none(schema.columns.size());
-  DecodePageValues(schema, input, none).status().IgnoreError();
+  DecodePageValues(schema, input, none, &dictionaries).status().IgnoreError();
   std::string page(input.substr(1));
   segment_format::AppendChecksum(&page);
-  const Result<VersionColumns> rows = DecodePage(schema, page, nullptr);
-  const bool is_kept = DecodePageValues(schema, page, none).ok();  // looks at fewer fields
+  const Result<VersionColumns> rows = DecodePage(schema, page, nullptr, &dictionaries);
+  // Looks at fewer fields.
+  const bool is_kept = DecodePageValues(schema, page, none, &dictionaries).ok();
   CISTERN_CHECK(is_kept || !rows.ok());
   if (!rows.ok()) {
     CISTERN_CHECK(rows.status().code() == StatusCode::kCorruption ||
@@ -90,8 +95,12 @@ void FuzzPage(std::string_view input) {
   CISTERN_CHECK(rows->row_count >= 1 && rows->row_count <= limits::kPageRowsMax);
   CheckProjection(schema, page, *rows);
   if (PageEnd(schema, *rows, 0, limits::kPageRowsMax) != rows->row_count) return;
-  const std::string again = EncodePage(schema, *rows, 0, rows->row_count, nullptr);
-  const Result<VersionColumns> same = DecodePage(schema, again, nullptr);
+  CodecCache cache;
+  if (input[0] & 4) {
+    for (size_t c = 0; c < schema.columns.size(); ++c) cache.SetDictionary(c, dictionaries.Only());
+  }
+  const std::string again = EncodePage(schema, *rows, 0, rows->row_count, &cache);
+  const Result<VersionColumns> same = DecodePage(schema, again, nullptr, &dictionaries);
   CISTERN_CHECK(same.ok());
   CISTERN_CHECK(same->write_us == rows->write_us && same->flags == rows->flags);
   for (size_t i = 0; i < rows->row_count; ++i) {
@@ -106,6 +115,27 @@ void FuzzPage(std::string_view input) {
   for (size_t c = 2; c < schema.columns.size(); ++c) {
     CheckColumn(rows->columns[c], same->columns[c], rows->row_count);
   }
+}
+
+void FuzzDictionary(std::string_view input) {
+  DecodeDictionary(7, input).status().IgnoreError();
+  const auto dictionary = ZstdDictionary::Make(std::string(input));
+  if (!dictionary.ok()) {
+    CISTERN_CHECK(dictionary.status().code() == StatusCode::kCorruption);
+    return;
+  }
+  CISTERN_CHECK(DecodeDictionary(7, EncodeDictionary(7, **dictionary)).ok());
+  const std::string_view text = input.substr(input.size() / 2, 1024);
+  const std::string frame = (*dictionary)->Compress(text, 2 * text.size() + 64);
+  if (frame.empty()) return;  // libzstd reads some that it does not write with
+  std::string back;
+  ByteReader in("", "test");
+  (*dictionary)->Decompress(frame, text.size(), "frame", &in, &back);
+  CISTERN_CHECK(in.ok() && back == text);
+  // A frame of another dictionary: damage, or other bytes.
+  ByteReader other("", "test");
+  testing::GoldenDictionaries().Only().dictionary->Decompress(frame, text.size(), "frame", &other,
+                                                              &back);
 }
 
 void FuzzHeader(std::string_view input) {

@@ -11,6 +11,9 @@ namespace cistern {
 // added. What decodes is encoded again and must decode to the same.
 void FuzzPage(std::string_view input);
 
+// The content of a trained dictionary. One that loads must compress what it decompresses.
+void FuzzDictionary(std::string_view input);
+
 // A segment header without its checksum, in the same way.
 void FuzzHeader(std::string_view input);
 

@@ -49,6 +49,7 @@ void Replay(const char* target, void (*fuzz)(std::string_view)) {
 
 TEST(FuzzReplay, Pages) { Replay("page", &FuzzPage); }
 TEST(FuzzReplay, Codecs) { Replay("codec", &FuzzCodec); }
+TEST(FuzzReplay, Dictionaries) { Replay("dictionary", &FuzzDictionary); }
 TEST(FuzzReplay, Headers) { Replay("header", &FuzzHeader); }
 TEST(FuzzReplay, CqlResponses) { Replay("cql_response", &FuzzCqlResponse); }
 TEST(FuzzReplay, Lz4Blocks) { Replay("lz4", &FuzzLz4); }

@@ -13,6 +13,9 @@ NUMBERS = {  # type: (raw width, least, greatest)
     'float': (4, 0, (1 << 32) - 1),
     **dict.fromkeys(('bigint', 'timestamp', 'date', 'time', 'double'),
                     (8, -1 << 63, (1 << 63) - 1))}
+FORMAT_MAX = 2
+FORMAT_OF_DICTIONARIES = 2
+DICTIONARIES = {}  # the store's, by number
 SEEN = set()  # forms of the format that were read
 
 
@@ -59,6 +62,33 @@ def unzstd(frame, size, lib=[]):
     return out.raw[:size]
 
 
+def untrained(frame, size, dictionary, lib=[]):
+    """Decompresses a frame that was made with a trained dictionary."""
+    if not lib:
+        lib.append(library('zstd'))
+        lib[0].ZSTD_getDictID_fromFrame.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
+        lib[0].ZSTD_getFrameContentSize.restype = ctypes.c_uint64
+        lib[0].ZSTD_getFrameContentSize.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
+        lib[0].ZSTD_findFrameCompressedSize.restype = ctypes.c_uint64
+        lib[0].ZSTD_findFrameCompressedSize.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
+        lib[0].ZSTD_createDCtx.restype = ctypes.c_void_p
+        lib[0].ZSTD_freeDCtx.argtypes = [ctypes.c_void_p]
+        lib[0].ZSTD_decompress_usingDict.restype = ctypes.c_uint64
+        lib[0].ZSTD_decompress_usingDict.argtypes = (
+            [ctypes.c_void_p] + [ctypes.c_char_p, ctypes.c_size_t] * 3)
+    need(frame[:4] == b'\x28\xb5\x2f\xfd', 'magic number of a frame')
+    need(lib[0].ZSTD_getDictID_fromFrame(frame, len(frame)) == 0, 'dictionary of a frame')
+    need(lib[0].ZSTD_getFrameContentSize(frame, len(frame)) == size, 'content size of a frame')
+    need(lib[0].ZSTD_findFrameCompressedSize(frame, len(frame)) == len(frame), 'size of a frame')
+    out = ctypes.create_string_buffer(max(size, 1))
+    context = lib[0].ZSTD_createDCtx()
+    got = lib[0].ZSTD_decompress_usingDict(context, out, size, frame, len(frame), dictionary,
+                                           len(dictionary))
+    lib[0].ZSTD_freeDCtx(context)
+    need(got == size, 'frame')
+    return out.raw[:size]
+
+
 def signed64(n):
     n &= M64
     return n - (1 << 64) if n >> 63 else n
@@ -68,8 +98,8 @@ def signed64(n):
 
 
 class Bytes:
-    def __init__(self, data):
-        self.data, self.at = data, 0
+    def __init__(self, data, form=1):
+        self.data, self.at, self.format = data, 0, form
 
     def left(self):
         return len(self.data) - self.at
@@ -109,9 +139,10 @@ def envelope(data, kind):
     need(xxh3(data[:-8]) == int.from_bytes(data[-8:], 'little'), 'checksum')
     need(data[0] >> 4 == kind, 'tag')
     need(data[0] & 15 != 0, 'format 0')
-    if data[0] & 15 > 1:
+    if data[0] & 15 > FORMAT_MAX:
         raise TooNew(data[0] & 15)
-    return Bytes(data[1:-8])
+    need(kind != 0xC or data[0] & 15 >= FORMAT_OF_DICTIONARIES, 'dictionary of format 1')
+    return Bytes(data[1:-8], data[0] & 15)
 
 
 # --- integer streams
@@ -287,9 +318,17 @@ def blob(b, m):
     need(min(lengths) >= 0 and max(lengths) <= CELL_BYTES_MAX, 'cell length')
     need(sum(lengths) <= HEAP_BYTES_MAX, 'cell lengths')
     form = b.u8()
-    need(form <= 1, 'form of a blob')
+    need(form <= (2 if b.format >= FORMAT_OF_DICTIONARIES else 1), 'form of a blob')
     SEEN.add(f'blob {form}')
-    heap = unzstd(b.take(b.varint(PAGE_BYTES_MAX)), sum(lengths)) if form else b.take(sum(lengths))
+    if form == 2:
+        number = b.varint()
+        frame = b.take(b.varint(PAGE_BYTES_MAX))
+        need(number in DICTIONARIES, 'dictionary')
+        heap = untrained(frame, sum(lengths), DICTIONARIES[number])
+    elif form == 1:
+        heap = unzstd(b.take(b.varint(PAGE_BYTES_MAX)), sum(lengths))
+    else:
+        heap = b.take(sum(lengths))
     cells = Bytes(heap)
     return [cells.take(length) for length in lengths]
 

@@ -9,6 +9,7 @@
 #include "lib/row/version_hash.h"
 #include "lib/segment/page_reader.h"
 #include "lib/segment/segment_header.h"
+#include "tests/golden/golden_dictionary.h"
 #include "tests/golden/segment_file.h"
 #include "tests/support/hex.h"
 
@@ -19,7 +20,9 @@ Result<std::string> Read(const std::string& kind, const std::string& cql,
                          const std::string& bytes) {
   CISTERN_ASSIGN_OR_RETURN(const auto schema, ParseCreateTable(cql));
   if (kind == "page") {
-    CISTERN_ASSIGN_OR_RETURN(const VersionColumns rows, DecodePage(*schema, bytes, nullptr));
+    const GoldenDictionaries dictionaries;
+    CISTERN_ASSIGN_OR_RETURN(const VersionColumns rows,
+                             DecodePage(*schema, bytes, nullptr, &dictionaries));
     return std::to_string(HashVersions(*schema, rows));
   }
   CISTERN_ASSIGN_OR_RETURN(const SegmentHeader header, DecodeSegmentHeader(bytes));

@@ -1,4 +1,4 @@
-"""A reader of format 1 that follows FORMAT.md: what that page forgets, this cannot read.
+"""A reader of formats 1 and 2 that follows FORMAT.md: what that page forgets, this cannot read.
 
 It shares nothing with the reader of the library but XXH3 and zstd, which it takes from the system.
 Slow and plain on purpose. Every form of the format that it meets is noted in SEEN.
@@ -6,9 +6,9 @@ Slow and plain on purpose. Every form of the format that it meets is noted in SE
 import collections
 import struct
 
-from columns import (HEAP_BYTES_MAX, M64, NUMBERS, PAGE_BYTES_MAX, SEEN, Bytes, Damage, TooNew,
-                     double_bits, envelope, float_bits, need, numbers, signed64, stream, texts,
-                     to_float, unordered, xxh3)
+from columns import (DICTIONARIES, HEAP_BYTES_MAX, M64, NUMBERS, PAGE_BYTES_MAX, SEEN, Bytes,
+                     Damage, TooNew, double_bits, envelope, float_bits, need, numbers, signed64,
+                     stream, texts, to_float, unordered, xxh3)
 
 UNIT_TO_US = {'s': lambda t: t * 1_000_000, 'ms': lambda t: t * 1000, 'us': lambda t: t,
               'ns': lambda t: t // 1000}
@@ -32,7 +32,7 @@ def column(b, spec, n):
     if state is None:
         state = stream(b, n)
         need(set(state) <= {0, 1, 2} and len(set(state)) > 1, 'cell states')
-    values = Bytes(b.take(b.varint(PAGE_BYTES_MAX)))
+    values = Bytes(b.take(b.varint(PAGE_BYTES_MAX)), b.format)
     count = state.count(0)
     encoding = descriptor & 31
     if count == 0:
@@ -46,6 +46,16 @@ def column(b, spec, n):
     values.end()
     dense = iter(dense)
     return [(s, next(dense) if s == 0 else None) for s in state]
+
+
+def read_dictionary(data):
+    """A trained dictionary: its number and its content."""
+    b = envelope(data, 0xC)
+    number = b.varint()
+    content = b.take(b.varint(64 * 1024))
+    b.end()
+    need(content[:4] == b'\x37\xa4\x30\xec', 'magic number of a dictionary')
+    return number, content
 
 
 def read_page(data, table):

@@ -20,6 +20,7 @@ UUID_1970 = 0x01B21DD213814000
 WANTED = {
     'order 0', 'order 1', 'order 2', 'runs', 'divisor', 'width', 'width apart', 'width 64',
     'constant', *(f'patches of order {order}' for order in range(3)), 'blob 0', 'blob 1',
+    'blob 2',
     'no values',
     'page with statistics', 'page without statistics',
     *(f'states {s}' for s in range(4)), *(f'version flags {v}' for v in range(3)),
@@ -257,8 +258,15 @@ def told_rows(path):
             yield reader.Row(write_us, boot, expiry, flags, cells)
 
 
+def take_dictionaries(folder):
+    for path in folder.glob('*.dictionary'):
+        number, content = reader.read_dictionary(path.read_bytes())
+        reader.DICTIONARIES[number] = content
+
+
 def main():
     folder = HERE / 'segments'
+    take_dictionaries(folder)
     paths = sorted(folder.glob('*.segment'))
     assert len(paths) >= 20, paths
     for path in paths:

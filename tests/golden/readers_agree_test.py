@@ -70,6 +70,7 @@ def main():
     seed = int(os.environ.get('CISTERN_SEED') or random.randrange(1 << 32))
     print(f'CISTERN_SEED={seed}')
     dice = random.Random(seed)
+    reader_test.take_dictionaries(reader_test.HERE / 'segments')
     values = list(golden_values())
     cases = [(kind, text, damaged(data, dice))
              for kind, text, data in (dice.choice(values) for _ in range(CASES))]

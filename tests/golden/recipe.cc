@@ -10,6 +10,7 @@
 #include "lib/segment/page_statistics.h"
 #include "lib/segment/segment_header.h"
 #include "storage/seal_records.h"
+#include "tests/golden/golden_dictionary.h"
 #include "tests/golden/segment_file.h"
 
 namespace cistern::testing {
@@ -26,6 +27,9 @@ SegmentValues Encode(const GoldenRecipe& recipe, const GoldenRows& golden, Segme
   header->row_count = rows.row_count;
   SegmentValues values;
   CodecCache cache;  // of the table, as a writer has one
+  for (size_t c = 0; recipe.is_trained && c < schema.columns.size(); ++c) {
+    cache.SetDictionary(c, GoldenDictionaries().Only());
+  }
   for (size_t begin = 0; begin < rows.row_count;) {
     const size_t end = PageEnd(schema, rows, begin, recipe.page_rows_max);
     values.pages.push_back(recipe.page != nullptr ? recipe.page()

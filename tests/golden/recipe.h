@@ -108,7 +108,11 @@ struct GoldenRecipe {
   bool has_zstd = false;  // the bytes depend on the version of libzstd too
   // The page of all rows, by hand: with forms that a reader takes and today's writer never chooses.
   std::string (*page)() = nullptr;
+  bool is_trained = false;  // its texts go with the golden dictionary
 };
+
+// A line of what the golden dictionary was trained on.
+[[nodiscard]] std::string GoldenLine(Steps* steps);
 
 // The rows of a recipe.
 [[nodiscard]] GoldenRows FilledRows(const GoldenRecipe& recipe);

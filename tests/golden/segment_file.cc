@@ -14,6 +14,7 @@
 #include "lib/segment/page_statistics.h"
 #include "lib/segment/segment_header.h"
 #include "storage/seal_records.h"
+#include "tests/golden/golden_dictionary.h"
 #include "tests/support/hex.h"
 
 namespace cistern::testing {
@@ -118,7 +119,9 @@ Result<std::string> StatisticsText(const TableSchema& schema, const StatisticsPa
 }
 
 Result<std::string> PageText(const TableSchema& schema, std::string_view page) {
-  CISTERN_ASSIGN_OR_RETURN(const VersionColumns rows, DecodePage(schema, page, nullptr));
+  const GoldenDictionaries dictionaries;
+  CISTERN_ASSIGN_OR_RETURN(const VersionColumns rows,
+                           DecodePage(schema, page, nullptr, &dictionaries));
   return "content " + std::to_string(HashVersions(schema, rows)) + "\n" + RowsText(schema, rows);
 }
 

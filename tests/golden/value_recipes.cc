@@ -167,6 +167,28 @@ std::string Timeuuid(uint64_t ticks, uint64_t low) {
 }
 constexpr uint64_t kUuid1970 = 0x01B2'1DD2'1381'4000;
 
+// Lines of a log, a column of few long values, and one that the dictionary does not help.
+constexpr char kTrainedCql[] =
+    "CREATE TABLE g.trained (id text, day date, ts timestamp, line text, unit text, odd blob, "
+    "PRIMARY KEY ((id, day), ts))";
+void Trained(GoldenRows* rows) {
+  Steps steps;
+  for (int64_t i = 0; i < 60; ++i) {
+    rows->Begin((kStartMs + 500 * i) * 1000 + 250);
+    rows->Number(kStartMs + 500 * i);
+    if (i % 9 == 4) {
+      rows->Null();
+    } else {
+      rows->Text(GoldenLine(&steps));
+    }
+    rows->Text(i % 2 == 0 ? "modbus: read of register 1, unit 7 does not answer"
+                          : "watchdog: no heartbeat of task 2 for 5 s");
+    std::string odd;
+    PutBig(&odd, steps.Bits());
+    rows->Text(odd);
+  }
+}
+
 void Texts(GoldenRows* rows) {
   Steps steps;
   const std::array<const char*, 3> states = {"OK", "warn", ""};
@@ -313,9 +335,18 @@ constexpr GoldenRecipe kRecipes[] = {
     {"types-60", kTypesCql, Types60},
     {"missing", kMissingCql, Missing},
     {"by-hand", kByHandCql, ByHand, 4096, false, ByHandPage},
+    {"trained", kTrainedCql, Trained, 20, true, nullptr, true},
 };
 
 }  // namespace
+
+std::string GoldenLine(Steps* steps) {
+  constexpr std::array<const char*, 4> kLines = {
+      "modbus: read of register %, unit 7 does not answer", "uplink: connection lost, attempt %",
+      "watchdog: no heartbeat of task % for 5 s", "storage: wrote % blocks"};
+  std::string line = kLines[static_cast<size_t>(steps->Below(4))];
+  return line.replace(line.find('%'), 1, std::to_string(steps->Below(65'536)));
+}
 
 std::span<const GoldenRecipe> ValueRecipes() { return kRecipes; }
 

@@ -133,6 +133,7 @@ TEST(Keyspace, EveryCutAndEveryWrongLengthIsNoKey) {
   EXPECT_EQ(DecodeBucketKey(bucket + "x"), std::nullopt);
   EXPECT_EQ(ParseHeaderKey(header + "x"), std::nullopt);
   EXPECT_EQ(ParseHeaderKey(PageKey(9 << kSegmentIndexBits, 0)), std::nullopt);
+  EXPECT_EQ(ParseHeaderKey(DictionaryKey(9 << kSegmentIndexBits, 0)), std::nullopt);
   for (size_t size = 0; size < 20; ++size) {
     EXPECT_EQ(ParseJournalKey(std::string(size, 'k')).has_value(), size == 8);
   }

@@ -270,6 +270,36 @@ TEST(MetaRecords, SealsComeBack) {
   EXPECT_EQ(window->sources, record.sources);
 }
 
+// Behind all else, where there are any.
+TEST(MetaRecords, DictionariesOfAWindowComeBackAndMayBeAbsent) {
+  WindowRecord window = {{}, 900, 2, 3, 0, 0, 0, 3, 600, 77, false, {5}, {8}, 300, 200};
+  window.dictionaries = {{1, "state", 70}, {1, "line", 71}, {2, std::string(48, 'x'), 1ull << 40}};
+  const auto back = DecodeWindow(EncodeWindow(window));
+  ASSERT_TRUE(back.ok()) << back.status().ToString();
+  EXPECT_EQ(back->dictionaries, window.dictionaries);
+  EXPECT_EQ(back->counted_versions, 300u);
+  window.counted_versions = window.read_back_versions = 0;
+  const auto unproved = DecodeWindow(EncodeWindow(window));
+  ASSERT_TRUE(unproved.ok()) << unproved.status().ToString();
+  EXPECT_EQ(unproved->dictionaries, window.dictionaries);
+  EXPECT_EQ(unproved->counted_versions, 0u);
+  window.dictionaries.clear();
+  const std::string none = EncodeWindow(window);
+  const std::string fields = none.substr(1, none.size() - 9);
+  const auto is_read = [&](const std::string& rest) {
+    return DecodeWindow(Sealed(fields + rest)).ok();
+  };
+  EXPECT_TRUE(is_read(Varints({0, 0, 1, 7, 1}) + "s" + Varints({70})));
+  EXPECT_FALSE(is_read(Varints({0, 0, 0}))) << "no dictionaries are not written";
+  EXPECT_FALSE(is_read(Varints({0, 0, 2, 7, 1}) + "s" + Varints({70}))) << "one of two";
+  EXPECT_FALSE(is_read(Varints({0, 0, 1, 7, 9}) + "s" + Varints({70}))) << "a name cut";
+  EXPECT_FALSE(is_read(Varints({0, 0, 1, 7, 49}) + std::string(49, 's') + Varints({70})));
+  EXPECT_FALSE(is_read(Varints({0, 0, 1, 1ull << 32, 1}) + "s" + Varints({70})));
+  EXPECT_FALSE(is_read(Varints({0, 0, 2, 7, 1}) + "s" + Varints({70, 7, 1}) + "t" + Varints({70})))
+      << "not ascending";
+  EXPECT_FALSE(is_read(Varints({0, 0, 1ull << 40}))) << "more than may be";
+}
+
 // One byte of a manifest and two numbers of a window, behind all else, where something was proved.
 // Records from before they were kept end where these begin.
 TEST(MetaRecords, HowArrivalWasProvedComesBackAndMayBeAbsent) {

@@ -48,6 +48,9 @@ inline constexpr size_t kCommitGroupBytesMax = 1024 * 1024;  // of several batch
 inline constexpr uint32_t kPageRowsMax = 4096;
 inline constexpr size_t kPageBytesMax = 16 * 1024 * 1024;  // more is refused before allocating
 inline constexpr uint32_t kSegmentPagesMax = 65536;
+inline constexpr size_t kDictionaryBytesMax = 64 * 1024;  // of a trained one; more is refused
+inline constexpr size_t kDictionaryColumnsMax = 16;      // of text that have one, or may get one
+inline constexpr size_t kWindowDictionariesMax = 64;     // of all columns and trainings
 
 // --- scans
 inline constexpr size_t kScanBatchRowsDefault = 1024;    // clamped to 1..kPageRowsMax

@@ -141,12 +141,12 @@ TEST(HostileColumns, TextNeverGrowsByMoreThanItsLengths) {
       }
       const std::vector<std::string_view> views(cells.begin(), cells.end());
       std::string bytes;
-      const EncodingId id = EncodeText(views, &bytes);
+      const EncodingId id = EncodeText(views, {}, &bytes).id;
       EXPECT_LE(bytes.size(), raw_bytes + std::max<size_t>(raw_bytes / 50, 16))
           << count << " cells of " << alphabet << " letters";
       ByteReader in(bytes, "test");
       TextRun run;
-      DecodeText(id, count, raw_bytes, &in, &run);
+      DecodeText(id, count, raw_bytes, nullptr, &in, &run);
       ASSERT_TRUE(in.ok()) << in.status().ToString();
       for (size_t i = 0; i < count; ++i) {
         ASSERT_EQ(run.heap.substr(run.offsets[i], run.offsets[i + 1] - run.offsets[i]), cells[i]);

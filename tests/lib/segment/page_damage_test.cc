@@ -52,7 +52,7 @@ TEST(PageDamage, TheUndamagedFixtureIsWhatTheBuilderWrites) {
   rows.columns[2].fixed = {20, 21};
   rows.columns[3].AppendFixed(7);
   rows.columns[3].AppendMissing(CellState::kAbsent);
-  const Result<VersionColumns> got = DecodePage(schema, Fields().Page(), nullptr);
+  const Result<VersionColumns> got = DecodePage(schema, Fields().Page(), nullptr, nullptr);
   ASSERT_TRUE(got.ok()) << got.status().ToString();
   ExpectSameRows(schema, *got, rows, 0, 2);
 }
@@ -105,7 +105,7 @@ TEST(PageDamage, EveryCheckHasItsFixture) {
     SCOPED_TRACE(f.name);
     Fields fields;
     fields.*f.where = f.bytes;
-    ExpectDamage(DecodePage(schema, fields.Page(), nullptr).status(), f.field, f.why);
+    ExpectDamage(DecodePage(schema, fields.Page(), nullptr, nullptr).status(), f.field, f.why);
   }
 }
 
@@ -114,39 +114,44 @@ TEST(PageDamage, OptionalFieldsAreChecked) {
   Fields fields;
   fields.flags = Bytes({segment_format::kPageHasBoot});
   fields.boot = Bytes({0x00, 0x80, 0x80, 0x80, 0x80, 0x20});  // 2^32
-  ExpectDamage(DecodePage(schema, fields.Page(), nullptr).status(), "boot", "is out of range");
+  ExpectDamage(DecodePage(schema, fields.Page(), nullptr, nullptr).status(), "boot",
+               "is out of range");
   fields.boot = Bytes({0x00, 1});  // -1
-  ExpectDamage(DecodePage(schema, fields.Page(), nullptr).status(), "boot", "is out of range");
+  ExpectDamage(DecodePage(schema, fields.Page(), nullptr, nullptr).status(), "boot",
+               "is out of range");
 
   fields = Fields();
   fields.flags = Bytes({segment_format::kPageHasExpiry});
   fields.expiry = Bytes({0x00, 1});
-  ExpectDamage(DecodePage(schema, fields.Page(), nullptr).status(), "expiry", "is out of range");
+  ExpectDamage(DecodePage(schema, fields.Page(), nullptr, nullptr).status(), "expiry",
+               "is out of range");
   fields.flags =
       Bytes({segment_format::kPageHasExpiry | segment_format::kPageExpiryFromWrite});
-  ExpectDamage(DecodePage(schema, fields.Page(), nullptr).status(), "expiry", "is out of range");
+  ExpectDamage(DecodePage(schema, fields.Page(), nullptr, nullptr).status(), "expiry",
+               "is out of range");
 
   fields = Fields();
   fields.flags = Bytes({segment_format::kPageVersionFlagsVary});
   fields.version_flags = Bytes({0x00, 8});  // 4
-  ExpectDamage(DecodePage(schema, fields.Page(), nullptr).status(), "version flags",
+  ExpectDamage(DecodePage(schema, fields.Page(), nullptr, nullptr).status(), "version flags",
                "is out of range");
 
   fields = Fields();
   fields.r0 = Bytes({0x41});  // all absent, with values
   fields.r0_states = "";
-  ExpectDamage(DecodePage(schema, fields.Page(), nullptr).status(), "encoding",
+  ExpectDamage(DecodePage(schema, fields.Page(), nullptr, nullptr).status(), "encoding",
                "is given for no values");
   fields.r0 = Bytes({0x40});
-  ExpectDamage(DecodePage(schema, fields.Page(), nullptr).status(), "end of values",
+  ExpectDamage(DecodePage(schema, fields.Page(), nullptr, nullptr).status(), "end of values",
                "is not where the fields end");
-  EXPECT_NE(DecodePage(schema, fields.Page(), nullptr).status().message().find("column 'r0'"),
+  const Status in_column = DecodePage(schema, fields.Page(), nullptr, nullptr).status();
+  EXPECT_NE(in_column.message().find("column 'r0'"),
             std::string::npos);
 
   fields = Fields();
   fields.flags = Bytes({segment_format::kPageWriteFromEvent});
   const TableSchema by_uuid = MakeSchema({CqlType::kTimeuuid}, {CqlType::kInt});
-  ExpectDamage(DecodePage(by_uuid, fields.Page(), nullptr).status(), "flags",
+  ExpectDamage(DecodePage(by_uuid, fields.Page(), nullptr, nullptr).status(), "flags",
                "tells write times from an event time that is not a number");
 }
 
@@ -165,13 +170,13 @@ TEST(PageDamage, CellBytesOfAllColumnsTogetherAreBounded) {
   ASSERT_EQ(PageEnd(schema, rows, 0, 100), 7u);
   std::string page = EncodePage(schema, rows, 0, 7, nullptr);
   EXPECT_LT(page.size(), 1000u);
-  ASSERT_TRUE(DecodePage(schema, page, nullptr).ok());
+  ASSERT_TRUE(DecodePage(schema, page, nullptr, nullptr).ok());
   // The same with 127 rows: 8 MiB in each column.
   page.resize(page.size() - segment_format::kChecksumBytes);
   ASSERT_EQ(page[2], 7);
   page[2] = 127;
   segment_format::AppendChecksum(&page);
-  const Status status = DecodePage(schema, page, nullptr).status();
+  const Status status = DecodePage(schema, page, nullptr, nullptr).status();
   ExpectDamage(status, "code", "makes the cells larger than a page");
   EXPECT_NE(status.message().find("column 'r1'"), std::string::npos) << status.ToString();
 }
@@ -216,10 +221,10 @@ std::vector<char> Exact(std::string_view bytes) { return {bytes.begin(), bytes.e
 TEST(PageDamage, EveryTruncationIsNoticed) {
   const TableSchema schema = RichSchema();
   const std::string page = RichPage(schema, 120);
-  ASSERT_TRUE(DecodePage(schema, page, nullptr).ok());
+  ASSERT_TRUE(DecodePage(schema, page, nullptr, nullptr).ok());
   for (size_t size = 0; size < page.size(); ++size) {
     const std::vector<char> cut = Exact(page.substr(0, size));
-    ASSERT_EQ(DecodePage(schema, {cut.data(), cut.size()}, nullptr).status().code(),
+    ASSERT_EQ(DecodePage(schema, {cut.data(), cut.size()}, nullptr, nullptr).status().code(),
               StatusCode::kCorruption);
   }
   // With a new checksum the fields themselves must notice.
@@ -228,7 +233,7 @@ TEST(PageDamage, EveryTruncationIsNoticed) {
     std::string cut = body.substr(0, size);
     segment_format::AppendChecksum(&cut);
     const std::vector<char> exact = Exact(cut);
-    ASSERT_EQ(DecodePage(schema, {exact.data(), exact.size()}, nullptr).status().code(),
+    ASSERT_EQ(DecodePage(schema, {exact.data(), exact.size()}, nullptr, nullptr).status().code(),
               StatusCode::kCorruption)
         << size;
   }
@@ -240,7 +245,9 @@ TEST(PageDamage, FlippedBitsAreNoticed) {
   for (size_t bit = 0; bit < page.size() * 8; ++bit) {
     std::string flipped = page;
     flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ (1 << (bit % 8)));
-    ASSERT_EQ(DecodePage(schema, flipped, nullptr).status().code(), StatusCode::kCorruption) << bit;
+    ASSERT_EQ(DecodePage(schema, flipped, nullptr, nullptr).status().code(),
+              StatusCode::kCorruption)
+        << bit;
   }
 }
 
@@ -263,7 +270,8 @@ TEST(PageDamage, DamageUnderARightChecksumNeverDoesWorseThanAnError) {
     }
     segment_format::AppendChecksum(&damaged);
     const std::vector<char> exact = Exact(damaged);
-    const Result<VersionColumns> got = DecodePage(schema, {exact.data(), exact.size()}, nullptr);
+    const Result<VersionColumns> got =
+        DecodePage(schema, {exact.data(), exact.size()}, nullptr, nullptr);
     if (!got.ok()) {
       ++refused;
       ASSERT_TRUE(got.status().code() == StatusCode::kCorruption ||
@@ -280,7 +288,7 @@ TEST(PageDamage, EnvelopeIsChecked) {
   const TableSchema schema = SmallSchema();
   const std::string page = Fields().Page();
   const auto message = [&schema](std::string_view bytes) {
-    const Status status = DecodePage(schema, bytes, nullptr).status();
+    const Status status = DecodePage(schema, bytes, nullptr, nullptr).status();
     EXPECT_EQ(status.code(), StatusCode::kCorruption);
     return status.message();
   };
@@ -299,7 +307,7 @@ TEST(PageDamage, EnvelopeIsChecked) {
             "version that wrote it");
   Fields newer;
   newer.tag = Bytes({0xA7});
-  const Status status = DecodePage(schema, newer.Page(), nullptr).status();
+  const Status status = DecodePage(schema, newer.Page(), nullptr, nullptr).status();
   EXPECT_EQ(status.code(), StatusCode::kTooNew);
   EXPECT_EQ(status.message(),
             "page: format 7 is newer than this build, which reads format 1");

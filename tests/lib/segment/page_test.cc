@@ -57,7 +57,7 @@ VersionColumns GatewayRows(const TableSchema& schema, size_t count, uint32_t see
 std::string RoundTrip(const TableSchema& schema, const VersionColumns& rows, size_t begin,
                       size_t end, CodecCache* cache = nullptr) {
   const std::string page = EncodePage(schema, rows, begin, end, cache);
-  const Result<VersionColumns> got = DecodePage(schema, page, nullptr);
+  const Result<VersionColumns> got = DecodePage(schema, page, nullptr, nullptr);
   EXPECT_TRUE(got.ok()) << got.status().ToString();
   if (got.ok()) ExpectSameRows(schema, *got, rows, begin, end);
   return page;
@@ -213,7 +213,7 @@ TEST(Page, UnwantedColumnsHaveOnlyTheirStates) {
     const std::string page = EncodePage(schema, rows, 0, 80, nullptr);
     std::vector<bool> wanted(schema.columns.size());
     for (size_t c = 0; c < wanted.size(); ++c) wanted[c] = random() % 2 == 0;
-    const Result<VersionColumns> got = DecodePage(schema, page, &wanted);
+    const Result<VersionColumns> got = DecodePage(schema, page, &wanted, nullptr);
     ASSERT_TRUE(got.ok()) << got.status().ToString();
     for (size_t c = 2; c < schema.columns.size(); ++c) {
       const ColumnData& column = got->columns[c];
@@ -236,7 +236,7 @@ TEST(Page, ValuesComeAloneWhereTheyAreAskedFor) {
     const std::string page = EncodePage(schema, rows, 0, 80, nullptr);
     std::vector<bool> wanted(schema.columns.size());
     for (size_t c = 0; c < wanted.size(); ++c) wanted[c] = random() % 3 == 0;
-    const Result<VersionColumns> got = DecodePageValues(schema, page, wanted);
+    const Result<VersionColumns> got = DecodePageValues(schema, page, wanted, nullptr);
     ASSERT_TRUE(got.ok()) << got.status().ToString();
     EXPECT_EQ(got->row_count, 80u);
     EXPECT_TRUE(got->write_us.empty() && got->flags.empty() && got->expiry_s.empty());

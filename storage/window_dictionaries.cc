@@ -1,0 +1,45 @@
+#include "storage/window_dictionaries.h"
+
+#include <string>
+
+#include "lib/segment/dictionary_value.h"
+#include "storage/keyspace.h"
+#include "storage/rocksdb_status.h"
+
+namespace cistern {
+
+Result<std::shared_ptr<const ZstdDictionary>> ReadDictionaryCopy(const SegmentFamily& window,
+                                                                 uint64_t number, uint8_t copy) {
+  const std::string name = "copy " + std::to_string(copy) + " of dictionary " +
+                           std::to_string(number) + " in " + window.Name();
+  std::string value;
+  const rocksdb::Status s =
+      window.family->db()->Get(rocksdb::ReadOptions(), window.family->handle(),
+                               DictionaryKey(number, copy), &value);
+  if (s.IsNotFound()) return Status::Corruption(name + " is missing");
+  if (!s.ok()) return ToReadStatus(s, name);
+  auto dictionary = DecodeDictionary(number, value);
+  if (dictionary.ok()) return dictionary;
+  return Status(dictionary.status().code(), name + ": " + dictionary.status().message());
+}
+
+Result<std::shared_ptr<const ZstdDictionary>> ReadDictionary(const SegmentFamily& window,
+                                                             uint64_t number) {
+  static_assert(kDictionaryCopies == 2);
+  auto first = ReadDictionaryCopy(window, number, 0);
+  if (first.ok()) return first;
+  auto second = ReadDictionaryCopy(window, number, 1);
+  if (second.ok()) return second;
+  return Status(first.status().code(),
+                first.status().message() + "; " + second.status().message());
+}
+
+Result<std::shared_ptr<const ZstdDictionary>> WindowDictionaries::Find(uint64_t number) const {
+  DictionaryCache& cache = window_.family->dictionaries();
+  if (auto cached = cache.Find(number)) return cached;
+  CISTERN_ASSIGN_OR_RETURN(auto dictionary, ReadDictionary(window_, number));
+  cache.Add({number, dictionary});
+  return dictionary;
+}
+
+}  // namespace cistern
