@@ -12,6 +12,7 @@
 
 #include "bench/bench_util.h"
 #include "bench/page_sizes.h"
+#include "bench/trained_texts.h"
 #include "bench/write_bytes.h"
 #include "lib/base/check.h"
 #include "lib/codec/codec_select.h"
@@ -159,6 +160,21 @@ void PrintPages() {
   }
 }
 
+// Small buckets of text: where a dictionary tells what each would tell again.
+void PrintTexts() {
+  std::printf("\ntext with a trained dictionary, a cell: without, with (of that), CPU the same\n");
+  for (const size_t page_rows : {size_t{60}, kPageValues}) {
+    PrintTrained("made log lines", LogLines(60'000), page_rows);
+    for (const RecordedColumn& column : testing::TextColumns()) {
+      std::vector<std::string> cells;
+      for (const std::vector<std::string>& series : column.texts) {
+        cells.insert(cells.end(), series.begin(), series.end());
+      }
+      PrintTrained(column.dataset + " " + column.name, cells, page_rows);
+    }
+  }
+}
+
 int PrintStores() {
   std::printf("\nbytes of a gateway row in a store: pages with headers, and all of their files\n");
   double files[3] = {};
@@ -193,6 +209,7 @@ int Main(bool with_stores) {
                  return MeasureNumbers(column, CqlType::kFloat);
                });
   PrintColumns("text column, bits a cell", testing::TextColumns(), &MeasureTexts);
+  PrintTexts();
   PrintPages();
   return with_stores ? PrintStores() : 0;
 }

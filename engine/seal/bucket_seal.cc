@@ -43,9 +43,11 @@ void Note(const std::vector<RangeDelete>& deletes, Manifest* m) {
 }  // namespace
 
 BucketSeal::BucketSeal(TablePtr table, BucketKey key, std::vector<SegmentRef> segments,
-                       std::shared_ptr<const BootBases> bases, SpillWriter* writer)
+                       std::shared_ptr<const BootBases> bases, SealDictionaries* dictionaries,
+                       SpillWriter* writer)
     : table_(std::move(table)),
       merge_(table_, key, std::move(segments), std::move(bases)),
+      dictionaries_(dictionaries),
       writer_(writer),
       rows_(VersionColumns::For(*table_->schema)) {
   bucket_.key = std::move(key);
@@ -64,6 +66,8 @@ Result<bool> BucketSeal::Step() {
   }
   Note(rows_, &bucket_.manifest);
   bucket_.manifest.content_hash += HashVersions(schema, rows_);
+  CISTERN_RETURN_IF_ERROR(
+      dictionaries_->Serve(bucket_.key.table_id, schema, rows_, writer_));
   CISTERN_RETURN_IF_ERROR(writer_->AddRows(rows_));
   rows_ = VersionColumns::For(schema);
   if (!more) CISTERN_RETURN_IF_ERROR(End());

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/seal/seal_dictionaries.h"
 #include "storage/bucket_merge.h"
 #include "storage/spill_writer.h"
 #include "storage/store.h"
@@ -22,7 +23,8 @@ class BucketSeal {
  public:
   // The segment begins here; `writer` is used for nothing else until Step() has ended it.
   BucketSeal(TablePtr table, BucketKey key, std::vector<SegmentRef> segments,
-             std::shared_ptr<const BootBases> bases, SpillWriter* writer);
+             std::shared_ptr<const BootBases> bases, SealDictionaries* dictionaries,
+             SpillWriter* writer);
   // For the manifest, before the segment ends: storage/seal_records.h.
   void NameRotations(std::optional<SequenceIntervals> rotations) {
     bucket_.manifest.rotations = std::move(rotations);
@@ -43,6 +45,7 @@ class BucketSeal {
 
   const TablePtr table_;
   BucketMerge merge_;
+  SealDictionaries* const dictionaries_;
   SpillWriter* const writer_;
   VersionColumns rows_;
   SealCommit::Bucket bucket_;

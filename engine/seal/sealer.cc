@@ -8,6 +8,7 @@
 #include "lib/base/check.h"
 #include "lib/base/crash_point.h"
 #include "storage/seal_reader.h"
+#include "storage/window_dictionaries.h"
 
 namespace cistern {
 
@@ -35,6 +36,15 @@ SequenceIntervals RotationsOf(const std::vector<SegmentRef>& segments) {
 }
 
 }  // namespace
+
+void Sealer::ChargeWindows() {
+  const auto view = store_->spills().view();
+  const bool have_dictionaries =
+      std::any_of(view->windows.begin(), view->windows.end(),
+                  [](const auto& w) { return !w->record.dictionaries.empty(); });
+  charge_.Set(view->windows.size() * limits::kWindowFamilyBytes +
+              (have_dictionaries ? DictionaryCache::kBytesMax : 0));
+}
 
 // The round takes its number before it looks: what is spilled from here on has a higher one
 // and is not sealed by it.
@@ -91,6 +101,7 @@ Status Sealer::BeginWriting() {
         SegmentFamily{FamilyKind::kWindow, id, std::move(family)});
   }
   writer_.emplace(window_->family, round_);
+  dictionaries_.Begin(store_->spills().view(), window_);
   std::reverse(plan_.candidates.begin(), plan_.candidates.end());
   phase_ = Phase::kWrite;
   return Status::Ok();
@@ -152,6 +163,7 @@ void Sealer::EndRound(Phase next) {
   plan_ = RoundPlan{};
   written_.clear();
   writer_.reset();
+  dictionaries_.End();
   window_.reset();
   phase_ = next;
 }
@@ -199,7 +211,7 @@ void Sealer::BeginBucket() {
   if (!awaited_.empty()) rotations = RotationsOf(candidate.segments);
   at_hand_ = std::make_unique<BucketSeal>(table, std::move(candidate.key),
                                           std::move(candidate.segments), boots_->bases(),
-                                          &*writer_);
+                                          &dictionaries_, &*writer_);
   at_hand_->NameRotations(std::move(rotations));
 }
 
@@ -212,8 +224,24 @@ Status Sealer::LeaveOut(const BucketKey& key, const Status& why) {
   return Status::Ok();
 }
 
+// Both copies of each: pages are read by the first one, and the second is for later.
+Status Sealer::CheckDictionaries() const {
+  for (const WindowDictionary& d : dictionaries_.written()) {
+    CISTERN_ASSIGN_OR_RETURN(const auto first, ReadDictionaryCopy(*window_, d.number, 0));
+    CISTERN_ASSIGN_OR_RETURN(const auto second, ReadDictionaryCopy(*window_, d.number, 1));
+    if (first->bytes() == second->bytes()) continue;
+    return Status::Corruption("the copies of dictionary " + std::to_string(d.number) + " in " +
+                              window_->Name() + " differ");
+  }
+  return Status::Ok();
+}
+
 Status Sealer::ReadBack() {
   CrashPoint("seal:before_read_back");
+  if (next_check_ == 0 && !check_) {
+    if (Status status = CheckDictionaries(); IsDamage(status)) return GiveUp(std::move(status));
+    else CISTERN_RETURN_IF_ERROR(status);
+  }
   for (size_t n = 0; n < kStepChecks && next_check_ < written_.size(); ++n) {
     const SealCommit::Bucket& bucket = written_[next_check_].bucket;
     const Result<bool> more = CheckPage(bucket);
@@ -253,6 +281,7 @@ SealCommit Sealer::MakeCommit() const {
     }
     commit.awaited.insert(w.awaited.begin(), w.awaited.end());
   }
+  commit.dictionaries = dictionaries_.written();
   return commit;
 }
 

@@ -15,6 +15,7 @@
 #include "engine/seal/bucket_seal.h"
 #include "engine/room_backoff.h"
 #include "engine/seal/round_planner.h"
+#include "engine/seal/seal_dictionaries.h"
 #include "lib/base/memory_budget.h"
 #include "storage/boot_table.h"
 #include "storage/head_set.h"
@@ -42,6 +43,7 @@ class Sealer {
         tables_(tables),
         boots_(boots),
         planner_(store, heads, tables, budget, limits),
+        dictionaries_(budget),
         charge_(budget),
         at_hand_charge_(budget) {
     ChargeWindows();
@@ -74,10 +76,8 @@ class Sealer {
            s.code() == StatusCode::kTooLarge;
   }
 
-  // Charges the budget for the windows that there are.
-  void ChargeWindows() {
-    charge_.Set(store_->spills().view()->windows.size() * limits::kWindowFamilyBytes);
-  }
+  // Charges the budget for the windows that there are, and the dictionaries that are read.
+  void ChargeWindows();
 
   [[nodiscard]] uint64_t buckets_sealed() const { return buckets_sealed_.load(); }
   [[nodiscard]] uint64_t amendments() const { return amendments_.load(); }
@@ -98,6 +98,7 @@ class Sealer {
   [[nodiscard]] Status LeaveOut(const BucketKey& key, const Status& why);
   [[nodiscard]] Status Flush();
   [[nodiscard]] Status ReadBack();
+  [[nodiscard]] Status CheckDictionaries() const;
   [[nodiscard]] Result<bool> CheckPage(const SealCommit::Bucket& bucket);
   [[nodiscard]] SealCommit MakeCommit() const;
   [[nodiscard]] Status Commit();
@@ -110,6 +111,7 @@ class Sealer {
   TableSet* const tables_;
   BootTable* const boots_;
   RoundPlanner planner_;
+  SealDictionaries dictionaries_;
   MemoryCharge charge_;  // of the windows' families
   MemoryCharge at_hand_charge_;
   RoomBackoff room_;

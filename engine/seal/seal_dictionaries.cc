@@ -1,0 +1,159 @@
+#include "engine/seal/seal_dictionaries.h"
+
+#include <algorithm>
+
+#include "cistern/limits.h"
+#include "lib/codec/text_codec.h"
+#include "storage/window_dictionaries.h"
+
+namespace cistern {
+
+namespace {
+
+bool MayHaveOne(const ColumnSpec& column) {
+  const bool is_stored =
+      column.role == ColumnRole::kClustering || column.role == ColumnRole::kRegular;
+  const CqlType kind = column.type.kind;
+  return is_stored && (kind == CqlType::kText || kind == CqlType::kAscii || kind == CqlType::kBlob);
+}
+
+// A dictionary that cannot be read is none: pages that name it are damaged, and others go on.
+Result<std::shared_ptr<const ZstdDictionary>> ReadIfWhole(const SegmentFamily& window,
+                                                          uint64_t number) {
+  auto dictionary = ReadDictionary(window, number);
+  const StatusCode code = dictionary.status().code();
+  if (code == StatusCode::kCorruption || code == StatusCode::kTooNew) {
+    return std::shared_ptr<const ZstdDictionary>();
+  }
+  return dictionary;
+}
+
+}  // namespace
+
+void SealDictionaries::Begin(std::shared_ptr<const SpillView> view,
+                             std::shared_ptr<const SegmentFamily> window) {
+  view_ = std::move(view);
+  window_ = std::move(window);
+  written_.clear();
+  numbers_.clear();
+  room_ = limits::kWindowDictionariesMax;
+  for (const auto& known : view_->windows) {
+    if (known->id != window_->id) continue;
+    const std::vector<WindowDictionary>& there = known->record.dictionaries;
+    for (const WindowDictionary& d : there) numbers_[{d.table_id, d.column}] = d.number;
+    room_ -= std::min(room_, there.size());
+  }
+}
+
+void SealDictionaries::End() {
+  view_.reset();
+  window_.reset();
+  written_.clear();
+  numbers_.clear();
+}
+
+// A column that is met for the first time begins with what was trained before, in whatever window.
+Result<SealDictionaries::Column*> SealDictionaries::FindColumn(const Name& name) {
+  const auto known = columns_.find(name);
+  if (known != columns_.end()) return &known->second;
+  if (columns_.size() >= limits::kDictionaryColumnsMax) return static_cast<Column*>(nullptr);
+  Column& column = columns_[name];
+  std::shared_ptr<const WindowFamily> newest;
+  uint64_t number = 0;
+  for (const auto& window : view_->windows) {
+    for (const WindowDictionary& d : window->record.dictionaries) {
+      if (d.table_id != name.first || d.column != name.second || d.number < number) continue;
+      newest = window;
+      number = d.number;
+    }
+  }
+  if (newest == nullptr) return &column;
+  CISTERN_ASSIGN_OR_RETURN(auto dictionary, ReadIfWhole(*newest, number));
+  if (dictionary != nullptr) column.trainer.Adopt(std::move(dictionary));
+  return &column;
+}
+
+// Brings column->in_window to the newest dictionary of the column in the window; none: null.
+Status SealDictionaries::FindInWindow(const Name& name, Column* column) {
+  const auto number = numbers_.find(name);
+  if (number == numbers_.end()) {
+    column->in_window = {};
+  } else if (column->in_window.number != number->second) {
+    CISTERN_ASSIGN_OR_RETURN(auto dictionary, ReadIfWhole(*window_, number->second));
+    column->in_window = {number->second, std::move(dictionary)};
+    // What was trained in this run is there already, with the tables for writing.
+    const auto& own = column->trainer.dictionary();
+    const auto& there = column->in_window.dictionary;
+    if (own && there && own->bytes() == there->bytes()) column->in_window.dictionary = own;
+  }
+  return Status::Ok();
+}
+
+// Whether the window is to get the column's dictionary, or a better one than it has.
+bool SealDictionaries::IsDueIn(size_t text_bytes, Column* column) const {
+  const auto& best = column->trainer.dictionary();
+  const auto& there = column->in_window.dictionary;
+  if (best == nullptr || room_ == 0 || (there != nullptr && there->bytes() == best->bytes())) {
+    return false;
+  }
+  if (column->missed_window != window_->id) {
+    column->missed_window = window_->id;
+    column->missed_bytes = 0;
+  }
+  column->missed_bytes += there == nullptr
+                              ? column->trainer.SavedBytes(text_bytes)
+                              : column->trainer.SavedBytesBesideFormer(text_bytes);
+  return column->missed_bytes >=
+         static_cast<double>(kDictionaryCopies * best->bytes().size());
+}
+
+Status SealDictionaries::ServeColumn(const Name& name, const ColumnData& cells, Column* column,
+                                     SpillWriter* writer) {
+  column->trainer.Note(cells);
+  if (column->trainer.IsDue()) column->trainer.Train(budget_);
+  Charge(column);
+  CISTERN_RETURN_IF_ERROR(FindInWindow(name, column));
+  if (!IsDueIn(cells.heap.size(), column)) return Status::Ok();
+  const auto& best = column->trainer.dictionary();
+  CISTERN_ASSIGN_OR_RETURN(const uint64_t number, writer->AddDictionary(*best));
+  written_.push_back({name.first, name.second, number});
+  numbers_[name] = number;
+  column->in_window = {number, best};
+  column->missed_bytes = 0;
+  --room_;
+  return Status::Ok();
+}
+
+Status SealDictionaries::Serve(uint32_t table_id, const TableSchema& schema,
+                               const VersionColumns& rows, SpillWriter* writer) {
+  for (size_t c = 0; c < schema.columns.size(); ++c) {
+    if (!MayHaveOne(schema.columns[c]) || rows.columns[c].heap.empty() ||
+        rows.columns[c].heap.size() > kDictionaryCellBytesMax) {
+      continue;
+    }
+    const Name name{table_id, schema.columns[c].name};
+    CISTERN_ASSIGN_OR_RETURN(Column* const column, FindColumn(name));
+    if (column == nullptr) continue;
+    CISTERN_RETURN_IF_ERROR(ServeColumn(name, rows.columns[c], column, writer));
+    writer->UseDictionary(c, column->in_window);
+  }
+  return Status::Ok();
+}
+
+// Where memory is short nothing is gathered.
+void SealDictionaries::Charge(Column* column) {
+  const auto sum = [this] {
+    size_t bytes = 0;
+    for (const auto& [name, c] : columns_) {
+      const auto& there = c.in_window.dictionary;
+      bytes += c.trainer.MemoryBytes();
+      if (there != nullptr && there != c.trainer.dictionary()) bytes += there->WriterBytes();
+    }
+    return bytes;
+  };
+  if (charge_.TrySet(sum())) return;
+  column->trainer.Rest();
+  charge_.Set(sum());
+}
+
+}  // namespace cistern

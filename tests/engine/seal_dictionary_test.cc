@@ -1,0 +1,390 @@
+// Trained dictionaries of text: what is sealed with one reads as before, through openings, merges
+// of windows, lost power and damage, and takes fewer bytes.
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/seal/text_trainer.h"
+#include "lib/base/crash_point.h"
+#include "storage/window_copy.h"
+#include "storage/window_dictionaries.h"
+#include "tests/engine/engine_fixture.h"
+#include "tests/support/rng.h"
+
+namespace cistern::testing {
+namespace {
+
+using Lines = std::vector<std::pair<int64_t, std::string>>;  // ts and state
+
+constexpr int kSensors = 200;
+constexpr int kRows = 60;  // of a sensor a day
+
+std::function<void()> g_at_point;
+const char* g_point = "";
+void AtPoint(const char* name) {
+  if (std::string_view(name) == g_point && g_at_point) std::exchange(g_at_point, nullptr)();
+}
+
+class SealDictionaryTest : public EngineFixture {
+ protected:
+  SealDictionaryTest() {
+    options_.seal_when_due = false;
+    options_.memory_budget_bytes = 64 << 20;
+  }
+  void TearDown() override {
+    g_crash_hook = nullptr;
+    g_at_point = nullptr;
+  }
+
+  static std::string SensorName(int sensor) { return "s" + std::to_string(100 + sensor); }
+
+  std::string NextLine() {
+    static constexpr const char* kParts[] = {"modbus", "uplink", "watchdog", "storage"};
+    static constexpr const char* kTexts[] = {
+        ": read of register ", ": connection to broker.plant.local lost, attempt ",
+        ": CRC mismatch on port /dev/ttyUSB0, bytes discarded: ", ": temperature of board "};
+    std::string line = kParts[random_.Below(4)];
+    line += kTexts[random_.Below(4)];
+    return line + std::to_string(random_.Below(100'000));
+  }
+
+  // A day of lines of every sensor, spilled.
+  void FillDay(int64_t day) {
+    clock_->SetWallMicros((kStartMs + (day + 1) * kDayMs) * 1000);
+    for (int sensor = 0; sensor < kSensors; ++sensor) {
+      RowBatch batch(schema_);
+      for (int i = 0; i < kRows; ++i) {
+        const int64_t ts = kStartMs + day * kDayMs + i * 60'000;
+        std::string line = NextLine();
+        batch.BeginRow();
+        ASSERT_TRUE(batch.SetBytes(0, SensorName(sensor)).ok());
+        ASSERT_TRUE(batch.SetInt(2, ts).ok());
+        ASSERT_TRUE(batch.SetDouble(3, i).ok());
+        ASSERT_TRUE(batch.SetBytes(4, line).ok());
+        ASSERT_TRUE(batch.EndRow().ok());
+        written_[SensorName(sensor)].emplace_back(ts, std::move(line));
+      }
+      ASSERT_TRUE(engine_->Append(batch).ok());
+    }
+    Rotate();
+  }
+
+  // The lines of a sensor that can be read; whether that is all is in *is_whole.
+  Lines ReadLines(const std::string& sensor, bool* is_whole) {
+    ScanRequest request =
+        Request(sensor, kStartMs + day_first_ * kDayMs, kStartMs + 100 * kDayMs);
+    request.columns = {"ts", "state"};
+    Lines lines;
+    auto cursor = engine_->Scan(request);
+    EXPECT_TRUE(cursor.ok()) << cursor.status().ToString();
+    if (!cursor.ok()) return lines;
+    ResultBatch batch;
+    while ((*cursor)->Next(&batch)) {
+      for (size_t i = 0; i < batch.row_count; ++i) {
+        lines.emplace_back(batch.columns[0].fixed[i], batch.columns[1].bytes(i));
+      }
+    }
+    *is_whole = (*cursor)->gaps().empty();
+    EXPECT_EQ((*cursor)->status().ok(), *is_whole) << (*cursor)->status().ToString();
+    return lines;
+  }
+  void ExpectEveryLine() {
+    for (const auto& [sensor, lines] : written_) {
+      bool is_whole = false;
+      ASSERT_TRUE(ReadLines(sensor, &is_whole) == lines) << sensor;
+      ASSERT_TRUE(is_whole);
+    }
+  }
+
+  std::vector<std::shared_ptr<const WindowFamily>> Windows() {
+    return Core()->store().spills().view()->windows;
+  }
+  uint64_t SealedBytes() {
+    uint64_t bytes = 0;
+    for (const auto& window : Windows()) bytes += window->record.byte_count;
+    return bytes;
+  }
+  // Each window has one, of the column; their numbers.
+  std::vector<uint64_t> ExpectOneInEachWindow() {
+    std::vector<uint64_t> numbers;
+    for (const auto& window : Windows()) {
+      EXPECT_EQ(window->record.dictionaries.size(), 1u) << window->id;
+      for (const WindowDictionary& d : window->record.dictionaries) {
+        EXPECT_EQ(d.column, "state");
+        numbers.push_back(d.number);
+      }
+    }
+    return numbers;
+  }
+  void Overwrite(const WindowFamily& window, const std::string& key, const std::string& value) {
+    ASSERT_TRUE(window.family->db()->Put({}, window.family->handle(), key, value).ok());
+  }
+
+  Rng random_{7};
+  int64_t day_first_ = 0;  // of what is read
+  bool is_given_up_ = false;
+  std::map<std::string, Lines> written_;
+};
+
+TEST_F(SealDictionaryTest, SmallBucketsOfLinesTakeAThirdLess) {
+  FillDay(0);
+  SealAll();
+  const auto first = ExpectOneInEachWindow();
+  const uint64_t first_bytes = SealedBytes();
+  // The second day has the dictionary from its first bucket on but for what it takes to pay for it.
+  FillDay(2);
+  SealAll();
+  const uint64_t second_bytes = SealedBytes() - first_bytes;
+  EXPECT_EQ(ExpectOneInEachWindow().size(), 2u);
+  ExpectEveryLine();
+  ExpectSound();
+  EXPECT_LT(second_bytes, first_bytes);
+  Reopen();
+  ExpectEveryLine();
+  ExpectSound();
+}
+
+// Of 32 MiB at least; the smallest budget has no room for training and goes on without.
+TEST_F(SealDictionaryTest, WithoutMemoryForTrainingThereIsNone) {
+  ASSERT_TRUE(engine_->Close().ok());
+  options_.memory_budget_bytes = limits::kMemoryBudgetBytesMin;
+  Open();
+  FillDay(0);
+  SealAll();
+  ASSERT_EQ(Windows().size(), 1u);
+  EXPECT_TRUE(Windows()[0]->record.dictionaries.empty());
+  ExpectEveryLine();
+  ExpectSound();
+}
+
+TEST_F(SealDictionaryTest, AnotherRunGoesOnWithWhatIsInTheWindow) {
+  FillDay(0);
+  SealAll();
+  const auto before = ExpectOneInEachWindow();
+  const uint64_t bytes_before = SealedBytes();
+  Reopen();
+  // Amendments of the same day, so few that a dictionary of their own would not be trained.
+  for (int sensor = 0; sensor < 20; ++sensor) {
+    RowBatch batch(schema_);
+    for (int i = 0; i < kRows; ++i) {
+      const int64_t ts = kStartMs + 43'200'000 + i * 60'000;
+      std::string line = NextLine();
+      batch.BeginRow();
+      ASSERT_TRUE(batch.SetBytes(0, SensorName(sensor)).ok());
+      ASSERT_TRUE(batch.SetInt(2, ts).ok());
+      ASSERT_TRUE(batch.SetBytes(4, line).ok());
+      ASSERT_TRUE(batch.EndRow().ok());
+      written_[SensorName(sensor)].emplace_back(ts, std::move(line));
+    }
+    ASSERT_TRUE(engine_->Append(batch).ok());
+  }
+  SealAll();
+  EXPECT_EQ(ExpectOneInEachWindow(), before);
+  const double mean_before = static_cast<double>(bytes_before) / (kSensors * kRows);
+  const double mean_after = static_cast<double>(SealedBytes() - bytes_before) / (20 * kRows);
+  EXPECT_LT(mean_after, mean_before);
+  ExpectEveryLine();
+  ExpectSound();
+}
+
+TEST_F(SealDictionaryTest, ADamagedCopyIsToldAndTheOtherOneRead) {
+  FillDay(0);
+  SealAll();
+  const uint64_t number = ExpectOneInEachWindow().front();
+  for (uint8_t copy = 0; copy < kDictionaryCopies; ++copy) {
+    SCOPED_TRACE(int{copy});
+    Reopen();  // with an empty cache
+    const auto window = Windows().front();
+    const std::string key = DictionaryKey(number, copy);
+    std::string whole;
+    ASSERT_TRUE(window->family->db()->Get({}, window->family->handle(), key, &whole).ok());
+    std::string damaged = whole;
+    damaged[damaged.size() / 2] ^= 1;
+    Overwrite(*window, key, damaged);
+    ExpectEveryLine();
+    const auto report = engine_->Verify();
+    ASSERT_TRUE(report.ok());
+    ASSERT_EQ(report->problems.size(), 1u);
+    EXPECT_NE(report->problems[0].find("copy " + std::to_string(copy) + " of dictionary"),
+              std::string::npos)
+        << report->problems[0];
+    Overwrite(*window, key, whole);
+  }
+}
+
+// Windows that become one take their dictionaries along, and make good a copy that is damaged.
+TEST_F(SealDictionaryTest, MergesOfWindowsTakeThemAlong) {
+  for (const int64_t day : {0, 2}) {
+    FillDay(day);
+    SealAll();
+  }
+  const std::vector<uint64_t> numbers = ExpectOneInEachWindow();
+  ASSERT_EQ(numbers.size(), 2u);
+  Overwrite(*Windows().front(), DictionaryKey(numbers[0], 0), "not a dictionary");
+  {
+    Store& store = Core()->store();
+    WindowMerge merge;
+    merge.sources = Windows();
+    merge.span = merge.sources[0]->record.span;
+    merge.span.end_s = merge.sources[1]->record.span.end_s;
+    merge.target_id = *store.NextSequence();
+    merge.target = *store.CreateWindow(merge.target_id);
+    WindowCopy copy(store.spills().view(), std::move(merge));
+    for (bool more = true; more;) more = *copy.Copy();
+    ASSERT_TRUE(copy.Flush().ok());
+    for (bool more = true; more;) more = *copy.ReadBack();
+    auto view = store.CommitMerge(copy.merge());
+    ASSERT_TRUE(view.ok()) << view.status().ToString();
+    store.spills().Publish(*std::move(view));
+  }
+  TickAll();
+  Reopen();
+  ASSERT_EQ(Windows().size(), 1u);
+  const std::vector<WindowDictionary>& there = Windows().front()->record.dictionaries;
+  ASSERT_EQ(there.size(), 2u);
+  for (size_t i = 0; i < 2; ++i) EXPECT_EQ(there[i].number, numbers[i]);
+  ExpectEveryLine();
+  ExpectSound();
+}
+
+// Its pages are gaps, but for who does not want their text; rows are sealed on.
+TEST_F(SealDictionaryTest, WithoutBothCopiesOnlyTheTextsThatNeedItAreLost) {
+  FillDay(0);
+  SealAll();
+  const uint64_t number = ExpectOneInEachWindow().front();
+  Reopen();
+  const auto window = Windows().front();
+  for (uint8_t copy = 0; copy < kDictionaryCopies; ++copy) {
+    ASSERT_TRUE(window->family->db()
+                    ->Delete({}, window->family->handle(), DictionaryKey(number, copy))
+                    .ok());
+  }
+  for (const auto& [sensor, lines] : written_) EXPECT_EQ(ScanAll(sensor).size(), lines.size());
+  size_t sensors_with_gaps = 0;
+  for (const auto& [sensor, lines] : written_) {
+    bool is_whole = false;
+    const Lines read = ReadLines(sensor, &is_whole);
+    EXPECT_EQ(read.empty(), !is_whole) << sensor;  // a page each
+    EXPECT_TRUE(!is_whole || read == lines) << sensor;
+    sensors_with_gaps += is_whole ? 0 : 1;
+  }
+  EXPECT_GT(sensors_with_gaps, 10u);
+  EXPECT_LT(sensors_with_gaps, written_.size());
+  const auto report = engine_->Verify();
+  ASSERT_TRUE(report.ok());
+  EXPECT_EQ(report->problems.size(), 2 + sensors_with_gaps) << report->problems.back();
+  written_.clear();
+  day_first_ = 3;
+  FillDay(3);
+  SealAll();
+  ExpectEveryLine();
+}
+
+// Bits flipped all over the file that has the dictionary.
+TEST_F(SealDictionaryTest, AFlippedBitIsNeverAnotherLine) {
+  FillDay(0);
+  SealAll();
+  (void)ExpectOneInEachWindow();
+  std::vector<rocksdb::LiveFileMetaData> files;
+  Core()->store().db().db()->GetLiveFilesMetaData(&files);
+  std::filesystem::path path;
+  for (const auto& file : files) {
+    if (file.column_family_name.starts_with("window-")) {
+      path = std::filesystem::path(directory()) / file.relative_filename;
+    }
+  }
+  ASSERT_FALSE(path.empty());
+  const auto size = static_cast<int64_t>(std::filesystem::file_size(path));
+  constexpr int64_t kFlips = 40;
+  int64_t whole = 0;
+  for (int64_t flip = 0; flip < kFlips; ++flip) {
+    SCOPED_TRACE(flip);
+    const int64_t at = size * (2 * flip + 1) / (2 * kFlips);
+    ASSERT_TRUE(engine_->Close().ok());
+    engine_.reset();
+    FlipBit(path, at);
+    Open();
+    bool all_whole = true;
+    for (const auto& [sensor, lines] : written_) {
+      bool is_whole = false;
+      const Lines read = ReadLines(sensor, &is_whole);
+      EXPECT_EQ(is_whole, read == lines) << sensor;
+      all_whole = all_whole && is_whole;
+    }
+    const auto report = engine_->Verify();
+    ASSERT_TRUE(report.ok());
+    EXPECT_TRUE(all_whole || !report->problems.empty());
+    whole += all_whole ? 1 : 0;
+    ASSERT_TRUE(engine_->Close().ok());
+    engine_.reset();
+    FlipBit(path, at);
+    Open();
+  }
+  EXPECT_GE(whole, 1);  // those in one of the copies
+  ExpectEveryLine();
+}
+
+// What power takes of a round at any of its points is the round, dictionary and all.
+TEST_F(SealDictionaryTest, ADictionaryIsDurableBeforeAnythingNamesIt) {
+  FillDay(0);
+  const std::string spilled = CopyStore();
+  for (const char* point : {"seal:before_read_back", "seal:before_commit", "seal:after_commit"}) {
+    SCOPED_TRACE(point);
+    const std::string here = std::string(temp_.path()) + "/from-" + point;
+    std::filesystem::copy(spilled, here, std::filesystem::copy_options::recursive);
+    GoOnWith(here);
+    std::string left;
+    g_point = point;
+    g_at_point = [&] { left = CopyStore(); };
+    g_crash_hook = AtPoint;
+    SealAll();
+    g_crash_hook = nullptr;
+    ASSERT_FALSE(left.empty());
+    GoOnWith(left);
+    ExpectEveryLine();
+    ExpectSound();
+    SealAll();
+    (void)ExpectOneInEachWindow();
+    ExpectEveryLine();
+    ExpectSound();
+  }
+}
+
+// The bytes of a dictionary change on the device before they are read back: the round is given up,
+// and another one seals all of it.
+TEST_F(SealDictionaryTest, OneThatDoesNotReadBackEndsTheRound) {
+  ASSERT_TRUE(engine_->Close().ok());
+  options_.log_sink = [this](LogLevel, std::string_view line) {
+    const auto at = line.find("a seal round was given up: copy 0 of dictionary");
+    is_given_up_ = is_given_up_ || at != std::string_view::npos;
+  };
+  Open();
+  FillDay(0);
+  g_point = "seal:before_read_back";
+  g_at_point = [&] {
+    std::vector<rocksdb::LiveFileMetaData> files;
+    Core()->store().db().db()->GetLiveFilesMetaData(&files);
+    for (const auto& file : files) {
+      if (!file.column_family_name.starts_with("window-")) continue;
+      const std::string path = std::filesystem::path(directory()) / file.relative_filename;
+      // Behind the pages, before filter and index: the copies are the last values but one.
+      const auto size = static_cast<int64_t>(std::filesystem::file_size(path));
+      for (int64_t at = size - 16 * 1024; at < size - 2 * 1024; at += 512) FlipBit(path, at);
+    }
+  };
+  g_crash_hook = AtPoint;
+  SealAll();
+  g_crash_hook = nullptr;
+  EXPECT_TRUE(is_given_up_);
+  (void)ExpectOneInEachWindow();
+  ExpectEveryLine();
+  ExpectSound();
+}
+
+}  // namespace
+}  // namespace cistern::testing
