@@ -1,5 +1,7 @@
 #include "storage/keyspace.h"
 
+#include <algorithm>
+
 #include "lib/base/check.h"
 #include "lib/base/coding.h"
 
@@ -10,7 +12,7 @@ namespace {
 constexpr uint64_t kSignBit = uint64_t{1} << 63;
 constexpr char kHeaderTag = 'H';
 constexpr char kPageTag = 'P';
-constexpr char kDictionaryTag = 'T';
+constexpr char kDictionaryTags[kDictionaryCopies] = {'N', 'T'};  // before and behind the pages
 constexpr char kExtentTag = 'Z';
 constexpr char kManifestTag = 'M';
 
@@ -91,16 +93,16 @@ std::string PageKey(uint64_t segment_id, uint32_t page) {
 
 std::string DictionaryKey(uint64_t number, uint8_t copy) {
   std::string out;
-  out.reserve(8 + 1 + 8 + 1);
+  out.reserve(8 + 1 + 8);
   PutBig<uint64_t>(&out, RotationOf(number));
-  out.push_back(kDictionaryTag);
+  out.push_back(kDictionaryTags[copy]);
   PutBig<uint64_t>(&out, number);
-  out.push_back(static_cast<char>(copy));
   return out;
 }
 
 bool IsDictionaryKey(std::string_view key) {
-  return key.size() > sizeof(uint64_t) && key[sizeof(uint64_t)] == kDictionaryTag;
+  return key.size() > sizeof(uint64_t) &&
+         std::ranges::count(kDictionaryTags, key[sizeof(uint64_t)]) > 0;
 }
 
 std::string ExtentKey(const RotationExtent& extent) {

@@ -35,7 +35,8 @@ inline constexpr uint64_t RotationOf(uint64_t segment_id) {
 [[nodiscard]] std::string HeadersEnd(uint64_t rotation);  // behind every header of it
 [[nodiscard]] std::string PageKey(uint64_t segment_id, uint32_t page);
 // A window's trained dictionaries, numbered as segments are and none of them. Each stands there
-// twice, as copies 0 and 1.
+// twice, as copies 0 and 1: before the pages of its round, and behind them, so that what a device
+// loses of a file is seldom both.
 inline constexpr uint8_t kDictionaryCopies = 2;
 [[nodiscard]] std::string DictionaryKey(uint64_t number, uint8_t copy);
 // Whether the key, or what begins with it, is such a one.

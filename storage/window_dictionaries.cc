@@ -1,5 +1,6 @@
 #include "storage/window_dictionaries.h"
 
+#include <algorithm>
 #include <string>
 
 #include "lib/segment/dictionary_value.h"
@@ -30,11 +31,18 @@ Result<std::shared_ptr<const ZstdDictionary>> ReadDictionary(const SegmentFamily
   if (first.ok()) return first;
   auto second = ReadDictionaryCopy(window, number, 1);
   if (second.ok()) return second;
-  return Status(first.status().code(),
+  // What may pass is not damage.
+  const bool may_pass = first.status().code() == StatusCode::kCorruption;
+  return Status(may_pass ? second.status().code() : first.status().code(),
                 first.status().message() + "; " + second.status().message());
 }
 
 Result<std::shared_ptr<const ZstdDictionary>> WindowDictionaries::Find(uint64_t number) const {
+  const auto is_it = [number](const WindowDictionary& d) { return d.number == number; };
+  if (known_ != nullptr && std::none_of(known_->begin(), known_->end(), is_it)) {
+    return Status::Corruption("dictionary " + std::to_string(number) + " is not one of " +
+                              window_.Name());
+  }
   DictionaryCache& cache = window_.family->dictionaries();
   if (auto cached = cache.Find(number)) return cached;
   CISTERN_ASSIGN_OR_RETURN(auto dictionary, ReadDictionary(window_, number));

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "cistern/result.h"
 #include "lib/codec/zstd_dictionary.h"
@@ -22,11 +23,15 @@ namespace cistern {
 class WindowDictionaries final : public DictionarySource {
  public:
   explicit WindowDictionaries(const SegmentFamily& window) : window_(window) {}
+  // No other than these, whatever the cache has: for who checks.
+  WindowDictionaries(const SegmentFamily& window, const std::vector<WindowDictionary>* known)
+      : window_(window), known_(known) {}
   [[nodiscard]] Result<std::shared_ptr<const ZstdDictionary>> Find(
       uint64_t number) const override;
 
  private:
-  const SegmentFamily& window_;  // outlives this
+  const SegmentFamily& window_;  // outlives this, as the next does
+  const std::vector<WindowDictionary>* const known_ = nullptr;
 };
 
 }  // namespace cistern

@@ -26,6 +26,7 @@ namespace cistern {
 namespace {
 
 constexpr size_t kProblemsMax = 1000;
+const std::vector<WindowDictionary> kNoDictionaries;  // of a spill family
 
 class Verifier {
  public:
@@ -122,7 +123,7 @@ class Verifier {
     const PageInfo& info = segment.header.pages[page];
     const Result<std::string> bytes = ReadPage(segment, page);
     if (!bytes.ok()) return LosePage(segment, page, where + bytes.status().message());
-    const WindowDictionaries dictionaries(*segment.family);
+    const WindowDictionaries dictionaries(*segment.family, dictionaries_);
     Result<VersionColumns> rows = DecodePage(schema, *bytes, nullptr, &dictionaries);
     if (!rows.ok()) return LosePage(segment, page, where + rows.status().message());
     content_hash_ += HashVersions(schema, *rows);
@@ -309,7 +310,9 @@ class Verifier {
     }
     content_hash_ = 0;
     is_whole_ = true;
+    dictionaries_ = &item.window->record.dictionaries;
     CheckSegment(item.bucket, *segment);
+    dictionaries_ = &kNoDictionaries;
     const SegmentHeader& header = segment->header;
     const Manifest& m = item.manifest;
     const std::string where = "seal " + std::to_string(item.seal) + " in " + item.window->Name();
@@ -383,6 +386,7 @@ class Verifier {
   std::map<uint64_t, uint64_t> family_versions_;
   uint64_t content_hash_ = 0;  // of the segment's pages
   bool is_whole_ = true;       // all of them were read
+  const std::vector<WindowDictionary>* dictionaries_ = &kNoDictionaries;  // that they may name
 };
 
 }  // namespace

@@ -14,13 +14,15 @@ namespace {
 constexpr uint64_t kHeadroomBytes = 4ull << 20;      // beside the copy, to begin
 constexpr uint64_t kGoOnHeadroomBytes = 2ull << 20;  // beside what is not flushed, to go on
 constexpr uint64_t kSealBytes = 256;  // of a seal, beside its pages
+constexpr uint64_t kDictionaryBytes = 16 * 1024;  // of a trained one, twice
 
 bool IsDamage(const Status& s) {
   return s.code() == StatusCode::kCorruption || s.code() == StatusCode::kTooNew;
 }
 // With headers, manifests and outbox entries, about.
 uint64_t BytesToCopy(const WindowRecord& window) {
-  return window.byte_count + window.seal_count * kSealBytes;
+  return window.byte_count + window.seal_count * kSealBytes +
+         window.dictionaries.size() * kDictionaryBytes;
 }
 }  // namespace
 
@@ -47,7 +49,10 @@ Result<bool> WindowMerger::Begin(int64_t now_s) {
   std::vector<MergeCandidate> candidates;
   std::vector<std::shared_ptr<const WindowFamily>> windows;
   for (const auto& window : view->windows) {
-    if (unreadable_.contains(window->id) || store_->damage().versions_in(window->id) > 0) continue;
+    if (unreadable_.contains(window->id) || store_->damage().versions_in(window->id) > 0 ||
+        window->record.dictionaries.size() > limits::kMergedDictionariesMax) {
+      continue;
+    }
     windows.push_back(window);
     candidates.push_back({window->record.span, BytesToCopy(window->record)});
   }

@@ -8,7 +8,6 @@
 #include "lib/row/version_hash.h"
 #include "lib/segment/page_reader.h"
 #include "lib/segment/page_statistics.h"
-#include "storage/window_dictionaries.h"
 
 namespace cistern {
 
@@ -90,10 +89,9 @@ Result<bool> SealCheck::Step() {
   const uint32_t version = std::min(segment_.header.schema_version, table_->schema_version);
   const TableSchema& schema = *table_->versions[version].schema;
   if (next_page_ < segment_.header.pages.size()) {
-    const WindowDictionaries dictionaries(*segment_.family);
     CISTERN_ASSIGN_OR_RETURN(const std::string bytes, ReadPage(segment_, next_page_));
     CISTERN_ASSIGN_OR_RETURN(const VersionColumns rows,
-                             DecodePage(schema, bytes, nullptr, &dictionaries));
+                             DecodePage(schema, bytes, nullptr, &dictionaries_));
     rows_found_ += rows.row_count;
     hash_ += HashVersions(schema, rows);
     ++next_page_;

@@ -15,6 +15,7 @@
 #include "storage/spill_writer.h"
 #include "storage/store.h"
 #include "storage/table_set.h"
+#include "storage/window_dictionaries.h"
 
 namespace cistern {
 
@@ -54,8 +55,13 @@ class BucketSeal {
 // Compares what the device gives back with what was meant. One thread.
 class SealCheck {
  public:
-  SealCheck(TablePtr table, SegmentRef segment, const Manifest& manifest)
-      : table_(std::move(table)), segment_(std::move(segment)), manifest_(manifest) {}
+  // No page may name a dictionary that is none of `known`, which outlives this.
+  SealCheck(TablePtr table, SegmentRef segment, const Manifest& manifest,
+            const std::vector<WindowDictionary>* known)
+      : table_(std::move(table)),
+        segment_(std::move(segment)),
+        manifest_(manifest),
+        dictionaries_(*segment_.family, known) {}
   // Reads a page; false: that was the last, and all is as it should be. kCorruption otherwise.
   [[nodiscard]] Result<bool> Step();
 
@@ -63,6 +69,7 @@ class SealCheck {
   const TablePtr table_;
   const SegmentRef segment_;
   const Manifest manifest_;
+  const WindowDictionaries dictionaries_;
   uint32_t next_page_ = 0;
   uint64_t rows_found_ = 0;
   uint64_t hash_ = 0;

@@ -35,21 +35,24 @@ void SealDictionaries::Begin(std::shared_ptr<const SpillView> view,
   view_ = std::move(view);
   window_ = std::move(window);
   written_.clear();
+  known_.clear();
   numbers_.clear();
   room_ = limits::kWindowDictionariesMax;
-  for (const auto& known : view_->windows) {
-    if (known->id != window_->id) continue;
-    const std::vector<WindowDictionary>& there = known->record.dictionaries;
-    for (const WindowDictionary& d : there) numbers_[{d.table_id, d.column}] = d.number;
-    room_ -= std::min(room_, there.size());
+  for (const auto& window_there : view_->windows) {
+    if (window_there->id == window_->id) known_ = window_there->record.dictionaries;
   }
+  for (const WindowDictionary& d : known_) numbers_[{d.table_id, d.column}] = d.number;
+  room_ -= std::min(room_, known_.size());
 }
 
 void SealDictionaries::End() {
   view_.reset();
   window_.reset();
   written_.clear();
+  known_.clear();
   numbers_.clear();
+  for (auto& [name, column] : columns_) column.in_window = {};
+  charge_.Set(MemoryBytes());
 }
 
 // A column that is met for the first time begins with what was trained before, in whatever window.
@@ -67,25 +70,24 @@ Result<SealDictionaries::Column*> SealDictionaries::FindColumn(const Name& name)
       number = d.number;
     }
   }
-  if (newest == nullptr) return &column;
+  if (newest == nullptr || !TryCharge(charge_.bytes() + kDictionaryMemoryBytes)) return &column;
   CISTERN_ASSIGN_OR_RETURN(auto dictionary, ReadIfWhole(*newest, number));
   if (dictionary != nullptr) column.trainer.Adopt(std::move(dictionary));
   return &column;
 }
 
-// Brings column->in_window to the newest dictionary of the column in the window; none: null.
+// Brings column->in_window to the newest dictionary of the column in the window.
 Status SealDictionaries::FindInWindow(const Name& name, Column* column) {
   const auto number = numbers_.find(name);
-  if (number == numbers_.end()) {
-    column->in_window = {};
-  } else if (column->in_window.number != number->second) {
-    CISTERN_ASSIGN_OR_RETURN(auto dictionary, ReadIfWhole(*window_, number->second));
-    column->in_window = {number->second, std::move(dictionary)};
-    // What was trained in this run is there already, with the tables for writing.
-    const auto& own = column->trainer.dictionary();
-    const auto& there = column->in_window.dictionary;
-    if (own && there && own->bytes() == there->bytes()) column->in_window.dictionary = own;
-  }
+  if (number == numbers_.end() || column->in_window.number == number->second) return Status::Ok();
+  column->in_window = {number->second, nullptr};
+  if (!TryCharge(charge_.bytes() + kDictionaryMemoryBytes)) return Status::Ok();
+  CISTERN_ASSIGN_OR_RETURN(column->in_window.dictionary,
+                           ReadIfWhole(*window_, number->second));
+  // What was trained in this run is there already, with the tables for writing.
+  const auto& own = column->trainer.dictionary();
+  const auto& there = column->in_window.dictionary;
+  if (own && there && own->bytes() == there->bytes()) column->in_window.dictionary = own;
   return Status::Ok();
 }
 
@@ -93,7 +95,8 @@ Status SealDictionaries::FindInWindow(const Name& name, Column* column) {
 bool SealDictionaries::IsDueIn(size_t text_bytes, Column* column) const {
   const auto& best = column->trainer.dictionary();
   const auto& there = column->in_window.dictionary;
-  if (best == nullptr || room_ == 0 || (there != nullptr && there->bytes() == best->bytes())) {
+  if (!may_write_ || best == nullptr || room_ == 0 ||
+      (there != nullptr && there->bytes() == best->bytes())) {
     return false;
   }
   if (column->missed_window != window_->id) {
@@ -111,12 +114,13 @@ Status SealDictionaries::ServeColumn(const Name& name, const ColumnData& cells, 
                                      SpillWriter* writer) {
   column->trainer.Note(cells);
   if (column->trainer.IsDue()) column->trainer.Train(budget_);
-  Charge(column);
   CISTERN_RETURN_IF_ERROR(FindInWindow(name, column));
+  Charge(column);
   if (!IsDueIn(cells.heap.size(), column)) return Status::Ok();
   const auto& best = column->trainer.dictionary();
   CISTERN_ASSIGN_OR_RETURN(const uint64_t number, writer->AddDictionary(*best));
   written_.push_back({name.first, name.second, number});
+  known_.push_back(written_.back());
   numbers_[name] = number;
   column->in_window = {number, best};
   column->missed_bytes = 0;
@@ -140,20 +144,24 @@ Status SealDictionaries::Serve(uint32_t table_id, const TableSchema& schema,
   return Status::Ok();
 }
 
-// Where memory is short nothing is gathered.
+size_t SealDictionaries::MemoryBytes() const {
+  size_t bytes = 0;
+  for (const auto& [name, column] : columns_) {
+    const auto& there = column.in_window.dictionary;
+    bytes += column.trainer.MemoryBytes();
+    if (there != nullptr && there != column.trainer.dictionary()) bytes += there->WriterBytes();
+  }
+  return bytes;
+}
+
+// Where memory is short nothing is gathered, and where that is not enough the column goes without.
 void SealDictionaries::Charge(Column* column) {
-  const auto sum = [this] {
-    size_t bytes = 0;
-    for (const auto& [name, c] : columns_) {
-      const auto& there = c.in_window.dictionary;
-      bytes += c.trainer.MemoryBytes();
-      if (there != nullptr && there != c.trainer.dictionary()) bytes += there->WriterBytes();
-    }
-    return bytes;
-  };
-  if (charge_.TrySet(sum())) return;
+  if (TryCharge(MemoryBytes())) return;
   column->trainer.Rest();
-  charge_.Set(sum());
+  if (TryCharge(MemoryBytes())) return;
+  column->trainer.Forget();
+  column->in_window.dictionary = nullptr;
+  charge_.Set(MemoryBytes());
 }
 
 }  // namespace cistern

@@ -239,8 +239,12 @@ Status Sealer::CheckDictionaries() const {
 Status Sealer::ReadBack() {
   CrashPoint("seal:before_read_back");
   if (next_check_ == 0 && !check_) {
-    if (Status status = CheckDictionaries(); IsDamage(status)) return GiveUp(std::move(status));
-    else CISTERN_RETURN_IF_ERROR(status);
+    Status status = CheckDictionaries();
+    if (IsDamage(status)) {  // the next round goes without
+      dictionaries_.WriteNoMore();
+      return GiveUp(std::move(status));
+    }
+    CISTERN_RETURN_IF_ERROR(status);
   }
   for (size_t n = 0; n < kStepChecks && next_check_ < written_.size(); ++n) {
     const SealCommit::Bucket& bucket = written_[next_check_].bucket;
@@ -264,7 +268,8 @@ Result<bool> Sealer::CheckPage(const SealCommit::Bucket& bucket) {
     CISTERN_ASSIGN_OR_RETURN(SegmentRef segment,
                              ReadSealedSegment(window_, bucket.key, bucket.seal));
     check_ = std::make_unique<SealCheck>(tables_->FindById(bucket.key.table_id),
-                                         std::move(segment), bucket.manifest);
+                                         std::move(segment), bucket.manifest,
+                                         &dictionaries_.known());
   }
   return check_->Step();
 }

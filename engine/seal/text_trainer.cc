@@ -29,10 +29,12 @@ void TextTrainer::Note(const ColumnData& column) {
     return;
   }
   const size_t enough = samples_.heap.size() + kSampleBytes;
+  const size_t before = samples_.size();
   for (size_t i = 0; i < column.size() && samples_.heap.size() < enough; ++i) {
-    if (column.state(i) == CellState::kValue) samples_.AppendBytes(column.bytes(i));
+    // Empty ones say nothing, and there may be any number of them.
+    if (column.offsets[i + 1] > column.offsets[i]) samples_.AppendBytes(column.bytes(i));
   }
-  page_ends_.push_back(samples_.size());
+  if (samples_.size() > before) page_ends_.push_back(samples_.size());
 }
 
 std::vector<std::string_view> TextTrainer::CellsOf(size_t page) const {

@@ -19,16 +19,20 @@ namespace cistern {
 // changes with the firmware of who says it. One thread.
 class TextTrainer {
  public:
-  // Samples: so much of the beginning of a page, until there is so much of all.
+  // Samples: so much of the beginning of a page, until there is so much of all, in cells that are
+  // not empty; or so many of these, however short they are.
   static constexpr size_t kSampleBytes = 4 * 1024;
   static constexpr size_t kSamplesBytes = 128 * 1024;
+  static constexpr size_t kSampleCellsMax = 32 * 1024;
   // Pages that it passes over after a training; twice as many each time that nothing came of it.
   static constexpr size_t kRestPages = 4096;
   static constexpr int kRestDoublingsMax = 6;
 
   // Looks at a column of what is to be a page.
   void Note(const ColumnData& column);
-  [[nodiscard]] bool IsDue() const { return samples_.heap.size() >= kSamplesBytes; }
+  [[nodiscard]] bool IsDue() const {
+    return samples_.heap.size() >= kSamplesBytes || samples_.size() >= kSampleCellsMax;
+  }
   // REQUIRES: IsDue(). Takes kTrainingBytes of the budget meanwhile; where they are not left, it
   // rests. Some 20 to 50 ms of a desktop's CPU.
   void Train(MemoryBudget* budget);
@@ -36,6 +40,8 @@ class TextTrainer {
   void Adopt(std::shared_ptr<const ZstdDictionary> dictionary);
   // Forgets the samples and rests.
   void Rest();
+  // Forgets the dictionary.
+  void Forget() { dictionary_ = nullptr; }
 
   // Null: none pays.
   [[nodiscard]] const std::shared_ptr<const ZstdDictionary>& dictionary() const {

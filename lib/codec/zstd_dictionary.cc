@@ -48,7 +48,11 @@ Result<std::shared_ptr<const ZstdDictionary>> ZstdDictionary::Make(std::string b
   auto tables = std::make_unique<Tables>();
   tables->bytes = std::move(bytes);
   tables->to_read.reset(ZSTD_createDDict(tables->bytes.data(), tables->bytes.size()));
-  if (tables->to_read == nullptr) return Status::Corruption("not a dictionary of zstd");
+  if (tables->to_read == nullptr) {
+    const size_t header = ZDICT_getDictHeaderSize(tables->bytes.data(), tables->bytes.size());
+    if (ZDICT_isError(header) == 0) return Status::OutOfMemory("for a dictionary of zstd");
+    return Status::Corruption("not a dictionary of zstd");
+  }
   return std::shared_ptr<const ZstdDictionary>(new ZstdDictionary(std::move(tables)));
 }
 

@@ -19,6 +19,7 @@ namespace cistern {
 class ZstdDictionary {
  public:
   // kCorruption: the bytes are not a dictionary of zstd, or more than limits::kDictionaryBytesMax.
+  // kOutOfMemory.
   [[nodiscard]] static Result<std::shared_ptr<const ZstdDictionary>> Make(std::string bytes);
   ~ZstdDictionary();
   ZstdDictionary(const ZstdDictionary&) = delete;
@@ -56,6 +57,9 @@ class DictionarySource {
   [[nodiscard]] virtual Result<std::shared_ptr<const ZstdDictionary>> Find(
       uint64_t number) const = 0;
 };
+
+// Heap of a dictionary that Train made, with what compressing adds to it, about.
+inline constexpr size_t kDictionaryMemoryBytes = 272 * 1024;
 
 // Transient heap of Train.
 inline constexpr size_t kTrainingBytes = 12 << 20;

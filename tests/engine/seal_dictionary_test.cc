@@ -53,13 +53,14 @@ class SealDictionaryTest : public EngineFixture {
     return line + std::to_string(random_.Below(100'000));
   }
 
-  // A day of lines of every sensor, spilled.
-  void FillDay(int64_t day) {
-    clock_->SetWallMicros((kStartMs + (day + 1) * kDayMs) * 1000);
-    for (int sensor = 0; sensor < kSensors; ++sensor) {
+  // A day of lines of so many sensors, spilled; `late_ms` later than others.
+  void FillDay(int64_t day, int sensors = kSensors, int64_t late_ms = 0) {
+    const int64_t after_us = (kStartMs + (day + 1) * kDayMs) * 1000;
+    if (clock_->WallMicros() < after_us) clock_->SetWallMicros(after_us);
+    for (int sensor = 0; sensor < sensors; ++sensor) {
       RowBatch batch(schema_);
       for (int i = 0; i < kRows; ++i) {
-        const int64_t ts = kStartMs + day * kDayMs + i * 60'000;
+        const int64_t ts = kStartMs + day * kDayMs + late_ms + i * 60'000;
         std::string line = NextLine();
         batch.BeginRow();
         ASSERT_TRUE(batch.SetBytes(0, SensorName(sensor)).ok());
@@ -70,6 +71,8 @@ class SealDictionaryTest : public EngineFixture {
         written_[SensorName(sensor)].emplace_back(ts, std::move(line));
       }
       ASSERT_TRUE(engine_->Append(batch).ok());
+      Lines& lines = written_[SensorName(sensor)];
+      std::sort(lines.begin(), lines.end());
     }
     Rotate();
   }
@@ -121,13 +124,28 @@ class SealDictionaryTest : public EngineFixture {
     }
     return numbers;
   }
+  std::vector<std::filesystem::path> WindowFiles() {
+    std::vector<rocksdb::LiveFileMetaData> files;
+    Core()->store().db().db()->GetLiveFilesMetaData(&files);
+    std::vector<std::filesystem::path> paths;
+    for (const auto& file : files) {
+      if (!file.column_family_name.starts_with("window-")) continue;
+      paths.push_back(std::filesystem::path(directory()) / file.relative_filename);
+    }
+    std::sort(paths.begin(), paths.end());
+    return paths;
+  }
+  void Shut() {
+    ASSERT_TRUE(engine_->Close().ok());
+    engine_.reset();
+  }
   void Overwrite(const WindowFamily& window, const std::string& key, const std::string& value) {
     ASSERT_TRUE(window.family->db()->Put({}, window.family->handle(), key, value).ok());
   }
 
   Rng random_{7};
   int64_t day_first_ = 0;  // of what is read
-  bool is_given_up_ = false;
+  int given_up_ = 0;  // rounds, for a copy that did not read back
   std::map<std::string, Lines> written_;
 };
 
@@ -169,20 +187,7 @@ TEST_F(SealDictionaryTest, AnotherRunGoesOnWithWhatIsInTheWindow) {
   const uint64_t bytes_before = SealedBytes();
   Reopen();
   // Amendments of the same day, so few that a dictionary of their own would not be trained.
-  for (int sensor = 0; sensor < 20; ++sensor) {
-    RowBatch batch(schema_);
-    for (int i = 0; i < kRows; ++i) {
-      const int64_t ts = kStartMs + 43'200'000 + i * 60'000;
-      std::string line = NextLine();
-      batch.BeginRow();
-      ASSERT_TRUE(batch.SetBytes(0, SensorName(sensor)).ok());
-      ASSERT_TRUE(batch.SetInt(2, ts).ok());
-      ASSERT_TRUE(batch.SetBytes(4, line).ok());
-      ASSERT_TRUE(batch.EndRow().ok());
-      written_[SensorName(sensor)].emplace_back(ts, std::move(line));
-    }
-    ASSERT_TRUE(engine_->Append(batch).ok());
-  }
+  FillDay(0, 20, kDayMs / 2);
   SealAll();
   EXPECT_EQ(ExpectOneInEachWindow(), before);
   const double mean_before = static_cast<double>(bytes_before) / (kSensors * kRows);
@@ -217,14 +222,35 @@ TEST_F(SealDictionaryTest, ADamagedCopyIsToldAndTheOtherOneRead) {
   }
 }
 
-// Windows that become one take their dictionaries along, and make good a copy that is damaged.
+TEST_F(SealDictionaryTest, ANewWindowIsGivenTheSameOneWhenItPays) {
+  FillDay(0);
+  SealAll();
+  const auto first = *ReadDictionary(*Windows()[0], ExpectOneInEachWindow()[0]);
+  Reopen();
+  FillDay(1, 10);
+  SealAll();
+  ASSERT_EQ(Windows().size(), 2u);
+  EXPECT_TRUE(Windows()[1]->record.dictionaries.empty()) << "so few save less than it takes";
+  FillDay(2);
+  SealAll();
+  const uint64_t number = ExpectOneInEachWindow().back();
+  EXPECT_EQ((*ReadDictionary(*Windows()[1], number))->bytes(), first->bytes());
+  ExpectEveryLine();
+  ExpectSound();
+}
+
+// Windows that become one take their dictionaries along, and make good a copy that is damaged. The
+// older window has the newer dictionary.
 TEST_F(SealDictionaryTest, MergesOfWindowsTakeThemAlong) {
-  for (const int64_t day : {0, 2}) {
-    FillDay(day);
-    SealAll();
-  }
-  const std::vector<uint64_t> numbers = ExpectOneInEachWindow();
+  FillDay(0, 1);
+  SealAll();
+  FillDay(2);
+  SealAll();
+  FillDay(0, kSensors, kDayMs / 2);
+  SealAll();
+  std::vector<uint64_t> numbers = ExpectOneInEachWindow();
   ASSERT_EQ(numbers.size(), 2u);
+  ASSERT_GT(numbers[0], numbers[1]);
   Overwrite(*Windows().front(), DictionaryKey(numbers[0], 0), "not a dictionary");
   {
     Store& store = Core()->store();
@@ -247,6 +273,7 @@ TEST_F(SealDictionaryTest, MergesOfWindowsTakeThemAlong) {
   ASSERT_EQ(Windows().size(), 1u);
   const std::vector<WindowDictionary>& there = Windows().front()->record.dictionaries;
   ASSERT_EQ(there.size(), 2u);
+  std::sort(numbers.begin(), numbers.end());
   for (size_t i = 0; i < 2; ++i) EXPECT_EQ(there[i].number, numbers[i]);
   ExpectEveryLine();
   ExpectSound();
@@ -290,15 +317,7 @@ TEST_F(SealDictionaryTest, AFlippedBitIsNeverAnotherLine) {
   FillDay(0);
   SealAll();
   (void)ExpectOneInEachWindow();
-  std::vector<rocksdb::LiveFileMetaData> files;
-  Core()->store().db().db()->GetLiveFilesMetaData(&files);
-  std::filesystem::path path;
-  for (const auto& file : files) {
-    if (file.column_family_name.starts_with("window-")) {
-      path = std::filesystem::path(directory()) / file.relative_filename;
-    }
-  }
-  ASSERT_FALSE(path.empty());
+  const std::filesystem::path path = WindowFiles().back();
   const auto size = static_cast<int64_t>(std::filesystem::file_size(path));
   constexpr int64_t kFlips = 40;
   int64_t whole = 0;
@@ -325,7 +344,7 @@ TEST_F(SealDictionaryTest, AFlippedBitIsNeverAnotherLine) {
     FlipBit(path, at);
     Open();
   }
-  EXPECT_GE(whole, 1);  // those in one of the copies
+  EXPECT_GE(whole, 1);  // those in the copies
   ExpectEveryLine();
 }
 
@@ -355,33 +374,86 @@ TEST_F(SealDictionaryTest, ADictionaryIsDurableBeforeAnythingNamesIt) {
   }
 }
 
-// The bytes of a dictionary change on the device before they are read back: the round is given up,
-// and another one seals all of it.
+// A device loses more than a bit at a time: not both copies at once.
+TEST_F(SealDictionaryTest, ALostSectorTakesOneCopyAtMost) {
+  FillDay(0);
+  SealAll();
+  const uint64_t number = ExpectOneInEachWindow().front();
+  const std::filesystem::path path = WindowFiles().back();
+  const auto size = static_cast<int64_t>(std::filesystem::file_size(path));
+  constexpr int64_t kSector = 16 * 1024;
+  int lost[kDictionaryCopies + 1] = {};  // sectors, by how many copies they took
+  for (int64_t at = 0; at < size; at += kSector) {
+    const auto flip = [&] {
+      for (int64_t i = at; i < std::min(size, at + kSector); i += 512) FlipBit(path, i);
+    };
+    Shut();
+    flip();
+    Open();
+    if (Windows().size() == 1) {  // its file can be opened
+      size_t unreadable = 0;
+      for (uint8_t copy = 0; copy < kDictionaryCopies; ++copy) {
+        unreadable += ReadDictionaryCopy(*Windows()[0], number, copy).ok() ? 0 : 1;
+      }
+      const bool is_file_lost = engine_->Recovery().files_damaged > 0;
+      ++lost[is_file_lost ? 0 : unreadable];
+    }
+    Shut();
+    flip();
+    Open();
+  }
+  EXPECT_GE(lost[1], 1);
+  EXPECT_EQ(lost[2], 0);
+}
+
+// Both are lost with their file: pages in other files that name it are told of.
+TEST_F(SealDictionaryTest, OneThatWasLostWithItsFileIsToldAtOpening) {
+  FillDay(0);
+  SealAll();
+  FillDay(0, kSensors, kDayMs / 2);
+  SealAll();
+  ASSERT_GE(WindowFiles().size(), 2u);
+  const std::filesystem::path path = WindowFiles().front();
+  Shut();
+  std::filesystem::resize_file(path, std::filesystem::file_size(path) / 2);
+  Open();
+  const std::vector<std::string>& notes = engine_->Recovery().notes;
+  EXPECT_TRUE(std::any_of(notes.begin(), notes.end(), [](const std::string& note) {
+    return note.find("texts of column 'state'") != std::string::npos;
+  }));
+}
+
+// The bytes of the second copy change on the device before they are read back: the round is given
+// up, another one seals all of it, and no more dictionaries are written in this run.
 TEST_F(SealDictionaryTest, OneThatDoesNotReadBackEndsTheRound) {
-  ASSERT_TRUE(engine_->Close().ok());
+  Shut();
   options_.log_sink = [this](LogLevel, std::string_view line) {
-    const auto at = line.find("a seal round was given up: copy 0 of dictionary");
-    is_given_up_ = is_given_up_ || at != std::string_view::npos;
+    const auto at = line.find("a seal round was given up: copy 1 of dictionary");
+    given_up_ += at != std::string_view::npos ? 1 : 0;
   };
   Open();
   FillDay(0);
   g_point = "seal:before_read_back";
-  g_at_point = [&] {
-    std::vector<rocksdb::LiveFileMetaData> files;
-    Core()->store().db().db()->GetLiveFilesMetaData(&files);
-    for (const auto& file : files) {
-      if (!file.column_family_name.starts_with("window-")) continue;
-      const std::string path = std::filesystem::path(directory()) / file.relative_filename;
-      // Behind the pages, before filter and index: the copies are the last values but one.
+  const std::function<void()> damage = [&] {
+    for (const std::filesystem::path& path : WindowFiles()) {
+      // Behind the pages, before filter and index.
       const auto size = static_cast<int64_t>(std::filesystem::file_size(path));
-      for (int64_t at = size - 16 * 1024; at < size - 2 * 1024; at += 512) FlipBit(path, at);
+      FlipBit(path, size - 3 * 1024);
     }
   };
+  g_at_point = damage;
   g_crash_hook = AtPoint;
   SealAll();
   g_crash_hook = nullptr;
-  EXPECT_TRUE(is_given_up_);
-  (void)ExpectOneInEachWindow();
+  EXPECT_EQ(given_up_, 1);
+  ASSERT_EQ(Windows().size(), 1u);
+  EXPECT_TRUE(Windows()[0]->record.dictionaries.empty());
+  ExpectEveryLine();
+  ExpectSound();
+  Reopen();
+  FillDay(2);
+  SealAll();
+  EXPECT_EQ(Windows()[1]->record.dictionaries.size(), 1u);
   ExpectEveryLine();
   ExpectSound();
 }

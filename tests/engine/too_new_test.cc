@@ -122,16 +122,16 @@ TEST_F(TooNewTest, APageOfALaterFormatCostsItsBucketAlone) {
   const SegmentFamily& family = *(*segments)[0].family;
   std::string bytes;
   ASSERT_TRUE(family.family->db()->Get({}, family.family->handle(), page, &bytes).ok());
-  const auto format_2 = static_cast<uint8_t>((static_cast<uint8_t>(bytes[0]) & 0xF0) | 2);
+  const auto format_3 = static_cast<uint8_t>((static_cast<uint8_t>(bytes[0]) & 0xF0) | 3);
   ASSERT_TRUE(family.family->db()
-                  ->Put({}, family.family->handle(), page, WithFirstByte(bytes, format_2))
+                  ->Put({}, family.family->handle(), page, WithFirstByte(bytes, format_3))
                   .ok());
   auto cursor = engine_->Scan(Request("a", kStartMs, kStartMs + kDayMs));
   ASSERT_TRUE(cursor.ok());
   Rows seen;
   Drain(cursor->get(), &seen);
   EXPECT_EQ((*cursor)->status().code(), StatusCode::kTooNew) << (*cursor)->status().ToString();
-  EXPECT_NE((*cursor)->status().message().find("format 2"), std::string::npos);
+  EXPECT_NE((*cursor)->status().message().find("format 3"), std::string::npos);
   EXPECT_EQ(ScanAll("b"), (Rows{{kStartMs, 9}}));
   // Enough small rotations for its family to be gathered, were it not for that page.
   for (int i = 1; i < 40; ++i) {

@@ -51,6 +51,7 @@ inline constexpr uint32_t kSegmentPagesMax = 65536;
 inline constexpr size_t kDictionaryBytesMax = 64 * 1024;  // of a trained one; more is refused
 inline constexpr size_t kDictionaryColumnsMax = 16;      // of text that have one, or may get one
 inline constexpr size_t kWindowDictionariesMax = 64;     // of all columns and trainings
+inline constexpr size_t kMergedDictionariesMax = 4096;   // then a window is merged no more
 
 // --- scans
 inline constexpr size_t kScanBatchRowsDefault = 1024;    // clamped to 1..kPageRowsMax

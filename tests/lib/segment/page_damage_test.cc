@@ -310,7 +310,7 @@ TEST(PageDamage, EnvelopeIsChecked) {
   const Status status = DecodePage(schema, newer.Page(), nullptr, nullptr).status();
   EXPECT_EQ(status.code(), StatusCode::kTooNew);
   EXPECT_EQ(status.message(),
-            "page: format 7 is newer than this build, which reads format 1");
+            "page: format 7 is newer than this build, which reads formats up to 2");
 }
 
 }  // namespace

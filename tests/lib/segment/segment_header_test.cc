@@ -173,8 +173,11 @@ TEST(SegmentHeader, EveryCheckHasItsFixture) {
     SCOPED_TRACE(f.name);
     ExpectDamage(DecodeSegmentHeader(WithChecksum(f.body)).status(), f.field, f.why);
   }
-  EXPECT_EQ(DecodeSegmentHeader(WithChecksum(Bytes({0xB2, 0}))).status().code(),
+  EXPECT_EQ(DecodeSegmentHeader(WithChecksum(Bytes({0xB3, 0}))).status().code(),
             StatusCode::kTooNew);
+  // Format 2 has the header of format 1.
+  EXPECT_TRUE(DecodeSegmentHeader(WithChecksum(Bytes({0xB2}) + start.substr(1) + Bytes({0, 0})))
+                  .ok());
 }
 
 TEST(SegmentHeader, TruncationsAndFlippedBitsAreNoticed) {
