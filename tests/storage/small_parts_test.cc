@@ -1,4 +1,4 @@
-// Ballast, beacon, format file, names, prefixes, options, messages.
+// Ballast, beacon, format file, names, prefixes, options, messages, perf levels.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -18,6 +18,7 @@
 #include "storage/keyspace.h"
 #include "storage/rocksdb_status.h"
 #include "storage/store_format.h"
+#include "storage/uncounted_reads.h"
 #include "tests/storage/temp_store.h"
 #include "tests/support/fault_fs.h"
 
@@ -336,6 +337,22 @@ TEST(InfoLog, AFullDiskIsSilent) {
   }
   rocksdb::Error(&log, "kept");
   EXPECT_NE(ReadBytes(temp.root() + "/LOG").find("kept"), std::string::npos);
+}
+
+TEST(UncountedReads, LeaveTheThreadsPerfLevelAsItWas) {
+  const rocksdb::PerfLevel before = rocksdb::GetPerfLevel();
+  for (const auto level : {rocksdb::PerfLevel::kDisable, rocksdb::PerfLevel::kEnableCount,
+                           rocksdb::PerfLevel::kEnableTime}) {
+    rocksdb::SetPerfLevel(level);
+    {
+      const UncountedReads outer;
+      EXPECT_EQ(rocksdb::GetPerfLevel(), rocksdb::PerfLevel::kDisable);
+      { const UncountedReads inner; }
+      EXPECT_EQ(rocksdb::GetPerfLevel(), rocksdb::PerfLevel::kDisable);
+    }
+    EXPECT_EQ(rocksdb::GetPerfLevel(), level);
+  }
+  rocksdb::SetPerfLevel(before);
 }
 
 }  // namespace
