@@ -65,12 +65,16 @@ bool EncodeBlob(std::span<const std::string_view> cells, const NumberedDictionar
   return EncodeHeap(heap, trained, out);
 }
 
-// The frame of a blob of form kBlobTrained.
+std::string_view ReadFrame(ByteReader* in) {
+  const size_t frame_size = in->ReadCount("blob frame size", limits::kPageBytesMax);
+  return in->ReadBytes("blob frame", frame_size);
+}
+
+// What follows in a blob of form kBlobTrained.
 void DecodeTrained(size_t heap_bytes, const DictionarySource& dictionaries, ByteReader* in,
                    std::string* heap) {
   const uint64_t number = in->ReadVarint("dictionary");
-  const size_t frame_size = in->ReadCount("blob frame size", limits::kPageBytesMax);
-  const std::string_view frame = in->ReadBytes("blob frame", frame_size);
+  const std::string_view frame = ReadFrame(in);
   if (!in->ok()) return;
   const auto dictionary = dictionaries.Find(number);
   if (!dictionary.ok()) return in->Fail(dictionary.status());
@@ -97,9 +101,7 @@ void DecodeBlob(size_t count, size_t heap_bytes_max, const DictionarySource* dic
   if (form == kBlobRaw) {
     out->heap = in->ReadBytes("blob bytes", total);
   } else if (form == kBlobZstd) {
-    const size_t frame_size = in->ReadCount("blob frame size", limits::kPageBytesMax);
-    const std::string_view frame = in->ReadBytes("blob frame", frame_size);
-    ZstdDecompress(frame, total, "blob frame", in, &out->heap);
+    ZstdDecompress(ReadFrame(in), total, "blob frame", in, &out->heap);
   } else if (form == kBlobTrained && dictionaries != nullptr) {
     DecodeTrained(total, *dictionaries, in, &out->heap);
   } else {

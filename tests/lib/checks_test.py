@@ -22,6 +22,7 @@ TESTS = {
     'lib/codec/integer_decode.cc': 'tests/lib/codec/integer_codec_test.cc',
     'lib/codec/text_codec.cc': 'tests/lib/codec/text_codec_test.cc',
     'lib/codec/zstd_codec.cc': 'tests/lib/codec/text_codec_test.cc',
+    'lib/codec/zstd_dictionary.cc': 'tests/lib/codec/zstd_dictionary_test.cc',
     'lib/segment/dictionary_value.cc': 'tests/lib/segment/dictionary_value_test.cc',
     'lib/segment/page_reader.cc': 'tests/lib/segment/page_damage_test.cc',
     'lib/segment/page_statistics.cc': 'tests/lib/segment/page_statistics_test.cc',

@@ -12,32 +12,17 @@
 #include "lib/codec/zstd_codec.h"
 #include "tests/lib/codec/codec_test_util.h"
 #include "tests/support/rng.h"
+#include "tests/support/trained_lines.h"
 
 namespace cistern {
 namespace {
 
+using testing::LogLine;
 using testing::Rng;
-
-std::string Line(Rng* rng) {
-  static constexpr const char* kTexts[] = {"modbus: read of register ", "uplink: lost, attempt ",
-                                           "watchdog: no heartbeat of task "};
-  return kTexts[rng->Below(3)] + std::to_string(rng->Below(100'000));
-}
-
-std::string TrainOnLines() {
-  Rng rng(1);
-  std::string samples;
-  std::vector<size_t> sizes;
-  for (int page = 0; page < 60; ++page) {
-    const size_t before = samples.size();
-    for (int i = 0; i < 40; ++i) samples += Line(&rng);
-    sizes.push_back(samples.size() - before);
-  }
-  return TrainDictionary(samples, sizes);
-}
+using testing::TrainOnLogLines;
 
 std::shared_ptr<const ZstdDictionary> Trained() {
-  static const auto dictionary = ZstdDictionary::Make(TrainOnLines());
+  static const auto dictionary = ZstdDictionary::Make(TrainOnLogLines());
   EXPECT_TRUE(dictionary.ok()) << dictionary.status().ToString();
   return *dictionary;
 }
@@ -56,7 +41,7 @@ class OneDictionary final : public DictionarySource {
 std::vector<std::string> Lines(size_t count) {
   Rng rng(2);
   std::vector<std::string> lines;
-  for (size_t i = 0; i < count; ++i) lines.push_back(Line(&rng));
+  for (size_t i = 0; i < count; ++i) lines.push_back(LogLine(&rng));
   return lines;
 }
 
@@ -100,7 +85,7 @@ TEST(ZstdDictionary, FramesThatAreNotOnesAreDamage) {
 }
 
 TEST(ZstdDictionary, WhatIsNoDictionaryIsRefused) {
-  const std::string bytes = TrainOnLines();
+  const std::string bytes = TrainOnLogLines();
   ASSERT_GT(bytes.size(), 1000u);
   EXPECT_TRUE(ZstdDictionary::Make(bytes).ok());
   for (const std::string& other :
@@ -108,6 +93,10 @@ TEST(ZstdDictionary, WhatIsNoDictionaryIsRefused) {
         bytes.substr(0, 40), bytes + std::string(limits::kDictionaryBytesMax, ' ')}) {
     EXPECT_EQ(ZstdDictionary::Make(other).status().code(), StatusCode::kCorruption);
   }
+  EXPECT_EQ(ZstdDictionary::Make("").status().message(),
+            "no dictionary of zstd of at most 65536 bytes");
+  EXPECT_EQ(ZstdDictionary::Make(bytes.substr(0, 40)).status().message(),
+            "not a dictionary of zstd");
   // Damage that a checksum would have told: refused, or another dictionary.
   std::string raw;
   for (const std::string& line : Lines(60)) raw += line;

@@ -305,6 +305,12 @@ TEST(PageDamage, EnvelopeIsChecked) {
   EXPECT_EQ(message(other.Page()),
             "page: field 'tag' says format 0, of before format 1 was frozen; read it with the "
             "version that wrote it");
+  std::string dictionary = Bytes({0xC1, 0});
+  segment_format::AppendChecksum(&dictionary);
+  EXPECT_EQ(segment_format::CheckEnvelope(dictionary, segment_format::kDictionaryTag, "dictionary")
+                .status()
+                .message(),
+            "dictionary: field 'tag' says a format that has no dictionaries");
   Fields newer;
   newer.tag = Bytes({0xA7});
   const Status status = DecodePage(schema, newer.Page(), nullptr, nullptr).status();
