@@ -51,7 +51,10 @@ void SealDictionaries::End() {
   written_.clear();
   known_.clear();
   numbers_.clear();
-  for (auto& [name, column] : columns_) column.in_window = {};
+  for (auto& [name, column] : columns_) {
+    column.in_window = {};
+    column.is_left_aside = false;
+  }
   charge_.Set(MemoryBytes());
 }
 
@@ -81,13 +84,13 @@ Status SealDictionaries::FindInWindow(const Name& name, Column* column) {
   const auto number = numbers_.find(name);
   if (number == numbers_.end() || column->in_window.number == number->second) return Status::Ok();
   column->in_window = {number->second, nullptr};
-  if (!TryCharge(charge_.bytes() + kDictionaryMemoryBytes)) return Status::Ok();
-  CISTERN_ASSIGN_OR_RETURN(column->in_window.dictionary,
-                           ReadIfWhole(*window_, number->second));
-  // What was trained in this run is there already, with the tables for writing.
+  CISTERN_ASSIGN_OR_RETURN(auto there, ReadIfWhole(*window_, number->second));
+  if (there == nullptr) return Status::Ok();
+  // What was trained in this run is in memory already, with the tables for writing.
   const auto& own = column->trainer.dictionary();
-  const auto& there = column->in_window.dictionary;
-  if (own && there && own->bytes() == there->bytes()) column->in_window.dictionary = own;
+  const bool is_own = own != nullptr && own->bytes() == there->bytes();
+  column->is_left_aside = !is_own && !TryCharge(charge_.bytes() + kDictionaryMemoryBytes);
+  if (!column->is_left_aside) column->in_window.dictionary = is_own ? own : std::move(there);
   return Status::Ok();
 }
 
@@ -95,7 +98,7 @@ Status SealDictionaries::FindInWindow(const Name& name, Column* column) {
 bool SealDictionaries::IsDueIn(size_t text_bytes, Column* column) const {
   const auto& best = column->trainer.dictionary();
   const auto& there = column->in_window.dictionary;
-  if (!may_write_ || best == nullptr || room_ == 0 ||
+  if (!may_write_ || best == nullptr || room_ == 0 || column->is_left_aside ||
       (there != nullptr && there->bytes() == best->bytes())) {
     return false;
   }
@@ -161,6 +164,7 @@ void SealDictionaries::Charge(Column* column) {
   if (TryCharge(MemoryBytes())) return;
   column->trainer.Forget();
   column->in_window.dictionary = nullptr;
+  column->is_left_aside = true;
   charge_.Set(MemoryBytes());
 }
 

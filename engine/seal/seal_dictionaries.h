@@ -49,6 +49,7 @@ class SealDictionaries {
   struct Column {
     TextTrainer trainer;
     NumberedDictionary in_window;  // of the window at hand; null: none that could be taken
+    bool is_left_aside = false;    // the window has one, and memory is short
     uint64_t missed_window = 0;
     double missed_bytes = 0;  // what pages of that window would have saved
   };

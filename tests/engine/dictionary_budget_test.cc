@@ -23,12 +23,12 @@ class DictionaryBudgetTest : public EngineFixture {
     cql += ", PRIMARY KEY ((sensor, day), ts)) WITH comment = 'cistern: bucket day = 1 day';";
     OpenWithTable(cql.c_str());
   }
-  RowBatch Lines(int sensor, int64_t day, int rows) {
+  RowBatch Lines(int sensor, int64_t day, int rows, int64_t late_ms = 0) {
     RowBatch batch(schema_);
     for (int i = 0; i < rows; ++i) {
       batch.BeginRow();
       EXPECT_TRUE(batch.SetBytes(0, "s" + std::to_string(100 + sensor)).ok());
-      EXPECT_TRUE(batch.SetInt(2, kStartMs + day * kDayMs + i * 60'000).ok());
+      EXPECT_TRUE(batch.SetInt(2, kStartMs + day * kDayMs + late_ms + i * 60'000).ok());
       for (int c = 0; c < kTexts; ++c) {
         const std::string line = std::to_string(c) + " modbus: no answer of the unit, attempt " +
                                  std::to_string(random_.Below(100'000));
@@ -38,11 +38,11 @@ class DictionaryBudgetTest : public EngineFixture {
     }
     return batch;
   }
-  void LiveDay(int64_t day, int sensors) {
+  void LiveDay(int64_t day, int sensors, int64_t late_ms = 0) {
     const int64_t after_us = (kStartMs + (day + 1) * kDayMs) * 1000;
     if (clock_->WallMicros() < after_us) clock_->SetWallMicros(after_us);
     for (int sensor = 0; sensor < sensors; ++sensor) {
-      const Status s = engine_->Append(Lines(sensor, day, kRows)).status();
+      const Status s = engine_->Append(Lines(sensor, day, kRows, late_ms)).status();
       ASSERT_TRUE(s.ok()) << s.ToString();
     }
     Rotate();
@@ -64,15 +64,15 @@ class DictionaryBudgetTest : public EngineFixture {
   Rng random_{7};
 };
 
-TEST_F(DictionaryBudgetTest, WhatAStoreHasDoesNotFillASmallerBudget) {
-  LiveDay(0, 400);
+TEST_F(DictionaryBudgetTest, AWindowGetsOneOfEachColumnHoweverShortMemoryIs) {
+  for (const int64_t hour : {0, 2, 4, 6}) LiveDay(0, 400, hour * 3'600'000);
   const auto windows = Core()->store().spills().view()->windows;
   ASSERT_EQ(windows.size(), 1u);
   const size_t count = windows[0]->record.dictionaries.size();
   EXPECT_GE(count, 8u);
   EXPECT_LE(count, limits::kDictionaryColumnsMax);
   EXPECT_LE(ChargedBytes(), options_.memory_budget_bytes);
-  EXPECT_EQ(CountRows(0), size_t{kRows});
+  EXPECT_EQ(CountRows(0), size_t{4 * kRows});
 }
 
 TEST_F(DictionaryBudgetTest, ASmallerBudgetGoesOnWithFewer) {
