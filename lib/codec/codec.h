@@ -52,7 +52,9 @@ struct FixedRun {
 };
 
 // The shape of an integer stream: what is worth trying first on the next run of a column.
-enum class IntegerForm : uint8_t { kAny, kOrder0, kOrder1, kOrder2, kPatched0, kPatched1, kRuns };
+enum class IntegerForm : uint8_t {
+  kAny, kOrder0, kOrder1, kOrder2, kPatched0, kPatched1, kRare0, kRare1, kRuns
+};
 
 // What is remembered of a column from page to page, so that parameters are searched
 // seldom. Part of the encoder only: a page never depends on it to be read.

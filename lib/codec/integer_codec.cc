@@ -19,8 +19,10 @@ using integer_stream::kRuns;
 using integer_stream::kWidthApart;
 using integer_stream::kWidthShift;
 
-// Narrower residuals cannot gain more by patches than patches cost.
+// Narrower residuals cannot gain more by patches than patches cost, if not nearly all are equal.
 constexpr unsigned kPatchWidthMin = 4;
+// Residuals that are not as nearly all of them are: one in so many at most.
+constexpr size_t kRareAmong = 8;
 
 uint64_t U(int64_t v) { return static_cast<uint64_t>(v); }
 int64_t S(uint64_t v) { return static_cast<int64_t>(v); }
@@ -209,6 +211,36 @@ bool PlanPatched(std::span<const int64_t> v, const Range& range, IntegerPlan* pl
   return true;
 }
 
+// Nearly all residuals are equal, as states and the steps of a clock are: the others are patches
+// of a base without a width. A small sample tells which value that is.
+template <int kOrder>
+bool PlanRare(std::span<const int64_t> v, IntegerPlan* plan) {
+  constexpr size_t kSampleCount = 15;
+  const size_t count = v.size() - kOrder;
+  if (count < kSampleCount) return false;
+  std::array<int64_t, kSampleCount> sample;
+  for (size_t i = 0; i < kSampleCount; ++i) {
+    sample[i] = Residual<kOrder>(v, i * count / kSampleCount);
+  }
+  std::nth_element(sample.begin(), sample.begin() + kSampleCount / 2, sample.end());
+  const int64_t base = sample[kSampleCount / 2];
+  const auto equal = static_cast<size_t>(std::count(sample.begin(), sample.end(), base));
+  if (equal < kSampleCount - kSampleCount / 4) return false;
+  plan->rare = true;
+  plan->order = kOrder;
+  plan->base = base;
+  for (size_t i = 0; i < count; ++i) {
+    const int64_t r = Residual<kOrder>(v, i);
+    if (r == base) continue;
+    if (plan->side_a.size() >= count / kRareAmong) return false;
+    plan->side_a.push_back(S(i));
+    plan->side_b.push_back(r);
+  }
+  if (plan->side_a.empty()) return false;
+  Finish<kOrder>(v, plan);
+  return true;
+}
+
 void PlanRuns(std::span<const int64_t> v, IntegerPlan* plan) {
   plan->runs = true;
   plan->side_a.reserve(v.size() / 8 + 2);
@@ -294,6 +326,10 @@ IntegerPlan PlanIntegers(std::span<const int64_t> values) {
   if (PlanPatched<0>(values, survey.ranges[0], &plan)) take(std::move(plan));
   plan = IntegerPlan();
   if (values.size() >= 2 && PlanPatched<1>(values, survey.ranges[1], &plan)) take(std::move(plan));
+  plan = IntegerPlan();
+  if (PlanRare<0>(values, &plan)) take(std::move(plan));
+  plan = IntegerPlan();
+  if (values.size() >= 2 && PlanRare<1>(values, &plan)) take(std::move(plan));
   if (survey.run_count <= values.size() / 2) {
     plan = IntegerPlan();
     PlanRuns(values, &plan);
@@ -304,11 +340,28 @@ IntegerPlan PlanIntegers(std::span<const int64_t> values) {
 
 IntegerForm IntegerPlan::form() const {
   if (runs) return IntegerForm::kRuns;
+  if (rare) return order == 0 ? IntegerForm::kRare0 : IntegerForm::kRare1;
   if (!side_a.empty()) return order == 0 ? IntegerForm::kPatched0 : IntegerForm::kPatched1;
   return order == 0   ? IntegerForm::kOrder0
          : order == 1 ? IntegerForm::kOrder1
                       : IntegerForm::kOrder2;
 }
+
+namespace {
+
+template <int kOrder>
+IntegerPlan PlanOrder(std::span<const int64_t> v, IntegerForm form) {
+  IntegerPlan plan;
+  const bool is_rare = form == IntegerForm::kRare0 || form == IntegerForm::kRare1;
+  if (is_rare && PlanRare<kOrder>(v, &plan)) return plan;
+  const Range range = RangeOf<kOrder>(v);
+  const bool is_patched = form == IntegerForm::kPatched0 || form == IntegerForm::kPatched1;
+  plan = IntegerPlan();
+  if (is_patched && PlanPatched<kOrder>(v, range, &plan)) return plan;
+  return PlanWhole<kOrder>(v, range);
+}
+
+}  // namespace
 
 IntegerPlan PlanIntegers(std::span<const int64_t> values, IntegerForm form) {
   if (form == IntegerForm::kAny) return PlanIntegers(values);
@@ -320,16 +373,9 @@ IntegerPlan PlanIntegers(std::span<const int64_t> values, IntegerForm form) {
   if (form == IntegerForm::kOrder2 && values.size() >= 3) {
     return PlanWhole<2>(values, RangeOf<2>(values));
   }
-  const bool of_steps = form == IntegerForm::kOrder1 || form == IntegerForm::kPatched1;
-  if (of_steps && values.size() >= 2) {
-    const Range range = RangeOf<1>(values);
-    const bool patched = form == IntegerForm::kPatched1;
-    if (patched && PlanPatched<1>(values, range, &plan)) return plan;
-    return PlanWhole<1>(values, range);
-  }
-  const Range range = RangeOf<0>(values);
-  if (form == IntegerForm::kPatched0 && PlanPatched<0>(values, range, &plan)) return plan;
-  return PlanWhole<0>(values, range);
+  const bool of_steps = form == IntegerForm::kOrder1 || form == IntegerForm::kPatched1 ||
+                        form == IntegerForm::kRare1;
+  return of_steps && values.size() >= 2 ? PlanOrder<1>(values, form) : PlanOrder<0>(values, form);
 }
 
 void EncodeIntegers(std::span<const int64_t> values, const IntegerPlan& plan, std::string* out) {

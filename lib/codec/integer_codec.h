@@ -21,6 +21,7 @@ namespace cistern {
 // Residuals outside of the packed range are patched: listed with their positions.
 struct IntegerPlan {
   bool runs = false;  // run lengths and values instead, in side_a and side_b
+  bool rare = false;  // found as nearly all residuals being equal: no width, the others are patched
   uint8_t order = 0;
   uint8_t width = 0;        // bits per residual, 0: all equal base
   int64_t base = 0;

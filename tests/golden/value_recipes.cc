@@ -330,10 +330,10 @@ constexpr GoldenRecipe kRecipes[] = {
     {"decimals-60", kDecimalsCql, Decimals60},
     {"decimals-360", kDecimalsCql, Decimals360},
     {"zstd", kZstdCql, Zstd, 4096, true},
-    {"texts", kTextsCql, Texts},
+    {"texts-2", kTextsCql, Texts},
     {"types-1", kTypesCql, Types1},
-    {"types-60", kTypesCql, Types60},
-    {"missing", kMissingCql, Missing},
+    {"types-60-2", kTypesCql, Types60},
+    {"missing-2", kMissingCql, Missing},
     {"by-hand", kByHandCql, ByHand, 4096, false, ByHandPage},
     {"trained", kTrainedCql, Trained, 20, true, nullptr, true},
 };

@@ -221,8 +221,8 @@ void PagesWithoutStatistics(GoldenRows* rows) {
 
 constexpr GoldenRecipe kRecipes[] = {
     {"worked-example", kReadingsCql, WorkedExample},
-    {"worked-statistics", kReadingsCql, WorkedStatistics},
-    {"hour", kHourCql, Hour},
+    {"worked-statistics-2", kReadingsCql, WorkedStatistics},
+    {"hour-2", kHourCql, Hour},
     {"seconds", kSecondsCql, Seconds},
     {"micros", kMicrosCql, Micros},
     {"nanos", kNanosCql, Nanos},
@@ -232,7 +232,7 @@ constexpr GoldenRecipe kRecipes[] = {
     {"expiry", kReadingsCql, ExpiryOfAll},
     {"boots", kReadingsCql, Boots},
     {"deletes", kReadingsCql, DeletesAlone},
-    {"statistics", kStatisticsCql, Statistics},
+    {"statistics-2", kStatisticsCql, Statistics},
     {kManifestOf, kReadingsCql, Pages, 128},
     {"pages-apart", kReadingsCql, PagesWithoutStatistics, 128},
 };

@@ -76,6 +76,28 @@ TEST(IntegerCodec, OutliersArePatched) {
   }
 }
 
+// States with few that are missing, a flag that is nearly always set, a clock with gaps: whatever
+// differs is listed, and the others take no bit.
+TEST(IntegerCodec, RareOnesAreListed) {
+  for (const int64_t rare : {-1, 0, 2, 1'000'000}) {
+    Values values(360, 1);
+    for (const size_t at : {3u, 100u, 101u, 359u}) values[at] = rare;
+    const IntegerPlan plan = PlanIntegers(values);
+    EXPECT_EQ(plan.width, 0);
+    EXPECT_EQ(plan.side_a, (Values{3, 100, 101, 359})) << rare;
+    EXPECT_LE(RoundTrip(values).size(), 16u);
+  }
+  Values clock(360, 1'721'900'000'000);
+  for (size_t i = 1; i < clock.size(); ++i) {
+    clock[i] = clock[i - 1] + (i % 90 == 17 ? 2000 : 1000);
+  }
+  EXPECT_EQ(PlanIntegers(clock).width, 0);
+  EXPECT_LE(RoundTrip(clock).size(), 24u);
+  Values half(360, 1);
+  for (size_t i = 0; i < half.size(); i += 2) half[i] = 0;
+  EXPECT_LE(RoundTrip(half).size(), 2u + 360 / 8);
+}
+
 TEST(IntegerCodec, ExtremesDoNotOverflow) {
   RoundTrip({kMin});
   RoundTrip({kMax});
