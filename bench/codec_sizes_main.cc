@@ -191,6 +191,17 @@ int PrintStores() {
                 measured->SealedPerRow(), files[i]);
   }
   std::printf("60/1800: %.2f\n", files[0] / files[2]);
+  for (const uint64_t jitter_us : {uint64_t{1000}, uint64_t{20'000}}) {
+    const auto measured = MeasureWriteBytes(
+        FreshDirectory("codec-sizes"), {RowsFromEnv(1'800'000), 32 << 20, 360, jitter_us});
+    if (!measured.ok()) {
+      std::fprintf(stderr, "%s\n", measured.status().ToString().c_str());
+      return 1;
+    }
+    std::printf("buckets of  360 rows, appended with a jitter of %2llu ms: %.2f, files %.2f\n",
+                static_cast<unsigned long long>(jitter_us / 1000), measured->SealedPerRow(),
+                measured->WindowFilesPerRow());
+  }
   return 0;
 }
 

@@ -8,6 +8,7 @@
 
 #include "bench/workload.h"
 #include "tests/support/fake_clock.h"
+#include "tests/support/rng.h"
 
 namespace cistern::bench {
 
@@ -15,6 +16,7 @@ namespace {
 
 constexpr size_t kBatchRows = 100;
 constexpr size_t kBatchesOfSecond = 10;
+constexpr int64_t kBatchUs = 1'000'000 / kBatchesOfSecond;
 
 Status TickAll(Engine* engine) {
   for (bool more = true; more;) {
@@ -129,14 +131,21 @@ Result<WriteBytes> MeasureWriteBytes(const std::string& directory, const WriteBy
   CISTERN_ASSIGN_OR_RETURN(const auto schema, engine->FindTable("gateway.readings"));
   CISTERN_ASSIGN_OR_RETURN(const auto producer, engine->NewProducer());
   GatewayWorkload workload;
+  testing::Rng random(17);
   RowBatch batch(schema);
   while (workload.rows_made() < run.rows) {
+    const int64_t second_us = clock->WallMicros();
     for (size_t i = 0; i < kBatchesOfSecond; ++i) {
+      if (run.jitter_us != 0) {
+        const int64_t late_us = static_cast<int64_t>(random.Below(run.jitter_us));
+        clock->AdvanceMicros(second_us + static_cast<int64_t>(i) * kBatchUs + late_us -
+                             clock->WallMicros());
+      }
       CISTERN_RETURN_IF_ERROR(workload.Fill(kBatchRows, &batch));
       CISTERN_RETURN_IF_ERROR(
           producer->Append(batch, {Durability::kLog, BackPressure::kWait}).status());
     }
-    clock->AdvanceSeconds(1);
+    clock->AdvanceMicros(second_us + 1'000'000 - clock->WallMicros());
     CISTERN_RETURN_IF_ERROR(engine->Sync());
     CISTERN_RETURN_IF_ERROR(TickAll(engine.get()));
   }

@@ -32,6 +32,9 @@ struct WriteBytesRun {
   // Buckets of so many rows, sealed when they are due and at the end all of them; 0: the
   // gateway's table of days, and nothing is sealed.
   uint32_t rows_of_sealed_bucket = 0;
+  // 0: the clock stands still for all appends of a second. Otherwise they come a tenth of a second
+  // apart, each late by less than this: at most 100,000.
+  uint64_t jitter_us = 0;
 };
 
 // 1,000 sensors report once a second in appends of 100 rows, in `log` durability, and

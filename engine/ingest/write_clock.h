@@ -1,4 +1,5 @@
-// WriteClock: write timestamps, strictly increasing over the life of the store.
+// WriteClock: write timestamps, strictly increasing over the life of the store: from the clock's
+// millisecond on, or the one behind the last.
 #ifndef CISTERN_ENGINE_INGEST_WRITE_CLOCK_H_
 #define CISTERN_ENGINE_INGEST_WRITE_CLOCK_H_
 
