@@ -9,6 +9,7 @@
 #include "engine/query/head_source.h"
 #include "engine/query/stretches.h"
 #include "lib/row/row_order.h"
+#include "storage/uncounted_reads.h"
 
 namespace cistern {
 
@@ -73,6 +74,7 @@ Status BucketReader::Fill(size_t row_count_max, VersionColumns* rows) {
   const TableSchema& schema = *shape_->table->schema;
   const RowPosition after = after_;
   const bool inclusive = inclusive_;
+  const UncountedReads uncounted;
   CISTERN_RETURN_IF_ERROR(FillRows(row_count_max, rows));
   if (charge_.TrySet(merge_->MemoryBytes() + rows->MemoryBytes())) return Status::Ok();
   // As if nothing had been read: it may be tried again once there is room.
