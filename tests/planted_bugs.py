@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Plants bugs, one at a time, and fails unless the tests meet each: planted_bugs.py [WORD...]
 
-Each is a line of the engine or of storage that a tired mind could have written. The tree is copied
-to build-planted/ first; what is planted there never touches this one.
+With words those alone whose names have one of them. Each is a line of the engine or of storage that
+a tired mind could have written. The tree is copied to build-planted/ first; what is planted there
+never touches this one.
 """
 import os
 import pathlib
@@ -196,6 +197,9 @@ def plant(bug):
 
 
 def main():
+    if any(word.startswith('-') for word in sys.argv[1:]):
+        print(__doc__)
+        return 2
     copy_tree()
     bugs = [bug for bug in BUGS
             if not sys.argv[1:] or any(word in bug.name for word in sys.argv[1:])]

@@ -3,15 +3,18 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <optional>
 
 #include "lib/cql/value_text.h"
+#include "tools/column_name.h"
 #include "tools/command.h"
 #include "tools/entity_text.h"
 #include "tools/gap_teller.h"
 #include "tools/output.h"
 #include "tools/record_printer.h"
 #include "tools/time_text.h"
+#include "tools/unknown_entity.h"
 #include "tools/value_cell.h"
 #include "tools/where_text.h"
 
@@ -66,6 +69,10 @@ class AggregateCommand {
     if (!cursor.ok()) return Fail(cursor.status());
     const Status printed = Print(request, cursor->get());
     if (!printed.ok()) return Fail(printed);
+    for (const EntityKey& entity : request.entities) {
+      const bool has_lines = std::find(printed_.begin(), printed_.end(), entity) != printed_.end();
+      if (!has_lines && !has_gaps_) TellIfUnknown(engine->get(), *schema_, entity);
+    }
     return has_gaps_ ? kExitMissing : kExitOk;
   }
 
@@ -74,6 +81,10 @@ class AggregateCommand {
     request->table = options_.table;
     for (const std::string& text : options_.entities) {
       CISTERN_ASSIGN_OR_RETURN(EntityKey entity, ParseEntity(*schema_, {text}));
+      const auto& known = request->entities;
+      if (std::find(known.begin(), known.end(), entity) != known.end()) {
+        return Status::InvalidArgument(fmt::format("--entity {} is given twice", text));
+      }
       request->entities.push_back(std::move(entity));
     }
     if (!options_.from.empty()) {
@@ -84,10 +95,33 @@ class AggregateCommand {
       CISTERN_ASSIGN_OR_RETURN(request->to, ParseBound("--to", options_.to, schema_->time_unit));
     }
     CISTERN_ASSIGN_OR_RETURN(request->step, ParseStep(options_.step, schema_->time_unit));
+    if (request->from >= request->to) {
+      return Status::InvalidArgument("--from must be before --to: the range is empty");
+    }
     for (const std::string& text : options_.of) {
       CISTERN_ASSIGN_OR_RETURN(const auto columns, ParseAggregates(text));
-      request->of.insert(request->of.end(), columns.begin(), columns.end());
+      for (const AggregateColumn& asked : columns) {
+        CISTERN_RETURN_IF_ERROR(
+            Ask({ColumnNamed(*schema_, asked.column), asked.function}, request));
+      }
     }
+    return Status::Ok();
+  }
+
+  // Two results of one name could not be told apart.
+  Status Ask(AggregateColumn asked, AggregateRequest* request) const {
+    if (!schema_->FindColumn(asked.column)) {
+      return Status::InvalidArgument("--of: " + NoColumn(*schema_, asked.column));
+    }
+    const bool is_known = std::any_of(
+        request->of.begin(), request->of.end(), [&asked](const AggregateColumn& known) {
+          return known.column == asked.column && known.function == asked.function;
+        });
+    if (is_known) {
+      return Status::InvalidArgument(fmt::format("--of asks for {} of {} twice",
+                                                 FunctionName(asked.function), asked.column));
+    }
+    request->of.push_back(std::move(asked));
     return Status::Ok();
   }
 
@@ -108,6 +142,7 @@ class AggregateCommand {
     AggregateBatch batch;
     while (!output_.closed() && cursor->Next(&batch)) {
       CISTERN_ASSIGN_OR_RETURN(const auto values, EntityValues(*schema_, batch.entity));
+      NotePrinted(batch.entity);
       for (size_t i = 0; i < entity_width; ++i) {
         texts_[i] = values[i];
         const size_t c = schema_->entity_columns[i];
@@ -126,6 +161,12 @@ class AggregateCommand {
     }
     const bool is_gap = has_gaps_ && cursor->status().code() == StatusCode::kCorruption;
     return cursor->status().ok() || is_gap ? output_.status() : cursor->status();
+  }
+
+  // Of those that were asked for by name: there may be any number of others.
+  void NotePrinted(const EntityKey& entity) {
+    if (options_.all_entities || (!printed_.empty() && printed_.back() == entity)) return;
+    printed_.push_back(entity);
   }
 
   void FillStep(const std::vector<ColumnType>& types, const AggregateBatch& batch, size_t row,
@@ -150,8 +191,9 @@ class AggregateCommand {
   Output output_;
   std::shared_ptr<const TableSchema> schema_;
   PrintFormat format_ = PrintFormat::kTable;
-  GapTeller gap_teller_;
+  GapTeller gap_teller_{"no line counts rows"};
   bool has_gaps_ = false;
+  std::vector<EntityKey> printed_;  // that have lines
   std::vector<std::string> texts_;
   std::vector<PrintCell> cells_;
 };

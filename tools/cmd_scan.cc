@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "lib/base/nearest_name.h"
+#include "tools/column_name.h"
 #include "tools/command.h"
 #include "tools/entity_text.h"
 #include "tools/gap_teller.h"
@@ -14,6 +14,7 @@
 #include "tools/record_printer.h"
 #include "tools/scan_token.h"
 #include "tools/time_text.h"
+#include "tools/unknown_entity.h"
 #include "tools/value_cell.h"
 #include "tools/where_text.h"
 
@@ -108,7 +109,9 @@ class ScanCommand {
     CISTERN_RETURN_IF_ERROR(TakeColumns(request));
     for (const std::string& text : options_.where) {
       CISTERN_ASSIGN_OR_RETURN(const std::vector<Condition> conditions, ParseWhere(text));
-      request->where.insert(request->where.end(), conditions.begin(), conditions.end());
+      for (const Condition& c : conditions) {
+        request->where.push_back({ColumnNamed(*schema_, c.column), c.comparison, c.value});
+      }
     }
     if (!options_.token.empty()) {
       CISTERN_ASSIGN_OR_RETURN(ScanToken token, ParseScanToken(options_.token));
@@ -130,9 +133,10 @@ class ScanCommand {
     const std::string_view all = options_.columns;
     for (size_t begin = 0; begin <= all.size();) {
       const size_t end = std::min(all.find(',', begin), all.size());
-      const std::string name(WithoutBlanks(all.substr(begin, end - begin)));
+      const std::string name =
+          ColumnNamed(*schema_, WithoutBlanks(all.substr(begin, end - begin)));
       const std::optional<size_t> column = schema_->FindColumn(name);
-      if (!column) return NoColumn(name);
+      if (!column) return BadColumn(name);
       request->columns.push_back(name);
       columns_.push_back(*column);
       begin = end + 1;
@@ -140,30 +144,22 @@ class ScanCommand {
     return Status::Ok();
   }
 
-  Status NoColumn(const std::string& name) const {
-    std::vector<std::string> names;
-    std::string known;
-    for (const ColumnSpec& column : schema_->columns) {
-      names.push_back(column.name);
-      known += (known.empty() ? "" : ", ") + column.name;
-    }
+  Status BadColumn(const std::string& name) const {
     if (name.empty()) {
       return Status::InvalidArgument(
           fmt::format("--columns '{}' leaves out a name; table {} has {}", options_.columns,
-                      schema_->QualifiedName(), known));
+                      schema_->QualifiedName(), ColumnList(*schema_)));
     }
-    const std::string nearest = NearestName(name, names);
-    return Status::InvalidArgument(
-        fmt::format("--columns: table {} has no column '{}'; it has {}{}",
-                    schema_->QualifiedName(), name, known,
-                    nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest)));
+    return Status::InvalidArgument("--columns: " + NoColumn(*schema_, name));
   }
 
   int PrintOne(const ScanRequest& request) {
     Result<std::unique_ptr<Cursor>> cursor = engine_->Scan(request);
     if (!cursor.ok()) return Fail(cursor.status());
     if (const Status s = Finish(Print(cursor->get())); !s.ok()) return Fail(s);
-    if (rows_ == 0 && !has_gaps_ && request.where.empty()) TellIfUnknown(request);
+    if (rows_ == 0 && !has_gaps_ && request.where.empty()) {
+      TellIfUnknown(engine_.get(), *schema_, request.entity);
+    }
     const std::string token = IsFull() ? (*cursor)->Token() : std::string();
     if (!token.empty()) {
       Complain(fmt::format("more rows may follow; continue with --token {}",
@@ -187,20 +183,6 @@ class ScanCommand {
       Complain(fmt::format("stopped after --limit {}; more rows may follow", options_.limit));
     }
     return has_gaps_ ? kExitMissing : kExitOk;
-  }
-
-  // Nothing was printed: is there such an entity at all?
-  void TellIfUnknown(ScanRequest request) {
-    request.from = INT64_MIN;
-    request.to = INT64_MAX;
-    request.limit = 1;
-    request.token.clear();
-    const Result<std::unique_ptr<Cursor>> cursor = engine_->Scan(request);
-    ResultBatch batch;
-    if (cursor.ok() && !(*cursor)->Next(&batch) && (*cursor)->status().ok()) {
-      Complain(fmt::format("table {} has no rows of entity {}", schema_->QualifiedName(),
-                           EntityToText(*schema_, request.entity.bytes)));
-    }
   }
 
   // OK with gaps too: those are told.
@@ -250,7 +232,7 @@ class ScanCommand {
   uint64_t rows_before_ = 0;  // the token
   uint64_t rows_ = 0;         // printed
   bool has_gaps_ = false;
-  GapTeller gap_teller_;
+  GapTeller gap_teller_{"nothing was printed"};
   std::vector<std::string> texts_;
   std::vector<PrintCell> cells_;
 };

@@ -44,8 +44,9 @@ Examples:
   cistern sync --config /etc/cistern/sync.toml --follow
 
 Exit codes: 0 all is confirmed, or --follow was ended by a signal; 4 the store cannot note what was
-acknowledged, as on a full disk, for --away-after; 6 what is left cannot be read; 7 some needs a
-person: parked buckets, tables that differ; 8 the cluster is away, or lets nobody in; 130, 143 ended
+acknowledged, as on a full disk, for --away-after; 6 what is left is not in the
+outbox any more; 7 some needs a person: parked buckets, refused or not readable here, tables that
+differ; 8 the cluster is away, or lets nobody in; 130, 143 ended
 by SIGINT or SIGTERM; others: see cistern --help)";
 
 constexpr char kStatusFooter[] = R"(

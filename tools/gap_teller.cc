@@ -11,11 +11,11 @@ namespace cistern::tool {
 void GapTeller::Tell(const ScanGap& gap, TimeUnit unit) {
   const std::string versions = gap.versions == 0 ? "rows" : Counted(gap.versions, "row version");
   if (gap.located) {
-    Complain(fmt::format("{} are damaged and nothing was printed from {} to {}: {}", versions,
+    Complain(fmt::format("{} are damaged and {} from {} to {}: {}", versions, left_out_,
                          FormatTicks(gap.first_time, unit), FormatTicks(gap.last_time, unit),
                          gap.what));
   } else if (lost_files_told_.insert(gap.what).second) {
-    Complain(fmt::format("{} of this store are lost, and rows of this scan may be among them: {}",
+    Complain(fmt::format("{} of this store are lost, and rows asked for may be among them: {}",
                          versions, gap.what));
   }
 }

@@ -95,7 +95,12 @@ class WhereParser {
       return Expected(fmt::format("{} with the quote that ends it", what));
     }
     while (at_ < text_.size() && IsPlain(text_[at_])) word.push_back(text_[at_++]);
-    if (word.empty()) return Expected(what);
+    if (word.empty()) {
+      const bool is_value = quote == '\'';
+      return Expected(is_value ? "a value, in '...' if it has other signs than letters, digits and "
+                                 "_ . : + -"
+                               : what);
+    }
     return word;
   }
 
@@ -113,6 +118,17 @@ class WhereParser {
   size_t at_ = 0;
 };
 
+std::string_view TickText(TimeUnit unit) {
+  switch (unit) {
+    case TimeUnit::kSeconds: return "1s";
+    case TimeUnit::kMillis: return "1ms";
+    case TimeUnit::kMicros: return "1us";
+    case TimeUnit::kTicks100ns: return "100ns";
+    case TimeUnit::kNanos: return "1ns";
+  }
+  return "a tick";
+}
+
 Status BadStep(std::string_view text, std::string_view why) {
   return Status::InvalidArgument(fmt::format(
       "--step '{}' {}: it is a whole number of ns, us, ms, s, m, h or d, as in 15m", text, why));
@@ -128,7 +144,8 @@ Result<std::vector<AggregateColumn>> ParseAggregates(std::string_view text) {
   const size_t colon = text.rfind(':');
   if (colon == std::string_view::npos || colon == 0) {
     return Status::InvalidArgument(
-        fmt::format("--of '{}' names no function: temperature:min,max,avg", text));
+        fmt::format("--of '{}' names no {}: it is written as in temperature:min,max,avg", text,
+                    colon == 0 ? "column" : "function"));
   }
   std::vector<AggregateColumn> out;
   const std::string_view names = text.substr(colon + 1);
@@ -140,7 +157,8 @@ Result<std::vector<AggregateColumn>> ParseAggregates(std::string_view text) {
     if (found == kFunctions.end()) {
       return Status::InvalidArgument(
           fmt::format("--of '{}': there is no function '{}'; there are count, min, max, sum, avg, "
-                      "first and last", text, name));
+                      "first and last, in small letters, with commas and no blanks between", text,
+                      name));
     }
     out.push_back({std::string(text.substr(0, colon)), found->second});
     begin = end + 1;
@@ -172,7 +190,10 @@ Result<int64_t> ParseStep(std::string_view text, TimeUnit unit) {
     return value * factor;
   }
   const int64_t divisor = tick_ns / found->second;
-  if (value % divisor != 0) return BadStep(text, "is finer than the table's event time");
+  if (value % divisor != 0) {
+    return BadStep(text, fmt::format("is no multiple of {}, the unit of the table's event time",
+                                     TickText(unit)));
+  }
   return value / divisor;
 }
 

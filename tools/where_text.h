@@ -26,7 +26,7 @@ namespace cistern::tool {
 [[nodiscard]] std::string_view FunctionName(AggregateFunction function);
 
 // Ticks of a step: "250ms", "30s", "15m", "1h", "7d"; us and ns too.
-// kInvalidArgument: not so, not above 0, or finer than the unit.
+// kInvalidArgument: not so, not above 0, or no multiple of the unit.
 [[nodiscard]] Result<int64_t> ParseStep(std::string_view text, TimeUnit unit);
 
 }  // namespace cistern::tool

@@ -17,6 +17,7 @@
 #include "bench/peers/peers_report.h"
 #include "bench/peers/recorded_workload.h"
 #include "bench/peers/tsbs_workload.h"
+#include "tests/support/recordings.h"
 
 namespace cistern::bench {
 namespace {
@@ -123,8 +124,26 @@ class WorkloadRun {
   PeersReport report_;
 };
 
+Status CheckEngines(const std::vector<std::string>& asked, const std::vector<PeerKind>& kinds) {
+  std::string known;
+  for (const PeerKind& kind : kinds) {
+    if (kind.name != kGenerator) known += (known.empty() ? "" : "; ") + kind.name;
+  }
+  for (const std::string& name : asked) {
+    const bool is_known = std::any_of(kinds.begin(), kinds.end(),
+                                      [&name](const PeerKind& kind) { return kind.name == name; });
+    if (!is_known) {
+      return Status::InvalidArgument(fmt::format(
+          "--engines: there is no engine '{}' here; with semicolons between, there are {}", name,
+          known));
+    }
+  }
+  return Status::Ok();
+}
+
 Status RunAll(const PeersOptions& options) {
   std::vector<PeerKind> kinds = AllEngines(options.duckdb);
+  CISTERN_RETURN_IF_ERROR(CheckEngines(options.engines, kinds));
   if (!options.engines.empty()) {
     std::erase_if(kinds, [&](const PeerKind& kind) {
       return kind.name != kGenerator && !Contains(options.engines, kind.name);
@@ -151,16 +170,20 @@ int Main(int argc, char** argv) {
       ->delimiter(',')
       ->check(CLI::IsMember(WorkloadNames()))
       ->capture_default_str();
-  app.add_option("--engines", options.engines, "Some of them, by the names in the tables")
+  app.add_option("--engines", options.engines,
+                 "Some of them, by the names in the tables, with semicolons between")
       ->delimiter(';');
-  app.add_option("--rows", options.rows, "Rows instead of the workload's own number");
-  app.add_option("--recordings", options.recordings, "Directory of the recorded sets of data");
+  app.add_option("--rows", options.rows, "Rows instead of the workload's own number")
+      ->check(CLI::Range(uint64_t{1}, UINT64_MAX));
+  app.add_option("--recordings", options.recordings,
+                 "Directory of the recorded sets of data (default: data in CISTERN_SHARED_DIR)");
   app.add_option("--rounds", options.rounds, "Rounds, each in an order of its own")
       ->check(CLI::Range(1, 100))
       ->capture_default_str();
   app.add_option("--duckdb", options.duckdb,
                  "libduckdb.so, as bench/peers/duckdb/fetch prints it");
   CLI11_PARSE(app, argc, argv);
+  if (options.recordings.empty()) options.recordings = testing::RecordingsDir();
   if (options.duckdb.empty()) {
     std::fprintf(stderr, "NOT MEASURED: DuckDB. --duckdb \"$(bench/peers/duckdb/fetch)\" brings"
                          " it.\n");

@@ -100,7 +100,8 @@ class Recorder {
     for (const auto& entry : fs::directory_iterator(folder, ignored)) {
       if (entry.path().extension() == ".zst") paths.push_back(entry.path());
     }
-    if (paths.empty()) return Status::NotFound("no recordings in " + folder.string());
+    if (paths.empty()) return Status::NotFound("no recordings in " + folder.string() +
+                              ": --recordings names the directory that has " + recording_.name);
     std::sort(paths.begin(), paths.end());
     for (const fs::path& path : paths) CISTERN_RETURN_IF_ERROR(ReadFile(path));
     table_.entity_count = static_cast<uint32_t>(entities_.size());

@@ -70,7 +70,7 @@ Result<AggregatePlan> AggregatePlan::Make(const TableSchema& schema,
   if (request.of.empty()) return Status::InvalidArgument("the aggregate asks for no column");
   if (request.of.size() > limits::kAggregatesMax) {
     return Status::TooLarge("an aggregate asks for at most " +
-                            std::to_string(limits::kAggregatesMax) + " columns");
+                            std::to_string(limits::kAggregatesMax) + " results");
   }
   AggregatePlan plan;
   plan.from_ = request.from;

@@ -110,20 +110,53 @@ class AggregateTest(CliCase):
         whole = {"--table": "air", "--entity": "a", "--step": "1h", "--of": "temp:avg"}
         for option, value, words in (
                 ("--step", "0s", "above 0"), ("--step", "60", "no unit"),
-                ("--step", "1x", "15m"), ("--step", "5us", "finer"),
-                ("--of", "temp", "function"), ("--of", "temp:median", "count, min, max"),
+                ("--step", "1x", "15m"), ("--step", "5us", "no multiple of 1ms"),
+                ("--step", "1500us", "no multiple of 1ms"),
+                ("--of", "temp", "names no function: it is written as in"),
+                ("--of", ":min", "names no column"), ("--of", "temp:min, max", "no blanks"),
+                ("--of", "temp:min,max,min", "min of temp twice"),
+                ("--of", "TEMP:min,", "no function ''"), ("--of", "temp:median", "count, min, max"),
                 ("--of", "none:min", "no column 'none'"), ("--of", "wd:sum", "added up"),
                 ("--of", "ts:avg", "event time"), ("--of", "station:count", "partition key"),
-                ("--from", "9", "before to")):
+                ("--from", "9", "--from must be before --to")):
             options = dict(whole, **{option: value})
             if option == "--from":
                 options["--to"] = "9"
             done = self.run_tool("aggregate", "--store", self.store,
                                  *[x for pair in options.items() for x in pair], expect=2)
             self.assertIn(words, done.err)
+        twice = [x for pair in whole.items() for x in pair] + ["--entity", "a"]
+        self.assertIn("--entity a is given twice", self.run_tool(
+            "aggregate", "--store", self.store, *twice, expect=2).err)
         pumps = ("--table", "pumps", "--entity", "site=1,pump=p", "--step", "1h", "--of")
         self.assertIn("compared", self.run_tool("aggregate", "--store", self.store, *pumps,
                                                 "tags:max", expect=2).err)
+
+    def test_an_entity_without_rows_is_told(self):
+        self.fill()
+        options = ("aggregate", "--store", self.store, "--table", "air", "--step", "1d", "--of",
+                   "ts:count", "--entity")
+        done = self.run_tool(*options, "z", "--entity", "a", "--entity", "a,b")
+        self.assertEqual(done.err, "cistern: table air has no rows of entity z\n"
+                                   "cistern: table air has no rows of entity a,b\n")
+        self.assertEqual(self.run_tool(*options, "a", "--from", "2030-01-01").err, "")
+
+    def test_names_of_columns_know_no_case(self):
+        self.create('CREATE TABLE air (station text, day date, ts timestamp, temp double, '
+                    '"Wd" int, wd int, PRIMARY KEY ((station, day), ts))')
+        self.ingest("station,ts,temp,Wd,wd\na,1,2.5,1,7\n")
+        rows = self.rows("aggregate", "--table", "air", "--entity", "a", "--step", "1d", "--of",
+                         "TEMP:min", "--of", "Wd:max", "--of", "wd:max")
+        self.assertEqual([(r["temp_min"], r["Wd_max"], r["wd_max"]) for r in rows],
+                         [("2.5", "1", "7")])
+        rows = self.rows("scan", "--table", "air", "--entity", "a", "--where",
+                         "Temp > 2 and wd = 7", "--columns", "Temp, Wd")
+        self.assertEqual(rows, [{"temp": "2.5", "Wd": "1"}])
+        for command in (("scan", "--columns", "WD"), ("scan", "--where", "WD = 7"),
+                        ("aggregate", "--step", "1d", "--of", "WD:max")):
+            done = self.run_tool(command[0], "--store", self.store, "--table", "air", "--entity",
+                                 "a", *command[1:], expect=2)
+            self.assertIn("no column 'WD'", done.err)
 
     # --- scan --where
 

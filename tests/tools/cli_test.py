@@ -769,6 +769,9 @@ class CliTest(CliCase):
         self.assertIn("nothing was printed from 1970-01-01T00:00:00.000Z", done.err)
         self.assertEqual(len(done.out.splitlines()), 2, "the header and the other day")
         self.assertEqual(len(self.scan(entity="c")), 1)
+        done = self.run_tool("aggregate", "--store", self.store, "--table", "air", "--entity", "a",
+                             "--step", "1s", "--of", "n:min", expect=6)
+        self.assertIn("no line counts rows from 1970-01-01T00:00:00.000Z", done.err)
         done = self.run_tool("verify", "--store", self.store, expect=1)
         self.assertRegex(done.err, r"cistern: segment \d+ of air a 1970-01-01, page 0: ")
 
