@@ -15,9 +15,12 @@ namespace cistern::record_coding {
 
 // 8: pages and headers are of segment format 1, the first one that lasts.
 inline constexpr uint8_t kRecordVersion = 8;
+// Of records of windows that have dictionaries. Whoever does not know those does not know the
+// format of pages that name them either: it is told that the store is too new.
+inline constexpr uint8_t kRecordVersionOfDictionaries = 9;
 
-[[nodiscard]] inline std::string Begin() {
-  return std::string(1, static_cast<char>(kRecordVersion));
+[[nodiscard]] inline std::string Begin(uint8_t version = kRecordVersion) {
+  return std::string(1, static_cast<char>(version));
 }
 
 // The record with its checksum.
@@ -37,10 +40,11 @@ inline void PutString(std::string* out, std::string_view text) {
   return flag == 1;
 }
 
-// Checks checksum and version, has `read` take the fields between them, and wants no more
-// bytes than those. `what` names the record in errors.
+// Checks checksum and version, which is at most `version_max`, has `read` take the fields between
+// them, and wants no more bytes than those. `what` names the record in errors.
 template <typename Read>
-[[nodiscard]] Status DecodeFields(std::string_view bytes, const char* what, const Read& read) {
+[[nodiscard]] Status DecodeFields(std::string_view bytes, const char* what, const Read& read,
+                                  uint8_t version_max = kRecordVersion) {
   if (bytes.size() < 9) return Status::Corruption(std::string(what) + ": too short");
   const std::string_view body = bytes.substr(0, bytes.size() - 8);
   if (GetLittle<uint64_t>(bytes.data() + body.size()) != Checksum(body)) {
@@ -53,10 +57,10 @@ template <typename Read>
                                 std::to_string(kRecordVersion) +
                                 "; salvage the store with the version that wrote it");
   }
-  if (static_cast<uint8_t>(body[0]) != kRecordVersion) {
+  if (static_cast<uint8_t>(body[0]) > version_max) {
     return Status::TooNew(std::string(what) + ": record version " +
                           std::to_string(static_cast<uint8_t>(body[0])) +
-                          " is not known, this Cistern reads " + std::to_string(kRecordVersion) +
+                          " is not known, this Cistern reads " + std::to_string(version_max) +
                           "; use the newer one");
   }
   ByteReader in(body.substr(1), what);
@@ -67,10 +71,11 @@ template <typename Read>
 }
 
 template <typename Record, typename Read>
-[[nodiscard]] Result<Record> Decode(std::string_view bytes, const char* what, const Read& read) {
+[[nodiscard]] Result<Record> Decode(std::string_view bytes, const char* what, const Read& read,
+                                    uint8_t version_max = kRecordVersion) {
   Record record;
   CISTERN_RETURN_IF_ERROR(
-      DecodeFields(bytes, what, [&](ByteReader* in) { read(in, &record); }));
+      DecodeFields(bytes, what, [&](ByteReader* in) { read(in, &record); }, version_max));
   return record;
 }
 

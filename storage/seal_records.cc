@@ -42,7 +42,7 @@ void PutDictionaries(std::string* out, const std::vector<WindowDictionary>& dict
   }
 }
 
-// What is absent where there are none, and in records from before there were any.
+// Of records of their version alone.
 void ReadDictionaries(ByteReader* in, std::vector<WindowDictionary>* out) {
   const uint64_t count = in->ReadCount("dictionaries", kFamiliesMax);
   if (in->ok() && count == 0) in->Fail("dictionaries", "are none");
@@ -117,7 +117,8 @@ void TakeConfirmed(const Manifest& manifest, WindowRecord* window) {
 }
 
 std::string EncodeWindow(const WindowRecord& r) {
-  std::string out = Begin();
+  std::string out = Begin(r.dictionaries.empty() ? record_coding::kRecordVersion
+                                                 : record_coding::kRecordVersionOfDictionaries);
   PutVarint(&out, r.span.class_width_s);
   PutSigned(&out, r.span.start_s);
   PutSigned(&out, r.span.end_s);
@@ -142,7 +143,10 @@ std::string EncodeWindow(const WindowRecord& r) {
 }
 
 Result<WindowRecord> DecodeWindow(std::string_view bytes) {
-  return Decode<WindowRecord>(bytes, "window record", [](ByteReader* in, WindowRecord* r) {
+  const bool has_dictionaries =
+      !bytes.empty() &&
+      static_cast<uint8_t>(bytes[0]) == record_coding::kRecordVersionOfDictionaries;
+  const auto read = [has_dictionaries](ByteReader* in, WindowRecord* r) {
     r->span.class_width_s = in->ReadVarint("class width");
     r->span.start_s = in->ReadSigned("start");
     r->span.end_s = in->ReadSigned("end");
@@ -159,9 +163,11 @@ Result<WindowRecord> DecodeWindow(std::string_view bytes) {
     r->ended = ReadFlag(in, "ended");
     ReadFamilies(in, "sources", &r->sources);
     ReadFamilies(in, "awaited", &r->awaited);
-    if (in->remaining() > 0) ReadProven(in, r);
-    if (in->remaining() > 0) ReadDictionaries(in, &r->dictionaries);
-  });
+    if (has_dictionaries || in->remaining() > 0) ReadProven(in, r);
+    if (has_dictionaries) ReadDictionaries(in, &r->dictionaries);
+  };
+  return Decode<WindowRecord>(bytes, "window record", read,
+                              record_coding::kRecordVersionOfDictionaries);
 }
 
 std::string EncodeManifest(const Manifest& m) {

@@ -7,7 +7,6 @@ namespace cistern {
 
 namespace {
 
-constexpr size_t kRunMax = 8;
 constexpr double kWidthPart = 0.5;  // of its distance from now a merged window is at most as wide
 
 bool IsOfAllTimes(const WindowSpan& span) {
@@ -56,7 +55,7 @@ std::vector<size_t> NextToMerge(std::span<const MergeCandidate> windows, int64_t
   for (size_t first = 0; first < order.size(); ++first) {
     const uint64_t class_width_s = windows[order[first]].span.class_width_s;
     Run run;
-    for (size_t last = first; last < order.size() && last < first + kRunMax; ++last) {
+    for (size_t last = first; last < order.size() && last < first + kMergeSourcesMax; ++last) {
       const MergeCandidate& window = windows[order[last]];
       if (window.span.class_width_s != class_width_s) break;
       run.Add(window);

@@ -11,6 +11,8 @@
 
 namespace cistern {
 
+inline constexpr size_t kMergeSourcesMax = 8;  // that become one at a time
+
 struct MergeCandidate {
   WindowSpan span;
   uint64_t byte_count = 0;  // that a merge would copy

@@ -1,6 +1,7 @@
 #include "engine/seal/seal_dictionaries.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "cistern/limits.h"
 #include "lib/codec/text_codec.h"
@@ -64,19 +65,28 @@ Result<SealDictionaries::Column*> SealDictionaries::FindColumn(const Name& name)
   if (known != columns_.end()) return &known->second;
   if (columns_.size() >= limits::kDictionaryColumnsMax) return static_cast<Column*>(nullptr);
   Column& column = columns_[name];
-  std::shared_ptr<const WindowFamily> newest;
-  uint64_t number = 0;
+  CISTERN_RETURN_IF_ERROR(AdoptNewest(name, &column.trainer));
+  return &column;
+}
+
+// The newest that can be read.
+Status SealDictionaries::AdoptNewest(const Name& name, TextTrainer* trainer) {
+  std::map<uint64_t, const SegmentFamily*, std::greater<>> there;  // by number
   for (const auto& window : view_->windows) {
     for (const WindowDictionary& d : window->record.dictionaries) {
-      if (d.table_id != name.first || d.column != name.second || d.number < number) continue;
-      newest = window;
-      number = d.number;
+      if (d.table_id == name.first && d.column == name.second) there[d.number] = window.get();
     }
   }
-  if (newest == nullptr || !TryCharge(charge_.bytes() + kDictionaryMemoryBytes)) return &column;
-  CISTERN_ASSIGN_OR_RETURN(auto dictionary, ReadIfWhole(*newest, number));
-  if (dictionary != nullptr) column.trainer.Adopt(std::move(dictionary));
-  return &column;
+  size_t tries = 0;
+  for (const auto& [number, window] : there) {
+    if (++tries > kAdoptTriesMax) break;
+    if (!TryCharge(charge_.bytes() + kDictionaryMemoryBytes)) break;
+    CISTERN_ASSIGN_OR_RETURN(auto dictionary, ReadIfWhole(*window, number));
+    if (dictionary == nullptr) continue;
+    trainer->Adopt(std::move(dictionary));
+    break;
+  }
+  return Status::Ok();
 }
 
 // Brings column->in_window to the newest dictionary of the column in the window.
@@ -90,8 +100,18 @@ Status SealDictionaries::FindInWindow(const Name& name, Column* column) {
   const auto& own = column->trainer.dictionary();
   const bool is_own = own != nullptr && own->bytes() == there->bytes();
   column->is_left_aside = !is_own && !TryCharge(charge_.bytes() + kDictionaryMemoryBytes);
-  if (!column->is_left_aside) column->in_window.dictionary = is_own ? own : std::move(there);
+  if (column->is_left_aside) return Status::Ok();
+  column->in_window.dictionary = is_own ? own : std::move(there);
   return Status::Ok();
+}
+
+// For nothing where it could not be kept, or not be written.
+void SealDictionaries::Train(TextTrainer* trainer) {
+  if (may_write_ && TryCharge(charge_.bytes() + kDictionaryMemoryBytes)) {
+    trainer->Train(budget_);
+  } else {
+    trainer->RestLonger();
+  }
 }
 
 // Whether the window is to get the column's dictionary, or a better one than it has.
@@ -108,16 +128,16 @@ bool SealDictionaries::IsDueIn(size_t text_bytes, Column* column) const {
   }
   column->missed_bytes += there == nullptr
                               ? column->trainer.SavedBytes(text_bytes)
-                              : column->trainer.SavedBytesBesideFormer(text_bytes);
+                              : column->trainer.SavedBytesBeside(*there, text_bytes);
   return column->missed_bytes >=
          static_cast<double>(kDictionaryCopies * best->bytes().size());
 }
 
 Status SealDictionaries::ServeColumn(const Name& name, const ColumnData& cells, Column* column,
                                      SpillWriter* writer) {
-  column->trainer.Note(cells);
-  if (column->trainer.IsDue()) column->trainer.Train(budget_);
   CISTERN_RETURN_IF_ERROR(FindInWindow(name, column));
+  column->trainer.Note(cells);
+  if (column->trainer.IsDue()) Train(&column->trainer);
   Charge(column);
   if (!IsDueIn(cells.heap.size(), column)) return Status::Ok();
   const auto& best = column->trainer.dictionary();
@@ -157,12 +177,14 @@ size_t SealDictionaries::MemoryBytes() const {
   return bytes;
 }
 
-// Where memory is short nothing is gathered, and where that is not enough the column goes without.
+// Where memory is short nothing is gathered, then no other one is kept beside the window's, and
+// where that is not enough the column goes without.
 void SealDictionaries::Charge(Column* column) {
   if (TryCharge(MemoryBytes())) return;
   column->trainer.Rest();
   if (TryCharge(MemoryBytes())) return;
   column->trainer.Forget();
+  if (TryCharge(MemoryBytes())) return;
   column->in_window.dictionary = nullptr;
   column->is_left_aside = true;
   charge_.Set(MemoryBytes());

@@ -56,6 +56,8 @@ class SealDictionaries {
   using Name = std::pair<uint32_t, std::string>;  // table, column
 
   [[nodiscard]] Result<Column*> FindColumn(const Name& name);
+  [[nodiscard]] Status AdoptNewest(const Name& name, TextTrainer* trainer);
+  void Train(TextTrainer* trainer);
   [[nodiscard]] Status FindInWindow(const Name& name, Column* column);
   [[nodiscard]] Status ServeColumn(const Name& name, const ColumnData& cells, Column* column,
                                    SpillWriter* writer);
@@ -67,6 +69,7 @@ class SealDictionaries {
   void Charge(Column* column);
 
   static constexpr size_t kPartOfBudget = 16;
+  static constexpr size_t kAdoptTriesMax = 4;  // of dictionaries that turn out to be damaged
   MemoryBudget* const budget_;
   const size_t bytes_max_;
   MemoryCharge charge_;

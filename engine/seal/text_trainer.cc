@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "lib/base/check.h"
+#include "lib/base/checksum.h"
 #include "lib/codec/text_codec.h"
 
 namespace cistern {
@@ -101,6 +102,7 @@ void TextTrainer::Judge(std::shared_ptr<const ZstdDictionary> trained) {
   if (is_taken) {
     saved_share_ = share(sizes.plain, sizes.trained);
     saved_share_beside_former_ = share(sizes.as_before, sizes.trained);
+    former_checksum_ = had_one ? Checksum(dictionary_->bytes()) : 0;
     dictionary_ = std::move(trained);
     rest_doublings_ = 0;
     return;
@@ -113,7 +115,17 @@ void TextTrainer::Judge(std::shared_ptr<const ZstdDictionary> trained) {
 void TextTrainer::Adopt(std::shared_ptr<const ZstdDictionary> dictionary) {
   dictionary_ = std::move(dictionary);
   saved_share_ = kSavedShareUntold;
-  saved_share_beside_former_ = 0;
+  former_checksum_ = 0;
+}
+
+void TextTrainer::Forget() {
+  dictionary_ = nullptr;
+  RestLonger();
+}
+
+void TextTrainer::RestLonger() {
+  rest_doublings_ = std::min(rest_doublings_ + 1, kRestDoublingsMax);
+  Rest();
 }
 
 void TextTrainer::Rest() {
@@ -128,7 +140,8 @@ double TextTrainer::SavedBytes(size_t text_bytes) const {
   return saved_share_ * static_cast<double>(std::min(text_bytes, kSampleBytes));
 }
 
-double TextTrainer::SavedBytesBesideFormer(size_t text_bytes) const {
+double TextTrainer::SavedBytesBeside(const ZstdDictionary& other, size_t text_bytes) const {
+  if (former_checksum_ == 0 || Checksum(other.bytes()) != former_checksum_) return 0;
   return saved_share_beside_former_ * static_cast<double>(std::min(text_bytes, kSampleBytes));
 }
 

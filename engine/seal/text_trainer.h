@@ -40,16 +40,19 @@ class TextTrainer {
   void Adopt(std::shared_ptr<const ZstdDictionary> dictionary);
   // Forgets the samples and rests.
   void Rest();
-  // Forgets the dictionary.
-  void Forget() { dictionary_ = nullptr; }
+  // The same, and longer each time until a training comes to something.
+  void RestLonger();
+  // Forgets the dictionary, for which there is no memory, and rests longer.
+  void Forget();
 
   // Null: none pays.
   [[nodiscard]] const std::shared_ptr<const ZstdDictionary>& dictionary() const {
     return dictionary_;
   }
-  // What it saves of a page's text of so many bytes, about; beside none, and beside the one before.
+  // What it saves of a page's text of so many bytes, about; beside none, and beside another one: of
+  // which only the one before is known, and else nothing is saved.
   [[nodiscard]] double SavedBytes(size_t text_bytes) const;
-  [[nodiscard]] double SavedBytesBesideFormer(size_t text_bytes) const;
+  [[nodiscard]] double SavedBytesBeside(const ZstdDictionary& other, size_t text_bytes) const;
   [[nodiscard]] size_t MemoryBytes() const;
 
  private:
@@ -71,6 +74,7 @@ class TextTrainer {
   std::shared_ptr<const ZstdDictionary> dictionary_;
   double saved_share_ = 0;                // of the bytes of text
   double saved_share_beside_former_ = 0;  // the same
+  uint64_t former_checksum_ = 0;          // of its bytes; 0: there was none
 };
 
 }  // namespace cistern

@@ -104,7 +104,59 @@ TEST_F(TextTrainerTest, OnlyAMuchBetterOneReplacesTheOneThatIsThere) {
   trainer_.Train(&budget_);
   ASSERT_NE(trainer_.dictionary(), nullptr);
   EXPECT_NE(trainer_.dictionary(), first);
-  EXPECT_GT(trainer_.SavedBytesBesideFormer(3000), 0.0);
+  EXPECT_GT(trainer_.SavedBytesBeside(*first, 3000), 0.0);
+  EXPECT_EQ(trainer_.SavedBytesBeside(*trainer_.dictionary(), 3000), 0.0);
+}
+
+TEST_F(TextTrainerTest, OneThatHadNoneBeforeItIsBetterThanNoOther) {
+  TextTrainer another;
+  for (size_t i = 0; i < kPages && !another.IsDue(); ++i) {
+    another.Note(PageOf("modbus: read failed, attempt ", &rng_));
+  }
+  another.Train(&budget_);
+  GatherLines("modbus: read failed, attempt ");
+  trainer_.Train(&budget_);
+  ASSERT_NE(another.dictionary(), nullptr);
+  ASSERT_NE(trainer_.dictionary(), nullptr);
+  EXPECT_EQ(trainer_.SavedBytesBeside(*another.dictionary(), 3000), 0.0);
+}
+
+// Each fourth page, from the first on, is one that it does not train on: what only those say is
+// not learned from them.
+TEST_F(TextTrainerTest, IsJudgedByPagesThatItWasNotTrainedOn) {
+  for (size_t i = 0; i < kPages && !trainer_.IsDue(); ++i) {
+    ColumnData page = Column();
+    for (int row = 0; row < 60; ++row) {
+      page.AppendBytes(i % 4 == 0 ? "the only sentence of its kind, number " +
+                                        std::to_string(rng_.Below(1000))
+                                  : std::to_string(rng_.Next()));
+    }
+    trainer_.Note(page);
+  }
+  ASSERT_TRUE(trainer_.IsDue());
+  trainer_.Train(&budget_);
+  EXPECT_EQ(trainer_.dictionary(), nullptr);
+}
+
+TEST_F(TextTrainerTest, RestsAsAtFirstAfterOneThatPaid) {
+  for (size_t i = 0; i < kPages && !trainer_.IsDue(); ++i) {
+    ColumnData page = Column();
+    for (int row = 0; row < 60; ++row) page.AppendBytes(std::to_string(rng_.Next()));
+    trainer_.Note(page);
+  }
+  trainer_.Train(&budget_);
+  ASSERT_EQ(trainer_.dictionary(), nullptr);
+  GoThroughRest();
+  ASSERT_EQ(rested_pages_, 2 * TextTrainer::kRestPages);
+  GatherLines("modbus: read failed, attempt ");
+  trainer_.Train(&budget_);
+  ASSERT_NE(trainer_.dictionary(), nullptr);
+  GoThroughRest();
+  EXPECT_EQ(rested_pages_, TextTrainer::kRestPages);
+  trainer_.Forget();
+  EXPECT_EQ(trainer_.dictionary(), nullptr);
+  GoThroughRest();
+  EXPECT_EQ(rested_pages_, 2 * TextTrainer::kRestPages) << "there was no memory for it";
 }
 
 TEST_F(TextTrainerTest, OneFromAnotherRunIsJudgedByTheNextTraining) {
