@@ -32,12 +32,13 @@ class DictionaryChoiceTest : public SealDictionaryTest {
     }
     return rows;
   }
-  // As a round that seals so many pages.
-  void ServePages(size_t count, SealDictionaries* dictionaries, SpillWriter* writer) {
-    const TablePtr table = *Core()->tables().Find("plant.pumps");
-    writer->Begin({table->id, "s", 0, 0}, schema_.get(), table->schema_version, 0, 0);
+  // As a round that seals so many pages, of the table or another one of its columns.
+  void ServePages(size_t count, SealDictionaries* dictionaries, SpillWriter* writer,
+                  uint32_t other = 0) {
+    const uint32_t table_id = (*Core()->tables().Find("plant.pumps"))->id + other;
+    writer->Begin({table_id, "s", 0, 0}, schema_.get(), 0, 0, 0);
     for (size_t page = 0; page < count; ++page) {
-      const Status s = dictionaries->Serve(table->id, *schema_, Page(), writer);
+      const Status s = dictionaries->Serve(table_id, *schema_, Page(), writer);
       ASSERT_TRUE(s.ok()) << s.ToString();
     }
     writer->Abandon();
@@ -58,6 +59,14 @@ TEST_F(DictionaryChoiceTest, AWindowKeepsTheOneItHasWhereTheNewestOfTheColumnIsD
   FillDay(0, kSensors, kDayMs / 2);
   SealAll();
   EXPECT_EQ(Windows()[0]->record.dictionaries.size(), 1u);
+  // New windows get the one that can be read.
+  FillDay(4);
+  SealAll();
+  ASSERT_EQ(Windows().size(), 3u);
+  ASSERT_EQ(Windows()[2]->record.dictionaries.size(), 1u);
+  const uint64_t newest = Windows()[2]->record.dictionaries[0].number;
+  EXPECT_EQ((*ReadDictionary(*Windows()[2], newest))->bytes(),
+            (*ReadDictionary(*Windows()[0], numbers[0]))->bytes());
 }
 
 TEST_F(DictionaryChoiceTest, ColumnsOfOneNameInTwoTablesHaveTheirOwn) {
@@ -97,6 +106,7 @@ TEST_F(DictionaryChoiceTest, AWindowThatHasAsManyAsItMayGetsNoMore) {
     const auto view = ViewWithMore(there);
     dictionaries.Begin(view, view->windows[0]);
     ServePages(kSensors, &dictionaries, &writer);
+    ServePages(kSensors, &dictionaries, &writer, 1);
     const size_t room = limits::kWindowDictionariesMax - there;
     EXPECT_EQ(dictionaries.written().size(), room);
     EXPECT_EQ(dictionaries.known().size(), limits::kWindowDictionariesMax);
