@@ -148,20 +148,6 @@ TEST(TrainedText, NamesTheDictionaryWhereItServes) {
   EXPECT_FALSE(EncodeText(large, dictionary, &bytes).has_dictionary);
 }
 
-// However long the number is: what names a dictionary is never longer than the bytes as they are.
-TEST(TrainedText, IsNeverLongerThanRaw) {
-  Rng rng(5);
-  for (int round = 0; round < 4000; ++round) {
-    std::string cell = LogLine(&rng);
-    while (cell.size() < 64 + rng.Below(200)) cell.push_back(static_cast<char>(rng.Below(256)));
-    std::string bytes;
-    (void)EncodeText({{cell}}, {UINT64_MAX >> 1, Trained()}, &bytes);
-    std::string lengths;
-    EncodeIntegers({{static_cast<int64_t>(cell.size())}}, &lengths);
-    ASSERT_LE(bytes.size(), lengths.size() + 1 + cell.size()) << cell.size();
-  }
-}
-
 TEST(TrainedText, EveryCheckHasItsFixture) {
   const std::string raw(400, 'z');
   const std::string frame = Trained()->Compress(raw, raw.size());
