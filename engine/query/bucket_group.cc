@@ -1,6 +1,7 @@
 #include "engine/query/bucket_group.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "lib/row/row_order.h"
@@ -74,6 +75,17 @@ std::vector<ScanGap> BucketGroup::Gaps() const {
 }
 
 Status BucketGroup::Fill(size_t row_count_max, GroupRows* out) {
+  if (open_us_ > 0) return FillRows(row_count_max, out);
+  using std::chrono::steady_clock;
+  const auto begin = steady_clock::now();
+  Status status = FillRows(row_count_max, out);
+  const auto took = steady_clock::now() - begin;
+  open_us_ = std::max<int64_t>(
+      std::chrono::duration_cast<std::chrono::microseconds>(took).count(), 1);
+  return status;
+}
+
+Status BucketGroup::FillRows(size_t row_count_max, GroupRows* out) {
   out->splits.clear();
   if (lanes_.size() == 1) return lanes_[0]->reader.Fill(row_count_max, &out->rows);
   const TableSchema& schema = *shape_->table->schema;

@@ -44,6 +44,9 @@ class BucketGroup {
   // WaitIdle() wait for it.
   void Prefetch(ReadAhead* read_ahead, size_t row_count_max);
   void WaitIdle();
+  // How long the first rows took, in whichever thread; 0: none were asked for. Not while it is
+  // filled.
+  [[nodiscard]] int64_t open_us() const { return open_us_; }
   // The prefetched rows, or the next ones. No row: the group is exhausted.
   [[nodiscard]] Status Take(size_t row_count_max, GroupRows* out);
   // What was passed over so far, of all splits. Not while it is filled.
@@ -58,12 +61,14 @@ class BucketGroup {
     bool exhausted = false;
   };
   [[nodiscard]] Status Fill(size_t row_count_max, GroupRows* out);
+  [[nodiscard]] Status FillRows(size_t row_count_max, GroupRows* out);
   [[nodiscard]] Result<bool> Refill(Lane* lane, size_t row_count_max);
   [[nodiscard]] bool Before(const Lane& a, const Lane& b) const;
 
   const ScanShape* const shape_;
   const int64_t start_s_;
   std::vector<std::unique_ptr<Lane>> lanes_;
+  int64_t open_us_ = 0;
 
   std::mutex mutex_;
   std::condition_variable idle_;

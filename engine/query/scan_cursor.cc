@@ -15,6 +15,8 @@ namespace cistern {
 namespace {
 
 constexpr size_t kAheadBytes = 2 << 20;  // budget that must be left for each bucket read ahead
+constexpr size_t kAheadBuckets = 4;      // where the request leaves it open
+constexpr int64_t kSlowOpenUs = 250;     // from here on it is worth a hand-over between threads
 constexpr int kRoomTriesMax = 4;         // while others write, what was freed may be taken again
 
 void FillConstant(const ColumnType& type, const CellValue& value, size_t count, ColumnData* out) {
@@ -48,7 +50,10 @@ ScanCursor::ScanCursor(const QueryContext* context, ScanShape shape, const ScanR
       request_checksum_(request_checksum),
       limit_(request.limit),
       batch_rows_max_(std::clamp<size_t>(request.batch_rows_max, 1, limits::kPageRowsMax)),
-      buckets_ahead_(std::clamp<size_t>(request.buckets_ahead, 1, limits::kScanBucketsAheadMax)),
+      opens_ahead_(request.buckets_ahead > 0),
+      adapts_(request.buckets_ahead == 0),
+      buckets_ahead_(adapts_ ? kAheadBuckets
+                             : std::min(request.buckets_ahead, limits::kScanBucketsAheadMax)),
       bucketer_(*LastOf(*context, *shape_.table)->schema) {
   const TimeSpan& span = shape_.span;
   const int64_t first = ClampedStart(bucketer_, span.from);
@@ -150,6 +155,7 @@ Result<bool> ScanCursor::NextRows(GroupRows* rows, int64_t* start_s) {
     CISTERN_RETURN_IF_ERROR(TopUp());
     if (groups_.empty()) return false;
     CISTERN_RETURN_IF_ERROR(TakeRows(wanted, rows));
+    if (adapts_) opens_ahead_ = groups_.front()->open_us() >= kSlowOpenUs;
     NoteGaps(groups_.front()->Gaps());
     *start_s = groups_.front()->start_s();
     if (rows->rows.row_count > 0) break;
@@ -234,7 +240,7 @@ void ScanCursor::DropAhead() {
 Status ScanCursor::TopUp() {
   const size_t affordable = 1 + context_->budget->left_bytes() / kAheadBytes;
   const size_t ahead =
-      context_->read_ahead == nullptr ? 1 : std::min(buckets_ahead_, affordable);
+      context_->read_ahead == nullptr || !opens_ahead_ ? 1 : std::min(buckets_ahead_, affordable);
   while (!all_listed_ && groups_.size() < ahead) {
     CISTERN_ASSIGN_OR_RETURN(const std::optional<int64_t> start_s, FindBucket(next_at_s_));
     const bool down = shape_.span.descending;

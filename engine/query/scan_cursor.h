@@ -70,6 +70,8 @@ class ScanCursor final : public Cursor {
   const uint64_t request_checksum_;
   const uint64_t limit_;  // 0: none
   const size_t batch_rows_max_;
+  bool opens_ahead_;    // buckets before their turn
+  const bool adapts_;   // whether that goes by how long the last one took to open
   size_t buckets_ahead_;
   const Bucketer bucketer_;  // of the table's last declaration, whichever is shown
   std::vector<CellValue> entity_values_;  // by entity column, in key order

@@ -153,7 +153,10 @@ struct ScanRequest {
   std::vector<Condition> where{};
   std::string token{};                  // continue where an earlier cursor's Token() stood
   size_t batch_rows_max = limits::kScanBatchRowsDefault;
-  size_t buckets_ahead = 4;  // buckets opened before their turn, at most kScanBucketsAheadMax
+  // Buckets that other threads open before their turn, at most kScanBucketsAheadMax; 1: none.
+  // 0: a few, as long as a bucket takes longer to open than it takes to hand it over, as on a slow
+  // device; what is in memory costs one thread half of the CPU.
+  size_t buckets_ahead = 0;
 };
 
 }  // namespace cistern
