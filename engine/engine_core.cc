@@ -130,6 +130,7 @@ Status EngineCore::Build() {
   query_.budget = config_.budget.get();
   query_.read_ahead = config_.read_ahead.get();
   query_.now_s = [clock = clock_.get()] { return clock->now_s(); };
+  query_.monotonic_us = [clock = clock_.get()] { return clock->monotonic_us(); };
   query_.make_room = [this] {
     return !config_.options.read_only && !finished_ && maintenance_->RotateAll().ok();
   };

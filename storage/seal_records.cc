@@ -59,8 +59,7 @@ void ReadDictionaries(ByteReader* in, std::vector<WindowDictionary>* out) {
   }
 }
 
-// What is absent where nothing was proved and no dictionaries follow, and in records from before it
-// was kept.
+// Absent in version 8 where nothing was proved, and in records from before it was kept.
 void ReadProven(ByteReader* in, WindowRecord* r) {
   r->counted_versions = in->ReadCount("versions by count", r->confirmed_versions);
   r->read_back_versions =

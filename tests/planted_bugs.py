@@ -135,6 +135,21 @@ BUGS = [
     Bug('a rotation between two buckets is not seen', 'engine/query/aggregate_cursor.cc',
         '  if (buckets_ && &buckets_->view() == view.get()) return', '  if (buckets_) return',
         '*Aggregate*', AGGREGATES),
+    Bug('stamps are the clock\'s millisecond, whatever was issued', 'engine/ingest/write_clock.cc',
+        'std::max(grain_us, last_us_.load() + 1)', 'grain_us', '*ClockTest*'),
+    Bug('windows with dictionaries have records of version 8', 'storage/seal_records.cc',
+        'r.dictionaries.empty() ? record_coding::kRecordVersion\n',
+        'true ? record_coding::kRecordVersion\n', '*MetaRecords*', ('tests/storage/head_test',)),
+    Bug('a dictionary is better than whatever a window has', 'engine/seal/text_trainer.cc',
+        'Checksum(other.bytes()) != former_checksum_', 'other.bytes().empty()',
+        '*DictionaryChoice*:*TextTrainer*'),
+    Bug('any number of dictionaries becomes one window', 'engine/retain/merge_policy.cc',
+        '      if (run.dictionary_count > limits::kMergedDictionariesMax) break;\n', '',
+        '*MergePolicy*'),
+    Bug('buckets are opened ahead, however fast that is', 'engine/query/scan_cursor.cc',
+        '>= kSlowOpenUs', '>= 0', '*ReadAhead*'),
+    Bug('buckets are never opened ahead', 'engine/query/scan_cursor.cc',
+        'if (adapts_) opens_ahead_ =', 'if (adapts_) opens_ahead_ = false && ', '*ReadAhead*'),
 ]
 
 

@@ -71,6 +71,7 @@ class AggregateCommand {
     if (!printed.ok()) return Fail(printed);
     for (const EntityKey& entity : request.entities) {
       const bool has_lines = std::find(printed_.begin(), printed_.end(), entity) != printed_.end();
+      if (output_.closed()) break;
       if (!has_lines && !has_gaps_) TellIfUnknown(engine->get(), *schema_, entity);
     }
     return has_gaps_ ? kExitMissing : kExitOk;

@@ -9,8 +9,9 @@
 
 namespace cistern::tool {
 
-// The column that `name` names, as CQL reads a name: exactly, or, if there is none, without regard
-// to the case of its letters. `name` itself where the table has no such column, or two.
+// The column that `name` names, in quotes or not: the one that is called exactly so, or, if there
+// is none, without regard to the case of its letters. `name` itself where the table has no such
+// column, or two.
 [[nodiscard]] std::string ColumnNamed(const TableSchema& schema, std::string_view name);
 
 // "ts, temp": all columns of the table.

@@ -1,7 +1,6 @@
 #include "engine/query/bucket_group.h"
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 #include "lib/row/row_order.h"
@@ -15,7 +14,7 @@ constexpr size_t kLaneRowsMin = 16;
 BucketGroup::BucketGroup(const QueryContext* context, const ScanShape* shape,
                          const std::string& entity, int64_t start_s, const GroupPosition* resume,
                          std::optional<uint32_t> only_split)
-    : shape_(shape), start_s_(start_s) {
+    : context_(context), shape_(shape), start_s_(start_s) {
   const uint32_t count = std::max<uint32_t>(shape->table->schema->split.count, 1);
   for (uint32_t i = 0; i < count; ++i) {
     const uint32_t split = shape->span.descending ? count - 1 - i : i;
@@ -76,12 +75,9 @@ std::vector<ScanGap> BucketGroup::Gaps() const {
 
 Status BucketGroup::Fill(size_t row_count_max, GroupRows* out) {
   if (open_us_ > 0) return FillRows(row_count_max, out);
-  using std::chrono::steady_clock;
-  const auto begin = steady_clock::now();
+  const int64_t begin_us = context_->monotonic_us();
   Status status = FillRows(row_count_max, out);
-  const auto took = steady_clock::now() - begin;
-  open_us_ = std::max<int64_t>(
-      std::chrono::duration_cast<std::chrono::microseconds>(took).count(), 1);
+  open_us_ = std::max<int64_t>(context_->monotonic_us() - begin_us, 1);
   return status;
 }
 

@@ -65,6 +65,7 @@ class BucketGroup {
   [[nodiscard]] Result<bool> Refill(Lane* lane, size_t row_count_max);
   [[nodiscard]] bool Before(const Lane& a, const Lane& b) const;
 
+  const QueryContext* const context_;
   const ScanShape* const shape_;
   const int64_t start_s_;
   std::vector<std::unique_ptr<Lane>> lanes_;

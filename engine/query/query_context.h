@@ -22,6 +22,7 @@ struct QueryContext {
   MemoryBudget* budget = nullptr;
   ReadAhead* read_ahead = nullptr;  // null: everything in the caller's thread
   std::function<int64_t()> now_s;   // decides about expiry
+  std::function<int64_t()> monotonic_us;  // how long something takes
   // Writes the heads into segments, so that their memory is free; false if that cannot be.
   std::function<bool()> make_room;
 };

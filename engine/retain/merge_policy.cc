@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <limits>
 
+#include "cistern/limits.h"
+
 namespace cistern {
 
 namespace {
 
+constexpr size_t kRunMax = 8;
 constexpr double kWidthPart = 0.5;  // of its distance from now a merged window is at most as wide
 
 bool IsOfAllTimes(const WindowSpan& span) {
@@ -33,10 +36,12 @@ struct Run {
   double start_s = std::numeric_limits<double>::infinity();
   double end_s = -std::numeric_limits<double>::infinity();
   double byte_count = 0;
+  size_t dictionary_count = 0;
   void Add(const MergeCandidate& window) {
     start_s = std::min(start_s, static_cast<double>(window.span.start_s));
     end_s = std::max(end_s, static_cast<double>(window.span.end_s));
     byte_count += static_cast<double>(window.byte_count);
+    dictionary_count += window.dictionary_count;
   }
   // Its width as a part of its distance from now and one regular width.
   [[nodiscard]] double WidthPart(double now_s, double class_width_s) const {
@@ -55,10 +60,11 @@ std::vector<size_t> NextToMerge(std::span<const MergeCandidate> windows, int64_t
   for (size_t first = 0; first < order.size(); ++first) {
     const uint64_t class_width_s = windows[order[first]].span.class_width_s;
     Run run;
-    for (size_t last = first; last < order.size() && last < first + kMergeSourcesMax; ++last) {
+    for (size_t last = first; last < order.size() && last < first + kRunMax; ++last) {
       const MergeCandidate& window = windows[order[last]];
       if (window.span.class_width_s != class_width_s) break;
       run.Add(window);
+      if (run.dictionary_count > limits::kMergedDictionariesMax) break;
       if (last == first) continue;
       double limit = kWidthPart;
       const double part =

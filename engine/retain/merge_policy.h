@@ -11,17 +11,16 @@
 
 namespace cistern {
 
-inline constexpr size_t kMergeSourcesMax = 8;  // that become one at a time
-
 struct MergeCandidate {
   WindowSpan span;
   uint64_t byte_count = 0;  // that a merge would copy
+  size_t dictionary_count = 0;
 };
 
-// Two to eight neighbours of one class, by number, oldest first: those that cost the fewest
-// copied bytes for each family that they give back, among all that together are no wider than
-// half of how long ago they were, as seen from `now_s`; where none are, than twice that, and
-// so on. Nothing: no class has two.
+// Two to eight neighbours of one class, by number, oldest first, that have at most
+// limits::kMergedDictionariesMax together: those that cost the fewest copied bytes for each family
+// that they give back, among all that together are no wider than half of how long ago they were, as
+// seen from `now_s`; where none are, than twice that, and so on. Nothing: no class has two.
 //
 // So widths grow with age as in an exponential histogram (Datar, Gionis, Indyk, Motwani:
 // Maintaining Stream Statistics over Sliding Windows, 2002): n windows reach back by an

@@ -15,8 +15,6 @@ constexpr uint64_t kHeadroomBytes = 4ull << 20;      // beside the copy, to begi
 constexpr uint64_t kGoOnHeadroomBytes = 2ull << 20;  // beside what is not flushed, to go on
 constexpr uint64_t kSealBytes = 256;  // of a seal, beside its pages
 constexpr uint64_t kDictionaryBytes = 16 * 1024;  // of a trained one, twice
-// So many of a source that what is merged of them has no more than a window may have.
-constexpr size_t kSourceDictionariesMax = limits::kMergedDictionariesMax / kMergeSourcesMax;
 
 bool IsDamage(const Status& s) {
   return s.code() == StatusCode::kCorruption || s.code() == StatusCode::kTooNew;
@@ -51,12 +49,10 @@ Result<bool> WindowMerger::Begin(int64_t now_s) {
   std::vector<MergeCandidate> candidates;
   std::vector<std::shared_ptr<const WindowFamily>> windows;
   for (const auto& window : view->windows) {
-    if (unreadable_.contains(window->id) || store_->damage().versions_in(window->id) > 0 ||
-        window->record.dictionaries.size() > kSourceDictionariesMax) {
-      continue;
-    }
+    if (unreadable_.contains(window->id) || store_->damage().versions_in(window->id) > 0) continue;
     windows.push_back(window);
-    candidates.push_back({window->record.span, BytesToCopy(window->record)});
+    candidates.push_back({window->record.span, BytesToCopy(window->record),
+                          window->record.dictionaries.size()});
   }
   const std::vector<size_t> next = NextToMerge(candidates, now_s);
   if (next.empty()) return false;

@@ -77,15 +77,16 @@ Status SealDictionaries::AdoptNewest(const Name& name, TextTrainer* trainer) {
       if (d.table_id == name.first && d.column == name.second) there[d.number] = window.get();
     }
   }
+  if (there.empty() || !TryCharge(charge_.bytes() + kDictionaryMemoryBytes)) return Status::Ok();
   size_t tries = 0;
   for (const auto& [number, window] : there) {
     if (++tries > kAdoptTriesMax) break;
-    if (!TryCharge(charge_.bytes() + kDictionaryMemoryBytes)) break;
     CISTERN_ASSIGN_OR_RETURN(auto dictionary, ReadIfWhole(*window, number));
     if (dictionary == nullptr) continue;
     trainer->Adopt(std::move(dictionary));
     break;
   }
+  charge_.Set(MemoryBytes());  // what was not taken is given back
   return Status::Ok();
 }
 

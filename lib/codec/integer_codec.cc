@@ -212,7 +212,7 @@ bool PlanPatched(std::span<const int64_t> v, const Range& range, IntegerPlan* pl
 }
 
 // Nearly all residuals are equal, as states and the steps of a clock are: the others are patches
-// of a base without a width. A small sample tells which value that is.
+// of a base without a width. A small sample tells which value that is. There may be no others.
 template <int kOrder>
 bool PlanRare(std::span<const int64_t> v, IntegerPlan* plan) {
   constexpr size_t kSampleCount = 15;
@@ -236,7 +236,6 @@ bool PlanRare(std::span<const int64_t> v, IntegerPlan* plan) {
     plan->side_a.push_back(S(i));
     plan->side_b.push_back(r);
   }
-  if (plan->side_a.empty()) return false;
   Finish<kOrder>(v, plan);
   return true;
 }
@@ -340,7 +339,9 @@ IntegerPlan PlanIntegers(std::span<const int64_t> values) {
 
 IntegerForm IntegerPlan::form() const {
   if (runs) return IntegerForm::kRuns;
-  if (rare) return order == 0 ? IntegerForm::kRare0 : IntegerForm::kRare1;
+  // Whose residuals are all equal now has a few others sooner than it has other bits.
+  const bool is_constant = width == 0 && side_a.empty() && order < 2;
+  if (rare || is_constant) return order == 0 ? IntegerForm::kRare0 : IntegerForm::kRare1;
   if (!side_a.empty()) return order == 0 ? IntegerForm::kPatched0 : IntegerForm::kPatched1;
   return order == 0   ? IntegerForm::kOrder0
          : order == 1 ? IntegerForm::kOrder1

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "cistern/limits.h"
+
 namespace cistern {
 namespace {
 
@@ -44,6 +46,20 @@ TEST(MergePolicy, WhatIsYoungStaysNarrow) {
   // Where nothing else is left they go after all, the older ones first.
   const std::vector<MergeCandidate> young{Days(6, 7), Days(7, 8), Days(8, 9)};
   EXPECT_EQ(NextToMerge(young, 9 * kDayS), (Chosen{0, 1}));
+}
+
+// A record of a window names all of its dictionaries: there is a limit to what becomes one.
+TEST(MergePolicy, WhatTheyHaveOfDictionariesEndsARun) {
+  constexpr size_t kMax = limits::kMergedDictionariesMax;
+  std::vector<MergeCandidate> windows{Days(0, 1), Days(1, 2), Days(2, 3), Days(3, 4)};
+  const size_t counts[] = {kMax - 2, 1, 1, 1};
+  for (size_t i = 0; i < windows.size(); ++i) windows[i].dictionary_count = counts[i];
+  EXPECT_EQ(NextToMerge(windows, 1000 * kDayS), (Chosen{0, 1, 2}));
+  windows[2].dictionary_count = 2;
+  EXPECT_EQ(NextToMerge(windows, 1000 * kDayS), (Chosen{1, 2, 3}));
+  windows[0].dictionary_count = kMax;
+  windows[2].dictionary_count = kMax;
+  EXPECT_TRUE(NextToMerge(windows, 1000 * kDayS).empty());
 }
 
 TEST(MergePolicy, TheFutureIsAsFarAsThePast) {

@@ -203,6 +203,7 @@ def read_residuals(b, m, descriptor, flat):
     if descriptor & 8:
         need(not flat, 'patches')
         SEEN.add(f'patches of order {descriptor & 3}')
+        SEEN.add('patches with a width' if width else 'patches without a width')
         count = b.varint(m)
         need(count >= 1, 'patch count')
         positions, patches = stream(b, count, True), stream(b, count, True)

@@ -19,8 +19,8 @@ UUID_1970 = 0x01B21DD213814000
 # What must be met.
 WANTED = {
     'order 0', 'order 1', 'order 2', 'runs', 'divisor', 'width', 'width apart', 'width 64',
-    'constant', *(f'patches of order {order}' for order in range(3)), 'blob 0', 'blob 1',
-    'blob 2',
+    'constant', *(f'patches of order {order}' for order in range(3)),
+    'patches with a width', 'patches without a width', 'blob 0', 'blob 1', 'blob 2',
     'no values',
     'page with statistics', 'page without statistics',
     *(f'states {s}' for s in range(4)), *(f'version flags {v}' for v in range(3)),

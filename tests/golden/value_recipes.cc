@@ -282,7 +282,7 @@ void Missing(GoldenRows* rows) {
   }
 }
 
-// --- by hand: what readers take and no writer chooses
+// --- by hand: what readers take and no writer chooses, or did not when it was made
 
 constexpr char kByHandCql[] =
     "CREATE TABLE g.by_hand (id text, day date, ts timestamp, plain_double double, "

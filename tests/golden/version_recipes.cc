@@ -234,7 +234,7 @@ constexpr GoldenRecipe kRecipes[] = {
     {"deletes", kReadingsCql, DeletesAlone},
     {"statistics-2", kStatisticsCql, Statistics},
     {kManifestOf, kReadingsCql, Pages, 128},
-    {"pages-apart", kReadingsCql, PagesWithoutStatistics, 128},
+    {"pages-apart-2", kReadingsCql, PagesWithoutStatistics, 128},
 };
 
 }  // namespace

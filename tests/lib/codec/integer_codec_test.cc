@@ -98,6 +98,21 @@ TEST(IntegerCodec, RareOnesAreListed) {
   EXPECT_LE(RoundTrip(half).size(), 2u + 360 / 8);
 }
 
+// As it goes from page to page: a page without any says nothing against the next one's.
+TEST(IntegerCodec, RareOnesAreListedBehindAPageThatHasNone) {
+  Values flag(360, 1);
+  Values clock(360, 1'721'900'000'000);
+  for (size_t i = 1; i < clock.size(); ++i) clock[i] = clock[i - 1] + 1000;
+  for (Values values : {flag, clock}) {
+    const IntegerForm form = PlanIntegers(values).form();
+    for (size_t i = 100; i < values.size(); ++i) values[i] += values[0] == 1 ? 0 : 1000;
+    if (values[0] == 1) values[100] = 0;
+    const IntegerPlan plan = PlanIntegers(values, form);
+    EXPECT_EQ(plan.byte_count, PlanIntegers(values).byte_count);
+    EXPECT_LE(RoundTripOf(values, plan).size(), 20u);
+  }
+}
+
 TEST(IntegerCodec, ExtremesDoNotOverflow) {
   RoundTrip({kMin});
   RoundTrip({kMax});
