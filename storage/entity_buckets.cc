@@ -67,15 +67,19 @@ Status EntityBuckets::OpenDue() {
     window.family = std::move(waiting_.back());
     waiting_.pop_back();
     CISTERN_ASSIGN_OR_RETURN(const bool has_more, Open(&window));
-    if (has_more) windows_.push_back(std::move(window));
+    if (has_more) {
+      windows_.push_back(std::move(window));
+    } else {
+      spare_ = std::move(window.iterator);
+    }
   }
   return Status::Ok();
 }
 
-Result<bool> EntityBuckets::Open(Window* window) const {
+Result<bool> EntityBuckets::Open(Window* window) {
   const BucketKey edge{table_id_, entity_, from_s_, 0};
   window->prefix = ManifestKeyFrom(window->family->id, EntityPrefix(table_id_, entity_));
-  window->iterator = NewManifestIterator(*view_);
+  window->iterator = spare_ ? std::move(spare_) : NewManifestIterator(*view_);
   window->iterator->Seek(ManifestKey(window->family->id, edge, 0));
   return Land(window);
 }
@@ -141,6 +145,7 @@ Result<bool> EntityBuckets::TakeSeals(const Place& place, BucketParts* parts, Se
     if (has_more) {
       ++i;
     } else {
+      spare_ = std::move(window.iterator);
       windows_.erase(windows_.begin() + static_cast<ptrdiff_t>(i));
     }
   }

@@ -60,7 +60,7 @@ class EntityBuckets {
   };
   [[nodiscard]] Status SeekAll();
   [[nodiscard]] Status OpenDue();
-  [[nodiscard]] Result<bool> Open(Window* window) const;
+  [[nodiscard]] Result<bool> Open(Window* window);
   [[nodiscard]] Result<bool> Land(Window* window) const;
   [[nodiscard]] Result<bool> Seek(Rotation* rotation, const Place& from);
   [[nodiscard]] Result<bool> TakeSeals(const Place& place, BucketParts* parts, SealCover* cover);
@@ -72,6 +72,7 @@ class EntityBuckets {
   const std::string entity_;
   const int64_t from_s_;
   std::vector<Window> windows_;      // that are open and have more
+  std::unique_ptr<rocksdb::Iterator> spare_;  // of a window that has no more, for the next
   std::vector<std::shared_ptr<const WindowFamily>> waiting_;  // by start, latest first
   std::vector<std::unique_ptr<rocksdb::Iterator>> headers_;   // by spill family
   std::vector<Rotation> rotations_;  // that have more

@@ -1,6 +1,8 @@
 #include "storage/segment_stream.h"
 
-#include <rocksdb/iterator.h>
+#include <rocksdb/db.h>
+
+#include <utility>
 
 #include "storage/header_iterator.h"
 #include "storage/rocksdb_status.h"
@@ -8,28 +10,57 @@
 
 namespace cistern {
 
+namespace {
+
+std::unique_ptr<rocksdb::Iterator> NewCachedHeaderIterator(const SegmentFamily& family) {
+  return NewHeaderIterator(family, /*fill_cache=*/true);
+}
+
+std::unique_ptr<rocksdb::Iterator> NewPageIterator(const SegmentFamily& family) {
+  return std::unique_ptr<rocksdb::Iterator>(
+      family.family->db()->NewIterator(rocksdb::ReadOptions(), family.family->handle()));
+}
+
+}  // namespace
+
 SegmentStream::SegmentStream() = default;
 
 SegmentStream::~SegmentStream() = default;
 
-// Whether the lane is at the key then; if not, its status tells whether it could be looked for.
-bool SegmentStream::MoveTo(std::string_view key, Lane* lane) {
+// Finds the value of the key, which *status tells of if it is not there. The first of a family is
+// looked up: who reads one alone needs no iterator.
+std::optional<std::string_view> SegmentStream::Find(
+    const std::shared_ptr<const SegmentFamily>& family, const std::string& key,
+    MakeIterator make, Lane* lane, rocksdb::Status* status) {
+  if (lane->family != family) {
+    lane->iterator.reset();
+    lane->family = family;
+    lane->first.Reset();
+    *status = family->family->db()->Get(rocksdb::ReadOptions(), family->family->handle(), key,
+                                        &lane->first);
+    if (status->ok()) return lane->first.ToStringView();
+    if (status->IsNotFound()) *status = rocksdb::Status::OK();
+    return std::nullopt;
+  }
+  if (!lane->iterator) {
+    lane->first.Reset();
+    lane->iterator = make(*family);
+  }
   rocksdb::Iterator& it = *lane->iterator;
   if (it.Valid()) it.Next();
-  if (it.Valid() && it.key().ToStringView() == key) return true;
-  it.Seek(key);
-  return it.Valid() && it.key().ToStringView() == key;
+  if (!it.Valid() || it.key().ToStringView() != key) it.Seek(key);
+  if (it.Valid() && it.key().ToStringView() == key) return it.value().ToStringView();
+  *status = it.status();
+  return std::nullopt;
 }
 
 Result<SegmentRef> SegmentStream::ReadSealed(const std::shared_ptr<const SegmentFamily>& window,
                                              const BucketKey& bucket, uint64_t seal) {
-  if (headers_.family != window) headers_ = {window, NewHeaderIterator(*window, true)};
-  if (MoveTo(HeaderKey(RotationOf(seal), bucket), &headers_)) {
-    return MakeSealedRef(window, seal, headers_.iterator->value().ToStringView());
-  }
-  const rocksdb::Status status = headers_.iterator->status();
-  if (!status.ok()) return ToReadStatus(status, NameOfSeal(*window, seal));
-  return MakeSealedRef(window, seal, std::nullopt);
+  rocksdb::Status status;
+  const std::optional<std::string_view> value = Find(
+      window, HeaderKey(RotationOf(seal), bucket), NewCachedHeaderIterator, &headers_, &status);
+  if (!value && !status.ok()) return ToReadStatus(status, NameOfSeal(*window, seal));
+  return MakeSealedRef(window, seal, value);
 }
 
 Result<std::string_view> SegmentStream::ReadPage(const SegmentRef& segment, uint32_t page) {
@@ -38,12 +69,10 @@ Result<std::string_view> SegmentStream::ReadPage(const SegmentRef& segment, uint
 
 Result<std::string_view> SegmentStream::ReadPage(
     const std::shared_ptr<const SegmentFamily>& family, uint64_t segment_id, uint32_t page) {
-  if (pages_.family != family) {
-    pages_ = {family, std::unique_ptr<rocksdb::Iterator>(family->family->db()->NewIterator(
-                          rocksdb::ReadOptions(), family->family->handle()))};
-  }
-  if (MoveTo(PageKey(segment_id, page), &pages_)) return pages_.iterator->value().ToStringView();
-  const rocksdb::Status status = pages_.iterator->status();
+  rocksdb::Status status;
+  const std::optional<std::string_view> value =
+      Find(family, PageKey(segment_id, page), NewPageIterator, &pages_, &status);
+  if (value) return *value;
   if (!status.ok()) return ToReadStatus(status, NameOfPage(*family, segment_id, page));
   return Status::Corruption(NameOfPage(*family, segment_id, page) + " is missing");
 }

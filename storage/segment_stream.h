@@ -2,8 +2,13 @@
 #ifndef CISTERN_STORAGE_SEGMENT_STREAM_H_
 #define CISTERN_STORAGE_SEGMENT_STREAM_H_
 
+#include <rocksdb/iterator.h>
+#include <rocksdb/slice.h>
+#include <rocksdb/status.h>
+
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -14,8 +19,9 @@ namespace cistern {
 
 // For who reads buckets of one entity in order of time: seals of a round have their headers, and
 // their pages, behind one another, and a step of an iterator costs much less than a lookup by key.
-// What does not follow is sought. Keeps an iterator for headers and one for pages, and the family
-// that they are of. One thread.
+// What does not follow is sought, and the first of each family looked up: an iterator pays from the
+// second on. Keeps an iterator for headers and one for pages, and the family that they are of. One
+// thread.
 class SegmentStream {
  public:
   SegmentStream();
@@ -31,11 +37,15 @@ class SegmentStream {
       const std::shared_ptr<const SegmentFamily>& family, uint64_t segment_id, uint32_t page);
 
  private:
+  using MakeIterator = std::unique_ptr<rocksdb::Iterator> (*)(const SegmentFamily& family);
   struct Lane {
     std::shared_ptr<const SegmentFamily> family;
+    rocksdb::PinnableSlice first;                 // before there is an iterator
     std::unique_ptr<rocksdb::Iterator> iterator;
   };
-  [[nodiscard]] static bool MoveTo(std::string_view key, Lane* lane);
+  [[nodiscard]] static std::optional<std::string_view> Find(
+      const std::shared_ptr<const SegmentFamily>& family, const std::string& key,
+      MakeIterator make, Lane* lane, rocksdb::Status* status);
 
   Lane headers_;
   Lane pages_;

@@ -1,16 +1,12 @@
 #include "engine/query/aggregate_cursor.h"
 
 #include <algorithm>
-#include <mutex>
-#include <shared_mutex>
 #include <span>
 #include <utility>
 
 #include "engine/query/scan_cursor.h"
 #include "lib/row/row_order.h"
-#include "lib/segment/page_reader.h"
 #include "storage/uncounted_reads.h"
-#include "storage/window_dictionaries.h"
 
 namespace cistern {
 
@@ -46,6 +42,7 @@ Aggregator::Aggregator(const QueryContext* context, TablePtr table, AggregatePla
       first_at_s_(ClampedStart(bucketer_, plan_.from())),
       last_at_s_(ClampedStart(bucketer_, plan_.to() == INT64_MAX ? INT64_MAX : plan_.to() - 1)),
       feed_(context, table_->id, request.entities),
+      sealed_(context, table_, &shape_.wanted),
       lookup_(table_, &plan_),
       state_(&plan_),
       charge_(context->budget) {
@@ -110,26 +107,17 @@ Result<bool> Aggregator::BeginEntity() {
   entity_ = entity->bytes;
   bucket_ = {table_->id, entity_, 0, 0};
   buckets_.reset();
-  CISTERN_RETURN_IF_ERROR(LookAtHeads(first_at_s_));
+  CISTERN_RETURN_IF_ERROR(LookAhead(first_at_s_));
   return true;
 }
 
 // Where heads have the entity's next bucket at or behind from_s. A rotation since the last look has
 // moved rows into segments that the view did not have: then the walk begins anew there.
-Status Aggregator::LookAtHeads(int64_t from_s) {
-  std::shared_ptr<const SpillView> view;
-  head_start_s_.reset();
-  {
-    const std::shared_lock lock(context_->heads->mutex);
-    view = context_->store->spills().view();
-    for (const Head* head : {context_->heads->active.get(), context_->heads->frozen.get()}) {
-      if (head == nullptr) continue;
-      const auto found = head->NextBucketStart(table_->id, entity_, from_s);
-      if (found && (!head_start_s_ || *found < *head_start_s_)) head_start_s_ = found;
-    }
-  }
-  if (buckets_ && &buckets_->view() == view.get()) return Status::Ok();
-  buckets_.emplace(std::move(view), table_->id, entity_, from_s);
+Status Aggregator::LookAhead(int64_t from_s) {
+  HeadsNow heads = LookAtHeads(*context_, table_->id, entity_, from_s, /*descending=*/false);
+  head_start_s_ = heads.start_s;
+  if (buckets_ && &buckets_->view() == heads.view.get()) return Status::Ok();
+  buckets_.emplace(std::move(heads.view), table_->id, entity_, from_s);
   CISTERN_ASSIGN_OR_RETURN(has_parts_, buckets_->Next(&parts_));
   return Status::Ok();
 }
@@ -138,7 +126,7 @@ Status Aggregator::LookAtHeads(int64_t from_s) {
 Result<bool> Aggregator::NextBucket() {
   pages_.stretches.clear();
   next_stretch_ = 0;
-  now_s_.reset();
+  sealed_.ForgetTime();
   if (head_start_s_ && (!has_parts_ || *head_start_s_ <= parts_.start_s)) {
     if (*head_start_s_ > last_at_s_) return false;
     CISTERN_RETURN_IF_ERROR(BeginHeadBucket(*head_start_s_));
@@ -159,7 +147,7 @@ Status Aggregator::BeginHeadBucket(int64_t start_s) {
   CISTERN_RETURN_IF_ERROR(table_->schema->split_column
                               ? BeginMerge({plan_.from(), plan_.to()}, std::nullopt)
                               : BeginPages(OpenHeadBucket(*context_, bucket_)));
-  return LookAtHeads(start_s + 1);
+  return LookAhead(start_s + 1);
 }
 
 // A split is a bucket of its own here, if all of the bucket is of one step and nothing is asked
@@ -184,7 +172,7 @@ Status Aggregator::BeginSealedBucket() {
   }
   if (!is_done) {
     CISTERN_RETURN_IF_ERROR(
-        BeginPages(OpenSealedBucket(*context_, buckets_->view(), bucket_, parts_, &stream_)));
+        BeginPages(sealed_.Open(buckets_->view(), bucket_, parts_)));
   }
   CISTERN_ASSIGN_OR_RETURN(has_parts_, buckets_->Next(&parts_));
   return Status::Ok();
@@ -204,27 +192,20 @@ Result<bool> Aggregator::AddManifest(const BucketParts& parts) {
   return is_answered;
 }
 
-// Decodes the bucket's only page, if it has no other and its manifest tells that its rows show as
-// they are: then the header need not be read. Where it cannot be, who reads the header tells why.
+// Decodes the bucket's only page, if it has no other and its rows show as they are. Where it cannot
+// be, who reads the header tells why.
 Result<bool> Aggregator::AddOnlyPage(const BucketParts& parts) {
   const Manifest& m = parts.manifest;
-  if (parts.window == nullptr || m.delete_count > 0 || m.statistics.empty() ||
-      m.row_count > limits::kPageRowsMax || m.schema_version != table_->schema_version ||
-      !plan_.Meets({m.first_time, m.last_time})) {
-    return false;
-  }
-  CISTERN_ASSIGN_OR_RETURN(const RowStatistics rows, ReadRowStatistics(m.statistics));
-  if (!ShowAsTheyAre(rows, m.schema_version)) return false;
-  const Result<std::string_view> page = stream_.ReadPage(parts.window, parts.seal, 0);
-  if (page.status().code() == StatusCode::kCorruption) return false;
-  CISTERN_RETURN_IF_ERROR(page.status());
-  const WindowDictionaries dictionaries(*parts.window);
-  if (!DecodePageValues(*table_->schema, *page, shape_.wanted, &dictionaries, &page_rows_).ok()) {
-    return false;
-  }
-  if (page_rows_.row_count != m.row_count) return false;
+  if (!plan_.Meets({m.first_time, m.last_time})) return false;
+  CISTERN_ASSIGN_OR_RETURN(const bool is_read, sealed_.ReadOnlyPage(parts, &page_rows_));
+  if (!is_read) return false;
+  return AddPage();
+}
+
+// The rows of page_rows_, which show as they are.
+Result<bool> Aggregator::AddPage() {
   CISTERN_RETURN_IF_ERROR(Charge(page_rows_.MemoryBytes()));
-  work_.rows_decoded += m.row_count;
+  work_.rows_decoded += page_rows_.row_count;
   CISTERN_RETURN_IF_ERROR(AddRows(page_rows_, 0, page_rows_.row_count));
   return true;
 }
@@ -265,55 +246,18 @@ Result<bool> Aggregator::AddPageStatistics(const Stretch& stretch) {
 Result<bool> Aggregator::AddStatistics(const StatisticsSource& source, int64_t step) {
   RowStatistics rows;
   CISTERN_ASSIGN_OR_RETURN(const bool suffices, lookup_.Read(source, &rows));
-  if (!suffices || !ShowAsTheyAre(rows, source.schema_version)) return false;
+  if (!suffices || !sealed_.ShowAsTheyAre(rows, source.schema_version)) return false;
   CISTERN_RETURN_IF_ERROR(MoveTo(step));
   for (size_t k = 0; k < plan_.columns().size(); ++k) state_.AddStatistics(k, lookup_.column(k));
   return true;
 }
 
-// Whether rows with such statistics, written under that version, show now as they were written.
-bool Aggregator::ShowAsTheyAre(const RowStatistics& rows, uint32_t version) {
-  return !HasExpired(rows.expiry_s_first) &&
-         (rows.all_marked || version == table_->schema_version);
-}
-
-// 0: never. The clock is asked once for a bucket, if anything of it expires.
-bool Aggregator::HasExpired(uint32_t expiry_s) {
-  if (expiry_s == 0) return false;
-  if (!now_s_) now_s_ = context_->now_s();
-  return *now_s_ >= int64_t{expiry_s};
-}
-
-// Whether the page's statistics tell that its rows show as they are.
-bool Aggregator::TellsOfRows(const Stretch& stretch) {
-  const SegmentHeader& header = pages_.segments[stretch.segment]->header;
-  const PageInfo& page = header.pages[stretch.page];
-  if (page.statistics_size == 0) return false;
-  const Result<RowStatistics> rows = ReadRowStatistics(header.StatisticsOf(page));
-  return rows.ok() && ShowAsTheyAre(*rows, header.schema_version);
-}
-
 // Decodes a page that stands alone. False: its rows do not all show as they are, or cannot be read.
 Result<bool> Aggregator::AddPageRows(const Stretch& stretch) {
-  const TableSchema& schema = *table_->schema;
-  const SegmentPages reader(table_, table_->schema_version, pages_.segments[stretch.segment],
-                            &shape_.wanted, &stream_);
-  const bool is_told = TellsOfRows(stretch);
-  Result<VersionColumns> rows =
-      is_told ? reader.ReadValues(stretch.page) : reader.Read(stretch.page);
-  if (rows.status().code() == StatusCode::kCorruption) return false;  // a merge names the gap
-  CISTERN_RETURN_IF_ERROR(rows.status());
-  CISTERN_RETURN_IF_ERROR(Charge(rows->MemoryBytes()));
-  if (!is_told) {
-    ResolveBoots(*pages_.bases, &*rows, {});
-    for (const uint32_t expiry_s : rows->expiry_s) {
-      if (HasExpired(expiry_s)) return false;
-    }
-    if (!StandAlone(schema, *rows, 0, rows->row_count)) return false;
-  }
-  work_.rows_decoded += rows->row_count;
-  CISTERN_RETURN_IF_ERROR(AddRows(*rows, 0, rows->row_count));
-  return true;
+  CISTERN_ASSIGN_OR_RETURN(const bool is_read,
+                           sealed_.ReadAlone(table_, pages_, stretch, &page_rows_));
+  if (!is_read) return false;
+  return AddPage();
 }
 
 // `split`: of the one alone; nothing: of all.
@@ -322,8 +266,9 @@ Status Aggregator::BeginMerge(const TimeExtent& times, std::optional<uint32_t> s
   const int64_t last = plan_.to() == INT64_MAX ? times.last : std::min(times.last, plan_.to() - 1);
   shape_.span.unbounded_to = last == INT64_MAX;
   shape_.span.to = shape_.span.unbounded_to ? INT64_MAX : last + 1;
-  group_ = std::make_unique<BucketGroup>(context_, &shape_, entity_, bucket_.start_s, nullptr,
-                                         split);
+  group_ = std::make_unique<BucketGroup>(context_, &shape_, entity_,
+                                         FoundBucket{bucket_.start_s, nullptr, {}}, nullptr,
+                                         nullptr, split);
   return Status::Ok();
 }
 

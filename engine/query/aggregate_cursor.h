@@ -15,9 +15,9 @@
 #include "engine/query/bucket_group.h"
 #include "engine/query/bucket_pages.h"
 #include "engine/query/entity_feed.h"
+#include "engine/query/sealed_pages.h"
 #include "engine/query/statistics_lookup.h"
 #include "storage/entity_buckets.h"
-#include "storage/segment_stream.h"
 
 namespace cistern {
 
@@ -42,7 +42,7 @@ class Aggregator final : public AggregateCursor {
  private:
   [[nodiscard]] Result<bool> Advance();
   [[nodiscard]] Result<bool> BeginEntity();
-  [[nodiscard]] Status LookAtHeads(int64_t from_s);
+  [[nodiscard]] Status LookAhead(int64_t from_s);
   [[nodiscard]] Result<bool> NextBucket();
   [[nodiscard]] Status BeginHeadBucket(int64_t start_s);
   [[nodiscard]] Status BeginSealedBucket();
@@ -51,12 +51,10 @@ class Aggregator final : public AggregateCursor {
   [[nodiscard]] Status BeginPages(Result<BucketPages> pages);
   [[nodiscard]] Status AddStretch(const Stretch& stretch);
   [[nodiscard]] Result<bool> AddPageStatistics(const Stretch& stretch);
-  [[nodiscard]] bool TellsOfRows(const Stretch& stretch);
   [[nodiscard]] Result<bool> AddPageRows(const Stretch& stretch);
+  [[nodiscard]] Result<bool> AddPage();
   [[nodiscard]] Result<bool> AddStatistics(const StatisticsSource& source,
                                            int64_t step);
-  [[nodiscard]] bool ShowAsTheyAre(const RowStatistics& rows, uint32_t version);
-  [[nodiscard]] bool HasExpired(uint32_t expiry_s);
   [[nodiscard]] Status BeginMerge(const TimeExtent& times, std::optional<uint32_t> split);
   [[nodiscard]] Status Merge();
   [[nodiscard]] Status AddRows(const VersionColumns& rows, size_t begin, size_t end);
@@ -84,11 +82,10 @@ class Aggregator final : public AggregateCursor {
   bool has_parts_ = false;
   std::optional<int64_t> head_start_s_;  // of the next bucket in heads
 
-  SegmentStream stream_;
+  SealedPages sealed_;
   BucketKey bucket_;
   BucketPages pages_;
   size_t next_stretch_ = 0;
-  std::optional<int64_t> now_s_;         // of the bucket, once it was asked for
   std::unique_ptr<BucketGroup> group_;   // what is being merged
 
   StatisticsLookup lookup_;

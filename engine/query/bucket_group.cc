@@ -12,9 +12,10 @@ constexpr size_t kLaneRowsMin = 16;
 }
 
 BucketGroup::BucketGroup(const QueryContext* context, const ScanShape* shape,
-                         const std::string& entity, int64_t start_s, const GroupPosition* resume,
+                         const std::string& entity, FoundBucket found,
+                         const GroupPosition* resume, SealedPages* pages,
                          std::optional<uint32_t> only_split)
-    : context_(context), shape_(shape), start_s_(start_s) {
+    : context_(context), shape_(shape), start_s_(found.start_s) {
   const uint32_t count = std::max<uint32_t>(shape->table->schema->split.count, 1);
   for (uint32_t i = 0; i < count; ++i) {
     const uint32_t split = shape->span.descending ? count - 1 - i : i;
@@ -27,11 +28,26 @@ BucketGroup::BucketGroup(const QueryContext* context, const ScanShape* shape,
     }
     lanes_.push_back(std::unique_ptr<Lane>(
         new Lane{split,
-                 BucketReader(context, shape, BucketKey{shape->table->id, entity, start_s, split},
+                 BucketReader(context, shape, BucketKey{shape->table->id, entity, start_s_, split},
                               std::move(after), inclusive),
                  {},
                  0,
                  false}));
+  }
+  if (found.view != nullptr && resume == nullptr) ReadSealed(std::move(found), pages);
+}
+
+// What is in one seal alone needs no merge, and splits of which there is nothing no look.
+void BucketGroup::ReadSealed(FoundBucket found, SealedPages* pages) {
+  if (pages == nullptr) pages = &own_pages_.emplace(context_, shape_->table, &shape_->wanted);
+  for (const auto& lane : lanes_) {
+    const auto parts = std::find_if(found.parts.begin(), found.parts.end(),
+                                    [&](const BucketParts& p) { return p.split == lane->split; });
+    if (parts == found.parts.end()) {
+      lane->exhausted = true;
+    } else if (parts->window != nullptr) {
+      lane->reader.ReadSealed(found.view, std::move(*parts), pages);
+    }
   }
 }
 

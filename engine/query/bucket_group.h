@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "engine/query/bucket_reader.h"
+#include "engine/query/bucket_walk.h"
+#include "engine/query/sealed_pages.h"
 
 namespace cistern {
 
@@ -29,13 +31,13 @@ struct GroupPosition {
 // Equal clustering keys in different splits are different rows in Cassandra, and stay
 // so: ascending scans give the lower split first, descending ones the higher.
 //
-// With `only_split` the others are left out.
-//
 // Fill by one thread at a time: the read-ahead or the cursor.
 class BucketGroup {
  public:
+  // `pages`, which must outlive this, are where the bucket before was read; null, if another thread
+  // may read meanwhile. With `only_split` the others are left out.
   BucketGroup(const QueryContext* context, const ScanShape* shape, const std::string& entity,
-              int64_t start_s, const GroupPosition* resume,
+              FoundBucket found, const GroupPosition* resume, SealedPages* pages,
               std::optional<uint32_t> only_split = std::nullopt);
 
   [[nodiscard]] int64_t start_s() const { return start_s_; }
@@ -60,6 +62,7 @@ class BucketGroup {
     size_t next = 0;
     bool exhausted = false;
   };
+  void ReadSealed(FoundBucket found, SealedPages* pages);
   [[nodiscard]] Status Fill(size_t row_count_max, GroupRows* out);
   [[nodiscard]] Status FillRows(size_t row_count_max, GroupRows* out);
   [[nodiscard]] Result<bool> Refill(Lane* lane, size_t row_count_max);
@@ -68,6 +71,7 @@ class BucketGroup {
   const QueryContext* const context_;
   const ScanShape* const shape_;
   const int64_t start_s_;
+  std::optional<SealedPages> own_pages_;
   std::vector<std::unique_ptr<Lane>> lanes_;
   int64_t open_us_ = 0;
 

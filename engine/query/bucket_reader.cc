@@ -8,6 +8,7 @@
 #include "engine/bucketing/bucketer.h"
 #include "engine/query/head_source.h"
 #include "engine/query/stretches.h"
+#include "lib/base/check.h"
 #include "lib/row/row_order.h"
 #include "storage/uncounted_reads.h"
 
@@ -44,6 +45,16 @@ void AppendCells(const ColumnData& from, size_t begin, size_t end, ColumnData* t
     to->states.push_back(from.state(i) == CellState::kValue ? CellState::kValue : CellState::kNull);
   }
 }
+
+// A cell without a value is null to who reads it.
+void MakeNulls(VersionColumns* rows) {
+  for (ColumnData& column : rows->columns) {
+    for (CellState& state : column.states) {
+      state = state == CellState::kValue ? CellState::kValue : CellState::kNull;
+    }
+  }
+}
+
 }  // namespace
 
 bool IsWideBatch(const VersionColumns& rows) {
@@ -67,18 +78,28 @@ BucketReader::BucketReader(const QueryContext* context, const ScanShape* shape, 
       bucket_(std::move(bucket)),
       after_(std::move(after)),
       inclusive_(inclusive),
-      merger_(*shape->table->schema, shape->regular),
       charge_(context->budget) {}
 
+void BucketReader::ReadSealed(std::shared_ptr<const SpillView> view, BucketParts parts,
+                              SealedPages* pages) {
+  CISTERN_CHECK(after_.row_count == 0 && !shape_->span.descending);
+  sealed_.emplace(context_, shape_, &bucket_, std::move(view), std::move(parts), pages);
+}
+
 Status BucketReader::Fill(size_t row_count_max, VersionColumns* rows) {
-  const TableSchema& schema = *shape_->table->schema;
   const RowPosition after = after_;
   const bool inclusive = inclusive_;
   const UncountedReads uncounted;
-  CISTERN_RETURN_IF_ERROR(FillRows(row_count_max, rows));
-  if (charge_.TrySet(merge_->MemoryBytes() + rows->MemoryBytes())) return Status::Ok();
+  row_count_max_ = row_count_max;
+  text_bytes_ = 0;
+  *rows = {};
+  CISTERN_RETURN_IF_ERROR(FillRows(rows));
+  const size_t bytes =
+      (merge_ ? merge_->MemoryBytes() : 0) + (sealed_ ? sealed_->MemoryBytes() : 0);
+  if (charge_.TrySet(bytes + rows->MemoryBytes())) return Status::Ok();
   // As if nothing had been read: it may be tried again once there is room.
-  *rows = VersionColumns::For(schema);
+  *rows = {};
+  sealed_.reset();
   merge_.reset();
   charge_.Set(0);
   after_ = after;
@@ -88,16 +109,55 @@ Status BucketReader::Fill(size_t row_count_max, VersionColumns* rows) {
       "with fewer cursors at once");
 }
 
-Status BucketReader::FillRows(size_t row_count_max, VersionColumns* rows) {
-  const TableSchema& schema = *shape_->table->schema;
-  *rows = VersionColumns::For(schema);
+Status BucketReader::FillRows(VersionColumns* rows) {
+  bool is_filled = false;
+  if (sealed_) {
+    CISTERN_ASSIGN_OR_RETURN(is_filled, FillSealed(rows));
+    if (!is_filled) sealed_.reset();
+  }
+  if (!is_filled) CISTERN_RETURN_IF_ERROR(FillMerged(rows));
+  NoteLast(*rows);
+  return Status::Ok();
+}
+
+// Whether that is all: otherwise it goes on with a merge, behind the rows that are there.
+Result<bool> BucketReader::FillSealed(VersionColumns* rows) {
+  const size_t bytes_max = BatchBytes();
+  while (rows->row_count < row_count_max_) {
+    CISTERN_ASSIGN_OR_RETURN(const SealedRows::State state, sealed_->Load());
+    if (state == SealedRows::State::kEnd) return true;
+    if (state == SealedRows::State::kMerge) return false;
+    if (rows->row_count == 0 && FitsWhole(*sealed_, bytes_max)) {
+      *rows = sealed_->TakePage();
+      MakeNulls(rows);
+      return true;
+    }
+    const size_t left = std::min(row_count_max_ - rows->row_count, kRunRows);
+    const size_t count = std::min(sealed_->end() - sealed_->begin(), left);
+    AppendMatching(sealed_->page(), sealed_->begin(), sealed_->begin() + count, rows);
+    sealed_->Take(count);
+    if (IsFull(*rows, bytes_max)) return true;
+  }
+  return true;
+}
+
+// Whether its page may be a batch as it is.
+bool BucketReader::FitsWhole(const SealedRows& sealed, size_t bytes_max) const {
+  const VersionColumns& page = sealed.page();
+  if (!shape_->filter.empty() || !sealed.IsWhole() || page.row_count > row_count_max_) return false;
+  size_t bytes = page.row_count * page.columns.size() * sizeof(int64_t);
+  for (const ColumnData& column : page.columns) bytes += column.heap.size();
+  return bytes <= bytes_max;
+}
+
+Status BucketReader::FillMerged(VersionColumns* rows) {
+  NoteLast(*rows);
   if (!merge_) CISTERN_RETURN_IF_ERROR(OpenSources());
   now_s_ = context_->now_s();
-  text_bytes_ = 0;
-  row_count_max_ = row_count_max;
   const size_t bytes_max = BatchBytes();
-  while (rows->row_count < row_count_max) {
-    const Result<size_t> run = AppendRun(row_count_max - rows->row_count, rows);
+  if (rows->columns.empty()) *rows = VersionColumns::For(*shape_->table->schema);
+  while (rows->row_count < row_count_max_) {
+    const Result<size_t> run = AppendRun(row_count_max_ - rows->row_count, rows);
     if (run.ok() && *run > 0) {
       if (IsFull(*rows, bytes_max)) break;
       continue;
@@ -109,18 +169,18 @@ Status BucketReader::FillRows(size_t row_count_max, VersionColumns* rows) {
     }
     if (more.status().code() != StatusCode::kBusy) return more.status();
     // A rotation moved the head's rows: go on behind the last one given out.
-    if (rows->row_count > 0) {
-      after_ = PositionOf(schema, *rows, rows->row_count - 1);
-      inclusive_ = false;
-    }
+    NoteLast(*rows);
     CISTERN_RETURN_IF_ERROR(OpenSources());
   }
-  if (rows->row_count > 0) {
-    after_ = PositionOf(schema, *rows, rows->row_count - 1);
-    inclusive_ = false;
-    passed_ = 0;
-  }
   return Status::Ok();
+}
+
+// So that reading may begin anew behind them.
+void BucketReader::NoteLast(const VersionColumns& rows) {
+  if (rows.row_count == 0) return;
+  after_ = PositionOf(*shape_->table->schema, rows, rows.row_count - 1);
+  inclusive_ = false;
+  passed_ = 0;
 }
 
 // How wide a batch may become.
@@ -139,6 +199,7 @@ bool BucketReader::IsFull(const VersionColumns& rows, size_t bytes_max) const {
 Status BucketReader::OpenSources() {
   const TableSchema& schema = *shape_->table->schema;
   merge_.emplace(schema, shape_->span.descending);
+  if (!merger_) merger_.emplace(schema, shape_->regular);
   deletes_.clear();
   has_heads_ = false;
   skipping_ = after_.row_count > 0;
@@ -295,9 +356,9 @@ Result<bool> BucketReader::AppendNext(VersionColumns* rows) {
     return !past_end;
   }
   if (!gaps_.empty() && IsInGap(time)) return true;
-  if (!merger_.Merge(versions, DeletedUpTo(deletes_, time), now_s_)) return true;
+  if (!merger_->Merge(versions, DeletedUpTo(deletes_, time), now_s_)) return true;
   if (!shape_->filter.empty() &&
-      !shape_->filter.Matches(versions[0], merger_, shape_->regular)) {
+      !shape_->filter.Matches(versions[0], *merger_, shape_->regular)) {
     NotePassed(versions[0]);
     return true;
   }
@@ -335,19 +396,21 @@ Result<size_t> BucketReader::AppendRun(size_t row_count_max, VersionColumns* row
   }
   const size_t count = run.end - run.begin;
   merge_->SkipRun(count);
-  const VersionColumns& chunk = *run.chunk;
-  if (shape_->filter.empty()) {
-    AppendRows(chunk, run.begin, run.end, rows);
-    return count;
-  }
-  for (size_t begin = run.begin; begin < run.end;) {
-    size_t end = begin;
-    while (end < run.end && shape_->filter.Matches(chunk, end)) ++end;
-    AppendRows(chunk, begin, end, rows);
-    if (end < run.end) NotePassed({&chunk, end});
-    begin = end + 1;
-  }
+  AppendMatching(*run.chunk, run.begin, run.end, rows);
   return count;
+}
+
+// Appends those of the rows begin..end-1, which show as they are, that the filter lets pass.
+void BucketReader::AppendMatching(const VersionColumns& from, size_t begin, size_t end,
+                                  VersionColumns* rows) {
+  if (shape_->filter.empty()) return AppendRows(from, begin, end, rows);
+  while (begin < end) {
+    size_t passing = begin;
+    while (passing < end && shape_->filter.Matches(from, passing)) ++passing;
+    AppendRows(from, begin, passing, rows);
+    if (passing < end) NotePassed({&from, passing});
+    begin = passing + 1;
+  }
 }
 
 // Whether none of its rows has anything to be merged with, or is hidden.
@@ -365,6 +428,7 @@ bool BucketReader::ShowsAsItIs(const ChunkRun& run) const {
 void BucketReader::AppendRows(const VersionColumns& from, size_t begin, size_t end,
                               VersionColumns* rows) {
   if (begin == end) return;
+  if (rows->columns.empty()) *rows = VersionColumns::For(*shape_->table->schema);
   const auto append = [&](size_t c) {
     if (rows->row_count == 0) {
       rows->columns[c].fixed.reserve(std::min(row_count_max_, from.columns[c].fixed.size()));
@@ -384,7 +448,7 @@ void BucketReader::AppendRow(const VersionRef& key, VersionColumns* rows) {
   }
   for (size_t k = 0; k < shape_->regular.size(); ++k) {
     ColumnData& column = rows->columns[shape_->regular[k]];
-    if (const auto winner = merger_.winner(k)) {
+    if (const auto winner = merger_->winner(k)) {
       column.AppendFrom(winner->rows->columns[shape_->regular[k]], winner->index);
       if (column.lane == Lane::kBytes) text_bytes_ += column.bytes(column.size() - 1).size();
     } else {

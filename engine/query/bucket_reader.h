@@ -10,7 +10,8 @@
 #include "cistern/cursor.h"
 #include "cistern/result.h"
 #include "engine/query/query_context.h"
-#include "engine/query/row_filter.h"
+#include "engine/query/scan_shape.h"
+#include "engine/query/sealed_rows.h"
 #include "lib/base/memory_budget.h"
 #include "lib/row/reconcile.h"
 #include "storage/keyspace.h"
@@ -18,15 +19,6 @@
 #include "storage/version_merge.h"
 
 namespace cistern {
-
-// Which rows and columns a scan wants; shared by its readers.
-struct ScanShape {
-  TablePtr table;
-  TimeSpan span;
-  std::vector<size_t> regular;  // wanted regular columns, those of the filter too
-  std::vector<bool> wanted;     // per schema column, for decoders
-  RowFilter filter{};           // by the columns of `table`
-};
 
 // A clustering key as row 0 of key columns; row_count 0: none.
 using RowPosition = VersionColumns;
@@ -44,6 +36,10 @@ class BucketReader {
   // Begins behind `after`, or at it if `inclusive`.
   BucketReader(const QueryContext* context, const ScanShape* shape, BucketKey bucket,
                RowPosition after, bool inclusive);
+  // Of a bucket that is in one seal alone, as of the view, reads what needs no merge without one.
+  // Before the first Fill() of an ascending scan that begins at the bucket's first row. The pages
+  // must outlive this.
+  void ReadSealed(std::shared_ptr<const SpillView> view, BucketParts parts, SealedPages* pages);
 
   // Replaces *rows by up to `row_count_max` more visible rows that the filter lets pass, fewer
   // if they are wide: clustering columns and the wanted regular ones, cells without a value as
@@ -53,7 +49,11 @@ class BucketReader {
   [[nodiscard]] const std::vector<ScanGap>& gaps() const { return gaps_; }
 
  private:
-  [[nodiscard]] Status FillRows(size_t row_count_max, VersionColumns* rows);
+  [[nodiscard]] Status FillRows(VersionColumns* rows);
+  [[nodiscard]] Result<bool> FillSealed(VersionColumns* rows);
+  [[nodiscard]] bool FitsWhole(const SealedRows& sealed, size_t bytes_max) const;
+  [[nodiscard]] Status FillMerged(VersionColumns* rows);
+  void NoteLast(const VersionColumns& rows);
   [[nodiscard]] size_t BatchBytes() const;
   [[nodiscard]] bool IsFull(const VersionColumns& rows, size_t bytes_max) const;
   [[nodiscard]] Status OpenSources();
@@ -64,6 +64,7 @@ class BucketReader {
   [[nodiscard]] Result<bool> AppendNext(VersionColumns* rows);
   [[nodiscard]] Result<size_t> AppendRun(size_t row_count_max, VersionColumns* rows);
   [[nodiscard]] bool ShowsAsItIs(const ChunkRun& run) const;
+  void AppendMatching(const VersionColumns& from, size_t begin, size_t end, VersionColumns* rows);
   void AppendRows(const VersionColumns& from, size_t begin, size_t end, VersionColumns* rows);
   void NotePassed(const VersionRef& key);
   void AppendRow(const VersionRef& key, VersionColumns* rows);
@@ -85,8 +86,9 @@ class BucketReader {
   std::shared_ptr<const BootBases> bases_;
   std::vector<RangeDelete> deletes_;
   std::vector<ScanGap> gaps_;  // few
+  std::optional<SealedRows> sealed_;  // as long as it goes on
   std::optional<VersionMerge> merge_;
-  RowMerger merger_;
+  std::optional<RowMerger> merger_;   // with it
   MemoryCharge charge_;
   size_t text_bytes_ = 0;  // of the batch being filled
   size_t row_count_max_ = 0;  // of it

@@ -54,7 +54,10 @@ ScanCursor::ScanCursor(const QueryContext* context, ScanShape shape, const ScanR
       adapts_(request.buckets_ahead == 0),
       buckets_ahead_(adapts_ ? kAheadBuckets
                              : std::min(request.buckets_ahead, limits::kScanBucketsAheadMax)),
-      bucketer_(*LastOf(*context, *shape_.table)->schema) {
+      bucketer_(*LastOf(*context, *shape_.table)->schema),
+      walk_(context, shape_.table->id, entity_, shape_.span.descending,
+            shape_.table->schema->split_column.has_value()),
+      pages_(context, shape_.table, &shape_.wanted) {
   const TimeSpan& span = shape_.span;
   const int64_t first = ClampedStart(bucketer_, span.from);
   const int64_t last = ClampedStart(bucketer_, span.unbounded_to ? span.to : span.to - 1);
@@ -226,10 +229,10 @@ Status ScanCursor::TakeRows(size_t wanted, GroupRows* rows) {
 // Closes all buckets but the first, and opens no more before their turn.
 void ScanCursor::DropAhead() {
   buckets_ahead_ = 1;
+  (void)pages_.TakeSpare();
   if (groups_.size() < 2) return;
   next_at_s_ = groups_[1]->start_s();
   all_listed_ = false;
-  frontier_.reset();  // it only goes on
   while (groups_.size() > 1) {
     groups_.back()->WaitIdle();
     groups_.pop_back();
@@ -242,45 +245,26 @@ Status ScanCursor::TopUp() {
   const size_t ahead =
       context_->read_ahead == nullptr || !opens_ahead_ ? 1 : std::min(buckets_ahead_, affordable);
   while (!all_listed_ && groups_.size() < ahead) {
-    CISTERN_ASSIGN_OR_RETURN(const std::optional<int64_t> start_s, FindBucket(next_at_s_));
     const bool down = shape_.span.descending;
-    if (!start_s || (down ? *start_s < last_at_s_ : *start_s > last_at_s_)) {
+    const auto is_past = [&](int64_t at_s) { return down ? at_s < last_at_s_ : at_s > last_at_s_; };
+    std::optional<FoundBucket> found;
+    if (!is_past(next_at_s_)) {
+      CISTERN_ASSIGN_OR_RETURN(found, walk_.Find(next_at_s_));
+    }
+    if (!found || is_past(found->start_s)) {
       all_listed_ = true;
       break;
     }
-    next_at_s_ = down ? *start_s - 1 : *start_s + 1;
-    const bool resumes = resume_ && resume_start_s_ == *start_s;
-    groups_.push_back(std::make_unique<BucketGroup>(context_, &shape_, entity_, *start_s,
-                                                    resumes ? &*resume_ : nullptr));
-    if (context_->read_ahead != nullptr && groups_.size() > 1) {
-      groups_.back()->Prefetch(context_->read_ahead, batch_rows_max_);
-    }
+    const int64_t start_s = found->start_s;
+    next_at_s_ = down ? start_s - 1 : start_s + 1;
+    const bool resumes = resume_ && resume_start_s_ == start_s;
+    const bool is_ahead = context_->read_ahead != nullptr && !groups_.empty();
+    groups_.push_back(std::make_unique<BucketGroup>(context_, &shape_, entity_, *std::move(found),
+                                                    resumes ? &*resume_ : nullptr,
+                                                    is_ahead ? nullptr : &pages_));
+    if (is_ahead) groups_.back()->Prefetch(context_->read_ahead, batch_rows_max_);
   }
   return Status::Ok();
-}
-
-// The entity's next bucket in scan direction, from head and segments.
-Result<std::optional<int64_t>> ScanCursor::FindBucket(int64_t at_s) {
-  const bool down = shape_.span.descending;
-  std::optional<int64_t> best;
-  std::shared_ptr<const SpillView> view;
-  {
-    const std::shared_lock lock(context_->heads->mutex);
-    view = context_->store->spills().view();
-    for (const Head* head : {context_->heads->active.get(), context_->heads->frozen.get()}) {
-      if (head == nullptr) continue;
-      const std::optional<int64_t> found =
-          down ? head->PreviousBucketStart(shape_.table->id, entity_, at_s)
-               : head->NextBucketStart(shape_.table->id, entity_, at_s);
-      if (found && (!best || (down ? *found > *best : *found < *best))) best = found;
-    }
-  }
-  if (!frontier_ || frontier_->view() != view.get()) {
-    frontier_.emplace(std::move(view), shape_.table->id, entity_, down);
-  }
-  CISTERN_ASSIGN_OR_RETURN(const std::optional<int64_t> spilled, frontier_->Next(at_s));
-  if (spilled && (!best || (down ? *spilled > *best : *spilled < *best))) best = spilled;
-  return best;
 }
 
 void ScanCursor::NotePosition(const GroupRows& rows, int64_t start_s) {
@@ -309,7 +293,7 @@ void ScanCursor::EmitNone(ResultBatch* batch) const {
   }
 }
 
-void ScanCursor::Emit(GroupRows rows, int64_t start_s, ResultBatch* batch) const {
+void ScanCursor::Emit(GroupRows rows, int64_t start_s, ResultBatch* batch) {
   const TableSchema& schema = *shape_.table->schema;
   const size_t count = rows.rows.row_count;
   batch->row_count = count;
@@ -340,11 +324,12 @@ void ScanCursor::Emit(GroupRows rows, int64_t start_s, ResultBatch* batch) const
         if (std::count(columns_.begin(), columns_.end(), c) > 1) {
           out = rows.rows.columns[c];
         } else {
-          out = std::move(rows.rows.columns[c]);
+          std::swap(out, rows.rows.columns[c]);
         }
         out.Truncate(count);
     }
   }
+  pages_.GiveBack(std::move(rows.rows));
 }
 
 namespace {

@@ -13,9 +13,10 @@
 #include "cistern/options.h"
 #include "engine/bucketing/bucketer.h"
 #include "engine/query/bucket_group.h"
+#include "engine/query/bucket_walk.h"
 #include "engine/query/scan_token.h"
+#include "engine/query/sealed_pages.h"
 #include "lib/cql/wire_value.h"
-#include "storage/spill_reader.h"
 
 namespace cistern {
 
@@ -53,10 +54,9 @@ class ScanCursor final : public Cursor {
   [[nodiscard]] Status TopUp();
   [[nodiscard]] Status TakeRows(size_t wanted, GroupRows* rows);
   void DropAhead();
-  [[nodiscard]] Result<std::optional<int64_t>> FindBucket(int64_t at_s);
   [[nodiscard]] Result<bool> NextRows(GroupRows* rows, int64_t* start_s);
   void EmitNone(ResultBatch* batch) const;
-  void Emit(GroupRows rows, int64_t start_s, ResultBatch* batch) const;
+  void Emit(GroupRows rows, int64_t start_s, ResultBatch* batch);
   [[nodiscard]] bool AtLimit() const { return limit_ != 0 && rows_returned_ >= limit_; }
   void NotePosition(const GroupRows& rows, int64_t start_s);
   void NoteGaps(std::vector<ScanGap> gaps);
@@ -80,7 +80,8 @@ class ScanCursor final : public Cursor {
   int64_t next_at_s_ = 0;  // where to look for the next bucket
   int64_t last_at_s_ = 0;  // start of the last bucket that can hold rows of the span
   bool all_listed_ = false;
-  std::optional<BucketFrontier> frontier_;  // over the newest view that was seen
+  BucketWalk walk_;
+  SealedPages pages_;  // of what is read in the caller's thread
   std::optional<GroupPosition> resume_;
   int64_t resume_start_s_ = 0;
   std::deque<std::unique_ptr<BucketGroup>> groups_;  // front is being read

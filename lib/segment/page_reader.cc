@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <limits>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -29,9 +30,13 @@ class PageDecoder {
       : schema_(schema), wanted_(wanted), dictionaries_(dictionaries),
         values_alone_(values_alone), in_(body, "page"), rows_(*rows) {}
 
-  Status Decode() {
+  // `row_count`, if the page is to have so many.
+  Status Decode(std::optional<size_t> row_count = std::nullopt) {
     ClearRows();
     ReadHeader();
+    if (in_.ok() && row_count && rows_.row_count != *row_count) {
+      in_.Fail("row count", "is not the expected one");
+    }
     if (in_.ok() && values_alone_) SkipVersions();
     if (in_.ok() && !values_alone_) ReadVersions();
     for (size_t c = 0; c < schema_.columns.size() && in_.ok(); ++c) {
@@ -224,8 +229,11 @@ class PageDecoder {
     DecodeFixed(encoding, shape, in, std::span(column->fixed).first(value_count));
     if (!in->ok() || value_count == rows_.row_count) return;
     size_t next = value_count;
+    int64_t* const cells = column->fixed.data();
     for (size_t i = rows_.row_count; i-- > 0;) {
-      column->fixed[i] = column->states[i] == CellState::kValue ? column->fixed[--next] : 0;
+      const auto is_value = static_cast<int64_t>(column->states[i] == CellState::kValue);
+      next -= static_cast<size_t>(is_value);
+      cells[i] = cells[next] & -is_value;  // which of them is one is not to be guessed
     }
   }
 
@@ -280,23 +288,34 @@ Result<VersionColumns> DecodePage(const TableSchema& schema, std::string_view pa
   return rows;
 }
 
-Status DecodePageValues(const TableSchema& schema, std::string_view page,
-                        const std::vector<bool>& wanted, const DictionarySource* dictionaries,
-                        VersionColumns* rows) {
+namespace {
+
+Status DecodeValues(const TableSchema& schema, std::string_view page,
+                    std::optional<size_t> row_count, const std::vector<bool>& wanted,
+                    const DictionarySource* dictionaries, VersionColumns* rows) {
   CISTERN_CHECK(wanted.size() == schema.columns.size());
   CISTERN_ASSIGN_OR_RETURN(
       const std::string_view body,
       segment_format::CheckEnvelope(page, segment_format::kPageTag, "page"));
   return PageDecoder(schema, body, &wanted, OfFormat(page, dictionaries),
                      /*values_alone=*/true, rows)
-      .Decode();
+      .Decode(row_count);
+}
+
+}  // namespace
+
+Status DecodePageValues(const TableSchema& schema, std::string_view page, size_t row_count,
+                        const std::vector<bool>& wanted, const DictionarySource* dictionaries,
+                        VersionColumns* rows) {
+  return DecodeValues(schema, page, row_count, wanted, dictionaries, rows);
 }
 
 Result<VersionColumns> DecodePageValues(const TableSchema& schema, std::string_view page,
                                         const std::vector<bool>& wanted,
                                         const DictionarySource* dictionaries) {
   VersionColumns rows;
-  CISTERN_RETURN_IF_ERROR(DecodePageValues(schema, page, wanted, dictionaries, &rows));
+  CISTERN_RETURN_IF_ERROR(
+      DecodeValues(schema, page, std::nullopt, wanted, dictionaries, &rows));
   return rows;
 }
 

@@ -34,9 +34,11 @@ namespace cistern {
                                                       std::string_view page,
                                                       const std::vector<bool>& wanted,
                                                       const DictionarySource* dictionaries);
-// The same into *rows, whose memory is used again; on an error nothing is said of what is there.
+// The same of a page of `row_count` rows, into *rows, whose memory is used again; on an error
+// nothing is said of what is there. kCorruption too if there are more or fewer rows, before any is
+// decoded.
 [[nodiscard]] Status DecodePageValues(const TableSchema& schema, std::string_view page,
-                                      const std::vector<bool>& wanted,
+                                      size_t row_count, const std::vector<bool>& wanted,
                                       const DictionarySource* dictionaries, VersionColumns* rows);
 
 }  // namespace cistern

@@ -1,5 +1,6 @@
 #include "tests/fuzz/decoder_targets.h"
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <utility>
@@ -65,6 +66,16 @@ void CheckProjection(const TableSchema& schema, std::string_view page, const Ver
     if (!wanted[c]) continue;
     CheckColumn(values->columns[c], all.columns[c], all.row_count);
   }
+  VersionColumns used = all;  // by a page before, and with its columns elsewhere
+  std::reverse(used.columns.begin(), used.columns.end());
+  CISTERN_CHECK(
+      DecodePageValues(schema, page, all.row_count, wanted, &dictionaries, &used).ok());
+  for (const size_t c : schema.regular_columns) {
+    CISTERN_CHECK(used.columns[c].size() == (wanted[c] ? all.row_count : 0));
+    if (wanted[c]) CheckColumn(used.columns[c], all.columns[c], all.row_count);
+  }
+  CISTERN_CHECK(
+      !DecodePageValues(schema, page, all.row_count + 1, wanted, &dictionaries, &used).ok());
   for (const size_t c : schema.regular_columns) {
     CISTERN_CHECK(some->columns[c].states == all.columns[c].states);
     CISTERN_CHECK(some->columns[c].size() == (wanted[c] ? all.row_count : 0));

@@ -62,7 +62,7 @@ class PageDictionary : public ::testing::Test {
     return {DecodePage(schema_, page, nullptr, dictionaries).status(),
             DecodePage(schema_, page, &wanted, dictionaries).status(),
             DecodePageValues(schema_, page, wanted, dictionaries).status(),
-            DecodePageValues(schema_, page, wanted, dictionaries, &rows)};
+            DecodePageValues(schema_, page, kRows, wanted, dictionaries, &rows)};
   }
   static std::string WithTag(std::string page, uint8_t tag) {
     page.resize(page.size() - segment_format::kChecksumBytes);

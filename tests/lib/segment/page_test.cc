@@ -231,6 +231,7 @@ TEST(Page, UnwantedColumnsHaveOnlyTheirStates) {
 TEST(Page, ValuesComeAloneWhereTheyAreAskedFor) {
   std::mt19937_64 random(22);
   const TableSchema schema = MakeSchema({CqlType::kTimestamp, CqlType::kText}, kEveryType);
+  VersionColumns used;
   for (int round = 0; round < 40; ++round) {
     const VersionColumns rows = RandomRows(schema, 80, &random);
     const std::string page = EncodePage(schema, rows, 0, 80, nullptr);
@@ -239,6 +240,17 @@ TEST(Page, ValuesComeAloneWhereTheyAreAskedFor) {
     const Result<VersionColumns> got = DecodePageValues(schema, page, wanted, nullptr);
     ASSERT_TRUE(got.ok()) << got.status().ToString();
     EXPECT_EQ(got->row_count, 80u);
+    // Whatever its memory held before, in whichever column.
+    std::shuffle(used.columns.begin(), used.columns.end(), random);
+    ASSERT_EQ(DecodePageValues(schema, page, 81, wanted, nullptr, &used).code(),
+              StatusCode::kCorruption);
+    const Status again = DecodePageValues(schema, page, 80, wanted, nullptr, &used);
+    ASSERT_TRUE(again.ok()) << again.ToString();
+    for (size_t c = 2; c < schema.columns.size(); ++c) {
+      ExpectSameColumn(used.columns[c], got->columns[c], 0, wanted[c] ? 80 : 0,
+                       schema.columns[c].name);
+      EXPECT_EQ(used.columns[c].states, got->columns[c].states);
+    }
     EXPECT_TRUE(got->write_us.empty() && got->flags.empty() && got->expiry_s.empty());
     for (size_t c = 2; c < schema.columns.size(); ++c) {
       const ColumnData& column = got->columns[c];

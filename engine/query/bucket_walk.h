@@ -1,0 +1,71 @@
+// BucketWalk: the buckets of one entity in scan direction, from head and segments.
+#ifndef CISTERN_ENGINE_QUERY_BUCKET_WALK_H_
+#define CISTERN_ENGINE_QUERY_BUCKET_WALK_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cistern/result.h"
+#include "engine/query/query_context.h"
+#include "storage/entity_buckets.h"
+#include "storage/spill_reader.h"
+
+namespace cistern {
+
+// What heads have of an entity, and the segments there are in that moment.
+struct HeadsNow {
+  std::shared_ptr<const SpillView> view;
+  std::optional<int64_t> start_s;  // of the nearest bucket of heads; none: they have no more
+};
+
+// The bucket of heads at or behind `at_s`, in the direction.
+[[nodiscard]] HeadsNow LookAtHeads(const QueryContext& context, uint32_t table_id,
+                                   const std::string& entity, int64_t at_s, bool descending);
+
+// A bucket, all splits of it.
+struct FoundBucket {
+  int64_t start_s = 0;
+  // Set if heads had nothing of the bucket in the moment of this view: then `parts` are what it
+  // consists of, by split. Null: who reads the bucket finds out.
+  std::shared_ptr<const SpillView> view;
+  std::vector<BucketParts> parts;
+};
+
+// Not a snapshot: each bucket is found as of the moment of its call. Ascending it tells what each
+// bucket consists of, at the cost of an iterator's step. One thread.
+class BucketWalk {
+ public:
+  BucketWalk(const QueryContext* context, uint32_t table_id, std::string entity, bool descending,
+             bool has_splits);
+  ~BucketWalk();
+
+  // The nearest bucket that starts at or behind `at_s` in scan direction, which may have gone back
+  // since the last call. kCorruption: a key does not parse.
+  [[nodiscard]] Result<std::optional<FoundBucket>> Find(int64_t at_s);
+
+ private:
+  [[nodiscard]] Result<std::optional<FoundBucket>> FindDown(int64_t at_s, HeadsNow heads);
+  [[nodiscard]] Status StepTo(int64_t at_s, const std::shared_ptr<const SpillView>& view);
+  [[nodiscard]] Status TakeParts(FoundBucket* found);
+
+  const QueryContext* const context_;
+  const uint32_t table_id_;
+  const std::string entity_;
+  const bool descending_;
+  const bool has_splits_;
+  // Over the view that was seen last.
+  std::shared_ptr<const SpillView> view_;
+  std::optional<BucketFrontier> frontier_;  // descending
+  std::optional<EntityBuckets> buckets_;    // ascending
+  BucketParts parts_;       // the next of buckets_
+  bool has_parts_ = false;  // it has been read, and there is one
+  bool is_due_ = false;     // it is to be read
+  int64_t at_s_ = 0;        // where the call before was to look
+};
+
+}  // namespace cistern
+
+#endif  // CISTERN_ENGINE_QUERY_BUCKET_WALK_H_

@@ -1,0 +1,68 @@
+// SealedPages: pages whose rows show as they were written, read without a merge.
+#ifndef CISTERN_ENGINE_QUERY_SEALED_PAGES_H_
+#define CISTERN_ENGINE_QUERY_SEALED_PAGES_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "cistern/result.h"
+#include "engine/query/bucket_pages.h"
+#include "engine/query/query_context.h"
+#include "lib/base/memory_budget.h"
+#include "lib/row/version_columns.h"
+#include "lib/segment/page_statistics.h"
+#include "storage/entity_buckets.h"
+#include "storage/segment_stream.h"
+#include "storage/table_set.h"
+
+namespace cistern {
+
+// Reads the buckets of an entity one behind another, as version `shown` of the table shows them.
+// Who gets false from it merges the bucket instead, which names what is damaged. One thread.
+class SealedPages {
+ public:
+  // `wanted` as in DecodePage, by columns of `shown`; it must outlive this.
+  SealedPages(const QueryContext* context, TablePtr shown, const std::vector<bool>* wanted);
+
+  // Of another bucket, or later: the clock is asked anew, if anything expires.
+  void ForgetTime() { now_s_.reset(); }
+  // Whether rows with such statistics, written under that version, show now as they were written.
+  [[nodiscard]] bool ShowAsTheyAre(const RowStatistics& rows, uint32_t version);
+  // 0: never.
+  [[nodiscard]] bool HasExpired(uint32_t expiry_s);
+
+  // Whether the bucket may have one page alone, whose rows the manifest tells to show as they are:
+  // then its header need not be read. kCorruption: the statistics do not parse.
+  [[nodiscard]] Result<bool> IsOnlyPage(const BucketParts& parts);
+  // That page's values, into *rows, whose memory is used again. False: it is not so, or cannot be
+  // read.
+  [[nodiscard]] Result<bool> ReadOnlyPage(const BucketParts& parts, VersionColumns* rows);
+
+  // Memory of rows that nobody needs any more, for the next page.
+  void GiveBack(VersionColumns rows);
+  [[nodiscard]] VersionColumns TakeSpare();
+
+  // As OpenSealedBucket.
+  [[nodiscard]] Result<BucketPages> Open(const SpillView& view, const BucketKey& bucket,
+                                         const BucketParts& parts);
+  // The rows of a page that stands alone and that no delete meets; `newest` knows its version.
+  // False: they do not all show as they are, or cannot be read.
+  [[nodiscard]] Result<bool> ReadAlone(const TablePtr& newest, const BucketPages& pages,
+                                       const Stretch& stretch, VersionColumns* rows);
+
+ private:
+  [[nodiscard]] bool TellsOfRows(const SegmentHeader& header, const PageInfo& page);
+
+  const QueryContext* const context_;
+  const TablePtr shown_;
+  const std::vector<bool>* const wanted_;
+  SegmentStream stream_;
+  std::optional<int64_t> now_s_;  // once it was asked for
+  VersionColumns spare_;
+  MemoryCharge spare_charge_;
+};
+
+}  // namespace cistern
+
+#endif  // CISTERN_ENGINE_QUERY_SEALED_PAGES_H_

@@ -1,0 +1,105 @@
+#include "engine/query/sealed_rows.h"
+
+#include <algorithm>
+#include <ranges>
+#include <utility>
+
+#include "lib/row/row_order.h"
+
+namespace cistern {
+
+namespace {
+
+bool MeetsSpan(const TimeSpan& span, const TimeExtent& times) {
+  return times.last >= span.from && (span.unbounded_to || times.first < span.to);
+}
+
+}  // namespace
+
+SealedRows::SealedRows(const QueryContext* context, const ScanShape* shape,
+                       const BucketKey* bucket, std::shared_ptr<const SpillView> view,
+                       BucketParts parts, SealedPages* pages)
+    : context_(context),
+      shape_(shape),
+      bucket_(bucket),
+      view_(std::move(view)),
+      parts_(std::move(parts)),
+      reader_(pages) {}
+
+Result<SealedRows::State> SealedRows::Load() {
+  if (begin_ < end_) return State::kRows;
+  reader_->ForgetTime();
+  if (!has_begun_) {
+    CISTERN_ASSIGN_OR_RETURN(const std::optional<State> known, Begin());
+    if (known) return *known;
+  }
+  for (; next_stretch_ < pages_.stretches.size(); ++next_stretch_) {
+    const Stretch& stretch = pages_.stretches[next_stretch_];
+    if (!MeetsSpan(shape_->span, stretch.times)) continue;
+    if (!stretch.is_page || AnyMeets(pages_.deletes, stretch.times)) return State::kMerge;
+    if (!Passes(stretch)) continue;
+    CISTERN_ASSIGN_OR_RETURN(const bool is_read,
+                             reader_->ReadAlone(newest_, pages_, stretch, &page_));
+    if (!is_read) return State::kMerge;
+    CutToSpan();
+    if (begin_ == end_) continue;
+    ++next_stretch_;
+    return State::kRows;
+  }
+  return State::kEnd;
+}
+
+// Reads the only page, or what pages there are: then nothing is said.
+Result<std::optional<SealedRows::State>> SealedRows::Begin() {
+  const TimeExtent times{parts_.manifest.first_time, parts_.manifest.last_time};
+  if (parts_.manifest.delete_count == 0 && !MeetsSpan(shape_->span, times)) {
+    return std::optional(State::kEnd);
+  }
+  has_begun_ = true;
+  // Statistics of pages, which a filter goes by, are in the header.
+  if (shape_->filter.empty()) {
+    page_ = reader_->TakeSpare();
+    const Result<bool> is_read = reader_->ReadOnlyPage(parts_, &page_);
+    if (!is_read.ok() && is_read.status().code() != StatusCode::kCorruption) {
+      return is_read.status();
+    }
+    if (is_read.ok() && *is_read) {
+      CutToSpan();
+      return std::optional(begin_ < end_ ? State::kRows : State::kEnd);
+    }
+  }
+  newest_ = context_->tables->FindById(bucket_->table_id);
+  CISTERN_ASSIGN_OR_RETURN(pages_, reader_->Open(*view_, *bucket_, parts_));
+  return pages_.is_damaged ? std::optional(State::kMerge) : std::nullopt;
+}
+
+// Whether a row of the page may pass the filter.
+bool SealedRows::Passes(const Stretch& stretch) const {
+  const SegmentHeader& header = pages_.segments[stretch.segment]->header;
+  const TableSchema& schema = *shape_->table->schema;
+  return shape_->filter.empty() || header.schema_version != shape_->table->schema_version ||
+         shape_->filter.MayMatch(schema, header, header.pages[stretch.page]);
+}
+
+// Of the page that was just read.
+void SealedRows::CutToSpan() {
+  const TableSchema& schema = *shape_->table->schema;
+  const TimeSpan& span = shape_->span;
+  const auto first_at = [&](int64_t time) {
+    const auto rows = std::views::iota(size_t{0}, page_.row_count);
+    return *std::ranges::partition_point(
+        rows, [&](size_t i) { return EventTime(schema, page_, i) < time; });
+  };
+  begin_ = 0;
+  end_ = page_.row_count;
+  if (end_ == 0) return;
+  if (EventTime(schema, page_, 0) < span.from) begin_ = first_at(span.from);
+  if (!span.Holds(EventTime(schema, page_, end_ - 1))) end_ = first_at(span.to);
+}
+
+VersionColumns SealedRows::TakePage() {
+  begin_ = end_ = 0;
+  return std::exchange(page_, {});
+}
+
+}  // namespace cistern
