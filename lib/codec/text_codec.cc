@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <vector>
 
 #include "cistern/limits.h"
@@ -13,6 +14,7 @@ namespace cistern {
 namespace {
 
 constexpr size_t kUuidBytes = 16;
+constexpr size_t kShortEntryBytes = 16;
 constexpr size_t kZstdBytesMin = 64;  // a frame has 9 or more bytes of its own
 constexpr size_t kGoodBytes = 64;
 
@@ -157,6 +159,32 @@ class Dictionary {
   bool complete_ = false;
 };
 
+// Puts the entries that the codes name, of `total` bytes, behind one another. Where all are short
+// each is copied with what follows it, which the next one is put over: a store instead of a call.
+void CopyEntries(std::span<const int64_t> codes, size_t total, TextRun* entries,
+                 std::string* heap) {
+  uint32_t longest = 0;
+  for (size_t e = 0; e + 1 < entries->offsets.size(); ++e) {
+    longest = std::max(longest, entries->offsets[e + 1] - entries->offsets[e]);
+  }
+  const bool is_short = longest <= kShortEntryBytes;
+  if (is_short) entries->heap.append(kShortEntryBytes, '\0');
+  heap->resize(total + (is_short ? kShortEntryBytes : 0));
+  char* to = heap->data();
+  for (const int64_t code : codes) {
+    const uint32_t* const at = entries->offsets.data() + code;
+    const char* const from = entries->heap.data() + at[0];
+    const size_t size = at[1] - at[0];
+    if (is_short) {
+      std::memcpy(to, from, kShortEntryBytes);
+    } else {
+      std::memcpy(to, from, size);
+    }
+    to += size;
+  }
+  heap->resize(total);
+}
+
 void DecodeDictionary(size_t count, size_t heap_bytes_max, const DictionarySource* dictionaries,
                       ByteReader* in, TextRun* out) {
   const size_t entry_count = in->ReadCount("entry count", count);
@@ -180,11 +208,7 @@ void DecodeDictionary(size_t count, size_t heap_bytes_max, const DictionarySourc
     if (total > heap_bytes_max) return in->Fail("code", "makes the cells larger than a page");
     out->offsets[i + 1] = static_cast<uint32_t>(total);
   }
-  out->heap.reserve(total);
-  for (const int64_t code : codes) {
-    const uint32_t from = entries.offsets[static_cast<size_t>(code)];
-    out->heap.append(entries.heap, from, entries.offsets[static_cast<size_t>(code) + 1] - from);
-  }
+  CopyEntries(codes, total, &entries, &out->heap);
 }
 
 // --- uuids
