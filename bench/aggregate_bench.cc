@@ -140,10 +140,13 @@ void BM_AggregateDecoded1800(benchmark::State& state) { Aggregate(state, 1800, 1
 void BM_AggregateDecodedDay(benchmark::State& state) { Aggregate(state, 86'400, 1100); }
 void BM_ScanTwoColumns1800(benchmark::State& state) { Scan(state, 1800, {"ts", "temperature"}); }
 void BM_ScanTwoColumnsDay(benchmark::State& state) { Scan(state, 86'400, {"ts", "temperature"}); }
-void BM_ScanAllColumnsDay(benchmark::State& state) {
-  Scan(state, 86'400,
+void ScanAll(benchmark::State& state, uint32_t bucket_rows) {
+  Scan(state, bucket_rows,
        {"ts", "temperature", "humidity", "pressure", "voltage", "status", "ok", "mode"});
 }
+void BM_ScanAllColumns360(benchmark::State& state) { ScanAll(state, 360); }
+void BM_ScanAllColumns1800(benchmark::State& state) { ScanAll(state, 1800); }
+void BM_ScanAllColumnsDay(benchmark::State& state) { ScanAll(state, 86'400); }
 
 void BM_RawRocksDb(benchmark::State& state) {
   RawRocksDb* db = FilledRawRocksDb();
@@ -161,7 +164,8 @@ void BM_RawRocksDb(benchmark::State& state) {
 const char* const kNames[] = {
     "BM_AggregateFromStatistics360", "BM_AggregateFromStatistics1800", "BM_AggregateDecoded360",
     "BM_AggregateDecoded1800",       "BM_AggregateDecodedDay",         "BM_ScanTwoColumns1800",
-    "BM_ScanTwoColumnsDay",          "BM_ScanAllColumnsDay"};
+    "BM_ScanTwoColumnsDay",          "BM_ScanAllColumns360",           "BM_ScanAllColumns1800",
+    "BM_ScanAllColumnsDay"};
 
 #define CISTERN_BENCH_AGGREGATE(name) \
   BENCHMARK(name)->UseManualTime()->Iterations(3)->Unit(benchmark::kMillisecond)
@@ -172,6 +176,8 @@ CISTERN_BENCH_AGGREGATE(BM_AggregateDecoded1800);
 CISTERN_BENCH_AGGREGATE(BM_AggregateDecodedDay);
 CISTERN_BENCH_AGGREGATE(BM_ScanTwoColumns1800);
 CISTERN_BENCH_AGGREGATE(BM_ScanTwoColumnsDay);
+CISTERN_BENCH_AGGREGATE(BM_ScanAllColumns360);
+CISTERN_BENCH_AGGREGATE(BM_ScanAllColumns1800);
 CISTERN_BENCH_AGGREGATE(BM_ScanAllColumnsDay);
 CISTERN_BENCH_AGGREGATE(BM_RawRocksDb);
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <span>
 #include <system_error>
 #include <utility>
 
@@ -211,9 +212,15 @@ class CisternPeer : public Peer {
     return cursor->status();
   }
 
+  // A row at a time, as the other engines have them. A view's texts are of one heap: that of the
+  // only column of texts, or a copy of those of several.
   void VisitRows(uint32_t entity, const ResultBatch& batch, RowVisitor* visitor) {
+    const size_t column_count = table_.columns.size();
+    const std::span columns(batch.columns.data() + 1, column_count);
     int64_t cells[PeerTable::kColumnsMax] = {};
     std::string heap;
+    const bool has_one_text =
+        std::ranges::count(columns, Lane::kBytes, &ColumnData::lane) == 1;
     RowView row;
     row.entity = entity;
     row.cells = cells;
@@ -221,18 +228,24 @@ class CisternPeer : public Peer {
       row.time_ms = batch.columns[0].fixed[i];
       row.nulls = 0;
       heap.clear();
-      for (size_t c = 0; c < table_.columns.size(); ++c) {
-        const ColumnData& data = batch.columns[c + 1];
-        if (data.state(i) != CellState::kValue) row.nulls |= 1u << c;
-        if (table_.columns[c].type == CellType::kText) {
+      for (size_t c = 0; c < column_count; ++c) {
+        const ColumnData& data = columns[c];
+        if (!data.states.empty()) {
+          row.nulls |= static_cast<uint32_t>(data.states[i] != CellState::kValue) << c;
+        }
+        if (data.lane == Lane::kFixed) {
+          cells[c] = data.fixed[i];
+        } else if (has_one_text) {
+          const uint32_t at = data.offsets[i];
+          cells[c] = static_cast<int64_t>(uint64_t{at} << 32 | (data.offsets[i + 1] - at));
+          row.heap = data.heap.data();
+        } else {
           const std::string_view text = data.bytes(i);
           cells[c] = static_cast<int64_t>(uint64_t{heap.size()} << 32 | text.size());
           heap.append(text);
-        } else {
-          cells[c] = data.fixed[i];
+          row.heap = heap.data();
         }
       }
-      row.heap = heap.data();
       visitor->Visit(row);
     }
   }
