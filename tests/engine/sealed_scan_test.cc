@@ -2,84 +2,17 @@
 // and where something else has a say about a row it is merged.
 #include <algorithm>
 #include <functional>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "engine/query/bucket_walk.h"
-#include "engine/query/sealed_rows.h"
 #include "storage/keyspace.h"
-#include "tests/engine/engine_fixture.h"
+#include "tests/engine/sealed_scan_fixture.h"
 
 namespace cistern::testing {
 namespace {
 
-using State = SealedRows::State;
-
-constexpr int64_t kRowMs = 2000;
-
-class SealedScanTest : public EngineFixture {
- protected:
-  SealedScanTest() { options_.event_future_s_max = 40 * 86'400; }
-
-  // `count` rows from `first` on, of flow `flow`, `flow` + 1 ...; those of no flow have none.
-  void AppendRun(int64_t first, int count, double flow, RowKind kind = RowKind::kInsert,
-                 std::optional<uint32_t> ttl_s = {}) {
-    RowBatch batch(schema_);
-    for (int i = 0; i < count; ++i) AddRow(&batch, "a", first + i * kRowMs, flow + i, kind, ttl_s);
-    const auto appended = engine_->Append(batch);
-    ASSERT_TRUE(appended.ok()) << appended.status().ToString();
-  }
-  void DeleteTimes(int64_t from, int64_t to) {
-    const auto deleted = engine_->DeleteRange(schema_->name, Entity("a"), {from, to});
-    ASSERT_TRUE(deleted.ok()) << deleted.status().ToString();
-  }
-
-  // How the first bucket is read without a merge: how many rows, and what comes then. Nothing: not
-  // at all.
-  std::optional<std::pair<size_t, State>> ReadUnmerged(int64_t from = INT64_MIN,
-                                                       int64_t to = INT64_MAX) {
-    const QueryContext& context = Core()->query();
-    ScanShape shape;
-    shape.table = context.tables->FindById(1);
-    shape.span = {from, to, to == INT64_MAX, false};
-    shape.wanted.assign(shape.table->schema->columns.size(), true);
-    BucketWalk walk(&context, 1, Entity("a").bytes, false, false);
-    auto found = walk.Find(INT64_MIN);
-    EXPECT_TRUE(found.ok() && *found) << found.status().ToString();
-    if (!found.ok() || !*found || (*found)->view == nullptr) return std::nullopt;
-    BucketParts& parts = (*found)->parts.front();
-    if (parts.window == nullptr) return std::nullopt;
-    SealedPages pages(&context, shape.table, &shape.wanted);
-    const BucketKey bucket{1, Entity("a").bytes, (*found)->start_s, 0};
-    SealedRows rows(&context, &shape, &bucket, (*found)->view, std::move(parts), &pages);
-    for (size_t count = 0;;) {
-      const Result<State> state = rows.Load();
-      EXPECT_TRUE(state.ok()) << state.status().ToString();
-      if (!state.ok()) return std::nullopt;
-      if (*state != State::kRows) return std::pair(count, *state);
-      count += rows.end() - rows.begin();
-      rows.Take(rows.end() - rows.begin());
-    }
-  }
-
-  // Upwards in batches of all sizes it gives what it gives downwards, which is always merged.
-  Rows ExpectAsMerged(ScanRequest request) {
-    ScanRequest down = request;
-    std::swap(down.from, down.to);
-    Rows expected = Scan(down);
-    std::reverse(expected.begin(), expected.end());
-    for (const size_t rows_max : {1u, 7u, 256u, 1000u, 4096u}) {
-      request.batch_rows_max = rows_max;
-      EXPECT_EQ(Scan(request), expected) << "batches of " << rows_max;
-    }
-    return expected;
-  }
-  Rows ExpectAsMerged() {
-    return ExpectAsMerged(Request("a", kStartMs, kStartMs + 30 * kDayMs));
-  }
-};
+class SealedScanTest : public SealedScanFixture {};
 
 TEST_F(SealedScanTest, ABucketOfOnePage) {
   AppendRun(kStartMs, 300, 0);
@@ -148,6 +81,14 @@ TEST_F(SealedScanTest, ADeletionOfTheSealIsMergedFromItsPageOn) {
   EXPECT_EQ(ExpectAsMerged().size(), 9999u);
 }
 
+TEST_F(SealedScanTest, AnOnlyPageWithADeletionBesideItIsMerged) {
+  AppendRun(kStartMs, 300, 0);
+  DeleteTimes(kStartMs + 100 * kRowMs, kStartMs + 200 * kRowMs);
+  SealAll();
+  EXPECT_EQ(ReadUnmerged(), std::pair(size_t{0}, State::kMerge));
+  EXPECT_EQ(ExpectAsMerged().size(), 200u);
+}
+
 TEST_F(SealedScanTest, ADeletionOfTheHeadIsSeen) {
   AppendRun(kStartMs, 300, 0);
   SealAll();
@@ -167,10 +108,10 @@ TEST_F(SealedScanTest, WhatExpiresGoesInItsSecond) {
   EXPECT_EQ(ExpectAsMerged().size(), 0u);
 }
 
-// The second page is asked for when its rows have expired: those given out before stay, and none
-// comes twice.
+// The second page is asked for when its rows have expired, which those of the first may not have:
+// those given out before stay, and none comes twice.
 TEST_F(SealedScanTest, WhatExpiresBetweenTwoPagesIsNotGiven) {
-  AppendRun(kStartMs, 5000, 0);
+  AppendRun(kStartMs, 5000, 0, RowKind::kInsert, 100'000);
   AppendRun(kStartMs + 5000 * kRowMs, 5000, 5000, RowKind::kInsert, 1000);
   SealAll();
   ScanRequest request = Request("a", kStartMs, kStartMs + kDayMs);
@@ -268,6 +209,38 @@ TEST_F(SealedScanTest, BucketsOfAnEarlierVersionAreShownAsTheTableIsNow) {
   request.columns = {"ts", "flow"};
   request.where = {{"flow", Comparison::kGreaterOrEqual, "299"}};
   EXPECT_EQ(ExpectAsMerged(request).size(), 301u);
+}
+
+// As many columns of the same types, one of which is another one.
+TEST_F(SealedScanTest, AColumnThatWasReplacedIsNotTakenForTheNewOne) {
+  AppendRun(kStartMs, 300, 0);
+  SealAll();
+  std::string cql = kPumps;
+  cql.replace(cql.find("flow double"), 11, "level double");
+  const Status altered = engine_->AlterTable(cql);
+  ASSERT_TRUE(altered.ok()) << altered.ToString();
+  schema_ = engine_->ListTables().front();
+  ScanRequest request = Request("a", kStartMs, kStartMs + 30 * kDayMs);
+  request.columns = {"ts", "level"};
+  EXPECT_EQ(ReadUnmerged(), std::pair(size_t{300}, State::kEnd));
+  const Rows rows = ExpectAsMerged(request);
+  ASSERT_EQ(rows.size(), 300u);
+  for (const auto& row : rows) EXPECT_EQ(row.second, -1);
+}
+
+// Rows without a marker, of which the shown columns have nothing left, are not there.
+TEST_F(SealedScanTest, RowsOfUpdatesWithoutTheirColumnAreNotGiven) {
+  AppendRun(kStartMs, 300, 0, RowKind::kUpdate);
+  AppendRun(kStartMs + 300 * kRowMs, 10, 0);
+  SealAll();
+  std::string cql = kPumps;
+  cql.replace(cql.find("flow double"), 11, "level double");
+  const Status altered = engine_->AlterTable(cql);
+  ASSERT_TRUE(altered.ok()) << altered.ToString();
+  schema_ = engine_->ListTables().front();
+  ScanRequest request = Request("a", kStartMs, kStartMs + 30 * kDayMs);
+  request.columns = {"ts", "level"};
+  EXPECT_EQ(ExpectAsMerged(request).size(), 10u);
 }
 
 TEST_F(SealedScanTest, ADamagedPageIsAGapAndTheRestIsThere) {
@@ -418,6 +391,38 @@ TEST_F(SealedScanTest, BucketsOfManyWindows) {
     EXPECT_FALSE(ExpectAsMerged(request).empty());
   }
   EXPECT_EQ(ScanAll("b").size(), 3u);
+}
+
+class SealedClusteringTest : public EngineFixture {
+ protected:
+  void SetUp() override {
+    OpenWithTable(R"(
+CREATE TABLE t (
+  sensor text, day date, ts timestamp, seq int, flow double,
+  PRIMARY KEY ((sensor, day), ts, seq))
+WITH comment = 'cistern: bucket day = 1 day';
+)");
+  }
+};
+
+// Two pages have a time in common: neither stands alone.
+TEST_F(SealedClusteringTest, RowsOfOneTimeInTwoPages) {
+  RowBatch batch(schema_);
+  for (int i = 0; i < 9000; ++i) {
+    batch.BeginRow();
+    ASSERT_TRUE(batch.SetBytes(0, "a").ok());
+    ASSERT_TRUE(batch.SetInt(2, kStartMs + i / 1000 * kRowMs).ok());
+    ASSERT_TRUE(batch.SetInt(3, i).ok());
+    ASSERT_TRUE(batch.SetDouble(4, i).ok());
+    ASSERT_TRUE(batch.EndRow().ok());
+  }
+  ASSERT_TRUE(engine_->Append(batch).ok());
+  SealAll();
+  ScanRequest request = Request("a", kStartMs, kStartMs + kDayMs);
+  request.batch_rows_max = 4096;
+  const Rows rows = Scan(request);
+  ASSERT_EQ(rows.size(), 9000u);
+  for (size_t i = 0; i < rows.size(); ++i) ASSERT_EQ(rows[i].second, static_cast<double>(i));
 }
 
 class SealedSplitsTest : public EngineFixture {

@@ -109,6 +109,17 @@ TEST(PageDamage, EveryCheckHasItsFixture) {
   }
 }
 
+TEST(PageDamage, WhoKnowsTheRowCountIsToldOfAnother) {
+  const TableSchema schema = SmallSchema();
+  const std::vector<bool> wanted(schema.columns.size(), true);
+  VersionColumns rows;
+  EXPECT_TRUE(DecodePageValues(schema, Fields().Page(), 2, wanted, nullptr, &rows).ok());
+  for (const size_t row_count : {1u, 3u}) {
+    ExpectDamage(DecodePageValues(schema, Fields().Page(), row_count, wanted, nullptr, &rows),
+                 "row count", "is not the expected one");
+  }
+}
+
 TEST(PageDamage, OptionalFieldsAreChecked) {
   const TableSchema schema = SmallSchema();
   Fields fields;
