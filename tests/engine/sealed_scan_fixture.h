@@ -71,6 +71,10 @@ class SealedScanFixture : public EngineFixture {
     for (const size_t rows_max : {1u, 7u, 256u, 1000u, 4096u}) {
       request.batch_rows_max = rows_max;
       EXPECT_EQ(Scan(request), expected) << "batches of " << rows_max;
+      const auto cursor = engine_->Scan(request);
+      EXPECT_TRUE(cursor.ok()) << cursor.status().ToString();
+      if (!cursor.ok()) continue;
+      for (ResultBatch batch; (*cursor)->Next(&batch);) EXPECT_LE(batch.row_count, rows_max);
     }
     return expected;
   }

@@ -195,20 +195,26 @@ TEST_F(SealedScanTest, BucketsOfAnEarlierVersionAreShownAsTheTableIsNow) {
   AppendRun(kStartMs, 300, 0);
   SealAll();
   std::string cql = kPumps;
-  cql.replace(cql.find("state text,"), 11, "state text, level double,");
+  cql.replace(cql.find("flow double"), 11, "level double, flow double");
   const Status altered = engine_->AlterTable(cql);
   ASSERT_TRUE(altered.ok()) << altered.ToString();
   schema_ = engine_->ListTables().front();
-  AppendRun(kStartMs + kDayMs, 300, 300);
+  AppendRun(kStartMs + kDayMs, 300, 300);  // of level, which is where flow was
   SealAll();
   EXPECT_EQ(ReadUnmerged(), std::pair(size_t{300}, State::kEnd));
   EXPECT_EQ(ExpectAsMerged().size(), 600u);
   ScanRequest request = Request("a", kStartMs, kStartMs + 30 * kDayMs);
   request.columns = {"ts", "level"};
-  for (const auto& row : ExpectAsMerged(request)) EXPECT_EQ(row.second, -1);
+  const Rows levels = ExpectAsMerged(request);
+  EXPECT_EQ(levels[299].second, -1);
+  EXPECT_EQ(levels[300].second, 300);
   request.columns = {"ts", "flow"};
+  for (const char* flow : {"-1", "0", "150", "299", "450"}) {
+    request.where = {{"flow", Comparison::kLess, flow}};
+    (void)ExpectAsMerged(request);
+  }
   request.where = {{"flow", Comparison::kGreaterOrEqual, "299"}};
-  EXPECT_EQ(ExpectAsMerged(request).size(), 301u);
+  EXPECT_EQ(ExpectAsMerged(request), (Rows{{kStartMs + 299 * kRowMs, 299}}));
 }
 
 // As many columns of the same types, one of which is another one.
@@ -261,6 +267,22 @@ TEST_F(SealedScanTest, ADamagedPageIsAGapAndTheRestIsThere) {
   ScanRequest request = Request("a", kStartMs, lost.first_time);
   expect_gaps_ = false;
   EXPECT_EQ(ExpectAsMerged(request).size(), sealed->front().header.pages[0].row_count);
+}
+
+TEST_F(SealedScanTest, ADamagedHeaderIsAGap) {
+  AppendRun(kStartMs, 10'000, 0);
+  AppendRun(kStartMs + kDayMs, 100, 0);
+  SealAll();
+  const auto view = Core()->store().spills().view();
+  const auto& family = view->windows.front()->family;
+  const BucketKey bucket{1, Entity("a").bytes, kStartMs / 1000, 0};
+  const auto sealed = ListSealed(*view, bucket);
+  ASSERT_TRUE(sealed.ok() && sealed->size() == 1);
+  const auto key = HeaderKey(RotationOf(sealed->front().id), bucket);
+  ASSERT_TRUE(family->db()->Put({}, family->handle(), key, "no header").ok());
+  EXPECT_EQ(ReadUnmerged(), std::pair(size_t{0}, State::kMerge));
+  expect_gaps_ = true;
+  EXPECT_EQ(ExpectAsMerged().size(), 100u);
 }
 
 TEST_F(SealedScanTest, ADamagedOnlyPageIsAGap) {

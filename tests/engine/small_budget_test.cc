@@ -72,6 +72,7 @@ class SmallBudgetTest : public EngineFixture {
         options_.background_threads = background;
         OpenWithTable(kNotes);
         Write(count, bytes, step_ms);
+        if (seals_) SealAll();
         if (defaults_first) ExpectReadable(false, limits::kScanBatchRowsDefault, 4);
         ExpectReadable(true, 1, 1);
         ExpectReadable(false, 1, 1);
@@ -82,6 +83,7 @@ class SmallBudgetTest : public EngineFixture {
     }
   }
 
+  bool seals_ = false;  // all of it, before it is read
   std::vector<uint64_t> sums_;
 };
 
@@ -93,6 +95,18 @@ TEST_F(SmallBudgetTest, TheWidestRows) {
 TEST_F(SmallBudgetTest, RowsOfHundredKilobytes) { Check(150, 100'000, 60'000); }
 TEST_F(SmallBudgetTest, RowsOfThreeKilobytes) { Check(2000, 3000, 1000); }
 TEST_F(SmallBudgetTest, RowsOfThreeKilobytesInManyBuckets) { Check(2000, 3000, 20'000); }
+TEST_F(SmallBudgetTest, SealedRowsOfAMegabyteInManyBuckets) {
+  seals_ = true;
+  Check(20, 1'000'000, 1'800'000);
+}
+TEST_F(SmallBudgetTest, SealedRowsOfHundredKilobytes) {
+  seals_ = true;
+  Check(150, 100'000, 60'000);
+}
+TEST_F(SmallBudgetTest, SealedRowsOfThreeKilobytesInManyBuckets) {
+  seals_ = true;
+  Check(2000, 3000, 20'000);
+}
 
 }  // namespace
 }  // namespace cistern::testing
