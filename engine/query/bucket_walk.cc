@@ -40,22 +40,22 @@ Result<std::optional<FoundBucket>> BucketWalk::Find(int64_t at_s) {
   CISTERN_RETURN_IF_ERROR(StepTo(at_s, heads.view));
   if (!has_parts_ && !heads.start_s) return std::optional<FoundBucket>();
   FoundBucket found;
-  if (heads.start_s && (!has_parts_ || *heads.start_s <= parts_.start_s)) {
-    found.start_s = *heads.start_s;
-    return std::optional(std::move(found));
-  }
-  found.start_s = parts_.start_s;
+  const bool is_of_heads =
+      heads.start_s && (!has_parts_ || *heads.start_s <= parts_.start_s);
+  found.start_s = is_of_heads ? *heads.start_s : parts_.start_s;
+  passed_s_ = found.start_s;
+  if (is_of_heads) return std::optional(std::move(found));
   found.view = std::move(heads.view);
   CISTERN_RETURN_IF_ERROR(TakeParts(&found));
   return std::optional(std::move(found));
 }
 
 Result<std::optional<FoundBucket>> BucketWalk::FindDown(int64_t at_s, HeadsNow heads) {
-  if (!frontier_ || view_ != heads.view || at_s > at_s_) {
+  if (!frontier_ || view_ != heads.view || at_s > passed_s_) {
     view_ = std::move(heads.view);
     frontier_.emplace(view_, table_id_, entity_, true);
   }
-  at_s_ = at_s;
+  passed_s_ = at_s;  // it only goes on
   CISTERN_ASSIGN_OR_RETURN(const std::optional<int64_t> start_s, frontier_->Next(at_s));
   if (!start_s && !heads.start_s) return std::optional<FoundBucket>();
   FoundBucket found;
@@ -63,15 +63,16 @@ Result<std::optional<FoundBucket>> BucketWalk::FindDown(int64_t at_s, HeadsNow h
   return std::optional(std::move(found));
 }
 
-// Sees to it that parts_ is the first bucket in segments at or behind `at_s`. A rotation since the
-// last call has moved rows into segments that the view did not have: then the walk begins anew.
+// Sees to it that parts_ is the first bucket in segments at or behind `at_s`. The walk begins anew
+// for a bucket that it has passed, and after a rotation, which has moved rows into segments that the
+// view did not have.
 Status BucketWalk::StepTo(int64_t at_s, const std::shared_ptr<const SpillView>& view) {
-  if (!buckets_ || view_ != view || at_s < at_s_) {
+  if (!buckets_ || view_ != view || at_s <= passed_s_) {
     view_ = view;
     buckets_.emplace(view_, table_id_, entity_, at_s);
     is_due_ = true;
+    passed_s_ = INT64_MIN;
   }
-  at_s_ = at_s;
   while (is_due_ || (has_parts_ && parts_.start_s < at_s)) {
     CISTERN_ASSIGN_OR_RETURN(has_parts_, buckets_->Next(&parts_));
     is_due_ = false;

@@ -63,7 +63,7 @@ class BucketWalk {
   BucketParts parts_;       // the next of buckets_
   bool has_parts_ = false;  // it has been read, and there is one
   bool is_due_ = false;     // it is to be read
-  int64_t at_s_ = 0;        // where the call before was to look
+  int64_t passed_s_ = INT64_MIN;  // what is behind it, in scan direction, can be found still
 };
 
 }  // namespace cistern

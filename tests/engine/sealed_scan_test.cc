@@ -234,6 +234,20 @@ TEST_F(SealedScanTest, AColumnThatWasReplacedIsNotTakenForTheNewOne) {
   for (const auto& row : rows) EXPECT_EQ(row.second, -1);
 }
 
+// Nor do statistics of the one tell of the other: flow is where state was, which had no values.
+TEST_F(SealedScanTest, AConditionGoesByTheStatisticsOfItsColumn) {
+  AppendRun(kStartMs, 300, 0);
+  SealAll();
+  std::string cql = kPumps;
+  cql.replace(cql.find("flow double, state text"), 23, "level text, flow double");
+  const Status altered = engine_->AlterTable(cql);
+  ASSERT_TRUE(altered.ok()) << altered.ToString();
+  schema_ = engine_->ListTables().front();
+  ScanRequest request = Request("a", kStartMs, kStartMs + 30 * kDayMs);
+  request.where = {{"flow", Comparison::kGreaterOrEqual, "290"}};
+  EXPECT_EQ(ExpectAsMerged(request).size(), 10u);
+}
+
 // Rows without a marker, of which the shown columns have nothing left, are not there.
 TEST_F(SealedScanTest, RowsOfUpdatesWithoutTheirColumnAreNotGiven) {
   AppendRun(kStartMs, 300, 0, RowKind::kUpdate);
