@@ -64,8 +64,8 @@ Result<std::optional<FoundBucket>> BucketWalk::FindDown(int64_t at_s, HeadsNow h
 }
 
 // Sees to it that parts_ is the first bucket in segments at or behind `at_s`. The walk begins anew
-// for a bucket that it has passed, and after a rotation, which has moved rows into segments that the
-// view did not have.
+// for a bucket that it has passed, and after a rotation, which has moved rows into segments that
+// the view did not have.
 Status BucketWalk::StepTo(int64_t at_s, const std::shared_ptr<const SpillView>& view) {
   if (!buckets_ || view_ != view || at_s <= passed_s_) {
     view_ = view;

@@ -357,6 +357,33 @@ TEST_F(SealedScanTest, BucketsOfManyWindows) {
   EXPECT_EQ(ScanAll("b").size(), 3u);
 }
 
+// Whatever was looked for before, and in whichever order: the nearest bucket from there.
+TEST_F(SealedScanTest, AWalkFindsWhatItHasPassed) {
+  for (const int day : {0, 1, 5, 6}) AppendRun(kStartMs + day * kDayMs, 3, day);
+  SealAll();
+  MustAppend("a", kStartMs + 3 * kDayMs, 3);
+  MustAppend("a", kStartMs + 5 * kDayMs, 5);
+  const int64_t start_s = kStartMs / 1000;
+  constexpr int64_t kDayS = 86'400;
+  const std::vector<int64_t> days = {0, 1, 3, 5, 6};
+  for (const bool down : {false, true}) {
+    BucketWalk walk(&Core()->query(), 1, Entity("a").bytes, down, false);
+    for (const int64_t at : {0, 1, 1, 2, 5, 2, 2, 3, 4, 5, 6, 7, 6, 0, 6, -1}) {
+      const auto found = walk.Find(start_s + at * kDayS);
+      ASSERT_TRUE(found.ok()) << found.status().ToString();
+      std::optional<int64_t> expected;
+      for (const int64_t day : days) {
+        const bool is_nearer = !expected || (down && day > *expected);
+        if ((down ? day <= at : day >= at) && is_nearer) expected = day;
+      }
+      ASSERT_EQ(found->has_value(), expected.has_value()) << at;
+      if (expected) {
+        EXPECT_EQ((*found)->start_s, start_s + *expected * kDayS) << at;
+      }
+    }
+  }
+}
+
 class SealedClusteringTest : public EngineFixture {
  protected:
   void SetUp() override {
