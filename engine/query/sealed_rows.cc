@@ -1,7 +1,5 @@
 #include "engine/query/sealed_rows.h"
 
-#include <algorithm>
-#include <ranges>
 #include <utility>
 
 #include "lib/row/row_order.h"
@@ -86,9 +84,16 @@ void SealedRows::CutToSpan() {
   const TableSchema& schema = *shape_->table->schema;
   const TimeSpan& span = shape_->span;
   const auto first_at = [&](int64_t time) {
-    const auto rows = std::views::iota(size_t{0}, page_.row_count);
-    return *std::ranges::partition_point(
-        rows, [&](size_t i) { return EventTime(schema, page_, i) < time; });
+    size_t first = 0;
+    for (size_t last = page_.row_count; first < last;) {
+      const size_t middle = first + (last - first) / 2;
+      if (EventTime(schema, page_, middle) < time) {
+        first = middle + 1;
+      } else {
+        last = middle;
+      }
+    }
+    return first;
   };
   begin_ = 0;
   end_ = page_.row_count;
