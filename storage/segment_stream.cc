@@ -12,6 +12,8 @@ namespace cistern {
 
 namespace {
 
+constexpr size_t kHeldBytesMax = 64 << 10;
+
 std::unique_ptr<rocksdb::Iterator> NewCachedHeaderIterator(const SegmentFamily& family) {
   return NewHeaderIterator(family, /*fill_cache=*/true);
 }
@@ -27,31 +29,41 @@ SegmentStream::SegmentStream() = default;
 
 SegmentStream::~SegmentStream() = default;
 
+void SegmentStream::LetGoOfLarge() {
+  if (pages_.value_bytes <= kHeldBytesMax) return;
+  pages_.first.Reset();
+  pages_.iterator.reset();
+}
+
+void SegmentStream::LetGo() {
+  headers_ = {};
+  pages_ = {};
+}
+
 // Finds the value of the key, which *status tells of if it is not there. The first of a family is
 // looked up: who reads one alone needs no iterator.
 std::optional<std::string_view> SegmentStream::Find(
     const std::shared_ptr<const SegmentFamily>& family, const std::string& key,
     MakeIterator make, Lane* lane, rocksdb::Status* status) {
+  std::optional<std::string_view> value;
   if (lane->family != family) {
-    lane->iterator.reset();
+    *lane = {};
     lane->family = family;
-    lane->first.Reset();
     *status = family->family->db()->Get(rocksdb::ReadOptions(), family->family->handle(), key,
                                         &lane->first);
-    if (status->ok()) return lane->first.ToStringView();
+    if (status->ok()) value = lane->first.ToStringView();
     if (status->IsNotFound()) *status = rocksdb::Status::OK();
-    return std::nullopt;
-  }
-  if (!lane->iterator) {
+  } else {
     lane->first.Reset();
-    lane->iterator = make(*family);
+    if (!lane->iterator) lane->iterator = make(*family);
+    rocksdb::Iterator& it = *lane->iterator;
+    if (it.Valid()) it.Next();
+    if (!it.Valid() || it.key().ToStringView() != key) it.Seek(key);
+    if (it.Valid() && it.key().ToStringView() == key) value = it.value().ToStringView();
+    *status = it.status();
   }
-  rocksdb::Iterator& it = *lane->iterator;
-  if (it.Valid()) it.Next();
-  if (!it.Valid() || it.key().ToStringView() != key) it.Seek(key);
-  if (it.Valid() && it.key().ToStringView() == key) return it.value().ToStringView();
-  *status = it.status();
-  return std::nullopt;
+  lane->value_bytes = value ? value->size() : 0;
+  return value;
 }
 
 Result<SegmentRef> SegmentStream::ReadSealed(const std::shared_ptr<const SegmentFamily>& window,

@@ -36,12 +36,19 @@ class SegmentStream {
   [[nodiscard]] Result<std::string_view> ReadPage(
       const std::shared_ptr<const SegmentFamily>& family, uint64_t segment_id, uint32_t page);
 
+  // Holds nothing of the page that was read last, if it is large: its block would stay in memory,
+  // which is nobody's budget, for as long as the reader waits.
+  void LetGoOfLarge();
+  // Holds no family any more.
+  void LetGo();
+
  private:
   using MakeIterator = std::unique_ptr<rocksdb::Iterator> (*)(const SegmentFamily& family);
   struct Lane {
     std::shared_ptr<const SegmentFamily> family;
     rocksdb::PinnableSlice first;                 // before there is an iterator
     std::unique_ptr<rocksdb::Iterator> iterator;
+    size_t value_bytes = 0;                       // of what was found last
   };
   [[nodiscard]] static std::optional<std::string_view> Find(
       const std::shared_ptr<const SegmentFamily>& family, const std::string& key,

@@ -117,6 +117,7 @@ Status Aggregator::LookAhead(int64_t from_s) {
   HeadsNow heads = LookAtHeads(*context_, table_->id, entity_, from_s, /*descending=*/false);
   head_start_s_ = heads.start_s;
   if (buckets_ && &buckets_->view() == heads.view.get()) return Status::Ok();
+  sealed_.LetGo();
   buckets_.emplace(std::move(heads.view), table_->id, entity_, from_s);
   CISTERN_ASSIGN_OR_RETURN(has_parts_, buckets_->Next(&parts_));
   return Status::Ok();

@@ -93,10 +93,13 @@ Status BucketReader::Fill(size_t row_count_max, VersionColumns* rows) {
   row_count_max_ = row_count_max;
   text_bytes_ = 0;
   *rows = {};
-  CISTERN_RETURN_IF_ERROR(FillRows(rows));
-  const size_t bytes =
-      (merge_ ? merge_->MemoryBytes() : 0) + (sealed_ ? sealed_->MemoryBytes() : 0);
-  if (charge_.TrySet(bytes + rows->MemoryBytes())) return Status::Ok();
+  Status status = FillRows(rows);
+  if (status.ok() && !charge_.TrySet(MemoryBytes() + rows->MemoryBytes())) {
+    status = Status::OutOfMemory(
+        "the scan needs more than the memory budget leaves: raise memory_budget_bytes, or read "
+        "with fewer cursors at once");
+  }
+  if (status.ok()) return status;
   // As if nothing had been read: it may be tried again once there is room.
   *rows = {};
   sealed_.reset();
@@ -104,9 +107,12 @@ Status BucketReader::Fill(size_t row_count_max, VersionColumns* rows) {
   charge_.Set(0);
   after_ = after;
   inclusive_ = inclusive;
-  return Status::OutOfMemory(
-      "the scan needs more than the memory budget leaves: raise memory_budget_bytes, or read "
-      "with fewer cursors at once");
+  return status;
+}
+
+// What is kept between batches.
+size_t BucketReader::MemoryBytes() const {
+  return (merge_ ? merge_->MemoryBytes() : 0) + (sealed_ ? sealed_->MemoryBytes() : 0);
 }
 
 Status BucketReader::FillRows(VersionColumns* rows) {

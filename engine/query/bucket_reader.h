@@ -49,6 +49,7 @@ class BucketReader {
   [[nodiscard]] const std::vector<ScanGap>& gaps() const { return gaps_; }
 
  private:
+  [[nodiscard]] size_t MemoryBytes() const;
   [[nodiscard]] Status FillRows(VersionColumns* rows);
   [[nodiscard]] Result<bool> FillSealed(VersionColumns* rows);
   [[nodiscard]] bool FitsWhole(const SealedRows& sealed, size_t bytes_max) const;

@@ -38,6 +38,7 @@ Result<std::optional<FoundBucket>> BucketWalk::Find(int64_t at_s) {
   HeadsNow heads = LookAtHeads(*context_, table_id_, entity_, at_s, descending_);
   if (descending_) return FindDown(at_s, std::move(heads));
   CISTERN_RETURN_IF_ERROR(StepTo(at_s, heads.view));
+  passed_s_ = INT64_MAX;
   if (!has_parts_ && !heads.start_s) return std::optional<FoundBucket>();
   FoundBucket found;
   const bool is_of_heads =

@@ -45,6 +45,8 @@ class BucketWalk {
   // The nearest bucket that starts at or behind `at_s` in scan direction, which may have gone back
   // since the last call. kCorruption: a key does not parse.
   [[nodiscard]] Result<std::optional<FoundBucket>> Find(int64_t at_s);
+  // Where the last one was looked for; null before.
+  [[nodiscard]] const std::shared_ptr<const SpillView>& view() const { return view_; }
 
  private:
   [[nodiscard]] Result<std::optional<FoundBucket>> FindDown(int64_t at_s, HeadsNow heads);

@@ -250,6 +250,8 @@ Status ScanCursor::TopUp() {
     std::optional<FoundBucket> found;
     if (!is_past(next_at_s_)) {
       CISTERN_ASSIGN_OR_RETURN(found, walk_.Find(next_at_s_));
+      // What the new view has no more of is not to be held.
+      if (std::exchange(view_, walk_.view()) != walk_.view()) pages_.LetGo();
     }
     if (!found || is_past(found->start_s)) {
       all_listed_ = true;

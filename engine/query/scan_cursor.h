@@ -81,6 +81,7 @@ class ScanCursor final : public Cursor {
   int64_t last_at_s_ = 0;  // start of the last bucket that can hold rows of the span
   bool all_listed_ = false;
   BucketWalk walk_;
+  std::shared_ptr<const SpillView> view_;  // of the walk
   SealedPages pages_;  // of what is read in the caller's thread
   std::optional<GroupPosition> resume_;
   int64_t resume_start_s_ = 0;

@@ -36,6 +36,7 @@ bool SealedPages::HasExpired(uint32_t expiry_s) {
   return *now_s_ >= int64_t{expiry_s};
 }
 
+// Whether the bucket may have one page alone, and its rows show as they are.
 Result<bool> SealedPages::IsOnlyPage(const BucketParts& parts) {
   const Manifest& m = parts.manifest;
   if (parts.window == nullptr || m.delete_count > 0 || m.statistics.empty() ||
@@ -43,6 +44,7 @@ Result<bool> SealedPages::IsOnlyPage(const BucketParts& parts) {
     return false;
   }
   CISTERN_ASSIGN_OR_RETURN(const RowStatistics rows, ReadRowStatistics(m.statistics));
+  expiry_s_first_ = rows.expiry_s_first;
   return ShowAsTheyAre(rows, m.schema_version);
 }
 
@@ -53,9 +55,10 @@ Result<bool> SealedPages::ReadOnlyPage(const BucketParts& parts, VersionColumns*
   if (page.status().code() == StatusCode::kCorruption) return false;
   CISTERN_RETURN_IF_ERROR(page.status());
   const WindowDictionaries dictionaries(*parts.window);
-  return DecodePageValues(*shown_->schema, *page, parts.manifest.row_count, *wanted_,
-                          &dictionaries, rows)
-      .ok();
+  const Status decoded = DecodePageValues(*shown_->schema, *page, parts.manifest.row_count,
+                                          *wanted_, &dictionaries, rows);
+  stream_.LetGoOfLarge();
+  return decoded.ok();
 }
 
 Result<BucketPages> SealedPages::Open(const SpillView& view, const BucketKey& bucket,
@@ -67,7 +70,9 @@ Result<BucketPages> SealedPages::Open(const SpillView& view, const BucketKey& bu
 bool SealedPages::TellsOfRows(const SegmentHeader& header, const PageInfo& page) {
   if (page.statistics_size == 0) return false;
   const Result<RowStatistics> rows = ReadRowStatistics(header.StatisticsOf(page));
-  return rows.ok() && ShowAsTheyAre(*rows, header.schema_version);
+  if (!rows.ok()) return false;
+  expiry_s_first_ = rows->expiry_s_first;
+  return ShowAsTheyAre(*rows, header.schema_version);
 }
 
 Result<bool> SealedPages::ReadAlone(const TablePtr& newest, const BucketPages& pages,
@@ -77,13 +82,17 @@ Result<bool> SealedPages::ReadAlone(const TablePtr& newest, const BucketPages& p
   const bool is_told = TellsOfRows(segment->header, segment->header.pages[stretch.page]);
   Result<VersionColumns> read =
       is_told ? reader.ReadValues(stretch.page) : reader.Read(stretch.page);
+  stream_.LetGoOfLarge();
   if (read.status().code() == StatusCode::kCorruption) return false;
   CISTERN_RETURN_IF_ERROR(read.status());
   *rows = *std::move(read);
   if (is_told) return true;
   ResolveBoots(*pages.bases, &*rows, {});
+  expiry_s_first_ = 0;
   for (const uint32_t expiry_s : rows->expiry_s) {
     if (HasExpired(expiry_s)) return false;
+    const bool is_first = expiry_s != 0 && (expiry_s_first_ == 0 || expiry_s < expiry_s_first_);
+    if (is_first) expiry_s_first_ = expiry_s;
   }
   return StandAlone(*shown_->schema, *rows, 0, rows->row_count);
 }

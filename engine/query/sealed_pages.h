@@ -32,12 +32,16 @@ class SealedPages {
   // 0: never.
   [[nodiscard]] bool HasExpired(uint32_t expiry_s);
 
-  // Whether the bucket may have one page alone, whose rows the manifest tells to show as they are:
-  // then its header need not be read. kCorruption: the statistics do not parse.
-  [[nodiscard]] Result<bool> IsOnlyPage(const BucketParts& parts);
-  // That page's values, into *rows, whose memory is used again. False: it is not so, or cannot be
-  // read.
+  // The values of a bucket's only page, of which the manifest tells that its rows show as they are:
+  // then the header need not be read. Into *rows, whose memory is used again. False: it is not so,
+  // or cannot be read. kCorruption: the manifest's statistics do not parse.
   [[nodiscard]] Result<bool> ReadOnlyPage(const BucketParts& parts, VersionColumns* rows);
+
+  // Of the rows that were read last: when the first of them expires; 0: none does.
+  [[nodiscard]] uint32_t expiry_s_first() const { return expiry_s_first_; }
+
+  // Lets go of the families that were read: a window that ends is not held by who moved on.
+  void LetGo() { stream_.LetGo(); }
 
   // Memory of rows that nobody needs any more, for the next page.
   void GiveBack(VersionColumns rows);
@@ -52,6 +56,7 @@ class SealedPages {
                                        const Stretch& stretch, VersionColumns* rows);
 
  private:
+  [[nodiscard]] Result<bool> IsOnlyPage(const BucketParts& parts);
   [[nodiscard]] bool TellsOfRows(const SegmentHeader& header, const PageInfo& page);
 
   const QueryContext* const context_;
@@ -59,6 +64,7 @@ class SealedPages {
   const std::vector<bool>* const wanted_;
   SegmentStream stream_;
   std::optional<int64_t> now_s_;  // once it was asked for
+  uint32_t expiry_s_first_ = 0;
   VersionColumns spare_;
   MemoryCharge spare_charge_;
 };

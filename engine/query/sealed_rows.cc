@@ -25,8 +25,8 @@ SealedRows::SealedRows(const QueryContext* context, const ScanShape* shape,
       reader_(pages) {}
 
 Result<SealedRows::State> SealedRows::Load() {
-  if (begin_ < end_) return State::kRows;
   reader_->ForgetTime();
+  if (begin_ < end_) return reader_->HasExpired(expiry_s_) ? State::kMerge : State::kRows;
   if (!has_begun_) {
     CISTERN_ASSIGN_OR_RETURN(const std::optional<State> known, Begin());
     if (known) return *known;
@@ -95,6 +95,7 @@ void SealedRows::CutToSpan() {
     }
     return first;
   };
+  expiry_s_ = reader_->expiry_s_first();
   begin_ = 0;
   end_ = page_.row_count;
   if (end_ == 0) return;

@@ -3,6 +3,7 @@
 #define CISTERN_ENGINE_QUERY_SEALED_ROWS_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 
@@ -22,7 +23,8 @@ class SealedRows {
   enum class State {
     kRows,   // page(), begin() and end() tell of the next ones
     kEnd,
-    kMerge,  // what is behind the rows that were taken has to be merged, or is damaged
+    kMerge,  // what is behind the rows that were taken has to be merged: it may have expired since
+             // it was read, something else has a say about it, or it is damaged
   };
 
   // Whatever is pointed to must outlive this. `parts` are of the view, and name a window.
@@ -61,6 +63,7 @@ class SealedRows {
   VersionColumns page_;
   size_t begin_ = 0;
   size_t end_ = 0;
+  uint32_t expiry_s_ = 0;  // the first of the page's, 0: none
 };
 
 }  // namespace cistern
