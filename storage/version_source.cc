@@ -79,8 +79,7 @@ Result<std::shared_ptr<const VersionColumns>> SegmentSource::NextChunk() {
     const size_t page = span_.descending ? pages.size() - 1 - next_page_ : next_page_;
     ++next_page_;
     const PageInfo& info = pages[page];
-    if (info.last_time < span_.from || !(span_.unbounded_to || info.first_time < span_.to))
-      continue;
+    if (!span_.Meets(info.first_time, info.last_time)) continue;
     if (!skipped_.empty() && skipped_[page]) continue;
     Result<VersionColumns> rows = pages_.Read(static_cast<uint32_t>(page));
     if (!rows.ok()) {

@@ -27,6 +27,10 @@ struct TimeSpan {
   [[nodiscard]] bool Holds(int64_t time) const {
     return time >= from && (unbounded_to || time < to);
   }
+  // Whether it has a time of first..last.
+  [[nodiscard]] bool Meets(int64_t first, int64_t last) const {
+    return last >= from && (unbounded_to || first < to);
+  }
 };
 
 // Chunks come in reading direction; inside a chunk rows are always ascending, so a

@@ -264,9 +264,7 @@ Status BucketReader::OpenSegments(const TablePtr& newest, const SpillView& view)
   for (size_t i = 0; i < segments->size(); ++i) {
     SegmentRef& s = (*segments)[i];
     deletes_.insert(deletes_.end(), s.header.deletes.begin(), s.header.deletes.end());
-    const bool meets = !s.header.pages.empty() && s.header.last_time >= span.from &&
-                       (span.unbounded_to || s.header.first_time < span.to);
-    if (!meets) continue;
+    if (s.header.pages.empty() || !span.Meets(s.header.first_time, s.header.last_time)) continue;
     merge_->Add(std::make_unique<SegmentSource>(
         newest, shape_->table->schema_version, std::move(s), span, &shape_->wanted, *bases_,
         [this](const SegmentRef& segment, uint32_t page, const Status& status) {
@@ -325,8 +323,7 @@ void BucketReader::NoteSegment(const DamagedSegment& damaged) {
 
 // Those that do not meet the span are no gaps of the scan.
 void BucketReader::NoteGap(ScanGap gap) {
-  const TimeSpan& span = shape_->span;
-  if (gap.last_time < span.from || !(span.unbounded_to || gap.first_time < span.to)) return;
+  if (!shape_->span.Meets(gap.first_time, gap.last_time)) return;
   const TableSchema& schema = *shape_->table->schema;
   gap.what = BucketName(schema, bucket_.entity, bucket_.start_s, bucket_.split) + ": " + gap.what;
   const bool is_known = std::any_of(gaps_.begin(), gaps_.end(),

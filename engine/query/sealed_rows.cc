@@ -6,14 +6,6 @@
 
 namespace cistern {
 
-namespace {
-
-bool MeetsSpan(const TimeSpan& span, const TimeExtent& times) {
-  return times.last >= span.from && (span.unbounded_to || times.first < span.to);
-}
-
-}  // namespace
-
 SealedRows::SealedRows(const QueryContext* context, const ScanShape* shape,
                        const BucketKey* bucket, std::shared_ptr<const SpillView> view,
                        BucketParts parts, SealedPages* pages)
@@ -33,7 +25,7 @@ Result<SealedRows::State> SealedRows::Load() {
   }
   for (; next_stretch_ < pages_.stretches.size(); ++next_stretch_) {
     const Stretch& stretch = pages_.stretches[next_stretch_];
-    if (!MeetsSpan(shape_->span, stretch.times)) continue;
+    if (!shape_->span.Meets(stretch.times.first, stretch.times.last)) continue;
     if (!stretch.is_page || AnyMeets(pages_.deletes, stretch.times)) return State::kMerge;
     if (!Passes(stretch)) continue;
     CISTERN_ASSIGN_OR_RETURN(const bool is_read,
@@ -49,8 +41,8 @@ Result<SealedRows::State> SealedRows::Load() {
 
 // Reads the only page, or what pages there are: then nothing is said.
 Result<std::optional<SealedRows::State>> SealedRows::Begin() {
-  const TimeExtent times{parts_.manifest.first_time, parts_.manifest.last_time};
-  if (parts_.manifest.delete_count == 0 && !MeetsSpan(shape_->span, times)) {
+  const Manifest& m = parts_.manifest;
+  if (m.delete_count == 0 && !shape_->span.Meets(m.first_time, m.last_time)) {
     return std::optional(State::kEnd);
   }
   has_begun_ = true;

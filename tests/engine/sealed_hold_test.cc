@@ -25,11 +25,7 @@ class SealedHoldTest : public SealedScanFixture {
     std::string state(bytes, '\0');
     for (char& c : state) c = static_cast<char>('!' + rng.Below(90));
     RowBatch rows(schema_);
-    rows.BeginRow();
-    ASSERT_TRUE(rows.SetBytes(0, "a").ok());
-    ASSERT_TRUE(rows.SetInt(2, ts).ok());
-    ASSERT_TRUE(rows.SetBytes(4, state).ok());
-    ASSERT_TRUE(rows.EndRow().ok());
+    AddState(&rows, ts, 0, state);
     const auto appended = engine_->Append(rows);
     ASSERT_TRUE(appended.ok()) << appended.status().ToString();
   }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "engine/query/bucket_walk.h"
@@ -28,6 +29,14 @@ class SealedScanFixture : public EngineFixture {
     for (int i = 0; i < count; ++i) AddRow(&batch, "a", first + i * kRowMs, flow + i, kind, ttl_s);
     const auto appended = engine_->Append(batch);
     ASSERT_TRUE(appended.ok()) << appended.status().ToString();
+  }
+  static void AddState(RowBatch* batch, int64_t ts, double flow, const std::string& state) {
+    batch->BeginRow();
+    EXPECT_TRUE(batch->SetBytes(0, "a").ok());
+    EXPECT_TRUE(batch->SetInt(2, ts).ok());
+    EXPECT_TRUE(batch->SetDouble(3, flow).ok());
+    EXPECT_TRUE(batch->SetBytes(4, state).ok());
+    EXPECT_TRUE(batch->EndRow().ok());
   }
   void DeleteTimes(int64_t from, int64_t to) {
     const auto deleted = engine_->DeleteRange(schema_->name, Entity("a"), {from, to});
@@ -60,6 +69,22 @@ class SealedScanFixture : public EngineFixture {
       count += rows.end() - rows.begin();
       rows.Take(rows.end() - rows.begin());
     }
+  }
+
+  // All rows of the scan, which waits so long behind its first batch, and how many that had.
+  std::pair<size_t, Rows> ScanAcross(const ScanRequest& request, int64_t pause_s) {
+    Rows rows;
+    const auto cursor = engine_->Scan(request);
+    EXPECT_TRUE(cursor.ok()) << cursor.status().ToString();
+    if (!cursor.ok()) return {0, rows};
+    ResultBatch batch;
+    EXPECT_TRUE((*cursor)->Next(&batch));
+    AddRows(batch, &rows);
+    const size_t first_count = rows.size();
+    clock_->AdvanceSeconds(pause_s);
+    Drain(cursor->get(), &rows);
+    EXPECT_TRUE((*cursor)->status().ok()) << (*cursor)->status().ToString();
+    return {first_count, rows};
   }
 
   // Upwards in batches of all sizes it gives what it gives downwards, which is always merged.

@@ -116,15 +116,8 @@ TEST_F(SealedScanTest, WhatExpiresBetweenTwoPagesIsNotGiven) {
   SealAll();
   ScanRequest request = Request("a", kStartMs, kStartMs + kDayMs);
   request.batch_rows_max = 4096;
-  const auto cursor = engine_->Scan(request);
-  ASSERT_TRUE(cursor.ok()) << cursor.status().ToString();
-  Rows rows;
-  ResultBatch batch;
-  ASSERT_TRUE((*cursor)->Next(&batch));
-  AddRows(batch, &rows);
-  ASSERT_LT(rows.size(), 5000u) << "a page of rows that stay";
-  clock_->AdvanceSeconds(1000);
-  Drain(cursor->get(), &rows);
+  const auto [first_count, rows] = ScanAcross(request, 1000);
+  ASSERT_LT(first_count, 5000u) << "a page of rows that stay";
   ASSERT_EQ(rows.size(), 5000u);
   for (size_t i = 0; i < rows.size(); ++i) EXPECT_EQ(rows[i].second, static_cast<double>(i));
 }
@@ -138,14 +131,8 @@ TEST_F(SealedScanTest, WhatExpiresInAPageInHandIsNotGiven) {
   for (const int64_t day : {0, 1}) {
     ScanRequest request = Request("a", kStartMs + day * kDayMs, kStartMs + (day + 1) * kDayMs);
     request.batch_rows_max = 50;
-    const auto cursor = engine_->Scan(request);
-    ASSERT_TRUE(cursor.ok()) << cursor.status().ToString();
-    Rows rows;
-    ResultBatch batch;
-    ASSERT_TRUE((*cursor)->Next(&batch));
-    AddRows(batch, &rows);
-    clock_->AdvanceSeconds(1000);
-    Drain(cursor->get(), &rows);
+    const auto [first_count, rows] = ScanAcross(request, 1000);
+    EXPECT_EQ(first_count, 50u);
     EXPECT_EQ(rows.size(), day == 0 ? 100u : 50u);
     clock_->SetWallMicros(kStartUs);
   }
@@ -321,12 +308,7 @@ TEST_F(SealedScanTest, LimitsAndTokensInsideAPage) {
 TEST_F(SealedScanTest, ABatchIsUsedForOtherColumns) {
   RowBatch rows(schema_);
   for (int i = 0; i < 300; ++i) {
-    rows.BeginRow();
-    ASSERT_TRUE(rows.SetBytes(0, "a").ok());
-    ASSERT_TRUE(rows.SetInt(2, kStartMs + i * kRowMs).ok());
-    ASSERT_TRUE(rows.SetDouble(3, i).ok());
-    ASSERT_TRUE(rows.SetBytes(4, "state " + std::to_string(i % 5)).ok());
-    ASSERT_TRUE(rows.EndRow().ok());
+    AddState(&rows, kStartMs + i * kRowMs, i, "state " + std::to_string(i % 5));
   }
   ASSERT_TRUE(engine_->Append(rows).ok());
   AppendRun(kStartMs + kDayMs, 100, 300);
