@@ -256,12 +256,12 @@ Status EngineCore::AlterBuckets(const Table& table, std::shared_ptr<const TableS
   for (int look = 0; look < kBucketLooksMax; ++look) {
     {
       const std::unique_lock lock(heads_.mutex);
-      heads_.frozen_last_starts.Forget(table.id);
+      heads_.frozen_starts.Forget(table.id);
     }
     CISTERN_RETURN_IF_ERROR(CheckBuckets(table, *schema, from_s));
     bool came = false;
     CISTERN_RETURN_IF_ERROR(maintenance_->WithoutHead([&] {
-      came = heads_.frozen_last_starts.HasFrom(table.id, from_s);
+      came = heads_.frozen_starts.HasFrom(table.id, from_s);
       return came ? Status::Ok() : PutVersion(table, schema);
     }));
     if (!came) return Status::Ok();

@@ -1,6 +1,7 @@
 #include "engine/maintenance.h"
 
 #include <mutex>
+#include <optional>
 #include <shared_mutex>
 
 #include "lib/base/check.h"
@@ -103,6 +104,7 @@ Result<bool> Maintenance::StepSeal() {
   // What is due and still in the head is rotated first; then this step comes here again.
   if (!seal_more_ && sealer_->NoteDueInHead({}, now_us())) return committer_->Freeze();
   seal_us_ = monotonic_us;
+  if (!seal_more_ && !sealer_->MayBeDue(now_us())) return false;
   seal_more_ = store_->CheckDevice(kFamilyHeadroomBytes).ok();
   if (!seal_more_) return false;
   CISTERN_RETURN_IF_ERROR(Watch(BeginRound({})));
@@ -288,6 +290,8 @@ Result<bool> Maintenance::StepRotation() {
   }
   const Result<bool> did = rotation_->Step();
   if (!did.ok()) return Watch(did.status());
+  const std::optional<SpilledBuckets> spilled = rotation_->TakeSpilled();
+  if (spilled && clock_->settled()) sealer_->NoteRotation(*spilled, now_us());
   return *did;
 }
 

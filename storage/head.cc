@@ -112,7 +112,7 @@ HeadBucket* Head::FindOrAddOtherBucket(EntitySlot* entity, int64_t start_s, uint
   *place = arena_.New<HeadBucket>(entity, start_s, split);
   ++entity->bucket_count_;
   ++bucket_count_;
-  last_starts_.Note(entity->table_id(), start_s);
+  bucket_starts_.Note(entity->table_id(), start_s);
   return entity->last_ = *place;
 }
 

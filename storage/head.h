@@ -17,9 +17,9 @@
 #include "cistern/schema.h"
 #include "lib/base/memory_budget.h"
 #include "lib/row/version_columns.h"
+#include "storage/bucket_starts.h"
 #include "storage/head_bucket.h"
 #include "storage/head_entity_map.h"
-#include "storage/last_starts.h"
 
 namespace cistern {
 
@@ -60,7 +60,7 @@ class Head {
 
   [[nodiscard]] size_t memory_bytes() const { return arena_.memory_bytes() + own_bytes_; }
   [[nodiscard]] uint64_t version_count() const { return version_count_; }  // deletes included
-  [[nodiscard]] const LastStarts& last_starts() const { return last_starts_; }
+  [[nodiscard]] const BucketStarts& bucket_starts() const { return bucket_starts_; }
 
   [[nodiscard]] const HeadBucket* FindBucket(uint32_t table_id, std::string_view entity,
                                              int64_t start_s, uint32_t split) const;
@@ -112,7 +112,7 @@ class Head {
   uint64_t sequence_ = 0;
   uint64_t version_count_ = 0;
   uint64_t bucket_count_ = 0;
-  LastStarts last_starts_;
+  BucketStarts bucket_starts_;
   mutable std::mutex sort_mutex_;  // the orders of late rows, which readers bring up to date
 };
 

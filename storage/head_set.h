@@ -23,7 +23,7 @@ struct HeadSet {
   uint64_t epoch = 0;
   uint64_t versions_written = 0;  // of the store, with what is in `active`
   // Of the heads that were frozen since somebody who asks about a table had it forgotten.
-  LastStarts frozen_last_starts;
+  BucketStarts frozen_starts;
   std::shared_ptr<RowSignal> rows_came = std::make_shared<RowSignal>();  // the committer notifies
 
   // The frozen generation, or null. Only maintenance ends it, so it may use it freely.

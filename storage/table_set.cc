@@ -50,6 +50,7 @@ Status TableSet::Load(const TableRecords& records) {
 void TableSet::Put(TablePtr table) {
   const std::unique_lock lock(mutex_);
   tables_[table->id] = std::move(table);
+  ++change_count_;
 }
 
 Result<TablePtr> TableSet::Find(std::string_view name) const {

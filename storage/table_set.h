@@ -73,10 +73,13 @@ class TableSet {
   [[nodiscard]] TablePtr FindDeclared(const TableSchema& schema) const;
   [[nodiscard]] std::vector<TablePtr> List() const;
   [[nodiscard]] uint32_t next_id() const;
+  // How often a table was put: who remembers what follows from them asks whether it still holds.
+  [[nodiscard]] uint64_t change_count() const { return change_count_; }
 
  private:
   mutable std::shared_mutex mutex_;
   std::map<uint32_t, TablePtr> tables_;
+  std::atomic<uint64_t> change_count_{0};
   std::atomic<bool> loss_met_{false};
 };
 

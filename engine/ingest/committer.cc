@@ -152,7 +152,7 @@ bool Committer::FreezeLocked() {
   frozen_.journal_bytes = journal.active_bytes();
   journal.Switch();
   const std::unique_lock lock(heads_->mutex);
-  heads_->frozen_last_starts.Note(heads_->active->last_starts());
+  heads_->frozen_starts.Note(heads_->active->bucket_starts());
   heads_->frozen = std::move(heads_->active);
   StartGeneration();
   ++heads_->epoch;

@@ -2,6 +2,7 @@
 
 #include <mutex>
 
+#include "engine/bucketing/bucketer.h"
 #include "lib/base/check.h"
 #include "lib/base/crash_point.h"
 
@@ -70,6 +71,8 @@ Status Rotation::Begin(const Head& head) {
   CISTERN_ASSIGN_OR_RETURN(rotation_, store_->NextSequence());
   writer_.emplace(target_.family, rotation_);
   buckets_ = head.SortedBuckets();
+  spilling_ = {};
+  spilling_.rotation = rotation_;
   next_bucket_ = 0;
   return Status::Ok();
 }
@@ -86,6 +89,7 @@ Status Rotation::WritePages(const Head& head) {
 Status Rotation::WriteBucket(const Head& head, const HeadBucket& bucket) {
   const TablePtr table = tables_->FindById(bucket.table_id());
   CISTERN_CHECK(table != nullptr);
+  const uint64_t bytes_before = writer_->byte_count();
   writer_->Begin(
       {bucket.table_id(), std::string(bucket.entity()), bucket.start_s(), bucket.split()},
       table->schema.get(), table->schema_version, bucket.journal_first(), bucket.journal_last());
@@ -100,7 +104,11 @@ Status Rotation::WriteBucket(const Head& head, const HeadBucket& bucket) {
     VersionColumns next = head.CopyRows(bucket, request);
     rows_ = std::move(next);
   }
-  return writer_->End(head.deletes(bucket));
+  const std::vector<RangeDelete>& deletes = head.deletes(bucket);
+  CISTERN_RETURN_IF_ERROR(writer_->End(deletes));
+  spilling_.Note(Bucketer(*table->schema).Next(bucket.start_s()), bucket.row_count(),
+                 writer_->byte_count() - bytes_before + deletes.size() * sizeof(RangeDelete));
+  return Status::Ok();
 }
 
 Result<std::shared_ptr<const SpillView>> Rotation::Commit(const FrozenState& frozen) {
@@ -118,6 +126,7 @@ Result<std::shared_ptr<const SpillView>> Rotation::Commit(const FrozenState& fro
   commit.state.trusted_us = committer_->trusted_us();
   CISTERN_ASSIGN_OR_RETURN(auto view, store_->CommitSpill(commit));
   spill_bytes_ += writer_->byte_count();
+  spilled_ = spilling_;
   writer_.reset();
   rows_ = {};
   target_ = {};

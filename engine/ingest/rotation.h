@@ -6,9 +6,11 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "engine/ingest/committer.h"
+#include "engine/spilled_buckets.h"
 #include "storage/head_set.h"
 #include "storage/spill_target.h"
 #include "storage/spill_writer.h"
@@ -40,6 +42,10 @@ class Rotation {
     return kHeadroomBytes + committer_->frozen_state().journal_bytes;
   }
   [[nodiscard]] bool idle() const { return phase_ == Phase::kIdle; }
+  // What the rotation that committed last has spilled, once: nothing until the next one has.
+  [[nodiscard]] std::optional<SpilledBuckets> TakeSpilled() {
+    return std::exchange(spilled_, std::nullopt);
+  }
   [[nodiscard]] uint64_t rotations() const { return rotations_.load(); }
   [[nodiscard]] uint64_t spill_bytes() const { return spill_bytes_.load(); }
 
@@ -61,6 +67,8 @@ class Rotation {
   uint64_t rotation_ = 0;
   std::optional<SpillWriter> writer_;
   std::vector<const HeadBucket*> buckets_;
+  SpilledBuckets spilling_;                // of those that are written
+  std::optional<SpilledBuckets> spilled_;  // by the last rotation; nobody has asked yet
   size_t next_bucket_ = 0;
   VersionColumns rows_;  // scratch: of a bucket, while pages are written
   std::atomic<uint64_t> rotations_{0};

@@ -53,10 +53,31 @@ bool RoundPlanner::Matches(const SealScope& scope, const BucketKey& key) const {
   return bucketer.InRange(*scope.time) && bucketer.StartOf(*scope.time) == key.start_s;
 }
 
+// Whether the first bucket of a table is over: while none is, nobody needs to look at all.
+bool RoundPlanner::MayBeDueInHead(const Head& head, int64_t now_us) const {
+  return std::ranges::any_of(head.bucket_starts().ranges(), [&](const auto& entry) {
+    const TablePtr table = tables_->FindById(entry.first);
+    if (table == nullptr) return false;
+    const int64_t end_s = Bucketer(*table->schema).Next(entry.second.first_s);
+    return IsDue(end_s, INT64_MIN, now_us, limits_);
+  });
+}
+
+void RoundPlanner::NoteRotation(const SpilledBuckets& spilled, int64_t now_us) {
+  first_seen_us_.try_emplace(spilled.rotation, now_us);
+  outlook_.NoteRotation(spilled, now_us);
+}
+
+bool RoundPlanner::MayBeDue(int64_t now_us) const {
+  return !due_in_head_.empty() ||
+         outlook_.MayBeDue(*store_->spills().view(), tables_->change_count(), now_us);
+}
+
 // By checksums: the head may have a hundred thousand buckets that are due at once. Two of the
 // same would seal one of them a little early.
 bool RoundPlanner::NoteDueInHead(const SealScope& scope, int64_t now_us) {
   const std::shared_lock lock(heads_->mutex);
+  if (!MayBeDueInHead(*heads_->active, now_us)) return false;
   const size_t known = due_in_head_.size();
   for (const HeadBucket* bucket : heads_->active->SortedBuckets()) {
     const BucketKey key{bucket->table_id(), std::string(bucket->entity()), bucket->start_s(),
@@ -104,6 +125,7 @@ void RoundPlanner::Begin(const SealScope& scope, int64_t now_us, uint64_t round_
   plan_ = RoundPlan{};
   candidate_ = SealCandidate{};
   ForgetOldRotations();
+  outlook_.BeginWalk(*view_, tables_->change_count());
   is_whole_walk_ = resume_.empty();
   walker_.emplace(view_, resume_);
   charge_.Set(walker_->MemoryBytes());
@@ -138,7 +160,10 @@ bool RoundPlanner::EndWalk() {
 }
 
 RoundPlan RoundPlanner::TakePlan() {
-  if (plan_.candidates.empty()) due_in_head_.clear();
+  if (plan_.candidates.empty()) {
+    due_in_head_.clear();
+    if (scope_ == SealScope{}) outlook_.EndWalk();
+  }
   walker_.reset();
   view_.reset();
   candidate_ = SealCandidate{};
@@ -152,6 +177,7 @@ void RoundPlanner::Abandon() {
   candidate_ = SealCandidate{};
   plan_ = RoundPlan{};
   resume_.clear();
+  outlook_.Forget();
   charge_.Set(0);
 }
 
@@ -227,9 +253,17 @@ bool RoundPlanner::IsCandidate() {
   const bool was_due_in_head =
       std::binary_search(due_in_head_.begin(), due_in_head_.end(), Checksum(encoded));
   if (!scope_.due_only || was_due_in_head) return true;
-  if (IsFull(RowsOf(candidate_), BytesOf(candidate_), limits_)) return true;
-  last_row_us = std::max(last_row_us, NewestInHead(key));
-  return IsDue(Bucketer(*table->schema).Next(key.start_s), last_row_us, now_us_, limits_);
+  const uint64_t rows = RowsOf(candidate_);
+  const uint64_t bytes = BytesOf(candidate_);
+  if (IsFull(rows, bytes, limits_)) return true;
+  const int64_t end_s = Bucketer(*table->schema).Next(key.start_s);
+  // Writers wait while somebody looks into the head: only where it decides.
+  if (IsDue(end_s, last_row_us, now_us_, limits_)) {
+    last_row_us = std::max(last_row_us, NewestInHead(key));
+    if (IsDue(end_s, last_row_us, now_us_, limits_)) return true;
+  }
+  outlook_.NoteOpen(end_s, last_row_us, rows, bytes);
+  return false;
 }
 
 // A bucket stays in the window that it was sealed into, that of all times too: all its seals

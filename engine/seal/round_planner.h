@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/seal/seal_outlook.h"
 #include "engine/seal/seal_policy.h"
 #include "lib/base/memory_budget.h"
 #include "storage/head_set.h"
@@ -63,12 +64,18 @@ class RoundPlanner {
         heads_(heads),
         tables_(tables),
         limits_(limits),
+        outlook_(limits),
         opened_(store->state()),
         charge_(budget) {}
 
   // Remembers which of the head's buckets are due: they are to be rotated, and are due
   // then. Whether there are any.
   [[nodiscard]] bool NoteDueInHead(const SealScope& scope, int64_t now_us);
+
+  // A rotation has committed.
+  void NoteRotation(const SpilledBuckets& spilled, int64_t now_us);
+  // Whether a walk may find a bucket that is due; false: it need not be made.
+  [[nodiscard]] bool MayBeDue(int64_t now_us) const;
 
   // Begins to look at what the store has now, for a round of at most so many bytes, but for one
   // bucket. No window may come or go until the round ends.
@@ -92,6 +99,7 @@ class RoundPlanner {
 
  private:
   [[nodiscard]] bool Matches(const SealScope& scope, const BucketKey& key) const;
+  [[nodiscard]] bool MayBeDueInHead(const Head& head, int64_t now_us) const;
   [[nodiscard]] bool IsCandidate();
   [[nodiscard]] int64_t NewestInHead(const BucketKey& key) const;
   [[nodiscard]] int64_t NewestIn(uint64_t rotation);
@@ -109,6 +117,7 @@ class RoundPlanner {
   const HeadSet* const heads_;
   const TableSet* const tables_;
   const SealLimits limits_;
+  SealOutlook outlook_;
   const StateRecord opened_;  // as the store was opened
   MemoryCharge charge_;       // of the walk, then of the plan
 

@@ -27,7 +27,19 @@ uint64_t WidthOf(const WindowSpan& span) {
   return static_cast<uint64_t>(span.end_s) - static_cast<uint64_t>(span.start_s);
 }
 
+// Seconds behind a time; the last one of all where there is none.
+int64_t Behind(int64_t time_us, int64_t s) {
+  int64_t later_us = 0;
+  const bool overflows = __builtin_mul_overflow(s, 1'000'000, &later_us) ||
+                         __builtin_add_overflow(time_us, later_us, &later_us);
+  return overflows ? INT64_MAX : later_us;
+}
+
 }  // namespace
+
+int64_t DueAt(int64_t end_s, int64_t last_row_us, const SealLimits& limits) {
+  return std::max(Behind(Behind(0, end_s), limits.grace_s), Behind(last_row_us, limits.idle_s));
+}
 
 WindowSpan WindowOf(const TableSchema& schema, const Bucketer& bucketer, int64_t start_s,
                     int64_t now_s) {

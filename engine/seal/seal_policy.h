@@ -30,13 +30,15 @@ struct SealLimits {
                             limits::kWindowFamilyCountMax);
 }
 
-// Whether the bucket that ends at `end_s` and took its last row at `last_row_us` is over at
-// `now_us`, a trusted time. Row time alone decides nothing: history read from a file is
-// sealed once it has rested, and one row from the year 2106 does not seal the world.
+// From when on the bucket that ends at `end_s` and took its last row at `last_row_us` is over.
+// Row time alone decides nothing: history read from a file is sealed once it has rested, and one
+// row from the year 2106 does not seal the world.
+[[nodiscard]] int64_t DueAt(int64_t end_s, int64_t last_row_us, const SealLimits& limits);
+
+// Whether it is over at `now_us`, a trusted time.
 [[nodiscard]] inline bool IsDue(int64_t end_s, int64_t last_row_us, int64_t now_us,
                                 const SealLimits& limits) {
-  const int64_t now_s = now_us / 1'000'000;
-  return end_s <= now_s - limits.grace_s && last_row_us <= now_us - limits.idle_s * 1'000'000;
+  return DueAt(end_s, last_row_us, limits) <= now_us;
 }
 
 // Whether so much of the bucket is spilled that it does not wait for its end: a year's bucket

@@ -54,6 +54,11 @@ class Sealer {
   [[nodiscard]] bool NoteDueInHead(const SealScope& scope, int64_t now_us) {
     return planner_.NoteDueInHead(scope, now_us);
   }
+  // RoundPlanner::NoteRotation, MayBeDue.
+  void NoteRotation(const SpilledBuckets& spilled, int64_t now_us) {
+    planner_.NoteRotation(spilled, now_us);
+  }
+  [[nodiscard]] bool MayBeDue(int64_t now_us) const { return planner_.MayBeDue(now_us); }
   // Begins a round: its first steps choose the buckets. REQUIRES: idle(), no rotation or
   // rewriting under way, room on the device.
   [[nodiscard]] Status Begin(const SealScope& scope, int64_t now_us);
