@@ -6,8 +6,8 @@ namespace cistern {
 
 namespace {
 
-// What is left of a limit.
-uint64_t Less(uint64_t left, uint64_t taken) { return left - std::min(left, taken); }
+// At most what a number holds.
+uint64_t Sum(uint64_t a, uint64_t b) { return a + std::min(b, UINT64_MAX - a); }
 
 }  // namespace
 
@@ -22,14 +22,14 @@ void SealOutlook::BeginWalk(const SpillView& view, uint64_t table_changes) {
   }
   noted_rotations_.clear();
   due_first_us_ = INT64_MAX;
-  rows_left_ = limits_.open_rows_max;
-  bytes_left_ = limits_.open_bytes_max;
+  rows_walked_ = bytes_walked_ = 0;
+  rows_noted_ = bytes_noted_ = 0;
 }
 
 void SealOutlook::NoteOpen(int64_t end_s, int64_t last_row_us, uint64_t rows, uint64_t bytes) {
   due_first_us_ = std::min(due_first_us_, DueAt(end_s, last_row_us, limits_));
-  rows_left_ = std::min(rows_left_, Less(limits_.open_rows_max, rows));
-  bytes_left_ = std::min(bytes_left_, Less(limits_.open_bytes_max, bytes));
+  rows_walked_ = std::max(rows_walked_, rows);
+  bytes_walked_ = std::max(bytes_walked_, bytes);
 }
 
 void SealOutlook::EndWalk() { is_known_ = true; }
@@ -37,8 +37,8 @@ void SealOutlook::EndWalk() { is_known_ = true; }
 void SealOutlook::NoteRotation(const SpilledBuckets& spilled, int64_t now_us) {
   noted_rotations_.insert(spilled.rotation);
   due_first_us_ = std::min(due_first_us_, DueAt(spilled.end_first_s, now_us, limits_));
-  rows_left_ = Less(rows_left_, spilled.rows_max);
-  bytes_left_ = Less(bytes_left_, spilled.bytes_max);
+  rows_noted_ = Sum(rows_noted_, spilled.rows_max);
+  bytes_noted_ = Sum(bytes_noted_, spilled.bytes_max);
 }
 
 // Rotations that nobody noted are those of rewritings: rare enough to be looked at.
@@ -56,8 +56,9 @@ bool SealOutlook::KnowsRotationsOf(const SpillView& view) const {
 
 bool SealOutlook::MayBeDue(const SpillView& view, uint64_t table_changes, int64_t now_us) const {
   if (!is_known_ || table_changes != table_changes_ || now_us >= due_first_us_) return true;
-  if (limits_.open_rows_max != 0 && rows_left_ == 0) return true;
-  if (limits_.open_bytes_max != 0 && bytes_left_ == 0) return true;
+  const uint64_t rows = Sum(rows_walked_, rows_noted_);
+  const uint64_t bytes = Sum(bytes_walked_, bytes_noted_);
+  if (IsFull(rows, bytes, limits_)) return true;
   return !KnowsRotationsOf(view);
 }
 

@@ -45,8 +45,12 @@ class SealOutlook {
   uint64_t rotations_end_ = 0;           // the walk has looked at those below it
   std::set<uint64_t> noted_rotations_;   // behind it
   int64_t due_first_us_ = INT64_MAX;     // the first bucket is not due before
-  uint64_t rows_left_ = 0;               // that one bucket may take until it can be full,
-  uint64_t bytes_left_ = 0;              // where there is a limit
+  // Of the fullest bucket that the walk met, and what rotations since it began, which it does not
+  // see, may have added to it.
+  uint64_t rows_walked_ = 0;
+  uint64_t bytes_walked_ = 0;
+  uint64_t rows_noted_ = 0;
+  uint64_t bytes_noted_ = 0;
 };
 
 }  // namespace cistern
