@@ -68,10 +68,14 @@ void Head::PrefetchRow(const EntitySlot& slot) {
     __builtin_prefetch(reinterpret_cast<const char*>(slot.successor_) + 64);
   }
   if (slot.last_row_ == nullptr) return;
-  __builtin_prefetch(slot.last_, 1);
-  __builtin_prefetch(reinterpret_cast<const char*>(slot.last_) + 64, 1);
-  __builtin_prefetch(slot.last_row_, 1);
-  __builtin_prefetch(slot.last_row_ + 64, 1);
+  const char* const bucket = reinterpret_cast<const char*>(slot.last_);
+  __builtin_prefetch(bucket, 1);
+  __builtin_prefetch(bucket + 64, 1);
+  __builtin_prefetch(bucket + sizeof(HeadBucket) - 1, 1);
+  // The next row is put behind the last one, but at the end of a chunk.
+  const char* const next = slot.last_row_ + slot.layout_->row_bytes;
+  __builtin_prefetch(next - 1, 1);
+  __builtin_prefetch(next + slot.layout_->row_bytes - 1, 1);
 }
 
 EntitySlot* Head::AddEntity(uint64_t hash, uint32_t table_id,

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cistern/schema.h"
+#include "lib/base/coding.h"
 #include "lib/row/row_order.h"
 #include "lib/row/state_mask.h"
 
@@ -23,8 +24,11 @@ struct RowStamp {
 };
 
 // A packed row: write timestamp (8 bytes), flags (1), then the clustering and regular
-// columns by the width of their type (1, 2, 4, 8 bytes), without gaps. Texts are pointers
-// to copies in the arena, null when empty. Cells without a value are 0.
+// columns by the width of their type (1, 2, 4, 8 bytes), without gaps. Cells without a value are 0.
+//
+// A text has eight bytes, the lowest first. Of up to seven bytes it is there itself, and its length
+// in the eighth; a longer one is the address of its copy in the arena, whose eighth byte is 0 on
+// every system that we run on.
 //
 // Rows are packed, not columns: rows of a thousand entities come interleaved, and a row
 // then touches one or two cache lines instead of one for each column.
@@ -45,12 +49,29 @@ struct HeadLayout {
     return static_cast<uint8_t>(row[kFlagsOffset]);
   }
   [[nodiscard]] static int64_t FixedOf(const Column& c, const char* row);
+  static constexpr size_t kTextBytes = 8;
+  static constexpr size_t kWordBytesMax = kTextBytes - 1;  // of a text in the row itself
+  // Points into the row, or into the arena.
   [[nodiscard]] static std::string_view TextOf(const Column& c, const char* row) {
-    return TextAt(Load<const char*>(row + c.offset));
+    const char* const at = row + c.offset;
+    const auto word_size = static_cast<uint8_t>(at[kWordBytesMax]);
+    return word_size != 0 ? std::string_view(at, word_size) : TextAt(AddressAt(at));
   }
-  // A text of the arena: u32 length, then the bytes.
-  [[nodiscard]] static std::string_view TextAt(const char* text) {
-    return text == nullptr ? std::string_view() : std::string_view(text + 4, Load<uint32_t>(text));
+  // The copy in the arena that a text's eight bytes tell: u32 length, then the bytes. Null: empty.
+  // REQUIRES: it is not in the row itself.
+  [[nodiscard]] static const char* AddressAt(const char* at) {
+    return reinterpret_cast<const char*>(static_cast<uintptr_t>(GetLittle<uint64_t>(at)));
+  }
+  [[nodiscard]] static std::string_view TextAt(const char* copy) {
+    return copy == nullptr ? std::string_view() : std::string_view(copy + 4, Load<uint32_t>(copy));
+  }
+  // The eight bytes of a text of up to kWordBytesMax.
+  [[nodiscard]] static uint64_t WordOf(std::string_view text) {
+    uint64_t word = uint64_t{text.size()} << 56;
+    for (size_t i = 0; i < text.size(); ++i) {
+      word |= uint64_t{static_cast<uint8_t>(text[i])} << (8 * i);
+    }
+    return word;
   }
   [[nodiscard]] int64_t TimeOf(const char* row) const {
     const Column& c = columns[0];

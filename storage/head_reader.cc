@@ -1,6 +1,7 @@
 #include "storage/head_reader.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "lib/row/row_order.h"
@@ -60,11 +61,31 @@ void Clear(const TableSchema& schema, VersionColumns* rows) {
   }
 }
 
-template <typename T>
-void CopyFixed(const std::vector<HeadRun::Ref>& refs, uint32_t offset, int64_t* out) {
-  for (const HeadRun::Ref& r : refs) {
-    *out++ = HeadLayout::Load<T>(r.row + offset);  // NOLINT(bugprone-signed-char-misuse)
+using Pieces = std::vector<HeadRun::Piece>;
+
+// Calls `each` with every packed row.
+template <typename Each>
+void ForEachRow(const Pieces& pieces, uint32_t row_bytes, Each each) {
+  for (const HeadRun::Piece& piece : pieces) {
+    const char* row = piece.first.row;
+    for (uint32_t i = 0; i < piece.count; ++i, row += row_bytes) each(row);
   }
+}
+
+// The same with what only some rows have.
+template <typename Each>
+void ForEachRef(const Pieces& pieces, uint32_t row_bytes, Each each) {
+  for (const HeadRun::Piece& piece : pieces) {
+    HeadRun::Ref ref = piece.first;
+    for (uint32_t i = 0; i < piece.count; ++i, ++ref.index, ref.row += row_bytes) each(ref);
+  }
+}
+
+template <typename T>
+void CopyFixed(const Pieces& pieces, uint32_t row_bytes, uint32_t offset, int64_t* out) {
+  ForEachRow(pieces, row_bytes, [&out, offset](const char* row) {
+    *out++ = HeadLayout::Load<T>(row + offset);  // NOLINT(bugprone-signed-char-misuse)
+  });
 }
 
 }  // namespace
@@ -126,16 +147,28 @@ HeadReader::Range HeadReader::LateRange() const {
   return {begin, std::max(begin, end)};
 }
 
+// Rows that came in order, each of its own key, are copied as they lie.
+void HeadReader::Select() {
+  const Range main = MainRange();
+  const Range late = LateRange();
+  const bool is_plain = late.begin == late.end && !bucket_.has_equal_times_;
+  if (is_plain && main.end - main.begin <= request_.max_rows) {
+    row_count_ = main.end - main.begin;
+    return bucket_.main_.GetPieces(layout_, main.begin, main.end, &pieces_);
+  }
+  std::vector<HeadRun::Ref> refs = Merge(main, late);
+  NewestFirst(&refs);
+  row_count_ = refs.size();
+  pieces_.reserve(refs.size());
+  for (const HeadRun::Ref& ref : refs) pieces_.push_back({ref, 1});
+}
+
 // Merges main run and late rows from the end where the scan is, whole keys only. Of equal
 // keys the main run's rows arrived first: a row is late only against a later key.
-void HeadReader::Select() {
-  Range main = MainRange();
-  Range late = LateRange();
+std::vector<HeadRun::Ref> HeadReader::Merge(Range main, Range late) const {
   const bool up = !request_.descending;
-  refs_.reserve(std::min<size_t>(request_.max_rows, main.end - main.begin + late.end - late.begin));
-  if (late.begin == late.end && main.end - main.begin <= request_.max_rows) {
-    return bucket_.main_.GetRows(layout_, main.begin, main.end, &refs_);
-  }
+  std::vector<HeadRun::Ref> refs;
+  refs.reserve(std::min<size_t>(request_.max_rows, main.end - main.begin + late.end - late.begin));
   while (main.begin < main.end || late.begin < late.end) {
     bool take_main = late.begin == late.end;
     HeadRun::Ref ref;
@@ -148,29 +181,31 @@ void HeadReader::Select() {
       }
       if (!take_main) ref = other;
     }
-    if (refs_.size() >= request_.max_rows && !refs_.empty() &&
-        CompareHeadRows(layout_, refs_.back().row, ref.row) != 0) {
+    if (refs.size() >= request_.max_rows && !refs.empty() &&
+        CompareHeadRows(layout_, refs.back().row, ref.row) != 0) {
       break;
     }
-    refs_.push_back(ref);
+    refs.push_back(ref);
     Range& taken = take_main ? main : late;
     up ? ++taken.begin : --taken.end;
   }
-  if (!up) std::reverse(refs_.begin(), refs_.end());
+  if (!up) std::reverse(refs.begin(), refs.end());
+  return refs;
 }
 
 // Within each key, turns the order of arrival into newest write first. Provisional
 // timestamps do not compare with others, so such a key goes by arrival alone.
-void HeadReader::NewestFirst() {
+void HeadReader::NewestFirst(std::vector<HeadRun::Ref>* refs) const {
   if (bucket_.side_ == nullptr && !bucket_.has_equal_times_) return;
-  for (size_t begin = 0; begin < refs_.size();) {
+  const std::vector<HeadRun::Ref>& all = *refs;
+  for (size_t begin = 0; begin < all.size();) {
     size_t end = begin + 1;
-    while (end < refs_.size() && CompareHeadRows(layout_, refs_[begin].row, refs_[end].row) == 0) {
+    while (end < all.size() && CompareHeadRows(layout_, all[begin].row, all[end].row) == 0) {
       ++end;
     }
     if (end - begin > 1) {
-      const auto first = refs_.begin() + static_cast<ptrdiff_t>(begin);
-      const auto last = refs_.begin() + static_cast<ptrdiff_t>(end);
+      const auto first = refs->begin() + static_cast<ptrdiff_t>(begin);
+      const auto last = refs->begin() + static_cast<ptrdiff_t>(end);
       std::reverse(first, last);
       const auto is_provisional = [](const HeadRun::Ref& r) { return r.boot() != 0; };
       if (std::none_of(first, last, is_provisional)) {
@@ -185,56 +220,54 @@ void HeadReader::NewestFirst() {
 
 // Whether a chunk has something that most rows do not have.
 bool HeadReader::AnyRare() const {
-  const HeadRun::Chunk* before = nullptr;
-  for (const HeadRun::Ref& r : refs_) {
-    if (r.chunk == before) continue;
-    before = r.chunk;
-    if (before->states != nullptr || before->expiry != nullptr || before->boot != nullptr) {
-      return true;
-    }
-  }
-  return false;
+  return std::ranges::any_of(pieces_, [](const HeadRun::Piece& piece) {
+    const HeadRun::Chunk& chunk = *piece.first.chunk;
+    return chunk.states != nullptr || chunk.expiry != nullptr || chunk.boot != nullptr;
+  });
 }
 
 void HeadReader::CopyVersions(bool any_rare, VersionColumns* out) const {
-  out->row_count = refs_.size();
-  out->write_us.resize(refs_.size());
-  out->flags.resize(refs_.size());
-  int64_t* write_us = out->write_us.data();
-  uint8_t* flags = out->flags.data();
-  for (const HeadRun::Ref& r : refs_) {
-    *write_us++ = HeadLayout::WriteOf(r.row);
-    *flags++ = HeadLayout::FlagsOf(r.row);
-  }
+  out->row_count = row_count_;
+  out->write_us.resize(row_count_);
+  out->flags.resize(row_count_);
+  ForEachRow(pieces_, layout_.row_bytes,
+             [write_us = out->write_us.data(), flags = out->flags.data()](const char* row) mutable {
+               *write_us++ = HeadLayout::WriteOf(row);
+               *flags++ = HeadLayout::FlagsOf(row);
+             });
   if (!any_rare) return;
   bool any_expiry = false;
   bool any_boot = false;
-  for (const HeadRun::Ref& r : refs_) {
+  ForEachRef(pieces_, layout_.row_bytes, [&](const HeadRun::Ref& r) {
     any_expiry |= r.expiry_s() != 0;
     any_boot |= r.boot() != 0;
-  }
-  if (any_expiry) {
-    for (const HeadRun::Ref& r : refs_) out->expiry_s.push_back(r.expiry_s());
-  }
-  if (any_boot) {
-    for (const HeadRun::Ref& r : refs_) out->boot.push_back(r.boot());
-  }
+  });
+  ForEachRef(pieces_, layout_.row_bytes, [&](const HeadRun::Ref& r) {
+    if (any_expiry) out->expiry_s.push_back(r.expiry_s());
+    if (any_boot) out->boot.push_back(r.boot());
+  });
 }
 
 void HeadReader::CopyTexts(const HeadLayout::Column& c, ColumnData* out) const {
-  out->offsets.resize(refs_.size() + 1);
+  out->offsets.resize(row_count_ + 1);
   uint32_t* offset = out->offsets.data();
   uint32_t bytes = 0;
-  for (const HeadRun::Ref& r : refs_) {
-    bytes += static_cast<uint32_t>(HeadLayout::TextOf(c, r.row).size());
+  ForEachRow(pieces_, layout_.row_bytes, [&](const char* row) {
+    bytes += static_cast<uint32_t>(HeadLayout::TextOf(c, row).size());
     *++offset = bytes;
-  }
-  out->heap.resize(bytes);
+  });
+  out->heap.resize(bytes + HeadLayout::kTextBytes);
   char* heap = out->heap.data();
-  for (const HeadRun::Ref& r : refs_) {
-    const std::string_view text = HeadLayout::TextOf(c, r.row);
-    heap = std::copy(text.begin(), text.end(), heap);
-  }
+  ForEachRow(pieces_, layout_.row_bytes, [&](const char* row) {
+    const std::string_view text = HeadLayout::TextOf(c, row);
+    if (text.data() == row + c.offset) {  // with its length, which the next one is put over
+      std::memcpy(heap, text.data(), HeadLayout::kTextBytes);
+    } else {
+      std::copy(text.begin(), text.end(), heap);
+    }
+    heap += text.size();
+  });
+  out->heap.resize(bytes);
 }
 
 // Cells without a value are stored as 0 and as the empty text already.
@@ -243,34 +276,38 @@ void HeadReader::CopyColumn(size_t index, ColumnData* out) const {
   if (c.is_text) {
     return CopyTexts(c, out);
   }
-  out->fixed.resize(refs_.size());
+  out->fixed.resize(row_count_);
+  int64_t* const fixed = out->fixed.data();
+  const uint32_t row_bytes = layout_.row_bytes;
   switch (c.width) {
     case 1:
-      return CopyFixed<int8_t>(refs_, c.offset, out->fixed.data());
+      return CopyFixed<int8_t>(pieces_, row_bytes, c.offset, fixed);
     case 2:
-      return CopyFixed<int16_t>(refs_, c.offset, out->fixed.data());
+      return CopyFixed<int16_t>(pieces_, row_bytes, c.offset, fixed);
     case 4:
-      if (c.is_float) return CopyFixed<uint32_t>(refs_, c.offset, out->fixed.data());
-      return CopyFixed<int32_t>(refs_, c.offset, out->fixed.data());
+      if (c.is_float) return CopyFixed<uint32_t>(pieces_, row_bytes, c.offset, fixed);
+      return CopyFixed<int32_t>(pieces_, row_bytes, c.offset, fixed);
     default:
-      return CopyFixed<int64_t>(refs_, c.offset, out->fixed.data());
+      return CopyFixed<int64_t>(pieces_, row_bytes, c.offset, fixed);
   }
 }
 
 void HeadReader::CopyStates(size_t index, ColumnData* out) const {
-  const auto is_value = [&](const HeadRun::Ref& r) {
-    return r.state(layout_, index) == CellState::kValue;
-  };
-  if (std::all_of(refs_.begin(), refs_.end(), is_value)) return;
-  out->states.reserve(refs_.size());
-  for (const HeadRun::Ref& r : refs_) out->states.push_back(r.state(layout_, index));
+  bool any_missing = false;
+  ForEachRef(pieces_, layout_.row_bytes, [&](const HeadRun::Ref& r) {
+    any_missing |= r.state(layout_, index) != CellState::kValue;
+  });
+  if (!any_missing) return;
+  out->states.reserve(row_count_);
+  ForEachRef(pieces_, layout_.row_bytes, [&](const HeadRun::Ref& r) {
+    out->states.push_back(r.state(layout_, index));
+  });
 }
 
 void HeadReader::Copy(VersionColumns* out) {
   Clear(*layout_.schema, out);
   Select();
-  if (refs_.empty()) return;
-  NewestFirst();
+  if (row_count_ == 0) return;
   const bool any_rare = AnyRare();
   CopyVersions(any_rare, out);
   for (size_t k = 0; k < layout_.columns.size(); ++k) {

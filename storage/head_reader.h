@@ -44,7 +44,8 @@ class HeadReader {
   [[nodiscard]] Range MainRange() const;
   [[nodiscard]] Range LateRange() const;
   void Select();
-  void NewestFirst();
+  [[nodiscard]] std::vector<HeadRun::Ref> Merge(Range main, Range late) const;
+  void NewestFirst(std::vector<HeadRun::Ref>* refs) const;
   [[nodiscard]] bool AnyRare() const;
   void CopyVersions(bool any_rare, VersionColumns* out) const;
   void CopyColumn(size_t index, ColumnData* out) const;
@@ -54,7 +55,8 @@ class HeadReader {
   const HeadBucket& bucket_;
   const CopyRequest& request_;
   const HeadLayout& layout_;
-  std::vector<HeadRun::Ref> refs_;
+  std::vector<HeadRun::Piece> pieces_;  // what is copied, in this order
+  size_t row_count_ = 0;                // of them
 };
 
 }  // namespace cistern

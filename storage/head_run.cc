@@ -4,6 +4,8 @@
 #include <bit>
 #include <utility>
 
+#include "lib/base/check.h"
+#include "lib/base/coding.h"
 #include "lib/base/equal_bytes.h"
 
 namespace cistern {
@@ -60,7 +62,7 @@ HeadLayout::HeadLayout(std::shared_ptr<const TableSchema> table_schema)
     c.offset = row_bytes;
     c.is_text = type.lane() == Lane::kBytes;
     c.is_float = type.kind == CqlType::kFloat;
-    c.width = c.is_text ? uint8_t{sizeof(const char*)} : WidthOf(type);
+    c.width = c.is_text ? uint8_t{HeadLayout::kTextBytes} : WidthOf(type);
     row_bytes += c.width;
     columns.push_back(c);
     cells.Add(column);
@@ -109,17 +111,13 @@ HeadRun::Ref HeadRun::At(const HeadLayout& layout, uint32_t i) const {
   return {c.rows + size_t{index} * layout.row_bytes, &c, index};
 }
 
-void HeadRun::GetRows(const HeadLayout& layout, uint32_t begin, uint32_t end,
-                      std::vector<Ref>* out) const {
+void HeadRun::GetPieces(const HeadLayout& layout, uint32_t begin, uint32_t end,
+                        std::vector<Piece>* out) const {
   while (begin < end) {
-    Ref ref = At(layout, begin);
-    const uint32_t chunk_rows = ChunkRows(layout, static_cast<uint32_t>(ref.chunk - chunks_));
-    const uint32_t count = std::min(end - begin, chunk_rows - ref.index);
-    for (uint32_t i = 0; i < count; ++i) {
-      out->push_back(ref);
-      ref.row += layout.row_bytes;
-      ++ref.index;
-    }
+    const Ref first = At(layout, begin);
+    const uint32_t chunk_rows = ChunkRows(layout, static_cast<uint32_t>(first.chunk - chunks_));
+    const uint32_t count = std::min(end - begin, chunk_rows - first.index);
+    out->push_back({first, count});
     begin += count;
   }
 }
@@ -162,6 +160,18 @@ void HeadRun::PutRare(const HeadLayout& layout, HeadArena* arena, const CellStat
   }
 }
 
+// A text's eight bytes. A long one that is equal to the previous row's is stored once.
+uint64_t HeadRun::TextWord(const HeadLayout::Column& c, HeadArena* arena,
+                           std::string_view text) const {
+  if (text.size() <= HeadLayout::kWordBytesMax) return HeadLayout::WordOf(text);
+  if (last_ != nullptr && EqualBytes(HeadLayout::TextOf(c, last_), text)) {
+    return GetLittle<uint64_t>(last_ + c.offset);
+  }
+  const auto address = reinterpret_cast<uintptr_t>(arena->CopyText(text));
+  CISTERN_CHECK(uint64_t{address} >> 56 == 0);
+  return address;
+}
+
 void HeadRun::Append(const HeadLayout& layout, HeadArena* arena, const RowBatch& batch, size_t row,
                      const RowStamp& stamp) {
   if (left_ == 0) AddChunk(layout, arena);
@@ -175,13 +185,7 @@ void HeadRun::Append(const HeadLayout& layout, HeadArena* arena, const RowBatch&
   PutFixed<int16_t>(layout.wide2, slots, at);
   PutFixed<int8_t>(layout.wide1, slots, at);
   for (const HeadLayout::Column& c : layout.texts) {
-    const std::string_view text = batch.bytes(row, c.column);
-    // A text equal to the previous row's is stored once.
-    const char* copy = last_ == nullptr ? nullptr : HeadLayout::Load<const char*>(last_ + c.offset);
-    if (!EqualBytes(HeadLayout::TextAt(copy), text)) {
-      copy = text.empty() ? nullptr : arena->CopyText(text);
-    }
-    std::memcpy(at + c.offset, &copy, sizeof(copy));
+    SetLittle<uint64_t>(at + c.offset, TextWord(c, arena, batch.bytes(row, c.column)));
   }
   const bool missing = layout.cells.AnyMissing(states);
   if (missing || (stamp.expiry_s | stamp.boot) != 0) {

@@ -3,6 +3,7 @@
 #define CISTERN_STORAGE_HEAD_RUN_H_
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "cistern/row_batch.h"
@@ -39,6 +40,12 @@ class HeadRun {
     }
   };
 
+  // Rows that lie one behind the other.
+  struct Piece {
+    Ref first;
+    uint32_t count = 0;
+  };
+
   void Append(const HeadLayout& layout, HeadArena* arena, const RowBatch& batch, size_t row,
               const RowStamp& stamp);
 
@@ -46,12 +53,14 @@ class HeadRun {
   [[nodiscard]] const char* last_row() const { return last_; }  // null: no rows
   [[nodiscard]] Ref At(const HeadLayout& layout, uint32_t i) const;
   // Appends the rows [begin, end).
-  void GetRows(const HeadLayout& layout, uint32_t begin, uint32_t end,
-               std::vector<Ref>* out) const;
+  void GetPieces(const HeadLayout& layout, uint32_t begin, uint32_t end,
+                 std::vector<Piece>* out) const;
 
  private:
   [[nodiscard]] static uint32_t ChunkRows(const HeadLayout& layout, uint32_t chunk);
   void AddChunk(const HeadLayout& layout, HeadArena* arena);
+  [[nodiscard]] uint64_t TextWord(const HeadLayout::Column& c, HeadArena* arena,
+                                  std::string_view text) const;
   void PutRare(const HeadLayout& layout, HeadArena* arena, const CellState* states, bool missing,
                const RowStamp& stamp);
 
