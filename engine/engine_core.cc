@@ -39,9 +39,8 @@ constexpr int kBucketLooksMax = 3;
 HeadLimits HeadLimitsFor(size_t budget_bytes) {
   static_assert(limits::kMemoryBudgetBytesMin / 16 * 15 > kRocksDbBaseBytes + kScanReserveBytes);
   HeadLimits limits;
-  limits.head_bytes = std::min(
-      budget_bytes / 4, (budget_bytes - RocksDbBytes(budget_bytes) - kScanReserveBytes) / 2);
-  limits.journal_bytes = budget_bytes / 12;
+  limits.bytes = std::min(budget_bytes / 3 * 2,
+                          budget_bytes - RocksDbBytes(budget_bytes) - kScanReserveBytes);
   return limits;
 }
 

@@ -150,6 +150,8 @@ void JournalEncoder::Begin(uint64_t sequence) {
 EntityCoder* JournalEncoder::Find(const EntitySlot& entity, bool* is_new) {
   const uint32_t slot = entity.number();
   if (slot >= coders_.size()) coders_.resize(size_t{slot} + 1);
+  // Mostly the entity comes next that was first met next.
+  if (slot + 1 < coders_.size() && coders_[slot + 1] != nullptr) coders_[slot + 1]->Prefetch();
   EntityCoder*& coder = coders_[slot];
   *is_new = coder == nullptr;
   if (*is_new) {

@@ -180,13 +180,14 @@ class CisternPeer : public Peer {
     CISTERN_RETURN_IF_ERROR(batch_.SetInt(kTimeColumn, row.time_ms));
     for (size_t i = 0; i < table_.columns.size(); ++i) {
       if (row.IsNull(i)) continue;
-      Status set;
-      switch (table_.columns[i].type) {
-        case CellType::kDouble: set = batch_.SetDouble(kFirstColumn + i, row.Double(i)); break;
-        case CellType::kText: set = batch_.SetBytes(kFirstColumn + i, row.Text(i)); break;
-        default: set = batch_.SetInt(kFirstColumn + i, row.cells[i]);
+      const CellType type = table_.columns[i].type;
+      if (type == CellType::kDouble) {
+        CISTERN_RETURN_IF_ERROR(batch_.SetDouble(kFirstColumn + i, row.Double(i)));
+      } else if (type == CellType::kText) {
+        CISTERN_RETURN_IF_ERROR(batch_.SetBytes(kFirstColumn + i, row.Text(i)));
+      } else {
+        CISTERN_RETURN_IF_ERROR(batch_.SetInt(kFirstColumn + i, row.cells[i]));
       }
-      CISTERN_RETURN_IF_ERROR(set);
     }
     return batch_.EndRow();
   }

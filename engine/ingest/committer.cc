@@ -115,10 +115,16 @@ Status Committer::RejectBusy() {
   return Status::Busy("the ingest queue or the memory budget is full: try again after a pause");
 }
 
+// What the active generation holds in memory.
+size_t Committer::ActiveBytes() const {
+  return heads_->active->memory_bytes() + encoder_->memory_bytes() +
+         store_->journal().active_bytes();
+}
+
 Committer::Room Committer::MakeRoom() {
   const auto full = [this] {
-    return heads_->active->memory_bytes() + encoder_->memory_bytes() >= limits_.head_bytes ||
-           store_->journal().active_bytes() >= limits_.journal_bytes ||
+    const size_t frozen_bytes = store_->journal().has_frozen() ? frozen_.memory_bytes : 0;
+    return ActiveBytes() >= std::min(limits_.generation_bytes(), limits_.bytes - frozen_bytes) ||
            generation_deletes_ >= kGenerationDeletesMax;
   };
   if (held_ || !store_->journal().writable()) return Room::kWait;
@@ -150,6 +156,7 @@ bool Committer::FreezeLocked() {
   frozen_.version_count = heads_->active->version_count();
   frozen_.write_us_last = clock_->last_issued_us();
   frozen_.journal_bytes = journal.active_bytes();
+  frozen_.memory_bytes = std::min(ActiveBytes(), limits_.bytes);
   journal.Switch();
   const std::unique_lock lock(heads_->mutex);
   heads_->frozen_starts.Note(heads_->active->bucket_starts());
@@ -340,19 +347,13 @@ void Committer::EncodeRows(const WriteUnit& unit, const IssuedStamps& stamps, in
   const Bucketer bucketer(schema);
   const RowExpiry expiry(schema, stamps.boot, stamps.now_s);
   RoundRobin& round_robin = round_robins_[unit.table->id];
-  // A key is made a row before it is looked for: bytes written one by one have left the store
-  // buffer then, and can be loaded as words.
-  std::string other;
-  std::string* entity = &other;
-  std::string* next = &entity_;
-  if (!batch.empty()) AppendEntityKey(schema, batch, 0, next);
+  EntityKeys entities(schema, batch);
   for (size_t row = 0; row < batch.row_count(); ++row) {
     PlacedRow& placed = placed_.emplace_back();
     placed.unit = &unit;
     placed.index = row;
-    std::swap(entity, next);
-    if (row + 1 < batch.row_count()) AppendEntityKey(schema, batch, row + 1, next);
-    placed.entity = heads_->active->FindOrAddEntity(unit.table->id, unit.table->schema, *entity);
+    placed.entity =
+        heads_->active->FindOrAddEntity(unit.table->id, unit.table->schema, entities.Next());
     placed.start_s = bucketer.StartOf(EventTimeOf(schema, batch, row));
     placed.split = SplitOfRow(schema, batch, row, &round_robin);
     placed.stamp = expiry.StampOf(batch, row, (*next_us)++);

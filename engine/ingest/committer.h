@@ -21,10 +21,15 @@
 
 namespace cistern {
 
-// Sizes at which the head rotates, from the memory budget.
+// When the head rotates, from the memory budget. What a generation holds in memory is its rows, the
+// coder's state, and the journal's records, which RocksDB keeps in a memtable.
 struct HeadLimits {
-  size_t head_bytes = 0;     // freeze at this
-  size_t journal_bytes = 0;  // or when the generation's records reach this
+  size_t bytes = 0;  // of both generations
+  // At which the active one is frozen: pages are the longer and files the fewer the more it has.
+  // What is left takes rows until the frozen one is in segments, which is soon.
+  [[nodiscard]] size_t generation_bytes() const { return bytes / 4 * 3; }
+  // Rows alone while they are replayed: the records that they come from are not counted.
+  [[nodiscard]] size_t replayed_bytes() const { return bytes / 8 * 3; }
 };
 
 // What a frozen generation takes with it into segments.
@@ -33,6 +38,7 @@ struct FrozenState {
   uint64_t versions_written = 0;  // of the store, up to it
   uint64_t version_count = 0;     // in the frozen head
   uint64_t journal_bytes = 0;     // of the generation: about what its segments need at most
+  size_t memory_bytes = 0;        // of the generation
   int64_t write_us_last = 0;
 };
 
@@ -117,6 +123,7 @@ class Committer {
  private:
   struct PlacedRow;
   enum class Room : uint8_t { kYes, kWait };
+  [[nodiscard]] size_t ActiveBytes() const;
   [[nodiscard]] Room MakeRoom();
   void SetHeld(bool held);
   bool CommitQueuedLocked();
@@ -150,7 +157,6 @@ class Committer {
   mutable std::mutex mutex_;  // the leader's; everything below
   std::unique_ptr<JournalEncoder> encoder_;
   std::vector<PlacedRow> placed_;                // scratch: rows of the group, where they go
-  std::string entity_;                           // scratch
   std::map<uint32_t, RoundRobin> round_robins_;  // by table
   FrozenState frozen_;
   int64_t generation_start_us_ = 0;  // monotonic; of the first row

@@ -3,12 +3,15 @@
 #define CISTERN_ENGINE_INGEST_ROW_PLACEMENT_H_
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "cistern/limits.h"
 #include "cistern/row_batch.h"
 #include "lib/base/coding.h"
+#include "lib/cql/cql_type.h"
 #include "lib/cql/wire_value.h"
 #include "lib/row/row_order.h"
 #include "storage/head.h"
@@ -24,24 +27,67 @@ namespace cistern {
              : batch.fixed(row, column);
 }
 
-// Replaces *key by the row's entity key bytes (see entity.h).
-inline void AppendEntityKey(const TableSchema& schema, const RowBatch& batch, size_t row,
-                            std::string* key) {
-  key->clear();
-  for (const size_t column : schema.entity_columns) {
-    const size_t at = key->size();
-    key->append(2, '\0');
-    const ColumnType& type = schema.columns[column].type;
-    if (type.lane() == Lane::kBytes) {
-      key->append(batch.bytes(row, column));
-    } else {
-      AppendWireValue(type, batch.fixed(row, column), {}, key);
+// The entity key bytes (see entity.h) of a batch's rows, one row after the other.
+class EntityKeys {
+ public:
+  EntityKeys(const TableSchema& schema, const RowBatch& batch) : schema_(schema), batch_(batch) {
+    if (schema.entity_columns.size() == 1) {
+      only_column_ = schema.entity_columns[0];
+      const ColumnType& type = schema.columns[only_column_].type;
+      if (type.lane() == Lane::kFixed) only_width_ = WireWidth(type.kind);
+      only_kind_ = type.kind;
     }
-    const size_t length = key->size() - at - 2;
-    (*key)[at] = static_cast<char>(length >> 8);
-    (*key)[at + 1] = static_cast<char>(length);
+    if (!batch.empty()) Make(0);
   }
-}
+
+  // Of the first row at first; valid until it is called again. REQUIRES: a row is left.
+  // A key is made a row before it is looked for: bytes written one by one have left the store
+  // buffer then, and can be loaded as words.
+  [[nodiscard]] std::string_view Next() {
+    const size_t at = row_ % 2;
+    if (++row_ < batch_.row_count()) Make(row_);
+    if (only_width_ != 0) return {only_[at].data(), 2 + only_width_};
+    return keys_[at];
+  }
+
+ private:
+  void Make(size_t row) {
+    if (only_width_ != 0) return MakeOnly(row);
+    std::string* const key = &keys_[row % 2];
+    key->clear();
+    for (const size_t column : schema_.entity_columns) {
+      const size_t at = key->size();
+      key->append(2, '\0');
+      const ColumnType& type = schema_.columns[column].type;
+      if (type.lane() == Lane::kBytes) {
+        key->append(batch_.bytes(row, column));
+      } else {
+        AppendWireValue(type, batch_.fixed(row, column), {}, key);
+      }
+      const size_t length = key->size() - at - 2;
+      (*key)[at] = static_cast<char>(length >> 8);
+      (*key)[at + 1] = static_cast<char>(length);
+    }
+  }
+  // Many tables have one number for their sensor: the value in one piece, and behind it what it
+  // does not need.
+  void MakeOnly(size_t row) {
+    const uint64_t bits = WireBits(only_kind_, batch_.fixed(row, only_column_));
+    char* const key = only_[row % 2].data();
+    key[1] = static_cast<char>(only_width_);
+    SetBig<uint64_t>(key + 2, bits << (64 - 8 * only_width_));
+  }
+
+  const TableSchema& schema_;
+  const RowBatch& batch_;
+  size_t row_ = 0;
+  std::array<std::string, 2> keys_;
+  // Of a single column of the fixed lane; width 0: it is not one.
+  size_t only_column_ = 0;
+  size_t only_width_ = 0;
+  CqlType only_kind_ = CqlType::kInt;
+  std::array<std::array<char, 2 + sizeof(uint64_t)>, 2> only_{};
+};
 
 // Stamps rows with their flags and expiry: the row's TTL, else the table's, counted from
 // the second of the write; on an untrusted clock (boot != 0) the TTL itself.

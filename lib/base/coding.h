@@ -25,6 +25,18 @@ inline void SetLittle(char* p, T value) {
     p[i] = static_cast<char>(static_cast<uint64_t>(value) >> (8 * i));
   }
 }
+// The same with the highest byte first.
+template <typename T>
+inline void SetBig(char* p, T value) {
+  if constexpr (std::endian::native == std::endian::little && sizeof(T) == sizeof(uint64_t)) {
+    const uint64_t swapped = __builtin_bswap64(static_cast<uint64_t>(value));
+    std::memcpy(p, &swapped, sizeof(swapped));
+    return;
+  }
+  for (size_t i = 0; i < sizeof(T); ++i) {
+    p[i] = static_cast<char>(static_cast<uint64_t>(value) >> (8 * (sizeof(T) - 1 - i)));
+  }
+}
 template <typename T>
 inline void PutLittle(std::string* out, T value) {
   char bytes[sizeof(T)];

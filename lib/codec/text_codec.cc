@@ -7,6 +7,7 @@
 
 #include "cistern/limits.h"
 #include "lib/base/checksum.h"
+#include "lib/base/equal_bytes.h"
 #include "lib/codec/integer_codec.h"
 #include "lib/codec/zstd_codec.h"
 
@@ -122,7 +123,7 @@ class Dictionary {
     codes_.reserve(cells.size());
     const size_t entries_max = cells.size() / 2 + 1;
     for (size_t i = 0; i < cells.size(); ++i) {
-      if (i > 0 && cells[i] == cells[i - 1]) {
+      if (i > 0 && EqualBytes(cells[i], cells[i - 1])) {
         codes_.push_back(codes_.back());
         continue;
       }

@@ -152,7 +152,7 @@ void AppendWireValue(const ColumnType& type, int64_t fixed, std::string_view byt
     return;
   }
   // Every row's entity key passes here: appended in one piece.
-  const auto value = static_cast<uint64_t>(type.kind == CqlType::kDate ? fixed + kDateBias : fixed);
+  const uint64_t value = WireBits(type.kind, fixed);
   std::array<char, sizeof(value)> big;
   for (size_t i = 0; i < big.size(); ++i) {
     big[i] = static_cast<char>(value >> (8 * (big.size() - 1 - i)));

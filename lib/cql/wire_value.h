@@ -21,6 +21,13 @@ struct CellValue {
   friend bool operator==(const CellValue&, const CellValue&) = default;
 };
 
+// A value of the fixed lane as a number whose low WireWidth bytes, the highest first, are what
+// the protocol has: its dates are unsigned around 1970.
+[[nodiscard]] inline uint64_t WireBits(CqlType kind, int64_t fixed) {
+  constexpr uint64_t kDateBias = uint64_t{1} << 31;
+  return static_cast<uint64_t>(fixed) + (kind == CqlType::kDate ? kDateBias : 0);
+}
+
 // Appends the value as the protocol serialises it, without a length. The value must
 // be one of the type (checked by the setter that took it in); its low bytes are
 // written otherwise.

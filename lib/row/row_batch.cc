@@ -1,5 +1,6 @@
 #include "cistern/row_batch.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
@@ -15,6 +16,8 @@
 namespace cistern {
 
 namespace {
+
+constexpr size_t kRoomRowsMin = 16;
 
 bool IsKey(ColumnRole role) {
   return role == ColumnRole::kEntity || role == ColumnRole::kClustering;
@@ -58,32 +61,29 @@ RowBatch::RowBatch(std::shared_ptr<const TableSchema> schema)
     if (IsKey(spec.role)) {
       const bool is_entity = spec.role == ColumnRole::kEntity;
       keys_.push_back({static_cast<uint32_t>(c), is_entity, spec.type.lane()});
+      keys_are_fixed_ = keys_are_fixed_ && spec.type.lane() == Lane::kFixed;
     }
   }
 }
 
-void RowBatch::BeginRow(RowKind kind) {
-  DropRow();
-  slots_.resize(slots_.size() + width_, 0);
-  states_.resize(states_.size() + state_width_, CellState::kAbsent);
-  kinds_.push_back(kind);
-  if (!ttls_.empty()) ttls_.push_back(kTtlDefault);
-  row_heap_start_ = heap_.size();
-  open_ = true;
+void RowBatch::AddRoom(size_t rows) {
+  rows = std::max({rows, 2 * kinds_.size(), kRoomRowsMin});
+  slots_.resize(rows * width_, 0);
+  states_.resize(rows * state_width_, CellState::kAbsent);
+  kinds_.resize(rows);
 }
 
-void RowBatch::Truncate(size_t rows, size_t heap_bytes) {
-  slots_.resize(rows * width_);
-  states_.resize(rows * state_width_);
-  kinds_.resize(rows);
-  if (ttls_.size() > rows) ttls_.resize(rows);
-  heap_.resize(heap_bytes);
-  row_count_ = rows;
+void RowBatch::EmptyRows(size_t begin, size_t end) {
+  std::fill(slots_.data() + begin * width_, slots_.data() + end * width_, 0);
+  std::fill(states_.data() + begin * state_width_, states_.data() + end * state_width_,
+            CellState::kAbsent);
+  if (ttls_.size() > begin) ttls_.resize(begin);
 }
 
 void RowBatch::DropRow() {
   if (!open_) return;
-  Truncate(row_count_, row_heap_start_);
+  EmptyRows(row_count_, row_count_ + 1);
+  heap_.resize(row_heap_start_);
   open_ = false;
   row_status_ = Status::Ok();
 }
@@ -179,7 +179,7 @@ Status RowBatch::SetTtl(uint32_t seconds) {
                                    " s is beyond the limit of " +
                                    std::to_string(limits::kTtlSecondsMax) + " s"));
   }
-  if (kinds_.back() == RowKind::kDeleteRow) {
+  if (kinds_[row_count_] == RowKind::kDeleteRow) {
     return Fail(Status::InvalidArgument("a row deletion takes no TTL"));
   }
   if (ttls_.empty()) ttls_.assign(row_count_ + 1, kTtlDefault);
@@ -187,9 +187,19 @@ Status RowBatch::SetTtl(uint32_t seconds) {
   return Status::Ok();
 }
 
+// Whether every key column is set. Cell by cell, as they were stored a moment ago.
+bool RowBatch::HasKeys(size_t row) const {
+  static_assert(CellState::kValue == CellState{0});
+  const CellState* const row_states = states(row);
+  unsigned missing = 0;
+  for (const KeyColumn& key : keys_) missing |= static_cast<unsigned>(row_states[key.column]);
+  return missing == 0;
+}
+
 // Whether `row` is complete: every key column set, what its kind demands, keys and row
 // within their limits.
 Status RowBatch::CheckRow(size_t row) const {
+  if (keys_are_fixed_ && kinds_[row] == RowKind::kInsert && HasKeys(row)) return Status::Ok();
   const int64_t* const row_slots = slots(row);
   const CellState* const row_states = states(row);
   size_t entity_bytes = 0;
@@ -247,14 +257,11 @@ Status RowBatch::EndRow() {
 }
 
 size_t RowBatch::byte_count() const {
-  return slots_.size() * sizeof(int64_t) + states_.size() + heap_.size();
+  return rows_in_use() * (width_ * sizeof(int64_t) + state_width_) + heap_.size();
 }
 
 void RowBatch::Clear() {
-  slots_.clear();
-  states_.clear();
-  kinds_.clear();
-  ttls_.clear();
+  EmptyRows(0, std::min(rows_in_use(), kinds_.size()));  // none are there once it was moved
   heap_.clear();
   row_count_ = 0;
   open_ = false;
@@ -344,9 +351,8 @@ Status RowBatch::AppendColumns(std::span<const size_t> columns,
   const size_t rows = data[0]->size();
   const size_t rows_before = row_count_;
   const size_t heap_before = heap_.size();
-  slots_.resize((rows_before + rows) * width_, 0);
-  states_.resize((rows_before + rows) * state_width_, CellState::kAbsent);
-  kinds_.resize(rows_before + rows, kind);
+  if (rows_before + rows > kinds_.size()) AddRoom(rows_before + rows);
+  std::fill_n(kinds_.begin() + static_cast<ptrdiff_t>(rows_before), rows, kind);
   if (!ttls_.empty()) ttls_.resize(rows_before + rows, kTtlDefault);
   for (size_t k = 0; k < columns.size(); ++k) AddColumn(columns[k], *data[k]);
   for (size_t row = rows_before; row < rows_before + rows; ++row) {
@@ -359,7 +365,8 @@ Status RowBatch::AppendColumns(std::span<const size_t> columns,
       status = TooLarge("the row", row_bytes, limits::kRowBytesMax);
     }
     if (!status.ok()) {
-      Truncate(rows_before, heap_before);
+      EmptyRows(rows_before, rows_before + rows);
+      heap_.resize(heap_before);
       return {status.code(),
               "row " + std::to_string(row - rows_before) + ": " + status.message()};
     }

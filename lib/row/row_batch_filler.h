@@ -19,10 +19,7 @@ class RowBatchFiller {
   // Adds a row of absent cells. Cells are set through slots() and states().
   void AddRow(RowKind kind) {
     RowBatch& b = *batch_;
-    b.slots_.resize(b.slots_.size() + b.width_, 0);
-    b.states_.resize(b.states_.size() + b.state_width_, CellState::kAbsent);
-    b.kinds_.push_back(kind);
-    if (!b.ttls_.empty()) b.ttls_.push_back(RowBatch::kTtlDefault);
+    b.AddEmptyRow(kind);
     ++b.row_count_;
   }
   // The last row's cells.

@@ -38,7 +38,12 @@ class CISTERN_EXPORT RowBatch {
  public:
   explicit RowBatch(std::shared_ptr<const TableSchema> schema);
 
-  void BeginRow(RowKind kind = RowKind::kInsert);
+  void BeginRow(RowKind kind = RowKind::kInsert) {
+    if (open_) DropRow();
+    AddEmptyRow(kind);
+    row_heap_start_ = heap_.size();
+    open_ = true;
+  }
   // Integers of every width, boolean (0/1), timestamp (ms), date (days since
   // 1970-01-01), time (ns of day). kOutOfRange beyond the column's type.
   [[nodiscard]] Status SetInt(size_t column, int64_t value) {
@@ -93,7 +98,7 @@ class CISTERN_EXPORT RowBatch {
   }
   [[nodiscard]] std::string_view bytes(size_t row, size_t column) const {
     const auto slot = static_cast<uint64_t>(slots_[row * width_ + column]);
-    return std::string_view(heap_).substr(slot >> 32, slot & 0xffffffffu);
+    return {heap_.data() + (slot >> 32), static_cast<size_t>(slot & 0xffffffffu)};
   }
   // Whole rows, for hot loops: a cell for each column; states are padded to PaddedWidth.
   [[nodiscard]] const int64_t* slots(size_t row) const { return slots_.data() + row * width_; }
@@ -129,6 +134,17 @@ class CISTERN_EXPORT RowBatch {
   [[nodiscard]] Status CheckTarget(size_t column);
   [[nodiscard]] Status RefuseInt(size_t column, int64_t value);
   [[nodiscard]] Status SetRounded(size_t column, double value);
+  // The next row, behind the last one, with absent cells; not yet counted.
+  void AddEmptyRow(RowKind kind) {
+    if (row_count_ >= kinds_.size()) AddRoom(row_count_ + 1);
+    kinds_[row_count_] = kind;
+    if (!ttls_.empty()) ttls_.push_back(kTtlDefault);
+  }
+  void AddRoom(size_t rows);
+  void EmptyRows(size_t begin, size_t end);
+  // With one that is open.
+  [[nodiscard]] size_t rows_in_use() const { return row_count_ + (open_ ? 1 : 0); }
+  [[nodiscard]] bool HasKeys(size_t row) const;
   [[nodiscard]] Status CheckRow(size_t row) const;
   [[nodiscard]] Status CheckKind(size_t row) const;
   [[nodiscard]] Status CheckColumns(std::span<const size_t> columns,
@@ -138,17 +154,19 @@ class CISTERN_EXPORT RowBatch {
     slots_[row_count_ * width_ + column] = slot;
     states_[row_count_ * state_width_ + column] = state;
   }
-  void Truncate(size_t rows, size_t heap_bytes);
 
   std::shared_ptr<const TableSchema> schema_;
   size_t width_ = 0;
   size_t state_width_ = 0;
   std::vector<ColumnRule> rules_;  // by column
   std::vector<KeyColumn> keys_;
+  bool keys_are_fixed_ = true;  // all of the fixed lane: within every limit
   size_t row_count_ = 0;
   bool open_ = false;           // between BeginRow and EndRow
   size_t row_heap_start_ = 0;   // of the open row
   Status row_status_;           // first error of the open row
+  // Of as many rows as there is room for; those that are not in use are empty: their slots 0,
+  // their cells absent.
   std::vector<int64_t> slots_;  // fixed value, or heap offset << 32 | length
   std::vector<CellState> states_;
   std::vector<RowKind> kinds_;
