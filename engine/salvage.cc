@@ -73,7 +73,7 @@ Status SalvageTarget::AddTable(const Table& table) {
 Status SalvageTarget::BeginRotation() {
   CISTERN_ASSIGN_OR_RETURN(target_, TakeSpillTarget(store_.get(), SpillLimits{}));
   CISTERN_ASSIGN_OR_RETURN(rotation_, store_->NextSequence());
-  writer_.emplace(target_.family, rotation_);
+  writer_.emplace(FamilyKind::kSpill, target_.family, rotation_);
   return Status::Ok();
 }
 

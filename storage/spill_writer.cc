@@ -54,7 +54,7 @@ Status SpillWriter::AddPage(const VersionColumns& rows, size_t begin, size_t end
   CISTERN_CHECK(header_.pages.empty() || header_.last_time <= info.first_time);
   header_.last_time = info.last_time;
   header_.row_count += info.row_count;
-  AddStatistics(PageStatisticsOf(*schema_, rows, begin, end), &info);
+  if (has_statistics_) AddStatistics(PageStatisticsOf(*schema_, rows, begin, end), &info);
   const auto number = static_cast<uint32_t>(header_.pages.size());
   header_.pages.push_back(info);
   out_.Put(PageKey(segment_id_, number), page);

@@ -14,6 +14,7 @@
 #include "lib/row/version_columns.h"
 #include "lib/segment/page_builder.h"
 #include "lib/segment/segment_header.h"
+#include "storage/family_kind.h"
 #include "storage/keyspace.h"
 #include "storage/unlogged_writer.h"
 
@@ -23,9 +24,12 @@ namespace cistern {
 // succeeded and the rotation was committed. One thread at a time.
 class SpillWriter {
  public:
-  // `rotation` was reserved for this writer alone.
-  SpillWriter(FamilyPtr family, uint64_t rotation)
-      : out_(std::move(family)), rotation_(rotation) {
+  // `rotation` was reserved for this writer alone. Pages of a window get statistics. Those of a
+  // spill family do not: they would cost every row, and what is spilled is soon rewritten.
+  SpillWriter(FamilyKind kind, FamilyPtr family, uint64_t rotation)
+      : has_statistics_(kind == FamilyKind::kWindow),
+        out_(std::move(family)),
+        rotation_(rotation) {
     extent_.rotation = rotation;
   }
 
@@ -61,6 +65,7 @@ class SpillWriter {
   [[nodiscard]] Status AddPage(const VersionColumns& rows, size_t begin, size_t end);
   void AddStatistics(const std::string& statistics, PageInfo* info);
 
+  const bool has_statistics_;
   UnloggedWriter out_;
   const uint64_t rotation_;
   uint64_t next_index_ = 0;

@@ -131,7 +131,7 @@ Result<bool> Respill::SupersedeSealed(const SpillView& view) {
 // Merges buckets until enough is written, and flushes it under a sequence of its own.
 Status Respill::WritePart() {
   CISTERN_ASSIGN_OR_RETURN(const uint64_t rotation, store_->NextSequence());
-  writer_.emplace(target_, rotation);
+  writer_.emplace(FamilyKind::kSpill, target_, rotation);
   if (merge_) BeginSegment();
   while (writer_->byte_count() < kPartBytes) {
     if (!merge_) {

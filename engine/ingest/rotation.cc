@@ -69,7 +69,7 @@ Result<bool> Rotation::Step() {
 Status Rotation::Begin(const Head& head) {
   CISTERN_ASSIGN_OR_RETURN(target_, TakeSpillTarget(store_, spill_limits_));
   CISTERN_ASSIGN_OR_RETURN(rotation_, store_->NextSequence());
-  writer_.emplace(target_.family, rotation_);
+  writer_.emplace(FamilyKind::kSpill, target_.family, rotation_);
   buckets_ = head.SortedBuckets();
   spilling_ = {};
   spilling_.rotation = rotation_;

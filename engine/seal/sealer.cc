@@ -7,6 +7,7 @@
 
 #include "lib/base/check.h"
 #include "lib/base/crash_point.h"
+#include "storage/rocksdb_options.h"
 #include "storage/seal_reader.h"
 #include "storage/window_dictionaries.h"
 
@@ -18,7 +19,7 @@ constexpr size_t kStepBytes = 128 * 1024;          // encoded, after which a ste
 constexpr size_t kStepPages = 32;                  // the same
 constexpr size_t kStepChecks = 64;                 // pages read back in a step
 constexpr uint64_t kHeadroomBytes = 4ull << 20;
-constexpr uint64_t kRoundBytesMax = 16ull << 20;   // of what is sealed
+constexpr uint64_t kRoundBytesMax = 16ull << 20;   // of what is sealed: spilled pages
 constexpr uint64_t kRoundBytesMin = 1ull << 20;    // of a round where room is short
 constexpr uint64_t kMemtableBytesMax = 8ull << 20;  // what a flush may still have to write
 constexpr uint64_t kRecordBytes = 64 * 1024;       // of the log, to drop a window
@@ -26,6 +27,13 @@ constexpr uint64_t kRecordBytes = 64 * 1024;       // of the log, to drop a wind
 // What a round may need: its files, and once more while RocksDB merges them.
 uint64_t RoomFor(uint64_t round_bytes) {
   return kHeadroomBytes + 2 * round_bytes;
+}
+
+// A round whose pages and headers fit the memtable is one file. Several have their keys between one
+// another's, and RocksDB would merge them: all of it written twice.
+uint64_t RoundBytesFor(const StoreDb& db) {
+  return std::clamp<uint64_t>(SpillBufferBytes(db.opened().config) / 4 * 3, kRoundBytesMin,
+                              kRoundBytesMax);
 }
 
 SequenceIntervals RotationsOf(const std::vector<SegmentRef>& segments) {
@@ -57,7 +65,7 @@ Status Sealer::Begin(const SealScope& scope, int64_t now_us) {
   if (is_through_) return Status::Ok();
   CISTERN_RETURN_IF_ERROR(DropWrittenSpare());
   CISTERN_ASSIGN_OR_RETURN(round_, store_->NextSequence());
-  uint64_t round_bytes = kRoundBytesMax;
+  uint64_t round_bytes = RoundBytesFor(store_->db());
   const auto has_room = [&](uint64_t bytes) {
     return store_->CheckHeadroom(room_.Ask(RoomFor(bytes), began_s_)).ok();
   };
@@ -100,7 +108,7 @@ Status Sealer::BeginWriting() {
     window_ = std::make_shared<const SegmentFamily>(
         SegmentFamily{FamilyKind::kWindow, id, std::move(family)});
   }
-  writer_.emplace(window_->family, round_);
+  writer_.emplace(FamilyKind::kWindow, window_->family, round_);
   dictionaries_.Begin(store_->spills().view(), window_);
   std::reverse(plan_.candidates.begin(), plan_.candidates.end());
   phase_ = Phase::kWrite;

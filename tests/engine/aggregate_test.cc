@@ -92,15 +92,26 @@ TEST_F(AggregateTest, WhatIsCutByAStepOrTheRangeIsDecoded) {
 
 TEST_F(AggregateTest, PagesAnswerWhereNothingElseHasTheirTimes) {
   AppendMinutes("a", kStartMs, 300);
-  Rotate();
+  SealAll();
   AppendMinutes("a", kStartMs + 10 * kHourMs, 300);
-  Rotate();
+  SealAll();
   EXPECT_EQ(Read(Request(kDayMs)), (std::vector<Step>{{kStartMs, 600, 2 * 300.0 * 150}}));
   EXPECT_EQ(work_.rows_by_page, 600u);
   MustAppend("a", kStartMs + 60'000, 1001.5);  // instead of 1.5
   EXPECT_EQ(Read(Request(kDayMs)), (std::vector<Step>{{kStartMs, 600, 2 * 300.0 * 150 + 1000}}));
   EXPECT_EQ(work_.rows_by_page, 300u);
   EXPECT_EQ(work_.rows_merged, 300u);
+}
+
+// They have no statistics.
+TEST_F(AggregateTest, SpilledPagesAreDecoded) {
+  AppendMinutes("a", kStartMs, 300);
+  Rotate();
+  AppendMinutes("a", kStartMs + 10 * kHourMs, 300);
+  Rotate();
+  EXPECT_EQ(Read(Request(kDayMs)), (std::vector<Step>{{kStartMs, 600, 2 * 300.0 * 150}}));
+  EXPECT_EQ(work_.rows_decoded, 600u);
+  EXPECT_EQ(work_.rows_by_page + work_.rows_merged, 0u);
 }
 
 TEST_F(AggregateTest, AnAmendmentIsMerged) {

@@ -102,7 +102,7 @@ TEST_F(DictionaryChoiceTest, AWindowThatHasAsManyAsItMayGetsNoMore) {
     SCOPED_TRACE(there);
     MemoryBudget budget(64 << 20);
     SealDictionaries dictionaries(&budget);
-    SpillWriter writer(window->family, *Core()->store().NextSequence());
+    SpillWriter writer(FamilyKind::kWindow, window->family, *Core()->store().NextSequence());
     const auto view = ViewWithMore(there);
     dictionaries.Begin(view, view->windows[0]);
     ServePages(kSensors, &dictionaries, &writer);
@@ -123,7 +123,8 @@ TEST_F(DictionaryChoiceTest, OneThatIsLeftAsideIsNotReplaced) {
   const auto view = Core()->store().spills().view();
   MemoryBudget budget(64 << 20);
   SealDictionaries dictionaries(&budget);
-  SpillWriter writer(view->windows[0]->family, *Core()->store().NextSequence());
+  SpillWriter writer(FamilyKind::kWindow, view->windows[0]->family,
+                     *Core()->store().NextSequence());
   MemoryCharge others(&budget);
   others.Set(budget.limit_bytes() - kDictionaryMemoryBytes / 2);  // what is left is for samples
   dictionaries.Begin(view, view->windows[0]);

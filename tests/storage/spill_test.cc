@@ -69,7 +69,7 @@ class SpillTest : public ::testing::Test {
   // One rotation that writes the buckets and flushes, committed or not.
   uint64_t Write(const std::vector<BucketKey>& buckets, bool commit, size_t rows_each = 10) {
     const uint64_t rotation = NextSequence();
-    SpillWriter writer(family_, rotation);
+    SpillWriter writer(FamilyKind::kSpill, family_, rotation);
     for (const BucketKey& bucket : buckets) {
       writer.Begin(bucket, schema_.get(), 0, rotation, rotation + 1);
       EXPECT_TRUE(writer.AddRows(Rows(bucket.start_s * 1000, rows_each)).ok());
@@ -145,7 +145,7 @@ TEST_F(SpillTest, RowsAreCutIntoPagesAndComeBack) {
   const BucketKey bucket = Bucket("a", 1);
   const uint64_t rotation = NextSequence();
   {
-    SpillWriter writer(family_, rotation);
+    SpillWriter writer(FamilyKind::kSpill, family_, rotation);
     writer.Begin(Bucket("0", 1), schema_.get(), 0, 3, 4);
     ASSERT_TRUE(writer.End({{1, 5, 9, 0}, {2, 6, 10, 0}}).ok());  // deletes alone
     writer.Begin(bucket, schema_.get(), 5, 1, 9);
