@@ -140,6 +140,8 @@ void SetKind(FamilyKind kind, const StoreConfig& config, rocksdb::ColumnFamilyOp
     case FamilyKind::kJournal:
       options->write_buffer_size = kJournalBufferBytes;
       options->arena_block_size = kArenaBlockBytes;
+      // Records come in the order of their keys, and are read at an opening alone.
+      options->memtable_factory = std::make_shared<rocksdb::VectorRepFactory>();
       SwitchCompactionOff(options);
       return;
     case FamilyKind::kSpill:
