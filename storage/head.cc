@@ -48,7 +48,7 @@ EntitySlot* Head::FindOrAddEntity(uint32_t table_id,
   EntitySlot* slot = newest_ == nullptr ? nullptr : newest_->successor_;
   if (slot != nullptr && slot->table_id() == table_id && EqualBytes(slot->entity(), entity)) {
     newest_ = slot;
-    PrefetchRow(*slot);
+    PrefetchSlots(*slot);
     return slot;
   }
   const uint64_t hash = HeadEntityMap::Hash(table_id, entity);
@@ -56,17 +56,24 @@ EntitySlot* Head::FindOrAddEntity(uint32_t table_id,
   if (slot == nullptr) slot = AddEntity(hash, table_id, schema, entity);
   if (newest_ != nullptr) newest_->successor_ = slot;
   newest_ = slot;
-  PrefetchRow(*slot);
+  PrefetchSlots(*slot);
   return slot;
 }
 
-// Entities come interleaved, and their rows are appended after the whole group was encoded:
-// until then the lines that the append touches are on their way, and the next entity's.
-void Head::PrefetchRow(const EntitySlot& slot) {
+// That of the row, and of the entity that comes next.
+void Head::PrefetchSlots(const EntitySlot& slot) {
   if (slot.successor_ != nullptr) {
     __builtin_prefetch(slot.successor_);
     __builtin_prefetch(reinterpret_cast<const char*>(slot.successor_) + 64);
   }
+  PrefetchRow(slot);
+}
+
+// Entities come interleaved, and their rows are appended after the whole group was encoded:
+// until then the lines that the append touches are on their way from memory, and the next entity's.
+// A group has more of them than the first cache holds, so who appends asks again, a few rows ahead:
+// rows are stored in turn, and each store would wait for its line.
+void Head::PrefetchRow(const EntitySlot& slot) {
   if (slot.last_row_ == nullptr) return;
   const char* const bucket = reinterpret_cast<const char*>(slot.last_);
   __builtin_prefetch(bucket, 1);

@@ -53,6 +53,8 @@ class Head {
     if (last != nullptr && last->start_s_ == start_s && last->split_ == split) return last;
     return FindOrAddOtherBucket(entity, start_s, split);
   }
+  // Asks the machine for the memory that the entity's next row touches.
+  static void PrefetchRow(const EntitySlot& slot);
   // Sequence of the journal record that later rows and deletes belong to.
   void set_sequence(uint64_t sequence) { sequence_ = sequence; }
   void AppendRow(HeadBucket* bucket, const RowBatch& batch, size_t row, const RowStamp& stamp);
@@ -88,7 +90,7 @@ class Head {
   [[nodiscard]] EntitySlot* AddEntity(uint64_t hash, uint32_t table_id,
                                       const std::shared_ptr<const TableSchema>& schema,
                                       std::string_view entity);
-  static void PrefetchRow(const EntitySlot& slot);
+  static void PrefetchSlots(const EntitySlot& slot);
   [[nodiscard]] HeadBucket* FindOrAddOtherBucket(EntitySlot* entity, int64_t start_s,
                                                  uint32_t split);
   [[nodiscard]] const HeadLayout* LayoutOf(uint32_t table_id,

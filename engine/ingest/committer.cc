@@ -16,6 +16,7 @@ namespace {
 // generation's may be of one bucket: it ends well before, as a group adds a few thousand.
 constexpr uint64_t kGenerationDeletesMax = limits::kBucketRangeDeletesMax / 2;
 constexpr uint64_t kDiskRoomStepBytes = 512 * 1024;        // journal between questions to the disk
+constexpr size_t kRowsAhead = 4;                           // whose memory is asked for
 constexpr uint64_t kDiskRoomForRotationBytes = 3 << 20;    // besides the segments' own bytes
 }  // namespace
 
@@ -365,7 +366,9 @@ void Committer::EncodeRows(const WriteUnit& unit, const IssuedStamps& stamps, in
 void Committer::ApplyGroup() {
   Head& head = *heads_->active;
   head.set_sequence(sequence_);
-  for (const PlacedRow& placed : placed_) {
+  for (size_t i = 0; i < placed_.size(); ++i) {
+    const PlacedRow& placed = placed_[i];
+    if (i + kRowsAhead < placed_.size()) Head::PrefetchRow(*placed_[i + kRowsAhead].entity);
     HeadBucket* bucket = head.FindOrAddBucket(placed.entity, placed.start_s, placed.split);
     if (placed.unit->batch != nullptr) {
       head.AppendRow(bucket, *placed.unit->batch, placed.index, placed.stamp);
