@@ -46,6 +46,8 @@ RowBatch::RowBatch(std::shared_ptr<const TableSchema> schema)
       width_(schema_->columns.size()),
       state_width_(PaddedWidth(width_)),
       rules_(width_) {
+  size_t entity_bytes = 0;  // of what is fixed
+  size_t clustering_bytes = 0;
   for (size_t c = 0; c < width_; ++c) {
     const ColumnSpec& spec = schema_->columns[c];
     ColumnRule& rule = rules_[c];
@@ -61,9 +63,12 @@ RowBatch::RowBatch(std::shared_ptr<const TableSchema> schema)
     if (IsKey(spec.role)) {
       const bool is_entity = spec.role == ColumnRole::kEntity;
       keys_.push_back({static_cast<uint32_t>(c), is_entity, spec.type.lane()});
-      keys_are_fixed_ = keys_are_fixed_ && spec.type.lane() == Lane::kFixed;
+      keys_always_fit_ = keys_always_fit_ && spec.type.lane() == Lane::kFixed;
+      (is_entity ? entity_bytes : clustering_bytes) += KeyPartBytes(Lane::kFixed, 0);
     }
   }
+  keys_always_fit_ = keys_always_fit_ && entity_bytes <= limits::kEntityKeyBytesMax &&
+                     clustering_bytes <= limits::kClusteringKeyBytesMax;
 }
 
 void RowBatch::AddRoom(size_t rows) {
@@ -74,6 +79,8 @@ void RowBatch::AddRoom(size_t rows) {
 }
 
 void RowBatch::EmptyRows(size_t begin, size_t end) {
+  end = std::min(end, kinds_.size());  // there are none once it was moved
+  begin = std::min(begin, end);
   std::fill(slots_.data() + begin * width_, slots_.data() + end * width_, 0);
   std::fill(states_.data() + begin * state_width_, states_.data() + end * state_width_,
             CellState::kAbsent);
@@ -199,7 +206,7 @@ bool RowBatch::HasKeys(size_t row) const {
 // Whether `row` is complete: every key column set, what its kind demands, keys and row
 // within their limits.
 Status RowBatch::CheckRow(size_t row) const {
-  if (keys_are_fixed_ && kinds_[row] == RowKind::kInsert && HasKeys(row)) return Status::Ok();
+  if (keys_always_fit_ && kinds_[row] == RowKind::kInsert && HasKeys(row)) return Status::Ok();
   const int64_t* const row_slots = slots(row);
   const CellState* const row_states = states(row);
   size_t entity_bytes = 0;
@@ -261,7 +268,7 @@ size_t RowBatch::byte_count() const {
 }
 
 void RowBatch::Clear() {
-  EmptyRows(0, std::min(rows_in_use(), kinds_.size()));  // none are there once it was moved
+  EmptyRows(0, rows_in_use());
   heap_.clear();
   row_count_ = 0;
   open_ = false;

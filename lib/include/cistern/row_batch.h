@@ -160,7 +160,7 @@ class CISTERN_EXPORT RowBatch {
   size_t state_width_ = 0;
   std::vector<ColumnRule> rules_;  // by column
   std::vector<KeyColumn> keys_;
-  bool keys_are_fixed_ = true;  // all of the fixed lane: within every limit
+  bool keys_always_fit_ = true;  // all of the fixed lane, and within every limit
   size_t row_count_ = 0;
   bool open_ = false;           // between BeginRow and EndRow
   size_t row_heap_start_ = 0;   // of the open row

@@ -11,11 +11,12 @@
 #include "lib/row/row_batch_filler.h"
 #include "lib/row/row_order.h"
 #include "tests/lib/row/row_test_util.h"
+#include "tests/support/rng.h"
 
 namespace cistern {
 namespace {
 
-using testing::Test;
+using ::testing::Test;
 
 class RowBatchTest : public Test {
  protected:
@@ -244,6 +245,53 @@ TEST_F(ColumnsTest, AddsNoneOfBadOnes) {
   EXPECT_EQ(Append().code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(batch_.row_count(), 3u);
   EXPECT_EQ(batch_.byte_count(), bytes);
+}
+
+// Rows that were dropped, cleared or moved away leave nothing behind in those that take their room.
+TEST_F(RowBatchTest, AnotherUseIsLikeTheFirst) {
+  testing::Rng random(5);
+  for (int round = 0; round < 2000; ++round) {
+    if (random.Below(20) == 0) {
+      RowBatch moved = std::move(batch_);
+      if (random.Below(2) == 0) moved.BeginRow();
+      batch_ = std::move(moved);
+    }
+    batch_.Clear();
+    RowBatch fresh(schema_);
+    for (uint64_t row = random.Below(40); row > 0; --row) {
+      const auto kind = static_cast<RowKind>(random.Below(3));
+      const uint64_t sets = random.Next();
+      const std::string text(random.Below(12), 'x');
+      for (RowBatch* batch : {&batch_, &fresh}) {
+        batch->BeginRow(kind);
+        if (sets & 7) Key(batch, static_cast<int64_t>(row));
+        if (sets & 8) {
+          EXPECT_TRUE(batch->SetDouble(C("d"), 2).ok());
+        }
+        if (sets & 16) {
+          EXPECT_TRUE(batch->SetBytes(C("s"), text).ok());
+        }
+        if (sets & 32) (void)batch->SetTtl(60);
+        if (sets & 64) {
+          EXPECT_TRUE(batch->SetNull(C("i")).ok());
+        }
+        if (sets & (7 << 7)) (void)batch->EndRow();
+      }
+    }
+    batch_.DropRow();
+    fresh.DropRow();
+    ASSERT_EQ(batch_.row_count(), fresh.row_count());
+    ASSERT_EQ(batch_.byte_count(), fresh.byte_count());
+    for (size_t row = 0; row < fresh.row_count(); ++row) {
+      ASSERT_EQ(batch_.kind(row), fresh.kind(row));
+      ASSERT_EQ(batch_.ttl(row), fresh.ttl(row));
+      ASSERT_EQ(batch_.bytes(row, C("s")), fresh.bytes(row, C("s")));
+      for (size_t c = 0; c < schema_->columns.size(); ++c) {
+        ASSERT_EQ(batch_.state(row, c), fresh.state(row, c));
+        ASSERT_EQ(batch_.fixed(row, c), fresh.fixed(row, c));
+      }
+    }
+  }
 }
 
 TEST_F(RowBatchTest, FillerRowsReadLikeBuiltOnes) {
