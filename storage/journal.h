@@ -60,9 +60,12 @@ class Journal {
   [[nodiscard]] size_t family_count() const;
   [[nodiscard]] size_t active_count() const;  // families of the active generation
   [[nodiscard]] bool has_frozen() const;
-  [[nodiscard]] uint64_t active_bytes() const {
-    return active_bytes_;
-  }  // records of this generation
+  // Records of the active generation, which RocksDB keeps in memory. Those that were there at open
+  // are its own too, once they are noted.
+  [[nodiscard]] uint64_t active_bytes() const { return active_bytes_; }
+  void NoteReplayed(std::string_view record) {
+    active_bytes_ += sizeof(uint64_t) + record.size();
+  }
 
  private:
   std::shared_ptr<StoreDb> store_;

@@ -69,7 +69,7 @@ Result<std::unique_ptr<Engine>> OpenStore(const std::string& directory, Access a
   options.read_only = access == Access::kRead;
   Result<std::unique_ptr<Engine>> engine = Engine::Open(directory, options);
   if (access == Access::kRead && engine.status().code() == StatusCode::kOutOfMemory) {
-    // After a crash the journal may hold two heads. A reader cannot rotate the first away.
+    // Who wrote it may have a larger budget. A reader cannot rotate away what does not fit.
     options.memory_budget_bytes *= 4;
     engine = Engine::Open(directory, options);
   }

@@ -28,8 +28,11 @@ struct HeadLimits {
   // At which the active one is frozen: pages are the longer and files the fewer the more it has.
   // What is left takes rows until the frozen one is in segments, which is soon.
   [[nodiscard]] size_t generation_bytes() const { return bytes / 4 * 3; }
-  // Rows alone while they are replayed: the records that they come from are not counted.
-  [[nodiscard]] size_t replayed_bytes() const { return bytes / 8 * 3; }
+  // Rows alone while they are replayed, where they can be spilled: the records that they come from
+  // stay until the next rotation. What cannot be spilled may have all that it had before.
+  [[nodiscard]] size_t replayed_bytes(bool can_spill) const {
+    return can_spill ? bytes / 8 * 3 : bytes;
+  }
 };
 
 // What a frozen generation takes with it into segments.

@@ -182,12 +182,11 @@ Status Committer::Replay(const OverflowFunction& overflow, bool read_only,
   uint64_t deletes_spilled = 0;
   CISTERN_RETURN_IF_ERROR(store_->journal().Replay(
       [&](uint64_t sequence, std::string_view record, bool new_family) -> Status {
-        if (heads_->active->memory_bytes() >= limits_.replayed_bytes() ||
+        if (heads_->active->memory_bytes() >= limits_.replayed_bytes(!read_only) ||
             replayer.deletes_applied() - deletes_spilled >= limits::kBucketRangeDeletesMax / 2) {
           const Status spilled = SpillReplayed(replayer.last_sequence(), overflow);
-          // On a full disk it may grow to what both generations together had.
           const bool may_grow = spilled.code() == StatusCode::kNoSpace &&
-                                heads_->active->memory_bytes() < 2 * limits_.replayed_bytes();
+                                heads_->active->memory_bytes() < limits_.replayed_bytes(false);
           if (!spilled.ok() && !may_grow) return spilled;
           if (spilled.ok()) deletes_spilled = replayer.deletes_applied();
         }
@@ -195,6 +194,7 @@ Status Committer::Replay(const OverflowFunction& overflow, bool read_only,
                                  replayer.Visit(sequence, record, new_family));
         heads_->versions_written += versions;
         ++report->records_replayed;
+        store_->journal().NoteReplayed(record);
         return Status::Ok();
       }));
   sequence_ = replayer.last_sequence();

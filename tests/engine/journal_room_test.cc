@@ -1,0 +1,110 @@
+// How much memory the journal's rows and records take: when they are replayed, and after it.
+#include <rocksdb/db.h>
+
+#include "storage/store.h"
+#include "tests/engine/engine_fixture.h"
+#include "tests/support/fault_fs.h"
+#include "tests/support/rng.h"
+
+namespace cistern::testing {
+namespace {
+
+constexpr uint64_t kDiskBytes = 256ull << 20;
+// Of options_.memory_budget_bytes, what the heads may have together: HeadLimitsFor().
+constexpr uint64_t kHeadBytes = 10ull << 20;
+
+class JournalRoomTest : public EngineFixture {
+ protected:
+  void SetUp() override {
+    faults_ = std::make_shared<FaultFileSystem>();
+    faults_->SetDiskBytes(kDiskBytes);
+    fs_ = faults_;
+    EngineFixture::SetUp();
+  }
+  void AppendRows(int rows) {
+    RowBatch batch(schema_);
+    for (int i = 0; i < rows; ++i) AddRow(&batch, "a", ++ts_, 1);
+    ASSERT_TRUE(engine_->Append(batch).ok());
+  }
+  // Texts that nothing makes shorter.
+  void AppendNoise() {
+    RowBatch batch(schema_);
+    for (int i = 0; i < 20; ++i) {
+      std::string noise(1000, ' ');
+      for (char& c : noise) c = static_cast<char>('!' + random_.Below(90));
+      batch.BeginRow();
+      ASSERT_TRUE(batch.SetBytes(0, "a").ok());
+      ASSERT_TRUE(batch.SetInt(2, ++ts_).ok());
+      ASSERT_TRUE(batch.SetBytes(4, noise).ok());
+      ASSERT_TRUE(batch.EndRow().ok());
+    }
+    ASSERT_TRUE(engine_->Append(batch).ok());
+  }
+  uint64_t HeadBytes() {
+    const HeadSet& heads = Core()->heads();
+    return heads.active->memory_bytes() + (heads.frozen ? heads.frozen->memory_bytes() : 0);
+  }
+  uint64_t MemtableBytes() {
+    uint64_t bytes = 0;
+    EXPECT_TRUE(Core()->store().db().db()->GetAggregatedIntProperty(
+        "rocksdb.cur-size-all-mem-tables", &bytes));
+    return bytes;
+  }
+  bool has_frozen() { return Core()->heads().frozen != nullptr; }
+
+  std::shared_ptr<FaultFileSystem> faults_;
+  Rng random_{7};
+  int64_t ts_ = kStartMs;
+};
+
+TEST_F(JournalRoomTest, AStoreThatWasClosedOpensForReadingAlone) {
+  while (!has_frozen()) AppendRows(200);
+  const uint64_t frozen_at = HeadBytes();
+  engine_.reset();
+  directory_ = temp_.path() + "/other";
+  Open();
+  ASSERT_TRUE(engine_->CreateTable(kPumps).ok());
+  schema_ = engine_->ListTables().front();
+  while (HeadBytes() < frozen_at - (frozen_at >> 6)) AppendRows(200);
+  ASSERT_FALSE(has_frozen());
+  const int64_t rows = ts_;
+  ASSERT_TRUE(engine_->Close().ok());
+  engine_.reset();
+  options_.read_only = true;
+  Open();
+  ASSERT_EQ(ts_, rows);
+  EXPECT_EQ(ScanAll("a").back().first, ts_);
+}
+
+TEST_F(JournalRoomTest, BothGenerationsOpenForReadingAloneAndOnAFullDisk) {
+  while (!has_frozen()) AppendRows(200);
+  const uint64_t frozen_at = HeadBytes();
+  while (HeadBytes() < frozen_at + kHeadBytes / 8) AppendRows(200);
+  ASSERT_TRUE(has_frozen());
+  const std::string copy = CopyStore();
+  faults_->SetForeignBytes(kDiskBytes - faults_->used_bytes() - (1 << 20));
+  engine_.reset();
+  directory_ = copy;
+  Open();
+  EXPECT_EQ(ScanAll("a").back().first, ts_);
+  engine_.reset();
+  options_.read_only = true;
+  Open();
+  EXPECT_EQ(ScanAll("a").back().first, ts_);
+}
+
+TEST_F(JournalRoomTest, ReplayedRecordsCountUntilTheyAreInSegments) {
+  const uint64_t limit = kHeadBytes / 4 * 3 + (256 << 10);
+  while (HeadBytes() < kHeadBytes / 3) AppendNoise();
+  Reopen();
+  uint64_t most = 0;
+  for (; !has_frozen(); AppendNoise()) most = std::max(most, HeadBytes() + MemtableBytes());
+  EXPECT_LE(most, limit);
+  EXPECT_GT(most, limit / 4 * 3) << "they count twice";
+  Rotate();
+  AppendNoise();
+  EXPECT_LT(Core()->store().journal().active_bytes(), 64u << 10);
+}
+
+}  // namespace
+}  // namespace cistern::testing
