@@ -31,6 +31,24 @@ class EntitySlot {
     return layout_->schema;
   }
 
+  // The write timestamp of the entity's next row: the least that is not below `least_us` nor below
+  // any before it, nor that of a row with the same key. Rows share one while their times rise.
+  [[nodiscard]] int64_t StampRow(int64_t least_us, int64_t event_time) {
+    if (stamped_us_ < least_us) {
+      stamped_us_ = least_us;
+    } else if (event_time <= stamped_time_) {
+      ++stamped_us_;
+    }
+    stamped_time_ = event_time;
+    return stamped_us_;
+  }
+  // That of a delete: above those of all rows before it, and below those of all after it.
+  [[nodiscard]] int64_t StampDelete(int64_t least_us) {
+    stamped_us_ = std::max(stamped_us_ + 1, least_us);
+    stamped_time_ = INT64_MAX;
+    return stamped_us_;
+  }
+
  private:
   friend class Head;
   friend class HeadBucket;
@@ -40,6 +58,8 @@ class EntitySlot {
   uint32_t table_id_;
   const HeadLayout* layout_;
   std::string_view entity_;         // in the arena
+  int64_t stamped_us_ = INT64_MIN;  // write timestamp of the newest row or delete, effective
+  int64_t stamped_time_ = 0;        // event time of that row
   HeadBucket* last_ = nullptr;      // the bucket of the newest row: the hot path
   const char* last_row_ = nullptr;  // the newest row itself, only to be prefetched
   EntitySlot* successor_ = nullptr; // whose row came next after this one's, the last time

@@ -16,7 +16,8 @@
 
 namespace cistern::journal {
 
-inline constexpr uint8_t kRecordVersion = 1;
+inline constexpr uint8_t kRecordVersion = 2;
+inline constexpr uint8_t kRecordVersionOfSteps = 1;  // is read, and not written any more
 inline constexpr uint8_t kKindMask = 3;
 inline constexpr uint8_t kKindRangeDelete = 3;
 inline constexpr uint8_t kOtherEntity = 4;

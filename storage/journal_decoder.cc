@@ -42,15 +42,17 @@ Status JournalDecoder::Decode(std::string_view record, uint64_t expected_sequenc
     return Status::Corruption("journal record: checksum does not match");
   }
   ByteReader in(body, "journal record");
-  if (const uint8_t version = in.ReadU8("version"); version != journal::kRecordVersion) {
+  const uint8_t version = in.ReadU8("version");
+  if (version != journal::kRecordVersion && version != journal::kRecordVersionOfSteps) {
     return Status::TooNew("journal record: version " + std::to_string(version) +
-                          " is not known, this Cistern reads " +
+                          " is not known, this Cistern reads up to " +
                           std::to_string(journal::kRecordVersion) + "; use the newer one");
   }
   if (in.ReadVarint("sequence") != expected_sequence) in.Fail("sequence", "is not that of its key");
   sequence_ = expected_sequence;
   Chain chain;
   chain.next_us = in.ReadSigned("first_us");
+  chain.step_us = version == journal::kRecordVersionOfSteps ? 1 : 0;
   chain.boot = static_cast<uint32_t>(in.ReadCount("boot", UINT32_MAX));
   chain.expiry_s = static_cast<uint32_t>(in.ReadCount("expiry", UINT32_MAX));
   const uint64_t count = in.ReadCount("count", kOperationCountMax);
@@ -78,7 +80,7 @@ void JournalDecoder::DecodeOperation(ByteReader* in, Chain* chain, JournalSink* 
   RowStamp stamp;
   stamp.write_us = chain->next_us;
   stamp.boot = chain->boot;
-  chain->next_us = Sum(chain->next_us, 1);
+  chain->next_us = Sum(chain->next_us, chain->step_us);
   last_entity_ = number;
   if (kind == journal::kKindRangeDelete) return DecodeRangeDelete(in, entity, stamp, sink);
   stamp.flags = FlagsOf(static_cast<RowKind>(kind));

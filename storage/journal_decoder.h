@@ -65,7 +65,8 @@ class JournalDecoder {
     KeyCell* cells = nullptr;  // by entity column, in key order
   };
   struct Chain {
-    int64_t next_us = 0;
+    int64_t next_us = 0;  // of an operation that says nothing else
+    int64_t step_us = 0;  // from one to the next
     uint32_t boot = 0;
     uint32_t expiry_s = 0;
   };

@@ -168,7 +168,7 @@ EntityCoder* JournalEncoder::Find(const EntitySlot& entity, bool* is_new) {
 char* JournalEncoder::PutOperation(char* out, const EntitySlot& entity, EntityCoder* coder,
                                    bool is_new, bool new_shape, const Operation& operation) {
   if (count_++ == 0) {
-    first_us_ = next_us_ = operation.write_us;
+    first_us_ = last_us_ = operation.write_us;
     boot_ = operation.boot;
     first_expiry_s_ = expiry_s_ = operation.expiry_s;
   }
@@ -180,7 +180,7 @@ char* JournalEncoder::PutOperation(char* out, const EntitySlot& entity, EntityCo
   if (!is_new && coder->number != follows) flags |= journal::kOtherEntity;
   if (new_shape) flags |= journal::kNewShape;
   if (operation.split != coder->split) flags |= journal::kNewSplit;
-  if (operation.write_us != next_us_) flags |= journal::kOtherTimestamp;
+  if (operation.write_us != last_us_) flags |= journal::kOtherTimestamp;
   const bool has_expiry = operation.kind < 2;
   if (has_expiry && operation.expiry_s != expiry_s_) flags |= journal::kOtherExpiry;
   *out++ = static_cast<char>(flags);
@@ -192,10 +192,10 @@ char* JournalEncoder::PutOperation(char* out, const EntitySlot& entity, EntityCo
   }
   if (flags & journal::kNewSplit) out = PutVarint(out, coder->split = operation.split);
   if (flags & journal::kOtherTimestamp) {
-    out = PutSigned(out, Difference(operation.write_us, next_us_));
+    out = PutSigned(out, Difference(operation.write_us, last_us_));
   }
   if (flags & journal::kOtherExpiry) out = PutVarint(out, expiry_s_ = operation.expiry_s);
-  next_us_ = static_cast<int64_t>(static_cast<uint64_t>(operation.write_us) + 1);
+  last_us_ = operation.write_us;
   last_entity_ = coder->number;
   return out;
 }

@@ -67,7 +67,7 @@ class JournalEncoder {
   int64_t first_us_ = 0;
   uint32_t boot_ = 0;
   uint32_t first_expiry_s_ = 0;
-  int64_t next_us_ = 0;
+  int64_t last_us_ = 0;
   uint32_t expiry_s_ = 0;
   uint32_t last_entity_ = 0;
 };

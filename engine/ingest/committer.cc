@@ -51,6 +51,7 @@ Committer::~Committer() = default;
 void Committer::StartGeneration() {
   heads_->active = std::make_unique<Head>(budget_);
   encoder_ = std::make_unique<JournalEncoder>(budget_);
+  clock_->Part();  // the new head's entities do not know which rows were stamped last
   generation_start_us_ = 0;
   generation_deletes_ = 0;
 }
@@ -259,7 +260,7 @@ Status Committer::WriteGroup(const std::vector<WriteUnit*>& units, size_t bytes,
   CISTERN_RETURN_IF_ERROR(TakeDiskRoom(units, bytes));
   uint64_t versions = 0;
   for (const WriteUnit* unit : units) versions += unit->version_count();
-  const Result<IssuedStamps> issued = clock_->Issue(versions);
+  const Result<IssuedStamps> issued = clock_->Issue();
   if (!issued.ok()) {
     Fail(issued.status());  // a boot record of unknown outcome
     return issued.status();
@@ -269,7 +270,7 @@ Status Committer::WriteGroup(const std::vector<WriteUnit*>& units, size_t bytes,
   encoder_->Begin(sequence);
   {
     const std::unique_lock lock(heads_->mutex);  // entities are added to the head
-    EncodeGroup(units, stamps);
+    clock_->NoteGiven(EncodeGroup(units, stamps));
   }
   const std::string_view record = encoder_->Finish();
   WaitForCompany(sync);
@@ -317,11 +318,12 @@ void Committer::NoteWritten(bool synced) {
   }
 }
 
-void Committer::EncodeGroup(const std::vector<WriteUnit*>& units, const IssuedStamps& stamps) {
+// Returns the largest timestamp that was given.
+int64_t Committer::EncodeGroup(const std::vector<WriteUnit*>& units, const IssuedStamps& stamps) {
   placed_.clear();
-  int64_t next_us = stamps.first_us;
+  int64_t largest_us = stamps.least_us;
   for (const WriteUnit* unit : units) {
-    if (unit->batch != nullptr) EncodeRows(*unit, stamps, &next_us);
+    if (unit->batch != nullptr) EncodeRows(*unit, stamps, &largest_us);
     for (size_t i = 0; i < unit->deletes.size(); ++i) {
       const WriteUnit::BucketDelete& del = unit->deletes[i];
       PlacedRow placed;
@@ -329,10 +331,12 @@ void Committer::EncodeGroup(const std::vector<WriteUnit*>& units, const IssuedSt
       placed.index = i;
       placed.start_s = del.start_s;
       placed.split = del.split;
-      placed.stamp.write_us = next_us++;
-      placed.stamp.boot = stamps.boot;
       placed.entity = heads_->active->FindOrAddEntity(unit->table->id, unit->table->schema,
                                                       unit->delete_entity);
+      const int64_t stamp_us = placed.entity->StampDelete(stamps.least_us);
+      largest_us = std::max(largest_us, stamp_us);
+      placed.stamp.write_us = stamp_us - stamps.base_us;
+      placed.stamp.boot = stamps.boot;
       RangeDelete range = del.range;
       range.write_us = placed.stamp.write_us;
       range.boot = stamps.boot;
@@ -340,9 +344,11 @@ void Committer::EncodeGroup(const std::vector<WriteUnit*>& units, const IssuedSt
       placed_.push_back(placed);
     }
   }
+  return largest_us;
 }
 
-void Committer::EncodeRows(const WriteUnit& unit, const IssuedStamps& stamps, int64_t* next_us) {
+void Committer::EncodeRows(const WriteUnit& unit, const IssuedStamps& stamps,
+                           int64_t* largest_us) {
   const TableSchema& schema = *unit.table->schema;
   const RowBatch& batch = *unit.batch;
   const Bucketer bucketer(schema);
@@ -355,9 +361,12 @@ void Committer::EncodeRows(const WriteUnit& unit, const IssuedStamps& stamps, in
     placed.index = row;
     placed.entity =
         heads_->active->FindOrAddEntity(unit.table->id, unit.table->schema, entities.Next());
-    placed.start_s = bucketer.StartOf(EventTimeOf(schema, batch, row));
+    const int64_t time = EventTimeOf(schema, batch, row);
+    placed.start_s = bucketer.StartOf(time);
     placed.split = SplitOfRow(schema, batch, row, &round_robin);
-    placed.stamp = expiry.StampOf(batch, row, (*next_us)++);
+    const int64_t stamp_us = placed.entity->StampRow(stamps.least_us, time);
+    *largest_us = std::max(*largest_us, stamp_us);
+    placed.stamp = expiry.StampOf(batch, row, stamp_us - stamps.base_us);
     encoder_->AddRow(*placed.entity, batch, row, placed.split, placed.stamp);
   }
 }

@@ -136,11 +136,12 @@ class Committer {
   [[nodiscard]] Status WriteGroup(const std::vector<WriteUnit*>& units, size_t bytes, bool sync);
   [[nodiscard]] Status TakeDiskRoom(const std::vector<WriteUnit*>& units, size_t bytes);
   [[nodiscard]] uint64_t RotationBytes() const;
-  void EncodeGroup(const std::vector<WriteUnit*>& units, const IssuedStamps& stamps);
+  [[nodiscard]] int64_t EncodeGroup(const std::vector<WriteUnit*>& units,
+                                    const IssuedStamps& stamps);
   void WaitForCompany(bool sync) const;
   void NoteWritten(bool synced);
   void ApplyGroup();
-  void EncodeRows(const WriteUnit& unit, const IssuedStamps& stamps, int64_t* next_us);
+  void EncodeRows(const WriteUnit& unit, const IssuedStamps& stamps, int64_t* largest_us);
   void StartGeneration();
   [[nodiscard]] Status SpillReplayed(uint64_t journal_floor, const OverflowFunction& overflow);
   [[nodiscard]] Status PassLoss(const OverflowFunction& overflow, RecoveryReport* report);

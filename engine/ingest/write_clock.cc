@@ -8,7 +8,7 @@ namespace cistern {
 namespace {
 constexpr uint64_t kRecordHeadroomBytes = 64 * 1024;  // a boot record, with room for more
 
-// Stamps begin at a whole millisecond where one is left. What is below says nothing that anyone
+// Timestamps are whole milliseconds where one is left. What is below says nothing that anyone
 // asks of a gateway's clock, and would take ten bits of each row in its page.
 constexpr int64_t kStampGrainUs = 1000;
 }
@@ -50,6 +50,7 @@ void WriteClock::NoteIssued(int64_t write_us, uint32_t boot) {
     write_us += boots_->record(boot).base_us;
   }
   last_us_ = std::max(last_us_.load(), write_us);
+  Part();
 }
 
 bool WriteClock::Judge(int64_t wall_us, int64_t monotonic_us) {
@@ -64,22 +65,31 @@ bool WriteClock::Judge(int64_t wall_us, int64_t monotonic_us) {
   return believed;
 }
 
-Result<IssuedStamps> WriteClock::Issue(uint64_t count) {
+// All effective; those of a boot are moved up with its base once time is known.
+Result<IssuedStamps> WriteClock::Issue() {
   const int64_t wall_us = clock_->WallMicros();
   const int64_t monotonic_us = clock_->MonotonicMicros();
   if (Judge(wall_us, monotonic_us)) {
     if (boot_ != 0) CISTERN_RETURN_IF_ERROR(ResolveBoot(wall_us, monotonic_us));
     const int64_t grain_us = wall_us - wall_us % kStampGrainUs;
-    const int64_t first = std::max(grain_us, last_us_.load() + 1);
-    last_us_ = first + static_cast<int64_t>(count) - 1;
-    return IssuedStamps{first, 0, wall_us / 1'000'000};
+    BeginAt(grain_us);
+    return IssuedStamps{least_us_, 0, 0, wall_us / 1'000'000};
   }
   if (boot_ == 0) CISTERN_RETURN_IF_ERROR(OpenBoot(monotonic_us));
   const BootRecord record = boots_->record(boot_);
-  const int64_t first = std::max(monotonic_us - record.monotonic_us, boot_count_us_ + 1);
-  boot_count_us_ = first + static_cast<int64_t>(count) - 1;
-  last_us_ = std::max(last_us_.load(), record.base_us + boot_count_us_);
-  return IssuedStamps{first, boot_, 0};
+  BeginAt(record.base_us + std::max<int64_t>(monotonic_us - record.monotonic_us, 0));
+  return IssuedStamps{least_us_, record.base_us, boot_, 0};
+}
+
+void WriteClock::BeginAt(int64_t clock_us) {
+  least_us_ = std::max({clock_us, least_us_, is_apart_ ? last_us_.load() + 1 : INT64_MIN});
+  is_apart_ = false;
+}
+
+void WriteClock::NoteGiven(int64_t largest_us) {
+  last_us_ = std::max(last_us_.load(), largest_us);
+  if (boot_ == 0) return;
+  boot_count_us_ = std::max(boot_count_us_, largest_us - boots_->record(boot_).base_us);
 }
 
 Status WriteClock::Poll() {
@@ -100,6 +110,7 @@ Status WriteClock::OpenBoot(int64_t monotonic_us) {
   boots_->Set(number, record);
   boot_ = number;
   boot_count_us_ = -1;
+  Part();
   return Status::Ok();
 }
 
@@ -115,6 +126,7 @@ Status WriteClock::ResolveBoot(int64_t wall_us, int64_t monotonic_us) {
   last_us_ = std::max(last_us_.load(), record.base_us + boot_count_us_);
   boot_ = 0;
   boot_count_us_ = -1;
+  Part();
   settled_ = trusted();
   return Status::Ok();
 }

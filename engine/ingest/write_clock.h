@@ -1,5 +1,5 @@
-// WriteClock: write timestamps, strictly increasing over the life of the store: from the clock's
-// millisecond on, or the one behind the last.
+// WriteClock: what write timestamps begin with. It never falls over the life of the store: the
+// clock's millisecond, or what an earlier group began with.
 #ifndef CISTERN_ENGINE_INGEST_WRITE_CLOCK_H_
 #define CISTERN_ENGINE_INGEST_WRITE_CLOCK_H_
 
@@ -16,10 +16,11 @@
 
 namespace cistern {
 
-// Timestamps for `count` versions: first_us, first_us + 1, ... On an untrusted clock
-// they count from the base of boot `boot`, and expiry is a TTL until time is known.
+// For a commit group: its timestamps are at least least_us, and are stored less base_us. On an
+// untrusted clock that is the base of boot `boot`, and expiry is a TTL until time is known.
 struct IssuedStamps {
-  int64_t first_us = 0;
+  int64_t least_us = 0;
+  int64_t base_us = 0;
   uint32_t boot = 0;
   int64_t now_s = 0;  // second of the write, for expiry; meaningless when boot != 0
 };
@@ -35,8 +36,13 @@ class WriteClock {
   // Whether the boot has a record; 0, a trusted clock, needs none.
   [[nodiscard]] bool KnowsBoot(uint32_t boot) const { return boot < boots_->next_number(); }
 
-  // Fails only when a boot record cannot be made durable.
-  [[nodiscard]] Result<IssuedStamps> Issue(uint64_t count);
+  // Fails only when a boot record cannot be made durable. `least_us` is that of the group before or
+  // later, so that a group may give its rows what earlier ones gave theirs; the largest that it
+  // gave is to be noted.
+  [[nodiscard]] Result<IssuedStamps> Issue();
+  void NoteGiven(int64_t largest_us);
+  // What is issued from now on is above all that was given: nobody knows any more to which rows.
+  void Part() { is_apart_ = true; }
 
   // Judges the clock. Resolves the current boot once time is known and the disk has room
   // for its record. REQUIRES: the committer's lock.
@@ -55,6 +61,7 @@ class WriteClock {
 
  private:
   [[nodiscard]] bool Judge(int64_t wall_us, int64_t monotonic_us);
+  void BeginAt(int64_t clock_us);
   [[nodiscard]] Status OpenBoot(int64_t monotonic_us);
   [[nodiscard]] Status ResolveBoot(int64_t wall_us, int64_t monotonic_us);
 
@@ -67,11 +74,13 @@ class WriteClock {
   // Committer's lock:
   ClockMemory memory_;
   uint32_t boot_ = 0;           // open boot record, 0: none
-  int64_t boot_count_us_ = -1;  // last count issued for it
+  int64_t boot_count_us_ = -1;  // largest count given for it
+  int64_t least_us_ = 0;        // what the last group began with
+  bool is_apart_ = true;        // the next one begins above all that was given
 
   std::atomic<bool> trusted_{false};
   std::atomic<bool> settled_{false};
-  std::atomic<int64_t> last_us_{0};  // effective
+  std::atomic<int64_t> last_us_{0};  // the largest that was given, effective
   std::atomic<int64_t> trusted_us_{0};
 };
 

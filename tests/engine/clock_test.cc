@@ -47,36 +47,6 @@ TEST_F(ClockTest, RowsOfAnUntrustedClockStayInOrderThroughItsResolution) {
   ExpectSound();
 }
 
-// Microseconds are there for order alone.
-TEST_F(ClockTest, StampsBeginAtAWholeMillisecondWhereOneIsLeft) {
-  const auto last_us = [this] { return Core()->clock().last_issued_us(); };
-  const auto append = [this](int rows) {
-    RowBatch batch(schema_);
-    for (int i = 0; i < rows; ++i) AddRow(&batch, "a", kStartMs + i, 1);
-    ASSERT_TRUE(engine_->Append(batch).ok());
-  };
-  clock_->SetWallMicros(kStartUs + 5'999);
-  append(1);
-  EXPECT_EQ(last_us(), kStartUs + 5'000);
-  append(3);
-  EXPECT_EQ(last_us(), kStartUs + 5'003);
-  clock_->AdvanceMicros(1);
-  append(1);
-  EXPECT_EQ(last_us(), kStartUs + 6'000);
-  append(2'000);
-  EXPECT_EQ(last_us(), kStartUs + 8'000) << "ahead of the clock";
-  clock_->AdvanceMicros(1'500);
-  append(1);
-  EXPECT_EQ(last_us(), kStartUs + 8'001);
-  clock_->StepWallMicros(-3'000);
-  append(1);
-  EXPECT_EQ(last_us(), kStartUs + 8'002);
-  Reopen();
-  append(1);
-  EXPECT_EQ(last_us(), kStartUs + 8'003);
-  EXPECT_EQ(ScanAll("a").size(), 2'000u);
-}
-
 TEST_F(ClockTest, CountsOfABootGoOnThoughItsRowsAreInSegments) {
   clock_->SetWallMicros(0);
   // A burst: the count runs far ahead of the monotonic clock, which stands still.

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "cistern/entity.h"
+#include "engine/engine_impl.h"
 #include "tests/support/rng.h"
 
 namespace cistern::testing {
@@ -104,11 +105,14 @@ Status OutageDrill::Write(std::vector<DrillWrite> writes) {
   }
   CISTERN_RETURN_IF_ERROR(written.status());
   trace_.sequence = written->sequence;
+  CISTERN_ASSIGN_OR_RETURN(const auto core, static_cast<EngineImpl&>(*engine_).core());
+  stamps_.Begin(wall_us, core, core->heads().active.get());
   for (DrillWrite& write : writes) {
-    // As the engine issues them: never twice the same, and else the clock's.
-    write.write_us = std::max(wall_us, write_us_last_ + 1);
+    const std::string entity =
+        DrillTableName(write.table) + ("/" + DrillEntityText(write.table, write.entity));
+    write.write_us = write.range_end_ms != 0 ? stamps_.OfDelete(entity)
+                                             : stamps_.OfRow(entity, write.ts_ms);
     write.write_s = wall_us / 1'000'000;
-    write_us_last_ = write.write_us;
     log_->Add(write);
   }
   return Status::Ok();

@@ -17,6 +17,7 @@
 #include "tests/limits/drill_rows.h"
 #include "tests/support/fake_cassandra/cluster_process.h"
 #include "tests/support/shared_clock.h"
+#include "tests/support/stamp_model.h"
 
 namespace cistern::testing {
 
@@ -87,7 +88,7 @@ class OutageDrill {
   ReplicationStatus status_;
   DrillTrace trace_;
   uint64_t samples_ = 0;
-  int64_t write_us_last_ = 0;
+  StampModel stamps_;
 };
 
 }  // namespace cistern::testing

@@ -123,7 +123,7 @@ TEST_F(JournalDamage, RecordOfAnotherSequenceIsRefused) {
 
 TEST_F(JournalDamage, NewerVersionIsTooNew) {
   std::string body = BodyOf(records_[0]);
-  body[0] = 2;
+  body[0] = static_cast<char>(journal::kRecordVersion + 1);
   RecordingSink sink;
   EXPECT_EQ(DecoderAt(0)->Decode(Sealed(body), 1, &sink).code(), StatusCode::kTooNew);
 }
@@ -133,7 +133,7 @@ class JournalField : public testing::Test {
  protected:
   // A record with one operation, `operation` its bytes.
   Status Decode(const std::string& operation, uint64_t count = 1) {
-    std::string body = "\1";
+    std::string body(1, static_cast<char>(version_));
     PutVarint(&body, 1);  // sequence
     PutSigned(&body, 5);  // first_us
     PutVarint(&body, 0);  // boot
@@ -157,8 +157,25 @@ class JournalField : public testing::Test {
     PutVarint(&out, key.size());
     return out + key;
   }
+  uint8_t version_ = journal::kRecordVersion;
   RecordingSink sink_;
 };
+
+TEST_F(JournalField, ATimestampGoesOnToTheNextOperation) {
+  const std::string rows = Define() + '\0' + std::string(1, '\x40') + '\2' + '\0' +
+                           std::string(1, '\0') + '\0';
+  for (const auto& [version, times] :
+       {std::pair<uint8_t, std::vector<int64_t>>{journal::kRecordVersion, {5, 6, 6}},
+        {journal::kRecordVersionOfSteps, {5, 7, 8}}}) {
+    version_ = version;
+    sink_.seen.clear();
+    const Status s = Decode(rows, 3);
+    ASSERT_TRUE(s.ok()) << s.ToString();
+    std::vector<int64_t> seen;
+    for (const auto& row : sink_.seen) seen.push_back(row.write_us);
+    EXPECT_EQ(seen, times) << "version " << int{version};
+  }
+}
 
 TEST_F(JournalField, ValidOneIsSeen) {
   const Status s = Decode(Define() + '\0');  // nothing changed: time 0, values 0

@@ -14,6 +14,7 @@
 #include "engine/replication_service.h"
 #include "tests/engine/engine_fixture.h"
 #include "tests/support/fake_cassandra/fake_cluster.h"
+#include "tests/support/stamp_model.h"
 
 namespace cistern::testing {
 
@@ -158,9 +159,9 @@ class ReplicationFixture : public EngineFixture {
     row.sensor = sensor;
     row.day = ts / kDayMs;
     row.ts = ts;
-    row.write_us = schema_->timestamps == TimestampMode::kEventTime
-                       ? ts * 1000
-                       : Core()->clock().last_issued_us();
+    stamps_.Begin(clock_->WallMicros(), Core(), Core()->heads().active.get());
+    row.write_us = schema_->timestamps == TimestampMode::kEventTime ? ts * 1000
+                                                                    : stamps_.OfRow(sensor, ts);
     row.ttl_s = ttl_s;
     if (ttl_s != 0) row.expiry_s = Core()->clock().now_s() + ttl_s;
     row.has_marker = kind == RowKind::kInsert;
@@ -220,6 +221,7 @@ class ReplicationFixture : public EngineFixture {
   Status last_error_;
   int64_t retry_us_max_ = 2'000'000;  // of hosts that went
   int64_t synced_us_ = 0;
+  StampModel stamps_;
   std::vector<Written> written_;
 };
 

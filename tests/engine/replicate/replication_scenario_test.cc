@@ -188,6 +188,7 @@ class ReplicationScenario : public ReplicationFixture {
   void Begin(uint64_t seed, Rng* rng) {
     directory_ = temp_.path() + "/scenario-" + std::to_string(seed);
     written_.clear();
+    stamps_ = {};
     status_ = {};
     was_made_anew_ = was_sent_again_ = false;
     clock_->SetWallMicros(kStartUs + 10 * kDayMs * 1000);
