@@ -254,6 +254,7 @@ std::vector<PeerWorkload> TsbsWorkloads() {
   PeerWorkload readings;
   readings.name = "tsbs-readings";
   readings.what = "TSBS iot, readings of 1,000 trucks, seven doubles, with its disorder";
+  readings.rows = 940'000;  // three hours of what comes: their buckets are as full as they get
   readings.table = TableOf(TruckMeasurement::kReadings);
   readings.aggregated_column = 3;  // velocity
   readings.make = [](uint64_t rows) {
