@@ -29,8 +29,8 @@ uint64_t RoomFor(uint64_t round_bytes) {
   return kHeadroomBytes + 2 * round_bytes;
 }
 
-// A round whose pages and headers fit the memtable is one file. Several have their keys between one
-// another's, and RocksDB would merge them: all of it written twice.
+// A round whose pages and headers fit the memtable is one file, and mostly they do. Several have
+// their keys between one another's, and RocksDB would merge them: all of it written twice.
 uint64_t RoundBytesFor(const StoreDb& db) {
   return std::clamp<uint64_t>(SpillBufferBytes(db.opened().config) / 4 * 3, kRoundBytesMin,
                               kRoundBytesMax);
