@@ -125,7 +125,11 @@ size_t Committer::ActiveBytes() const {
 
 Committer::Room Committer::MakeRoom() {
   const auto full = [this] {
-    const size_t frozen_bytes = store_->journal().has_frozen() ? frozen_.memory_bytes : 0;
+    const bool has_frozen = store_->journal().has_frozen();
+    // A rotation would free nothing: records that were replayed may be in segments already, and go
+    // with the next one.
+    if (!has_frozen && heads_->active->version_count() == 0) return false;
+    const size_t frozen_bytes = has_frozen ? frozen_.memory_bytes : 0;
     return ActiveBytes() >= std::min(limits_.generation_bytes(), limits_.bytes - frozen_bytes) ||
            generation_deletes_ >= kGenerationDeletesMax;
   };
@@ -226,9 +230,11 @@ void Committer::CommitUnits(const std::vector<WriteUnit*>& units) {
 
 // What the device must keep free so that everything in the head can become segments.
 uint64_t Committer::RotationBytes() const {
-  const bool frozen = store_->journal().has_frozen();
-  return kDiskRoomForRotationBytes + store_->journal().active_bytes() +
-         (frozen ? frozen_.journal_bytes : 0);
+  const Journal& journal = store_->journal();
+  const uint64_t active_bytes =
+      heads_->active->version_count() == 0 ? 0 : journal.active_bytes();
+  return kDiskRoomForRotationBytes + active_bytes +
+         (journal.has_frozen() ? frozen_.journal_bytes : 0);
 }
 
 // Rows are refused while there is still room to rotate, so that RocksDB never meets the

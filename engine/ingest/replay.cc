@@ -182,8 +182,10 @@ Status Committer::Replay(const OverflowFunction& overflow, bool read_only,
   uint64_t deletes_spilled = 0;
   CISTERN_RETURN_IF_ERROR(store_->journal().Replay(
       [&](uint64_t sequence, std::string_view record, bool new_family) -> Status {
+        // The deletes of a bucket must fit its segment's header, which a reader does not write.
+        const uint64_t deletes = read_only ? 0 : replayer.deletes_applied() - deletes_spilled;
         if (heads_->active->memory_bytes() >= limits_.replayed_bytes(!read_only) ||
-            replayer.deletes_applied() - deletes_spilled >= limits::kBucketRangeDeletesMax / 2) {
+            deletes >= limits::kBucketRangeDeletesMax / 2) {
           const Status spilled = SpillReplayed(replayer.last_sequence(), overflow);
           const bool may_grow = spilled.code() == StatusCode::kNoSpace &&
                                 heads_->active->memory_bytes() < limits_.replayed_bytes(false);

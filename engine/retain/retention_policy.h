@@ -25,11 +25,11 @@ namespace cistern {
 // its key. Those older ones can only be in the window itself: a bucket's seals are all in the
 // one window of its time, each took everything of the bucket that was spilled before it (one
 // that could not read all of it keeps the window: AwaitsFiles), and write timestamps rise from
-// one row to the next. Rows of the bucket that are still open, in the head, in a spill or in a
-// frozen journal, came later and are newer, however old their event times are; provisional
-// ones are resolved to what lies above everything before them. They lose nothing, as what is
-// expired hides as much as what is gone, and they begin a window of their own when they are
-// sealed.
+// one version of a row to the next. Rows of the bucket that are still open, in the head, in a
+// spill or in a frozen journal, came later and are newer than what there is of them in the window,
+// however old their event times are; provisional ones are resolved to what lies above everything
+// before them. They lose nothing, as what is expired hides as much as what is gone, and they begin
+// a window of their own when they are sealed.
 [[nodiscard]] inline bool HasExpired(const WindowRecord& window, int64_t now_s) {
   const std::optional<int64_t> end_s = ExpiryOf(window);
   return end_s && *end_s <= now_s;
