@@ -50,7 +50,6 @@ void WriteClock::NoteIssued(int64_t write_us, uint32_t boot) {
     write_us += boots_->record(boot).base_us;
   }
   last_us_ = std::max(last_us_.load(), write_us);
-  Part();
 }
 
 bool WriteClock::Judge(int64_t wall_us, int64_t monotonic_us) {
@@ -103,14 +102,13 @@ Status WriteClock::Poll() {
 Status WriteClock::OpenBoot(int64_t monotonic_us) {
   const uint32_t number = boots_->next_number();
   // Not before the newest time that was believed either: that has certainly passed, and a
-  // row with a TTL would be born expired.
+  // row with a TTL would be born expired. Above all that was given, as Part() would see to.
   const int64_t base_us = std::max(last_us_.load() + 1, trusted_us_.load());
   const BootRecord record{boot_id_, monotonic_us, base_us, false};
   CISTERN_RETURN_IF_ERROR(store_->PutBoot(number, record));
   boots_->Set(number, record);
   boot_ = number;
   boot_count_us_ = -1;
-  Part();
   return Status::Ok();
 }
 

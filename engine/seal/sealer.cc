@@ -19,8 +19,7 @@ constexpr size_t kStepBytes = 128 * 1024;          // encoded, after which a ste
 constexpr size_t kStepPages = 32;                  // the same
 constexpr size_t kStepChecks = 64;                 // pages read back in a step
 constexpr uint64_t kHeadroomBytes = 4ull << 20;
-constexpr uint64_t kRoundBytesMax = 16ull << 20;   // of what is sealed: spilled pages
-constexpr uint64_t kRoundBytesMin = 1ull << 20;    // of a round where room is short
+constexpr uint64_t kRoundBytesMin = 1ull << 20;    // of what is sealed: spilled pages
 constexpr uint64_t kMemtableBytesMax = 8ull << 20;  // what a flush may still have to write
 constexpr uint64_t kRecordBytes = 64 * 1024;       // of the log, to drop a window
 
@@ -32,8 +31,7 @@ uint64_t RoomFor(uint64_t round_bytes) {
 // A round whose pages and headers fit the memtable is one file, and mostly they do. Several have
 // their keys between one another's, and RocksDB would merge them: all of it written twice.
 uint64_t RoundBytesFor(const StoreDb& db) {
-  return std::clamp<uint64_t>(SpillBufferBytes(db.opened().config) / 4 * 3, kRoundBytesMin,
-                              kRoundBytesMax);
+  return std::max<uint64_t>(SpillBufferBytes(db.opened().config) / 4 * 3, kRoundBytesMin);
 }
 
 SequenceIntervals RotationsOf(const std::vector<SegmentRef>& segments) {
