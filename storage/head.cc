@@ -5,7 +5,7 @@
 #include <limits>
 #include <utility>
 
-#include "lib/base/equal_bytes.h"
+#include "lib/base/short_bytes.h"
 #include "lib/row/row_order.h"
 #include "storage/head_reader.h"
 

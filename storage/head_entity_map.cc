@@ -3,7 +3,7 @@
 #include <cstring>
 #include <utility>
 
-#include "lib/base/equal_bytes.h"
+#include "lib/base/short_bytes.h"
 
 namespace cistern {
 

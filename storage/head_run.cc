@@ -6,7 +6,7 @@
 
 #include "lib/base/check.h"
 #include "lib/base/coding.h"
-#include "lib/base/equal_bytes.h"
+#include "lib/base/short_bytes.h"
 
 namespace cistern {
 

@@ -178,9 +178,10 @@ class CisternPeer : public Peer {
     batch_.BeginRow();
     CISTERN_RETURN_IF_ERROR(batch_.SetInt(kEntityColumn, int64_t{row.entity}));
     CISTERN_RETURN_IF_ERROR(batch_.SetInt(kTimeColumn, row.time_ms));
-    for (size_t i = 0; i < table_.columns.size(); ++i) {
+    const std::span<const PeerColumn> columns = table_.columns;
+    for (size_t i = 0; i < columns.size(); ++i) {
       if (row.IsNull(i)) continue;
-      const CellType type = table_.columns[i].type;
+      const CellType type = columns[i].type;
       if (type == CellType::kDouble) {
         CISTERN_RETURN_IF_ERROR(batch_.SetDouble(kFirstColumn + i, row.Double(i)));
       } else if (type == CellType::kText) {

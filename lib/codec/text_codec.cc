@@ -7,7 +7,7 @@
 
 #include "cistern/limits.h"
 #include "lib/base/checksum.h"
-#include "lib/base/equal_bytes.h"
+#include "lib/base/short_bytes.h"
 #include "lib/codec/integer_codec.h"
 #include "lib/codec/zstd_codec.h"
 

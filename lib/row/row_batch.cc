@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "cistern/limits.h"
+#include "lib/base/short_bytes.h"
 #include "lib/cql/wire_value.h"
 #include "lib/row/value_check.h"
 
@@ -18,9 +19,14 @@ namespace cistern {
 namespace {
 
 constexpr size_t kRoomRowsMin = 16;
+constexpr size_t kRoomHeapMin = 256;
 
 bool IsKey(ColumnRole role) {
   return role == ColumnRole::kEntity || role == ColumnRole::kClustering;
+}
+
+bool IsDerived(ColumnRole role) {
+  return role == ColumnRole::kBucket || role == ColumnRole::kSplit;
 }
 
 bool TakesIntegers(CqlType kind) {
@@ -51,7 +57,7 @@ RowBatch::RowBatch(std::shared_ptr<const TableSchema> schema)
   for (size_t c = 0; c < width_; ++c) {
     const ColumnSpec& spec = schema_->columns[c];
     ColumnRule& rule = rules_[c];
-    rule.is_derived = spec.role == ColumnRole::kBucket || spec.role == ColumnRole::kSplit;
+    if (IsDerived(spec.role)) continue;
     rule.is_double = spec.type.kind == CqlType::kDouble;
     rule.is_bytes = spec.type.lane() == Lane::kBytes;
     rule.is_text = spec.type.kind == CqlType::kText;
@@ -88,26 +94,26 @@ void RowBatch::EmptyRows(size_t begin, size_t end) {
 }
 
 void RowBatch::DropRow() {
-  if (!open_) return;
+  if (!is_open()) return;
   EmptyRows(row_count_, row_count_ + 1);
-  heap_.resize(row_heap_start_);
-  open_ = false;
+  heap_bytes_ = row_heap_start_;
+  open_width_ = 0;
   row_status_ = Status::Ok();
 }
 
 Status RowBatch::Fail(Status status) {
-  if (open_ && row_status_.ok()) row_status_ = status;  // of no row: told to the caller alone
+  if (is_open() && row_status_.ok()) row_status_ = status;  // of no row: told to the caller alone
   return status;
 }
 
 Status RowBatch::CheckTarget(size_t column) {
-  if (!open_) return Status::InvalidArgument("no row is open: call BeginRow first");
+  if (!is_open()) return Status::InvalidArgument("no row is open: call BeginRow first");
   if (column >= width_) {
     return Status::InvalidArgument("table " + schema_->QualifiedName() + " has no column number " +
                                    std::to_string(column));
   }
   const ColumnSpec& spec = schema_->columns[column];
-  if (spec.role == ColumnRole::kBucket || spec.role == ColumnRole::kSplit) {
+  if (IsDerived(spec.role)) {
     return InColumn(spec, Status::InvalidArgument("is derived from the row and cannot be set"));
   }
   return Status::Ok();
@@ -119,6 +125,13 @@ Status RowBatch::RefuseInt(size_t column, int64_t value) {
   if (TakesIntegers(spec.type.kind)) return Fail(InColumn(spec, CheckFixed(spec.type, value)));
   return Fail(InColumn(
       spec, Status::InvalidArgument("is " + spec.type.ToCql() + " and takes no integer")));
+}
+
+Status RowBatch::RefuseBytes(size_t column) {
+  if (Status s = CheckTarget(column); !s.ok()) return Fail(std::move(s));
+  const ColumnSpec& spec = schema_->columns[column];
+  return Fail(
+      InColumn(spec, Status::InvalidArgument("is " + spec.type.ToCql() + " and takes no bytes")));
 }
 
 // A float column, or none that takes a double.
@@ -145,27 +158,35 @@ Status RowBatch::SetFloat(size_t column, float value) {
   return SetDouble(column, static_cast<double>(value));
 }
 
-Status RowBatch::SetBytes(size_t column, std::string_view value) {
-  if (!Takes(column)) return Fail(CheckTarget(column));
-  const ColumnSpec& spec = schema_->columns[column];
-  if (!rules_[column].is_bytes) {
-    return Fail(
-        InColumn(spec, Status::InvalidArgument("is " + spec.type.ToCql() + " and takes no bytes")));
+int64_t RowBatch::AddBytes(std::string_view value) {
+  const uint64_t offset = heap_bytes_;
+  heap_bytes_ += value.size();
+  if (heap_bytes_ <= heap_.size()) {
+    CopyBytes(value, heap_.data() + offset);
+  } else {
+    std::string larger(std::max({heap_bytes_, 2 * heap_.size(), kRoomHeapMin}), '\0');
+    CopyBytes(std::string_view(heap_).substr(0, offset), larger.data());
+    CopyBytes(value, larger.data() + offset);
+    heap_ = std::move(larger);
   }
+  return static_cast<int64_t>(offset << 32 | value.size());
+}
+
+Status RowBatch::SetBytes(size_t column, std::string_view value) {
+  if (column >= open_width_ || !rules_[column].is_bytes) return RefuseBytes(column);
+  const ColumnSpec& spec = schema_->columns[column];
   if (value.size() > limits::kCellBytesMax) {
     return Fail(InColumn(spec, TooLarge("the value", value.size(), limits::kCellBytesMax)));
   }
-  const size_t row_bytes = heap_.size() - row_heap_start_ + value.size();
+  const size_t row_bytes = heap_bytes_ - row_heap_start_ + value.size();
   if (row_bytes > limits::kRowBytesMax) {
     return Fail(InColumn(spec, TooLarge("the row", row_bytes, limits::kRowBytesMax)));
   }
-  const bool is_good_text = rules_[column].is_text && IsUtf8(value);
+  const bool is_good_text = rules_[column].is_text && (IsShortAscii(value) || IsUtf8(value));
   if (!is_good_text) {
     if (Status s = CheckWireBytes(spec.type, value); !s.ok()) return Fail(InColumn(spec, s));
   }
-  const uint64_t offset = heap_.size();
-  heap_.append(value);
-  Place(column, static_cast<int64_t>(offset << 32 | value.size()), CellState::kValue);
+  Place(column, AddBytes(value), CellState::kValue);
   return Status::Ok();
 }
 
@@ -180,7 +201,7 @@ Status RowBatch::SetNull(size_t column) {
 }
 
 Status RowBatch::SetTtl(uint32_t seconds) {
-  if (!open_) return Fail(Status::InvalidArgument("no row is open: call BeginRow first"));
+  if (!is_open()) return Fail(Status::InvalidArgument("no row is open: call BeginRow first"));
   if (seconds > limits::kTtlSecondsMax) {
     return Fail(Status::OutOfRange("a TTL of " + std::to_string(seconds) +
                                    " s is beyond the limit of " +
@@ -194,19 +215,9 @@ Status RowBatch::SetTtl(uint32_t seconds) {
   return Status::Ok();
 }
 
-// Whether every key column is set. Cell by cell, as they were stored a moment ago.
-bool RowBatch::HasKeys(size_t row) const {
-  static_assert(CellState::kValue == CellState{0});
-  const CellState* const row_states = states(row);
-  unsigned missing = 0;
-  for (const KeyColumn& key : keys_) missing |= static_cast<unsigned>(row_states[key.column]);
-  return missing == 0;
-}
-
 // Whether `row` is complete: every key column set, what its kind demands, keys and row
 // within their limits.
 Status RowBatch::CheckRow(size_t row) const {
-  if (keys_always_fit_ && kinds_[row] == RowKind::kInsert && HasKeys(row)) return Status::Ok();
   const int64_t* const row_slots = slots(row);
   const CellState* const row_states = states(row);
   size_t entity_bytes = 0;
@@ -242,8 +253,8 @@ Status RowBatch::CheckKind(size_t row) const {
   return Status::Ok();
 }
 
-Status RowBatch::EndRow() {
-  if (!open_) return Status::InvalidArgument("no row is open: call BeginRow first");
+Status RowBatch::EndCheckedRow() {
+  if (!is_open()) return Status::InvalidArgument("no row is open: call BeginRow first");
   Status status = std::move(row_status_);
   row_status_ = Status::Ok();
   if (status.ok()) status = CheckRow(row_count_);
@@ -258,20 +269,16 @@ Status RowBatch::EndRow() {
     DropRow();
     return status;
   }
-  open_ = false;
+  open_width_ = 0;
   ++row_count_;
   return Status::Ok();
 }
 
-size_t RowBatch::byte_count() const {
-  return rows_in_use() * (width_ * sizeof(int64_t) + state_width_) + heap_.size();
-}
-
 void RowBatch::Clear() {
   EmptyRows(0, rows_in_use());
-  heap_.clear();
+  heap_bytes_ = 0;
   row_count_ = 0;
-  open_ = false;
+  open_width_ = 0;
   row_status_ = Status::Ok();
 }
 
@@ -319,7 +326,7 @@ Status RowBatch::CheckColumns(std::span<const size_t> columns,
                                      " has no column number " + std::to_string(columns[k]));
     }
     const ColumnSpec& spec = schema_->columns[columns[k]];
-    if (spec.role == ColumnRole::kBucket || spec.role == ColumnRole::kSplit) {
+    if (IsDerived(spec.role)) {
       return InColumn(spec, Status::InvalidArgument("is derived from the row and cannot be set"));
     }
     if (seen[columns[k]]) return InColumn(spec, Status::InvalidArgument("is named twice"));
@@ -343,8 +350,7 @@ void RowBatch::AddColumn(size_t column, const ColumnData& data) {
     int64_t slot = 0;
     if (state == CellState::kValue && data.lane == Lane::kFixed) slot = data.fixed[i];
     if (state == CellState::kValue && data.lane == Lane::kBytes) {
-      slot = static_cast<int64_t>(uint64_t{heap_.size()} << 32 | data.bytes(i).size());
-      heap_.append(data.bytes(i));
+      slot = AddBytes(data.bytes(i));
     }
     slots_[(row_count_ + i) * width_ + column] = slot;
     states_[(row_count_ + i) * state_width_ + column] = state;
@@ -357,7 +363,7 @@ Status RowBatch::AppendColumns(std::span<const size_t> columns,
   CISTERN_RETURN_IF_ERROR(CheckColumns(columns, data));
   const size_t rows = data[0]->size();
   const size_t rows_before = row_count_;
-  const size_t heap_before = heap_.size();
+  const size_t heap_before = heap_bytes_;
   if (rows_before + rows > kinds_.size()) AddRoom(rows_before + rows);
   std::fill_n(kinds_.begin() + static_cast<ptrdiff_t>(rows_before), rows, kind);
   if (!ttls_.empty()) ttls_.resize(rows_before + rows, kTtlDefault);
@@ -373,7 +379,7 @@ Status RowBatch::AppendColumns(std::span<const size_t> columns,
     }
     if (!status.ok()) {
       EmptyRows(rows_before, rows_before + rows);
-      heap_.resize(heap_before);
+      heap_bytes_ = heap_before;
       return {status.code(),
               "row " + std::to_string(row - rows_before) + ": " + status.message()};
     }

@@ -31,15 +31,13 @@ class RowBatchFiller {
   }
   // Stores bytes and returns the slot that names them.
   [[nodiscard]] int64_t AddBytes(std::string_view value) {
-    RowBatch& b = *batch_;
-    const uint64_t offset = b.heap_.size();
-    b.heap_.append(value);
-    return static_cast<int64_t>(offset << 32 | value.size());
+    return batch_->AddBytes(value);
   }
   // Another slot's bytes may be named again within the same batch.
   [[nodiscard]] std::string_view bytes_of(int64_t slot) const {
     const auto s = static_cast<uint64_t>(slot);
-    return std::string_view(batch_->heap_).substr(s >> 32, s & 0xffffffffu);
+    const std::string_view heap(batch_->heap_.data(), batch_->heap_bytes_);
+    return heap.substr(s >> 32, s & 0xffffffffu);
   }
 
  private:

@@ -13,6 +13,7 @@
 
 #include "cistern/column_data.h"
 #include "cistern/export.h"
+#include "cistern/limits.h"
 #include "cistern/schema.h"
 #include "cistern/status.h"
 
@@ -39,15 +40,15 @@ class CISTERN_EXPORT RowBatch {
   explicit RowBatch(std::shared_ptr<const TableSchema> schema);
 
   void BeginRow(RowKind kind = RowKind::kInsert) {
-    if (open_) DropRow();
+    if (is_open()) DropRow();
     AddEmptyRow(kind);
-    row_heap_start_ = heap_.size();
-    open_ = true;
+    row_heap_start_ = heap_bytes_;
+    open_width_ = width_;
   }
   // Integers of every width, boolean (0/1), timestamp (ms), date (days since
   // 1970-01-01), time (ns of day). kOutOfRange beyond the column's type.
   [[nodiscard]] Status SetInt(size_t column, int64_t value) {
-    if (!Takes(column) || value < rules_[column].int_min || value > rules_[column].int_max) {
+    if (column >= open_width_ || value < rules_[column].int_min || value > rules_[column].int_max) {
       return RefuseInt(column, value);
     }
     Place(column, value, CellState::kValue);
@@ -56,7 +57,7 @@ class CISTERN_EXPORT RowBatch {
   // double columns as they are, bit for bit; float columns rounded to nearest, kOutOfRange
   // for finite values beyond the range of float.
   [[nodiscard]] Status SetDouble(size_t column, double value) {
-    if (!Takes(column) || !rules_[column].is_double) return SetRounded(column, value);
+    if (column >= open_width_ || !rules_[column].is_double) return SetRounded(column, value);
     Place(column, std::bit_cast<int64_t>(value), CellState::kValue);
     return Status::Ok();
   }
@@ -68,7 +69,12 @@ class CISTERN_EXPORT RowBatch {
   [[nodiscard]] Status SetNull(size_t column);
   // Life of this row's cells from its write: overrides the table's default; 0 for ever.
   [[nodiscard]] Status SetTtl(uint32_t seconds);
-  [[nodiscard]] Status EndRow();
+  [[nodiscard]] Status EndRow() {
+    if (!IsPlain()) return EndCheckedRow();
+    open_width_ = 0;
+    ++row_count_;
+    return Status::Ok();
+  }
   void DropRow();
 
   // Appends many rows at once: one ColumnData per column of `columns`, all of
@@ -80,7 +86,10 @@ class CISTERN_EXPORT RowBatch {
   void Clear();  // keeps the schema and the capacity
   [[nodiscard]] bool empty() const { return row_count_ == 0; }
   [[nodiscard]] size_t row_count() const { return row_count_; }
-  [[nodiscard]] size_t byte_count() const;  // payload held, for limits and budgets
+  // Payload held, for limits and budgets.
+  [[nodiscard]] size_t byte_count() const {
+    return rows_in_use() * (width_ * sizeof(int64_t) + state_width_) + heap_bytes_;
+  }
   [[nodiscard]] const std::shared_ptr<const TableSchema>& schema() const { return schema_; }
 
   // --- reading, for the engine: `row` < row_count(), `column` in declared order
@@ -113,9 +122,8 @@ class CISTERN_EXPORT RowBatch {
  private:
   friend class RowBatchFiller;  // rows that were checked before they were stored
   static constexpr uint32_t kTtlDefault = UINT32_MAX;
-  // What a column takes, worked out once.
+  // What a column takes, worked out once. Bucket and split: nothing.
   struct ColumnRule {
-    bool is_derived = false;  // bucket and split: nothing
     bool is_double = false;
     bool is_bytes = false;
     bool is_text = false;  // bytes that must be UTF-8 and nothing else
@@ -127,32 +135,50 @@ class CISTERN_EXPORT RowBatch {
     bool is_entity = false;
     Lane lane = Lane::kFixed;
   };
-  [[nodiscard]] bool Takes(size_t column) const {
-    return open_ && column < width_ && !rules_[column].is_derived;
-  }
+  [[nodiscard]] bool is_open() const { return open_width_ != 0; }
   [[nodiscard]] Status Fail(Status status);
   [[nodiscard]] Status CheckTarget(size_t column);
   [[nodiscard]] Status RefuseInt(size_t column, int64_t value);
+  [[nodiscard]] Status RefuseBytes(size_t column);
   [[nodiscard]] Status SetRounded(size_t column, double value);
   // The next row, behind the last one, with absent cells; not yet counted.
   void AddEmptyRow(RowKind kind) {
     if (row_count_ >= kinds_.size()) AddRoom(row_count_ + 1);
     kinds_[row_count_] = kind;
+    open_slot_ = row_count_ * width_;
+    open_state_ = row_count_ * state_width_;
     if (!ttls_.empty()) ttls_.push_back(kTtlDefault);
   }
   void AddRoom(size_t rows);
+  // Appends to the heap, of which `value` may be a part, and returns the slot.
+  [[nodiscard]] int64_t AddBytes(std::string_view value);
   void EmptyRows(size_t begin, size_t end);
   // With one that is open.
-  [[nodiscard]] size_t rows_in_use() const { return row_count_ + (open_ ? 1 : 0); }
-  [[nodiscard]] bool HasKeys(size_t row) const;
+  [[nodiscard]] size_t rows_in_use() const { return row_count_ + (is_open() ? 1 : 0); }
+  // Whether every key column of the open row is set. Cell by cell, as they were stored just now.
+  [[nodiscard]] bool HasKeys() const {
+    static_assert(CellState::kValue == CellState{0});
+    unsigned missing = 0;
+    for (const KeyColumn& key : keys_) {
+      missing |= static_cast<unsigned>(states_[open_state_ + key.column]);
+    }
+    return missing == 0;
+  }
+  // Whether nothing can be wrong with the open row: what most rows are, found with few questions.
+  [[nodiscard]] bool IsPlain() const {
+    return is_open() && row_status_.ok() && keys_always_fit_ &&
+           kinds_[row_count_] == RowKind::kInsert && HasKeys() &&
+           row_count_ < limits::kBatchRowsMax && byte_count() <= limits::kBatchBytesMax;
+  }
+  [[nodiscard]] Status EndCheckedRow();
   [[nodiscard]] Status CheckRow(size_t row) const;
   [[nodiscard]] Status CheckKind(size_t row) const;
   [[nodiscard]] Status CheckColumns(std::span<const size_t> columns,
                                     std::span<const ColumnData* const> data) const;
   void AddColumn(size_t column, const ColumnData& data);
   void Place(size_t column, int64_t slot, CellState state) {
-    slots_[row_count_ * width_ + column] = slot;
-    states_[row_count_ * state_width_ + column] = state;
+    slots_[open_slot_ + column] = slot;
+    states_[open_state_ + column] = state;
   }
 
   std::shared_ptr<const TableSchema> schema_;
@@ -162,16 +188,20 @@ class CISTERN_EXPORT RowBatch {
   std::vector<KeyColumn> keys_;
   bool keys_always_fit_ = true;  // all of the fixed lane, and within every limit
   size_t row_count_ = 0;
-  bool open_ = false;           // between BeginRow and EndRow
-  size_t row_heap_start_ = 0;   // of the open row
-  Status row_status_;           // first error of the open row
+  // Of the row between BeginRow and EndRow, where there is one.
+  size_t open_width_ = 0;      // 0: there is none
+  size_t open_slot_ = 0;       // where its cells begin
+  size_t open_state_ = 0;
+  size_t row_heap_start_ = 0;
+  Status row_status_;          // its first error
   // Of as many rows as there is room for; those that are not in use are empty: their slots 0,
   // their cells absent.
   std::vector<int64_t> slots_;  // fixed value, or heap offset << 32 | length
   std::vector<CellState> states_;
   std::vector<RowKind> kinds_;
   std::vector<uint32_t> ttls_;  // empty: every row has the default
-  std::string heap_;
+  std::string heap_;       // bytes up to heap_bytes_ count; the rest is room
+  size_t heap_bytes_ = 0;
 };
 
 }  // namespace cistern

@@ -261,7 +261,7 @@ TEST_F(RowBatchTest, AnotherUseIsLikeTheFirst) {
     for (uint64_t row = random.Below(40); row > 0; --row) {
       const auto kind = static_cast<RowKind>(random.Below(3));
       const uint64_t sets = random.Next();
-      const std::string text(random.Below(12), 'x');
+      const std::string text(random.Below(30), 'x');
       for (RowBatch* batch : {&batch_, &fresh}) {
         batch->BeginRow(kind);
         if (sets & 7) Key(batch, static_cast<int64_t>(row));
@@ -292,6 +292,79 @@ TEST_F(RowBatchTest, AnotherUseIsLikeTheFirst) {
       }
     }
   }
+}
+
+TEST_F(RowBatchTest, TakesItsOwnTexts) {
+  batch_.BeginRow();
+  Key(&batch_);
+  ASSERT_TRUE(batch_.SetBytes(C("s"), "a text that is copied again and again").ok());
+  ASSERT_TRUE(batch_.EndRow().ok());
+  for (size_t row = 1; row < 100; ++row) {
+    batch_.BeginRow();
+    Key(&batch_);
+    ASSERT_TRUE(batch_.SetBytes(C("s"), batch_.bytes(row - 1, C("s"))).ok());
+    ASSERT_TRUE(batch_.EndRow().ok());
+    ASSERT_EQ(batch_.bytes(row, C("s")), "a text that is copied again and again");
+  }
+}
+
+// Rows whose keys are numbers alone are checked with fewer questions, and refused as others are.
+class NumberKeysTest : public Test {
+ protected:
+  static constexpr size_t kId = 0, kTime = 2, kValue = 3, kBlob = 4;
+  Status Add(RowKind kind = RowKind::kInsert, size_t blob_bytes = 0) {
+    batch_.BeginRow(kind);
+    EXPECT_TRUE(batch_.SetInt(kId, 7).ok());
+    EXPECT_TRUE(batch_.SetInt(kTime, 1).ok());
+    if (blob_bytes != 0) {
+      EXPECT_TRUE(batch_.SetBytes(kBlob, std::string(blob_bytes, 'x')).ok());
+    }
+    return batch_.EndRow();
+  }
+  RowBatch batch_{row_test::Parse(
+      "CREATE TABLE t (id int, day date, ts timestamp, v int, bl blob, "
+      "PRIMARY KEY ((id, day), ts))")};
+};
+
+TEST_F(NumberKeysTest, EveryKeyMustBeSet) {
+  for (const size_t missing : {kId, kTime}) {
+    ASSERT_TRUE(Add().ok()) << "in the room of the row that is refused";
+    batch_.Clear();
+    batch_.BeginRow();
+    ASSERT_TRUE(batch_.SetInt(kId + kTime - missing, 1).ok());
+    const Status s = batch_.EndRow();
+    EXPECT_EQ(s.code(), StatusCode::kInvalidArgument);
+    EXPECT_NE(s.message().find(missing == kId ? "'id'" : "'ts'"), std::string::npos);
+    EXPECT_TRUE(batch_.empty());
+  }
+}
+
+TEST_F(NumberKeysTest, KindsAndFirstErrorsCount) {
+  EXPECT_EQ(batch_.EndRow().code(), StatusCode::kInvalidArgument) << "no row is open";
+  EXPECT_EQ(Add(RowKind::kUpdate).code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(Add(RowKind::kDeleteRow, 1).code(), StatusCode::kInvalidArgument);
+  EXPECT_TRUE(Add(RowKind::kDeleteRow).ok());
+  batch_.BeginRow();
+  ASSERT_TRUE(batch_.SetInt(kId, 7).ok());
+  ASSERT_TRUE(batch_.SetInt(kTime, 1).ok());
+  EXPECT_EQ(batch_.SetInt(kValue, int64_t{1} << 40).code(), StatusCode::kOutOfRange);
+  EXPECT_EQ(batch_.EndRow().code(), StatusCode::kOutOfRange);
+  EXPECT_TRUE(Add().ok());
+  EXPECT_EQ(batch_.EndRow().code(), StatusCode::kInvalidArgument) << "it has ended";
+  EXPECT_EQ(batch_.row_count(), 2u);
+}
+
+TEST_F(NumberKeysTest, BatchLimits) {
+  for (size_t i = 0; i < limits::kBatchRowsMax; ++i) ASSERT_TRUE(Add().ok()) << i;
+  EXPECT_EQ(Add().code(), StatusCode::kTooLarge);
+  EXPECT_EQ(batch_.row_count(), limits::kBatchRowsMax);
+  batch_.Clear();
+  for (int i = 0; i < 9; ++i) {
+    EXPECT_EQ(Add(RowKind::kInsert, limits::kRowBytesMax - 1000).code(),
+              i < 8 ? StatusCode::kOk : StatusCode::kTooLarge)
+        << i;
+  }
+  EXPECT_EQ(batch_.row_count(), 8u);
 }
 
 TEST_F(RowBatchTest, FillerRowsReadLikeBuiltOnes) {
