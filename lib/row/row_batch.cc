@@ -96,7 +96,7 @@ void RowBatch::EmptyRows(size_t begin, size_t end) {
 void RowBatch::DropRow() {
   if (!is_open()) return;
   EmptyRows(row_count_, row_count_ + 1);
-  heap_bytes_ = row_heap_start_;
+  heap_.Truncate(row_heap_start_);
   open_width_ = 0;
   row_status_ = Status::Ok();
 }
@@ -158,17 +158,23 @@ Status RowBatch::SetFloat(size_t column, float value) {
   return SetDouble(column, static_cast<double>(value));
 }
 
-int64_t RowBatch::AddBytes(std::string_view value) {
-  const uint64_t offset = heap_bytes_;
-  heap_bytes_ += value.size();
-  if (heap_bytes_ <= heap_.size()) {
-    CopyBytes(value, heap_.data() + offset);
+void RowBatch::Heap::Append(std::string_view bytes) {
+  if (bytes.size() > room_ - size_) {
+    const size_t room = std::max({size_ + bytes.size(), 2 * room_, kRoomHeapMin});
+    auto larger = std::make_unique_for_overwrite<char[]>(room);
+    CopyBytes(view(), larger.get());
+    CopyBytes(bytes, larger.get() + size_);
+    memory_ = std::move(larger);
+    room_ = room;
   } else {
-    std::string larger(std::max({heap_bytes_, 2 * heap_.size(), kRoomHeapMin}), '\0');
-    CopyBytes(std::string_view(heap_).substr(0, offset), larger.data());
-    CopyBytes(value, larger.data() + offset);
-    heap_ = std::move(larger);
+    CopyBytes(bytes, memory_.get() + size_);
   }
+  size_ += bytes.size();
+}
+
+int64_t RowBatch::AddBytes(std::string_view value) {
+  const uint64_t offset = heap_.size();
+  heap_.Append(value);
   return static_cast<int64_t>(offset << 32 | value.size());
 }
 
@@ -178,7 +184,7 @@ Status RowBatch::SetBytes(size_t column, std::string_view value) {
   if (value.size() > limits::kCellBytesMax) {
     return Fail(InColumn(spec, TooLarge("the value", value.size(), limits::kCellBytesMax)));
   }
-  const size_t row_bytes = heap_bytes_ - row_heap_start_ + value.size();
+  const size_t row_bytes = heap_.size() - row_heap_start_ + value.size();
   if (row_bytes > limits::kRowBytesMax) {
     return Fail(InColumn(spec, TooLarge("the row", row_bytes, limits::kRowBytesMax)));
   }
@@ -218,8 +224,9 @@ Status RowBatch::SetTtl(uint32_t seconds) {
 // Whether `row` is complete: every key column set, what its kind demands, keys and row
 // within their limits.
 Status RowBatch::CheckRow(size_t row) const {
-  const int64_t* const row_slots = slots(row);
   const CellState* const row_states = states(row);
+  if (kinds_[row] == RowKind::kInsert && HasGoodKeys(row_states)) return Status::Ok();
+  const int64_t* const row_slots = slots(row);
   size_t entity_bytes = 0;
   size_t clustering_bytes = 0;
   for (const KeyColumn& key : keys_) {
@@ -276,7 +283,7 @@ Status RowBatch::EndCheckedRow() {
 
 void RowBatch::Clear() {
   EmptyRows(0, rows_in_use());
-  heap_bytes_ = 0;
+  heap_.Truncate(0);
   row_count_ = 0;
   open_width_ = 0;
   row_status_ = Status::Ok();
@@ -363,7 +370,7 @@ Status RowBatch::AppendColumns(std::span<const size_t> columns,
   CISTERN_RETURN_IF_ERROR(CheckColumns(columns, data));
   const size_t rows = data[0]->size();
   const size_t rows_before = row_count_;
-  const size_t heap_before = heap_bytes_;
+  const size_t heap_before = heap_.size();
   if (rows_before + rows > kinds_.size()) AddRoom(rows_before + rows);
   std::fill_n(kinds_.begin() + static_cast<ptrdiff_t>(rows_before), rows, kind);
   if (!ttls_.empty()) ttls_.resize(rows_before + rows, kTtlDefault);
@@ -379,7 +386,7 @@ Status RowBatch::AppendColumns(std::span<const size_t> columns,
     }
     if (!status.ok()) {
       EmptyRows(rows_before, rows_before + rows);
-      heap_bytes_ = heap_before;
+      heap_.Truncate(heap_before);
       return {status.code(),
               "row " + std::to_string(row - rows_before) + ": " + status.message()};
     }

@@ -10,7 +10,8 @@
 
 namespace cistern {
 
-// Pointers stay valid until the next AddRow. One thread at a time.
+// slots() and states() stay valid until the next AddRow, bytes_of() until the next AddBytes. One
+// thread at a time.
 class RowBatchFiller {
  public:
   // `batch` must outlive the filler and have no open row.
@@ -36,8 +37,7 @@ class RowBatchFiller {
   // Another slot's bytes may be named again within the same batch.
   [[nodiscard]] std::string_view bytes_of(int64_t slot) const {
     const auto s = static_cast<uint64_t>(slot);
-    const std::string_view heap(batch_->heap_.data(), batch_->heap_bytes_);
-    return heap.substr(s >> 32, s & 0xffffffffu);
+    return batch_->heap_.view().substr(s >> 32, s & 0xffffffffu);
   }
 
  private:

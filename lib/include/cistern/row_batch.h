@@ -7,8 +7,8 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "cistern/column_data.h"
@@ -34,7 +34,7 @@ enum class RowKind : uint8_t {
 // The bucket and split columns are derived and may not be set. All entity and
 // clustering columns must be. Unset regular columns are absent (CQL's UNSET).
 //
-// Owns copies of everything. Movable; one thread at a time.
+// Owns copies of everything. Can be moved and copied; one thread at a time.
 class CISTERN_EXPORT RowBatch {
  public:
   explicit RowBatch(std::shared_ptr<const TableSchema> schema);
@@ -42,7 +42,7 @@ class CISTERN_EXPORT RowBatch {
   void BeginRow(RowKind kind = RowKind::kInsert) {
     if (is_open()) DropRow();
     AddEmptyRow(kind);
-    row_heap_start_ = heap_bytes_;
+    row_heap_start_ = heap_.size();
     open_width_ = width_;
   }
   // Integers of every width, boolean (0/1), timestamp (ms), date (days since
@@ -88,7 +88,7 @@ class CISTERN_EXPORT RowBatch {
   [[nodiscard]] size_t row_count() const { return row_count_; }
   // Payload held, for limits and budgets.
   [[nodiscard]] size_t byte_count() const {
-    return rows_in_use() * (width_ * sizeof(int64_t) + state_width_) + heap_bytes_;
+    return rows_in_use() * (width_ * sizeof(int64_t) + state_width_) + heap_.size();
   }
   [[nodiscard]] const std::shared_ptr<const TableSchema>& schema() const { return schema_; }
 
@@ -135,6 +135,34 @@ class CISTERN_EXPORT RowBatch {
     bool is_entity = false;
     Lane lane = Lane::kFixed;
   };
+  // The bytes of all values, one behind the other. A copy has no room beyond them.
+  class Heap {
+   public:
+    Heap() = default;
+    Heap(const Heap& other) { Append(other.view()); }
+    Heap(Heap&& other) noexcept { swap(other); }
+    Heap& operator=(Heap other) noexcept {
+      swap(other);
+      return *this;
+    }
+    ~Heap() = default;
+    // `bytes` may be a part of it.
+    void Append(std::string_view bytes);
+    void Truncate(size_t size) { size_ = size; }  // to at most size(); keeps the room
+    [[nodiscard]] size_t size() const { return size_; }
+    [[nodiscard]] const char* data() const { return memory_.get(); }
+    [[nodiscard]] std::string_view view() const { return {memory_.get(), size_}; }
+
+   private:
+    void swap(Heap& other) noexcept {
+      memory_.swap(other.memory_);
+      std::swap(size_, other.size_);
+      std::swap(room_, other.room_);
+    }
+    std::unique_ptr<char[]> memory_;  // of room_ bytes
+    size_t size_ = 0;
+    size_t room_ = 0;
+  };
   [[nodiscard]] bool is_open() const { return open_width_ != 0; }
   [[nodiscard]] Status Fail(Status status);
   [[nodiscard]] Status CheckTarget(size_t column);
@@ -150,25 +178,23 @@ class CISTERN_EXPORT RowBatch {
     if (!ttls_.empty()) ttls_.push_back(kTtlDefault);
   }
   void AddRoom(size_t rows);
-  // Appends to the heap, of which `value` may be a part, and returns the slot.
+  // Returns the slot of a copy of `value`, which may be a part of the heap itself.
   [[nodiscard]] int64_t AddBytes(std::string_view value);
   void EmptyRows(size_t begin, size_t end);
   // With one that is open.
   [[nodiscard]] size_t rows_in_use() const { return row_count_ + (is_open() ? 1 : 0); }
-  // Whether every key column of the open row is set. Cell by cell, as they were stored just now.
-  [[nodiscard]] bool HasKeys() const {
+  // Whether nothing can be wrong with a row's keys. Cell by cell, as they were stored just now.
+  [[nodiscard]] bool HasGoodKeys(const CellState* row_states) const {
     static_assert(CellState::kValue == CellState{0});
-    unsigned missing = 0;
-    for (const KeyColumn& key : keys_) {
-      missing |= static_cast<unsigned>(states_[open_state_ + key.column]);
-    }
+    unsigned missing = keys_always_fit_ ? 0 : 1;
+    for (const KeyColumn& key : keys_) missing |= static_cast<unsigned>(row_states[key.column]);
     return missing == 0;
   }
   // Whether nothing can be wrong with the open row: what most rows are, found with few questions.
   [[nodiscard]] bool IsPlain() const {
-    return is_open() && row_status_.ok() && keys_always_fit_ &&
-           kinds_[row_count_] == RowKind::kInsert && HasKeys() &&
-           row_count_ < limits::kBatchRowsMax && byte_count() <= limits::kBatchBytesMax;
+    return is_open() && row_status_.ok() && kinds_[row_count_] == RowKind::kInsert &&
+           HasGoodKeys(states_.data() + open_state_) && row_count_ < limits::kBatchRowsMax &&
+           byte_count() <= limits::kBatchBytesMax;
   }
   [[nodiscard]] Status EndCheckedRow();
   [[nodiscard]] Status CheckRow(size_t row) const;
@@ -200,8 +226,7 @@ class CISTERN_EXPORT RowBatch {
   std::vector<CellState> states_;
   std::vector<RowKind> kinds_;
   std::vector<uint32_t> ttls_;  // empty: every row has the default
-  std::string heap_;       // bytes up to heap_bytes_ count; the rest is room
-  size_t heap_bytes_ = 0;
+  Heap heap_;
 };
 
 }  // namespace cistern

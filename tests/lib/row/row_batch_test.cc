@@ -1,11 +1,13 @@
 #include "cistern/row_batch.h"
 
 #include <gtest/gtest.h>
+#include <malloc.h>
 
 #include <bit>
 #include <cmath>
 #include <limits>
 #include <string>
+#include <vector>
 
 #include "cistern/limits.h"
 #include "lib/row/row_batch_filler.h"
@@ -33,11 +35,17 @@ class RowBatchTest : public Test {
 };
 
 TEST_F(RowBatchTest, ASetterOutsideOfARowLeavesTheNextRowAlone) {
-  EXPECT_EQ(batch_.SetInt(2, 5).code(), StatusCode::kInvalidArgument);
-  batch_.BeginRow();
-  Key(&batch_);
-  EXPECT_TRUE(batch_.EndRow().ok());
-  EXPECT_EQ(batch_.row_count(), 1u);
+  for (size_t rows = 0; rows < 3; ++rows) {
+    EXPECT_EQ(batch_.row_count(), rows);
+    EXPECT_EQ(batch_.SetInt(C("ts"), 5).code(), StatusCode::kInvalidArgument);
+    EXPECT_EQ(batch_.SetDouble(C("d"), 5).code(), StatusCode::kInvalidArgument);
+    EXPECT_EQ(batch_.SetBytes(C("s"), "5").code(), StatusCode::kInvalidArgument);
+    batch_.BeginRow();
+    Key(&batch_);
+    EXPECT_TRUE(batch_.EndRow().ok());
+    EXPECT_EQ(batch_.state(rows, C("d")), CellState::kAbsent);
+    EXPECT_EQ(batch_.state(rows, C("s")), CellState::kAbsent);
+  }
 }
 
 TEST_F(RowBatchTest, KeepsValuesBitForBit) {
@@ -113,14 +121,19 @@ TEST_F(RowBatchTest, WrongLaneAndDerivedColumnsAreRefused) {
   EXPECT_EQ(batch_.SetBytes(C("i"), "1").code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(batch_.SetInt(C("day"), 1).code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(batch_.SetNull(C("ts")).code(), StatusCode::kInvalidArgument);
-  EXPECT_EQ(batch_.SetInt(99, 1).code(), StatusCode::kInvalidArgument);
+  for (const size_t beyond : {schema_->columns.size(), schema_->columns.size() + 1, SIZE_MAX}) {
+    EXPECT_EQ(batch_.SetInt(beyond, 1).code(), StatusCode::kInvalidArgument);
+    EXPECT_EQ(batch_.SetDouble(beyond, 1).code(), StatusCode::kInvalidArgument);
+    EXPECT_EQ(batch_.SetBytes(beyond, "1").code(), StatusCode::kInvalidArgument);
+  }
   batch_.DropRow();
   EXPECT_EQ(batch_.SetInt(C("i"), 1).code(), StatusCode::kInvalidArgument) << "no open row";
 }
 
 TEST_F(RowBatchTest, BytesAreCheckedByType) {
   const std::pair<const char*, std::string> kBad[] = {
-      {"s", "\xff"}, {"s", "\xed\xa0\x80"}, {"a", "\x80"}, {"u", "short"},
+      {"s", "\xff"}, {"s", "\xed\xa0\x80"}, {"s", "a longer\xff"},
+      {"s", "more than sixteen bytes, \xff among them"}, {"a", "\x80"}, {"u", "short"},
       {"tu", std::string(16, '\0')}, {"ip", "12345"}};
   for (const auto& [name, value] : kBad) {
     batch_.BeginRow();
@@ -141,6 +154,7 @@ TEST_F(RowBatchTest, FailedRowIsDroppedAndTheOthersStay) {
   EXPECT_TRUE(batch_.SetInt(C("ti"), 9).ok());
   EXPECT_EQ(batch_.EndRow().code(), StatusCode::kOutOfRange) << "the first error stays";
   EXPECT_EQ(batch_.row_count(), 1u);
+  EXPECT_EQ(batch_.byte_count(), 18 * sizeof(int64_t) + 24 + 1) << "slots, padded states, a text";
   batch_.BeginRow();
   Key(&batch_, 3);
   ASSERT_TRUE(batch_.EndRow().ok());
@@ -200,7 +214,7 @@ class ColumnsTest : public RowBatchTest {
   ColumnsTest() {
     id_.lane = Lane::kBytes;
     for (int i = 0; i < 3; ++i) {
-      id_.AppendBytes("p");
+      id_.AppendBytes(std::string(1, static_cast<char>('p' + i)));
       ts_.AppendFixed(i);
       value_.AppendFixed(10 * i);
     }
@@ -218,7 +232,8 @@ TEST_F(ColumnsTest, AddsAllRows) {
   ASSERT_TRUE(Append(RowKind::kUpdate).ok());
   ASSERT_EQ(batch_.row_count(), 6u);
   EXPECT_EQ(batch_.fixed(5, C("si")), 20);
-  EXPECT_EQ(batch_.bytes(5, C("id")), "p");
+  EXPECT_EQ(batch_.bytes(4, C("id")), "q");
+  EXPECT_EQ(batch_.bytes(5, C("id")), "r");
   EXPECT_EQ(batch_.kind(5), RowKind::kUpdate);
   EXPECT_EQ(batch_.state(5, C("i")), CellState::kAbsent);
 }
@@ -245,6 +260,8 @@ TEST_F(ColumnsTest, AddsNoneOfBadOnes) {
   EXPECT_EQ(Append().code(), StatusCode::kInvalidArgument);
   EXPECT_EQ(batch_.row_count(), 3u);
   EXPECT_EQ(batch_.byte_count(), bytes);
+  batch_.BeginRow();
+  EXPECT_EQ(batch_.EndRow().code(), StatusCode::kInvalidArgument) << "no key is left of them";
 }
 
 // Rows that were dropped, cleared or moved away leave nothing behind in those that take their room.
@@ -294,6 +311,31 @@ TEST_F(RowBatchTest, AnotherUseIsLikeTheFirst) {
   }
 }
 
+// A copy is as large as its rows, however large the batch was before; what was moved away is gone.
+TEST_F(RowBatchTest, CopiesHaveNoRoomForTexts) {
+  batch_.BeginRow();
+  Key(&batch_);
+  ASSERT_TRUE(batch_.SetBytes(C("bl"), std::string(limits::kRowBytesMax - 1000, 'x')).ok());
+  batch_.Clear();
+  batch_.BeginRow();
+  Key(&batch_, 1, "sensor");
+  ASSERT_TRUE(batch_.EndRow().ok());
+  const auto allocated = [] { return mallinfo2().uordblks + mallinfo2().hblkhd; };
+  const size_t before = allocated();
+  const std::vector<RowBatch> copies(16, batch_);
+  EXPECT_LT(allocated() - before, limits::kRowBytesMax) << "of all of them";
+  RowBatch copy = copies.back();
+  EXPECT_EQ(copy.bytes(0, C("id")), "sensor");
+  copy.BeginRow();
+  Key(&copy, 2, "another");
+  ASSERT_TRUE(copy.EndRow().ok());
+  EXPECT_EQ(copy.bytes(1, C("id")), "another");
+  EXPECT_EQ(batch_.row_count(), 1u);
+  const RowBatch moved = std::move(copy);
+  EXPECT_EQ(moved.bytes(0, C("id")), "sensor");
+  EXPECT_EQ(moved.bytes(1, C("id")), "another");
+}
+
 TEST_F(RowBatchTest, TakesItsOwnTexts) {
   batch_.BeginRow();
   Key(&batch_);
@@ -328,14 +370,18 @@ class NumberKeysTest : public Test {
 
 TEST_F(NumberKeysTest, EveryKeyMustBeSet) {
   for (const size_t missing : {kId, kTime}) {
-    ASSERT_TRUE(Add().ok()) << "in the room of the row that is refused";
+    for (int i = 0; i < 3; ++i) ASSERT_TRUE(Add().ok());  // in the room of those that are refused
     batch_.Clear();
-    batch_.BeginRow();
-    ASSERT_TRUE(batch_.SetInt(kId + kTime - missing, 1).ok());
-    const Status s = batch_.EndRow();
-    EXPECT_EQ(s.code(), StatusCode::kInvalidArgument);
-    EXPECT_NE(s.message().find(missing == kId ? "'id'" : "'ts'"), std::string::npos);
-    EXPECT_TRUE(batch_.empty());
+    for (size_t rows = 0; rows < 3; ++rows) {
+      batch_.BeginRow();
+      ASSERT_TRUE(batch_.SetInt(kId + kTime - missing, 1).ok());
+      const Status s = batch_.EndRow();
+      EXPECT_EQ(s.code(), StatusCode::kInvalidArgument);
+      EXPECT_NE(s.message().find(missing == kId ? "'id'" : "'ts'"), std::string::npos);
+      EXPECT_EQ(batch_.row_count(), rows);
+      ASSERT_TRUE(Add().ok());
+    }
+    batch_.Clear();
   }
 }
 
@@ -372,6 +418,9 @@ TEST_F(RowBatchTest, FillerRowsReadLikeBuiltOnes) {
   filler.AddRow(RowKind::kUpdate);
   filler.slots()[C("s")] = filler.AddBytes("hello");
   filler.states()[C("s")] = CellState::kValue;
+  const int64_t other = filler.AddBytes("world");
+  EXPECT_EQ(filler.bytes_of(filler.slots()[C("s")]), "hello");
+  EXPECT_EQ(filler.bytes_of(other), "world");
   EXPECT_EQ(batch_.row_count(), 1u);
   EXPECT_EQ(batch_.bytes(0, C("s")), "hello");
   EXPECT_EQ(batch_.state(0, C("i")), CellState::kAbsent);
