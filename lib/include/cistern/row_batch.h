@@ -34,7 +34,8 @@ enum class RowKind : uint8_t {
 // The bucket and split columns are derived and may not be set. All entity and
 // clustering columns must be. Unset regular columns are absent (CQL's UNSET).
 //
-// Owns copies of everything. Can be moved and copied; one thread at a time.
+// Owns copies of everything. Can be moved and copied; one that was moved from has no table
+// any more, and can only be assigned to or destroyed. One thread at a time.
 class CISTERN_EXPORT RowBatch {
  public:
   explicit RowBatch(std::shared_ptr<const TableSchema> schema);
