@@ -1,4 +1,4 @@
-// OpenedStore: closing what OpenStore opened.
+// OpenedStore: what is odd about it, and its end.
 #include <memory>
 #include <utility>
 
@@ -16,6 +16,12 @@ OpenedStore& OpenedStore::operator=(OpenedStore&& other) noexcept {
 
 OpenedStore::~OpenedStore() {
   Close().IgnoreError();  // who wants to know calls Close()
+}
+
+void OpenedStore::NoteOddity(std::string note) {
+  info_log->Write(LogLevel::kWarning, note);
+  recovery.clean = false;
+  recovery.notes.push_back(std::move(note));
 }
 
 Status OpenedStore::Close() {

@@ -46,6 +46,9 @@ struct OpenedStore {
   // on the device has to be synced before: nothing is flushed. No iterator or snapshot
   // may be left. OK if it was closed already.
   [[nodiscard]] Status Close();
+  // Says in `recovery`, and in the log of events, what was odd about the store. It is not clean
+  // then.
+  void NoteOddity(std::string note);
   // What MakeFamilyOptions wants for a new family.
   [[nodiscard]] rocksdb::ColumnFamilyOptions FamilyOptions(FamilyKind kind) const {
     return MakeFamilyOptions(kind, config, cache);

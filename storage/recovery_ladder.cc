@@ -1,0 +1,129 @@
+#include "storage/recovery_ladder.h"
+
+#include <utility>
+#include <vector>
+
+#include "storage/quarantine.h"
+#include "storage/rocksdb_status.h"
+#include "storage/small_file.h"
+
+namespace cistern {
+
+using rocksdb::IOOptions;
+using rocksdb::WALRecoveryMode;
+
+namespace {
+
+constexpr int kReadOnlyAttempts = 3;
+
+}  // namespace
+
+// What the process before wrote without a sync outlived its crash, but only in the
+// kernel's memory, and RocksDB never syncs a log that it has recovered: a power cut could
+// still take rows that count as durable once they are replayed.
+Status RecoveryLadder::SyncLogs() {
+  std::vector<std::string> names;
+  const auto listed = store_->fs->GetChildren(directory(), IOOptions(), &names, nullptr);
+  if (!listed.ok()) return ToStatus(listed, "listing " + directory());
+  for (const std::string& name : names) {
+    if (FileKindOf(name) != FileKind::kWal) continue;
+    CISTERN_RETURN_IF_ERROR(SyncFile(store_->fs.get(), directory() + "/" + name));
+  }
+  return SyncDirectory(store_->fs.get(), directory());
+}
+
+Status RecoveryLadder::OpenWritable() {
+  if (!database_.creating()) CISTERN_RETURN_IF_ERROR(SyncLogs());
+  Status status = database_.OpenAroundLost();
+  const bool may_be_logs = !database_.creating() && !database_.is_catalog_lost();
+  if (status.code() == StatusCode::kCorruption && may_be_logs) return GoDown(status);
+  return status;
+}
+
+// Opens in a mode that gives records up, flushes what it kept so that the damaged logs
+// can go, and closes: the open that follows is an ordinary one, and proves the repair.
+Status RecoveryLadder::RunRepairPass(WALRecoveryMode mode) {
+  rocksdb::DBOptions options = database_.Options();
+  options.wal_recovery_mode = mode;
+  options.avoid_flush_during_recovery = false;
+  CISTERN_RETURN_IF_ERROR(database_.Open(options));
+  CISTERN_RETURN_IF_ERROR(database_.Close());
+  return database_.Open(database_.Options());
+}
+
+Status RecoveryLadder::GoDown(Status first) {
+  // A damaged MANIFEST cannot be helped by any way of reading the logs.
+  const auto families = database_.DescribeFamilies();
+  if (families.ok()) {
+    const auto copy = QuarantineLogs(store_->fs.get(), directory());
+    store_->NoteOddity("the log is damaged (" + first.message() + "); " +
+                       (copy.ok() ? "copies are in " + *copy
+                                  : "it could not be copied: " + copy.status().message()));
+    Status status = RunRepairPass(WALRecoveryMode::kPointInTimeRecovery);
+    store_->rung = RecoveryRung::kPointInTime;
+    if (status.ok()) {
+      store_->NoteOddity("records from the damage on were given up");
+      return status;
+    }
+    if (status.code() == StatusCode::kCorruption) {
+      status = RunRepairPass(WALRecoveryMode::kSkipAnyCorruptedRecords);
+      store_->rung = RecoveryRung::kSkipped;
+      if (status.ok()) {
+        store_->NoteOddity("damaged records were skipped");
+        return status;
+      }
+    }
+    if (status.code() != StatusCode::kCorruption) return status;
+    first = std::move(status);
+  }
+  return Status::Corruption(first.message() + "; the store " + directory() +
+                            " cannot be opened. Keep the directory, restore a backup, or begin "
+                            "a new store beside it");
+}
+
+Status RecoveryLadder::OpenReadOnly() {
+  Status status;
+  for (int attempt = 0; attempt < kReadOnlyAttempts; ++attempt) {
+    // A live writer may change files under our hands: only what stays is damage.
+    const bool is_last = attempt + 1 == kReadOnlyAttempts;
+    status = is_last ? database_.OpenAroundLost() : database_.Open(database_.Options());
+    if (!status.ok()) continue;
+    if (is_last) return status;
+    CISTERN_ASSIGN_OR_RETURN(const auto lost, database_.ListLost(/*is_open=*/true));
+    if (lost.empty()) return status;
+    CISTERN_RETURN_IF_ERROR(database_.Close());
+  }
+  if (database_.is_catalog_lost()) return status;
+  if (LacksFile(status)) {
+    return Status::Corruption(status.message() + "; if a process writes the store, try again; if "
+                              "none does, a file of it was taken away: restore the directory from "
+                              "a backup, or begin a new store beside it");
+  }
+  return status.code() == StatusCode::kCorruption ? ReadPastDamage(status) : status;
+}
+
+// What comes before the damage of a log, where that can be read without repairing anything.
+Status RecoveryLadder::ReadPastDamage(const Status& first) {
+  // RocksDB names the MANIFEST wherever it or an SST that it lists is damaged. No way of
+  // reading the logs helps then.
+  if (first.message().find("MANIFEST") != std::string::npos) {
+    return Status::Corruption(first.message() + "; restore the directory from a backup, or begin "
+                              "a new store beside it");
+  }
+  rocksdb::DBOptions options = database_.Options();
+  options.wal_recovery_mode = WALRecoveryMode::kPointInTimeRecovery;
+  const Status opened = database_.Open(options);
+  if (opened.code() == StatusCode::kCorruption) {
+    return Status::Corruption("a write-ahead log (*.log) is damaged: " + first.message() +
+                              "; opening the store for writing repairs it, and keeps a copy of "
+                              "the damaged logs in " + directory() + "/quarantine");
+  }
+  CISTERN_RETURN_IF_ERROR(opened);
+  store_->rung = RecoveryRung::kPointInTime;
+  store_->NoteOddity("a write-ahead log (*.log) is damaged (" + first.message() +
+                     "); what follows the damage is not shown. Opening the store for writing "
+                     "repairs it");
+  return Status::Ok();
+}
+
+}  // namespace cistern

@@ -1,0 +1,40 @@
+// RecoveryLadder: the ways of opening a database, from the ordinary one to those that give
+// something up.
+#ifndef CISTERN_STORAGE_RECOVERY_LADDER_H_
+#define CISTERN_STORAGE_RECOVERY_LADDER_H_
+
+#include <rocksdb/options.h>
+
+#include <string>
+
+#include "cistern/status.h"
+#include "storage/database_opener.h"
+
+namespace cistern {
+
+// What OpenStore's comment says of the ladder. One thread; the store must outlive it.
+class RecoveryLadder {
+ public:
+  RecoveryLadder(OpenedStore* store, bool creating)
+      : store_(store), database_(store, creating) {}
+
+  // May be called again after kNoSpace.
+  [[nodiscard]] Status OpenWritable();
+  // The store's beacon must have been read before: a live writer moves both on, and what the
+  // beacon says must not be newer than the log that is read.
+  [[nodiscard]] Status OpenReadOnly();
+
+ private:
+  [[nodiscard]] const std::string& directory() const { return store_->config.directory; }
+  [[nodiscard]] Status SyncLogs();
+  [[nodiscard]] Status GoDown(Status first);
+  [[nodiscard]] Status RunRepairPass(rocksdb::WALRecoveryMode mode);
+  [[nodiscard]] Status ReadPastDamage(const Status& first);
+
+  OpenedStore* const store_;
+  DatabaseOpener database_;
+};
+
+}  // namespace cistern
+
+#endif  // CISTERN_STORAGE_RECOVERY_LADDER_H_
