@@ -56,6 +56,8 @@ class EngineCore {
   const RetentionLimits& retention() const { return keeper_->limits(); }
   std::atomic<size_t>& cursor_count() { return cursor_count_; }  // open ones
   const RecoveryReport& recovery() const { return recovery_; }
+  [[nodiscard]] MemoryBudget* budget() const { return config_.budget.get(); }
+  [[nodiscard]] bool finished() const { return finished_; }  // closed; what is under way ends
 
  private:
   explicit EngineCore(const CoreConfig& config)

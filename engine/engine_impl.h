@@ -63,6 +63,8 @@ class EngineImpl final : public Engine {
   [[nodiscard]] Result<SealReport> Seal(const SealRequest& request) override;
   [[nodiscard]] Result<ExpireReport> Expire() override;
   [[nodiscard]] Result<VerifyReport> Verify() override;
+  [[nodiscard]] Result<BackupReport> Backup(const std::string& directory,
+                                            const BackupOptions& options) override;
   [[nodiscard]] Metrics GetMetrics() const override;
   [[nodiscard]] RecoveryReport Recovery() const override;
   [[nodiscard]] Status Health() const override;

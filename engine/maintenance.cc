@@ -367,6 +367,19 @@ Status Maintenance::WithoutHead(const std::function<Status()>& step) {
   return step();
 }
 
+Result<int64_t> Maintenance::WhileStill(const std::function<Status(uint64_t sequence)>& look) {
+  const std::lock_guard lock(mutex_);
+  CISTERN_RETURN_IF_ERROR(committer_->failure());
+  int64_t held_us = 0;
+  CISTERN_RETURN_IF_ERROR(committer_->WhileStill([&](uint64_t sequence) {
+    const int64_t began_us = clock_->monotonic_us();
+    const Status looked = look(sequence);
+    held_us = clock_->monotonic_us() - began_us;
+    return looked;
+  }));
+  return held_us;
+}
+
 // REQUIRES: mutex_.
 Status Maintenance::RotateAllLocked() {
   // What is frozen first, then what is in the head now.

@@ -80,6 +80,9 @@ class Maintenance {
   // or outbox entries cannot be read, and those behind them were not looked at.
   [[nodiscard]] Result<bool> Resend(SealResend* resend);
   // ---
+  // Calls `look` with the last journal sequence while no step is taken and nothing is committed:
+  // what is on the disk stays as it is meanwhile. Gives for how long that was, in microseconds.
+  [[nodiscard]] Result<int64_t> WhileStill(const std::function<Status(uint64_t sequence)>& look);
   // Ends every window whose time is over.
   [[nodiscard]] Result<ExpireReport> Expire();
   // Remembers on the device what was acknowledged; at close.

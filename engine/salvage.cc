@@ -2,11 +2,9 @@
 #include "cistern/salvage.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 #include <optional>
 #include <shared_mutex>
-#include <system_error>
 #include <utility>
 
 #include "engine/bucketing/bucket_name.h"
@@ -14,6 +12,7 @@
 #include "engine/query/head_source.h"
 #include "engine/query/inventory.h"
 #include "storage/bucket_merge.h"
+#include "storage/path_check.h"
 #include "storage/spill_target.h"
 #include "storage/spill_writer.h"
 
@@ -240,16 +239,6 @@ Result<std::shared_ptr<EngineCore>> OpenDamaged(const std::string& directory,
       ". Salvage needs the catalog too: tables, and which segments count, are in CURRENT, the "
       "MANIFEST and the family meta. Put those files back from a backup of this very store, then "
       "salvage what opens; the rows of segments (*.sst) are still there, so keep the directory");
-}
-
-// Whether `inner` is `outer` or below it, whatever links lead there.
-bool IsWithin(const std::string& inner, const std::string& outer) {
-  std::error_code failed;
-  const auto at = std::filesystem::weakly_canonical(std::filesystem::absolute(inner), failed);
-  if (failed) return false;
-  const auto root = std::filesystem::canonical(outer, failed);
-  if (failed) return false;
-  return std::mismatch(root.begin(), root.end(), at.begin(), at.end()).first == root.end();
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "storage/file_copy.h"
 #include "storage/file_kind.h"
 #include "storage/rocksdb_status.h"
 #include "storage/small_file.h"
@@ -71,30 +72,15 @@ Status RemoveCopy(rocksdb::FileSystem* fs, const std::string& copy) {
   return ToStatus(status, "removing " + copy);
 }
 
-IOStatus CopyBytes(rocksdb::FileSystem* fs, const std::string& from, const std::string& to) {
-  constexpr size_t kPieceBytes = 64 * 1024;
-  FileOptions options;
-  options.allow_fallocate = false;
-  std::unique_ptr<rocksdb::FSSequentialFile> source;
-  std::unique_ptr<rocksdb::FSWritableFile> target;
-  IOStatus status = fs->NewSequentialFile(from, options, &source, nullptr);
-  if (status.ok()) status = fs->NewWritableFile(to, options, &target, nullptr);
-  if (!status.ok()) return status;
-  std::vector<char> scratch(kPieceBytes);
-  rocksdb::Slice piece;
-  do {
-    status = source->Read(kPieceBytes, IOOptions(), &piece, scratch.data(), nullptr);
-    if (status.ok()) status = target->Append(piece, IOOptions(), nullptr);
-  } while (status.ok() && !piece.empty());
-  if (status.ok()) status = target->Fsync(IOOptions(), nullptr);
-  const IOStatus closed = target->Close(IOOptions(), nullptr);
-  return status.ok() ? closed : status;
-}
-
 Status KeepFile(rocksdb::FileSystem* fs, const std::string& from, const std::string& to) {
   // RocksDB never changes these files again, only deletes them: a link keeps the bytes.
   if (fs->LinkFile(from, to, IOOptions(), nullptr).ok()) return Status::Ok();
-  return ToStatus(CopyBytes(fs, from, to), "copying " + from + " to " + to);
+  std::unique_ptr<rocksdb::FSSequentialFile> source;
+  const IOStatus opened = fs->NewSequentialFile(from, FileOptions(), &source, nullptr);
+  if (!opened.ok()) return ToStatus(opened, "opening " + from);
+  CISTERN_ASSIGN_OR_RETURN(const FileContent content,
+                           CopyFile(source.get(), UINT64_MAX, fs, to, [] { return Status::Ok(); }));
+  return content.unreadable;
 }
 
 }  // namespace

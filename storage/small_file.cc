@@ -122,4 +122,13 @@ Status CreateDirectoryDurably(rocksdb::FileSystem* fs, const std::string& direct
   return Status::Ok();
 }
 
+Status SyncAncestors(rocksdb::FileSystem* fs, const std::string& directory) {
+  CISTERN_RETURN_IF_ERROR(SyncDirectory(fs, directory));
+  for (std::string at = directory; at != "/" && at != ".";) {
+    at = ParentOf(at);
+    if (!SyncDirectory(fs, at).ok()) break;
+  }
+  return Status::Ok();
+}
+
 }  // namespace cistern

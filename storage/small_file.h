@@ -31,6 +31,9 @@ inline constexpr std::string_view kTemporarySuffix = ".tmp";
 // Makes the directory and its missing ancestors, each synced in its parent, up to
 // the first that was there before (that one included).
 [[nodiscard]] Status CreateDirectoryDurably(rocksdb::FileSystem* fs, const std::string& directory);
+// Syncs a directory that is there, and its ancestors: an attempt that was killed may have made them
+// and not come to that. Those that do not let us are left out.
+[[nodiscard]] Status SyncAncestors(rocksdb::FileSystem* fs, const std::string& directory);
 
 }  // namespace cistern
 

@@ -8,6 +8,7 @@
 
 #include "lib/base/crash_point.h"
 #include "storage/recovery_ladder.h"
+#include "storage/restored_mark.h"
 #include "storage/rocksdb_status.h"
 #include "storage/small_file.h"
 #include "storage/store_format.h"
@@ -16,12 +17,6 @@ namespace cistern {
 namespace {
 
 using rocksdb::IOOptions;
-
-std::string ParentOf(const std::string& path) {
-  const size_t slash = path.rfind('/');
-  if (slash == std::string::npos) return ".";
-  return slash == 0 ? "/" : path.substr(0, slash);
-}
 
 // What a creation that was cut at its very beginning leaves, or a mount point has.
 bool MayBeInEmptyDirectory(std::string_view name) {
@@ -70,6 +65,9 @@ Result<OpenedStore> Opener::Run() {
   if (!config().read_only) CISTERN_RETURN_IF_ERROR(TakeHold());
   CISTERN_RETURN_IF_ERROR(PrepareParts());
   if (creating_) CISTERN_RETURN_IF_ERROR(BeginCreation());
+  if (!config().read_only) {
+    CISTERN_RETURN_IF_ERROR(CompleteRestoredMark(store_.fs.get(), directory()));
+  }
   CISTERN_RETURN_IF_ERROR(OpenDatabase());
   CISTERN_RETURN_IF_ERROR(CheckLiveOptions(store_.db.get(), store_.families,
                                            config().segments_rest));
@@ -125,6 +123,10 @@ Status Opener::CheckIsVacant() {
   if (!listed.ok()) return ToStatus(listed, "listing " + directory());
   const auto foreign = std::find_if_not(names.begin(), names.end(), MayBeInEmptyDirectory);
   if (foreign == names.end()) return Status::Ok();
+  if (std::find(names.begin(), names.end(), kRestoringMarkFileName) != names.end()) {
+    return Status::Corruption(directory() + " is no store yet: restoring it from a backup was "
+                              "interrupted. Restore it there once more, or remove the directory");
+  }
   const bool was_ours = std::find(names.begin(), names.end(), "ACK") != names.end();
   if (was_ours) {
     return Status::Corruption("the file CISTERN is missing from the store " + directory() +
@@ -164,14 +166,7 @@ Status Opener::PrepareParts() {
 }
 
 Status Opener::BeginCreation() {
-  // An earlier attempt may have made ancestors that are not on the device yet. Those
-  // above what we made need not let us sync them.
-  std::string at = directory();
-  CISTERN_RETURN_IF_ERROR(SyncDirectory(store_.fs.get(), at));
-  while (at != "/" && at != ".") {
-    at = ParentOf(at);
-    if (!SyncDirectory(store_.fs.get(), at).ok()) break;
-  }
+  CISTERN_RETURN_IF_ERROR(SyncAncestors(store_.fs.get(), directory()));
   format_ = StoreFormat{.ready = false, .store_id = NewStoreId()};
   CISTERN_RETURN_IF_ERROR(WriteStoreFormat(store_.fs.get(), directory(), format_));
   CrashPoint("create:after_format");
@@ -227,6 +222,9 @@ Status Opener::FinishCreation() {
 
 Status Opener::Settle() {
   store_.store_id = format_.store_id;
+  auto restored = ReadRestoredMark(store_.fs.get(), directory());
+  if (restored.ok()) store_.recovery.restored = *std::move(restored);
+  else store_.NoteOddity(restored.status().message());
   if (store_.beacon == nullptr) CISTERN_RETURN_IF_ERROR(OpenBeacon());
   if (config().read_only) return Status::Ok();
   const Status held = store_.ballast->TryHold();

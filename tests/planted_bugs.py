@@ -15,6 +15,7 @@ from typing import NamedTuple
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 COPY = ROOT / 'build-planted'
 ENGINE = ('tests/engine/engine_parts_test',)
+BACKUPS = ('tests/engine/backup_test', 'tests/crash/backup_crash_test')
 AGGREGATES = ('tests/engine/aggregate_test', 'tests/model/aggregate_model_test')
 
 
@@ -28,6 +29,26 @@ class Bug(NamedTuple):
 
 
 BUGS = [
+    Bug('a backup is there before its files are', 'storage/backup_writer.cc',
+        '  CISTERN_RETURN_IF_ERROR(target_.Prepare(record_.number));\n',
+        '  CISTERN_RETURN_IF_ERROR(target_.Prepare(record_.number));\n'
+        '  record_.files.push_back({"MANIFEST-000001", 0, 0, 0});\n'
+        '  CISTERN_RETURN_IF_ERROR(target_.Write(record_));\n'
+        '  record_.files.clear();\n', '*Backup*', BACKUPS),
+    Bug('a backup says that it has more of the journal than it has', 'engine/ingest/committer.cc',
+        '  return look(sequence_);\n', '  return look(sequence_ + 1);\n', '*Backup*', BACKUPS),
+    Bug('a backup has the log without its last rows', 'storage/backup_writer.cc',
+        'PinOwn(name, size_bytes));\n', 'PinOwn(name, size_bytes / 2));\n', '*Backup*', BACKUPS),
+    Bug('old backups go though the new ones are of a damaged store', 'storage/backup_writer.cc',
+        'record.ok() && record->problems.empty()', 'record.ok()', '*Backup*', BACKUPS),
+    Bug('what the directory of backups has is copied again', 'storage/backup_writer.cc',
+        '  prefix.resize(prefix.size() - (HexOf(0) + ".sst").size());\n',
+        '  prefix.resize(name.size() - 3);\n', '*Backup*', BACKUPS),
+    Bug('a restored store is one before its files are', 'storage/backup_restorer.cc',
+        '  CrashPoint("restore:after_mark");\n',
+        '  CISTERN_RETURN_IF_ERROR(\n'
+        '      WriteStoreFormat(fs_.get(), to_, {.ready = true, .store_id = record_.store_id}));\n'
+        '  CrashPoint("restore:after_mark");\n', '*Backup*', BACKUPS),
     Bug('iterators over the catalog look at deleted ranges', 'storage/rocksdb_options.cc',
         '  options.ignore_range_deletions = true;\n', '', '*DamagedManifests*'),
     Bug('the cut is forgotten: replay takes what is in segments', 'engine/ingest/replay.cc',

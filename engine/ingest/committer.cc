@@ -182,6 +182,11 @@ FrozenState Committer::frozen_state() const {
   return frozen_;
 }
 
+Status Committer::WhileStill(const std::function<Status(uint64_t sequence)>& look) {
+  const std::lock_guard lock(mutex_);
+  return look(sequence_);
+}
+
 Status Committer::PollClock() {
   const std::lock_guard lock(mutex_);
   return clock_->Poll();

@@ -110,6 +110,9 @@ class Committer {
    private:
     Committer* const committer_;
   };
+  // Calls `look` with the last journal sequence while nothing is committed: writers wait for it as
+  // for one sync. Whatever is in the journal up to it has reached the operating system.
+  [[nodiscard]] Status WhileStill(const std::function<Status(uint64_t sequence)>& look);
   // Judges the clock under the committer's lock.
   [[nodiscard]] Status PollClock();
 

@@ -4,6 +4,7 @@
 
 #include "cistern/aggregate.h"
 #include "cistern/arrow.h"
+#include "cistern/backup.h"
 #include "cistern/clock.h"
 #include "cistern/cluster.h"
 #include "cistern/column_data.h"

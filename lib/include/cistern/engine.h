@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cistern/aggregate.h"
+#include "cistern/backup.h"
 #include "cistern/cursor.h"
 #include "cistern/metrics.h"
 #include "cistern/options.h"
@@ -175,6 +176,7 @@ struct RecoveryReport {
   uint64_t files_damaged = 0;        // of segments, that cannot be used; each is named in `notes`
   uint64_t versions_quarantined = 0; // row versions that are kept and not read for either
   std::vector<std::string> notes;    // what was done, for people
+  std::optional<RestoredFrom> restored;  // nothing: the store was not made of a backup
 };
 
 // Half-open range of event times to delete, in the table's ticks.
@@ -342,6 +344,25 @@ class CISTERN_EXPORT Engine {
   // nothing. Damage is no error but one of the report's problems. What Open met and had to
   // do, damage of the file ACK among it, is in Recovery().
   [[nodiscard]] virtual Result<VerifyReport> Verify() = 0;
+
+  // Adds a backup of the store, as it is now, to those in `directory`, which is made if it is not
+  // there; only files that are in none of them are copied. Everything that was acknowledged before
+  // the call is in it. Rows come and seals go meanwhile: they are held up at one moment alone,
+  // while files are listed and opened (BackupReport::held_us). Each copy is read back. The
+  // backups that are there stay valid until this one is; after an error, a crash or a power cut the
+  // next call goes on with what was copied. `directory` may be of another file system. Takes a
+  // megabyte of the memory budget.
+  //   kInvalidArgument  an option out of its range; `directory` is a file, in or above the store,
+  //                     is a store, has other things in it, or backups of another store
+  //   kLocked           another Backup writes there
+  //   kNoSpace, kReadOnly, kIoError  of `directory`: the store goes on as before
+  //   kCorruption       a file of the catalog or a log of the store cannot be read, or a copy is
+  //                     not what was written. A damaged file of segments is no error but a
+  //                     problem of the report
+  //   kTooLarge         the store has more than limits::kBackupFilesMax files
+  //   kOutOfMemory      the memory budget is used up
+  [[nodiscard]] virtual Result<BackupReport> Backup(const std::string& directory,
+                                                    const BackupOptions& options = {}) = 0;
   [[nodiscard]] virtual Metrics GetMetrics() const = 0;
   [[nodiscard]] virtual RecoveryReport Recovery() const = 0;
   // OK while the engine accepts writes; otherwise why not.

@@ -86,6 +86,13 @@ inline constexpr size_t kWindowFamilyCountMax = 48;      // the same, of sealed 
 inline constexpr size_t kWindowFamilyBytes = 92 * 1024;  // of memory for each of these
 inline constexpr uint8_t kSpillTierMax = 5;  // of those groups; each takes 32 of the one below
 
+// --- backups
+inline constexpr size_t kBackupKeepDefault = 7;
+inline constexpr size_t kBackupKeepMax = 1000;           // from 1
+inline constexpr size_t kBackupFilesMax = 65536;         // of one backup
+inline constexpr size_t kBackupProblemsMax = 1000;       // named by one, the first ones
+inline constexpr size_t kBackupMemoryBytes = 1024 * 1024;  // of the budget, while one is written
+
 // --- replication
 inline constexpr size_t kCqlRequestBytesMax = 8 * 1024 * 1024;    // body of a request, as sent
 inline constexpr size_t kCqlResponseBytesMax = 16 * 1024 * 1024;  // body of a response, unpacked
