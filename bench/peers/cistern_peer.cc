@@ -129,6 +129,26 @@ class CisternPeer : public Peer {
     return result;
   }
 
+  Status NewestRow(uint32_t entity, RowVisitor* visitor) override {
+    CISTERN_ASSIGN_OR_RETURN(ScanRequest request, RequestOf(entity, all_columns_));
+    std::swap(request.from, request.to);
+    request.limit = 1;
+    return Run(request, [&](const ResultBatch& batch) { VisitRows(entity, batch, visitor); });
+  }
+
+  Status RowAt(uint32_t entity, int64_t time_ms, RowVisitor* visitor) override {
+    CISTERN_ASSIGN_OR_RETURN(ScanRequest request, RequestOf(entity, all_columns_));
+    request.from = time_ms;
+    request.to = time_ms + 1;
+    return Run(request, [&](const ResultBatch& batch) { VisitRows(entity, batch, visitor); });
+  }
+
+  Result<int64_t> NewestTime(uint32_t entity) override {
+    CISTERN_ASSIGN_OR_RETURN(const EntityKey key, KeyOf(entity));
+    CISTERN_ASSIGN_OR_RETURN(const auto time, engine_->LastEvent(table_.name, key));
+    return time.value_or(0);
+  }
+
   // Time goes on until those rows' life is over.
   Status DropBefore(int64_t time_ms) override {
     const int64_t over_us = (time_ms + int64_t{table_.life_seconds} * 1000) * 1000;
@@ -202,6 +222,11 @@ class CisternPeer : public Peer {
   // `take` gets batches with the time as first column.
   template <typename Take>
   Status Scan(uint32_t entity, const std::vector<std::string>& columns, const Take& take) {
+    CISTERN_ASSIGN_OR_RETURN(const ScanRequest request, RequestOf(entity, columns));
+    return Run(request, take);
+  }
+
+  Result<ScanRequest> RequestOf(uint32_t entity, const std::vector<std::string>& columns) const {
     ScanRequest request;
     request.table = table_.name;
     CISTERN_ASSIGN_OR_RETURN(request.entity, KeyOf(entity));
@@ -209,6 +234,11 @@ class CisternPeer : public Peer {
     request.to = kEndMs;
     request.columns = {"ts"};
     request.columns.insert(request.columns.end(), columns.begin(), columns.end());
+    return request;
+  }
+
+  template <typename Take>
+  Status Run(const ScanRequest& request, const Take& take) {
     CISTERN_ASSIGN_OR_RETURN(const auto cursor, engine_->Scan(request));
     while (cursor->Next(&result_)) take(result_);
     return cursor->status();

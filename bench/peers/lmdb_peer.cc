@@ -100,6 +100,29 @@ class LmdbPeer : public Peer {
     return result;
   }
 
+  Status NewestRow(uint32_t entity, RowVisitor* visitor) override {
+    return LastOf(entity, [&](std::string_view key, std::string_view value) {
+      visitor->Visit(packing_.Unpack(key, value));
+    });
+  }
+  Result<int64_t> NewestTime(uint32_t entity) override {
+    int64_t time_ms = 0;
+    CISTERN_RETURN_IF_ERROR(LastOf(entity, [&](std::string_view key, std::string_view) {
+      time_ms = packing_.ReadKey(key).second;
+    }));
+    return time_ms;
+  }
+  Status RowAt(uint32_t entity, int64_t time_ms, RowVisitor* visitor) override {
+    CISTERN_RETURN_IF_ERROR(BeginQuestion());
+    const RowPacking::Key bytes = packing_.KeyOf(entity, time_ms);
+    MDB_val key = ValueOf(bytes);
+    MDB_val value{};
+    const int code = mdb_cursor_get(asking_.get(), &key, &value, MDB_SET_KEY);
+    if (code == MDB_SUCCESS) visitor->Visit(packing_.Unpack(ViewOf(key), ViewOf(value)));
+    mdb_txn_reset(reading_.get());
+    return code == MDB_NOTFOUND ? Status::Ok() : FromLmdb(code);
+  }
+
   Status DropBefore(int64_t time_ms) override {
     CISTERN_ASSIGN_OR_RETURN(Txn txn, Begin(0));
     MDB_cursor* opened = nullptr;
@@ -124,6 +147,35 @@ class LmdbPeer : public Peer {
     MDB_txn* txn = nullptr;
     CISTERN_RETURN_IF_ERROR(FromLmdb(mdb_txn_begin(env_.get(), nullptr, flags, &txn)));
     return Txn(txn);
+  }
+
+  // A reading transaction and its cursor, kept from one question to the next.
+  Status BeginQuestion() {
+    if (reading_ == nullptr) {
+      CISTERN_ASSIGN_OR_RETURN(reading_, Begin(MDB_RDONLY));
+      MDB_cursor* opened = nullptr;
+      CISTERN_RETURN_IF_ERROR(FromLmdb(mdb_cursor_open(reading_.get(), dbi_, &opened)));
+      asking_.reset(opened);
+      return Status::Ok();
+    }
+    CISTERN_RETURN_IF_ERROR(FromLmdb(mdb_txn_renew(reading_.get())));
+    return FromLmdb(mdb_cursor_renew(reading_.get(), asking_.get()));
+  }
+
+  // The entity's last row: the one before the next entity's first.
+  template <typename Take>
+  Status LastOf(uint32_t entity, const Take& take) {
+    CISTERN_RETURN_IF_ERROR(BeginQuestion());
+    const RowPacking::Key bytes = packing_.KeyOf(entity + 1, 0);
+    MDB_val key = ValueOf(bytes);
+    MDB_val value{};
+    int code = mdb_cursor_get(asking_.get(), &key, &value, MDB_SET_RANGE);
+    code = mdb_cursor_get(asking_.get(), &key, &value, code == MDB_SUCCESS ? MDB_PREV : MDB_LAST);
+    if (code == MDB_SUCCESS && packing_.ReadKey(ViewOf(key)).first == entity) {
+      take(ViewOf(key), ViewOf(value));
+    }
+    mdb_txn_reset(reading_.get());
+    return code == MDB_NOTFOUND ? Status::Ok() : FromLmdb(code);
   }
 
   // From the entity's first row on if the keys are so ordered, until `take` returns false.
@@ -157,6 +209,8 @@ class LmdbPeer : public Peer {
   RowPacking packing_;
   std::unique_ptr<MDB_env, CloseEnv> env_;
   MDB_dbi dbi_ = 0;
+  Txn reading_;  // of questions
+  LmdbCursor asking_;
   std::string value_;
 };
 

@@ -63,6 +63,20 @@ class Peer {
   [[nodiscard]] virtual Status ScanColumns(RowSums* sums) = 0;
   // Of a column of numbers, all rows of an entity.
   [[nodiscard]] virtual Result<PeerAggregate> Aggregate(uint32_t entity, size_t column) = 0;
+  // --- small questions, answered at rest. kNotSupported: this engine is not asked them.
+  // The newest row of an entity, with all columns, or the row of that time. None: no visit.
+  [[nodiscard]] virtual Status NewestRow(uint32_t /*entity*/, RowVisitor* /*visitor*/) {
+    return Status::NotSupported("no small questions");
+  }
+  [[nodiscard]] virtual Status RowAt(uint32_t /*entity*/, int64_t /*time_ms*/,
+                                     RowVisitor* /*visitor*/) {
+    return Status::NotSupported("no small questions");
+  }
+  // The event time of its newest row; 0: it has none.
+  [[nodiscard]] virtual Result<int64_t> NewestTime(uint32_t /*entity*/) {
+    return Status::NotSupported("no small questions");
+  }
+
   // Gives the rows before that time up and their room back; kNotSupported: it has no way.
   [[nodiscard]] virtual Status DropBefore(int64_t time_ms) = 0;
 

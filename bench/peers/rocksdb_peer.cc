@@ -84,6 +84,27 @@ class RocksDbPeer : public Peer {
     return result;
   }
 
+  Status NewestRow(uint32_t entity, RowVisitor* visitor) override {
+    return LastOf(entity, [&](std::string_view key, std::string_view value) {
+      visitor->Visit(packing_.Unpack(key, value));
+    });
+  }
+  Result<int64_t> NewestTime(uint32_t entity) override {
+    int64_t time_ms = 0;
+    CISTERN_RETURN_IF_ERROR(LastOf(entity, [&](std::string_view key, std::string_view) {
+      time_ms = packing_.ReadKey(key).second;
+    }));
+    return time_ms;
+  }
+  Status RowAt(uint32_t entity, int64_t time_ms, RowVisitor* visitor) override {
+    rocksdb::PinnableSlice value;
+    const RowPacking::Key key = packing_.KeyOf(entity, time_ms);
+    const rocksdb::Status s =
+        db_->Get(rocksdb::ReadOptions(), db_->DefaultColumnFamily(), SliceOf(key), &value);
+    if (s.ok()) visitor->Visit(packing_.Unpack({key.data(), key.size()}, ViewOf(value)));
+    return s.IsNotFound() ? Status::Ok() : FromRocksDb(s);
+  }
+
   Status DropBefore(int64_t time_ms) override {
     rocksdb::WriteBatch batch;
     for (uint32_t entity = 0; entity < packing_.table().entity_count; ++entity) {
@@ -96,6 +117,17 @@ class RocksDbPeer : public Peer {
   }
 
  private:
+  // The entity's last row: the one before the next entity's first.
+  template <typename Take>
+  Status LastOf(uint32_t entity, const Take& take) {
+    const std::unique_ptr<rocksdb::Iterator> it(db_->NewIterator(rocksdb::ReadOptions()));
+    it->SeekForPrev(SliceOf(packing_.KeyOf(entity + 1, 0)));
+    if (it->Valid() && packing_.ReadKey(ViewOf(it->key())).first == entity) {
+      take(ViewOf(it->key()), ViewOf(it->value()));
+    }
+    return FromRocksDb(it->status());
+  }
+
   // The rows of the entities first ... last.
   template <typename Take>
   Status Iterate(uint32_t first, uint32_t last, const Take& take) {

@@ -56,7 +56,8 @@ std::string CreateSql(const PeerTable& table, SqliteKey key) {
 
 class SqlitePeer : public Peer {
  public:
-  explicit SqlitePeer(const PeerSetup& setup) : table_(setup.table) {}
+  explicit SqlitePeer(const PeerSetup& setup)
+      : table_(setup.table), row_(setup.table.columns.size()) {}
 
   Status Open(const PeerSetup& setup, SqliteKey key) {
     sqlite3* db = nullptr;
@@ -113,12 +114,50 @@ class SqlitePeer : public Peer {
     return result;
   }
 
+  Status NewestRow(uint32_t entity, RowVisitor* visitor) override {
+    const char* const order = " WHERE entity = ?1 ORDER BY ts DESC LIMIT 1";
+    return Ask(&newest_, "SELECT " + ColumnsOf(table_, false) + " FROM r" + order, entity, 0,
+               [&](sqlite3_stmt* query) { Visit(query, visitor); });
+  }
+  Status RowAt(uint32_t entity, int64_t time_ms, RowVisitor* visitor) override {
+    return Ask(&at_, "SELECT " + ColumnsOf(table_, false) + " FROM r WHERE entity = ?1 AND ts = ?2",
+               entity, time_ms, [&](sqlite3_stmt* query) { Visit(query, visitor); });
+  }
+  Result<int64_t> NewestTime(uint32_t entity) override {
+    int64_t time_ms = 0;
+    CISTERN_RETURN_IF_ERROR(
+        Ask(&newest_time_, "SELECT max(ts) FROM r WHERE entity = ?1", entity, 0,
+            [&](sqlite3_stmt* query) { time_ms = sqlite3_column_int64(query, 0); }));
+    return time_ms;
+  }
+
   Status DropBefore(int64_t time_ms) override {
     CISTERN_RETURN_IF_ERROR(Run(db_.get(), fmt::format("DELETE FROM r WHERE ts < {}", time_ms)));
     return Settle();
   }
 
  private:
+  // A question of one row at most, prepared once.
+  template <typename Take>
+  Status Ask(Statement* question, const std::string& sql, uint32_t entity, int64_t time_ms,
+             const Take& take) {
+    if (*question == nullptr) {
+      CISTERN_ASSIGN_OR_RETURN(*question, Prepare(db_.get(), sql));
+    }
+    sqlite3_stmt* const query = question->get();
+    sqlite3_bind_int64(query, 1, entity);
+    if (time_ms != 0) sqlite3_bind_int64(query, 2, time_ms);
+    const int answer = sqlite3_step(query);
+    if (answer == SQLITE_ROW) take(query);
+    sqlite3_reset(query);
+    return answer == SQLITE_ROW || answer == SQLITE_DONE ? Status::Ok() : ErrorOf(db_.get());
+  }
+  void Visit(sqlite3_stmt* query, RowVisitor* visitor) {
+    row_.Clear();
+    ReadRow(query, &row_);
+    visitor->Visit(row_.Row(0));
+  }
+
   void Bind(const RowView& row) {
     sqlite3_stmt* const insert = insert_.get();
     sqlite3_bind_int(insert, 1, static_cast<int>(row.entity));
@@ -182,6 +221,10 @@ class SqlitePeer : public Peer {
   Statement insert_;
   Statement begin_;
   Statement commit_;
+  Statement newest_;  // questions, once they were asked
+  Statement at_;
+  Statement newest_time_;
+  RowBlock row_;
 };
 
 template <SqliteKey key>
