@@ -456,14 +456,7 @@ void AddSync(CLI::App* app, Action* action) {
       *action = [options] { return RunSync(*options); };
       return;
     }
-    // They would be dropped in silence.
-    for (const CLI::Option* given : command->get_options()) {
-      if (given->count() == 0) continue;
-      throw CLI::ValidationError(
-          given->get_name(),
-          fmt::format("belongs behind the subcommand: cistern sync {} {} ...",
-                      subcommands.front()->get_name(), given->get_name()));
-    }
+    RefuseOptionsBefore(*command, *subcommands.front());
   });
 }
 

@@ -63,6 +63,16 @@ void AddStoreOption(CLI::App* command, std::string* directory) {
   command->add_option("--store", *directory, "Directory of the store")->required();
 }
 
+void RefuseOptionsBefore(const CLI::App& command, const CLI::App& subcommand) {
+  for (const CLI::Option* given : command.get_options()) {
+    if (given->count() == 0) continue;
+    throw CLI::ValidationError(
+        given->get_name(), fmt::format("belongs behind the subcommand: cistern {} {} {} ...",
+                                       command.get_name(), subcommand.get_name(),
+                                       given->get_name()));
+  }
+}
+
 Result<std::unique_ptr<Engine>> OpenStore(const std::string& directory, Access access,
                                           EngineOptions options) {
   options.create_if_missing = access == Access::kCreate;

@@ -35,6 +35,8 @@ void AddWindows(CLI::App* app, Action* action);
 void AddTables(CLI::App* app, Action* action);
 void AddEntities(CLI::App* app, Action* action);
 void AddBuckets(CLI::App* app, Action* action);
+void AddBackup(CLI::App* app, Action* action);
+void AddRestore(CLI::App* app, Action* action);
 void AddHistograms(CLI::App* app, Action* action);
 void AddStats(CLI::App* app, Action* action);
 void AddVerify(CLI::App* app, Action* action);
@@ -55,6 +57,10 @@ enum class Access { kRead, kWrite, kCreate };
 
 // Adds --store DIR, which every subcommand needs.
 void AddStoreOption(CLI::App* command, std::string* directory);
+
+// Of a command with subcommands that has options itself: one that is given before the subcommand
+// would be dropped in silence, and is an error of the parser.
+void RefuseOptionsBefore(const CLI::App& command, const CLI::App& subcommand);
 
 // Opens the store and says on standard error what its recovery had to do, if anything. Of
 // `options` what `access` decides is overridden.

@@ -26,7 +26,7 @@ Examples:
 
 Exit codes:
   0  done
-  1  done, but lines were rejected, or verify or seal met problems
+  1  done, but lines were rejected, or verify, seal or backup list met problems
   2  the command line, schema, mapping, table or column name is wrong; or --reject-max was passed
   3  the store cannot be used: missing, locked, too new, damaged, read-only
   4  a write failed: no space, an I/O error, out of memory
@@ -123,8 +123,8 @@ std::vector<std::string> WordsOf(int argc, char** argv) {
   std::vector<std::string> words(argv + 1, argv + argc);
   if (!words.empty() && words.front() == "help") {
     words.erase(words.begin());
-    const bool has_two =
-        words.size() > 1 && (words.front() == "schema" || words.front() == "sync");
+    const bool has_two = words.size() > 1 && (words.front() == "schema" ||
+                                              words.front() == "sync" || words.front() == "backup");
     words.resize(std::min<size_t>(words.size(), has_two ? 2 : 1));
     words.emplace_back("--help");
   }
@@ -168,6 +168,8 @@ int Run(int argc, char** argv) {
   AddBuckets(&app, &action);
   AddHistograms(&app, &action);
   AddStats(&app, &action);
+  AddBackup(&app, &action);
+  AddRestore(&app, &action);
   AddSalvage(&app, &action);
   AddVerify(&app, &action);
   AddSchema(&app, &action);
