@@ -12,26 +12,16 @@
 #include "cistern/limits.h"
 #include "lib/base/short_bytes.h"
 #include "lib/cql/wire_value.h"
+#include "lib/row/column_roles.h"
 #include "lib/row/value_check.h"
 
 namespace cistern {
 
 namespace {
 
-constexpr size_t kRoomRowsMin = 16;
+constexpr size_t kRoomRowsMin = 16;  // of narrow rows
+constexpr size_t kRoomBytesMin = 2048;
 constexpr size_t kRoomHeapMin = 256;
-
-bool IsKey(ColumnRole role) {
-  return role == ColumnRole::kEntity || role == ColumnRole::kClustering;
-}
-
-bool IsDerived(ColumnRole role) {
-  return role == ColumnRole::kBucket || role == ColumnRole::kSplit;
-}
-
-bool TakesIntegers(CqlType kind) {
-  return LaneOf(kind) == Lane::kFixed && kind != CqlType::kDouble && kind != CqlType::kFloat;
-}
 
 Status TooLarge(const char* what, size_t bytes, size_t limit) {
   return Status::TooLarge(std::string(what) + " has " + std::to_string(bytes) +
@@ -50,35 +40,50 @@ Status OutOfFloat(double value) {
 RowBatch::RowBatch(std::shared_ptr<const TableSchema> schema)
     : schema_(std::move(schema)),
       width_(schema_->columns.size()),
-      state_width_(PaddedWidth(width_)),
-      rules_(width_) {
-  size_t entity_bytes = 0;  // of what is fixed
-  size_t clustering_bytes = 0;
-  for (size_t c = 0; c < width_; ++c) {
-    const ColumnSpec& spec = schema_->columns[c];
-    ColumnRule& rule = rules_[c];
-    if (IsDerived(spec.role)) continue;
-    rule.is_double = spec.type.kind == CqlType::kDouble;
-    rule.is_bytes = spec.type.lane() == Lane::kBytes;
-    rule.is_text = spec.type.kind == CqlType::kText;
-    if (TakesIntegers(spec.type.kind)) {
-      const FixedRange range = SlotRangeOf(spec.type.kind);
-      rule.int_min = range.min;
-      rule.int_max = range.max;
-    }
-    if (IsKey(spec.role)) {
-      const bool is_entity = spec.role == ColumnRole::kEntity;
-      keys_.push_back({static_cast<uint32_t>(c), is_entity, spec.type.lane()});
-      keys_always_fit_ = keys_always_fit_ && spec.type.lane() == Lane::kFixed;
-      (is_entity ? entity_bytes : clustering_bytes) += KeyPartBytes(Lane::kFixed, 0);
-    }
-  }
-  keys_always_fit_ = keys_always_fit_ && entity_bytes <= limits::kEntityKeyBytesMax &&
-                     clustering_bytes <= limits::kClusteringKeyBytesMax;
+      state_width_(PaddedWidth(width_)) {
+  const RowLayout& layout = schema_->row_layout.Of(*schema_);
+  rules_ = layout.rules.data();
+  keys_ = layout.keys;
+  keys_always_fit_ = layout.keys_always_fit;
 }
 
+RowBatch::RowBatch(const RowBatch& other)
+    : schema_(other.schema_),
+      width_(other.width_),
+      state_width_(other.state_width_),
+      rules_(other.rules_),
+      keys_(other.keys_),
+      keys_always_fit_(other.keys_always_fit_),
+      row_count_(other.row_count_),
+      open_width_(other.open_width_),
+      open_slot_(other.open_slot_),
+      open_state_(other.open_state_),
+      row_heap_start_(other.row_heap_start_),
+      row_status_(other.row_status_),
+      ttls_(other.ttls_),
+      heap_(other.heap_) {
+  const size_t rows = std::min(other.rows_in_use(), other.kinds_.size());  // none once it was moved
+  slots_.assign(other.slots_.data(), other.slots_.data() + rows * width_);
+  states_.assign(other.states_.data(), other.states_.data() + rows * state_width_);
+  kinds_.assign(other.kinds_.data(), other.kinds_.data() + rows);
+}
+
+RowBatch& RowBatch::operator=(const RowBatch& other) {
+  RowBatch copy(other);
+  *this = std::move(copy);
+  return *this;
+}
+
+size_t RowBatch::MemoryBytes() const {
+  return slots_.capacity() * sizeof(int64_t) + states_.capacity() * sizeof(CellState) +
+         kinds_.capacity() * sizeof(RowKind) + ttls_.capacity() * sizeof(uint32_t) + heap_.room();
+}
+
+// The first room of wide rows is for fewer of them: many batches have one row.
 void RowBatch::AddRoom(size_t rows) {
-  rows = std::max({rows, 2 * kinds_.size(), kRoomRowsMin});
+  const size_t row_bytes = width_ * sizeof(int64_t) + state_width_;
+  const size_t first = std::min(kRoomRowsMin, kRoomBytesMin / row_bytes);
+  rows = std::max({rows, 2 * kinds_.size(), first});
   slots_.resize(rows * width_, 0);
   states_.resize(rows * state_width_, CellState::kAbsent);
   kinds_.resize(rows);
@@ -229,7 +234,7 @@ Status RowBatch::CheckRow(size_t row) const {
   const int64_t* const row_slots = slots(row);
   size_t entity_bytes = 0;
   size_t clustering_bytes = 0;
-  for (const KeyColumn& key : keys_) {
+  for (const RowLayout::KeyColumn& key : keys_) {
     if (row_states[key.column] != CellState::kValue) {
       return InColumn(schema_->columns[key.column],
                       Status::InvalidArgument("is part of the key and must be set"));

@@ -26,6 +26,26 @@ enum class RowKind : uint8_t {
   kDeleteRow = 2,  // deletes the row; only key columns are set
 };
 
+// What batches need of a table's columns. Made once for a table; they share it.
+struct RowLayout {
+  // What a column takes. Bucket and split: nothing.
+  struct ColumnRule {
+    bool is_double = false;
+    bool is_bytes = false;
+    bool is_text = false;  // bytes that must be UTF-8 and nothing else
+    int64_t int_min = 1;   // of SetInt; an empty range: none
+    int64_t int_max = 0;
+  };
+  struct KeyColumn {
+    uint32_t column = 0;
+    bool is_entity = false;
+    Lane lane = Lane::kFixed;
+  };
+  std::vector<ColumnRule> rules;  // by column
+  std::vector<KeyColumn> keys;
+  bool keys_always_fit = true;  // all of the fixed lane, and within every limit
+};
+
 // Rows of one table in declared column order, row-major. Build a row with
 // BeginRow, Set..., EndRow; each setter checks the value against its column and
 // refuses with the column's name and the reason. A row that failed is dropped by
@@ -39,6 +59,12 @@ enum class RowKind : uint8_t {
 class CISTERN_EXPORT RowBatch {
  public:
   explicit RowBatch(std::shared_ptr<const TableSchema> schema);
+  // A copy has no room beyond its rows.
+  RowBatch(const RowBatch& other);
+  RowBatch(RowBatch&& other) noexcept = default;
+  RowBatch& operator=(const RowBatch& other);
+  RowBatch& operator=(RowBatch&& other) noexcept = default;
+  ~RowBatch() = default;
 
   void BeginRow(RowKind kind = RowKind::kInsert) {
     if (is_open()) DropRow();
@@ -87,10 +113,12 @@ class CISTERN_EXPORT RowBatch {
   void Clear();  // keeps the schema and the capacity
   [[nodiscard]] bool empty() const { return row_count_ == 0; }
   [[nodiscard]] size_t row_count() const { return row_count_; }
-  // Payload held, for limits and budgets.
+  // Payload held, for limits: kBatchBytesMax, and BatchBytesMax of an engine's memory budget.
   [[nodiscard]] size_t byte_count() const {
     return rows_in_use() * (width_ * sizeof(int64_t) + state_width_) + heap_.size();
   }
+  // Heap bytes held, for budgets: the payload, and the room for more rows.
+  [[nodiscard]] size_t MemoryBytes() const;
   [[nodiscard]] const std::shared_ptr<const TableSchema>& schema() const { return schema_; }
 
   // --- reading, for the engine: `row` < row_count(), `column` in declared order
@@ -123,19 +151,6 @@ class CISTERN_EXPORT RowBatch {
  private:
   friend class RowBatchFiller;  // rows that were checked before they were stored
   static constexpr uint32_t kTtlDefault = UINT32_MAX;
-  // What a column takes, worked out once. Bucket and split: nothing.
-  struct ColumnRule {
-    bool is_double = false;
-    bool is_bytes = false;
-    bool is_text = false;  // bytes that must be UTF-8 and nothing else
-    int64_t int_min = 1;   // of SetInt; an empty range: none
-    int64_t int_max = 0;
-  };
-  struct KeyColumn {
-    uint32_t column = 0;
-    bool is_entity = false;
-    Lane lane = Lane::kFixed;
-  };
   // The bytes of all values, one behind the other. A copy has no room beyond them.
   class Heap {
    public:
@@ -151,6 +166,7 @@ class CISTERN_EXPORT RowBatch {
     void Append(std::string_view bytes);
     void Truncate(size_t size) { size_ = size; }  // to at most size(); keeps the room
     [[nodiscard]] size_t size() const { return size_; }
+    [[nodiscard]] size_t room() const { return room_; }
     [[nodiscard]] const char* data() const { return memory_.get(); }
     [[nodiscard]] std::string_view view() const { return {memory_.get(), size_}; }
 
@@ -188,7 +204,7 @@ class CISTERN_EXPORT RowBatch {
   [[nodiscard]] bool HasGoodKeys(const CellState* row_states) const {
     static_assert(CellState::kValue == CellState{0});
     unsigned missing = keys_always_fit_ ? 0 : 1;
-    for (const KeyColumn& key : keys_) missing |= static_cast<unsigned>(row_states[key.column]);
+    for (const auto& key : keys_) missing |= static_cast<unsigned>(row_states[key.column]);
     return missing == 0;
   }
   // Whether nothing can be wrong with the open row: what most rows are, found with few questions.
@@ -211,9 +227,10 @@ class CISTERN_EXPORT RowBatch {
   std::shared_ptr<const TableSchema> schema_;
   size_t width_ = 0;
   size_t state_width_ = 0;
-  std::vector<ColumnRule> rules_;  // by column
-  std::vector<KeyColumn> keys_;
-  bool keys_always_fit_ = true;  // all of the fixed lane, and within every limit
+  // The schema's RowLayout.
+  const RowLayout::ColumnRule* rules_ = nullptr;
+  std::span<const RowLayout::KeyColumn> keys_;
+  bool keys_always_fit_ = true;
   size_t row_count_ = 0;
   // Of the row between BeginRow and EndRow, where there is one.
   size_t open_width_ = 0;      // 0: there is none

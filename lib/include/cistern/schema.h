@@ -2,6 +2,7 @@
 #ifndef CISTERN_SCHEMA_H_
 #define CISTERN_SCHEMA_H_
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -97,6 +98,24 @@ enum class TimestampMode : uint8_t {
   kEventTime = 1,
 };
 
+struct RowLayout;  // row_batch.h
+struct TableSchema;
+
+// Keeps what batches of a table need of its columns, worked out when the first of them is made.
+// A copy begins empty, as the schema that it is part of may be changed. Thread-safe.
+class CISTERN_EXPORT RowLayoutCell {
+ public:
+  RowLayoutCell() = default;
+  RowLayoutCell(const RowLayoutCell& /*other*/) noexcept {}
+  RowLayoutCell& operator=(const RowLayoutCell& other) noexcept;
+  ~RowLayoutCell();
+  // Lives as long as the cell. `schema` is the one that the cell is part of.
+  [[nodiscard]] const RowLayout& Of(const TableSchema& schema) const;
+
+ private:
+  mutable std::atomic<const RowLayout*> layout_{nullptr};
+};
+
 // One table. Immutable once made by ParseCreateTable; shared between threads.
 struct CISTERN_EXPORT TableSchema {
   std::string keyspace;  // empty if the text named none
@@ -122,6 +141,8 @@ struct CISTERN_EXPORT TableSchema {
   std::string comment;
   // Other WITH options as they were written, so that the printed text keeps them.
   std::map<std::string, std::string> other_options;
+
+  RowLayoutCell row_layout;  // for RowBatch alone
 
   // "air", or "plant.air": how messages name the table, and the calls that take a name.
   [[nodiscard]] std::string QualifiedName() const;

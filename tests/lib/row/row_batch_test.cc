@@ -336,6 +336,44 @@ TEST_F(RowBatchTest, CopiesHaveNoRoomForTexts) {
   EXPECT_EQ(moved.bytes(1, C("id")), "another");
 }
 
+// Batches of one row are many: they have room for few more where rows are wide, a copy has none,
+// and what is known of the columns is the table's.
+TEST_F(RowBatchTest, AnEmptyBatchAndOneOfOneRowAreSmall) {
+  constexpr size_t kColumns = 200;
+  std::string cql = "CREATE TABLE w (id int, day date, ts timestamp";
+  for (size_t c = 0; c < kColumns; ++c) cql += ", c" + std::to_string(c) + " double";
+  const auto schema = row_test::Parse((cql + ", PRIMARY KEY ((id, day), ts))").c_str());
+  constexpr size_t kRowBytes = (kColumns + 3) * sizeof(int64_t) + 208 + 1;
+  const auto allocated = [] { return mallinfo2().uordblks + mallinfo2().hblkhd; };
+  const RowBatch first(schema);
+  std::vector<RowBatch> batches;
+  batches.reserve(100);
+  size_t before = allocated();
+  for (int i = 0; i < 100; ++i) batches.emplace_back(schema);
+  EXPECT_LT(allocated() - before, 100u) << "an empty one has nothing";
+  EXPECT_EQ(batches[0].MemoryBytes(), 0u);
+  before = allocated();
+  for (RowBatch& batch : batches) {
+    batch.BeginRow();
+    EXPECT_TRUE(batch.SetInt(0, 1).ok());
+    EXPECT_TRUE(batch.SetInt(2, 1).ok());
+    EXPECT_TRUE(batch.EndRow().ok());
+  }
+  EXPECT_EQ(batches[0].MemoryBytes(), kRowBytes);
+  EXPECT_LT(allocated() - before, 100 * (kRowBytes + 128));
+  RowBatch grown = batches[0];
+  for (int row = 0; row < 100; ++row) {
+    grown.BeginRow();
+    EXPECT_TRUE(grown.SetInt(0, 1).ok());
+    EXPECT_TRUE(grown.SetInt(2, row).ok());
+    EXPECT_TRUE(grown.EndRow().ok());
+  }
+  EXPECT_GT(grown.MemoryBytes(), 101 * kRowBytes);
+  EXPECT_EQ(RowBatch(grown).MemoryBytes(), 101 * kRowBytes);
+  grown.Clear();
+  EXPECT_EQ(RowBatch(grown).MemoryBytes(), 0u);
+}
+
 TEST_F(RowBatchTest, TakesItsOwnTexts) {
   batch_.BeginRow();
   Key(&batch_);
