@@ -1,8 +1,10 @@
 // Append: CPU and bytes a row, beside a row-per-key writer on the same RocksDB.
 #include <benchmark/benchmark.h>
 
+#include <atomic>
 #include <cstdio>
 #include <memory>
+#include <thread>
 #include <vector>
 
 #include "bench/bench_util.h"
@@ -16,6 +18,7 @@ namespace {
 constexpr uint64_t kRows = 2'000'000;
 constexpr size_t kBatchRows = 100;
 constexpr size_t kMemoryBytes = 32 * 1024 * 1024;
+constexpr uint64_t kSyncedRows = 500;  // of each thread
 
 void Report(benchmark::State& state, uint64_t rows, double cpu_s, uint64_t bytes) {
   state.SetIterationTime(cpu_s);
@@ -96,10 +99,50 @@ void BM_AppendRawRocksDb(benchmark::State& state) {
   }
 }
 
+// One row for each append, synced, by as many threads as the argument says, over Engine::Append.
+// They share commit groups: the more they are the fewer syncs an append takes.
+void BM_AppendSynced(benchmark::State& state) {
+  const auto thread_count = static_cast<size_t>(state.range(0));
+  for (auto _ : state) {
+    auto engine = Engine::Open(FreshDirectory("append-synced"));
+    if (!engine.ok()) return state.SkipWithError(engine.status().ToString().c_str());
+    if (!(*engine)->CreateTable(kGatewayTable).ok()) return state.SkipWithError("CreateTable");
+    const auto schema = *(*engine)->FindTable("gateway.readings");
+    std::atomic<uint64_t> appended{0};
+    const uint64_t syncs_before = (*engine)->GetMetrics().journal_syncs;
+    const double start = ProcessCpuSeconds();
+    std::vector<std::thread> threads;
+    for (size_t n = 0; n < thread_count; ++n) {
+      threads.emplace_back([&] {
+        GatewayWorkload workload;
+        RowBatch batch(schema);
+        for (uint64_t row = 0; row < kSyncedRows; ++row) {
+          if (!workload.Fill(1, &batch).ok() || !(*engine)->Append(batch).ok()) return;
+          ++appended;
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    if (appended != thread_count * kSyncedRows) return state.SkipWithError("Append");
+    Report(state, appended, ProcessCpuSeconds() - start, 0);
+    state.counters["syncs_row"] =
+        static_cast<double>((*engine)->GetMetrics().journal_syncs - syncs_before) /
+        static_cast<double>(appended);
+    (*engine)->Close().IgnoreError();  // nothing is measured any more
+  }
+}
+
 BENCHMARK(BM_GenerateRows)->UseManualTime()->Iterations(1)->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_GenerateBatches)->UseManualTime()->Iterations(1)->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_AppendCistern)->UseManualTime()->Iterations(1)->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_AppendRawRocksDb)->UseManualTime()->Iterations(1)->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_AppendSynced)
+    ->UseManualTime()
+    ->Iterations(1)
+    ->Unit(benchmark::kMillisecond)
+    ->Arg(1)
+    ->Arg(4)
+    ->Arg(16);
 
 void PrintRatios(const MedianReporter& reporter) {
   const double cistern = reporter.Median("BM_AppendCistern", "cpu_ns_row");

@@ -396,6 +396,8 @@ Metrics EngineCore::GetMetrics() const {
   m.memory_bytes_charged = config_.budget->used_bytes();
   m.memory_bytes_peak = config_.budget->peak_bytes();
   m.memory_budget_bytes = config_.budget->limit_bytes();
+  m.queued_batches = committer_->queued_units();
+  m.queued_bytes = config_.queued->used_bytes();
   m.disk_budget_bytes = config_.options.disk_budget_bytes;
   m.records_replayed_at_open = recovery_.records_replayed;
   m.open_micros = static_cast<uint64_t>(std::max<int64_t>(open_us_, 0));

@@ -28,6 +28,7 @@ struct CoreConfig {
   StoreConfig store;
   EngineOptions options;
   std::shared_ptr<MemoryBudget> budget;   // kept by the core: a cursor may outlive the engine
+  std::shared_ptr<MemoryBudget> queued;   // what of it submitted batches may have
   std::shared_ptr<ReadAhead> read_ahead;  // null: everything in the caller's thread
   std::shared_ptr<RowSignal> rows_came = std::make_shared<RowSignal>();
 };

@@ -36,6 +36,8 @@ Result<std::unique_ptr<Engine>> OpenEngineOver(const std::string& directory,
   CISTERN_RETURN_IF_ERROR(CheckOptions(options));
   CoreConfig config;
   config.budget = std::make_shared<MemoryBudget>(options.memory_budget_bytes);
+  config.queued =
+      std::make_shared<MemoryBudget>(limits::QueuedBytesMax(options.memory_budget_bytes));
   if (options.background_threads && options.scan_threads > 0) {
     config.read_ahead = std::make_shared<ReadAhead>(
         std::min<uint32_t>(options.scan_threads, limits::kScanThreadsMax));
@@ -55,14 +57,20 @@ Result<std::unique_ptr<Engine>> OpenEngineOver(const std::string& directory,
   return std::unique_ptr<Engine>(std::move(engine));
 }
 
-EngineImpl::EngineImpl(CoreConfig config) : config_(std::move(config)) {}
+EngineImpl::EngineImpl(CoreConfig config) : config_(std::move(config)) {
+  queues_.push_back(std::make_shared<IngestQueue>());
+  shared_producer_ =
+      std::make_unique<ProducerImpl>(this, queues_.front(), ProducerImpl::Callers::kMany);
+}
 
 EngineImpl::~EngineImpl() {
   Close().IgnoreError(); /* the destructor has nobody to tell */
+  shared_producer_.reset();
 }
 
 Status EngineImpl::Start() {
   CISTERN_ASSIGN_OR_RETURN(core_, EngineCore::Open(config_));
+  core_->committer().AddQueue(queues_.front());
   if (config_.options.background_threads && !config_.options.read_only) {
     thread_ = std::thread([this] { RunMaintenance(); });
   }
@@ -115,21 +123,21 @@ std::vector<std::shared_ptr<const TableSchema>> EngineImpl::ListTables() const {
 Result<std::unique_ptr<Producer>> EngineImpl::NewProducer() {
   const std::lock_guard lock(core_mutex_);
   if (closed_) return Status::Closed("the engine was closed");
-  if (queues_.size() >= limits::kProducerCountMax) {
+  if (queues_.size() > limits::kProducerCountMax) {  // the shared one's is beside them
     return Status::TooLarge("an engine has at most " + std::to_string(limits::kProducerCountMax) +
                             " producers");
   }
   auto queue = std::make_shared<IngestQueue>();
   queues_.push_back(queue);
   if (core_) core_->committer().AddQueue(queue);
-  return std::unique_ptr<Producer>(std::make_unique<ProducerImpl>(this, std::move(queue)));
+  return std::unique_ptr<Producer>(
+      std::make_unique<ProducerImpl>(this, std::move(queue), ProducerImpl::Callers::kOne));
 }
 
-bool EngineImpl::TakeBack(IngestQueue* queue) {
+void EngineImpl::TakeBack(IngestQueue* queue) {
   const std::lock_guard lock(core_mutex_);
-  if (core_) return false;
-  while (WriteUnit* queued = queue->Pop()) queued->Complete(unavailable_, {});
-  return true;
+  if (core_) return;
+  while (WriteUnit* queued = queue->Pop()) CompleteUnit(queued, unavailable_, {});
 }
 
 void EngineImpl::RemoveProducer(const std::shared_ptr<IngestQueue>& queue) {
@@ -139,10 +147,6 @@ void EngineImpl::RemoveProducer(const std::shared_ptr<IngestQueue>& queue) {
 }
 
 Result<WriteResult> EngineImpl::Append(const RowBatch& batch, const WriteOptions& options) {
-  const std::lock_guard lock(shared_producer_mutex_);
-  if (!shared_producer_) {
-    CISTERN_ASSIGN_OR_RETURN(shared_producer_, NewProducer());
-  }
   return shared_producer_->Append(batch, options);
 }
 
@@ -190,11 +194,7 @@ Result<WriteResult> EngineImpl::Delete(const TablePtr& table, const EntityKey& e
   unit.delete_entity = entity.bytes;
   unit.deletes = std::move(deletes);
   unit.options = options;
-  const std::lock_guard lock(shared_producer_mutex_);
-  if (!shared_producer_) {
-    CISTERN_ASSIGN_OR_RETURN(shared_producer_, NewProducer());
-  }
-  return static_cast<ProducerImpl&>(*shared_producer_).PushAndCommit(&unit);
+  return shared_producer_->PushAndCommit(&unit);
 }
 
 // --- reads
@@ -441,17 +441,13 @@ Status EngineImpl::Close() {
     const std::lock_guard lock(core_mutex_);
     if (closed_) return Status::Ok();
   }
-  {
-    const std::lock_guard lock(shared_producer_mutex_);
-    shared_producer_.reset();
-  }
   std::shared_ptr<EngineCore> last;
   {
     const std::lock_guard lock(core_mutex_);
     if (closed_) return Status::Ok();
     closed_ = true;
     // Under the lock: once there is no core, producers take back what they queued.
-    if (core_) (void)core_->committer().CommitQueued();
+    if (core_) core_->committer().Retire();
     last = std::move(core_);
     unavailable_ = Status::Closed("the engine was closed");
   }

@@ -74,12 +74,14 @@ class EngineImpl final : public Engine {
   // The open core, or why there is none.
   [[nodiscard]] Result<std::shared_ptr<EngineCore>> core() const;
   [[nodiscard]] Result<std::shared_ptr<EngineCore>> writable_core() const;
-  // Completes what is queued with the reason why there is no core. False, and nothing is
-  // taken, if there is one: its committer alone may empty the queue.
-  [[nodiscard]] bool TakeBack(IngestQueue* queue);
+  // Completes what is queued with the reason why there is no core. Nothing is taken if there is
+  // one: its committer alone may empty the queue.
+  void TakeBack(IngestQueue* queue);
   void RemoveProducer(const std::shared_ptr<IngestQueue>& queue);
   void WakeMaintenance();
   [[nodiscard]] const EngineOptions& options() const { return config_.options; }
+  [[nodiscard]] MemoryBudget* budget() const { return config_.budget.get(); }
+  [[nodiscard]] MemoryBudget* queued_budget() const { return config_.queued.get(); }
 
  private:
   // A scan that shows the table as it was declared in that version; nullopt: the last one.
@@ -104,8 +106,7 @@ class EngineImpl final : public Engine {
   int64_t heal_pause_us_ = 0;
   std::vector<std::shared_ptr<IngestQueue>> queues_;
 
-  std::mutex shared_producer_mutex_;
-  std::unique_ptr<Producer> shared_producer_;
+  std::unique_ptr<ProducerImpl> shared_producer_;  // of Append and of deletes, whoever calls
 
   std::mutex wake_mutex_;
   std::condition_variable wake_;

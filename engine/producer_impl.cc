@@ -1,18 +1,24 @@
 #include "engine/producer_impl.h"
 
-#include <algorithm>
+#include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "engine/bucketing/bucketer.h"
 #include "engine/engine_impl.h"
 #include "engine/ingest/row_placement.h"
+#include "lib/base/check.h"
 
 namespace cistern {
 
 namespace {
 
 constexpr int kBusyTriesMax = 1000;  // a full queue drains at once unless the store fails
+constexpr size_t kRoomBytesKept = 4096;  // of a batch beside twice its rows
+// What a submitted batch takes beside its rows: the unit, and what the allocator keeps of each of
+// its six pieces.
+constexpr size_t kUnitBytes = sizeof(SubmittedUnit) + 6 * 16;
 
 Status FutureTime(const TableSchema& schema, int64_t ticks, int64_t seconds_ahead) {
   return Status::OutOfRange("column '" + schema.columns[schema.time_column()].name +
@@ -20,6 +26,13 @@ Status FutureTime(const TableSchema& schema, int64_t ticks, int64_t seconds_ahea
                             std::string(TimeUnitWord(schema.time_unit)) + " since 1970) is " +
                             std::to_string(seconds_ahead) +
                             " s ahead of the clock; check its unit, or raise event_future_s_max");
+}
+
+// What a copy of the batch has at most.
+size_t CopyBytesMax(const RowBatch& batch) {
+  constexpr size_t kHeapRoomMin = 256;
+  return batch.byte_count() + batch.row_count() * (sizeof(RowKind) + sizeof(uint32_t)) +
+         kHeapRoomMin;
 }
 
 // No row of the batch is taken: which one is it?
@@ -60,8 +73,7 @@ int64_t LastTimeOfRows(const EngineOptions& options, const WriteClock& clock) {
 Status CheckBatch(EngineCore& core, const EngineOptions& options, const Table& table,
                   const RowBatch& batch) {
   const TableSchema& schema = *table.schema;
-  const size_t bytes_max =
-      std::min<size_t>(limits::kBatchBytesMax, options.memory_budget_bytes / 8);
+  const size_t bytes_max = limits::BatchBytesMax(options.memory_budget_bytes);
   if (batch.byte_count() > bytes_max || batch.row_count() > limits::kBatchRowsMax) {
     return Status::TooLarge("a batch of " + std::to_string(batch.row_count()) + " rows and " +
                             std::to_string(batch.byte_count()) + " bytes: at most " +
@@ -90,12 +102,15 @@ Status CheckBatch(EngineCore& core, const EngineOptions& options, const Table& t
   return InRow(batch, newest_row, FutureTime(schema, newest, ahead_s));
 }
 
+ProducerImpl::ProducerImpl(EngineImpl* engine, std::shared_ptr<IngestQueue> queue, Callers callers)
+    : engine_(engine),
+      queue_(std::move(queue)),
+      callers_(callers),
+      outcomes_charge_(engine->budget()) {}
+
 ProducerImpl::~ProducerImpl() {
-  // Units must not outlive their batch: commit what is still queued.
-  for (auto& [ticket, submitted] : submitted_) {
-    const Result<WriteResult> ignored = Commit(submitted.unit.get());
-    (void)ignored;
-  }
+  // Outcomes outlive what they are of: commit what is still queued.
+  for (const Submitted& submitted : submitted_) CommitUntilDone(submitted.outcome);
   engine_->RemoveProducer(queue_);
 }
 
@@ -110,6 +125,14 @@ Result<WriteResult> ProducerImpl::Append(const RowBatch& batch, const WriteOptio
   return PushAndCommit(&unit);
 }
 
+// The queue takes one push at a time. What many share is their queue alone, so that they gather in
+// it while one of them commits.
+bool ProducerImpl::Push(WriteUnit* unit) {
+  if (callers_ == Callers::kOne) return queue_->Push(unit);
+  const std::lock_guard lock(push_mutex_);
+  return queue_->Push(unit);
+}
+
 Result<WriteResult> ProducerImpl::PushAndCommit(WriteUnit* unit) {
   CISTERN_ASSIGN_OR_RETURN(const auto core, engine_->writable_core());
   Committer& committer = core->committer();
@@ -118,65 +141,101 @@ Result<WriteResult> ProducerImpl::PushAndCommit(WriteUnit* unit) {
     CISTERN_RETURN_IF_ERROR(committer.AcceptsRows());  // a full disk is no matter of a pause
     return committer.RejectBusy();
   }
-  for (int tries = 0; !queue_->Push(unit); ++tries) {
+  WriteOutcome outcome;
+  unit->outcome = &outcome;
+  for (int tries = 0; !Push(unit); ++tries) {
     if (!may_wait || tries == kBusyTriesMax) return committer.RejectBusy();
     CISTERN_RETURN_IF_ERROR(core->maintenance().MakeRoom());
     (void)committer.CommitQueued();
   }
-  return Commit(unit);
+  CommitUntilDone(outcome);
+  return outcome.Take();
 }
 
-Result<WriteResult> ProducerImpl::Commit(WriteUnit* unit) {
-  while (!unit->done()) {
+void ProducerImpl::CommitUntilDone(const WriteOutcome& outcome) {
+  while (!outcome.done()) {
     const Result<std::shared_ptr<EngineCore>> core = engine_->core();
     if (core.ok()) {
       EngineCore& c = **core;
-      c.committer().CommitUntilDone(*unit, [&c] { return c.maintenance().MakeRoom(); });
-    } else if (engine_->TakeBack(queue_.get())) {
+      c.committer().CommitUntilDone(outcome, [&c] { return c.maintenance().MakeRoom(); });
+    } else {
       // The store was closed or could not be reopened: what was queued was never written.
-      if (!unit->done()) unit->Complete(core.status(), {});
+      engine_->TakeBack(queue_.get());
     }
   }
-  if (!unit->status.ok()) return unit->status;
-  return unit->result;
 }
 
-Result<Ticket> ProducerImpl::Submit(RowBatch batch, const WriteOptions& options) {
+Result<Ticket> ProducerImpl::Submit(RowBatch&& batch, const WriteOptions& options) {
+  return Enqueue(batch, &batch, options);
+}
+
+Result<Ticket> ProducerImpl::Submit(const RowBatch& batch, const WriteOptions& options) {
+  return Enqueue(batch, nullptr, options);
+}
+
+// Everything that can fail comes before the rows are moved.
+Result<Ticket> ProducerImpl::Enqueue(const RowBatch& batch, RowBatch* movable,
+                                     const WriteOptions& options) {
   CISTERN_ASSIGN_OR_RETURN(const auto core, engine_->writable_core());
-  auto unit = std::make_unique<WriteUnit>();
-  CISTERN_ASSIGN_OR_RETURN(unit->table, core->tables().FindBatch(batch));
-  CISTERN_RETURN_IF_ERROR(CheckBatch(*core, engine_->options(), *unit->table, batch));
+  CISTERN_ASSIGN_OR_RETURN(TablePtr table, core->tables().FindBatch(batch));
+  CISTERN_RETURN_IF_ERROR(CheckBatch(*core, engine_->options(), *table, batch));
   ForgetOldest();
-  Submitted submitted{nullptr, MemoryCharge(core->query().budget)};
-  const size_t bytes = batch.byte_count() + sizeof(WriteUnit);
-  if (!submitted.charge.TrySet(bytes)) return core->committer().RejectBusy();
-  unit->owned.emplace(std::move(batch));
-  unit->batch = &*unit->owned;
+  // Room for rows that are not there would be queued with those that are.
+  const bool is_roomy = batch.MemoryBytes() > 2 * batch.byte_count() + kRoomBytesKept;
+  const bool copies = movable == nullptr || is_roomy;
+  auto unit = std::make_unique<SubmittedUnit>();
+  if (!ChargeQueued(kUnitBytes + (copies ? CopyBytesMax(batch) : batch.MemoryBytes()),
+                    unit.get()) ||
+      !queue_->HasRoom()) {
+    return core->committer().RejectBusy();
+  }
+  if (copies) unit->rows.emplace(batch);
+  unit->table = std::move(table);
   unit->options = options;
-  if (!queue_->Push(unit.get())) return core->committer().RejectBusy();
-  submitted.unit = std::move(unit);
-  const Ticket ticket{next_ticket_++};
-  submitted_.emplace(ticket.id, std::move(submitted));
+  unit->outcome = &submitted_.emplace_back().outcome;
+  if (movable != nullptr) {
+    RowBatch rows = std::move(*movable);
+    if (!copies) unit->rows.emplace(std::move(rows));
+  }
+  unit->batch = &*unit->rows;
+  const bool pushed = queue_->Push(unit.release());
+  CISTERN_CHECK(pushed);  // there was room, and nobody else pushes
+  outcomes_charge_.Set(submitted_.size() * sizeof(Submitted));
   engine_->WakeMaintenance();
-  return ticket;
+  return Ticket{first_ticket_ + submitted_.size() - 1};
+}
+
+// Whether the queues and the budget have room for the unit.
+bool ProducerImpl::ChargeQueued(size_t bytes, SubmittedUnit* unit) const {
+  unit->queued = MemoryCharge(engine_->queued_budget());
+  unit->charge = MemoryCharge(engine_->budget());
+  if (!unit->queued.TrySet(bytes)) {
+    if (engine_->queued_budget()->used_bytes() != 0) return false;
+    unit->queued.Set(bytes);  // alone
+  }
+  return unit->charge.TrySet(bytes);
 }
 
 // Outcomes that nobody asked for do not pile up.
 void ProducerImpl::ForgetOldest() {
-  while (submitted_.size() >= limits::kProducerQueueSlots &&
-         submitted_.begin()->second.unit->done()) {
-    submitted_.erase(submitted_.begin());
+  while (!submitted_.empty() && submitted_.front().outcome.done() &&
+         (submitted_.front().asked || submitted_.size() >= limits::kOutcomesMax)) {
+    submitted_.pop_front();
+    ++first_ticket_;
   }
 }
 
 Result<WriteResult> ProducerImpl::Wait(Ticket ticket) {
-  const auto it = submitted_.find(ticket.id);
-  if (it == submitted_.end()) {
+  const uint64_t at = ticket.id - first_ticket_;  // of an earlier one: beyond all
+  if (at >= submitted_.size() || submitted_[at].asked) {
     return Status::NotFound("ticket " + std::to_string(ticket.id) +
                             " is not of this producer, was asked for before, or was forgotten");
   }
-  Result<WriteResult> result = Commit(it->second.unit.get());
-  submitted_.erase(it);
+  Submitted& submitted = submitted_[at];
+  CommitUntilDone(submitted.outcome);
+  submitted.asked = true;
+  Result<WriteResult> result = submitted.outcome.Take();
+  ForgetOldest();
   return result;
 }
 

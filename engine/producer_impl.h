@@ -3,8 +3,9 @@
 #define CISTERN_ENGINE_PRODUCER_IMPL_H_
 
 #include <cstdint>
-#include <map>
+#include <deque>
 #include <memory>
+#include <mutex>
 
 #include "cistern/engine.h"
 #include "engine/engine_core.h"
@@ -16,30 +17,41 @@ class EngineImpl;
 
 class ProducerImpl final : public Producer {
  public:
-  ProducerImpl(EngineImpl* engine, std::shared_ptr<IngestQueue> queue)
-      : engine_(engine), queue_(std::move(queue)) {}
+  // kMany: Append and PushAndCommit may be called by several threads at once.
+  enum class Callers : uint8_t { kOne, kMany };
+  ProducerImpl(EngineImpl* engine, std::shared_ptr<IngestQueue> queue, Callers callers);
   ~ProducerImpl() override;
 
   [[nodiscard]] Result<WriteResult> Append(const RowBatch& batch,
                                            const WriteOptions& options) override;
-  [[nodiscard]] Result<Ticket> Submit(RowBatch batch, const WriteOptions& options) override;
+  [[nodiscard]] Result<Ticket> Submit(RowBatch&& batch, const WriteOptions& options) override;
+  [[nodiscard]] Result<Ticket> Submit(const RowBatch& batch, const WriteOptions& options) override;
   [[nodiscard]] Result<WriteResult> Wait(Ticket ticket) override;
 
-  // Queues and commits a unit that was checked.
+  // Queues and commits a unit that was checked. Its outcome is what is returned.
   [[nodiscard]] Result<WriteResult> PushAndCommit(WriteUnit* unit);
 
  private:
-  [[nodiscard]] Result<WriteResult> Commit(WriteUnit* unit);
+  // A batch that was submitted, from its ticket on.
   struct Submitted {
-    std::unique_ptr<WriteUnit> unit;
-    MemoryCharge charge;
+    WriteOutcome outcome;
+    bool asked = false;  // and told
   };
+  [[nodiscard]] bool Push(WriteUnit* unit);
+  void CommitUntilDone(const WriteOutcome& outcome);
+  // `movable`: `batch` itself, if its rows may be moved; else null, and they are copied.
+  [[nodiscard]] Result<Ticket> Enqueue(const RowBatch& batch, RowBatch* movable,
+                                       const WriteOptions& options);
+  [[nodiscard]] bool ChargeQueued(size_t bytes, SubmittedUnit* unit) const;
   void ForgetOldest();
 
   EngineImpl* const engine_;
   const std::shared_ptr<IngestQueue> queue_;
-  uint64_t next_ticket_ = 1;
-  std::map<uint64_t, Submitted> submitted_;
+  const Callers callers_;
+  std::mutex push_mutex_;  // where there are many
+  uint64_t first_ticket_ = 1;  // of submitted_
+  std::deque<Submitted> submitted_;
+  MemoryCharge outcomes_charge_;
 };
 
 // The last event time, in seconds since 1970, that a row may have now; INT64_MAX: any.

@@ -16,6 +16,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 COPY = ROOT / 'build-planted'
 ENGINE = ('tests/engine/engine_parts_test',)
 BACKUPS = ('tests/engine/backup_test', 'tests/crash/backup_crash_test')
+INTAKE = ('tests/engine/intake_test',)
 AGGREGATES = ('tests/engine/aggregate_test', 'tests/model/aggregate_model_test')
 
 
@@ -49,6 +50,32 @@ BUGS = [
         '  CISTERN_RETURN_IF_ERROR(\n'
         '      WriteStoreFormat(fs_.get(), to_, {.ready = true, .store_id = record_.store_id}));\n'
         '  CrashPoint("restore:after_mark");\n', '*Backup*', BACKUPS),
+    Bug('a submitted batch stays until it is asked for', 'engine/ingest/write_unit.h',
+        '  if (unit->is_submitted) delete static_cast<SubmittedUnit*>(unit);\n', '', '*SubmitTest*',
+        INTAKE),
+    Bug('a queued batch is charged its rows alone', 'engine/producer_impl.cc',
+        'CopyBytesMax(batch) : batch.MemoryBytes()', 'CopyBytesMax(batch) : batch.byte_count()',
+        '*SubmitTest*', INTAKE),
+    Bug('room for rows that are gone is queued', 'engine/producer_impl.cc',
+        'batch.MemoryBytes() > 2 * batch.byte_count() + kRoomBytesKept', 'batch.empty()',
+        '*SubmitTest*', INTAKE),
+    Bug('queues may have the whole budget', 'engine/engine_impl.cc',
+        'limits::QueuedBytesMax(options.memory_budget_bytes)', 'options.memory_budget_bytes',
+        '*SubmitTest*', INTAKE),
+    Bug('a batch that is refused is gone', 'engine/producer_impl.cc',
+        '  return Enqueue(batch, &batch, options);\n',
+        '  RowBatch rows = std::move(batch);\n  return Enqueue(rows, &rows, options);\n',
+        '*SubmitTest*', INTAKE),
+    Bug('callers of the engine wait behind each other\'s syncs', 'engine/engine_impl.cc',
+        '  return shared_producer_->Append(batch, options);\n',
+        '  static std::mutex one_at_a_time;\n'
+        '  const std::lock_guard lock(one_at_a_time);\n'
+        '  return shared_producer_->Append(batch, options);\n', '*SharedAppend*', INTAKE),
+    Bug('whose rows are stored waits for the next sync', 'engine/ingest/committer.cc',
+        '      rounds_.wait(round);\n', '      LeadRound(outcome, help);\n', '*SharedAppend*', INTAKE),
+    Bug('a copy of a batch has the room of the first', 'lib/row/row_batch.cc',
+        '  const size_t rows = std::min(other.rows_in_use(), other.kinds_.size());',
+        '  const size_t rows = other.kinds_.size();', '*RowBatch*', ('tests/lib/row/row_test',)),
     Bug('iterators over the catalog look at deleted ranges', 'storage/rocksdb_options.cc',
         '  options.ignore_range_deletions = true;\n', '', '*DamagedManifests*'),
     Bug('the cut is forgotten: replay takes what is in segments', 'engine/ingest/replay.cc',

@@ -60,6 +60,8 @@ Values ValuesOf(const Metrics& m) {
   add("memory_bytes_charged", m.memory_bytes_charged);
   add("memory_bytes_peak", m.memory_bytes_peak);
   add("memory_budget_bytes", m.memory_budget_bytes);
+  add("queued_batches", m.queued_batches);
+  add("queued_bytes", m.queued_bytes);
   add("disk_bytes_used", m.disk_bytes_used);
   add("disk_budget_bytes", m.disk_budget_bytes);
   add("wal_bytes_on_disk", m.wal_bytes_on_disk);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <string>
 #include <thread>
 
 #include "engine/ingest/row_placement.h"
@@ -67,24 +68,53 @@ void Committer::RemoveQueue(const std::shared_ptr<IngestQueue>& queue) {
   std::erase(queues_, queue);
 }
 
-void Committer::CommitUntilDone(const WriteUnit& unit, const std::function<Status()>& help) {
-  while (!unit.done()) {
-    {
-      const std::lock_guard lock(mutex_);
-      if (unit.done()) return;
-      if (MakeRoom() == Room::kYes) {
-        CommitQueuedLocked();
-        continue;
-      }
+void Committer::CommitUntilDone(const WriteOutcome& outcome,
+                                const std::function<Status()>& help) {
+  while (true) {
+    const uint32_t round = rounds_.load();  // before the question: the answer may come meanwhile
+    if (outcome.done() || retired_) return;
+    if (is_led_.exchange(true)) {
+      rounds_.wait(round);
+      continue;
     }
-    const Status helped = help();
-    if (helped.ok()) continue;
-    // The rotation cannot go on, so the head cannot take rows: nothing was written.
-    const std::lock_guard lock(mutex_);
-    std::vector<WriteUnit*> units;
-    DrainQueues(&units);
-    for (WriteUnit* u : units) u->Complete(helped, {});
+    LeadRound(outcome, help);
+    is_led_ = false;
+    ++rounds_;
+    rounds_.notify_all();
   }
+}
+
+void Committer::LeadRound(const WriteOutcome& outcome, const std::function<Status()>& help) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (outcome.done() || retired_) return;
+    if (MakeRoom() == Room::kYes) {
+      CommitQueuedLocked();
+      return;
+    }
+  }
+  const Status helped = help();
+  if (helped.ok()) return;
+  // The rotation cannot go on, so the head cannot take rows: nothing was written.
+  const std::lock_guard lock(mutex_);
+  std::vector<WriteUnit*> units;
+  DrainQueues(&units);
+  for (WriteUnit* unit : units) CompleteUnit(unit, helped, {});
+}
+
+void Committer::Retire() {
+  const std::lock_guard lock(mutex_);
+  if (MakeRoom() == Room::kYes) CommitQueuedLocked();
+  const std::lock_guard queues_lock(queues_mutex_);
+  queues_.clear();
+  retired_ = true;
+}
+
+size_t Committer::queued_units() const {
+  const std::lock_guard lock(queues_mutex_);
+  size_t units = 0;
+  for (const auto& queue : queues_) units += queue->size();
+  return units;
 }
 
 bool Committer::CommitQueued() {
@@ -213,12 +243,11 @@ void Committer::CommitUnits(const std::vector<WriteUnit*>& units) {
     while (begin < units.size() && (group.empty() || bytes < limits::kCommitGroupBytesMax)) {
       WriteUnit* unit = units[begin++];
       if (!TakeCurrentTable(unit)) {
-        unit->Complete(Status::InvalidArgument(
-                           "table " + unit->table->schema->QualifiedName() +
-                           " was altered before the " +
-                           (unit->batch == nullptr ? "delete" : "batch") +
-                           " was written: make it anew with the schema that FindTable gives"),
-                       {});
+        const std::string altered =
+            "table " + unit->table->schema->QualifiedName() + " was altered before the " +
+            (unit->batch == nullptr ? "delete" : "batch") +
+            " was written: make it anew with the schema that FindTable gives";
+        CompleteUnit(unit, Status::InvalidArgument(altered), {});
         continue;
       }
       bytes += unit->batch == nullptr ? 64 * unit->deletes.size() : unit->batch->byte_count();
@@ -229,7 +258,7 @@ void Committer::CommitUnits(const std::vector<WriteUnit*>& units) {
     Status status = failure();
     if (status.ok()) status = WriteGroup(group, bytes, sync);
     const WriteResult result{sync ? Durability::kSynced : Durability::kLog, sequence_};
-    for (WriteUnit* unit : group) unit->Complete(status, result);
+    for (WriteUnit* unit : group) CompleteUnit(unit, status, result);
   }
 }
 

@@ -54,7 +54,9 @@ struct CommitCounters {
 };
 
 // Any waiting producer may lead: it takes the lock, drains every queue and commits for
-// all. While the device syncs, the next group gathers behind the lock. Thread-safe.
+// all. While the device syncs, the next group gathers in the queues. The others wait for the end
+// of the round, and not for the lock: those whose rows were in it are gone at once, and no round
+// begins with the rows of one of them alone. Thread-safe.
 class Committer {
  public:
   Committer(Store* store, HeadSet* heads, TableSet* tables, WriteClock* clock, MemoryBudget* budget,
@@ -76,9 +78,14 @@ class Committer {
   // --- producers
   void AddQueue(std::shared_ptr<IngestQueue> queue);
   void RemoveQueue(const std::shared_ptr<IngestQueue>& queue);
-  // Commits queued units until `unit` is done. `help` is called, without the lock, when
-  // the head is full and a frozen one is in the way: it brings the rotation forward.
-  void CommitUntilDone(const WriteUnit& unit, const std::function<Status()>& help);
+  // Commits queued units until `outcome` is known, or Retire was called. `help` is called,
+  // without the lock, when the head is full and a frozen one is in the way: it brings the rotation
+  // forward.
+  void CommitUntilDone(const WriteOutcome& outcome, const std::function<Status()>& help);
+  // Commits what is queued, and takes nothing from the queues any more: what is left in them is
+  // their producers' again.
+  void Retire();
+  [[nodiscard]] size_t queued_units() const;
   // Commits whatever is queued; for maintenance. Returns whether there was anything.
   bool CommitQueued();
   // Counts a write that was turned away, and says so.
@@ -133,6 +140,7 @@ class Committer {
   [[nodiscard]] Room MakeRoom();
   void SetHeld(bool held);
   bool CommitQueuedLocked();
+  void LeadRound(const WriteOutcome& outcome, const std::function<Status()>& help);
   [[nodiscard]] bool TakeCurrentTable(WriteUnit* unit) const;
   void DrainQueues(std::vector<WriteUnit*>* units);
   void CommitUnits(const std::vector<WriteUnit*>& units);
@@ -158,8 +166,12 @@ class Committer {
   const HeadLimits limits_;
   const int64_t commit_interval_us_;
 
-  std::mutex queues_mutex_;
+  mutable std::mutex queues_mutex_;
   std::vector<std::shared_ptr<IngestQueue>> queues_;
+
+  std::atomic<bool> is_led_{false};   // a waiting producer leads
+  std::atomic<uint32_t> rounds_{0};   // that were led; waiting producers wait for the next
+  std::atomic<bool> retired_{false};  // set under the leader's lock
 
   mutable std::mutex mutex_;  // the leader's; everything below
   std::unique_ptr<JournalEncoder> encoder_;

@@ -9,8 +9,8 @@
 
 namespace cistern {
 
-// One thread pushes; whoever holds the committer's lock pops. Units are borrowed: their
-// owner keeps them alive until they are done.
+// One thread pushes at a time; whoever holds the committer's lock pops, and completes what was
+// popped. A unit that was pushed is not the producer's any more.
 class IngestQueue {
  public:
   [[nodiscard]] bool Push(WriteUnit* unit) { return queue_.push(unit); }
@@ -18,7 +18,10 @@ class IngestQueue {
     WriteUnit* unit = nullptr;
     return queue_.pop(unit) ? unit : nullptr;
   }
-  [[nodiscard]] bool empty() const { return queue_.read_available() == 0; }
+  // By whoever pushes: a push would succeed.
+  [[nodiscard]] bool HasRoom() const { return queue_.write_available() > 0; }
+  // By whoever pops.
+  [[nodiscard]] size_t size() const { return queue_.read_available(); }
 
  private:
   boost::lockfree::spsc_queue<WriteUnit*, boost::lockfree::capacity<limits::kProducerQueueSlots>>

@@ -5,7 +5,10 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "bench/workload.h"
 #include "engine/seal/seal_policy.h"
@@ -200,6 +203,58 @@ TEST_F(MemoryTest, FiftyYearsOfDailyRowsKeepFamiliesAndMemoryWithinTheirBounds) 
   ExpectWithin("fifty years at once", PeakOf([&] {
                  return SealFiftyYears(root_.path() + "/daily", entities, Came::kAtOnce);
                }));
+}
+
+// Producers that nobody waits for: the queues are full, are emptied, and are full again.
+Status SubmitWideRows(const std::string& directory, size_t producer_count) {
+  constexpr size_t kColumns = 200;
+  EngineOptions options;
+  options.memory_budget_bytes = size_t{64} << 20;
+  options.background_threads = false;
+  CISTERN_ASSIGN_OR_RETURN(const auto engine, Engine::Open(directory, options));
+  std::string cql = "CREATE TABLE m.wide (id int, hour timestamp, ts timestamp";
+  for (size_t c = 0; c < kColumns; ++c) cql += ", c" + std::to_string(c) + " double";
+  CISTERN_RETURN_IF_ERROR(engine->CreateTable(cql + ", PRIMARY KEY ((id, hour), ts))"));
+  CISTERN_ASSIGN_OR_RETURN(const auto schema, engine->FindTable("m.wide"));
+  std::vector<std::unique_ptr<Producer>> producers;
+  for (size_t n = 0; n < producer_count; ++n) {
+    CISTERN_ASSIGN_OR_RETURN(auto producer, engine->NewProducer());
+    producers.push_back(std::move(producer));
+  }
+  uint64_t rows = 0;
+  for (int round = 0; round < 5; ++round) {
+    for (size_t full = 0; full < producer_count;) {
+      full = 0;
+      for (const auto& producer : producers) {
+        RowBatch batch(schema);
+        batch.BeginRow();
+        CISTERN_RETURN_IF_ERROR(batch.SetInt(0, static_cast<int64_t>(rows % producer_count)));
+        CISTERN_RETURN_IF_ERROR(batch.SetInt(2, static_cast<int64_t>(rows)));
+        CISTERN_RETURN_IF_ERROR(batch.SetDouble(3, static_cast<double>(rows)));
+        CISTERN_RETURN_IF_ERROR(batch.EndRow());
+        const Status s = producer->Submit(std::move(batch), {Durability::kLog}).status();
+        if (!s.ok() && s.code() != StatusCode::kBusy) return s;
+        (s.ok() ? rows : full) += 1;
+      }
+    }
+    for (bool more = true; more;) {
+      CISTERN_ASSIGN_OR_RETURN(const TickReport report, engine->Tick());
+      more = report.more_due;
+    }
+  }
+  const Metrics m = engine->GetMetrics();
+  if (m.versions_written != rows || rows < 5'000) return Status::Internal("rows are missing");
+  if (m.memory_bytes_peak > m.memory_budget_bytes || m.queued_bytes != 0) {
+    return Status::Internal("charged " + std::to_string(m.memory_bytes_peak) + " bytes, " +
+                            std::to_string(m.queued_bytes) + " are queued");
+  }
+  return engine->Close();
+}
+
+TEST_F(MemoryTest, SixtyProducersOfBatchesOfOneWideRowStayWithinTheBudget) {
+  ExpectWithin("60 producers of 203 columns",
+               PeakOf([&] { return SubmitWideRows(root_.path() + "/submitted", 60); }),
+               (64 + 8) << 20);
 }
 
 TEST_F(MemoryTest, SixteenTablesShareTheBudget) {

@@ -44,7 +44,7 @@ class CISTERN_EXPORT Producer {
   //   kInvalidArgument  a row does not fit the table; a delete, and the table has the timestamps
   //                     of its events
   //   kOutOfRange       an event time is beyond what the clock allows, or absurd
-  //   kTooLarge         a limit of limits.h
+  //   kTooLarge         a limit of limits.h, BatchBytesMax among them
   //   kBusy             a queue or the memory budget is full, and the policy is kBusy
   //   kNoSpace          the disk budget or the disk is full
   //   kIoError          outcome unknown: the rows may or may not be stored. Append the
@@ -54,11 +54,20 @@ class CISTERN_EXPORT Producer {
   [[nodiscard]] virtual Result<WriteResult> Append(const RowBatch& batch,
                                                    const WriteOptions& options = {}) = 0;
 
-  // Queues the batch and returns at once; Wait() tells the outcome. A full queue is
-  // kBusy whatever the policy: a sensor thread is never stalled here.
-  [[nodiscard]] virtual Result<Ticket> Submit(RowBatch batch, const WriteOptions& options = {}) = 0;
-  // The outcome of a submitted batch; waits for it. Each ticket can be asked once;
-  // the oldest outcomes are forgotten when more than limits::kProducerQueueSlots are unasked.
+  // Queues the batch and returns at once; Wait() tells the outcome, to those who ask. A full queue
+  // is kBusy whatever the policy: a sensor thread is never stalled here. Full is a queue of
+  // limits::kProducerQueueSlots batches, or of limits::QueuedBytesMax bytes in all queues, or the
+  // memory budget. The batch gives its memory back when its outcome is known.
+  //
+  // Moves from `batch` if the answer is OK; otherwise `batch` is as it was, and can be submitted
+  // again.
+  [[nodiscard]] virtual Result<Ticket> Submit(RowBatch&& batch,
+                                              const WriteOptions& options = {}) = 0;
+  // The same with a copy, which is made only if the answer is OK.
+  [[nodiscard]] virtual Result<Ticket> Submit(const RowBatch& batch,
+                                              const WriteOptions& options = {}) = 0;
+  // The outcome of a submitted batch; waits for it. Each ticket can be asked once. The outcomes of
+  // the last limits::kOutcomesMax batches are kept; kNotFound: it is not among them.
   [[nodiscard]] virtual Result<WriteResult> Wait(Ticket ticket) = 0;
 };
 
@@ -238,7 +247,7 @@ class CISTERN_EXPORT Engine {
 
   // kTooLarge: limits::kProducerCountMax producers exist.
   [[nodiscard]] virtual Result<std::unique_ptr<Producer>> NewProducer() = 0;
-  // As Producer::Append, over a producer that all callers share under a lock.
+  // As Producer::Append, from any number of threads: they share commit groups, and their syncs.
   [[nodiscard]] virtual Result<WriteResult> Append(const RowBatch& batch,
                                                    const WriteOptions& options = {}) = 0;
 

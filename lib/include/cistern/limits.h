@@ -4,6 +4,7 @@
 #ifndef CISTERN_LIMITS_H_
 #define CISTERN_LIMITS_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -25,7 +26,7 @@ inline constexpr size_t kClusteringKeyBytesMax = 1024;   // all clustering colum
 inline constexpr size_t kCellBytesMax = 1024 * 1024;     // one text or blob value
 inline constexpr size_t kVarintBytesMax = 1024;  // digits of a varint or decimal: about 2,460
 inline constexpr size_t kRowBytesMax = 1024 * 1024;
-inline constexpr size_t kBatchBytesMax = 8 * 1024 * 1024;
+inline constexpr size_t kBatchBytesMax = 8 * 1024 * 1024;  // and BatchBytesMax below
 inline constexpr size_t kBatchRowsMax = 65536;
 inline constexpr uint32_t kTtlSecondsMax = 630'720'000;  // 20 years of 365 days, as Cassandra
 inline constexpr int64_t kExpirySecondsMax = 4'294'967'294;  // clamped; 2106-02-07, Cassandra 5's
@@ -42,6 +43,7 @@ inline constexpr int64_t kFutureSecondsMax = kEventSecondsMax - kEventSecondsMin
 // --- queues and commit groups
 inline constexpr size_t kProducerCountMax = 1024;
 inline constexpr size_t kProducerQueueSlots = 1024;      // batches queued by one producer
+inline constexpr size_t kOutcomesMax = 1024;  // of submitted batches, kept by one producer
 inline constexpr size_t kCommitGroupBytesMax = 1024 * 1024;  // of several batches; one may be more
 
 // --- segments
@@ -82,7 +84,7 @@ inline constexpr size_t kMemoryBudgetBytesDefault = 64 * 1024 * 1024;
 inline constexpr uint64_t kDiskBudgetBytesMin = 32ull * 1024 * 1024;
 inline constexpr uint64_t kInfoLogBytesMax = 2 * 1024 * 1024;  // two files of half this size each
 inline constexpr size_t kSpillFamilyCountMax = 12;       // files' groups that hold segments
-inline constexpr size_t kWindowFamilyCountMax = 48;      // the same, of sealed buckets
+inline constexpr size_t kWindowFamilyCountMax = 48;  // of sealed buckets; a small budget has fewer
 inline constexpr size_t kWindowFamilyBytes = 92 * 1024;  // of memory for each of these
 inline constexpr uint8_t kSpillTierMax = 5;  // of those groups; each takes 32 of the one below
 
@@ -92,6 +94,21 @@ inline constexpr size_t kBackupKeepMax = 1000;           // from 1
 inline constexpr size_t kBackupFilesMax = 65536;         // of one backup
 inline constexpr size_t kBackupProblemsMax = 1000;       // named by one, the first ones
 inline constexpr size_t kBackupMemoryBytes = 1024 * 1024;  // of the budget, while one is written
+
+// --- bounds that follow from EngineOptions::memory_budget_bytes, the argument of these functions.
+// Metrics::memory_budget_bytes has that of an open engine.
+// Of a batch that an engine takes, by RowBatch::byte_count(): an eighth of the budget, at most
+// kBatchBytesMax, and at least what any one row has.
+[[nodiscard]] constexpr size_t BatchBytesMax(size_t memory_budget_bytes) {
+  constexpr size_t kOneRow = kRowBytesMax + kColumnCountMax * (sizeof(int64_t) + 1);
+  return std::clamp(memory_budget_bytes / 8, kOneRow, kBatchBytesMax);
+}
+// Of all batches that wait in queues, by RowBatch::MemoryBytes() and what is held beside it: a
+// quarter of the budget. More than that is kBusy for Producer::Submit. One batch is always taken
+// where none waits.
+[[nodiscard]] constexpr size_t QueuedBytesMax(size_t memory_budget_bytes) {
+  return memory_budget_bytes / 4;
+}
 
 // --- replication
 inline constexpr size_t kCqlRequestBytesMax = 8 * 1024 * 1024;    // body of a request, as sent

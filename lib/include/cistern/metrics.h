@@ -55,6 +55,8 @@ struct Metrics {
   uint64_t memory_bytes_charged = 0;  // to the budget; RocksDB's own memory as a fixed share
   uint64_t memory_bytes_peak = 0;     // the most that was charged at once
   uint64_t memory_budget_bytes = 0;
+  uint64_t queued_batches = 0;  // handed to a producer, and not yet on their way to the journal
+  uint64_t queued_bytes = 0;    // of memory, held by submitted batches until their outcome is known
   uint64_t disk_bytes_used = 0;
   uint64_t disk_budget_bytes = 0;
   uint64_t wal_bytes_on_disk = 0;
