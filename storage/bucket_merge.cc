@@ -57,6 +57,48 @@ void AppendVersions(const VersionColumns& rows, size_t begin, size_t end, Versio
   to->row_count += end - begin;
 }
 
+// Of versions in memory alone: it is sealed already, and is only compared with.
+constexpr uint8_t kIsSealed = 128;
+
+bool IsSealed(const VersionRef& v) { return (v.rows->flags[v.index] & kIsSealed) != 0; }
+
+// The versions of another source, marked.
+class SealedSource final : public VersionSource {
+ public:
+  explicit SealedSource(std::unique_ptr<VersionSource> rows) : rows_(std::move(rows)) {}
+  [[nodiscard]] int64_t bound_time() const override { return rows_->bound_time(); }
+  [[nodiscard]] Result<std::shared_ptr<const VersionColumns>> NextChunk() override {
+    CISTERN_ASSIGN_OR_RETURN(const auto chunk, rows_->NextChunk());
+    if (!chunk) return chunk;
+    auto marked = std::make_shared<VersionColumns>(*chunk);
+    for (uint8_t& flags : marked->flags) flags |= kIsSealed;
+    return std::shared_ptr<const VersionColumns>(std::move(marked));
+  }
+
+ private:
+  const std::unique_ptr<VersionSource> rows_;
+};
+
+bool HaveEqualCell(const VersionRef& a, const VersionRef& b, size_t column) {
+  const ColumnData& x = a.rows->columns[column];
+  const ColumnData& y = b.rows->columns[column];
+  if (x.state(a.index) != y.state(b.index)) return false;
+  if (x.state(a.index) != CellState::kValue) return true;
+  return x.lane == Lane::kFixed ? x.fixed[a.index] == y.fixed[b.index]
+                                : x.bytes(a.index) == y.bytes(b.index);
+}
+
+// Whether `kept` has each cell of `version`, and lives as long at least.
+bool Repeats(const TableSchema& schema, const VersionRef& version, const VersionRef& kept) {
+  const uint8_t flags = version.rows->flags[version.index];
+  if (((flags ^ kept.rows->flags[kept.index]) & ~kIsSealed) != 0) return false;
+  const uint32_t expiry_s = version.rows->expiry_of(version.index);
+  const uint32_t kept_s = kept.rows->expiry_of(kept.index);
+  if (kept_s != 0 && (expiry_s == 0 || expiry_s > kept_s)) return false;
+  return std::all_of(schema.regular_columns.begin(), schema.regular_columns.end(),
+                     [&](size_t c) { return HaveEqualCell(version, kept, c); });
+}
+
 // How many rows, from the run's first on, are the only versions of their keys and insert them: no
 // other can shadow those, and they none.
 size_t LoneInserts(const TableSchema& schema, const ChunkRun& run) {
@@ -75,11 +117,16 @@ BucketMerge::BucketMerge(TablePtr table, BucketKey bucket, std::vector<SegmentRe
     : table_(std::move(table)),
       bucket_(std::move(bucket)),
       bases_(std::move(bases)),
-      merge_(*table_->schema, false) {
+      merge_(*table_->schema, false),
+      times_{.from = INT64_MAX, .to = INT64_MIN, .unbounded_to = false} {
   for (SegmentRef& s : segments) {
     journal_first_ = std::min(journal_first_, s.header.journal_first);
     journal_last_ = std::max(journal_last_, s.header.journal_last);
     versions_read_[s.family->id] += s.header.row_count + s.header.deletes.size();
+    if (s.header.row_count > 0) {
+      times_.from = std::min(times_.from, s.header.first_time);
+      times_.to = std::max(times_.to, std::min(s.header.last_time, INT64_MAX - 1) + 1);
+    }
     deletes_.insert(deletes_.end(), s.header.deletes.begin(), s.header.deletes.end());
     merge_.Add(std::make_unique<SegmentSource>(table_, table_->schema_version, std::move(s),
                                                TimeSpan{}, nullptr, *bases_, on_damage));
@@ -95,6 +142,14 @@ void BucketMerge::Add(std::unique_ptr<VersionSource> rows,
   merge_.Add(std::move(rows));
 }
 
+void BucketMerge::CompareWith(std::vector<SegmentRef> sealed) {
+  const auto pass_over = [](const SegmentRef&, uint32_t, const Status&) { return true; };
+  for (SegmentRef& s : sealed) {
+    merge_.Add(std::make_unique<SealedSource>(std::make_unique<SegmentSource>(
+        table_, table_->schema_version, std::move(s), times_, nullptr, *bases_, pass_over)));
+  }
+}
+
 // Appends the rows that come next and need no merging; false if there are none.
 Result<bool> BucketMerge::NextRun(VersionColumns* rows) {
   if (!deletes_.empty()) return false;
@@ -103,7 +158,41 @@ Result<bool> BucketMerge::NextRun(VersionColumns* rows) {
   if (count == 0) return false;
   AppendVersions(*run.chunk, run.begin, run.begin + count, rows);
   merge_.SkipRun(count);
+  has_given_ = true;
   return true;
+}
+
+// Gives out what is kept of a key and is not sealed.
+void BucketMerge::AppendKept(VersionColumns* rows) {
+  for (size_t i = 0; i < versions_.size(); ++i) {
+    if (IsSealed(versions_[i])) continue;
+    if (keep_[i]) {
+      AppendVersion(versions_[i], rows);
+      has_given_ = true;
+    } else {
+      NoteDropped(i);
+    }
+  }
+}
+
+void BucketMerge::NoteDropped(size_t dropped) {
+  bool repeats = false;
+  for (size_t i = 0; i < versions_.size() && !repeats; ++i) {
+    repeats = keep_[i] && Repeats(*table_->schema, versions_[dropped], versions_[i]);
+  }
+  repeats_ += repeats ? 1 : 0;
+  if (has_given_ || dropped_) return;
+  dropped_ = VersionColumns::For(*table_->schema);
+  dropped_repeats_ = repeats;
+  AppendVersion(versions_[dropped], &*dropped_);
+}
+
+// At the end, where everything was dropped.
+void BucketMerge::GiveAnyVersion(VersionColumns* rows) {
+  if (has_given_ || !dropped_ || !deletes_.empty()) return;
+  AppendVersion({&*dropped_, 0}, rows);
+  repeats_ -= dropped_repeats_ ? 1 : 0;
+  has_given_ = true;
 }
 
 Result<bool> BucketMerge::Next(VersionColumns* rows) {
@@ -115,13 +204,15 @@ Result<bool> BucketMerge::Next(VersionColumns* rows) {
       continue;
     }
     CISTERN_ASSIGN_OR_RETURN(const bool more, merge_.NextKey());
-    if (!more) return false;
-    const std::span<const VersionRef> versions = merge_.versions();
-    const int64_t time = EventTime(*table_->schema, *versions[0].rows, versions[0].index);
-    KeepUnshadowed(*table_->schema, versions, DeletedUpTo(deletes_, time), &keep_);
-    for (size_t i = 0; i < versions.size(); ++i) {
-      if (keep_[i]) AppendVersion(versions[i], rows);
+    if (!more) {
+      GiveAnyVersion(rows);
+      return false;
     }
+    versions_.assign(merge_.versions().begin(), merge_.versions().end());
+    std::stable_partition(versions_.begin(), versions_.end(), IsSealed);
+    const int64_t time = EventTime(*table_->schema, *versions_[0].rows, versions_[0].index);
+    KeepUnshadowed(*table_->schema, versions_, DeletedUpTo(deletes_, time), &keep_);
+    AppendKept(rows);
     if (rows->row_count % kMeasureRows == 0 && rows->MemoryBytes() >= kStepBytes) break;
   }
   return true;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "storage/boot_table.h"
@@ -15,7 +16,8 @@
 namespace cistern {
 
 // Versions come as the table's last declaration has them, in row order, resolved (no boots),
-// without those that are wholly shadowed by others or by the deletes. One thread.
+// without those that are wholly shadowed by others or by the deletes. A version is a repeat if
+// another one that is kept has each of its cells, and no earlier expiry. One thread.
 class BucketMerge {
  public:
   // `segments` are all of one bucket. Damage fails the merge, unless `on_damage` is there and
@@ -24,6 +26,12 @@ class BucketMerge {
               std::shared_ptr<const BootBases> bases, OnDamagedPage on_damage = {});
   // One more source of the bucket, before the first Next().
   void Add(std::unique_ptr<VersionSource> rows, const std::vector<RangeDelete>& deletes);
+
+  // `sealed`, other segments of the bucket, are not given out, and neither is what they shadow. Of
+  // equal versions of one timestamp the sealed one counts, so that a table of event time leaves out
+  // its repeats. One version is given in any case, as no segment may be empty. Damage of `sealed`
+  // costs nothing but repeats that are not found. Call it before the first Next().
+  void CompareWith(std::vector<SegmentRef> sealed);
 
   // Appends the next versions: of about a thousand keys, fewer where they are wide. False:
   // there are no more behind them.
@@ -42,9 +50,14 @@ class BucketMerge {
   [[nodiscard]] const std::vector<RangeDelete>& deletes() const { return deletes_; }
   // Versions that the segments have, deletes included, by family.
   [[nodiscard]] const std::map<uint64_t, uint64_t>& versions_read() const { return versions_read_; }
+  // Repeats that were left out so far.
+  [[nodiscard]] uint64_t repeats() const { return repeats_; }
 
  private:
   [[nodiscard]] Result<bool> NextRun(VersionColumns* rows);
+  void AppendKept(VersionColumns* rows);
+  void NoteDropped(size_t dropped);
+  void GiveAnyVersion(VersionColumns* rows);
 
   const TablePtr table_;
   const BucketKey bucket_;
@@ -54,7 +67,13 @@ class BucketMerge {
   uint64_t journal_last_ = 0;
   std::vector<RangeDelete> deletes_;
   std::map<uint64_t, uint64_t> versions_read_;
-  std::vector<bool> keep_;  // scratch
+  TimeSpan times_;                   // of the segments' rows
+  uint64_t repeats_ = 0;
+  bool has_given_ = false;           // any version
+  std::optional<VersionColumns> dropped_;  // a version, in case that all are
+  bool dropped_repeats_ = false;
+  std::vector<VersionRef> versions_;  // scratch: of a key, the sealed ones first
+  std::vector<bool> keep_;            // scratch
 };
 
 }  // namespace cistern

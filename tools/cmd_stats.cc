@@ -48,6 +48,7 @@ Values ValuesOf(const Metrics& m) {
   add("buckets_sealed", m.buckets_sealed);
   add("amendments", m.amendments);
   add("seal_bytes", m.seal_bytes);
+  add("versions_repeated", m.versions_repeated);
   add("windows_dropped", m.windows_dropped);
   add("window_merges", m.window_merges);
   add("window_merge_bytes", m.window_merge_bytes);

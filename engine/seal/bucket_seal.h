@@ -30,6 +30,8 @@ class BucketSeal {
   void NameRotations(std::optional<SequenceIntervals> rotations) {
     bucket_.manifest.rotations = std::move(rotations);
   }
+  // The bucket's earlier seals, before the first Step(): BucketMerge::CompareWith.
+  void CompareWith(std::vector<SegmentRef> sealed) { merge_.CompareWith(std::move(sealed)); }
   // Writes about a page; false: the segment has ended. Damage is that of what is read.
   [[nodiscard]] Result<bool> Step();
 
@@ -40,6 +42,7 @@ class BucketSeal {
   [[nodiscard]] const std::map<uint64_t, uint64_t>& versions_read() const {
     return merge_.versions_read();
   }
+  [[nodiscard]] uint64_t repeats() const { return merge_.repeats(); }
 
  private:
   [[nodiscard]] Status End();

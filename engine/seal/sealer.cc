@@ -193,7 +193,8 @@ Status Sealer::WriteBuckets() {
       writer_->Abandon();
       EndBucket();
     } else if (!*more) {
-      written_.push_back({at_hand_->bucket(), at_hand_->versions_read(), amends_, awaited_});
+      written_.push_back({at_hand_->bucket(), at_hand_->versions_read(), amends_, awaited_,
+                          at_hand_->repeats()});
       EndBucket();
     } else {
       at_hand_charge_.Set(at_hand_->MemoryBytes());
@@ -210,7 +211,7 @@ void Sealer::BeginBucket() {
   SealCandidate candidate = std::move(plan_.candidates.back());
   plan_.candidates.pop_back();
   amends_ = candidate.is_sealed;
-  const BucketKey& key = candidate.key;
+  const BucketKey key = candidate.key;
   const TablePtr table = tables_->FindById(key.table_id);
   awaited_ = store_->damage().FamiliesThatMayHide(key.table_id, key.start_s, key.start_s);
   std::optional<SequenceIntervals> rotations;
@@ -219,6 +220,12 @@ void Sealer::BeginBucket() {
                                           std::move(candidate.segments), boots_->bases(),
                                           &dictionaries_, &*writer_);
   at_hand_->NameRotations(std::move(rotations));
+  // Versions of event time are of one age, here and upstream: a repeat changes nothing. Otherwise a
+  // repeat is the younger one, and wins upstream over what another writer wrote there in between.
+  if (!amends_ || table->schema->timestamps != TimestampMode::kEventTime) return;
+  std::vector<DamagedSegment> damaged;
+  auto sealed = ListSealed(*store_->spills().view(), key, &damaged);
+  if (sealed.ok()) at_hand_->CompareWith(*std::move(sealed));
 }
 
 // A damaged bucket stays as it is, and the round goes on without it. Other errors are returned.
@@ -315,6 +322,7 @@ Status Sealer::Commit() {
   for (const Written& w : written_) {
     sealed.push_back(w.bucket.key);
     amendments_ += w.amends ? 1 : 0;
+    versions_repeated_ += w.repeats;
   }
   planner_.NoteSealed(sealed);
   room_.NoteDone();

@@ -86,6 +86,7 @@ class Sealer {
 
   [[nodiscard]] uint64_t buckets_sealed() const { return buckets_sealed_.load(); }
   [[nodiscard]] uint64_t amendments() const { return amendments_.load(); }
+  [[nodiscard]] uint64_t versions_repeated() const { return versions_repeated_.load(); }
   [[nodiscard]] uint64_t bytes_written() const { return bytes_written_.load(); }
 
  private:
@@ -95,6 +96,7 @@ class Sealer {
     std::map<uint64_t, uint64_t> versions_read;  // by spill family
     bool amends = false;                         // it was sealed before
     std::set<uint64_t> awaited;                  // families that may have more rows of it
+    uint64_t repeats = 0;                        // that were left out
   };
   [[nodiscard]] Status Plan();
   [[nodiscard]] Status BeginWriting();
@@ -147,6 +149,7 @@ class Sealer {
 
   std::atomic<uint64_t> buckets_sealed_{0};
   std::atomic<uint64_t> amendments_{0};
+  std::atomic<uint64_t> versions_repeated_{0};
   std::atomic<uint64_t> bytes_written_{0};
 };
 
