@@ -47,7 +47,7 @@ CrashWorkload MeetingAll(Rng* rng) {
   return w;
 }
 
-// Every point that the sources name.
+// Every point that the sources name, but those of backups (backup_crash_test.cc).
 constexpr const char* kNamedPoints[] = {
     "alter:after_record",    "alter:before_record",    "commit:before_apply",
     "confirm:after_commit",  "confirm:before_commit",  "create:after_format",

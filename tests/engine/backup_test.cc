@@ -1,7 +1,9 @@
 // Backups of an open engine, and the stores that are made of them.
 #include <atomic>
+#include <string_view>
 #include <thread>
 
+#include "lib/base/crash_point.h"
 #include "tests/engine/backup_fixture.h"
 
 namespace cistern::testing {
@@ -296,11 +298,32 @@ TEST_F(BackupTest, WritersAndSealsGoOnMeanwhile) {
   }
 }
 
-TEST_F(BackupTest, EndsWhenTheEngineIsClosed) {
+// Whoever closes the engine, or has it open its store anew, is not kept waiting by a long one.
+TEST_F(BackupTest, EndsWhenTheEngineIsClosedOrItsStoreHasFailed) {
   FillEverywhere();
-  const auto core = Core();
+  MustBackUp();
+  static EngineCore* core = nullptr;
+  core = Core().get();
+  g_crash_hook = [](const char* name) {
+    if (std::string_view(name) == "backup:after_begin") EXPECT_TRUE(core->Finish().ok());
+  };
+  EXPECT_EQ(engine_->Backup(Backups()).status().code(), StatusCode::kClosed);
+  Reopen();
+  core = Core().get();
+  g_crash_hook = [](const char* name) {
+    if (std::string_view(name) == "backup:after_begin") {
+      core->committer().Fail(Status::IoError("the device went"));
+    }
+  };
+  const auto failed = engine_->Backup(Backups());
+  g_crash_hook = nullptr;
+  EXPECT_EQ(failed.status().code(), StatusCode::kIoError);
+  EXPECT_EQ(failed.status().message(), "the device went");
+  ExpectWhole(1);
+  TickAll();  // opens the store anew
+  ASSERT_TRUE(engine_->Health().ok());
+  EXPECT_EQ(MustBackUp().number, 2u);
   ASSERT_TRUE(engine_->Close().ok());
-  EXPECT_TRUE(core->finished());
   EXPECT_EQ(engine_->Backup(Backups()).status().code(), StatusCode::kClosed);
 }
 
