@@ -1,5 +1,7 @@
 #include "storage/ack_beacon.h"
 
+#include <algorithm>
+#include <array>
 #include <utility>
 
 #include "lib/base/checksum.h"
@@ -14,7 +16,8 @@ using rocksdb::IOOptions;
 using rocksdb::IOStatus;
 
 constexpr std::string_view kFileName = "ACK";
-constexpr uint64_t kMagic = 0x314b434154534943;  // "CISTACK1"
+constexpr uint64_t kMagic = 0x324b434154534943;        // "CISTACK2"
+constexpr uint64_t kFormerMagic = 0x314b434154534943;  // "CISTACK1"
 constexpr size_t kIdBytes = 16;
 constexpr size_t kChecksumBytes = 8;
 
@@ -49,82 +52,211 @@ Result<std::unique_ptr<AckBeacon>> AckBeacon::Open(rocksdb::FileSystem* fs,
   return beacon;
 }
 
+Result<std::unique_ptr<AckBeacon>> AckBeacon::Create(rocksdb::FileSystem* fs,
+                                                     const std::string& directory,
+                                                     const std::string& store_id) {
+  std::unique_ptr<AckBeacon> beacon(new AckBeacon(fs, directory, store_id));
+  CISTERN_RETURN_IF_ERROR(beacon->WriteBoth());
+  return beacon;
+}
+
 Status AckBeacon::Read() {
   const std::string path = directory_ + "/" + std::string(kFileName);
   auto content = ReadSmallFile(fs_, path, kSlotBytes * kSlotCount);
-  if (!content.ok() && content.status().code() != StatusCode::kNotFound &&
-      content.status().code() != StatusCode::kCorruption) {
+  const StatusCode code = content.status().code();
+  if (!content.ok() && code != StatusCode::kNotFound && code != StatusCode::kCorruption) {
     return content.status();
   }
-  bool any = false;
-  if (content.ok()) {
-    for (size_t at = 0; at + kSlotBytes <= content->size(); at += kSlotBytes) {
-      uint64_t generation = 0;
-      uint64_t sequence = 0;
-      if (!DecodeSlot(std::string_view(*content).substr(at, kSlotBytes), &generation, &sequence)) {
-        continue;
-      }
-      if (!any || generation > generation_) {
-        generation_ = generation;
-        sequence_ = sequence;
-      }
-      any = true;
-    }
-  }
-  if (!any) {
-    note_ = content.status().code() == StatusCode::kNotFound
+  if (content.ok()) Judge(*content);
+  if (facts_.generation == 0) {
+    CallOdd(code == StatusCode::kNotFound
                 ? "the file ACK is missing: lost acknowledged rows would not be noticed"
                 : "the file ACK is damaged or of another store: lost acknowledged rows would not "
-                  "be noticed";
+                  "be noticed");
+  } else if (whole_ && facts_.doubt != Doubt::kNone) {
+    whole_ = false;
+    note_ = "the file ACK was damaged, and the store was not opened since";
   }
-  if (read_only_ || (any && content->size() == kSlotBytes * kSlotCount)) return Status::Ok();
-  // The next write goes to the other slot.
-  std::string fresh(kSlotBytes * kSlotCount, '\0');
-  fresh.replace((generation_ % kSlotCount) * kSlotBytes, kSlotBytes,
-                EncodeSlot(generation_, sequence_));
-  return WriteFileDurably(fs_, directory_, std::string(kFileName), fresh);
+  if (read_only_ || !rewrite_) return Status::Ok();
+  const Status written = WriteBoth();
+  // Without room it is tried again by the next write: no reason to stay shut.
+  return written.code() == StatusCode::kNoSpace ? Status::Ok() : written;
 }
 
-std::string AckBeacon::EncodeSlot(uint64_t generation, uint64_t sequence) const {
-  std::string slot;
-  PutLittle(&slot, kMagic);
-  slot.append(IdBytes(store_id_));
-  PutLittle(&slot, generation);
-  PutLittle(&slot, sequence);
-  slot.resize(kSlotBytes - kChecksumBytes, '\0');
-  PutLittle(&slot, Checksum(slot));
-  return slot;
+// More may have been acknowledged than the file says.
+void AckBeacon::CallOdd(std::string note) {
+  note_ = std::move(note);
+  whole_ = false;
+  rewrite_ = true;
+  facts_.ends = {};
+  facts_.doubt = std::max(facts_.doubt, Doubt::kNotWhole);
 }
 
-bool AckBeacon::DecodeSlot(std::string_view slot, uint64_t* generation, uint64_t* sequence) const {
-  ByteReader reader(slot, "acknowledgement slot");
-  const uint64_t magic = reader.ReadU64("magic");
+// Both slots, as one that was never written would look like one that was damaged.
+Status AckBeacon::WriteBoth() {
+  facts_.generation = std::max<uint64_t>(facts_.generation, kSlotCount);
+  Facts before = facts_;
+  --before.generation;
+  std::array<std::string, kSlotCount> slots;
+  slots[facts_.generation % kSlotCount] = EncodeSlot(facts_);
+  slots[before.generation % kSlotCount] = EncodeSlot(before);
+  file_.reset();  // of the file that is replaced
+  CISTERN_RETURN_IF_ERROR(
+      WriteFileDurably(fs_, directory_, std::string(kFileName), slots[0] + slots[1]));
+  rewrite_ = false;
+  return Status::Ok();
+}
+
+// A write that a power cut tore leaves a wrong record in front of a right one of before, or a
+// right one in front of a wrong one or of one of before. All else is damage.
+void AckBeacon::Judge(std::string_view content) {
+  std::array<std::array<std::optional<Facts>, 2>, kSlotCount> slots;
+  for (size_t i = 0; i < 2 * kSlotCount && content.size() >= (i + 1) * kRecordBytes; ++i) {
+    auto& record = slots[i / 2][i % 2];
+    record = Decode(content.substr(i * kRecordBytes, kRecordBytes), kMagic);
+    if (record && record->generation > facts_.generation) facts_ = *record;
+  }
+  if (facts_.generation == 0) return JudgeFormer(content);
+  for (const auto& [first, second] : slots) {
+    if (!first && !second) {
+      return CallOdd("the file ACK is damaged: that the newest acknowledged rows are lost would "
+                     "not be noticed");
+    }
+    const bool is_newest = (first ? first : second)->generation == facts_.generation;
+    rewrite_ |= is_newest ? !first : !second;
+  }
+  if (rewrite_) note_ = "a record of the file ACK is damaged; the other one of the same is not";
+}
+
+void AckBeacon::JudgeFormer(std::string_view content) {
+  bool damaged = content.size() != kSlotBytes * kSlotCount;
+  for (size_t at = 0; at + kSlotBytes <= content.size(); at += kSlotBytes) {
+    const std::string_view slot = content.substr(at, kSlotBytes);
+    const auto facts = Decode(slot, kFormerMagic);
+    // One that was never written is zeros.
+    damaged |= !facts && slot.find_first_not_of('\0') != std::string_view::npos;
+    // The first generation was 0, which stands for none here.
+    if (facts && facts->generation + 1 > facts_.generation) {
+      facts_ = *facts;
+      ++facts_.generation;
+    }
+  }
+  rewrite_ = true;
+  if (damaged && facts_.generation > 0) {
+    CallOdd("the file ACK is damaged: that the newest acknowledged rows are lost would not be "
+            "noticed");
+  }
+}
+
+void AckBeacon::ExpectManifest(uint64_t number) {
+  const std::lock_guard lock(mutex_);
+  const uint64_t known = facts_.ends.manifest_number;
+  if (known == 0 || known >= number) return;
+  CallOdd("the file ACK is older than the store: lost acknowledged rows would not be noticed");
+}
+
+uint64_t AckBeacon::sequence() const {
+  const std::lock_guard lock(mutex_);
+  return facts_.sequence;
+}
+
+SyncedEnds AckBeacon::ends() const {
+  const std::lock_guard lock(mutex_);
+  return facts_.ends;
+}
+
+std::string AckBeacon::EncodeSlot(const Facts& facts) const {
+  std::string record;
+  PutLittle(&record, kMagic);
+  record.append(IdBytes(store_id_));
+  PutLittle(&record, facts.generation);
+  PutLittle(&record, facts.sequence);
+  PutLittle(&record, facts.ends.manifest_number);
+  PutLittle(&record, facts.ends.manifest_bytes);
+  PutLittle(&record, facts.ends.log_number);
+  PutLittle(&record, facts.ends.log_bytes);
+  PutLittle(&record, static_cast<uint64_t>(facts.doubt));
+  record.resize(kRecordBytes - kChecksumBytes, '\0');
+  PutLittle(&record, Checksum(record));
+  return record + record;
+}
+
+std::optional<AckBeacon::Facts> AckBeacon::Decode(std::string_view record, uint64_t magic) const {
+  ByteReader reader(record, "record of ACK");
+  const uint64_t read_magic = reader.ReadU64("magic");
   const std::string_view id = reader.ReadBytes("store id", kIdBytes);
-  *generation = reader.ReadU64("generation");
-  *sequence = reader.ReadU64("sequence");
-  if (!reader.ok() || slot.size() != kSlotBytes || magic != kMagic) return false;
-  const size_t covered = kSlotBytes - kChecksumBytes;
-  return GetLittle<uint64_t>(slot.data() + covered) == Checksum(slot.substr(0, covered)) &&
-         id == IdBytes(store_id_);
+  Facts facts;
+  facts.generation = reader.ReadU64("generation");
+  facts.sequence = reader.ReadU64("sequence");
+  // Zeros in the former format.
+  facts.ends.manifest_number = reader.ReadU64("MANIFEST number");
+  facts.ends.manifest_bytes = reader.ReadU64("MANIFEST bytes");
+  facts.ends.log_number = reader.ReadU64("log number");
+  facts.ends.log_bytes = reader.ReadU64("log bytes");
+  const uint64_t doubt = reader.ReadU64("doubt");
+  facts.doubt = static_cast<Doubt>(std::min(doubt, static_cast<uint64_t>(Doubt::kLostLogs)));
+  const size_t covered = record.size() - kChecksumBytes;
+  const bool right = reader.ok() && read_magic == magic && id == IdBytes(store_id_) &&
+                     GetLittle<uint64_t>(record.data() + covered) ==
+                         Checksum(record.substr(0, covered));
+  return right ? std::optional(facts) : std::nullopt;
 }
 
-Status AckBeacon::Write(uint64_t sequence) {
-  if (sequence <= sequence_) return Status::Ok();
+Status AckBeacon::Write(uint64_t sequence, const SyncedEnds& ends) {
+  const std::lock_guard lock(mutex_);
+  Facts facts = facts_;
+  facts.sequence = std::max(facts.sequence, sequence);
+  facts.doubt = Doubt::kNone;
+  if (ends.log_number != 0) {
+    facts.ends.log_number = ends.log_number;
+    facts.ends.log_bytes = ends.log_bytes;
+  }
+  const bool is_same = facts.sequence == facts_.sequence && facts.ends == facts_.ends &&
+                       facts_.doubt == Doubt::kNone;
+  return is_same ? Status::Ok() : WriteNext(facts);
+}
+
+bool AckBeacon::has_lost_logs() const {
+  const std::lock_guard lock(mutex_);
+  return facts_.doubt == Doubt::kLostLogs;
+}
+
+Status AckBeacon::NoteLostLogs() {
+  const std::lock_guard lock(mutex_);
+  Facts facts = facts_;
+  facts.doubt = Doubt::kLostLogs;
+  if (!read_only_) return WriteNext(facts);
+  facts_ = facts;
+  return Status::Ok();
+}
+
+Status AckBeacon::NoteManifest(uint64_t number, uint64_t synced_bytes) {
+  const std::lock_guard lock(mutex_);
+  Facts facts = facts_;
+  facts.ends.manifest_number = number;
+  facts.ends.manifest_bytes = synced_bytes;
+  return facts.ends == facts_.ends ? Status::Ok() : WriteNext(facts);
+}
+
+Status AckBeacon::WriteNext(Facts facts) {
   if (read_only_) return Status::ReadOnly("the store is open read-only");
+  if (rewrite_) {
+    ++facts.generation;
+    facts_ = facts;
+    return WriteBoth();
+  }
   const std::string path = directory_ + "/" + std::string(kFileName);
   if (file_ == nullptr) {
     const IOStatus opened = fs_->NewRandomRWFile(path, rocksdb::FileOptions(), &file_, nullptr);
     if (!opened.ok()) return ToStatus(opened, "opening " + path);
   }
-  const uint64_t generation = generation_ + 1;
-  const std::string slot = EncodeSlot(generation, sequence);
-  IOStatus status =
-      file_->Write((generation % kSlotCount) * kSlotBytes, slot, IOOptions(), nullptr);
+  ++facts.generation;
+  IOStatus status = file_->Write((facts.generation % kSlotCount) * kSlotBytes, EncodeSlot(facts),
+                                 IOOptions(), nullptr);
   if (status.ok()) status = file_->Sync(IOOptions(), nullptr);
   if (!status.ok()) return ToStatus(status, "writing " + path);
   // Only now: a failed write is repeated in the same slot, and the other stays whole.
-  generation_ = generation;
-  sequence_ = sequence;
+  facts_ = facts;
   return Status::Ok();
 }
 

@@ -200,7 +200,7 @@ Status Restorer::Finish() {
   format.ready = true;
   format.store_id = options_.new_identity ? NewStoreId() : record_.store_id;
   CISTERN_ASSIGN_OR_RETURN(
-      const auto beacon, AckBeacon::Open(fs_.get(), to_, format.store_id, /*read_only=*/false));
+      const auto beacon, AckBeacon::Create(fs_.get(), to_, format.store_id));
   CISTERN_RETURN_IF_ERROR(beacon->Write(record_.sequence));
   CISTERN_RETURN_IF_ERROR(SyncDirectory(fs_.get(), to_));
   CrashPoint("restore:before_format");

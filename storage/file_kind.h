@@ -2,9 +2,11 @@
 #ifndef CISTERN_STORAGE_FILE_KIND_H_
 #define CISTERN_STORAGE_FILE_KIND_H_
 
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <system_error>
 
 namespace cistern {
 
@@ -27,6 +29,17 @@ inline constexpr size_t kFileKindCount = 5;
   if (name.ends_with(".log")) return FileKind::kWal;
   if (name.ends_with(".sst")) return FileKind::kSst;
   return FileKind::kOther;
+}
+
+// The number in the name of a MANIFEST, a log or an SST; 0: it has none. `path` may be a bare name.
+[[nodiscard]] inline uint64_t FileNumberOf(std::string_view path) {
+  const size_t slash = path.rfind('/');
+  const std::string_view name = slash == std::string_view::npos ? path : path.substr(slash + 1);
+  const size_t digit = name.find_first_of("0123456789");
+  uint64_t number = 0;
+  if (digit == std::string_view::npos) return 0;
+  const auto parsed = std::from_chars(name.data() + digit, name.data() + name.size(), number);
+  return parsed.ec == std::errc() ? number : 0;
 }
 
 }  // namespace cistern

@@ -2,10 +2,12 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 #include <vector>
 
+#include "storage/ended_file.h"
 #include "storage/rocksdb_status.h"
 #include "storage/stand_in.h"
 #include "storage/table_check.h"
@@ -68,6 +70,18 @@ class CountingWritableFile : public rocksdb::FSWritableFileOwnerWrapper {
   IOStatus Append(const Slice& data, const IOOptions& options,
                   const rocksdb::DataVerificationInfo& /*info*/, IODebugContext* dbg) override {
     return Append(data, options, dbg);
+  }
+  IOStatus Sync(const IOOptions& options, IODebugContext* dbg) override {
+    const uint64_t size = fs_->SizeOf(*tracked_);  // before: others append meanwhile
+    IOStatus status = FSWritableFileOwnerWrapper::Sync(options, dbg);
+    if (status.ok()) fs_->NoteSync(tracked_.get(), size);
+    return status;
+  }
+  IOStatus Fsync(const IOOptions& options, IODebugContext* dbg) override {
+    const uint64_t size = fs_->SizeOf(*tracked_);
+    IOStatus status = FSWritableFileOwnerWrapper::Fsync(options, dbg);
+    if (status.ok()) fs_->NoteSync(tracked_.get(), size);
+    return status;
   }
   IOStatus Truncate(uint64_t size, const IOOptions& options, IODebugContext* dbg) override {
     IOStatus status = FSWritableFileOwnerWrapper::Truncate(size, options, dbg);
@@ -195,7 +209,10 @@ IOStatus StoreFileSystem::CheckRoom(FileKind kind, uint64_t bytes) const {
 StoreFileSystem::TrackedFilePtr StoreFileSystem::Track(const std::string& path,
                                                        uint64_t size_bytes) {
   Untrack(path);
-  auto file = std::make_shared<TrackedFile>(FileKindOf(path));
+  const FileKind kind = FileKindOf(path);
+  const bool is_in_use = kind != FileKind::kOther && IsOurs(path) &&
+                         path.find('/', directory_.size() + 1) == std::string::npos;
+  auto file = std::make_shared<TrackedFile>(kind, is_in_use ? FileNumberOf(path) : 0);
   if (!IsOurs(path)) {
     file->deleted = true;  // counted as written, not as ours on disk
     return file;
@@ -236,6 +253,62 @@ void StoreFileSystem::CountWrite(TrackedFile* file, uint64_t bytes) {
   Resize(file, file->size_bytes + bytes);
 }
 
+uint64_t StoreFileSystem::SizeOf(const TrackedFile& file) const {
+  const std::lock_guard lock(mutex_);
+  return file.size_bytes;
+}
+
+void StoreFileSystem::NoteSync(TrackedFile* file, uint64_t synced_bytes) {
+  ManifestListener listener;
+  {
+    const std::lock_guard lock(mutex_);
+    if (file->deleted || file->number == 0) return;
+    file->synced_bytes = std::max(file->synced_bytes, synced_bytes);
+    if (file->kind == FileKind::kManifest) listener = manifest_listener_;
+  }
+  if (listener) listener(file->number, synced_bytes);
+}
+
+void StoreFileSystem::SetManifestListener(const ManifestListener& listener) {
+  SyncedEnds ends;
+  {
+    const std::lock_guard lock(mutex_);
+    manifest_listener_ = listener;
+    for (const auto& [path, file] : files_) {
+      if (file->kind != FileKind::kManifest || file->number <= ends.manifest_number) continue;
+      if (file->synced_bytes == 0) continue;  // not since this process began
+      ends.manifest_number = file->number;
+      ends.manifest_bytes = file->synced_bytes;
+    }
+  }
+  if (ends.manifest_number != 0) listener(ends.manifest_number, ends.manifest_bytes);
+}
+
+// A log is synced with all that were written before it, and never again once it is no more
+// written.
+SyncedEnds StoreFileSystem::SyncedLogEnds() const {
+  const std::lock_guard lock(mutex_);
+  const TrackedFile* last = nullptr;
+  const TrackedFile* first_open = nullptr;  // with bytes that are not on the device
+  for (const auto& [path, file] : files_) {
+    if (file->kind != FileKind::kWal || file->number == 0) continue;
+    if (last == nullptr || file->number > last->number) last = file.get();
+    if (file->synced_bytes >= file->size_bytes) continue;
+    if (first_open == nullptr || file->number < first_open->number) first_open = file.get();
+  }
+  SyncedEnds ends;
+  if (const TrackedFile* end = first_open != nullptr ? first_open : last; end != nullptr) {
+    ends.log_number = end->number;
+    ends.log_bytes = end->synced_bytes;
+  }
+  return ends;
+}
+
+void StoreFileSystem::SetEnds(FileEnds ends) {
+  const std::lock_guard lock(mutex_);
+  ends_ = std::move(ends);
+}
+
 void StoreFileSystem::SetStandIn(const std::string& path, std::shared_ptr<const std::string> bytes,
                                  uint64_t size_bytes) {
   const std::lock_guard lock(mutex_);
@@ -246,6 +319,17 @@ StoreFileSystem::StandIn StoreFileSystem::FindStandIn(const std::string& path) c
   const std::lock_guard lock(mutex_);
   const auto found = stand_ins_.find(path);
   return found == stand_ins_.end() ? StandIn{} : found->second;
+}
+
+IOStatus StoreFileSystem::NewSequentialFile(const std::string& path, const FileOptions& options,
+                                            std::unique_ptr<rocksdb::FSSequentialFile>* result,
+                                            IODebugContext* dbg) {
+  IOStatus status = target_->NewSequentialFile(path, options, result, dbg);
+  const std::lock_guard lock(mutex_);
+  const auto end = ends_.find(path);
+  if (!status.ok() || end == ends_.end()) return status;
+  *result = std::make_unique<EndedSequentialFile>(std::move(*result), end->second);
+  return status;
 }
 
 IOStatus StoreFileSystem::NewRandomAccessFile(const std::string& path, const FileOptions& options,

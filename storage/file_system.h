@@ -7,6 +7,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -14,6 +15,7 @@
 
 #include "cistern/status.h"
 #include "storage/file_kind.h"
+#include "storage/synced_ends.h"
 
 namespace cistern {
 
@@ -33,6 +35,7 @@ struct FileBytes {
 //   - keeps the files to their owner (0600, directories 0700) whatever the umask,
 //     and writes through no symbolic link;
 //   - stops the growth of WAL and SST files at a disk limit;
+//   - knows up to where MANIFEST and write-ahead logs were synced;
 //   - gives stand-ins for files that cannot be read, and no SST file of which RocksDB would
 //     believe what is damaged (storage/table_check.h).
 //
@@ -69,10 +72,26 @@ class StoreFileSystem : public rocksdb::FileSystemWrapper {
   void SetStandIn(const std::string& path, std::shared_ptr<const std::string> bytes,
                   uint64_t size_bytes);
 
+  // From here on readers of a file, whose path it is, see it end behind so many bytes; of all
+  // others no more. What is there stays as it is.
+  using FileEnds = std::unordered_map<std::string, uint64_t>;
+  void SetEnds(FileEnds ends);
+
+  // Told after each sync of the MANIFEST in use, or of one that is about to be: its number, and
+  // how many bytes of it are on the device; and at once of one that was synced already. On the
+  // thread that syncs, which waits meanwhile.
+  using ManifestListener = std::function<void(uint64_t number, uint64_t synced_bytes)>;
+  void SetManifestListener(const ManifestListener& listener);
+  // Up to where the write-ahead logs are on the device; of the MANIFEST it says nothing.
+  [[nodiscard]] SyncedEnds SyncedLogEnds() const;
+
   [[nodiscard]] const std::string& directory() const { return directory_; }
 
   // --- rocksdb::FileSystem
   const char* Name() const override { return "CisternStoreFileSystem"; }
+  rocksdb::IOStatus NewSequentialFile(const std::string& path, const rocksdb::FileOptions& options,
+                                      std::unique_ptr<rocksdb::FSSequentialFile>* result,
+                                      rocksdb::IODebugContext* dbg) override;
   rocksdb::IOStatus NewRandomAccessFile(const std::string& path,
                                         const rocksdb::FileOptions& options,
                                         std::unique_ptr<rocksdb::FSRandomAccessFile>* result,
@@ -118,10 +137,12 @@ class StoreFileSystem : public rocksdb::FileSystemWrapper {
 
   // One file on disk, shared by its directory entry and its open handles.
   struct TrackedFile {
-    explicit TrackedFile(FileKind file_kind) : kind(file_kind) {}
+    TrackedFile(FileKind file_kind, uint64_t file_number) : kind(file_kind), number(file_number) {}
     const FileKind kind;
-    uint64_t size_bytes = 0;  // guarded by mutex_
-    bool deleted = false;     // guarded by mutex_
+    const uint64_t number;      // of a file of RocksDB in use; 0: it is another one, or a copy
+    uint64_t size_bytes = 0;    // guarded by mutex_
+    uint64_t synced_bytes = 0;  // guarded by mutex_
+    bool deleted = false;       // guarded by mutex_
   };
   using TrackedFilePtr = std::shared_ptr<TrackedFile>;
   struct StandIn {
@@ -138,6 +159,8 @@ class StoreFileSystem : public rocksdb::FileSystemWrapper {
   void Untrack(const std::string& path);
   void SetSize(TrackedFile* file, uint64_t size_bytes);
   void CountWrite(TrackedFile* file, uint64_t bytes);
+  [[nodiscard]] uint64_t SizeOf(const TrackedFile& file) const;
+  void NoteSync(TrackedFile* file, uint64_t synced_bytes);
   void Resize(TrackedFile* file, uint64_t size_bytes);  // REQUIRES: mutex_ held
 
   const std::string directory_;
@@ -149,6 +172,8 @@ class StoreFileSystem : public rocksdb::FileSystemWrapper {
   mutable std::mutex mutex_;
   std::unordered_map<std::string, TrackedFilePtr> files_;  // guarded by mutex_
   std::unordered_map<std::string, StandIn> stand_ins_;     // guarded by mutex_
+  FileEnds ends_;                                          // guarded by mutex_
+  ManifestListener manifest_listener_;                     // guarded by mutex_
 };
 
 }  // namespace cistern

@@ -59,7 +59,7 @@ std::vector<uint64_t> ListCopies(rocksdb::FileSystem* fs, const std::string& roo
   return numbers;
 }
 
-Status RemoveCopy(rocksdb::FileSystem* fs, const std::string& copy) {
+Status RemoveFiles(rocksdb::FileSystem* fs, const std::string& copy) {
   std::vector<std::string> names;
   IOStatus status = fs->GetChildren(copy, IOOptions(), &names, nullptr);
   for (const std::string& name : names) {
@@ -68,19 +68,30 @@ Status RemoveCopy(rocksdb::FileSystem* fs, const std::string& copy) {
       status = fs->DeleteFile(copy + "/" + name, IOOptions(), nullptr);
     }
   }
-  if (status.ok()) status = fs->DeleteDir(copy, IOOptions(), nullptr);
-  return ToStatus(status, "removing " + copy);
+  return ToStatus(status, "emptying " + copy);
+}
+
+Status RemoveCopy(rocksdb::FileSystem* fs, const std::string& copy) {
+  CISTERN_RETURN_IF_ERROR(RemoveFiles(fs, copy));
+  return ToStatus(fs->DeleteDir(copy, IOOptions(), nullptr), "removing " + copy);
+}
+
+// What stands behind the first `skipped_bytes`.
+Status CopyEnd(rocksdb::FileSystem* fs, const std::string& from, uint64_t skipped_bytes,
+               const std::string& to) {
+  std::unique_ptr<rocksdb::FSSequentialFile> source;
+  IOStatus status = fs->NewSequentialFile(from, FileOptions(), &source, nullptr);
+  if (status.ok() && skipped_bytes > 0) status = source->Skip(skipped_bytes);
+  if (!status.ok()) return ToStatus(status, "opening " + from);
+  CISTERN_ASSIGN_OR_RETURN(const FileContent content,
+                           CopyFile(source.get(), UINT64_MAX, fs, to, [] { return Status::Ok(); }));
+  return content.unreadable;
 }
 
 Status KeepFile(rocksdb::FileSystem* fs, const std::string& from, const std::string& to) {
   // RocksDB never changes these files again, only deletes them: a link keeps the bytes.
   if (fs->LinkFile(from, to, IOOptions(), nullptr).ok()) return Status::Ok();
-  std::unique_ptr<rocksdb::FSSequentialFile> source;
-  const IOStatus opened = fs->NewSequentialFile(from, FileOptions(), &source, nullptr);
-  if (!opened.ok()) return ToStatus(opened, "opening " + from);
-  CISTERN_ASSIGN_OR_RETURN(const FileContent content,
-                           CopyFile(source.get(), UINT64_MAX, fs, to, [] { return Status::Ok(); }));
-  return content.unreadable;
+  return CopyEnd(fs, from, 0, to);
 }
 
 }  // namespace
@@ -109,6 +120,26 @@ Result<std::string> QuarantineLogs(rocksdb::FileSystem* fs, const std::string& d
   }
   CISTERN_RETURN_IF_ERROR(SyncDirectory(fs, copy));
   return copy;
+}
+
+Status QuarantineEnds(rocksdb::FileSystem* fs, const std::string& directory,
+                      const std::vector<FileEnd>& ends) {
+  if (ends.empty()) return Status::Ok();
+  const std::string copy = directory + "/" + kQuarantineName + "/torn";
+  CISTERN_RETURN_IF_ERROR(CreateDirectoryDurably(fs, copy));
+  CISTERN_RETURN_IF_ERROR(RemoveFiles(fs, copy));
+  uint64_t total_bytes = 0;
+  for (const FileEnd& end : ends) {
+    const std::string path = directory + "/" + end.name;
+    uint64_t size_bytes = 0;
+    const IOStatus looked = fs->GetFileSize(path, IOOptions(), &size_bytes, nullptr);
+    if (!looked.ok()) return ToStatus(looked, "looking at " + path);
+    total_bytes += size_bytes - std::min(end.from_bytes, size_bytes);
+    if (total_bytes > kQuarantineBytesMax) break;
+    const std::string kept = copy + "/" + end.name + ".from-" + std::to_string(end.from_bytes);
+    CISTERN_RETURN_IF_ERROR(CopyEnd(fs, path, end.from_bytes, kept));
+  }
+  return SyncDirectory(fs, copy);
 }
 
 }  // namespace cistern

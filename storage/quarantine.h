@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "cistern/result.h"
 
@@ -21,6 +22,17 @@ inline constexpr uint64_t kQuarantineBytesMax = 64 * 1024 * 1024;
 // loop, nothing is copied. At most kQuarantineBytesMax a copy, smaller files first.
 [[nodiscard]] Result<std::string> QuarantineLogs(rocksdb::FileSystem* fs,
                                                  const std::string& directory);
+
+// What stands behind a byte of a file.
+struct FileEnd {
+  std::string name;
+  uint64_t from_bytes = 0;
+};
+
+// Copies the ends of files into quarantine/torn/, as NAME.from-BYTES, in place of what an earlier
+// call left there. At most kQuarantineBytesMax together. No ends: nothing is touched.
+[[nodiscard]] Status QuarantineEnds(rocksdb::FileSystem* fs, const std::string& directory,
+                                    const std::vector<FileEnd>& ends);
 
 }  // namespace cistern
 

@@ -32,8 +32,40 @@ Status RecoveryLadder::SyncLogs() {
   return SyncDirectory(store_->fs.get(), directory());
 }
 
+// One that cannot be read is left to the database to name.
+std::vector<TornEnd> RecoveryLadder::FindTornEnds() const {
+  auto torn = cistern::FindTornEnds(store_->fs.get(), directory(), store_->beacon->ends());
+  return torn.ok() ? *std::move(torn) : std::vector<TornEnd>();
+}
+
+Status RecoveryLadder::CutTornEnds() {
+  CISTERN_ASSIGN_OR_RETURN(
+      const auto told, cistern::CutTornEnds(store_->fs.get(), directory(), FindTornEnds()));
+  for (const std::string& line : told) store_->info_log->Write(LogLevel::kInfo, line);
+  return Status::Ok();
+}
+
+void RecoveryLadder::HideTornEnds() {
+  StoreFileSystem::FileEnds ends;
+  for (const TornEnd& torn : FindTornEnds()) {
+    ends[directory() + "/" + torn.name] = torn.whole_bytes;
+  }
+  store_->fs->SetEnds(std::move(ends));
+}
+
+// A beacon that is not whole does not tell whether what is missing was acknowledged.
+Status RecoveryLadder::LookForLoss() {
+  if (store_->beacon->is_whole()) return Status::Ok();
+  const Result<bool> hole = HasLogWithHole(store_->fs.get(), directory());
+  return hole.ok() && *hole ? store_->beacon->NoteLostLogs() : Status::Ok();
+}
+
 Status RecoveryLadder::OpenWritable() {
-  if (!database_.creating()) CISTERN_RETURN_IF_ERROR(SyncLogs());
+  if (!database_.creating()) {
+    CISTERN_RETURN_IF_ERROR(SyncLogs());
+    CISTERN_RETURN_IF_ERROR(LookForLoss());
+    CISTERN_RETURN_IF_ERROR(CutTornEnds());
+  }
   Status status = database_.OpenAroundLost();
   const bool may_be_logs = !database_.creating() && !database_.is_catalog_lost();
   if (status.code() == StatusCode::kCorruption && may_be_logs) return GoDown(status);
@@ -82,10 +114,12 @@ Status RecoveryLadder::GoDown(Status first) {
 }
 
 Status RecoveryLadder::OpenReadOnly() {
+  CISTERN_RETURN_IF_ERROR(LookForLoss());
   Status status;
   for (int attempt = 0; attempt < kReadOnlyAttempts; ++attempt) {
     // A live writer may change files under our hands: only what stays is damage.
     const bool is_last = attempt + 1 == kReadOnlyAttempts;
+    HideTornEnds();
     status = is_last ? database_.OpenAroundLost() : database_.Open(database_.Options());
     if (!status.ok()) continue;
     if (is_last) return status;

@@ -6,9 +6,11 @@
 #include <rocksdb/options.h>
 
 #include <string>
+#include <vector>
 
 #include "cistern/status.h"
 #include "storage/database_opener.h"
+#include "storage/torn_end.h"
 
 namespace cistern {
 
@@ -18,15 +20,20 @@ class RecoveryLadder {
   RecoveryLadder(OpenedStore* store, bool creating)
       : store_(store), database_(store, creating) {}
 
+  // The store's beacon must have been read before, unless the store is created: a live writer
+  // moves both on, and what the beacon says must not be newer than the log that is read.
+
   // May be called again after kNoSpace.
   [[nodiscard]] Status OpenWritable();
-  // The store's beacon must have been read before: a live writer moves both on, and what the
-  // beacon says must not be newer than the log that is read.
   [[nodiscard]] Status OpenReadOnly();
 
  private:
   [[nodiscard]] const std::string& directory() const { return store_->config.directory; }
   [[nodiscard]] Status SyncLogs();
+  [[nodiscard]] std::vector<TornEnd> FindTornEnds() const;
+  [[nodiscard]] Status CutTornEnds();
+  void HideTornEnds();
+  [[nodiscard]] Status LookForLoss();
   [[nodiscard]] Status GoDown(Status first);
   [[nodiscard]] Status RunRepairPass(rocksdb::WALRecoveryMode mode);
   [[nodiscard]] Status ReadPastDamage(const Status& first);

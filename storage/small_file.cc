@@ -99,6 +99,18 @@ Status SyncFile(rocksdb::FileSystem* fs, const std::string& path) {
   return ToStatus(status.ok() ? closed : status, "syncing " + path);
 }
 
+Status CutFile(rocksdb::FileSystem* fs, const std::string& path, uint64_t size_bytes) {
+  FileOptions options;
+  options.allow_fallocate = false;
+  std::unique_ptr<rocksdb::FSWritableFile> file;
+  IOStatus status = fs->ReopenWritableFile(path, options, &file, nullptr);
+  if (!status.ok()) return ToStatus(status, "opening " + path);
+  status = file->Truncate(size_bytes, IOOptions(), nullptr);
+  if (status.ok()) status = file->Fsync(IOOptions(), nullptr);
+  const IOStatus closed = file->Close(IOOptions(), nullptr);
+  return ToStatus(status.ok() ? closed : status, "cutting off the end of " + path);
+}
+
 Status SyncDirectory(rocksdb::FileSystem* fs, const std::string& directory) {
   return ToStatus(SyncDirectoryEntry(fs, directory, rocksdb::DirFsyncOptions()),
                   "syncing " + directory);

@@ -5,6 +5,7 @@
 #include <rocksdb/file_system.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -27,6 +28,10 @@ inline constexpr std::string_view kTemporarySuffix = ".tmp";
                                        const std::string& name);
 // Puts the bytes that a file holds on the device, whoever wrote them; not its entry.
 [[nodiscard]] Status SyncFile(rocksdb::FileSystem* fs, const std::string& path);
+// Cuts a file to its first `size_bytes`, on the device too. After a power cut meanwhile it is as
+// it was, or cut.
+[[nodiscard]] Status CutFile(rocksdb::FileSystem* fs, const std::string& path,
+                             uint64_t size_bytes);
 [[nodiscard]] Status SyncDirectory(rocksdb::FileSystem* fs, const std::string& directory);
 // Makes the directory and its missing ancestors, each synced in its parent, up to
 // the first that was there before (that one included).

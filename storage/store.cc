@@ -216,4 +216,10 @@ void Store::AddMetrics(Metrics* metrics) const {
   metrics->journal_families = journal_->family_count();
 }
 
+Status Store::EndDoubt() {
+  if (db_->opened().beacon->is_whole()) return Status::Ok();
+  const Status written = WriteBeacon(beacon_sequence());
+  return written.code() == StatusCode::kNoSpace ? Status::Ok() : written;
+}
+
 }  // namespace cistern

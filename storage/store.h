@@ -209,8 +209,12 @@ class Store {
 
   // The highest journal sequence remembered as acknowledged, beside the database.
   [[nodiscard]] uint64_t beacon_sequence() const { return db_->opened().beacon->sequence(); }
+  // AckBeacon::has_lost_logs
+  [[nodiscard]] bool has_lost_logs() const { return db_->opened().beacon->has_lost_logs(); }
+  // The loss is told: what a damaged ACK left in doubt is decided. Without room it stays.
+  [[nodiscard]] Status EndDoubt();
   [[nodiscard]] Status WriteBeacon(uint64_t sequence) {
-    return db_->opened().beacon->Write(sequence);
+    return db_->opened().beacon->Write(sequence, db_->opened().fs->SyncedLogEnds());
   }
 
   // Fills the fields of `metrics` that the store knows.

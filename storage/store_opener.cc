@@ -12,6 +12,7 @@
 #include "storage/rocksdb_status.h"
 #include "storage/small_file.h"
 #include "storage/store_format.h"
+#include "storage/torn_end.h"
 
 namespace cistern {
 namespace {
@@ -52,6 +53,7 @@ class Opener {
   Status Settle();
 
   Status OpenBeacon();
+  void ListenToManifest();
   Status WipeDatabaseFiles();
 
   OpenedStore store_;
@@ -187,10 +189,8 @@ Status Opener::WipeDatabaseFiles() {
 
 Status Opener::OpenDatabase() {
   RecoveryLadder ladder(&store_, creating_);
-  if (config().read_only) {
-    CISTERN_RETURN_IF_ERROR(OpenBeacon());
-    return ladder.OpenReadOnly();
-  }
+  if (!creating_) CISTERN_RETURN_IF_ERROR(OpenBeacon());
+  if (config().read_only) return ladder.OpenReadOnly();
   Status status = ladder.OpenWritable();
   if (status.code() == StatusCode::kNoSpace && store_.ballast->held()) {
     store_.NoteOddity("the disk is full: the ballast was released to open");
@@ -201,17 +201,31 @@ Status Opener::OpenDatabase() {
 }
 
 Status Opener::OpenBeacon() {
+  // Before the file itself: a live writer tells it of a MANIFEST before that is in use.
+  const uint64_t manifest = FileNumberOf(CurrentManifest(store_.fs.get(), directory()));
   CISTERN_ASSIGN_OR_RETURN(store_.beacon,
                            AckBeacon::Open(store_.fs.get(), directory(), format_.store_id,
                                            config().read_only));
+  store_.beacon->ExpectManifest(manifest);
+  ListenToManifest();
   if (!store_.beacon->note().empty()) store_.NoteOddity(store_.beacon->note());
   return Status::Ok();
 }
 
+// A MANIFEST is synced a few times a rotation. Where a note of that fails less is known, which
+// shows only if the next sync is torn.
+void Opener::ListenToManifest() {
+  if (config().read_only) return;
+  store_.fs->SetManifestListener([beacon = store_.beacon.get()](uint64_t number, uint64_t bytes) {
+    beacon->NoteManifest(number, bytes).IgnoreError();
+  });
+}
+
 Status Opener::FinishCreation() {
   CrashPoint("create:before_ready");
-  CISTERN_ASSIGN_OR_RETURN(store_.beacon, AckBeacon::Open(store_.fs.get(), directory(),
-                                                          format_.store_id, false));
+  CISTERN_ASSIGN_OR_RETURN(store_.beacon,
+                           AckBeacon::Create(store_.fs.get(), directory(), format_.store_id));
+  ListenToManifest();
   format_.ready = true;
   CISTERN_RETURN_IF_ERROR(WriteStoreFormat(store_.fs.get(), directory(), format_));
   CrashPoint("create:after_ready");
@@ -225,7 +239,6 @@ Status Opener::Settle() {
   auto restored = ReadRestoredMark(store_.fs.get(), directory());
   if (restored.ok()) store_.recovery.restored = *std::move(restored);
   else store_.NoteOddity(restored.status().message());
-  if (store_.beacon == nullptr) CISTERN_RETURN_IF_ERROR(OpenBeacon());
   if (config().read_only) return Status::Ok();
   const Status held = store_.ballast->TryHold();
   // Not having it is no reason to stay shut: the engine tries again.

@@ -88,7 +88,9 @@ struct OpenedStore {
 //   kCorruption       not openable by any rung of the ladder
 //   kNotSupported     a RocksDB that was not tested
 //
-// The logs that are there are synced first, so that whatever is replayed is on the device.
+// The logs that are there are synced first, so that whatever is replayed is on the device. What a
+// power cut tore of MANIFEST and logs behind their last sync is cut off (storage/torn_end.h), and
+// is nothing unusual.
 //
 // The ladder: the log is read expecting a torn end at most; if it is damaged, logs and
 // MANIFEST are copied to quarantine/, then read to the first damage, and if families

@@ -167,6 +167,11 @@ std::string CheckOpenStore(Engine* engine, const SurvivalCheck& check, ExpectedS
   if (recovery.recovered_with_loss && check.promise == Promise::kAcknowledged) {
     return "the store says that it lost acknowledged records";
   }
+  if (check.no_alarm && !recovery.clean) {
+    std::string notes = "the opening raises an alarm:";
+    for (const std::string& note : recovery.notes) notes += " " + note + ";";
+    return notes;
+  }
   SurvivingRows present(check.writer_count);
   const auto schema = engine->FindTable("crash.rows");
   if (schema.ok()) {

@@ -49,7 +49,8 @@ struct CrashWorkload {
 struct SurvivalCheck {
   size_t writer_count = 1;
   Promise promise = Promise::kAcknowledged;
-  bool verify = false;  // also Engine::Verify
+  bool verify = false;    // also Engine::Verify
+  bool no_alarm = false;  // the opening must have met nothing unusual
 };
 
 // Opens the store, compares it with `state` and closes it. Empty, or what is wrong. When

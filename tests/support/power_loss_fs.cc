@@ -56,8 +56,9 @@ class CutFile : public rocksdb::FSWritableFile {
 
 class CutRandomRwFile : public rocksdb::FSRandomRWFileOwnerWrapper {
  public:
-  CutRandomRwFile(PowerLossFileSystem* fs, std::unique_ptr<rocksdb::FSRandomRWFile> file)
-      : FSRandomRWFileOwnerWrapper(std::move(file)), fs_(fs) {}
+  CutRandomRwFile(PowerLossFileSystem* fs, std::unique_ptr<rocksdb::FSRandomRWFile> file,
+                  SyncedKind kind)
+      : FSRandomRWFileOwnerWrapper(std::move(file)), fs_(fs), kind_(kind) {}
   IOStatus Write(uint64_t offset, const Slice& data, const IOOptions&, IODebugContext*) override {
     fs_->Tick();
     writes_.push_back({offset, data.ToString()});
@@ -69,11 +70,12 @@ class CutRandomRwFile : public rocksdb::FSRandomRWFileOwnerWrapper {
 
  private:
   IOStatus DoSync() {
-    IOStatus status = fs_->SyncPlaced(target(), &writes_);
+    IOStatus status = fs_->SyncPlaced(target(), kind_, &writes_);
     if (status.ok()) writes_.clear();
     return status;
   }
   PowerLossFileSystem* const fs_;
+  const SyncedKind kind_;
   std::vector<PowerLossFileSystem::PlacedWrite> writes_;
 };
 
@@ -135,7 +137,8 @@ class MemoryRandomAccessFile : public rocksdb::FSRandomAccessFile {
 PowerLossFileSystem::PowerLossFileSystem(PowerLossPlan plan)
     : FileSystemWrapper(rocksdb::FileSystem::Default()),
       plan_(std::move(plan)),
-      random_(plan_.seed) {}
+      random_(plan_.seed),
+      tear_(&random_) {}
 
 PowerLossFileSystem::~PowerLossFileSystem() = default;
 
@@ -146,9 +149,20 @@ void PowerLossFileSystem::SetFatalOp(uint64_t op) {
   plan_.fatal_op = op;
 }
 
+SyncedKind SyncedKindOf(std::string_view path) {
+  switch (FileKindOf(path)) {
+    case FileKind::kWal: return SyncedKind::kLog;
+    case FileKind::kSst: return SyncedKind::kSegments;
+    case FileKind::kManifest: return SyncedKind::kManifest;
+    case FileKind::kOptions:
+    case FileKind::kOther: break;
+  }
+  return SyncedKind::kSmallFile;
+}
+
 void PowerLossFileSystem::SetLieAboutSync(bool lie) {
   const std::lock_guard lock(mutex_);
-  plan_.lie_about_sync = lie;
+  plan_.lies.fill(lie);
 }
 
 void PowerLossFileSystem::Cut() {
@@ -171,9 +185,7 @@ void PowerLossFileSystem::TickLocked() {
 
 void PowerLossFileSystem::CutLocked() {
   if (plan_.leak_unsynced && RandomBelow(2) == 0) {
-    for (auto& [path, inode] : inodes_) {
-      Spill(inode.get(), RandomBelow(inode->pending.size() + 1)).PermitUncheckedError();
-    }
+    for (auto& [path, inode] : inodes_) LeaveTorn(inode.get());
     for (auto& [directory, entries] : held_entries_) {
       ApplyEntries(directory, RandomBelow(entries.size() + 1));
     }
@@ -208,37 +220,45 @@ IOStatus PowerLossFileSystem::Spill(Inode* inode, size_t bytes) {
   return inode->file->Flush(IOOptions(), nullptr);
 }
 
+void PowerLossFileSystem::LeaveTorn(Inode* inode) {
+  inode->pending = tear_.OfAppend(inode->durable_bytes, inode->pending);
+  Spill(inode, inode->pending.size()).PermitUncheckedError();
+}
+
 IOStatus PowerLossFileSystem::Sync(const InodePtr& inode) {
   const std::lock_guard lock(mutex_);
-  if (NextIsFatal()) {
-    Spill(inode.get(), RandomBelow(inode->pending.size() + 1)).PermitUncheckedError();
+  if (NextIsFatal() && !LiesAbout(inode->kind)) {
+    LeaveTorn(inode.get());
+    inode->pending.clear();
   }
   TickLocked();
-  if (plan_.lie_about_sync) return IOStatus::OK();
+  if (LiesAbout(inode->kind)) return IOStatus::OK();
   return Spill(inode.get(), inode->pending.size());
 }
 
-IOStatus PowerLossFileSystem::SyncPlaced(rocksdb::FSRandomRWFile* file,
+IOStatus PowerLossFileSystem::SyncPlaced(rocksdb::FSRandomRWFile* file, SyncedKind kind,
                                          std::vector<PlacedWrite>* writes) {
   const std::lock_guard lock(mutex_);
-  const bool torn = NextIsFatal();
-  IOStatus status;
-  const auto apply = [&](bool whole) {
+  if (NextIsFatal() && !LiesAbout(kind)) {
     for (const PlacedWrite& write : *writes) {
-      const size_t bytes = whole ? write.bytes.size() : RandomBelow(write.bytes.size() + 1);
-      if (status.ok()) {
-        status = file->Write(write.offset, Slice(write.bytes.data(), bytes), IOOptions(), nullptr);
+      for (const Tear::Part& part : tear_.OfPlaced(write.offset, write.bytes)) {
+        file->Write(part.offset, Slice(part.bytes.data(), part.bytes.size()), IOOptions(), nullptr)
+            .PermitUncheckedError();
       }
     }
-  };
-  if (torn) apply(/*whole=*/false);
+  }
   TickLocked();
-  if (!plan_.lie_about_sync) apply(/*whole=*/true);
+  IOStatus status;
+  for (const PlacedWrite& write : *writes) {
+    if (!status.ok() || LiesAbout(kind)) break;
+    status = file->Write(write.offset, write.bytes, IOOptions(), nullptr);
+  }
   return status;
 }
 
 IOStatus PowerLossFileSystem::TruncateInode(const InodePtr& inode, uint64_t size_bytes) {
   const std::lock_guard lock(mutex_);
+  TickLocked();
   if (size_bytes >= inode->durable_bytes) {
     inode->pending.resize(size_bytes - inode->durable_bytes, '\0');
     return IOStatus::OK();
@@ -306,7 +326,7 @@ void PowerLossFileSystem::ApplyEntries(const std::string& directory, size_t coun
 IOStatus PowerLossFileSystem::SyncDirectory(const std::string& path) {
   const std::lock_guard lock(mutex_);
   TickLocked();
-  if (plan_.lie_about_sync) return IOStatus::OK();
+  if (LiesAbout(SyncedKind::kDirectory)) return IOStatus::OK();
   std::erase_if(unsynced_directories_, [&](const std::string& made) {
     return ParentOf(made) == path;
   });
@@ -392,6 +412,7 @@ IOStatus PowerLossFileSystem::OpenInode(const std::string& path, const FileOptio
     }
   }
   ++inode->handles;
+  inode->kind = SyncedKindOf(path);
   inodes_[path] = inode;
   *result = std::make_unique<CutFile>(this, inode);
   return IOStatus::OK();
@@ -420,7 +441,8 @@ IOStatus PowerLossFileSystem::NewRandomRWFile(const std::string& path, const Fil
   if (!real) return IOStatus::PathNotFound(path);
   std::unique_ptr<rocksdb::FSRandomRWFile> file;
   IOStatus status = target_->NewRandomRWFile(*real, options, &file, dbg);
-  if (status.ok()) *result = std::make_unique<CutRandomRwFile>(this, std::move(file));
+  if (!status.ok()) return status;
+  *result = std::make_unique<CutRandomRwFile>(this, std::move(file), SyncedKindOf(path));
   return status;
 }
 

@@ -5,6 +5,7 @@
 
 #include <rocksdb/file_system.h>
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <map>
@@ -14,9 +15,24 @@
 #include <random>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "storage/file_kind.h"
+#include "tests/support/tear.h"
+
 namespace cistern {
+
+// What can be synced, told apart by the kind of file.
+enum class SyncedKind : uint8_t {
+  kLog = 0,        // NNNNNN.log
+  kSegments = 1,   // NNNNNN.sst
+  kManifest = 2,   // MANIFEST-NNNNNN
+  kSmallFile = 3,  // CISTERN, ACK, CURRENT and what they are before they are renamed
+  kDirectory = 4,
+};
+inline constexpr size_t kSyncedKindCount = 5;
+[[nodiscard]] SyncedKind SyncedKindOf(std::string_view path);
 
 struct PowerLossPlan {
   uint64_t seed = 1;
@@ -28,15 +44,16 @@ struct PowerLossPlan {
   std::string shadow_directory = {};
   // At the cut, part of what was never synced may have reached the disk all the same.
   bool leak_unsynced = true;
-  // A device that says it has synced and has not. For proving that a test can fail.
-  bool lie_about_sync = false;
+  // By SyncedKind: the device says that it has synced such files and has not. For proving that
+  // a test can fail.
+  std::array<bool, kSyncedKindCount> lies = {};
 };
 
 // Fork first, then open the store over this in the child, and look at the directory
 // in the parent after the child died: by the fatal operation or by the parent's
 // SIGKILL at any time. Every modifying operation is one tick of one counter: append,
 // sync, write in place, create, delete, rename, create directory, sync of a directory.
-// The fatal operation does not happen, but a fatal sync happens in part (torn).
+// The fatal operation does not happen, but a fatal sync happens in part (tests/support/tear.h).
 //
 // A cut at a fatal operation also loses directories whose parent was not synced. Reads
 // in the same process see what was written, except writes in place until their sync.
@@ -105,6 +122,7 @@ class PowerLossFileSystem : public rocksdb::FileSystemWrapper {
     uint64_t durable_bytes = 0;
     std::string pending;
     int handles = 0;
+    SyncedKind kind = SyncedKind::kSmallFile;
   };
   using InodePtr = std::shared_ptr<Inode>;
   struct PlacedWrite {
@@ -117,7 +135,8 @@ class PowerLossFileSystem : public rocksdb::FileSystemWrapper {
   rocksdb::IOStatus Allocate(const InodePtr& inode, uint64_t offset, uint64_t length);
   rocksdb::IOStatus CloseHandle(const InodePtr& inode);
   uint64_t SizeOf(const InodePtr& inode);
-  rocksdb::IOStatus SyncPlaced(rocksdb::FSRandomRWFile* file, std::vector<PlacedWrite>* writes);
+  rocksdb::IOStatus SyncPlaced(rocksdb::FSRandomRWFile* file, SyncedKind kind,
+                               std::vector<PlacedWrite>* writes);
   void Tick();
   rocksdb::IOStatus SyncDirectory(const std::string& path);
 
@@ -133,6 +152,10 @@ class PowerLossFileSystem : public rocksdb::FileSystemWrapper {
   bool NextIsFatal() const;
   [[noreturn]] void CutLocked();
   rocksdb::IOStatus Spill(Inode* inode, size_t bytes);
+  void LeaveTorn(Inode* inode);
+  [[nodiscard]] bool LiesAbout(SyncedKind kind) const {
+    return plan_.lies[static_cast<size_t>(kind)];
+  }
   size_t RandomBelow(size_t bound);
   [[nodiscard]] bool HoldsEntries() const { return !plan_.shadow_directory.empty(); }
   [[nodiscard]] static std::string ParentOf(const std::string& path);
@@ -150,6 +173,7 @@ class PowerLossFileSystem : public rocksdb::FileSystemWrapper {
   std::atomic<uint64_t>* ops_mirror_ = nullptr;
   std::mutex mutex_;
   std::mt19937_64 random_;
+  Tear tear_;  // of the one cut that there is
   std::map<std::string, InodePtr> inodes_;  // by path as the store knows it
   std::map<std::string, std::vector<EntryOp>> held_entries_;        // by directory
   std::map<std::string, std::optional<std::string>> real_paths_;    // nothing: deleted
