@@ -160,17 +160,30 @@ Status EngineCore::Recover() {
                               std::to_string(acknowledged) +
                               " were acknowledged and are missing from the log");
   }
+  if (store_->has_lost_logs()) NoteUnknownLoss(std::max(acknowledged, recovered));
   LogLoss(told);
-  if (acknowledged > recovered) {
-    if (!config_.options.read_only) {
-      CISTERN_RETURN_IF_ERROR(committer_->GiveUpTo(acknowledged, overflow, &recovery_));
-    }
-  }
   if (config_.options.read_only) return Status::Ok();
+  if (acknowledged > recovered) {
+    CISTERN_RETURN_IF_ERROR(committer_->GiveUpTo(acknowledged, overflow, &recovery_));
+  }
+  CISTERN_RETURN_IF_ERROR(store_->EndDoubt());
   // A journal family to write and the next one. Without room the store still opens for
   // reading, and writing begins when there is some.
   CISTERN_RETURN_IF_ERROR(maintenance_->PrepareJournals());
   return BoundLogs();
+}
+
+// The log was damaged and so was ACK: it would be luck if what is missing had not been
+// acknowledged. `known` is the last sequence that one of them has.
+void EngineCore::NoteUnknownLoss(uint64_t known) {
+  recovery_.clean = false;
+  if (!recovery_.recovered_with_loss) recovery_.lost_sequence_first = known + 1;
+  recovery_.recovered_with_loss = true;
+  recovery_.lost_sequence_last = 0;
+  recovery_.notes.push_back(
+      "the log is damaged, and the file ACK is not whole: acknowledged journal records from " +
+      std::to_string(recovery_.lost_sequence_first) +
+      " on are missing; up to where is not known");
 }
 
 // The next opening does not meet it any more: LOG is where it stays.
@@ -178,9 +191,11 @@ void EngineCore::LogLoss(size_t first_note) {
   if (!recovery_.recovered_with_loss) return;
   tables_.NoteLoss();
   InfoLog* log = store_->db().opened().info_log.get();
+  const uint64_t last = recovery_.lost_sequence_last;
   log->Write(LogLevel::kError, "acknowledged rows are missing: journal sequences " +
-                                   std::to_string(recovery_.lost_sequence_first) + " to " +
-                                   std::to_string(recovery_.lost_sequence_last));
+                                   std::to_string(recovery_.lost_sequence_first) +
+                                   (last == 0 ? " and later ones, up to where is not known"
+                                              : " to " + std::to_string(last)));
   for (size_t i = first_note; i < recovery_.notes.size(); ++i) {
     log->Write(LogLevel::kError, recovery_.notes[i]);
   }

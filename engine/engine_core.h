@@ -66,6 +66,7 @@ class EngineCore {
   [[nodiscard]] Status Build();
   [[nodiscard]] Status Recover();
   // What of the notes from `first_note` on is a loss, into the store's LOG.
+  void NoteUnknownLoss(uint64_t known);
   void LogLoss(size_t first_note);
   [[nodiscard]] Status BoundLogs();
   [[nodiscard]] Status AlterBuckets(const Table& table, std::shared_ptr<const TableSchema> schema,

@@ -17,6 +17,9 @@ COPY = ROOT / 'build-planted'
 ENGINE = ('tests/engine/engine_parts_test',)
 BACKUPS = ('tests/engine/backup_test', 'tests/crash/backup_crash_test')
 INTAKE = ('tests/engine/intake_test',)
+STORAGE = ('tests/storage/storage_test',)
+LOST_ACK = ('tests/engine/lost_ack_test',)
+POWER_CUTS = ('tests/crash/power_cut_test',)
 AGGREGATES = ('tests/engine/aggregate_test', 'tests/model/aggregate_model_test')
 
 
@@ -209,6 +212,34 @@ BUGS = [
         '*MergePolicy*'),
     Bug('buckets are opened ahead, however fast that is', 'engine/query/scan_cursor.cc',
         '>= kSlowOpenUs', '>= 0', '*ReadAhead*'),
+    Bug('a torn end of a MANIFEST locks the store', 'storage/recovery_ladder.cc',
+        '    CISTERN_RETURN_IF_ERROR(CutTornEnds());\n', '', '*TornEnd*', STORAGE),
+    Bug('a reader does not see that an end is torn', 'storage/recovery_ladder.cc',
+        '    HideTornEnds();\n', '', '*TornEnd*', STORAGE),
+    Bug('rot before the synced end is cut off', 'storage/torn_end.cc',
+        '  if (!end.torn || end.whole_bytes < synced_bytes) return', '  if (!end.torn) return',
+        '*TornEnd*', STORAGE),
+    Bug('a MANIFEST is noted as synced before it is', 'storage/file_system.cc',
+        '    const uint64_t size = fs_->SizeOf(*tracked_);  // before: others append meanwhile\n'
+        '    IOStatus status = FSWritableFileOwnerWrapper::Sync(options, dbg);\n'
+        '    if (status.ok()) fs_->NoteSync(tracked_.get(), size);\n',
+        '    const uint64_t size = fs_->SizeOf(*tracked_);\n'
+        '    fs_->NoteSync(tracked_.get(), size);\n'
+        '    IOStatus status = FSWritableFileOwnerWrapper::Sync(options, dbg);\n',
+        'PowerCut.LosesNothing*', POWER_CUTS),
+    Bug('logs behind a torn one are replayed', 'storage/torn_end.cc',
+        '    is_behind_hole = !found.empty();\n', '', '*TornEnd*', STORAGE),
+    Bug('one flipped bit of ACK costs its newest record', 'storage/ack_beacon.cc',
+        '  return record + record;\n',
+        '  return record + std::string(kRecordBytes, \'\\0\');\n', '*LostAck*', LOST_ACK),
+    Bug('a slot of ACK without a record is no damage', 'storage/ack_beacon.cc',
+        '    if (!first && !second) {\n', '    if (!first && !second) continue;\n'
+        '    if (false) {\n', '*LostAck*', LOST_ACK),
+    Bug('an old ACK is believed', 'storage/store_opener.cc',
+        '  store_.beacon->ExpectManifest(manifest);\n', '', '*LostAck*', LOST_ACK),
+    Bug('the doubt that a damaged ACK leaves is forgotten at once', 'storage/ack_beacon.cc',
+        '  PutLittle(&record, static_cast<uint64_t>(facts.doubt));\n',
+        '  PutLittle(&record, uint64_t{0});\n', '*LostAck*', LOST_ACK),
     Bug('buckets are never opened ahead', 'engine/query/scan_cursor.cc',
         'if (adapts_) opens_ahead_ =', 'if (adapts_) opens_ahead_ = false && ', '*ReadAhead*'),
 ]

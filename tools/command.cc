@@ -94,8 +94,11 @@ Result<std::unique_ptr<Engine>> OpenStore(const std::string& directory, Access a
   const RecoveryReport recovery = (*engine)->Recovery();
   loss_met = loss_met || recovery.recovered_with_loss;
   if (recovery.recovered_with_loss) {
-    Complain(fmt::format("acknowledged rows are missing from {}: journal sequences {} to {}",
-                         directory, recovery.lost_sequence_first, recovery.lost_sequence_last));
+    const std::string last = recovery.lost_sequence_last == 0
+                                 ? std::string("to one which is not known")
+                                 : fmt::format("to {}", recovery.lost_sequence_last);
+    Complain(fmt::format("acknowledged rows are missing from {}: journal sequences {} {}",
+                         directory, recovery.lost_sequence_first, last));
   }
   if (!recovery.clean) {
     for (const std::string& note : recovery.notes) Complain(note);

@@ -115,6 +115,15 @@ class MessageTest(CliCase):
         self.run_tool("verify", "--store", self.store, expect=1)
         # Lines that are rejected besides change nothing about it.
         self.assertIn("1 line rejected", self.ingest("station,ts\nx\n", expect=6).err)
+        # A damaged ACK beside the log hides no loss: only its end is not known.
+        shutil.rmtree(self.store)
+        shutil.copytree(damaged, self.store)
+        ack = self.store / "ACK"
+        ack.write_bytes(bytes(len(ack.read_bytes())))
+        for command in (("scan", "--table", "air", "--entity", "s1"), ("seal", "--all")):
+            done = lossy(command[0], "--store", self.store, *command[1:])
+            self.assertIn("to one which is not known", done.err)
+            self.assertIn("the file ACK is damaged", done.err)
 
     def test_a_loss_has_its_code_whatever_else_is_wrong(self):
         self.create()
