@@ -102,15 +102,18 @@ class SharedAppendTest : public EngineFixture, public ::testing::WithParamInterf
   void TearDown() override {
     syncs_->Gate(false);
     for (std::thread& thread : threads_) thread.join();
+    producers_.clear();
   }
 
   // A thread that appends one row after the other.
   void StartWriter(size_t number, int rows) {
     threads_.emplace_back([this, number, rows] {
-      std::unique_ptr<Producer> own;
+      Producer* own = nullptr;
       if (GetParam() == Writers::kProducers) {
         auto made = engine_->NewProducer();
-        if (made.ok()) own = *std::move(made);  // else the engine is closed already
+        const std::lock_guard lock(producers_mutex_);
+        // Else the engine is closed already. One that ends would wait for the sync.
+        if (made.ok()) own = producers_.emplace_back(*std::move(made)).get();
       }
       for (int row = 0; row < rows; ++row) {
         const RowBatch batch = Row("s" + std::to_string(number), kStartMs + row, row);
@@ -124,6 +127,8 @@ class SharedAppendTest : public EngineFixture, public ::testing::WithParamInterf
 
   const std::shared_ptr<GatedSyncs> syncs_ = std::make_shared<GatedSyncs>();
   std::vector<std::thread> threads_;
+  std::mutex producers_mutex_;
+  std::vector<std::unique_ptr<Producer>> producers_;
   std::atomic<size_t> answered_{0};
   std::atomic<size_t> failures_{0};
 };
