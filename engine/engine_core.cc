@@ -96,6 +96,8 @@ Status EngineCore::Build() {
   clock_limits.floor_us =
       (options.clock_floor_s != 0 ? options.clock_floor_s : kReleaseFloorSeconds) * 1'000'000;
   clock_limits.ceiling_ahead_us = options.clock_ceiling_ahead_s * 1'000'000;
+  clock_limits.dwell_us = options.clock_dwell_s * 1'000'000;
+  clock_limits.boot_ahead_us = options.clock_boot_ahead_s * 1'000'000;
   clock_ = std::make_unique<WriteClock>(options.clock, clock_limits, store_.get(), boots_.get());
 
   heads_.rows_came = config_.rows_came;

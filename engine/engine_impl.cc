@@ -302,8 +302,8 @@ Status EngineImpl::ListEntities(const std::string& table,
 
 Result<std::vector<WindowInfo>> EngineImpl::ListWindows() {
   CISTERN_ASSIGN_OR_RETURN(const auto open, core());
-  return ListWindowsOf(open->store().spills().view(), open->tables(), open->clock().now_s(),
-                       open->clock().settled(), open->retention());
+  return ListWindowsOf(open->store().spills().view(), open->tables(),
+                       open->maintenance().retention_time(), open->retention());
 }
 
 Result<VerifyReport> EngineImpl::Verify() {
@@ -408,6 +408,17 @@ Result<SealReport> EngineImpl::Seal(const SealRequest& request) {
 Result<ExpireReport> EngineImpl::Expire() {
   CISTERN_ASSIGN_OR_RETURN(const auto open, writable_core());
   return open->maintenance().Expire();
+}
+
+Result<ClockReport> EngineImpl::GetClock() {
+  CISTERN_ASSIGN_OR_RETURN(const auto open, core());
+  return open->committer().ReportClock();
+}
+
+Result<ClockReport> EngineImpl::ConfirmClock() {
+  CISTERN_ASSIGN_OR_RETURN(const auto open, writable_core());
+  CISTERN_RETURN_IF_ERROR(open->maintenance().ConfirmClock());
+  return open->committer().ReportClock();
 }
 
 void EngineImpl::WakeMaintenance() {

@@ -62,6 +62,8 @@ class EngineImpl final : public Engine {
   [[nodiscard]] Status Rotate() override;
   [[nodiscard]] Result<SealReport> Seal(const SealRequest& request) override;
   [[nodiscard]] Result<ExpireReport> Expire() override;
+  [[nodiscard]] Result<ClockReport> GetClock() override;
+  [[nodiscard]] Result<ClockReport> ConfirmClock() override;
   [[nodiscard]] Result<VerifyReport> Verify() override;
   [[nodiscard]] Result<BackupReport> Backup(const std::string& directory,
                                             const BackupOptions& options) override;

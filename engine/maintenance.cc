@@ -70,7 +70,7 @@ Result<bool> Maintenance::StepRewrite(Respill::Scope scope) {
 // Ends windows between seal rounds and rewritings, which look at the set of windows.
 Result<bool> Maintenance::StepWindows() {
   if (!sealer_->idle() || !respill_->idle() || !merger_->idle()) return false;
-  const Result<bool> did = keeper_->Step(clock_->now_s(), clock_->settled());
+  const Result<bool> did = keeper_->Step(retention_time());
   if (!did.ok()) return Watch(did.status());
   if (*did) {
     sealer_->ChargeWindows();
@@ -163,7 +163,8 @@ Status Maintenance::PrepareSeal(SealScope* scope) {
   CISTERN_RETURN_IF_ERROR(committer_->failure());
   CISTERN_RETURN_IF_ERROR(Watch(committer_->PollClock()));
   if (!clock_->settled()) {
-    return Status::Busy("the clock is not trusted yet, and rows wait for their time: seal later");
+    return Status::Busy("the clock is not trusted yet, and rows wait for their time: seal later, "
+                        "or see what cistern clock (Engine::GetClock) says");
   }
   if (!scope->due_only || sealer_->NoteDueInHead(*scope, now_us())) {
     CISTERN_RETURN_IF_ERROR(RotateAllLocked());
@@ -224,7 +225,8 @@ Result<ExpireReport> Maintenance::Expire() {
     CISTERN_RETURN_IF_ERROR(committer_->failure());
     CISTERN_RETURN_IF_ERROR(Watch(committer_->PollClock()));
     if (!clock_->settled()) {
-      return Status::Busy("the clock is not trusted yet: nothing ends by it; expire later");
+      return Status::Busy("the clock is not trusted yet: nothing ends by it; expire later, or see "
+                          "what cistern clock (Engine::GetClock) says");
     }
     ended_before = keeper_->ended_count();
   }
@@ -241,7 +243,7 @@ Result<ExpireReport> Maintenance::Expire() {
   report.windows = keeper_->windows_dropped() - windows_before;
   report.versions = store_->state().versions_expired - before.versions_expired;
   report.versions_shed = store_->state().versions_shed - before.versions_shed;
-  report.left = keeper_->Outlooks(clock_->now_s(), clock_->settled());
+  report.left = keeper_->Outlooks(retention_time());
   return report;
 }
 
@@ -417,10 +419,20 @@ Status Maintenance::WhyNotRotated() const {
   return Status::Busy("the head is full and cannot rotate yet: try again after a pause");
 }
 
+Status Maintenance::ConfirmClock() {
+  const std::lock_guard lock(mutex_);
+  CISTERN_RETURN_IF_ERROR(committer_->failure());
+  const Status confirmed = committer_->ConfirmClock();
+  const bool is_refused = confirmed.code() == StatusCode::kOutOfRange ||
+                          confirmed.code() == StatusCode::kNoSpace;
+  return is_refused ? confirmed : Watch(confirmed);
+}
+
 Status Maintenance::WriteBeacon() {
   const std::lock_guard lock(mutex_);
   CISTERN_RETURN_IF_ERROR(committer_->failure());
   CISTERN_RETURN_IF_ERROR(committer_->SyncNow());
+  CISTERN_RETURN_IF_ERROR(committer_->KeepClock());
   return store_->WriteBeacon(committer_->synced_sequence());
 }
 

@@ -83,10 +83,17 @@ class Maintenance {
   // Calls `look` with the last journal sequence while no step is taken and nothing is committed:
   // what is on the disk stays as it is meanwhile. Gives for how long that was, in microseconds.
   [[nodiscard]] Result<int64_t> WhileStill(const std::function<Status(uint64_t sequence)>& look);
+  // By which windows end; from any thread.
+  [[nodiscard]] RetentionTime retention_time() const {
+    const bool settled = clock_->settled();
+    return {clock_->now_s(), clock_->certain_s(), settled};
+  }
   // Ends every window whose time is over.
   [[nodiscard]] Result<ExpireReport> Expire();
-  // Remembers on the device what was acknowledged; at close.
+  // Remembers on the device what was acknowledged, and the time; at close.
   [[nodiscard]] Status WriteBeacon();
+  // A person says that the wall clock is right: WriteClock::Confirm.
+  [[nodiscard]] Status ConfirmClock();
 
  private:
   [[nodiscard]] Result<bool> Step();

@@ -46,6 +46,8 @@ Status CheckOptions(const EngineOptions& options) {
   const Range<int64_t> times[] = {
       {"clock_floor_s", options.clock_floor_s, 0, limits::kEventSecondsMax},
       {"clock_ceiling_ahead_s", options.clock_ceiling_ahead_s, 0, limits::kFutureSecondsMax},
+      {"clock_dwell_s", options.clock_dwell_s, 0, limits::kClockDwellSecondsMax},
+      {"clock_boot_ahead_s", options.clock_boot_ahead_s, 0, limits::kClockBootAheadSecondsMax},
       {"event_future_s_max", options.event_future_s_max, 0, limits::kFutureSecondsMax},
       {"sync_interval_us", options.sync_interval_us, 1, limits::kSyncIntervalUsMax},
       {"commit_interval_us", options.commit_interval_us, 0, limits::kCommitIntervalUsMax},

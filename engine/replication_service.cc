@@ -110,6 +110,7 @@ Result<std::shared_ptr<EngineCore>> ReplicationService::Parts::Attach() {
   parts.budget = now->query().budget;
   parts.ledger = ledger.get();
   parts.now_s = [clock = &now->clock()] { return clock->now_s(); };
+  parts.certain_s = [clock = &now->clock()] { return clock->certain_s(); };
   parts.clock_settled = [clock = &now->clock()] { return clock->settled(); };
   replicator = std::make_unique<replicate::Replicator>(std::move(parts), config.replicator);
   return open;

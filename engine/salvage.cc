@@ -121,7 +121,7 @@ Status SalvageTarget::EndRotation() {
 // The clock of the new store goes on above the old one's.
 Status SalvageTarget::Finish(const WriteClock& source) {
   state_.write_us_last = source.last_issued_us();
-  state_.trusted_us = source.trusted_us();
+  state_.clock = source.record();
   if (!writer_) CISTERN_RETURN_IF_ERROR(BeginRotation());
   return EndRotation();
 }

@@ -11,8 +11,38 @@ using record_coding::PutString;
 using record_coding::ReadFlag;
 using record_coding::Sealed;
 
+namespace {
+
+// So far from 1970, or from the start of a boot, no clock is, and sums of two such times fit.
+constexpr int64_t kClockUsMax = int64_t{1} << 60;
+
+constexpr uint8_t kWitnessed = 1;
+constexpr uint8_t kVouched = 2;
+
+int64_t ReadClockTime(ByteReader* in, const char* field) {
+  const int64_t time_us = in->ReadSigned(field);
+  if (in->ok() && (time_us > kClockUsMax || time_us < -kClockUsMax)) {
+    in->Fail(field, "lies beyond what a clock shows");
+  }
+  return time_us;
+}
+
+void ReadClock(ByteReader* in, ClockRecord* r) {
+  r->certain_us = ReadClockTime(in, "certain_us");
+  r->boot_id = in->ReadBytes("boot id", in->ReadCount("boot id length", 64));
+  r->monotonic_us = ReadClockTime(in, "monotonic_us");
+  const uint8_t state = in->ReadU8("clock state");
+  if (state > (kWitnessed | kVouched)) in->Fail("clock state", "has unknown bits");
+  r->witnessed = (state & kWitnessed) != 0;
+  r->vouched = (state & kVouched) != 0;
+  r->pending_us = ReadClockTime(in, "pending_us");
+  r->dwelt_us = ReadClockTime(in, "dwelt_us");
+}
+
+}  // namespace
+
 std::string EncodeState(const StateRecord& r) {
-  std::string out = Begin();
+  std::string out = Begin(record_coding::kRecordVersionOfClock);
   PutVarint(&out, r.sequence_reserved);
   PutVarint(&out, r.journal_floor);
   PutVarint(&out, r.versions_written);
@@ -20,12 +50,22 @@ std::string EncodeState(const StateRecord& r) {
   PutVarint(&out, r.versions_expired);
   PutVarint(&out, r.versions_shed);
   PutSigned(&out, r.write_us_last);
-  PutSigned(&out, r.trusted_us);
+  PutSigned(&out, r.clock.trusted_us);
+  PutSigned(&out, r.clock.certain_us);
+  PutString(&out, r.clock.boot_id);
+  PutSigned(&out, r.clock.monotonic_us);
+  out.push_back(static_cast<char>((r.clock.witnessed ? kWitnessed : 0) |
+                                  (r.clock.vouched ? kVouched : 0)));
+  PutSigned(&out, r.clock.pending_us);
+  PutSigned(&out, r.clock.dwelt_us);
   return Sealed(std::move(out));
 }
 
 Result<StateRecord> DecodeState(std::string_view bytes) {
-  return Decode<StateRecord>(bytes, "state record", [](ByteReader* in, StateRecord* r) {
+  // The version before had the newest time that was believed, and took all of it for certain.
+  const bool has_clock =
+      !bytes.empty() && static_cast<uint8_t>(bytes[0]) > record_coding::kRecordVersion;
+  const auto read = [has_clock](ByteReader* in, StateRecord* r) {
     r->sequence_reserved = in->ReadVarint("sequence_reserved");
     r->journal_floor = in->ReadVarint("journal_floor");
     r->versions_written = in->ReadVarint("versions_written");
@@ -33,8 +73,11 @@ Result<StateRecord> DecodeState(std::string_view bytes) {
     r->versions_expired = in->ReadVarint("versions_expired");
     r->versions_shed = in->ReadVarint("versions_shed");
     r->write_us_last = in->ReadSigned("write_us_last");
-    r->trusted_us = in->ReadSigned("trusted_us");
-  });
+    r->clock.trusted_us = ReadClockTime(in, "trusted_us");
+    r->clock.certain_us = r->clock.trusted_us;
+    if (has_clock) ReadClock(in, &r->clock);
+  };
+  return Decode<StateRecord>(bytes, "state record", read, record_coding::kRecordVersionOfClock);
 }
 
 std::string EncodeTable(const TableRecord& r) {

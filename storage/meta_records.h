@@ -13,7 +13,22 @@
 
 namespace cistern {
 
-// What the store knows of itself as of journal_floor.
+// What is known of time (engine/ingest/clock_guard.h). Times are microseconds since 1970, as of the
+// moment when the monotonic clock of boot `boot_id` stood at monotonic_us.
+struct ClockRecord {
+  int64_t trusted_us = 0;    // newest time that was believed; 0: none ever was
+  int64_t certain_us = 0;    // what had passed for certain
+  std::string boot_id;       // at most 64 bytes; empty: not known
+  int64_t monotonic_us = 0;
+  bool witnessed = false;    // a time was believed in that boot
+  bool vouched = false;      // something outside of the machine confirmed it in that boot
+  int64_t pending_us = 0;    // the wall clock, which is not believed yet; 0: it is
+  int64_t dwelt_us = 0;      // for how long it has gone on like that
+
+  friend bool operator==(const ClockRecord&, const ClockRecord&) = default;
+};
+
+// What the store knows of itself as of journal_floor; of time: as of when it was written.
 struct StateRecord {
   uint64_t sequence_reserved = 1;
   uint64_t journal_floor = 0;
@@ -22,7 +37,7 @@ struct StateRecord {
   uint64_t versions_expired = 0;
   uint64_t versions_shed = 0;
   int64_t write_us_last = 0;
-  int64_t trusted_us = 0;
+  ClockRecord clock;
 };
 
 // One version of a table's declaration.

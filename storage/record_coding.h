@@ -18,6 +18,9 @@ inline constexpr uint8_t kRecordVersion = 8;
 // Of records of windows that have dictionaries. Whoever does not know those does not know the
 // format of pages that name them either: it is told that the store is too new.
 inline constexpr uint8_t kRecordVersionOfDictionaries = 9;
+// Of state records that say what is known of time. Whoever does not know that would believe a wall
+// clock that is not to be believed: it is told that the store is too new.
+inline constexpr uint8_t kRecordVersionOfClock = 10;
 
 [[nodiscard]] inline std::string Begin(uint8_t version = kRecordVersion) {
   return std::string(1, static_cast<char>(version));

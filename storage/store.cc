@@ -43,6 +43,15 @@ Status Store::PutBoot(uint32_t boot, const BootRecord& record) {
   return PutMeta(BootKey(boot), EncodeBoot(record), true);
 }
 
+Status Store::PutClock(const ClockRecord& record) {
+  const std::lock_guard lock(state_mutex_);
+  StateRecord state = state_;
+  state.clock = record;
+  CISTERN_RETURN_IF_ERROR(PutMeta(std::string(kStateKey), EncodeState(state), true));
+  state_ = state;
+  return Status::Ok();
+}
+
 Result<uint64_t> Store::NextSequence() {
   const std::lock_guard lock(state_mutex_);
   if (next_sequence_ >= state_.sequence_reserved) {
@@ -110,7 +119,6 @@ Result<std::shared_ptr<const SpillView>> Store::CommitSpill(const SpillCommit& c
     const std::lock_guard lock(state_mutex_);
     StateRecord state = commit.state;
     state.sequence_reserved = state_.sequence_reserved;
-    state.trusted_us = std::max(state.trusted_us, state_.trusted_us);
     batch.Put(meta_->handle(), std::string(kStateKey), EncodeState(state));
     rocksdb::WriteOptions options;
     options.sync = true;

@@ -111,6 +111,8 @@ class Store {
   [[nodiscard]] Status PutTable(uint32_t table_id, uint32_t schema_version,
                                 const TableRecord& record);
   [[nodiscard]] Status PutBoot(uint32_t boot, const BootRecord& record);
+  // What is known of time from now on. Not while segments are being committed.
+  [[nodiscard]] Status PutClock(const ClockRecord& record);
 
   // A number above every one given before, also after a crash: for rotations and families.
   [[nodiscard]] Result<uint64_t> NextSequence();

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "tools/command.h"
@@ -19,12 +18,10 @@ struct StatsOptions {
   std::string format = "table";
 };
 
-using Values = std::vector<std::pair<std::string, std::string>>;
-
-Values ValuesOf(const Metrics& m) {
-  Values values;
+std::vector<NamedValue> ValuesOf(const Metrics& m) {
+  std::vector<NamedValue> values;
   const auto add = [&values](const char* name, auto value) {
-    values.emplace_back(name, fmt::format("{}", value));
+    values.push_back({name, fmt::format("{}", value)});
   };
   add("versions_written", m.versions_written);
   add("versions_open", m.versions_open);
@@ -76,35 +73,13 @@ Values ValuesOf(const Metrics& m) {
   return values;
 }
 
-// csv and jsonl have one record with a cell for each counter; a table has a line for each.
-void Print(const Values& values, PrintFormat format, Output* output) {
-  if (format == PrintFormat::kTable) {
-    const auto printer = RecordPrinter::New(format, {{"counter", false}, {"value", true}}, output);
-    for (const auto& [name, value] : values) {
-      const PrintCell cells[] = {{name, false, false}, {value, false, true}};
-      printer->Row(cells);
-    }
-    printer->Finish();
-    return;
-  }
-  std::vector<PrintColumn> columns;
-  std::vector<PrintCell> cells;
-  for (const auto& [name, value] : values) {
-    columns.push_back({name, true});
-    cells.push_back({value, false, true});
-  }
-  const auto printer = RecordPrinter::New(format, std::move(columns), output);
-  printer->Row(cells);
-  printer->Finish();
-}
-
 int RunStats(const StatsOptions& options) {
   const Result<PrintFormat> format = ParsePrintFormat(options.format);
   if (!format.ok()) return FailUsage(format.status());
   Result<std::unique_ptr<Engine>> engine = OpenStore(options.store, Access::kRead);
   if (!engine.ok()) return FailOpen(engine.status());
   Output output(STDOUT_FILENO);
-  Print(ValuesOf((*engine)->GetMetrics()), *format, &output);
+  PrintValues(ValuesOf((*engine)->GetMetrics()), *format, "counter", &output);
   output.Flush();
   return output.status().ok() ? kExitOk : Fail(output.status());
 }

@@ -38,6 +38,7 @@ void AddBuckets(CLI::App* app, Action* action);
 void AddBackup(CLI::App* app, Action* action);
 void AddRestore(CLI::App* app, Action* action);
 void AddHistograms(CLI::App* app, Action* action);
+void AddClock(CLI::App* app, Action* action);
 void AddStats(CLI::App* app, Action* action);
 void AddVerify(CLI::App* app, Action* action);
 void AddSchema(CLI::App* app, Action* action);

@@ -14,7 +14,8 @@ enum ExitCode : int {
   kExitStorage = 4,   // a write failed: no space, I/O error, out of memory
   kExitInternal = 5,  // our own mistake
   kExitMissing = 6,   // done, but rows are known to be missing: damaged ones, or lost ones
-  kExitBlocked = 7,   // rows wait for a person: a table of the cluster differs, or refused them
+  kExitBlocked = 7,   // rows wait for a person: a table of the cluster differs, or refused them, or
+                      // the clock is not trusted
   kExitAway = 8,      // the cluster does not answer, or lets nobody in
   kExitInterrupted = 130,
   kExitTerminated = 143,

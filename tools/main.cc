@@ -32,7 +32,7 @@ Exit codes:
   4  a write failed: no space, an I/O error, out of memory
   5  a mistake inside cistern
   6  rows are known to be missing: damaged ones, or lost ones that this opening of the store met
-  7  rows wait for a person: a table of the cluster differs, or refused them
+  7  rows wait for a person: a table of the cluster differs, or refused them; clock: for the time
   8  the cluster does not answer, or lets nobody in
   130, 143  ended by SIGINT or SIGTERM, after what was read was stored)";
 
@@ -167,6 +167,7 @@ int Run(int argc, char** argv) {
   AddEntities(&app, &action);
   AddBuckets(&app, &action);
   AddHistograms(&app, &action);
+  AddClock(&app, &action);
   AddStats(&app, &action);
   AddBackup(&app, &action);
   AddRestore(&app, &action);

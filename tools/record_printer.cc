@@ -166,6 +166,29 @@ std::unique_ptr<RecordPrinter> RecordPrinter::New(PrintFormat format,
   return std::make_unique<JsonlPrinter>(columns, output);
 }
 
+void PrintValues(const std::vector<NamedValue>& values, PrintFormat format,
+                 std::string_view name_column, Output* output) {
+  if (format == PrintFormat::kTable) {
+    const auto printer =
+        RecordPrinter::New(format, {{std::string(name_column)}, {"value", true}}, output);
+    for (const NamedValue& value : values) {
+      const PrintCell cells[] = {{value.name}, {value.text, false, value.bare}};
+      printer->Row(cells);
+    }
+    printer->Finish();
+    return;
+  }
+  std::vector<PrintColumn> columns;
+  std::vector<PrintCell> cells;
+  for (const NamedValue& value : values) {
+    columns.push_back({value.name, true});
+    cells.push_back({value.text, false, value.bare});
+  }
+  const auto printer = RecordPrinter::New(format, std::move(columns), output);
+  printer->Row(cells);
+  printer->Finish();
+}
+
 void AppendJsonString(std::string_view text, std::string* out) {
   *out += '"';
   for (const char c : text) {

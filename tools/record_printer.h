@@ -46,6 +46,15 @@ class RecordPrinter {
   virtual void Finish() = 0;
 };
 
+// The name and the value of each: a table has a line for each, csv and jsonl have one record.
+struct NamedValue {
+  std::string name;
+  std::string text;
+  bool bare = true;  // as PrintCell has it
+};
+void PrintValues(const std::vector<NamedValue>& values, PrintFormat format,
+                 std::string_view name_column, Output* output);
+
 // Appends `text` as a JSON string with its quotes. Bytes that are not UTF-8 were refused on
 // their way in; they are passed on as they are.
 void AppendJsonString(std::string_view text, std::string* out);

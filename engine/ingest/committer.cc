@@ -222,6 +222,26 @@ Status Committer::PollClock() {
   return clock_->Poll();
 }
 
+Status Committer::ConfirmClock() {
+  const std::lock_guard lock(mutex_);
+  return clock_->Confirm();
+}
+
+Status Committer::KeepClock() {
+  const std::lock_guard lock(mutex_);
+  return clock_->Keep();
+}
+
+ClockReport Committer::ReportClock() {
+  const std::lock_guard lock(mutex_);
+  return clock_->Report();
+}
+
+ClockRecord Committer::TakeClockRecord() {
+  const std::lock_guard lock(mutex_);
+  return clock_->TakeRecord();
+}
+
 // Whether the unit can be of its table's last declaration: rows of one before are laid out
 // otherwise. Deletes are of keys and buckets alone: those hold as long as the widths do.
 bool Committer::TakeCurrentTable(WriteUnit* unit) const {

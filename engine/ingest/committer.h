@@ -120,15 +120,18 @@ class Committer {
   // Calls `look` with the last journal sequence while nothing is committed: writers wait for it as
   // for one sync. Whatever is in the journal up to it has reached the operating system.
   [[nodiscard]] Status WhileStill(const std::function<Status(uint64_t sequence)>& look);
-  // Judges the clock under the committer's lock.
+  // As WriteClock has them, under the committer's lock.
   [[nodiscard]] Status PollClock();
+  [[nodiscard]] Status ConfirmClock();
+  [[nodiscard]] Status KeepClock();
+  [[nodiscard]] ClockReport ReportClock();
+  [[nodiscard]] ClockRecord TakeClockRecord();
 
   // Refuses every write with `status` from now on: after an error of unknown outcome
   // only a reopen helps.
   void Fail(const Status& status);
   [[nodiscard]] Status failure() const;
 
-  [[nodiscard]] int64_t trusted_us() const { return clock_->trusted_us(); }
   [[nodiscard]] uint64_t synced_sequence() const { return synced_.load(); }
   [[nodiscard]] uint64_t last_sequence() const { return sequence_.load(); }
   [[nodiscard]] const CommitCounters& counters() const { return counters_; }

@@ -44,23 +44,40 @@ class WriteClock {
   // What is issued from now on is above all that was given: nobody knows any more to which rows.
   void Part() { is_apart_ = true; }
 
-  // Judges the clock. Resolves the current boot once time is known and the disk has room
-  // for its record. REQUIRES: the committer's lock.
+  // Judges the clock. Resolves the current boot once time is known, and keeps what is known of
+  // time, where the disk has room for their records. REQUIRES: the committer's lock and the
+  // maintenance actor's.
   [[nodiscard]] Status Poll();
+  // A person says that the wall clock is right; durable when it answers. kOutOfRange, kNoSpace:
+  // nothing has changed. REQUIRES: as Poll.
+  [[nodiscard]] Status Confirm();
+  // Keeps what is known of time, if it was not for a while; at close. REQUIRES: as Poll.
+  [[nodiscard]] Status Keep();
+  // Judges the clock, changes nothing else and tells what is believed. REQUIRES: the committer's
+  // lock.
+  [[nodiscard]] ClockReport Report();
+  // What is known of time, for a state record that is written anyway. REQUIRES: as Poll.
+  [[nodiscard]] ClockRecord TakeRecord();
+  [[nodiscard]] const ClockRecord& record() const { return guard_.record(); }
 
-  // The second that decides about expiry: the wall clock while it is believed,
-  // otherwise the newest second that is certain to have passed.
+  // The second by which rows are shown, stamped and sealed: the wall clock while it is believed,
+  // otherwise what was believed last and what the monotonic clock says has passed since.
   [[nodiscard]] int64_t now_s() const;
+  // What has passed for certain, never ahead of now_s: rows that are nowhere else go by it.
+  [[nodiscard]] int64_t certain_s() const;
   [[nodiscard]] bool trusted() const { return trusted_.load(std::memory_order_relaxed); }
   // Trusted, and no boot record waits for its time: provisional rows may be rewritten.
   [[nodiscard]] bool settled() const { return settled_.load(); }
   [[nodiscard]] int64_t last_issued_us() const { return last_us_.load(std::memory_order_relaxed); }
   [[nodiscard]] int64_t monotonic_us() const { return clock_->MonotonicMicros(); }
-  // Newest believed wall time, to be remembered by the store.
-  [[nodiscard]] int64_t trusted_us() const { return trusted_us_.load(std::memory_order_relaxed); }
 
  private:
-  [[nodiscard]] bool Judge(int64_t wall_us, int64_t monotonic_us);
+  [[nodiscard]] ClockReading Read() const;
+  [[nodiscard]] bool Judge(ClockReading* reading, bool ask_sync);
+  void Publish();
+  void Tell();
+  [[nodiscard]] bool HasLeapt() const;
+  [[nodiscard]] Status KeepRecord();
   void BeginAt(int64_t clock_us);
   [[nodiscard]] Status OpenBoot(int64_t monotonic_us);
   [[nodiscard]] Status ResolveBoot(int64_t wall_us, int64_t monotonic_us);
@@ -72,7 +89,9 @@ class WriteClock {
   const std::string boot_id_;
 
   // Committer's lock:
-  ClockMemory memory_;
+  ClockGuard guard_;
+  ClockRecord kept_;         // what the store has
+  bool is_doubted_ = false;  // and LOG says so
   uint32_t boot_ = 0;           // open boot record, 0: none
   int64_t boot_count_us_ = -1;  // largest count given for it
   int64_t least_us_ = 0;        // what the last group began with
@@ -81,7 +100,9 @@ class WriteClock {
   std::atomic<bool> trusted_{false};
   std::atomic<bool> settled_{false};
   std::atomic<int64_t> last_us_{0};  // the largest that was given, effective
-  std::atomic<int64_t> trusted_us_{0};
+  // Of the trusted and of the certain time, less the monotonic clock; lowest int64: none.
+  std::atomic<int64_t> now_less_monotonic_us_{INT64_MIN};
+  std::atomic<int64_t> certain_less_monotonic_us_{INT64_MIN};
 };
 
 }  // namespace cistern

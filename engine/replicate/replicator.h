@@ -50,8 +50,10 @@ struct ReplicatorParts {
   const TableSet* tables = nullptr;
   MemoryBudget* budget = nullptr;  // of which it takes a share: PushMemory
   PushLedger* ledger = nullptr;
-  std::function<int64_t()> now_s;       // the second that decides about expiry
-  std::function<bool()> clock_settled;  // now_s is the true time
+  std::function<int64_t()> now_s;       // the second that is believed
+  // The second that has certainly passed, not after now_s: what has not expired by it is sent.
+  std::function<int64_t()> certain_s;
+  std::function<bool()> clock_settled;  // now_s is trusted
 };
 
 // Of a batch in flight: the session's, and what the connection has to write of it.

@@ -47,7 +47,8 @@ bool Replicator::SendBatch(const PushPtr& push) {
       !flight_charge_.TrySet(kFlightCopies * flow_.in_flight_bytes())) {
     return false;
   }
-  const auto now_s = parts_.clock_settled() ? std::optional(parts_.now_s()) : std::nullopt;
+  // What is left out by a wrong time would be confirmed, and be nowhere.
+  const auto now_s = parts_.clock_settled() ? std::optional(parts_.certain_s()) : std::nullopt;
   const Result<std::optional<uint64_t>> made = push->seal.Next(now_s, now_us, &batch_);
   if (!made.ok()) {
     OnNotMade(push.get(), made.status());

@@ -16,7 +16,9 @@ std::optional<int64_t> RetainedUntil(const WindowRecord& window, const Retention
   return until_s;
 }
 
-WindowFate FateOf(const WindowRecord& window, int64_t now_s, const RetentionLimits& limits) {
+WindowFate FateOf(const WindowRecord& window, const RetentionTime& time,
+                  const RetentionLimits& limits) {
+  const int64_t now_s = time.Of(window);
   if (HasExpired(window, now_s)) return WindowFate::kExpired;
   const std::optional<int64_t> until_s = RetainedUntil(window, limits);
   if (!until_s || *until_s > now_s) return WindowFate::kStays;

@@ -58,9 +58,22 @@ enum class WindowFate : uint8_t {
   kShed,     // it was kept long enough without being confirmed: its rows are given up
 };
 
-// What becomes of the window at `now_s`, a trusted time. What has expired is no loss, so that comes
-// first.
-[[nodiscard]] WindowFate FateOf(const WindowRecord& window, int64_t now_s,
+// Seconds since 1970. What upstream has confirmed ends by the time that is believed, other rows
+// by the time that has certainly passed, as a clock that goes on being wrong is believed one
+// day (engine/ingest/clock_guard.h).
+struct RetentionTime {
+  int64_t now_s = 0;
+  int64_t certain_s = 0;  // never ahead of now_s
+  bool settled = false;   // the clock is trusted and no rows wait for their time; else nothing ends
+
+  // By which of them the window ends.
+  [[nodiscard]] int64_t Of(const WindowRecord& window) const {
+    return IsConfirmed(window) ? now_s : certain_s;
+  }
+};
+
+// What becomes of the window by now. What has expired is no loss, so that comes first.
+[[nodiscard]] WindowFate FateOf(const WindowRecord& window, const RetentionTime& time,
                                 const RetentionLimits& limits);
 
 // Which of the windows goes first when the disk budget leaves no room: the one that ends

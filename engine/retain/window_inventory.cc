@@ -86,15 +86,16 @@ Status AddSpilled(const std::shared_ptr<const SpillView>& view, const TableSet& 
 }  // namespace
 
 Result<std::vector<WindowInfo>> ListWindowsOf(const std::shared_ptr<const SpillView>& view,
-                                              const TableSet& tables, int64_t now_s,
-                                              bool settled, const RetentionLimits& limits) {
+                                              const TableSet& tables,
+                                              const RetentionTime& time,
+                                              const RetentionLimits& limits) {
   Contents contents;
   CISTERN_RETURN_IF_ERROR(AddSealed(view, &contents));
   CISTERN_RETURN_IF_ERROR(AddSpilled(view, tables, &contents));
   std::vector<WindowInfo> out;
   for (const auto& window : WindowsInOrder(*view)) {
     const bool awaits_files = AwaitsFiles(*view, window->record);
-    WindowInfo info{OutlookOf(*window, now_s, settled, limits, awaits_files)};
+    WindowInfo info{OutlookOf(*window, time, limits, awaits_files)};
     info.kind = info.from_s ? "window" : "old";
     info.class_width_s = window->record.span.class_width_s;
     info.bytes = window->record.byte_count;

@@ -15,8 +15,8 @@ namespace cistern {
 
 // Reads every manifest and every header of a spilled segment; OutlookOf has the rest.
 [[nodiscard]] Result<std::vector<WindowInfo>> ListWindowsOf(
-    const std::shared_ptr<const SpillView>& view, const TableSet& tables, int64_t now_s,
-    bool settled, const RetentionLimits& limits);
+    const std::shared_ptr<const SpillView>& view, const TableSet& tables,
+    const RetentionTime& time, const RetentionLimits& limits);
 
 }  // namespace cistern
 

@@ -35,11 +35,11 @@ void WindowKeeper::Publish(std::shared_ptr<const SpillView> view) {
   store_->spills().Publish(std::move(view));
 }
 
-std::vector<WindowOutlook> WindowKeeper::Outlooks(int64_t now_s, bool settled) const {
+std::vector<WindowOutlook> WindowKeeper::Outlooks(const RetentionTime& time) const {
   std::vector<WindowOutlook> out;
   const auto view = store_->spills().view();
   for (const auto& window : WindowsInOrder(*view)) {
-    out.push_back(OutlookOf(*window, now_s, settled, limits_, AwaitsFiles(*view, window->record)));
+    out.push_back(OutlookOf(*window, time, limits_, AwaitsFiles(*view, window->record)));
   }
   return out;
 }
@@ -50,7 +50,7 @@ std::vector<WindowEnd> WindowKeeper::EndedSince(uint64_t count) const {
   return {ended_.end() - known, ended_.end()};
 }
 
-Result<bool> WindowKeeper::Step(int64_t now_s, bool settled) {
+Result<bool> WindowKeeper::Step(const RetentionTime& time) {
   if (!store_->CheckDevice(kHeadroomBytes).ok()) return false;
   CISTERN_ASSIGN_OR_RETURN(const auto dropped, store_->DropEndedWindow());
   if (dropped) {
@@ -64,17 +64,16 @@ Result<bool> WindowKeeper::Step(int64_t now_s, bool settled) {
       return true;
     }
   }
-  if (settled) {
-    CISTERN_ASSIGN_OR_RETURN(const bool ended, EndOne(now_s));
-    if (ended) return true;
-  }
-  return ShedForRoom();
+  CISTERN_ASSIGN_OR_RETURN(const bool ended, EndOne(time));
+  if (ended) return true;
+  return ShedForRoom(time);
 }
 
-Result<bool> WindowKeeper::EndOne(int64_t now_s) {
+Result<bool> WindowKeeper::EndOne(const RetentionTime& time) {
+  if (!time.settled) return false;
   const auto current = store_->spills().view();
   for (const auto& window : current->windows) {
-    const WindowFate fate = FateOf(window->record, now_s, limits_);
+    const WindowFate fate = FateOf(window->record, time, limits_);
     if (fate == WindowFate::kStays || AwaitsFiles(*current, window->record)) continue;
     if (!HasRoomToEnd(*store_)) return false;
     CISTERN_RETURN_IF_ERROR(End(*window, fate, WhyItEnds(fate)));
@@ -84,9 +83,12 @@ Result<bool> WindowKeeper::EndOne(int64_t now_s) {
 }
 
 // One at a time: what the last one gave back is counted before another one goes, and while
-// a reader holds its files none does, or one long scan would cost every window.
-Result<bool> WindowKeeper::ShedForRoom() {
+// a reader holds its files none does, or one long scan would cost every window. What has expired by
+// a time that is believed, though nobody vouches for it, goes before anything that has not.
+Result<bool> WindowKeeper::ShedForRoom(const RetentionTime& time) {
   if (store_->BudgetHasRoomFor(kShedBelowBytes) || store_->HoldsDroppedWindow()) return false;
+  CISTERN_ASSIGN_OR_RETURN(const bool ended, EndOne({time.now_s, time.now_s, time.settled}));
+  if (ended) return true;
   const auto current = store_->spills().view();
   std::vector<std::shared_ptr<const WindowFamily>> windows;
   std::vector<WindowRecord> records;
@@ -116,7 +118,7 @@ Status WindowKeeper::End(const WindowFamily& window, WindowFate fate, std::strin
       shed ? LogLevel::kWarning : LogLevel::kInfo,
       window.Name() + " with " + std::to_string(window.record.version_count) +
           " row versions was " + (shed ? "shed: " : "ended: ") + std::string(why));
-  const WindowOutlook times = OutlookOf(window, 0, false, limits_, false);
+  const WindowOutlook times = OutlookOf(window, {}, limits_, false);
   ended_.push_back({times.window, times.from_s, times.to_s, times.versions, shed,
                     std::string(why)});
   if (ended_.size() > kEndedMax) ended_.pop_front();

@@ -30,10 +30,9 @@ class WindowKeeper {
       : store_(store), heads_(heads), limits_(limits) {}
 
   // Of every window that there is; from any thread.
-  [[nodiscard]] std::vector<WindowOutlook> Outlooks(int64_t now_s, bool settled) const;
-  // Does one bounded step; false: nothing is due. `settled`: `now_s` is trusted; nothing
-  // ends while it is not.
-  [[nodiscard]] Result<bool> Step(int64_t now_s, bool settled);
+  [[nodiscard]] std::vector<WindowOutlook> Outlooks(const RetentionTime& time) const;
+  // Does one bounded step; false: nothing is due.
+  [[nodiscard]] Result<bool> Step(const RetentionTime& time);
 
   [[nodiscard]] const RetentionLimits& limits() const { return limits_; }
   [[nodiscard]] uint64_t windows_dropped() const { return windows_dropped_.load(); }
@@ -43,8 +42,8 @@ class WindowKeeper {
   [[nodiscard]] std::vector<WindowEnd> EndedSince(uint64_t count) const;
 
  private:
-  [[nodiscard]] Result<bool> EndOne(int64_t now_s);
-  [[nodiscard]] Result<bool> ShedForRoom();
+  [[nodiscard]] Result<bool> EndOne(const RetentionTime& time);
+  [[nodiscard]] Result<bool> ShedForRoom(const RetentionTime& time);
   [[nodiscard]] Status End(const WindowFamily& window, WindowFate fate, std::string_view why);
   void Publish(std::shared_ptr<const SpillView> view);
 

@@ -64,7 +64,7 @@ std::string_view WhyItEnds(WindowFate fate) {
   return "";
 }
 
-WindowOutlook OutlookOf(const WindowFamily& window, int64_t now_s, bool settled,
+WindowOutlook OutlookOf(const WindowFamily& window, const RetentionTime& time,
                         const RetentionLimits& limits, bool awaits_files) {
   const WindowRecord& record = window.record;
   WindowOutlook outlook;
@@ -78,7 +78,7 @@ WindowOutlook OutlookOf(const WindowFamily& window, int64_t now_s, bool settled,
     if (!end_s || awaits_files) continue;
     outlook.ends_at_s = std::min(outlook.ends_at_s.value_or(*end_s), *end_s);
   }
-  const WindowFate fate = FateOf(record, now_s, limits);
+  const WindowFate fate = FateOf(record, time, limits);
   outlook.why = fate == WindowFate::kStays
                     ? ExpiryText(record) + "; " + RetentionText(record, limits)
                     : "due to go: " + std::string(WhyItEnds(fate));
@@ -87,7 +87,12 @@ WindowOutlook OutlookOf(const WindowFamily& window, int64_t now_s, bool settled,
                   "may have rows that it shadows (Recovery and verify name them; salvage to a new "
                   "store gives them up)";
   }
-  if (!settled) outlook.why += "; nothing goes while the clock is not trusted";
+  const RetentionTime believed{time.now_s, time.now_s, time.settled};
+  if (fate == WindowFate::kStays && FateOf(record, believed, limits) != fate) {
+    outlook.why += "; it is over by a clock that nobody has confirmed, so it goes when room is "
+                   "short (cistern clock)";
+  }
+  if (!time.settled) outlook.why += "; nothing goes while the clock is not trusted";
   return outlook;
 }
 

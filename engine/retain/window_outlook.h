@@ -16,9 +16,8 @@ namespace cistern {
 // Why a window goes that does not stay.
 [[nodiscard]] std::string_view WhyItEnds(WindowFate fate);
 
-// `now_s`: as the clock tells it; `settled`: it is trusted, else nothing ends by it.
 // `awaits_files`: AwaitsFiles of it.
-[[nodiscard]] WindowOutlook OutlookOf(const WindowFamily& window, int64_t now_s, bool settled,
+[[nodiscard]] WindowOutlook OutlookOf(const WindowFamily& window, const RetentionTime& time,
                                       const RetentionLimits& limits, bool awaits_files);
 // A spill family goes by no time.
 [[nodiscard]] WindowOutlook OutlookOf(const SpillFamily& family);

@@ -64,6 +64,7 @@ bool RoundPlanner::MayBeDueInHead(const Head& head, int64_t now_us) const {
 }
 
 void RoundPlanner::NoteRotation(const SpilledBuckets& spilled, int64_t now_us) {
+  NoteTime(now_us);
   first_seen_us_.try_emplace(spilled.rotation, now_us);
   outlook_.NoteRotation(spilled, now_us);
 }
@@ -76,6 +77,7 @@ bool RoundPlanner::MayBeDue(int64_t now_us) const {
 // By checksums: the head may have a hundred thousand buckets that are due at once. Two of the
 // same would seal one of them a little early.
 bool RoundPlanner::NoteDueInHead(const SealScope& scope, int64_t now_us) {
+  NoteTime(now_us);
   const std::shared_lock lock(heads_->mutex);
   if (!MayBeDueInHead(*heads_->active, now_us)) return false;
   const size_t known = due_in_head_.size();
@@ -85,13 +87,35 @@ bool RoundPlanner::NoteDueInHead(const SealScope& scope, int64_t now_us) {
     const TablePtr table = tables_->FindById(key.table_id);
     if (table == nullptr || !Matches(scope, key)) continue;
     const int64_t end_s = Bucketer(*table->schema).Next(key.start_s);
-    if (!IsDue(end_s, bucket->newest_write_us(), now_us, limits_)) continue;
+    const int64_t last_row_us = RestsSince(bucket->newest_write_us(), now_us);
+    if (!IsDue(end_s, last_row_us, now_us, limits_)) continue;
     due_in_head_.push_back(Checksum(EncodeBucketKey(key)));
   }
   const bool any = due_in_head_.size() > known;
   std::sort(due_in_head_.begin(), due_in_head_.end());
   due_in_head_.erase(std::unique(due_in_head_.begin(), due_in_head_.end()), due_in_head_.end());
   return any;
+}
+
+// A time that was believed and was false has been taken back: what was noted by it lies ahead, and
+// would not come for years.
+void RoundPlanner::NoteTime(int64_t now_us) {
+  if (now_us < last_now_us_) {
+    for (auto& [rotation, seen_us] : first_seen_us_) seen_us = std::min(seen_us, now_us);
+    ahead_.reset();
+    outlook_.Forget();
+  }
+  last_now_us_ = now_us;
+}
+
+// Since when a bucket of the active head has had no row. Timestamps never fall, so behind a false
+// time that was taken back they lie ahead of the clock and tell nothing: such rows rest since they
+// were first seen, all of a generation since the first of them.
+// REQUIRES: the heads' lock.
+int64_t RoundPlanner::RestsSince(int64_t newest_write_us, int64_t now_us) {
+  if (newest_write_us <= now_us) return newest_write_us;
+  if (!ahead_ || ahead_->epoch != heads_->epoch) ahead_ = Ahead{heads_->epoch, now_us};
+  return ahead_->seen_us;
 }
 
 void RoundPlanner::NoteSealed(const std::vector<BucketKey>& keys) {
@@ -117,6 +141,7 @@ std::vector<std::string> RoundPlanner::ProblemsOf(const SealScope& scope) const 
 }
 
 void RoundPlanner::Begin(const SealScope& scope, int64_t now_us, uint64_t round_bytes_max) {
+  NoteTime(now_us);
   if (!(scope == scope_)) resume_.clear();
   round_bytes_max_ = round_bytes_max;
   scope_ = scope;
@@ -209,9 +234,12 @@ bool RoundPlanner::IsPlanFull() const {
 }
 
 // A time that no row of the rotation is newer than: when it was first looked at; of those
-// that were there when the store was opened, the newest write timestamp that it had issued.
+// that were there when the store was opened, the newest write timestamp that it had issued, where
+// that is not ahead of the clock.
 int64_t RoundPlanner::NewestIn(uint64_t rotation) {
-  if (rotation < opened_.sequence_reserved) return std::min(opened_.write_us_last, now_us_);
+  if (rotation < opened_.sequence_reserved && opened_.write_us_last <= now_us_) {
+    return opened_.write_us_last;
+  }
   return first_seen_us_.try_emplace(rotation, now_us_).first->second;
 }
 
@@ -233,7 +261,7 @@ int64_t RoundPlanner::NewestInHead(const BucketKey& key) const {
                         : head->FindBucket(key.table_id, key.entity, key.start_s, key.split);
     if (bucket != nullptr) newest_us = std::max(newest_us, bucket->newest_write_us());
   }
-  return newest_us;
+  return std::min(newest_us, now_us_);
 }
 
 bool RoundPlanner::IsCandidate() {

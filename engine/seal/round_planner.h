@@ -99,6 +99,8 @@ class RoundPlanner {
 
  private:
   [[nodiscard]] bool Matches(const SealScope& scope, const BucketKey& key) const;
+  void NoteTime(int64_t now_us);
+  [[nodiscard]] int64_t RestsSince(int64_t newest_write_us, int64_t now_us);
   [[nodiscard]] bool MayBeDueInHead(const Head& head, int64_t now_us) const;
   [[nodiscard]] bool IsCandidate();
   [[nodiscard]] int64_t NewestInHead(const BucketKey& key) const;
@@ -122,6 +124,14 @@ class RoundPlanner {
   MemoryCharge charge_;       // of the walk, then of the plan
 
   std::map<uint64_t, int64_t> first_seen_us_;  // rotations of this opening
+  // The generation of the head that has rows whose timestamps lie ahead of the clock, and when that
+  // was seen.
+  struct Ahead {
+    uint64_t epoch = 0;
+    int64_t seen_us = 0;
+  };
+  std::optional<Ahead> ahead_;
+  int64_t last_now_us_ = INT64_MIN;
   std::vector<uint64_t> due_in_head_;          // checksums of encoded bucket keys, ascending
   std::map<std::string, std::string> damaged_;  // encoded bucket keys, and why
   std::string resume_;   // key bytes where the next walk begins

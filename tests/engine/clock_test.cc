@@ -1,5 +1,4 @@
 // The clock lies: what is believed, and what becomes of rows taken meanwhile.
-#include "engine/ingest/clock_guard.h"
 #include "tests/engine/engine_fixture.h"
 
 namespace cistern::testing {
@@ -8,26 +7,12 @@ namespace {
 constexpr int64_t kDayUs = 86'400'000'000;
 constexpr int64_t kYearUs = 365 * kDayUs;
 
-TEST(ClockGuard, BelievesWhatLiesBetweenFloorAndCeiling) {
-  const ClockLimits limits{.floor_us = kStartUs, .ceiling_ahead_us = 10 * kYearUs};
-  const ClockMemory never;
-  EXPECT_FALSE(IsWallBelievable(kStartUs - 1, 0, limits, never));
-  EXPECT_TRUE(IsWallBelievable(kStartUs, 0, limits, never));
-  EXPECT_TRUE(IsWallBelievable(kStartUs + 10 * kYearUs, 0, limits, never));
-  EXPECT_FALSE(IsWallBelievable(kStartUs + 10 * kYearUs + 1, 0, limits, never));
-  // Once believed: a day back at most, and ahead of what has passed since.
-  const ClockMemory then{.trusted_us = kStartUs + kYearUs, .monotonic_us = 5, .this_boot = true};
-  EXPECT_TRUE(IsWallBelievable(kStartUs + kYearUs - kDayUs, 5, limits, then));
-  EXPECT_FALSE(IsWallBelievable(kStartUs + kYearUs - kDayUs - 1, 5, limits, then));
-  EXPECT_FALSE(IsWallBelievable(kStartUs + 11 * kYearUs + 1, 5, limits, then));
-  EXPECT_TRUE(IsWallBelievable(kStartUs + 11 * kYearUs + 1, 6, limits, then));
-}
-
 class ClockTest : public EngineFixture {};
 
 TEST_F(ClockTest, RowsOfAnUntrustedClockStayInOrderThroughItsResolution) {
   MustAppend("a", kStartMs, 1);
-  clock_->SetWallMicros(0);  // 1970: below the floor
+  clock_->Reboot("boot-2", 0);  // 1970: below the floor
+  Reopen();
   MustAppend("a", kStartMs, 2);
   EXPECT_FALSE(engine_->GetMetrics().clock_trusted);
   EXPECT_EQ(engine_->GetMetrics().rows_provisional, 1u);
@@ -80,7 +65,8 @@ TEST_F(ClockTest, AnotherBootNeverTakesOverARecord) {
 // Resolution moves rows up that are in segments already, while the state record still says
 // where they were: the next boot must not begin below them.
 TEST_F(ClockTest, ABootBeginsAboveTheRowsOfAnEarlierOneThatWereMovedUp) {
-  clock_->SetWallMicros(0);
+  clock_->Reboot("boot-1b", 0);
+  Reopen();
   MustAppend("a", kStartMs, 1);
   Rotate();
   clock_->SetWallMicros(kStartUs + 3600'000'000ll);

@@ -9,6 +9,7 @@
 #include "lib/base/coding.h"
 #include "storage/keyspace.h"
 #include "storage/meta_records.h"
+#include "storage/record_coding.h"
 #include "tests/engine/spill_fixture.h"
 
 namespace cistern::testing {
@@ -297,7 +298,7 @@ TEST_F(DamagedCatalogTest, AStoreOfAnEarlierVersionIsRefusedInWords) {
   Shut();
   const std::string whole = Replace(std::string(kStateKey), "");
   std::string older = whole.substr(0, whole.size() - 8);
-  older[0] = static_cast<char>(older[0] - 1);
+  older[0] = static_cast<char>(record_coding::kRecordVersion - 1);
   PutLittle<uint64_t>(&older, Checksum(older));
   Replace(std::string(kStateKey), older);
   const Status status = TryOpen(options_).status();

@@ -21,7 +21,7 @@ class DamagedFileTest : public QuarantineFixture {
   void FillDays(int64_t days) {
     for (int64_t day = 0; day < days; ++day) {
       next_ts_ = kStartMs + day * kDayMs;
-      clock_->SetWallMicros(next_ts_ * 1000);
+      clock_->PassTo(next_ts_ * 1000);
       Fill(kSensors);
     }
     ASSERT_EQ(Families().size(), 1u);

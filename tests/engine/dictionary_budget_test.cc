@@ -40,7 +40,7 @@ class DictionaryBudgetTest : public EngineFixture {
   }
   void LiveDay(int64_t day, int sensors, int64_t late_ms = 0) {
     const int64_t after_us = (kStartMs + (day + 1) * kDayMs) * 1000;
-    if (clock_->WallMicros() < after_us) clock_->SetWallMicros(after_us);
+    if (clock_->WallMicros() < after_us) clock_->PassTo(after_us);
     for (int sensor = 0; sensor < sensors; ++sensor) {
       const Status s = engine_->Append(Lines(sensor, day, kRows, late_ms)).status();
       ASSERT_TRUE(s.ok()) << s.ToString();

@@ -58,7 +58,7 @@ class SealDictionaryTest : public EngineFixture {
   // A day of lines of so many sensors, spilled; `late_ms` later than others.
   void FillDay(int64_t day, int sensors = kSensors, int64_t late_ms = 0) {
     const int64_t after_us = (kStartMs + (day + 1) * kDayMs) * 1000;
-    if (clock_->WallMicros() < after_us) clock_->SetWallMicros(after_us);
+    if (clock_->WallMicros() < after_us) clock_->PassTo(after_us);
     for (int sensor = 0; sensor < sensors; ++sensor) {
       RowBatch batch(schema_);
       for (int i = 0; i < kRows; ++i) {

@@ -99,7 +99,7 @@ TEST_F(PushCrashTest, WhileAWindowEnds) {
   const int64_t now_us = clock_->WallMicros();
   for (const char* point : {"window:before_end", "window:after_end", "window:before_drop",
                             "window:after_drop", "window:before_forget"}) {
-    clock_->SetWallMicros(now_us);
+    clock_->PassTo(now_us);
     EndAt(point, [this] {
       clock_->AdvanceSeconds(20 * kDayS);
       ASSERT_TRUE(engine_->Expire().ok());
@@ -116,7 +116,7 @@ TEST_F(PushCrashTest, WhileWindowsAreMerged) {
   const int day = day_;
   for (const char* point :
        {"merge:before_read_back", "merge:before_commit", "merge:after_commit"}) {
-    clock_->SetWallMicros(now_us);
+    clock_->PassTo(now_us);
     day_ = day;
     EndAt(point, [this] { LiveDays(20); });
     EXPECT_EQ(Noted(), noted) << point;

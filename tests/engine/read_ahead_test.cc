@@ -74,7 +74,7 @@ class ReadAheadTest : public EngineFixture {
     options_.seal_when_due = false;
     OpenWithTable(kPumps);
     for (int day = 0; day < kDays; ++day) {
-      clock_->SetWallMicros((kStartMs + (day + 1) * kDayMs) * 1000);
+      clock_->PassTo((kStartMs + (day + 1) * kDayMs) * 1000);
       MustAppend("a", kStartMs + day * kDayMs, day);
       Rotate();
       SealAll();

@@ -43,6 +43,8 @@ TEST(RetentionPolicy, ExpiryBeyond2038IsNoNegativeNumber) {
 
 constexpr int64_t kDayS = 86'400;
 
+RetentionTime At(int64_t now_s) { return {now_s, now_s, true}; }
+
 WindowRecord Ending(int64_t end_s, uint64_t confirmed_count = 0, int64_t confirmed_s = 0) {
   WindowRecord window = Window(1, 0);
   window.span = {static_cast<uint64_t>(kDayS), end_s - kDayS, end_s};
@@ -51,15 +53,33 @@ WindowRecord Ending(int64_t end_s, uint64_t confirmed_count = 0, int64_t confirm
   return window;
 }
 
+// Nothing that is nowhere else goes by a clock that may be wrong.
+TEST(RetentionPolicy, WhatIsNotConfirmedGoesByTheTimeThatIsCertain) {
+  const RetentionTime time{5000, 1999, true};
+  WindowRecord window = Window(0, 2000);
+  EXPECT_EQ(FateOf(window, time, {}), WindowFate::kStays);
+  window.confirmed_count = 1;
+  EXPECT_EQ(FateOf(window, time, {}), WindowFate::kStays) << "one seal of two is";
+  EXPECT_EQ(FateOf(window, {5000, 2000, true}, {}), WindowFate::kExpired);
+  window.confirmed_count = 2;
+  EXPECT_EQ(FateOf(window, time, {}), WindowFate::kExpired);
+  EXPECT_EQ(FateOf(window, {1999, 1999, true}, {}), WindowFate::kStays);
+
+  const RetentionLimits limits{.keep_confirmed_s = 500, .keep_unconfirmed_s = 500};
+  EXPECT_EQ(FateOf(Ending(1500), time, limits), WindowFate::kStays);
+  EXPECT_EQ(FateOf(Ending(1499), time, limits), WindowFate::kShed);
+  EXPECT_EQ(FateOf(Ending(1500, 2), time, limits), WindowFate::kOver);
+}
+
 TEST(RetentionPolicy, WhatIsNotConfirmedStaysForEverUnlessToldOtherwise) {
   const WindowRecord window = Ending(1000);
-  EXPECT_EQ(FateOf(window, INT64_MAX, {}), WindowFate::kStays);
-  EXPECT_EQ(FateOf(Ending(1000, 1), INT64_MAX, {}), WindowFate::kStays) << "one seal of two is";
+  EXPECT_EQ(FateOf(window, At(INT64_MAX), {}), WindowFate::kStays);
+  EXPECT_EQ(FateOf(Ending(1000, 1), At(INT64_MAX), {}), WindowFate::kStays) << "one seal of two is";
   RetentionLimits limits;
   limits.keep_unconfirmed_s = 500;
-  EXPECT_EQ(FateOf(window, 1499, limits), WindowFate::kStays);
-  EXPECT_EQ(FateOf(window, 1500, limits), WindowFate::kShed);
-  EXPECT_EQ(FateOf(Ending(1000, 2), 1500, limits), WindowFate::kStays) << "confirmed";
+  EXPECT_EQ(FateOf(window, At(1499), limits), WindowFate::kStays);
+  EXPECT_EQ(FateOf(window, At(1500), limits), WindowFate::kShed);
+  EXPECT_EQ(FateOf(Ending(1000, 2), At(1500), limits), WindowFate::kStays) << "confirmed";
 }
 
 TEST(RetentionPolicy, WhatIsConfirmedStaysSoLongAfterItsEndAndItsConfirmation) {
@@ -68,11 +88,11 @@ TEST(RetentionPolicy, WhatIsConfirmedStaysSoLongAfterItsEndAndItsConfirmation) {
   for (const int64_t confirmed_s : {500, 9000}) {
     const WindowRecord window = Ending(1000, 2, confirmed_s);
     const int64_t since_s = std::max<int64_t>(1000, confirmed_s);
-    EXPECT_EQ(FateOf(window, since_s + 30 * kDayS - 1, limits), WindowFate::kStays);
-    EXPECT_EQ(FateOf(window, since_s + 30 * kDayS, limits), WindowFate::kOver);
+    EXPECT_EQ(FateOf(window, At(since_s + 30 * kDayS - 1), limits), WindowFate::kStays);
+    EXPECT_EQ(FateOf(window, At(since_s + 30 * kDayS), limits), WindowFate::kOver);
   }
   limits.keep_confirmed_s = INT64_MAX;
-  EXPECT_EQ(FateOf(Ending(1000, 2, 9000), INT64_MAX, limits), WindowFate::kStays);
+  EXPECT_EQ(FateOf(Ending(1000, 2, 9000), At(INT64_MAX), limits), WindowFate::kStays);
 }
 
 TEST(RetentionPolicy, ExpiryComesBeforeEverythingElse) {
@@ -81,8 +101,8 @@ TEST(RetentionPolicy, ExpiryComesBeforeEverythingElse) {
   window.expiry_s_last = 2000;
   RetentionLimits limits;
   limits.keep_unconfirmed_s = 1500;
-  EXPECT_EQ(FateOf(window, 1999, limits), WindowFate::kStays);
-  EXPECT_EQ(FateOf(window, 2500, limits), WindowFate::kExpired) << "no loss, so not shed";
+  EXPECT_EQ(FateOf(window, At(1999), limits), WindowFate::kStays);
+  EXPECT_EQ(FateOf(window, At(2500), limits), WindowFate::kExpired) << "no loss, so not shed";
 }
 
 TEST(RetentionPolicy, TheWindowOfAllTimesHasNoEnd) {
@@ -90,9 +110,9 @@ TEST(RetentionPolicy, TheWindowOfAllTimesHasNoEnd) {
   RetentionLimits limits;
   limits.keep_unconfirmed_s = 1;
   limits.keep_confirmed_s = 1;
-  EXPECT_EQ(FateOf(window, INT64_MAX, limits), WindowFate::kStays);
+  EXPECT_EQ(FateOf(window, At(INT64_MAX), limits), WindowFate::kStays);
   window.confirmed_count = window.seal_count;
-  EXPECT_EQ(FateOf(window, INT64_MAX, limits), WindowFate::kStays);
+  EXPECT_EQ(FateOf(window, At(INT64_MAX), limits), WindowFate::kStays);
 }
 
 TEST(RetentionPolicy, ForRoomTheOldestConfirmedGoesFirstAndOthersOnlyWhenAllowed) {

@@ -11,7 +11,7 @@ class ScanTest : public EngineFixture {
  protected:
   // Four days, a row an hour, with a rotation in the middle.
   Rows WriteHours() {
-    clock_->SetWallMicros(kStartUs + 10 * kDayMs * 1000);
+    clock_->PassTo(kStartUs + 10 * kDayMs * 1000);
     Rows rows;
     for (int i = 0; i < 96; ++i) {
       MustAppend("a", kStartMs + i * 3'600'000, i, {Durability::kLog});

@@ -313,6 +313,7 @@ TEST_F(WindowEndTest, NothingEndsWhileTheClockIsNotSettled) {
   TickAll();
   EXPECT_EQ(engine_->GetMetrics().versions_expired, 0u);
   clock_->SetWallMicros(true_us);
+  clock_->SetSync(ClockSync::kYes);
   TickAll();
   EXPECT_EQ(engine_->GetMetrics().versions_expired, 10u);
   EXPECT_EQ(ScanAll("late").size(), 1u);

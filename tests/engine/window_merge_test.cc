@@ -431,7 +431,7 @@ TEST_F(WindowMergeTest, AClockThatStepsBackWhileWindowsAreMerged) {
   }
   ASSERT_TRUE(stepped);
   EXPECT_EQ(last.code(), StatusCode::kBusy) << last.ToString();
-  clock_->SetWallMicros(now_us + 20 * kDayS * 1'000'000);
+  clock_->PassTo(now_us + 20 * kDayS * 1'000'000);
   MustAppend("c", kStartMs + day_ * kDayMs, 2);
   SealAll();
   EXPECT_GT(engine_->GetMetrics().window_merges, 0u);

@@ -25,11 +25,12 @@ WindowRecord Record(uint64_t confirmed_count = 0) {
 }
 WindowOutlook Outlook(const WindowRecord& record, const RetentionLimits& limits = {},
                       bool settled = true, bool awaits_files = false) {
+  const RetentionTime time{kNowS, kNowS, settled};
   const WindowOutlook outlook =
-      OutlookOf(WindowFamily(12, nullptr, record), kNowS, settled, limits, awaits_files);
+      OutlookOf(WindowFamily(12, nullptr, record), time, limits, awaits_files);
   EXPECT_EQ(outlook.window, "window 12");
   EXPECT_EQ(outlook.versions, 70u);
-  const WindowFate fate = FateOf(record, kNowS, limits);
+  const WindowFate fate = FateOf(record, time, limits);
   EXPECT_EQ(awaits_files || fate == WindowFate::kStays,
             !outlook.ends_at_s || *outlook.ends_at_s > kNowS)
       << "it goes when it is said to";
@@ -118,6 +119,16 @@ TEST(WindowOutlook, WhatIsDueSaysSoWithTheReasonOfItsEnd) {
   EXPECT_EQ(Outlook(record, {.keep_confirmed_s = 1}, false).why,
             "due to go: it is confirmed and its local retention is over; nothing goes while the "
             "clock is not trusted");
+}
+
+TEST(WindowOutlook, WhatIsOverByAClockThatNobodyConfirmedSaysSo) {
+  WindowRecord record = Record();
+  record.expiry_s_last = kNowS;
+  const WindowOutlook outlook = OutlookOf(WindowFamily(12, nullptr, record),
+                                          {kNowS, kNowS - 1, true}, {}, false);
+  EXPECT_EQ(outlook.why, "rows live until 2027-01-15T08:00:00Z; upstream has not confirmed 5 of 5 "
+                         "segments; it is over by a clock that nobody has confirmed, so it goes "
+                         "when room is short (cistern clock)");
 }
 
 TEST(WindowOutlook, ASpillFamilyGoesWhenAllOfItIsSealed) {

@@ -1,8 +1,16 @@
-// Clocks that lie: boots in 1970, steps back, years ahead. Whatever the clock says,
-// rows stay as they were written and the later write wins. CISTERN_CLOCK_HISTORIES says
-// how many histories; CISTERN_SEED replays.
+// Clocks that lie: boots in 1970, steps back, days, months and years ahead, for moments or for
+// days. Whatever the clock says,
+//
+//   rows stay as they were written, and the later write wins,
+//   no row that upstream has not confirmed goes before its true time,
+//   and once the clock is right it is trusted within clock_dwell_s, and what is due is sealed.
+//
+// In half of the histories something outside of the machine, or a person, confirms true times now
+// and then. A row that a clock behind has stamped may lose there as much of its life as that was
+// behind. CISTERN_CLOCK_HISTORIES says how many histories; CISTERN_SEED replays.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -27,11 +35,23 @@ constexpr const char* kTable =
     "CREATE TABLE k.rows (s text, day date, ts timestamp, a bigint, b text,"
     " PRIMARY KEY ((s, day), ts))";
 
+// Rows that live for a day, each written once.
+constexpr const char* kBriefTable =
+    "CREATE TABLE k.brief (s text, day date, ts timestamp, a bigint,"
+    " PRIMARY KEY ((s, day), ts)) WITH default_time_to_live = 86400";
+constexpr int64_t kBriefLifeUs = 86'400 * kSecond;
+constexpr int64_t kHourUs = 3'600 * kSecond;
+constexpr int64_t kDayUs = 24 * kHourUs;
+constexpr int64_t kKeepUnconfirmedS = 365 * 86'400;  // no history lasts as long
+
 // One machine through many boots. Real time passes underneath whatever its clock shows.
 class ClockHistory {
  public:
   ClockHistory(uint64_t seed, std::string directory)
-      : rng_(Mix(seed)), directory_(std::move(directory)) {}
+      : rng_(Mix(seed)),
+        directory_(std::move(directory)),
+        is_vouched_(rng_.OneIn(2)),
+        refuses_future_(rng_.OneIn(2)) {}
 
   std::string Run() {
     if (std::string problem = Open(); !problem.empty()) return problem;
@@ -41,8 +61,8 @@ class ClockHistory {
       if (!problem.empty()) return "operation " + std::to_string(op) + ": " + problem;
     }
     // At last the clock is right, and stays so over a restart.
-    clock_->SetWallMicros(true_us_);
-    if (std::string problem = Drain(); !problem.empty()) return problem;
+    SetWall(true_us_);
+    if (std::string problem = ComeBack(); !problem.empty()) return problem;
     if (std::string problem = Compare(); !problem.empty()) return "with the right time: " + problem;
     if (std::string problem = Reopen(); !problem.empty()) return problem;
     if (std::string problem = Compare(); !problem.empty()) return "after all: " + problem;
@@ -54,6 +74,33 @@ class ClockHistory {
     true_us_ += us;
     clock_->AdvanceMicros(us);
   }
+  // What is outside of the machine knows the time: it does not vouch for another one.
+  void SetWall(int64_t us) {
+    clock_->SetWallMicros(us);
+    const bool is_true = us == true_us_;
+    clock_->SetSync(is_vouched_ && is_true && rng_.OneIn(2) ? ClockSync::kYes : ClockSync::kNo);
+  }
+
+  // The clock is right from now on.
+  std::string ComeBack() {
+    const int64_t dwell_us = limits::kClockDwellSecondsDefault * kSecond;
+    for (int64_t us = 0; us <= dwell_us + kHourUs; us += kHourUs / 2) {
+      if (std::string problem = Drain(); !problem.empty()) return problem;
+      if (engine_->GetMetrics().clock_trusted) break;
+      if (us >= dwell_us) return "the right time is not trusted within clock_dwell_s";
+      Pass(kHourUs / 2);
+    }
+    // Then every bucket ends, and every row rests.
+    for (int64_t us = 0; us < 36 * kHourUs; us += kHourUs / 2) {
+      Pass(kHourUs / 2);
+      if (std::string problem = Drain(); !problem.empty()) return problem;
+    }
+    const uint64_t open = engine_->GetMetrics().versions_open;
+    if (open != 0) {
+      return std::to_string(open) + " row versions are not sealed: " + OpenBuckets() + ClockText();
+    }
+    return CheckBrief();
+  }
 
   std::string Open() {
     EngineOptions options;
@@ -61,10 +108,15 @@ class ClockHistory {
     options.clock_floor_s = kFloor_s;
     options.background_threads = false;
     options.memory_budget_bytes = limits::kMemoryBudgetBytesMin;
+    options.head_age_us_max = limits::kHeadAgeUsMax;
+    options.keep_unconfirmed_s = kKeepUnconfirmedS;
+    if (!refuses_future_) options.event_future_s_max = limits::kFutureSecondsMax;
     auto opened = Engine::Open(directory_, options);
     if (!opened.ok()) return "Open: " + opened.status().ToString();
     engine_ = std::move(opened).value();
-    if (const Status s = engine_->CreateTable(kTable); !s.ok()) return s.ToString();
+    for (const char* table : {kTable, kBriefTable}) {
+      if (const Status s = engine_->CreateTable(table); !s.ok()) return s.ToString();
+    }
     if (model_ == nullptr) model_ = std::make_unique<ModelTable>(*engine_->FindTable("k.rows"));
     return "";
   }
@@ -75,41 +127,126 @@ class ClockHistory {
   }
 
   int64_t LyingTime() {
-    switch (rng_.Below(5)) {
+    switch (rng_.Below(10)) {
       case 0: return rng_.Between(0, 86400) * kSecond;          // 1970
       case 1: return kFloor_s * kSecond - rng_.Between(1, 999) * kSecond;
       case 2: return true_us_ + 60ll * 365 * 86400 * kSecond;   // far ahead
-      case 3: return true_us_ - rng_.Between(1, 3600) * kSecond;  // a step back, believable
+      case 3: return true_us_ - rng_.Between(1, 3600) * kSecond;  // a step back
+      case 4: return true_us_ + 5 * 365 * kDayUs;
+      case 5: return true_us_ + 60 * kDayUs;
+      case 6: return true_us_ + kDayUs * 365 / 100;  // 3.65 days
+      case 7: return true_us_ - kDayUs * 365 / 100;
+      case 8: return true_us_ + rng_.Between(-300, 300) * kSecond;
       default: return true_us_ + rng_.Between(1, 3600) * kSecond;
     }
   }
 
   std::string Step() {
     const uint64_t dice = rng_.Below(100);
-    if (dice < 55) return Write();
+    if (dice < 34) return Write();
+    if (dice < 46) return WriteBrief();
+    if (dice < 55) {
+      // Hours and days go by, with their maintenance or without.
+      Pass(rng_.Between(kHourUs / 6, 18 * kHourUs));
+      const std::string problem = rng_.OneIn(4) ? "" : Drain();
+      return problem.empty() ? CheckBrief() : problem;
+    }
     if (dice < 62) {
-      clock_->SetWallMicros(rng_.OneIn(2) ? true_us_ : LyingTime());
+      SetWall(rng_.OneIn(2) ? true_us_ : LyingTime());
       return "";
     }
-    if (dice < 68) {
-      // A new boot, often without knowing the time.
-      if (const Status s = engine_->Close(); !s.ok()) return "Close: " + s.ToString();
-      engine_.reset();
-      clock_->Reboot("boot-" + std::to_string(rng_.Next()), rng_.OneIn(3) ? true_us_ : LyingTime());
-      return Open();
-    }
+    if (dice < 68) return Boot();
+    if (dice == 68) return Confirm();
     if (dice < 71) return Reopen();  // the same boot
     if (dice < 76) {
       const Status s = engine_->Rotate();
       return s.ok() ? "" : "Rotate: " + s.ToString();
     }
-    if (dice < 84) return Drain();
-    if (dice < 88) return DeleteRange();
+    if (dice < 81) return Drain();
+    if (dice < 86) return SealAndExpire();
+    if (dice < 90) return DeleteRange();
     return Compare();
   }
 
+  // A new boot, often without knowing the time.
+  std::string Boot() {
+    if (const Status s = engine_->Close(); !s.ok()) return "Close: " + s.ToString();
+    engine_.reset();
+    if (rng_.OneIn(3)) true_us_ += rng_.Between(0, 2 * kDayUs);  // it was off
+    clock_->Reboot("boot-" + std::to_string(rng_.Next()), true_us_);
+    SetWall(rng_.OneIn(3) ? true_us_ : LyingTime());
+    return Open();
+  }
+
+  // A person who looks at another clock first.
+  std::string Confirm() {
+    if (!is_vouched_ || clock_->WallMicros() != true_us_) return "";
+    const auto report = engine_->ConfirmClock();
+    if (!report.ok()) return "ConfirmClock: " + report.status().ToString();
+    return report->trusted && report->certain_us == true_us_ ? "" : "a person is not believed";
+  }
+
+  std::string SealAndExpire() {
+    const auto sealed = engine_->Seal({.due_only = false});
+    if (!sealed.ok() && sealed.status().code() != StatusCode::kBusy) {
+      return "Seal: " + sealed.status().ToString();
+    }
+    const auto expired = engine_->Expire();
+    if (!expired.ok() && expired.status().code() != StatusCode::kBusy) {
+      return "Expire: " + expired.status().ToString();
+    }
+    return CheckBrief();
+  }
+
+  std::string WriteBrief() {
+    RowBatch batch(*engine_->FindTable("k.brief"));
+    brief_ms_ = std::max(brief_ms_ + 1, true_us_ / 1000);
+    batch.BeginRow();
+    if (!batch.SetBytes(0, "x").ok() || !batch.SetInt(2, brief_ms_).ok() ||
+        !batch.SetInt(3, brief_ms_).ok() || !batch.EndRow().ok()) {
+      return "a row of k.brief is refused";
+    }
+    const auto answer = engine_->Append(batch, {Durability::kLog, BackPressure::kWait});
+    if (answer.status().code() == StatusCode::kOutOfRange && refuses_future_) return "";
+    if (!answer.ok()) return "Append: " + answer.status().ToString();
+    const auto clock = engine_->GetClock();
+    if (!clock.ok()) return "GetClock: " + clock.status().ToString();
+    const int64_t behind_us = is_vouched_ ? std::max<int64_t>(true_us_ - clock->now_us, 0) : 0;
+    brief_ends_us_.push_back(true_us_ + kBriefLifeUs - behind_us);
+    return "";
+  }
+
+  // Every row whose true time is not over is there: those of k.rows never expire.
+  std::string CheckBrief() {
+    const Metrics m = engine_->GetMetrics();
+    const uint64_t gone = m.versions_expired + m.versions_shed;
+    const auto over = static_cast<uint64_t>(
+        std::count_if(brief_ends_us_.begin(), brief_ends_us_.end(),
+                      [&](int64_t end_us) { return end_us <= true_us_ + kSecond; }));
+    if (gone <= over && m.versions_shed == 0) return "";
+    return std::to_string(gone) + " row versions are gone, " + std::to_string(m.versions_shed) +
+           " of them shed, and the time of " + std::to_string(over) + " is over; " + ClockText();
+  }
+
+  std::string OpenBuckets() {
+    std::string text;
+    const Status listed = engine_->ListBuckets([&](const BucketInfo& bucket) {
+      if (bucket.state != "open") return true;
+      text += bucket.table + " " + bucket.entity + " " + bucket.bucket + ", ";
+      return true;
+    });
+    return listed.ok() ? text : listed.ToString();
+  }
+
+  std::string ClockText() {
+    const auto clock = engine_->GetClock();
+    return "truly " + std::to_string(true_us_ / kSecond) + " s, the wall clock at " +
+           std::to_string(clock_->WallMicros() / kSecond) + " s, certain " +
+           (clock.ok() ? std::to_string(clock->certain_us / kSecond) + " s, " + clock->why : "");
+  }
+
   std::string Drain() {
-    for (int i = 0; i < 50; ++i) {
+    for (int i = 0; i < 500; ++i) {
       const auto report = engine_->Tick();
       if (!report.ok()) return "Tick: " + report.status().ToString();
       if (!report->more_due) return "";
@@ -139,11 +276,8 @@ class ClockHistory {
     const auto durability = rng_.OneIn(2) ? Durability::kLog : Durability::kSynced;
     const auto answer = engine_->Append(batch, {durability, BackPressure::kWait});
     if (!answer.ok()) {
-      // Ahead of what a trusted, late clock allows: refused, and nothing was stored.
-      if (answer.status().code() == StatusCode::kOutOfRange &&
-          clock_->WallMicros() / 1000 < kEvents_ms + 30 * 3'600'000) {
-        return "";
-      }
+      // Ahead of what a late clock allows that is trusted: refused, and nothing was stored.
+      if (answer.status().code() == StatusCode::kOutOfRange && refuses_future_) return "";
       return "Append: " + answer.status().ToString();
     }
     for (const WriteRow& row : rows) model_->Write(row, 0);
@@ -192,9 +326,7 @@ class ClockHistory {
           DiffRows(schema, {0, 1, 2, 3, 4},
                    model_->Scan(request.entity.bytes, request.from, request.to, 0), actual);
       if (!diff.empty()) {
-        return diff + "  with the wall clock at " +
-               std::to_string(clock_->WallMicros() / kSecond) + " s, truly " +
-               std::to_string(true_us_ / kSecond) + " s";
+        return diff + "  " + ClockText();
       }
     }
     return "";
@@ -202,9 +334,9 @@ class ClockHistory {
 
   std::string CheckCounters() {
     const Metrics m = engine_->GetMetrics();
-    if (m.versions_written < model_->versions() ||
+    if (m.versions_written < model_->versions() + brief_ends_us_.size() ||
         m.versions_written != m.versions_open + m.versions_sealed + m.versions_superseded +
-                                  m.versions_expired) {
+                                  m.versions_expired + m.versions_shed) {
       return "the counters do not reconcile";
     }
     if (!m.clock_trusted) return "the right time is not trusted";
@@ -213,11 +345,15 @@ class ClockHistory {
 
   Rng rng_;
   const std::string directory_;
+  const bool is_vouched_;      // something knows the true time, now and then
+  const bool refuses_future_;  // event times far ahead of the clock
   std::shared_ptr<FakeClock> clock_ = std::make_shared<FakeClock>(kTrue_us);
   int64_t true_us_ = kTrue_us;
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<ModelTable> model_;
   int64_t value_ = 0;
+  int64_t brief_ms_ = 0;
+  std::vector<int64_t> brief_ends_us_;  // true times
 };
 
 TEST(ClockModel, WritesKeepTheirOrderWhateverTheClockSays) {

@@ -66,7 +66,8 @@ std::vector<Kind> EveryKind() {
   const auto outcome = [](const auto& result) { return result.status(); };
   return {
       {"state record",
-       EncodeState({1'000'000, 70'000, 9'000'000'000, 300, 40, 7, -5'000'000'000, 1 << 30}),
+       EncodeState({1'000'000, 70'000, 9'000'000'000, 300, 40, 7, -5'000'000'000,
+                    {1 << 30, 1 << 29, "boot", 77, true, false, 1 << 28, 5}}),
        [=](std::string_view bytes) { return outcome(DecodeState(bytes)); }},
       {"table record", EncodeTable({300, "CREATE TABLE t (...)"}),
        [=](std::string_view bytes) { return outcome(DecodeTable(bytes)); }},
@@ -102,7 +103,9 @@ std::string Varints(const std::vector<uint64_t>& values) {
 }
 
 TEST(MetaRecords, EveryFieldComesBack) {
-  const StateRecord state{UINT64_MAX, 1, 2, UINT64_MAX - 1, 3, 4, INT64_MIN, INT64_MAX};
+  const ClockRecord clock{int64_t{1} << 60, -(int64_t{1} << 60), std::string(64, 'b'), 5,
+                          true,             true,                7,                    8};
+  const StateRecord state{UINT64_MAX, 1, 2, UINT64_MAX - 1, 3, 4, INT64_MIN, clock};
   const auto s = DecodeState(EncodeState(state));
   ASSERT_TRUE(s.ok()) << s.status().ToString();
   EXPECT_EQ(s->sequence_reserved, state.sequence_reserved);
@@ -112,7 +115,7 @@ TEST(MetaRecords, EveryFieldComesBack) {
   EXPECT_EQ(s->versions_expired, state.versions_expired);
   EXPECT_EQ(s->versions_shed, state.versions_shed);
   EXPECT_EQ(s->write_us_last, state.write_us_last);
-  EXPECT_EQ(s->trusted_us, state.trusted_us);
+  EXPECT_EQ(s->clock, clock);
 
   const TableRecord table{UINT64_MAX, std::string(limits::kDdlBytesMax, 'x')};
   const auto t = DecodeTable(EncodeTable(table));
@@ -172,6 +175,18 @@ TEST(MetaRecords, EveryCutIsCorruptionThatNamesTheRecord) {
   }
 }
 
+// What a store of the version before knew of time was one number, which it took for certain.
+TEST(MetaRecords, AStateRecordOfTheVersionBeforeIsRead) {
+  std::string fields = Varints({1, 2, 3, 4, 5, 6});
+  PutSigned(&fields, -7);
+  PutSigned(&fields, 8);
+  const auto state = DecodeState(Sealed(fields));
+  ASSERT_TRUE(state.ok()) << state.status().ToString();
+  EXPECT_EQ(state->versions_shed, 6u);
+  EXPECT_EQ(state->write_us_last, -7);
+  EXPECT_EQ(state->clock, (ClockRecord{.trusted_us = 8, .certain_us = 8}));
+}
+
 TEST(MetaRecords, NoFlippedBitIsAccepted) {
   for (const Kind& kind : EveryKind()) {
     for (size_t bit = 0; bit < kind.bytes.size() * 8; ++bit) {
@@ -189,9 +204,10 @@ TEST(MetaRecords, ARecordIsNotTakenForOneOfAnotherVersion) {
     const auto of_version = [&](int version) {
       return kind.decode(Sealed(fields, static_cast<char>(version))).code();
     };
-    const int newest = std::string_view(kind.name) == "window record"
-                           ? record_coding::kRecordVersionOfDictionaries
-                           : record_coding::kRecordVersion;
+    const std::string_view name = kind.name;
+    const int newest = name == "window record"  ? record_coding::kRecordVersionOfDictionaries
+                       : name == "state record" ? record_coding::kRecordVersionOfClock
+                                                : record_coding::kRecordVersion;
     EXPECT_EQ(of_version(newest + 1), StatusCode::kTooNew) << kind.name;
     EXPECT_EQ(of_version(record_coding::kRecordVersion - 1), StatusCode::kNotSupported)
         << kind.name;

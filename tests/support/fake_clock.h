@@ -31,6 +31,11 @@ class FakeClock : public Clock {
     return boot_id_;
   }
 
+  ClockSync Sync() override {
+    const std::lock_guard lock(mutex_);
+    return sync_;
+  }
+
   // Time passes: both go on.
   void AdvanceMicros(int64_t us) {
     const std::lock_guard lock(mutex_);
@@ -38,6 +43,13 @@ class FakeClock : public Clock {
     monotonic_us_ += us;
   }
   void AdvanceSeconds(int64_t seconds) { AdvanceMicros(seconds * 1'000'000); }
+  // Time passes until the wall clock shows `wall_us`.
+  void PassTo(int64_t wall_us) { AdvanceMicros(wall_us - WallMicros()); }
+  // What something outside of the machine says of the wall clock from now on.
+  void SetSync(ClockSync sync) {
+    const std::lock_guard lock(mutex_);
+    sync_ = sync;
+  }
   // The wall clock is set, as NTP or a dead battery would; monotonic time stays.
   void SetWallMicros(int64_t us) {
     const std::lock_guard lock(mutex_);
@@ -63,6 +75,7 @@ class FakeClock : public Clock {
   std::mutex mutex_;
   int64_t wall_us_;
   int64_t monotonic_us_ = 1'000'000;
+  ClockSync sync_ = ClockSync::kUnknown;
   std::string boot_id_ = "boot-1";
 };
 

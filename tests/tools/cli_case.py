@@ -46,7 +46,9 @@ class CliCase(unittest.TestCase):
         process = subprocess.run([BIN, *map(str, arguments)], input=stdin, capture_output=True,
                                  cwd=self.directory, check=False, timeout=120)
         done = Done(process)
-        self.assertEqual(done.code, expect, f"{arguments}\n{done.out[-2000:]}\n{done.err[-2000:]}")
+        if expect is not None:  # else the caller looks
+            self.assertEqual(done.code, expect,
+                             f"{arguments}\n{done.out[-2000:]}\n{done.err[-2000:]}")
         if done.err:
             self.assertTrue(done.err.startswith("cistern: "), done.err)
         return done

@@ -27,7 +27,7 @@ class CliTest(CliCase):
             self.assertIn(word, text)
         self.assertRegex(self.run_tool("--version").out.decode(), r"^cistern \d+\.\d+\.\d+\n$")
         for command in ("create", "alter", "ingest", "scan", "delete", "tables", "entities",
-                        "buckets", "windows", "expire", "stats", "verify"):
+                        "buckets", "windows", "expire", "clock", "stats", "verify"):
             text = self.run_tool(command, "--help").out.decode()
             self.assertIn("--store", text)
             self.assertRegex(text, f"(?s)Examples?:.*cistern {command} --store")

@@ -349,6 +349,16 @@ class CISTERN_EXPORT Engine {
   //   kBusy  the clock is not trusted yet, and rows wait for their time
   [[nodiscard]] virtual Result<ExpireReport> Expire() = 0;
 
+  // What the store believes of the time, and why. Reads the clock.
+  [[nodiscard]] virtual Result<ClockReport> GetClock() = 0;
+  // Says that the machine's wall clock is right as it is now, whatever the store believed: for a
+  // person, or for firmware that was told the time. Durable when it answers. It takes a false time
+  // back, and confirms a true one: what has expired by it may go. Write timestamps go on above all
+  // that were given. A wrong confirmation ahead of the true time costs rows.
+  //   kOutOfRange   the wall clock shows a time before EngineOptions::clock_floor_s or after 9999
+  //   kNoSpace      no room for the record; nothing has changed
+  [[nodiscard]] virtual Result<ClockReport> ConfirmClock() = 0;
+
   // Reads and checks every page, header, journal record and cross-invariant, and changes
   // nothing. Damage is no error but one of the report's problems. What Open met and had to
   // do, damage of the file ACK among it, is in Recovery().

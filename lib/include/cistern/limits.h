@@ -40,6 +40,20 @@ inline constexpr int64_t kEventSecondsMax = 253'402'300'799;
 inline constexpr int64_t kFutureSecondsDefault = 24 * 3600;  // event times ahead of a trusted clock
 inline constexpr int64_t kFutureSecondsMax = kEventSecondsMax - kEventSecondsMin;  // from 0
 
+// --- the wall clock
+// It may differ by so much from what the monotonic clock says without being doubted: a time server
+// sets a clock that drifts, and rows expire earlier or later by no more.
+inline constexpr int64_t kClockStepSeconds = 300;
+// A quarter of a day: glitches of time servers and receivers are over by then, and what waits to be
+// sealed is little.
+inline constexpr int64_t kClockDwellSecondsDefault = 6 * 3600;
+inline constexpr int64_t kClockDwellSecondsMax = 366ll * 86'400;  // from 0
+inline constexpr int64_t kClockBootAheadSecondsDefault = 7 * 86'400;  // off over a long weekend
+inline constexpr int64_t kClockBootAheadSecondsMax = kFutureSecondsMax;  // from 0
+// So far behind the last trusted time may a boot find it: clocks without a battery begin with a
+// time that was saved now and then.
+inline constexpr int64_t kClockBootBackSeconds = 86'400;
+
 // --- queues and commit groups
 inline constexpr size_t kProducerCountMax = 1024;
 inline constexpr size_t kProducerQueueSlots = 1024;      // batches queued by one producer

@@ -54,8 +54,17 @@ struct EngineOptions {
   // 0 takes a date that is fixed in this version of Cistern, before its release.
   int64_t clock_floor_s = 0;
   // A wall clock that runs ahead of the last trusted reading plus the time passed since
-  // then by more than this is not believed. From 0; default ten years.
+  // then by more than this is not believed, whatever else speaks for it. From 0; default ten years.
   int64_t clock_ceiling_ahead_s = 10ll * 365 * 86400;
+  // A wall clock that the monotonic clock contradicts, or that a boot finds further away than
+  // clock_boot_ahead_s, is believed once it has gone on for as long as it jumped, but for no longer
+  // than this; at once where Clock::Sync or Engine::ConfirmClock confirms it. Meanwhile rows are
+  // taken, and nothing is sealed, confirmed or dropped. From 0: at once, to kClockDwellSecondsMax.
+  // Longer: time to notice a wrong clock; shorter: sealing goes on sooner after a right one.
+  int64_t clock_dwell_s = limits::kClockDwellSecondsDefault;
+  // How far ahead of the last trusted time a boot may find the wall clock and believe it: about how
+  // long the machine is switched off as a rule. From 0 to kClockBootAheadSecondsMax.
+  int64_t clock_boot_ahead_s = limits::kClockBootAheadSecondsDefault;
   // Event times further ahead of a trusted clock are refused with kOutOfRange; those of single
   // rows that are deleted never.
   int64_t event_future_s_max = limits::kFutureSecondsDefault;

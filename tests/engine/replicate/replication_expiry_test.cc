@@ -79,6 +79,22 @@ TEST_F(ReplicationExpiryTest, OverV4PreparationsOnTheWayDoNotLengthenLife) {
   EXPECT_EQ(ShownAt(expiry_s + 2), without);
 }
 
+// It would be left out, confirmed, and be nowhere: what is sent goes by the time that is certain.
+TEST_F(ReplicationExpiryTest, WhatHasExpiredByAClockThatNobodyConfirmedIsSent) {
+  Write("p0", kStartMs, 1, RowKind::kInsert, 30 * 86'400);
+  SealAll();
+  const int64_t true_s = clock_->WallMicros() / 1'000'000;
+  clock_->StepWallMicros(60 * kDayMs * 1000);
+  ASSERT_TRUE(engine_->Tick().ok());
+  clock_->AdvanceSeconds(limits::kClockDwellSecondsDefault);
+  ASSERT_TRUE(engine_->Tick().ok());
+  ASSERT_TRUE(engine_->GetMetrics().clock_trusted);
+  ASSERT_NO_FATAL_FAILURE(StartAll({}));
+  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kIdle));
+  EXPECT_EQ(engine_->GetMetrics().versions_confirmed, 1u);
+  EXPECT_NE(ShownAt(true_s + 86'400), "");
+}
+
 // A server that keeps to what Cassandra 4 could store judges a TTL by its own now: after an outage
 // it would refuse one that counts from when the row was written.
 TEST_F(ReplicationExpiryTest, ARowThatEndsShortlyBefore2038ArrivesAfterAnOutage) {

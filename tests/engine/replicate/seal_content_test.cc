@@ -166,7 +166,8 @@ TEST_F(SealContentTest, RowsShowAsTheTableIsNowWhateverTheyWereSealedAs) {
 }
 
 TEST_F(SealContentTest, ProvisionalRowsHaveTheirTrueTime) {
-  clock_->SetWallMicros(0);  // 1970: not believed
+  clock_->Reboot("boot-2", 0);  // 1970: not believed
+  Reopen();
   MustAppend("a", kStartMs, 1);
   ASSERT_TRUE(engine_->DeleteRange("pumps", Entity("a"), {kStartMs + 5, kStartMs + 9}).ok());
   clock_->AdvanceSeconds(10);
