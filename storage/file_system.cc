@@ -51,14 +51,28 @@ bool IsRealDirectory(const std::string& path) {
   return ::lstat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
 }
 
+IOStatus IsElsewhere(const std::string& path) {
+  return IOStatus::IOError("While looking for " + path,
+                           "it was renamed, removed or replaced while the store was open; put the "
+                           "store's directory back, or open the store at its new place");
+}
+
+// Whose sync is what a caller is answered for: everything counts by the log, and files by the
+// MANIFEST.
+bool HoldsTheStore(FileKind kind) { return kind == FileKind::kWal || kind == FileKind::kManifest; }
+
 }  // namespace
 
-// Counts what is appended and stops at the disk limit.
+// Counts what is appended, stops at the disk limit, and is synced only where it can be found.
 class CountingWritableFile : public rocksdb::FSWritableFileOwnerWrapper {
  public:
   CountingWritableFile(std::unique_ptr<rocksdb::FSWritableFile> file, StoreFileSystem* fs,
-                       StoreFileSystem::TrackedFilePtr tracked)
-      : FSWritableFileOwnerWrapper(std::move(file)), fs_(fs), tracked_(std::move(tracked)) {}
+                       StoreFileSystem::TrackedFilePtr tracked, const std::string& path)
+      : FSWritableFileOwnerWrapper(std::move(file)), fs_(fs), tracked_(std::move(tracked)) {
+    if (!HoldsTheStore(tracked_->kind)) return;
+    path_ = path;
+    place_ = FilePlace::Of(path);
+  }
 
   IOStatus Append(const Slice& data, const IOOptions& options, IODebugContext* dbg) override {
     IOStatus status = fs_->CheckRoom(tracked_->kind, data.size());
@@ -74,14 +88,16 @@ class CountingWritableFile : public rocksdb::FSWritableFileOwnerWrapper {
   IOStatus Sync(const IOOptions& options, IODebugContext* dbg) override {
     const uint64_t size = fs_->SizeOf(*tracked_);  // before: others append meanwhile
     IOStatus status = FSWritableFileOwnerWrapper::Sync(options, dbg);
-    if (status.ok()) fs_->NoteSync(tracked_.get(), size);
-    return status;
+    if (!status.ok()) return status;
+    fs_->NoteSync(tracked_.get(), size);
+    return CheckPlace();
   }
   IOStatus Fsync(const IOOptions& options, IODebugContext* dbg) override {
     const uint64_t size = fs_->SizeOf(*tracked_);
     IOStatus status = FSWritableFileOwnerWrapper::Fsync(options, dbg);
-    if (status.ok()) fs_->NoteSync(tracked_.get(), size);
-    return status;
+    if (!status.ok()) return status;
+    fs_->NoteSync(tracked_.get(), size);
+    return CheckPlace();
   }
   IOStatus Truncate(uint64_t size, const IOOptions& options, IODebugContext* dbg) override {
     IOStatus status = FSWritableFileOwnerWrapper::Truncate(size, options, dbg);
@@ -96,8 +112,16 @@ class CountingWritableFile : public rocksdb::FSWritableFileOwnerWrapper {
   }
 
  private:
+  // The bytes are on the device; is the file still where an opening will look for it? One call of
+  // stat beside a flush of the device.
+  IOStatus CheckPlace() const {
+    if (!place_.is_known() || FilePlace::Of(path_) == place_) return IOStatus::OK();
+    return IsElsewhere(path_);
+  }
   StoreFileSystem* const fs_;  // RocksDB closes its files before its file system goes
   const StoreFileSystem::TrackedFilePtr tracked_;
+  std::string path_;
+  FilePlace place_;
 };
 
 // Counts what is written in place; such a file never grows.
@@ -129,6 +153,7 @@ StoreFileSystem::StoreFileSystem(std::shared_ptr<rocksdb::FileSystem> base, std:
 StoreFileSystem::~StoreFileSystem() = default;
 
 Status StoreFileSystem::ScanDirectory() {
+  place_ = FilePlace::Of(directory_);
   struct Place {
     std::string path;
     int depth;
@@ -196,7 +221,13 @@ IOStatus StoreFileSystem::CheckWritable(const std::string& path) const {
   if (read_only_.load(std::memory_order_relaxed)) {
     return IOStatus::IOError("While opening for writing", path + ": the store is open read-only");
   }
-  return IOStatus::OK();
+  // In another directory there may be another store, with files of the same names.
+  return IsOurs(path) ? CheckPlace() : IOStatus::OK();
+}
+
+IOStatus StoreFileSystem::CheckPlace() const {
+  if (!place_.is_known() || FilePlace::Of(directory_) == place_) return IOStatus::OK();
+  return IsElsewhere(directory_);
 }
 
 IOStatus StoreFileSystem::CheckRoom(FileKind kind, uint64_t bytes) const {
@@ -369,7 +400,7 @@ IOStatus StoreFileSystem::NewWritableFile(const std::string& path, const FileOpt
   if (status.ok()) status = target_->NewWritableFile(path, options, &file, dbg);
   if (!status.ok()) return status;
   auto tracked = Track(path, 0);
-  *result = std::make_unique<CountingWritableFile>(std::move(file), this, std::move(tracked));
+  *result = std::make_unique<CountingWritableFile>(std::move(file), this, std::move(tracked), path);
   return KeepToOwner(path, kFileMode);
 }
 
@@ -384,7 +415,7 @@ IOStatus StoreFileSystem::ReopenWritableFile(const std::string& path, const File
   uint64_t size_bytes = 0;
   target_->GetFileSize(path, IOOptions(), &size_bytes, nullptr).PermitUncheckedError();
   auto tracked = Track(path, size_bytes);
-  *result = std::make_unique<CountingWritableFile>(std::move(file), this, std::move(tracked));
+  *result = std::make_unique<CountingWritableFile>(std::move(file), this, std::move(tracked), path);
   return KeepToOwner(path, kFileMode);
 }
 

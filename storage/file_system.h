@@ -15,6 +15,7 @@
 
 #include "cistern/status.h"
 #include "storage/file_kind.h"
+#include "storage/file_place.h"
 #include "storage/synced_ends.h"
 
 namespace cistern {
@@ -34,6 +35,8 @@ struct FileBytes {
 //   - counts the bytes written by kind, and the sizes of the files that are there;
 //   - keeps the files to their owner (0600, directories 0700) whatever the umask,
 //     and writes through no symbolic link;
+//   - changes nothing, and counts no log as synced, once the path leads elsewhere: a directory
+//     that was renamed, removed or replaced while it was open;
 //   - stops the growth of WAL and SST files at a disk limit;
 //   - knows up to where MANIFEST and write-ahead logs were synced;
 //   - gives stand-ins for files that cannot be read, and no SST file of which RocksDB would
@@ -46,7 +49,8 @@ class StoreFileSystem : public rocksdb::FileSystemWrapper {
   StoreFileSystem(std::shared_ptr<rocksdb::FileSystem> base, std::string directory);
   ~StoreFileSystem() override;
 
-  // Takes stock of the files that are already in the directory. Once, before use.
+  // Takes stock of the files that are already in the directory, and of which directory it is.
+  // Once, before use.
   [[nodiscard]] Status ScanDirectory();
 
   [[nodiscard]] FileBytes bytes_written() const;
@@ -63,6 +67,9 @@ class StoreFileSystem : public rocksdb::FileSystemWrapper {
   static constexpr uint64_t kDiskReserveBytes = 1024 * 1024;
   // Whether `bytes` more of WAL and SST fit under the limit.
   [[nodiscard]] bool HasRoomFor(uint64_t bytes) const;
+
+  // OK while the directory's path leads to the directory that was scanned; one call of stat.
+  [[nodiscard]] rocksdb::IOStatus CheckPlace() const;
 
   // From here on every attempt to change a file fails.
   void SetReadOnly() { read_only_.store(true, std::memory_order_relaxed); }
@@ -164,6 +171,7 @@ class StoreFileSystem : public rocksdb::FileSystemWrapper {
   void Resize(TrackedFile* file, uint64_t size_bytes);  // REQUIRES: mutex_ held
 
   const std::string directory_;
+  FilePlace place_;  // of the directory; set by ScanDirectory
   std::atomic<uint64_t> disk_limit_{0};
   std::atomic<bool> read_only_{false};
   std::array<std::atomic<uint64_t>, kFileKindCount> bytes_written_{};

@@ -8,6 +8,7 @@
 
 #include "storage/head.h"
 #include "storage/row_signal.h"
+#include "storage/work_signal.h"
 
 namespace cistern {
 
@@ -25,6 +26,7 @@ struct HeadSet {
   // Of the heads that were frozen since somebody who asks about a table had it forgotten.
   BucketStarts frozen_starts;
   std::shared_ptr<RowSignal> rows_came = std::make_shared<RowSignal>();  // the committer notifies
+  std::shared_ptr<WorkSignal> work_came = std::make_shared<WorkSignal>();  // of maintenance
 
   // The frozen generation, or null. Only maintenance ends it, so it may use it freely.
   [[nodiscard]] const Head* frozen_head() const {

@@ -67,6 +67,11 @@ bool Store::BudgetHasRoomFor(uint64_t bytes) const {
   return db_->opened().fs->HasRoomFor(bytes);
 }
 
+Status Store::CheckPlace() const {
+  const rocksdb::IOStatus s = db_->opened().fs->CheckPlace();
+  return s.ok() ? Status::Ok() : ToStatus(s, "the store's directory");
+}
+
 Status Store::CheckHeadroom(uint64_t bytes) const {
   if (!BudgetHasRoomFor(bytes)) {
     return Status::NoSpace("the disk budget leaves no room for " + std::to_string(bytes) +

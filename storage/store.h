@@ -119,6 +119,8 @@ class Store {
 
   // kNoSpace unless the device has room for operations that write the MANIFEST: they
   // must not fail half way (reliability.md 0.3).
+  // kIoError once the directory was renamed, removed or replaced. One call of stat.
+  [[nodiscard]] Status CheckPlace() const;
   // Counts the disk budget too.
   [[nodiscard]] Status CheckHeadroom(uint64_t bytes) const;
   // Whether the disk budget, whatever the device has, leaves room for them.

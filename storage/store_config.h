@@ -18,6 +18,8 @@ namespace cistern {
 struct StoreConfig {
   std::string directory;
   bool create_if_missing = true;
+  // Of an opening that follows another one: only that very store is opened, kIoError otherwise.
+  std::string expected_store_id;
   // Nothing is written and no lock is taken, so a live writer may hold the store.
   bool read_only = false;
   size_t memory_budget_bytes = limits::kMemoryBudgetBytesDefault;

@@ -8,6 +8,8 @@
 #include <cinttypes>
 #include <cstdio>
 #include <fstream>
+#include <mutex>
+#include <set>
 #include <string>
 
 #include "storage/rocksdb_status.h"
@@ -46,16 +48,19 @@ std::string NameOf(int process) {
   return name.empty() ? name : " (" + name + ")";
 }
 
-}  // namespace
+// The lock files that this process holds. The kernel lets a process lock a file that it holds, and
+// frees the lock when any of its descriptors is closed: a store that was moved, or that has two
+// paths, would be opened twice, so the file must not even be touched.
+struct HeldFiles {
+  std::mutex mutex;
+  std::set<FilePlace> places;
+};
+HeldFiles& AllHeldFiles() {
+  static HeldFiles held;
+  return held;
+}
 
-Result<std::unique_ptr<StoreLock>> StoreLock::Take(std::shared_ptr<rocksdb::FileSystem> fs,
-                                                   const std::string& directory) {
-  const std::string path = directory + "/" + kStoreLockFileName;
-  rocksdb::FileLock* lock = nullptr;
-  const rocksdb::IOStatus locked = fs->LockFile(path, rocksdb::IOOptions(), &lock, nullptr);
-  if (locked.ok()) return std::unique_ptr<StoreLock>(new StoreLock(std::move(fs), lock));
-  Status status = ToStatus(locked, "locking " + directory);
-  if (status.code() != StatusCode::kLocked) return status;
+Status IsHeld(const std::string& directory, const std::string& path) {
   const int holder = HolderOf(path);
   const bool here = holder == ::getpid();
   return Status::Locked("the store " + directory + " is open in " +
@@ -65,7 +70,29 @@ Result<std::unique_ptr<StoreLock>> StoreLock::Take(std::shared_ptr<rocksdb::File
                               : "; close it there"));
 }
 
+}  // namespace
+
+Result<std::unique_ptr<StoreLock>> StoreLock::Take(std::shared_ptr<rocksdb::FileSystem> fs,
+                                                   const std::string& directory) {
+  const std::string path = directory + "/" + kStoreLockFileName;
+  HeldFiles& held = AllHeldFiles();
+  const std::lock_guard guard(held.mutex);
+  if (held.places.contains(FilePlace::Of(path))) return IsHeld(directory, path);
+  rocksdb::FileLock* lock = nullptr;
+  const rocksdb::IOStatus locked = fs->LockFile(path, rocksdb::IOOptions(), &lock, nullptr);
+  if (locked.ok()) {
+    const FilePlace place = FilePlace::Of(path);
+    if (place.is_known()) held.places.insert(place);
+    return std::unique_ptr<StoreLock>(new StoreLock(std::move(fs), lock, place));
+  }
+  const Status status = ToStatus(locked, "locking " + directory);
+  return status.code() == StatusCode::kLocked ? IsHeld(directory, path) : status;
+}
+
 StoreLock::~StoreLock() {
+  HeldFiles& held = AllHeldFiles();
+  const std::lock_guard guard(held.mutex);
+  held.places.erase(place_);
   fs_->UnlockFile(lock_, rocksdb::IOOptions(), nullptr).PermitUncheckedError();
 }
 

@@ -43,6 +43,7 @@ class Opener {
 
   Status CheckArguments();
   Status LookAround();     // touches nothing: decides between opening, creating, refusing
+  Status FindStore();      // of it, what is in the directory
   bool MayCreate() const { return config().create_if_missing && !config().read_only; }
   Status CheckIsVacant();  // a directory without the file CISTERN
   Status TakeHold();       // directory, lock; looks again under the lock
@@ -97,6 +98,18 @@ Status Opener::CheckArguments() {
 }
 
 Status Opener::LookAround() {
+  const Status found = FindStore();
+  const std::string& expected = config().expected_store_id;
+  if (expected.empty() || (found.ok() && format_.store_id == expected)) return found;
+  const bool is_other = found.ok() || found.code() == StatusCode::kNotFound ||
+                        found.code() == StatusCode::kInvalidArgument;
+  if (!is_other) return found;
+  return Status::IoError("the store that was open in " + directory() + " is not there any more" +
+                         (found.ok() ? ": another store is there" : ": " + found.message()) +
+                         "; put it back, and it is opened again");
+}
+
+Status Opener::FindStore() {
   creating_ = false;
   rocksdb::FileSystem* fs = store_.fs.get();
   const rocksdb::IOStatus exists = fs->FileExists(directory(), IOOptions(), nullptr);
