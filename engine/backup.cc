@@ -66,7 +66,7 @@ Result<BackupReport> EngineImpl::Backup(const std::string& directory,
   }
   CISTERN_ASSIGN_OR_RETURN(const auto open, writable_core());
   (void)open->committer().CommitQueued();  // what was submitted before is in it
-  return BackUp(open.get(), directory, options.keep_count, config_.options.clock.get());
+  return BackUp(open.get(), directory, options.keep_count, this->options().clock.get());
 }
 
 Result<std::vector<BackupInfo>> ListBackups(const std::string& directory) {

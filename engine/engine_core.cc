@@ -101,6 +101,7 @@ Status EngineCore::Build() {
   clock_ = std::make_unique<WriteClock>(options.clock, clock_limits, store_.get(), boots_.get());
 
   heads_.rows_came = config_.rows_came;
+  heads_.work_came = config_.work_came;
   const SpillLimits spill_limits = SpillLimitsFor(options.memory_budget_bytes);
   committer_ = std::make_unique<Committer>(
       store_.get(), &heads_, &tables_, clock_.get(), config_.budget.get(),
@@ -151,7 +152,8 @@ Status EngineCore::Recover() {
   };
   const size_t told = recovery_.notes.size();  // those of the storage are in LOG
   CISTERN_RETURN_IF_ERROR(committer_->Replay(overflow, config_.options.read_only, &recovery_));
-  const uint64_t acknowledged = store_->beacon_sequence();
+  const uint64_t acknowledged =
+      std::max(store_->beacon_sequence(), config_.acknowledged_sequence);
   const uint64_t recovered = committer_->last_sequence();
   if (acknowledged > recovered) {
     recovery_.clean = false;
@@ -240,6 +242,7 @@ Status EngineCore::CreateTable(std::string_view cql) {
     return s;
   }
   tables_.Put(std::make_shared<const Table>(id, std::vector<TableVersion>{{schema, 0}}));
+  heads_.work_came->Soon();
   return Status::Ok();
 }
 
@@ -344,6 +347,7 @@ Status EngineCore::PutVersion(const Table& table, std::shared_ptr<const TableSch
   }
   CrashPoint("alter:after_record");
   tables_.Put(std::move(next));
+  heads_.work_came->Soon();
   return Status::Ok();
 }
 

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "cistern/engine.h"
@@ -12,6 +13,7 @@
 #include "engine/ingest/rotation.h"
 #include "engine/ingest/write_clock.h"
 #include "engine/maintenance.h"
+#include "engine/open_cursors.h"
 #include "engine/query/query_context.h"
 #include "engine/retain/window_keeper.h"
 #include "engine/seal/sealer.h"
@@ -31,6 +33,9 @@ struct CoreConfig {
   std::shared_ptr<MemoryBudget> queued;   // what of it submitted batches may have
   std::shared_ptr<ReadAhead> read_ahead;  // null: everything in the caller's thread
   std::shared_ptr<RowSignal> rows_came = std::make_shared<RowSignal>();
+  // What was on the device in an opening before: less is a loss, whatever ACK says.
+  uint64_t acknowledged_sequence = 0;
+  std::shared_ptr<WorkSignal> work_came = std::make_shared<WorkSignal>();
 };
 
 // Members are declared in the order in which they depend on one another, and destroyed
@@ -55,7 +60,7 @@ class EngineCore {
   const HeadSet& heads() const { return heads_; }
   const QueryContext& query() const { return query_; }
   const RetentionLimits& retention() const { return keeper_->limits(); }
-  std::atomic<size_t>& cursor_count() { return cursor_count_; }  // open ones
+  OpenCursors& cursors() { return cursors_; }
   const RecoveryReport& recovery() const { return recovery_; }
   [[nodiscard]] MemoryBudget* budget() const { return config_.budget.get(); }
   [[nodiscard]] bool finished() const { return finished_; }  // closed; what is under way ends
@@ -92,7 +97,7 @@ class EngineCore {
   std::unique_ptr<WindowMerger> merger_;
   std::unique_ptr<Maintenance> maintenance_;
   QueryContext query_;
-  std::atomic<size_t> cursor_count_{0};
+  OpenCursors cursors_;
   std::atomic<bool> finished_{false};  // a cursor that is left over changes nothing any more
   int64_t open_us_ = 0;
 };

@@ -1,7 +1,6 @@
 #include "engine/engine_impl.h"
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 #include "engine/bucketing/bucketer.h"
@@ -19,9 +18,17 @@ namespace cistern {
 
 namespace {
 
-constexpr int64_t kHealPauseMinUs = 100'000;
-constexpr int64_t kHealPauseMaxUs = 60'000'000;
-constexpr auto kIdlePause = std::chrono::milliseconds(200);
+constexpr int64_t kRetryPauseUs = 1'000'000;  // after a step that could not be taken
+
+// RocksDB's threads serve the whole process, and a child of fork has none: its first flush would
+// wait for ever.
+Status CheckThreadsAreHere() {
+  static const HomeProcess first_opened_in;
+  if (first_opened_in.is_here()) return Status::Ok();
+  return Status::NotSupported(
+      "this process was forked from one that had opened an engine, and has none of the threads "
+      "that serve it: fork before the first Engine::Open, or exec");
+}
 
 }  // namespace
 
@@ -34,6 +41,7 @@ Result<std::unique_ptr<Engine>> OpenEngineOver(const std::string& directory,
                                                const EngineOptions& options,
                                                std::shared_ptr<rocksdb::FileSystem> base_fs) {
   CISTERN_RETURN_IF_ERROR(CheckOptions(options));
+  CISTERN_RETURN_IF_ERROR(CheckThreadsAreHere());
   CoreConfig config;
   config.budget = std::make_shared<MemoryBudget>(options.memory_budget_bytes);
   config.queued =
@@ -57,39 +65,40 @@ Result<std::unique_ptr<Engine>> OpenEngineOver(const std::string& directory,
   return std::unique_ptr<Engine>(std::move(engine));
 }
 
-EngineImpl::EngineImpl(CoreConfig config) : config_(std::move(config)) {
-  queues_.push_back(std::make_shared<IngestQueue>());
-  shared_producer_ =
-      std::make_unique<ProducerImpl>(this, queues_.front(), ProducerImpl::Callers::kMany);
-}
+EngineImpl::EngineImpl(CoreConfig config)
+    : keeper_(std::make_unique<CoreKeeper>(std::move(config))) {}
 
 EngineImpl::~EngineImpl() {
-  Close().IgnoreError(); /* the destructor has nobody to tell */
-  shared_producer_.reset();
+  if (keeper_->home().is_here()) {
+    Close().IgnoreError();  // the destructor has nobody to tell
+    shared_producer_.reset();
+    return;
+  }
+  // The parent's store, locks and threads: they go with the process.
+  (void)shared_producer_.release();
+  (void)thread_.release();
+  (void)keeper_.release();
 }
 
 Status EngineImpl::Start() {
-  CISTERN_ASSIGN_OR_RETURN(core_, EngineCore::Open(config_));
-  core_->committer().AddQueue(queues_.front());
-  if (config_.options.background_threads && !config_.options.read_only) {
-    thread_ = std::thread([this] { RunMaintenance(); });
-  }
-  return Status::Ok();
-}
-
-Result<std::shared_ptr<EngineCore>> EngineImpl::core() const {
-  const std::lock_guard lock(core_mutex_);
-  if (core_) return core_;
-  return unavailable_;
+  CISTERN_ASSIGN_OR_RETURN(auto queue, keeper_->AddQueue());
+  shared_producer_ =
+      std::make_unique<ProducerImpl>(this, std::move(queue), ProducerImpl::Callers::kMany);
+  CISTERN_RETURN_IF_ERROR(keeper_->Open());
+  if (!options().background_threads || options().read_only) return Status::Ok();
+  thread_ = std::make_unique<MaintenanceThread>(keeper_->config().work_came);
+  return thread_->Start([this] { return TickInThread(); });
 }
 
 Result<std::shared_ptr<EngineCore>> EngineImpl::writable_core() const {
-  if (config_.options.read_only) {
-    return Status::ReadOnly("the store was opened for reading alone");
-  }
-  CISTERN_ASSIGN_OR_RETURN(auto open, core());
-  CISTERN_RETURN_IF_ERROR(open->committer().failure());
-  return open;
+  if (options().read_only) return Status::ReadOnly("the store was opened for reading alone");
+  return core();
+}
+
+Result<std::shared_ptr<EngineCore>> EngineImpl::core_for(const WriteOptions& options) const {
+  Result<std::shared_ptr<EngineCore>> open = writable_core();
+  const bool waits = options.back_pressure == BackPressure::kWait && thread_ != nullptr;
+  return open.ok() || !waits ? open : keeper_->AwaitCore();
 }
 
 // --- tables
@@ -121,61 +130,43 @@ std::vector<std::shared_ptr<const TableSchema>> EngineImpl::ListTables() const {
 // --- writes
 
 Result<std::unique_ptr<Producer>> EngineImpl::NewProducer() {
-  const std::lock_guard lock(core_mutex_);
-  if (closed_) return Status::Closed("the engine was closed");
-  if (queues_.size() > limits::kProducerCountMax) {  // the shared one's is beside them
-    return Status::TooLarge("an engine has at most " + std::to_string(limits::kProducerCountMax) +
-                            " producers");
-  }
-  auto queue = std::make_shared<IngestQueue>();
-  queues_.push_back(queue);
-  if (core_) core_->committer().AddQueue(queue);
+  CISTERN_ASSIGN_OR_RETURN(auto queue, keeper_->AddQueue());
   return std::unique_ptr<Producer>(
       std::make_unique<ProducerImpl>(this, std::move(queue), ProducerImpl::Callers::kOne));
 }
 
-void EngineImpl::TakeBack(IngestQueue* queue) {
-  const std::lock_guard lock(core_mutex_);
-  if (core_) return;
-  while (WriteUnit* queued = queue->Pop()) CompleteUnit(queued, unavailable_, {});
-}
-
-void EngineImpl::RemoveProducer(const std::shared_ptr<IngestQueue>& queue) {
-  const std::lock_guard lock(core_mutex_);
-  std::erase(queues_, queue);
-  if (core_) core_->committer().RemoveQueue(queue);
-}
-
 Result<WriteResult> EngineImpl::Append(const RowBatch& batch, const WriteOptions& options) {
+  CISTERN_RETURN_IF_ERROR(keeper_->home().Check());
   return shared_producer_->Append(batch, options);
 }
 
 DeleteScope EngineImpl::ScopeOf(EngineCore& open, const Table& table,
                                 const EntityKey& entity) const {
   (void)open.committer().CommitQueued();  // what was submitted before is held
-  return {&open.query(), &table, entity.bytes, LastTimeOfRows(config_.options, open.clock())};
+  return {&open.query(), &table, entity.bytes, LastTimeOfRows(this->options(), open.clock())};
 }
 
 Result<WriteResult> EngineImpl::DeleteRange(const std::string& table, const EntityKey& entity,
                                             TimeRange range, const WriteOptions& options) {
-  CISTERN_ASSIGN_OR_RETURN(const auto open, writable_core());
+  CISTERN_ASSIGN_OR_RETURN(const auto open, core_for(options));
   CISTERN_ASSIGN_OR_RETURN(const TablePtr found, open->tables().Find(table));
   if (range.from >= range.to) {
     return Status::InvalidArgument("the range to delete is empty: from must be before to");
   }
   CISTERN_ASSIGN_OR_RETURN(auto deletes, ScopeOf(*open, *found, entity).OfRange(range));
-  return Delete(found, entity, std::move(deletes), options);
+  return Delete(open.get(), found, entity, std::move(deletes), options);
 }
 
 Result<WriteResult> EngineImpl::DeleteBucket(const std::string& table, const EntityKey& entity,
                                              int64_t time, const WriteOptions& options) {
-  CISTERN_ASSIGN_OR_RETURN(const auto open, writable_core());
+  CISTERN_ASSIGN_OR_RETURN(const auto open, core_for(options));
   CISTERN_ASSIGN_OR_RETURN(const TablePtr found, open->tables().Find(table));
   CISTERN_ASSIGN_OR_RETURN(auto deletes, ScopeOf(*open, *found, entity).OfBucket(time));
-  return Delete(found, entity, std::move(deletes), options);
+  return Delete(open.get(), found, entity, std::move(deletes), options);
 }
 
-Result<WriteResult> EngineImpl::Delete(const TablePtr& table, const EntityKey& entity,
+Result<WriteResult> EngineImpl::Delete(EngineCore* open, const TablePtr& table,
+                                       const EntityKey& entity,
                                        std::vector<WriteUnit::BucketDelete> deletes,
                                        const WriteOptions& options) {
   if (entity.bytes.empty() || entity.bytes.size() > limits::kEntityKeyBytesMax) {
@@ -194,7 +185,8 @@ Result<WriteResult> EngineImpl::Delete(const TablePtr& table, const EntityKey& e
   unit.delete_entity = entity.bytes;
   unit.deletes = std::move(deletes);
   unit.options = options;
-  return shared_producer_->PushAndCommit(&unit);
+  bool was_refused = false;
+  return shared_producer_->PushAndCommit(open, &unit, &was_refused);
 }
 
 // --- reads
@@ -209,17 +201,18 @@ Result<std::unique_ptr<Cursor>> EngineImpl::ScanAs(const ScanRequest& request,
   CISTERN_ASSIGN_OR_RETURN(TablePtr table, open->tables().Find(request.table));
   if (version && *version < table->schema_version) table = table->AsOf(*version);
   CISTERN_ASSIGN_OR_RETURN(auto cursor, OpenScan(&open->query(), std::move(table), request));
-  CISTERN_ASSIGN_OR_RETURN(CursorHold hold, CursorHold::Take(std::move(open)));
-  return std::unique_ptr<Cursor>(std::make_unique<HeldCursor>(std::move(hold), std::move(cursor)));
+  auto held = std::make_unique<HeldCursor>(std::move(open), std::move(cursor));
+  CISTERN_RETURN_IF_ERROR(held->Register());
+  return std::unique_ptr<Cursor>(std::move(held));
 }
 
 Result<std::unique_ptr<AggregateCursor>> EngineImpl::Aggregate(const AggregateRequest& request) {
   CISTERN_ASSIGN_OR_RETURN(auto open, core());
   CISTERN_ASSIGN_OR_RETURN(TablePtr table, open->tables().Find(request.table));
   CISTERN_ASSIGN_OR_RETURN(auto cursor, OpenAggregate(&open->query(), std::move(table), request));
-  CISTERN_ASSIGN_OR_RETURN(CursorHold hold, CursorHold::Take(std::move(open)));
-  return std::unique_ptr<AggregateCursor>(
-      std::make_unique<HeldAggregate>(std::move(hold), std::move(cursor)));
+  auto held = std::make_unique<HeldAggregate>(std::move(open), std::move(cursor));
+  CISTERN_RETURN_IF_ERROR(held->Register());
+  return std::unique_ptr<AggregateCursor>(std::move(held));
 }
 
 Result<std::unique_ptr<Cursor>> EngineImpl::Follow(const ScanRequest& request, int64_t wait_us) {
@@ -238,7 +231,8 @@ Result<std::unique_ptr<Cursor>> EngineImpl::Follow(const ScanRequest& request, i
   const uint32_t version = table->schema_version;
   CISTERN_ASSIGN_OR_RETURN(const auto first, ScanAs(scan, version));
   return std::unique_ptr<Cursor>(std::make_unique<FollowCursor>(
-      [this, version](const ScanRequest& r) { return ScanAs(r, version); }, config_.rows_came,
+      [this, version](const ScanRequest& r) { return ScanAs(r, version); },
+      keeper_->config().rows_came,
       std::move(scan), first->schema(), first->columns(), table->schema->split_column.has_value(),
       wait_us));
 }
@@ -323,54 +317,26 @@ RecoveryReport EngineImpl::Recovery() const {
 
 Status EngineImpl::Health() const {
   CISTERN_ASSIGN_OR_RETURN(const auto open, writable_core());
+  if (const Status gone = open->store().CheckPlace(); !gone.ok()) {
+    open->committer().Fail(gone);
+    return gone;
+  }
   return open->committer().AcceptsRows();
 }
 
 // --- maintenance
 
 Result<TickReport> EngineImpl::Tick(TickBudget budget) {
-  if (config_.options.read_only) return TickReport{};
-  Status failure;
+  if (options().read_only) return TickReport{};
   {
     const Result<std::shared_ptr<EngineCore>> open = core();
     if (open.ok()) {
       Result<TickReport> report = (*open)->maintenance().Tick(budget);
-      failure = (*open)->committer().failure();
-      if (failure.ok()) return report;
-    } else {
-      failure = open.status();
+      if (!(*open)->committer().has_failed()) return report;
     }
   }
-  CISTERN_RETURN_IF_ERROR(Heal(failure));
+  CISTERN_RETURN_IF_ERROR(keeper_->Heal());
   return TickReport{1, true};
-}
-
-// Closes the failed core and opens the store anew, with a pause that doubles.
-Status EngineImpl::Heal(const Status& failure) {
-  const std::lock_guard lock(core_mutex_);
-  if (closed_) return unavailable_;
-  if (core_ && core_->committer().failure().ok()) return Status::Ok();  // another thread did it
-  const int64_t now_us = config_.options.clock->MonotonicMicros();
-  if (now_us < heal_at_us_) return failure;
-  // A store that fails again soon after it was opened is not opened ever faster.
-  if (now_us - heal_at_us_ > kHealPauseMaxUs) heal_pause_us_ = 0;
-  heal_pause_us_ = std::clamp(heal_pause_us_ * 2, kHealPauseMinUs, kHealPauseMaxUs);
-  heal_at_us_ = now_us + heal_pause_us_;
-  if (core_ && core_.use_count() > 1) return failure;  // a cursor or a call still holds it
-  // What a compaction met it would meet again.
-  const bool met_corruption = failure.code() == StatusCode::kCorruption ||
-                              (core_ && core_->store().met_corruption());
-  if (met_corruption) config_.store.segments_rest = true;
-  unavailable_ = failure;
-  core_.reset();
-  Result<std::shared_ptr<EngineCore>> opened = EngineCore::Open(config_);
-  if (!opened.ok()) {
-    unavailable_ = opened.status();
-    return opened.status();
-  }
-  core_ = *std::move(opened);
-  for (const auto& queue : queues_) core_->committer().AddQueue(queue);
-  return Status::Ok();
 }
 
 Status EngineImpl::Sync() {
@@ -421,48 +387,21 @@ Result<ClockReport> EngineImpl::ConfirmClock() {
   return open->committer().ReportClock();
 }
 
-void EngineImpl::WakeMaintenance() {
-  {
-    const std::lock_guard lock(wake_mutex_);
-    woken_ = true;
-  }
-  wake_.notify_one();
+int64_t EngineImpl::TickInThread() {
+  const Result<TickReport> report = Tick({});
+  if (report.ok() && report->more_due) return 0;
+  const Result<std::shared_ptr<EngineCore>> open = core();
+  if (!open.ok()) return keeper_->heal_pause_us();
+  return report.ok() ? (*open)->maintenance().idle_us() : kRetryPauseUs;
 }
 
-void EngineImpl::RunMaintenance() {
-  while (true) {
-    const Result<TickReport> report = Tick({});
-    const bool more = report.ok() && report->more_due;
-    std::unique_lock lock(wake_mutex_);
-    if (!more) wake_.wait_for(lock, kIdlePause, [this] { return woken_ || stopping_; });
-    woken_ = false;
-    if (stopping_) return;
-  }
-}
-
+// From any number of threads at once: each returns when all is closed.
 Status EngineImpl::Close() {
-  config_.rows_came->Close();
-  {
-    const std::lock_guard lock(wake_mutex_);
-    stopping_ = true;
-  }
-  wake_.notify_all();
-  if (thread_.joinable()) thread_.join();
-  {
-    const std::lock_guard lock(core_mutex_);
-    if (closed_) return Status::Ok();
-  }
-  std::shared_ptr<EngineCore> last;
-  {
-    const std::lock_guard lock(core_mutex_);
-    if (closed_) return Status::Ok();
-    closed_ = true;
-    // Under the lock: once there is no core, producers take back what they queued.
-    if (core_) core_->committer().Retire();
-    last = std::move(core_);
-    unavailable_ = Status::Closed("the engine was closed");
-  }
-  return last ? last->Finish() : Status::Ok();
+  CISTERN_RETURN_IF_ERROR(keeper_->home().Check());
+  keeper_->config().rows_came->Close();
+  keeper_->StopWaiting();
+  if (thread_) thread_->Stop();
+  return keeper_->Close();
 }
 
 }  // namespace cistern

@@ -2,16 +2,15 @@
 #ifndef CISTERN_ENGINE_ENGINE_IMPL_H_
 #define CISTERN_ENGINE_ENGINE_IMPL_H_
 
-#include <condition_variable>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
-#include <thread>
 #include <vector>
 
+#include "engine/core_keeper.h"
 #include "engine/delete_scope.h"
-#include "engine/engine_core.h"
+#include "engine/maintenance_thread.h"
 #include "engine/producer_impl.h"
 
 namespace cistern {
@@ -21,9 +20,7 @@ namespace cistern {
     const std::string& directory, const EngineOptions& options,
     std::shared_ptr<rocksdb::FileSystem> base_fs);
 
-// After a write of unknown outcome the engine closes its core and opens the store anew,
-// which tells what was stored; writes are refused until then. Cursors keep the core that
-// they began with, and hold the reopening up until they are gone.
+// Each call takes the open core from the keeper and asks it.
 class EngineImpl final : public Engine {
  public:
   explicit EngineImpl(CoreConfig config);
@@ -74,16 +71,16 @@ class EngineImpl final : public Engine {
 
   // --- for producers
   // The open core, or why there is none.
-  [[nodiscard]] Result<std::shared_ptr<EngineCore>> core() const;
+  [[nodiscard]] Result<std::shared_ptr<EngineCore>> core() const { return keeper_->core(); }
   [[nodiscard]] Result<std::shared_ptr<EngineCore>> writable_core() const;
-  // Completes what is queued with the reason why there is no core. Nothing is taken if there is
-  // one: its committer alone may empty the queue.
-  void TakeBack(IngestQueue* queue);
-  void RemoveProducer(const std::shared_ptr<IngestQueue>& queue);
-  void WakeMaintenance();
-  [[nodiscard]] const EngineOptions& options() const { return config_.options; }
-  [[nodiscard]] MemoryBudget* budget() const { return config_.budget.get(); }
-  [[nodiscard]] MemoryBudget* queued_budget() const { return config_.queued.get(); }
+  // For a write: while the store is opened anew it waits for that, if it chose to wait and if
+  // there is a thread that does it.
+  [[nodiscard]] Result<std::shared_ptr<EngineCore>> core_for(const WriteOptions& options) const;
+  [[nodiscard]] CoreKeeper& keeper() { return *keeper_; }
+  void WakeMaintenance() { keeper_->config().work_came->Now(); }
+  [[nodiscard]] const EngineOptions& options() const { return keeper_->config().options; }
+  [[nodiscard]] MemoryBudget* budget() const { return keeper_->config().budget.get(); }
+  [[nodiscard]] MemoryBudget* queued_budget() const { return keeper_->config().queued.get(); }
 
  private:
   // A scan that shows the table as it was declared in that version; nullopt: the last one.
@@ -91,30 +88,20 @@ class EngineImpl final : public Engine {
                                                        std::optional<uint32_t> version);
   [[nodiscard]] DeleteScope ScopeOf(EngineCore& open, const Table& table,
                                     const EntityKey& entity) const;
-  [[nodiscard]] Result<WriteResult> Delete(const TablePtr& table, const EntityKey& entity,
+  [[nodiscard]] Result<WriteResult> Delete(EngineCore* open, const TablePtr& table,
+                                           const EntityKey& entity,
                                            std::vector<WriteUnit::BucketDelete> deletes,
                                            const WriteOptions& options);
   [[nodiscard]] Result<std::optional<int64_t>> OuterEvent(const ScanRequest& request);
-  [[nodiscard]] Status Heal(const Status& failure);
-  void RunMaintenance();
+  // One turn of the maintenance thread; for how long nothing is due then.
+  [[nodiscard]] int64_t TickInThread();
 
-  CoreConfig config_;
-
-  mutable std::mutex core_mutex_;
-  std::shared_ptr<EngineCore> core_;  // null while healing and after Close
-  Status unavailable_;                // why core_ is null
-  bool closed_ = false;
-  int64_t heal_at_us_ = 0;  // monotonic; earliest next try
-  int64_t heal_pause_us_ = 0;
-  std::vector<std::shared_ptr<IngestQueue>> queues_;
+  // Those that hold threads or wait for them can be left behind in a child of fork, where nothing
+  // of them may be touched.
+  std::unique_ptr<CoreKeeper> keeper_;
+  std::unique_ptr<MaintenanceThread> thread_;  // null: the host drives
 
   std::unique_ptr<ProducerImpl> shared_producer_;  // of Append and of deletes, whoever calls
-
-  std::mutex wake_mutex_;
-  std::condition_variable wake_;
-  bool stopping_ = false;
-  bool woken_ = false;
-  std::thread thread_;
 };
 
 }  // namespace cistern

@@ -1,5 +1,6 @@
 #include "engine/maintenance.h"
 
+#include <algorithm>
 #include <mutex>
 #include <optional>
 #include <shared_mutex>
@@ -20,15 +21,48 @@ Result<TickReport> Maintenance::Tick(TickBudget budget) {
   const std::lock_guard lock(mutex_);
   TickReport report;
   CISTERN_RETURN_IF_ERROR(committer_->failure());
+  CISTERN_RETURN_IF_ERROR(Watch(store_->CheckPlace()));
   CISTERN_RETURN_IF_ERROR(Watch(committer_->PollClock()));
   while (report.steps_done < budget.steps_max) {
     const Result<bool> did = Step();
     if (!did.ok()) return did.status();
-    if (!*did) return report;
+    if (!*did) {
+      idle_us_ = IdleUs();
+      return report;
+    }
     ++report.steps_done;
   }
   report.more_due = true;
   return report;
+}
+
+// For how long no step can be due, as nothing comes. What depends on the wall clock, which may be
+// set, or on the room that others take, is looked at once in a while, where there is such a thing.
+// REQUIRES: mutex_; no step was due.
+int64_t Maintenance::IdleUs() const {
+  const int64_t now_us = clock_->monotonic_us();
+  int64_t idle_us = INT64_MAX;
+  const auto due_at = [&](int64_t due_us) {
+    // What is due and was not done waits for room, for the clock, or for other work.
+    idle_us = std::min(idle_us, due_us > now_us ? due_us - now_us : limits_.retry_interval_us);
+  };
+  const Committer::Waiting waiting = committer_->waiting();
+  if (waiting.unsynced_since_us != 0) due_at(waiting.unsynced_since_us + limits_.sync_interval_us);
+  if (waiting.rows_since_us != 0) due_at(waiting.rows_since_us + limits_.head_age_us);
+  if (committer_->synced_sequence() > store_->beacon_sequence()) {
+    due_at(beacon_us_ + limits_.beacon_interval_us);
+  }
+  if (!store_->ballast_held()) due_at(ballast_us_ + limits_.ballast_interval_us);
+  const Journal& journal = store_->journal();
+  const bool waits_for_room = !journal.writable() || !journal.next_ready() || journal.has_frozen();
+  if (waits_for_room || !clock_->settled()) due_at(now_us + limits_.retry_interval_us);
+  const auto view = store_->spills().view();
+  const bool has_rows = waiting.rows_since_us != 0 || !view->families.empty();
+  if (has_rows && limits_.seal_interval_us != 0) due_at(seal_us_ + limits_.seal_interval_us);
+  if (has_rows || !view->windows.empty() || !view->ended.empty()) {
+    due_at(now_us + limits_.look_interval_us);
+  }
+  return idle_us;
 }
 
 // Errors of a step that may have left RocksDB's state unknown end this opening of the
@@ -150,6 +184,7 @@ Result<SealReport> Maintenance::Seal(SealScope scope) {
     by_hand_ = more.ok() && *more;
     if (!by_hand_) report.problems = sealer_->ProblemsOf(scope);
   }
+  heads_->work_came->Soon();  // families that are sealed whole, windows that are to be merged
   CISTERN_RETURN_IF_ERROR(more.status());
   report.buckets = sealer_->buckets_sealed() - buckets_before;
   report.amendments = sealer_->amendments() - amendments_before;
@@ -244,6 +279,7 @@ Result<ExpireReport> Maintenance::Expire() {
   report.versions = store_->state().versions_expired - before.versions_expired;
   report.versions_shed = store_->state().versions_shed - before.versions_shed;
   report.left = keeper_->Outlooks(retention_time());
+  heads_->work_came->Soon();
   return report;
 }
 
@@ -357,6 +393,7 @@ Status Maintenance::MakeRoom() {
 Status Maintenance::RotateAll() {
   const std::lock_guard lock(mutex_);
   CISTERN_RETURN_IF_ERROR(committer_->failure());
+  heads_->work_came->Soon();
   return RotateAllLocked();
 }
 

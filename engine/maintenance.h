@@ -2,6 +2,7 @@
 #ifndef CISTERN_ENGINE_MAINTENANCE_H_
 #define CISTERN_ENGINE_MAINTENANCE_H_
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -28,6 +29,8 @@ struct MaintenanceLimits {
   int64_t beacon_interval_us = 1'000'000;
   int64_t ballast_interval_us = 10'000'000;
   int64_t seal_interval_us = 60'000'000;  // between looks for buckets that are due; 0: never
+  int64_t look_interval_us = 60'000'000;  // between looks at what is due by the wall clock or room
+  int64_t retry_interval_us = 1'000'000;  // of what waits for room, or for a trusted clock
 };
 
 // The one maintenance actor: rotation, respill, seal rounds, merges and ends of windows, journal
@@ -55,6 +58,9 @@ class Maintenance {
   // Does up to budget.steps_max due steps. After an error that leaves the store's state
   // unknown the committer is failed, and only a reopen helps.
   [[nodiscard]] Result<TickReport> Tick(TickBudget budget);
+  // For how long nothing will be due as long as nothing comes, in microseconds: as of the last Tick
+  // that found nothing to do. INT64_MAX: until something comes.
+  [[nodiscard]] int64_t idle_us() const { return idle_us_.load(); }
   // Makes the journal families that writing needs, if there is room for them; at open.
   [[nodiscard]] Status PrepareJournals();
   // Brings a waiting rotation forward until the head has room.
@@ -96,6 +102,7 @@ class Maintenance {
   [[nodiscard]] Status ConfirmClock();
 
  private:
+  [[nodiscard]] int64_t IdleUs() const;
   [[nodiscard]] Result<bool> Step();
   [[nodiscard]] Result<bool> StepJournal();
   [[nodiscard]] Result<bool> StepRotation();
@@ -140,6 +147,7 @@ class Maintenance {
   int64_t beacon_us_ = 0;
   int64_t ballast_us_ = 0;
   int64_t seal_us_ = 0;
+  std::atomic<int64_t> idle_us_{0};
   bool seal_more_ = false;  // what is due is not through: look again at once
 };
 

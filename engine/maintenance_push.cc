@@ -59,6 +59,7 @@ Result<bool> Maintenance::Resend(SealResend* resend) {
 Status Maintenance::PublishPushes(Result<std::shared_ptr<const SpillView>> view) {
   CISTERN_RETURN_IF_ERROR(Watch(view.status()));
   ChargePushes();
+  heads_->work_came->Soon();  // a window that is confirmed may end
   if (*view == nullptr) return Status::Ok();
   const std::unique_lock lock_heads(heads_->mutex);
   store_->spills().Publish(*std::move(view));

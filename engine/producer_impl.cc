@@ -109,20 +109,31 @@ ProducerImpl::ProducerImpl(EngineImpl* engine, std::shared_ptr<IngestQueue> queu
       outcomes_charge_(engine->budget()) {}
 
 ProducerImpl::~ProducerImpl() {
+  if (!engine_->keeper().home().is_here()) return;  // what is queued is the parent's
   // Outcomes outlive what they are of: commit what is still queued.
   for (const Submitted& submitted : submitted_) CommitUntilDone(submitted.outcome);
-  engine_->RemoveProducer(queue_);
+  engine_->keeper().RemoveQueue(queue_);
 }
 
 Result<WriteResult> ProducerImpl::Append(const RowBatch& batch, const WriteOptions& options) {
-  CISTERN_ASSIGN_OR_RETURN(const auto core, engine_->writable_core());
+  bool was_refused = false;
+  for (int tries = 1;; ++tries) {
+    CISTERN_ASSIGN_OR_RETURN(const auto core, engine_->core_for(options));
+    Result<WriteResult> result = TryAppend(core.get(), batch, options, &was_refused);
+    if (!was_refused || tries == kAppendTriesMax) return result;
+  }
+}
+
+Result<WriteResult> ProducerImpl::TryAppend(EngineCore* core, const RowBatch& batch,
+                                            const WriteOptions& options, bool* was_refused) {
+  *was_refused = false;
   if (batch.empty()) return WriteResult{Durability::kSynced, core->committer().last_sequence()};
   WriteUnit unit;
   CISTERN_ASSIGN_OR_RETURN(unit.table, core->tables().FindBatch(batch));
   CISTERN_RETURN_IF_ERROR(CheckBatch(*core, engine_->options(), *unit.table, batch));
   unit.batch = &batch;
   unit.options = options;
-  return PushAndCommit(&unit);
+  return PushAndCommit(core, &unit, was_refused);
 }
 
 // The queue takes one push at a time. What many share is their queue alone, so that they gather in
@@ -133,8 +144,9 @@ bool ProducerImpl::Push(WriteUnit* unit) {
   return queue_->Push(unit);
 }
 
-Result<WriteResult> ProducerImpl::PushAndCommit(WriteUnit* unit) {
-  CISTERN_ASSIGN_OR_RETURN(const auto core, engine_->writable_core());
+Result<WriteResult> ProducerImpl::PushAndCommit(EngineCore* core, WriteUnit* unit,
+                                                bool* was_refused) {
+  *was_refused = false;
   Committer& committer = core->committer();
   const bool may_wait = unit->options.back_pressure == BackPressure::kWait;
   if (!may_wait && !committer.HasRoom()) {
@@ -149,6 +161,7 @@ Result<WriteResult> ProducerImpl::PushAndCommit(WriteUnit* unit) {
     (void)committer.CommitQueued();
   }
   CommitUntilDone(outcome);
+  *was_refused = may_wait && outcome.was_refused();
   return outcome.Take();
 }
 
@@ -160,7 +173,7 @@ void ProducerImpl::CommitUntilDone(const WriteOutcome& outcome) {
       c.committer().CommitUntilDone(outcome, [&c] { return c.maintenance().MakeRoom(); });
     } else {
       // The store was closed or could not be reopened: what was queued was never written.
-      engine_->TakeBack(queue_.get());
+      engine_->keeper().TakeBack(queue_.get());
     }
   }
 }
@@ -226,6 +239,7 @@ void ProducerImpl::ForgetOldest() {
 }
 
 Result<WriteResult> ProducerImpl::Wait(Ticket ticket) {
+  CISTERN_RETURN_IF_ERROR(engine_->keeper().home().Check());
   const uint64_t at = ticket.id - first_ticket_;  // of an earlier one: beyond all
   if (at >= submitted_.size() || submitted_[at].asked) {
     return Status::NotFound("ticket " + std::to_string(ticket.id) +

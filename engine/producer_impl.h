@@ -15,6 +15,8 @@ namespace cistern {
 
 class EngineImpl;
 
+inline constexpr int kAppendTriesMax = 2;  // of a batch that found the store failed on its way
+
 class ProducerImpl final : public Producer {
  public:
   // kMany: Append and PushAndCommit may be called by several threads at once.
@@ -28,8 +30,14 @@ class ProducerImpl final : public Producer {
   [[nodiscard]] Result<Ticket> Submit(const RowBatch& batch, const WriteOptions& options) override;
   [[nodiscard]] Result<WriteResult> Wait(Ticket ticket) override;
 
-  // Queues and commits a unit that was checked. Its outcome is what is returned.
-  [[nodiscard]] Result<WriteResult> PushAndCommit(WriteUnit* unit);
+  // Appends to that core. `was_refused`: it had failed, nothing of the batch was written, and its
+  // policy is to wait.
+  [[nodiscard]] Result<WriteResult> TryAppend(EngineCore* core, const RowBatch& batch,
+                                              const WriteOptions& options, bool* was_refused);
+  // Queues and commits a unit that was checked against that core. Its outcome is what is returned;
+  // `was_refused` as in TryAppend.
+  [[nodiscard]] Result<WriteResult> PushAndCommit(EngineCore* core, WriteUnit* unit,
+                                                  bool* was_refused);
 
  private:
   // A batch that was submitted, from its ticket on.

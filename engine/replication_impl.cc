@@ -51,6 +51,7 @@ Result<std::unique_ptr<Replication>> Replication::Start(Engine* engine, const Cl
   if (engine == nullptr) {
     return Status::InvalidArgument("Replication::Start is given no engine: open one before");
   }
+  CISTERN_RETURN_IF_ERROR(static_cast<EngineImpl*>(engine)->keeper().home().Check());
   Clock* const clock = static_cast<EngineImpl*>(engine)->options().clock.get();
   CISTERN_ASSIGN_OR_RETURN(AccessPlan plan, PlanAccess(access, {}, clock));
   CISTERN_ASSIGN_OR_RETURN(replicate::ReplicatorOptions replicator,
@@ -75,12 +76,22 @@ ReplicationImpl::ReplicationImpl(Engine* engine, std::unique_ptr<ReplicationClai
   status_.warnings = warnings_;
 }
 
-ReplicationImpl::~ReplicationImpl() { ReplicationImpl::Stop(); }
+ReplicationImpl::~ReplicationImpl() {
+  if (home_.is_here()) {
+    ReplicationImpl::Stop();
+    return;
+  }
+  // In a child of fork: the parent's sockets, threads and locks go with the process.
+  (void)thread_.release();
+  (void)service_.release();
+  (void)claim_.release();
+  (void)stopping_.release();
+}
 
 Status ReplicationImpl::StartThread() {
   has_thread_ = true;
   try {
-    thread_ = std::thread(&ReplicationImpl::RunThread, this);
+    thread_ = std::make_unique<std::thread>(&ReplicationImpl::RunThread, this);
   } catch (const std::system_error& failure) {
     return Status::IoError(std::string("no thread for the replication: ") + failure.what() +
                            "; let the host drive it (ReplicationOptions::background_thread)");
@@ -92,7 +103,7 @@ void ReplicationImpl::RunThread() {
   while (CheckOpen().ok()) {
     if (Turn(kTurnWaitUs).ok()) continue;
     std::unique_lock lock(mutex_);
-    stopping_.wait_for(lock, kStorePause, [this] { return is_stopping_; });
+    stopping_->wait_for(lock, kStorePause, [this] { return is_stopping_; });
   }
 }
 
@@ -108,6 +119,7 @@ Result<ReplicationStatus> ReplicationImpl::Run(int64_t wait_us) {
 }
 
 Result<ReplicationStatus> ReplicationImpl::Turn(int64_t wait_us) {
+  CISTERN_RETURN_IF_ERROR(CheckOpen());
   const std::lock_guard turn(turn_mutex_);
   CISTERN_RETURN_IF_ERROR(CheckOpen());
   bool looks_again = false;
@@ -127,16 +139,23 @@ Result<ReplicationStatus> ReplicationImpl::Turn(int64_t wait_us) {
 }
 
 ReplicationStatus ReplicationImpl::GetStatus() const {
+  if (!home_.is_here()) {
+    ReplicationStatus elsewhere;
+    elsewhere.store = home_.Check();
+    return elsewhere;
+  }
   const std::lock_guard lock(mutex_);
   return status_;
 }
 
 Status ReplicationImpl::Health() const {
+  CISTERN_RETURN_IF_ERROR(home_.Check());
   const std::lock_guard lock(mutex_);
   return health_;
 }
 
 Status ReplicationImpl::CheckOpen() const {
+  CISTERN_RETURN_IF_ERROR(home_.Check());
   const std::lock_guard lock(mutex_);
   return is_stopping_ ? Status::Closed("the replication was stopped") : Status::Ok();
 }
@@ -179,14 +198,15 @@ void ReplicationImpl::LookAgain() {
 }
 
 void ReplicationImpl::Stop() {
+  if (!home_.is_here()) return;
   const std::lock_guard stop(stop_mutex_);
   {
     const std::lock_guard lock(mutex_);
     is_stopping_ = true;
     if (service_) service_->Wake();
   }
-  stopping_.notify_all();
-  if (thread_.joinable()) thread_.join();
+  stopping_->notify_all();
+  if (thread_ && thread_->joinable()) thread_->join();
   const std::lock_guard turn(turn_mutex_);
   std::unique_ptr<ReplicationService> ended;
   {

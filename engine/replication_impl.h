@@ -12,6 +12,7 @@
 #include "cistern/replication.h"
 #include "engine/replication_service.h"
 #include "lib/base/fair_mutex.h"
+#include "lib/base/home_process.h"
 
 namespace cistern {
 
@@ -54,12 +55,13 @@ class ReplicationImpl final : public Replication {
   // The outbox was changed: the next turn looks at all of it.
   void LookAgain();
 
+  const HomeProcess home_;
   Engine* const engine_;
   const std::vector<std::string> warnings_;
   bool has_thread_ = false;  // from StartThread on, before anybody else sees this
 
   std::mutex stop_mutex_;  // of those who stop it; taken first
-  std::thread thread_;
+  std::unique_ptr<std::thread> thread_;
   std::unique_ptr<ReplicationClaim> claim_;
 
   FairMutex turn_mutex_;  // who holds it is the loop's thread; taken before `mutex_`
@@ -71,7 +73,7 @@ class ReplicationImpl final : public Replication {
   bool looks_again_ = false;
   ReplicationStatus status_;
   Status health_;
-  std::condition_variable stopping_;
+  std::unique_ptr<std::condition_variable> stopping_ = std::make_unique<std::condition_variable>();
 };
 
 }  // namespace cistern

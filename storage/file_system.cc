@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "storage/ended_file.h"
+#include "storage/counting_files.h"
 #include "storage/rocksdb_status.h"
 #include "storage/stand_in.h"
 #include "storage/table_check.h"
@@ -51,100 +52,7 @@ bool IsRealDirectory(const std::string& path) {
   return ::lstat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-IOStatus IsElsewhere(const std::string& path) {
-  return IOStatus::IOError("While looking for " + path,
-                           "it was renamed, removed or replaced while the store was open; put the "
-                           "store's directory back, or open the store at its new place");
-}
-
-// Whose sync is what a caller is answered for: everything counts by the log, and files by the
-// MANIFEST.
-bool HoldsTheStore(FileKind kind) { return kind == FileKind::kWal || kind == FileKind::kManifest; }
-
 }  // namespace
-
-// Counts what is appended, stops at the disk limit, and is synced only where it can be found.
-class CountingWritableFile : public rocksdb::FSWritableFileOwnerWrapper {
- public:
-  CountingWritableFile(std::unique_ptr<rocksdb::FSWritableFile> file, StoreFileSystem* fs,
-                       StoreFileSystem::TrackedFilePtr tracked, const std::string& path)
-      : FSWritableFileOwnerWrapper(std::move(file)), fs_(fs), tracked_(std::move(tracked)) {
-    if (!HoldsTheStore(tracked_->kind)) return;
-    path_ = path;
-    place_ = FilePlace::Of(path);
-  }
-
-  IOStatus Append(const Slice& data, const IOOptions& options, IODebugContext* dbg) override {
-    IOStatus status = fs_->CheckRoom(tracked_->kind, data.size());
-    if (!status.ok()) return status;
-    status = FSWritableFileOwnerWrapper::Append(data, options, dbg);
-    if (status.ok()) fs_->CountWrite(tracked_.get(), data.size());
-    return status;
-  }
-  IOStatus Append(const Slice& data, const IOOptions& options,
-                  const rocksdb::DataVerificationInfo& /*info*/, IODebugContext* dbg) override {
-    return Append(data, options, dbg);
-  }
-  IOStatus Sync(const IOOptions& options, IODebugContext* dbg) override {
-    const uint64_t size = fs_->SizeOf(*tracked_);  // before: others append meanwhile
-    IOStatus status = FSWritableFileOwnerWrapper::Sync(options, dbg);
-    if (!status.ok()) return status;
-    fs_->NoteSync(tracked_.get(), size);
-    return CheckPlace();
-  }
-  IOStatus Fsync(const IOOptions& options, IODebugContext* dbg) override {
-    const uint64_t size = fs_->SizeOf(*tracked_);
-    IOStatus status = FSWritableFileOwnerWrapper::Fsync(options, dbg);
-    if (!status.ok()) return status;
-    fs_->NoteSync(tracked_.get(), size);
-    return CheckPlace();
-  }
-  IOStatus Truncate(uint64_t size, const IOOptions& options, IODebugContext* dbg) override {
-    IOStatus status = FSWritableFileOwnerWrapper::Truncate(size, options, dbg);
-    if (status.ok()) fs_->SetSize(tracked_.get(), size);
-    return status;
-  }
-  IOStatus Allocate(uint64_t offset, uint64_t length, const IOOptions& options,
-                    IODebugContext* dbg) override {
-    IOStatus status = FSWritableFileOwnerWrapper::Allocate(offset, length, options, dbg);
-    if (status.ok()) fs_->SetSize(tracked_.get(), offset + length);
-    return status;
-  }
-
- private:
-  // The bytes are on the device; is the file still where an opening will look for it? One call of
-  // stat beside a flush of the device.
-  IOStatus CheckPlace() const {
-    if (!place_.is_known() || FilePlace::Of(path_) == place_) return IOStatus::OK();
-    return IsElsewhere(path_);
-  }
-  StoreFileSystem* const fs_;  // RocksDB closes its files before its file system goes
-  const StoreFileSystem::TrackedFilePtr tracked_;
-  std::string path_;
-  FilePlace place_;
-};
-
-// Counts what is written in place; such a file never grows.
-class CountingRandomRwFile : public rocksdb::FSRandomRWFileOwnerWrapper {
- public:
-  CountingRandomRwFile(std::unique_ptr<rocksdb::FSRandomRWFile> file, StoreFileSystem* fs,
-                       FileKind kind)
-      : FSRandomRWFileOwnerWrapper(std::move(file)), fs_(fs), kind_(kind) {}
-
-  IOStatus Write(uint64_t offset, const Slice& data, const IOOptions& options,
-                 IODebugContext* dbg) override {
-    IOStatus status = FSRandomRWFileOwnerWrapper::Write(offset, data, options, dbg);
-    if (status.ok()) {
-      fs_->bytes_written_[static_cast<size_t>(kind_)].fetch_add(data.size(),
-                                                                std::memory_order_relaxed);
-    }
-    return status;
-  }
-
- private:
-  StoreFileSystem* const fs_;
-  const FileKind kind_;
-};
 
 StoreFileSystem::StoreFileSystem(std::shared_ptr<rocksdb::FileSystem> base, std::string directory)
     : FileSystemWrapper(base != nullptr ? std::move(base) : rocksdb::FileSystem::Default()),

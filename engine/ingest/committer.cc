@@ -99,7 +99,10 @@ void Committer::LeadRound(const WriteOutcome& outcome, const std::function<Statu
   const std::lock_guard lock(mutex_);
   std::vector<WriteUnit*> units;
   DrainQueues(&units);
-  for (WriteUnit* unit : units) CompleteUnit(unit, helped, {});
+  for (WriteUnit* unit : units) {
+    if (has_failed()) RefuseUnit(unit, failure());
+    else CompleteUnit(unit, helped, {});
+  }
 }
 
 void Committer::Retire() {
@@ -163,8 +166,9 @@ Committer::Room Committer::MakeRoom() {
     return ActiveBytes() >= std::min(limits_.generation_bytes(), limits_.bytes - frozen_bytes) ||
            generation_deletes_ >= kGenerationDeletesMax;
   };
+  if (has_failed()) return Room::kYes;  // for the refusal
   if (held_ || !store_->journal().writable()) return Room::kWait;
-  if (!full() || !failure().ok()) return Room::kYes;
+  if (!full()) return Room::kYes;
   (void)FreezeLocked();
   return full() ? Room::kWait : Room::kYes;
 }
@@ -199,6 +203,7 @@ bool Committer::FreezeLocked() {
   heads_->frozen = std::move(heads_->active);
   StartGeneration();
   ++heads_->epoch;
+  heads_->work_came->Now();
   return true;
 }
 
@@ -215,6 +220,11 @@ FrozenState Committer::frozen_state() const {
 Status Committer::WhileStill(const std::function<Status(uint64_t sequence)>& look) {
   const std::lock_guard lock(mutex_);
   return look(sequence_);
+}
+
+Committer::Waiting Committer::waiting() const {
+  const std::lock_guard lock(mutex_);
+  return {unsynced_since_us_, generation_start_us_};
 }
 
 Status Committer::PollClock() {
@@ -275,8 +285,12 @@ void Committer::CommitUnits(const std::vector<WriteUnit*>& units) {
       group.push_back(unit);
     }
     if (group.empty()) continue;
-    Status status = failure();
-    if (status.ok()) status = WriteGroup(group, bytes, sync);
+    if (has_failed()) {
+      for (WriteUnit* unit : group) RefuseUnit(unit, failure());
+      continue;
+    }
+    const Status status = WriteGroup(group, bytes, sync);
+    if (!status.ok()) heads_->work_came->Soon();  // maintenance may make room
     const WriteResult result{sync ? Durability::kSynced : Durability::kLog, sequence_};
     for (WriteUnit* unit : group) CompleteUnit(unit, status, result);
   }
@@ -352,6 +366,7 @@ Status Committer::WriteGroup(const std::vector<WriteUnit*>& units, size_t bytes,
     heads_->versions_written += versions;
   }
   heads_->rows_came->Notify();
+  heads_->work_came->Soon();
   return Status::Ok();
 }
 
@@ -451,39 +466,14 @@ void Committer::ApplyGroup() {
   }
 }
 
-Status Committer::SyncNow() {
-  bool did = false;
-  return SyncIfDue(0, &did);
-}
-
-Status Committer::SyncIfDue(int64_t interval_us, bool* did) {
-  // Whoever comes while a sync is under way waits for it: its own rows may be in it.
-  const std::lock_guard syncing(sync_mutex_);
-  uint64_t sequence = 0;
-  {
-    const std::lock_guard lock(mutex_);
-    CISTERN_RETURN_IF_ERROR(failure());
-    if (unsynced_since_us_ == 0) return Status::Ok();
-    if (clock_->monotonic_us() - unsynced_since_us_ < interval_us) return Status::Ok();
-    sequence = sequence_;
-    unsynced_since_us_ = 0;  // what comes now waits for the next sync
-  }
-  // Without the lock: writers go on while the device works.
-  if (const Status s = store_->journal().Sync(); !s.ok()) {
-    Fail(s);
-    return s;
-  }
-  *did = true;
-  counters_.syncs++;
-  uint64_t synced = synced_;
-  while (synced < sequence && !synced_.compare_exchange_weak(synced, sequence)) {
-  }
-  return Status::Ok();
-}
-
 void Committer::Fail(const Status& status) {
-  const std::lock_guard lock(failure_mutex_);
-  if (failure_.ok()) failure_ = status;
+  {
+    const std::lock_guard lock(failure_mutex_);
+    if (!failure_.ok()) return;
+    failure_ = status;
+    has_failed_.store(true, std::memory_order_release);
+  }
+  heads_->work_came->Now();
 }
 
 Status Committer::failure() const {

@@ -85,6 +85,7 @@ class Committer {
   // Commits what is queued, and takes nothing from the queues any more: what is left in them is
   // their producers' again.
   void Retire();
+  [[nodiscard]] bool is_retired() const { return retired_; }
   [[nodiscard]] size_t queued_units() const;
   // Commits whatever is queued; for maintenance. Returns whether there was anything.
   bool CommitQueued();
@@ -105,6 +106,12 @@ class Committer {
   bool Freeze();
   [[nodiscard]] bool HeadIsOlderThan(int64_t age_us) const;
   [[nodiscard]] FrozenState frozen_state() const;
+  // Since when something waits for a sync or for the head's rotation, monotonic; 0: nothing does.
+  struct Waiting {
+    int64_t unsynced_since_us = 0;
+    int64_t rows_since_us = 0;
+  };
+  [[nodiscard]] Waiting waiting() const;
   // While it lives nothing is committed: writers wait as for a rotation. One at a time, of the
   // maintenance actor.
   class Hold {
@@ -131,6 +138,7 @@ class Committer {
   // only a reopen helps.
   void Fail(const Status& status);
   [[nodiscard]] Status failure() const;
+  [[nodiscard]] bool has_failed() const { return has_failed_.load(std::memory_order_acquire); }
 
   [[nodiscard]] uint64_t synced_sequence() const { return synced_.load(); }
   [[nodiscard]] uint64_t last_sequence() const { return sequence_.load(); }
@@ -192,6 +200,7 @@ class Committer {
 
   mutable std::mutex failure_mutex_;
   Status failure_;
+  std::atomic<bool> has_failed_{false};  // set behind failure_
 
   std::atomic<uint64_t> sequence_{0};
   std::atomic<uint64_t> synced_{0};

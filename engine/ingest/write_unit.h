@@ -26,6 +26,13 @@ class WriteOutcome {
     result_ = result;
     done_.store(true, std::memory_order_release);
   }
+  // For a failure that was there before: nothing of it was written.
+  void Refuse(Status status) {
+    was_refused_ = true;
+    Complete(std::move(status), {});
+  }
+  // REQUIRES: done().
+  [[nodiscard]] bool was_refused() const { return was_refused_; }
   // REQUIRES: done(). Once: the status is moved from.
   [[nodiscard]] Result<WriteResult> Take() {
     if (!status_.ok()) return std::move(status_);
@@ -35,6 +42,7 @@ class WriteOutcome {
  private:
   Status status_;
   WriteResult result_;
+  bool was_refused_ = false;
   std::atomic<bool> done_{false};
 };
 
@@ -70,10 +78,16 @@ struct SubmittedUnit : WriteUnit {
 
 // Tells the producer how the write ended. The unit is gone then: a submitted one was deleted, and
 // one of a waiting producer is on its stack.
-inline void CompleteUnit(WriteUnit* unit, Status status, WriteResult result) {
+inline WriteOutcome* GiveBack(WriteUnit* unit) {
   WriteOutcome* const outcome = unit->outcome;
   if (unit->is_submitted) delete static_cast<SubmittedUnit*>(unit);
-  outcome->Complete(std::move(status), result);
+  return outcome;
+}
+inline void CompleteUnit(WriteUnit* unit, Status status, WriteResult result) {
+  GiveBack(unit)->Complete(std::move(status), result);
+}
+inline void RefuseUnit(WriteUnit* unit, Status status) {
+  GiveBack(unit)->Refuse(std::move(status));
 }
 
 }  // namespace cistern

@@ -321,7 +321,12 @@ Status DeleteWorkedOutFor(Engine* engine, TablePtr table, const EntityKey& entit
   unit.deletes.push_back({Day(day) / 1000, 0, RangeDelete{}});
   const auto producer = engine->NewProducer();
   EXPECT_TRUE(producer.ok());
-  return static_cast<ProducerImpl&>(**producer).PushAndCommit(&unit).status();
+  const auto core = static_cast<EngineImpl&>(*engine).core();
+  EXPECT_TRUE(core.ok());
+  bool was_refused = false;
+  return static_cast<ProducerImpl&>(**producer)
+      .PushAndCommit(core->get(), &unit, &was_refused)
+      .status();
 }
 
 // It waited in the queue while the table was altered.

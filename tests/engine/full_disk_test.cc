@@ -159,14 +159,14 @@ TEST_F(FullDiskTest, TheBallastIsTakenBackWhenThereIsRoom) {
 
 TEST_F(FullDiskTest, AFailedWriteIsHealedByOpeningAnewAndNothingAcknowledgedIsLost) {
   MustAppend("a", kStartMs, 1);
+  // A cursor holds the opening that it began with; healing waits for it, for a while.
+  auto cursor = engine_->Scan(Request("a", kStartMs, kStartMs + 1000));
+  ASSERT_TRUE(cursor.ok());
   faults_->Arm({.op = FaultOp::kWrite, .kind = FileKind::kWal, .nth = 1});
   EXPECT_FALSE(Append("a", kStartMs + 1, 2).ok());
   faults_->Disarm();
   EXPECT_FALSE(engine_->Health().ok());
   EXPECT_FALSE(Append("a", kStartMs + 2, 3).ok());
-  // A cursor holds the opening that it began with; healing waits for it.
-  auto cursor = engine_->Scan(Request("a", kStartMs, kStartMs + 1000));
-  ASSERT_TRUE(cursor.ok());
   clock_->AdvanceSeconds(1);
   EXPECT_FALSE(engine_->Tick({10}).ok());
   Rows seen;

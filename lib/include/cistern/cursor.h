@@ -38,8 +38,10 @@ struct ScanGap {
 // Not a snapshot: every row that was answered before the scan began is there; of rows
 // written while it runs, each bucket shows those of about the time it is read.
 //
-// Holds the store open: an engine that is closed, or that failed and wants to open its
-// store anew, waits for its cursors. Destroy what is read. May outlive its engine.
+// Holds the store open: an engine that is closed waits for its cursors. One whose store failed
+// opens it anew when they are through, and ends those that are left 5 s later: the next call of
+// Next() gives the reason then, and Token() where to go on. Destroy what is read. May outlive its
+// engine.
 class CISTERN_EXPORT Cursor {
  public:
   virtual ~Cursor() = default;

@@ -198,10 +198,15 @@ struct TimeRange {
 // tells how that went.
 //
 // Beside the errors that are named, every call may give
-//   kClosed      after Close()
+//   kClosed      after Close(), and in a child of fork: what its parent opened is the parent's.
+//                Producers, cursors and a Replication answer so too, and all of them may be
+//                destroyed there, which touches nothing
 //   kIoError, kNoSpace, kCorruption
 //                of the device; and, until the store could be opened anew after a failed
-//                write, the reason of that failure
+//                write, the reason of that failure: reads too. Writes that chose
+//                BackPressure::kWait wait for it, at most limits::kReopenWaitUs, where the engine
+//                has its own thread. kIoError too while the store's directory is not there:
+//                renamed, removed, replaced (docs/operating.md)
 // and calls that write or change something give kReadOnly where the engine was opened so.
 class CISTERN_EXPORT Engine {
  public:
@@ -215,7 +220,8 @@ class CISTERN_EXPORT Engine {
   //   kCorruption       not openable; the message says what to do
   //   kOutOfMemory      read_only, and the journal that a crash left needs a larger budget
   //   kNoSpace          not even with the ballast given back
-  //   kNotSupported     the RocksDB that is linked was not tested with Cistern
+  //   kNotSupported     the RocksDB that is linked was not tested with Cistern; a child of fork
+  //                     whose parent had opened an engine: its threads are not there. Exec first
   [[nodiscard]] static Result<std::unique_ptr<Engine>> Open(const std::string& directory,
                                                             const EngineOptions& options = {});
   virtual ~Engine() = default;
@@ -384,12 +390,15 @@ class CISTERN_EXPORT Engine {
                                                     const BackupOptions& options = {}) = 0;
   [[nodiscard]] virtual Metrics GetMetrics() const = 0;
   [[nodiscard]] virtual RecoveryReport Recovery() const = 0;
-  // OK while the engine accepts writes; otherwise why not.
+  // OK while the engine accepts writes; otherwise why not. Looks whether the store's directory is
+  // still where it was.
   [[nodiscard]] virtual Status Health() const = 0;
 
   // Syncs, stops the threads and closes the store. Later calls on this engine give kClosed.
-  // A cursor that lives reads on and keeps the store open and locked until it is destroyed:
-  // opening the directory gives kLocked until then, in this process as in others.
+  // A cursor that lives reads on and keeps the store open and locked until it is destroyed, and so
+  // does a call that is under way in another thread: opening the directory gives kLocked until
+  // then, in this process as in others. From several threads at once each returns when all is
+  // closed.
   virtual Status Close() = 0;
 };
 

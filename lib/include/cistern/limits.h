@@ -85,6 +85,7 @@ inline constexpr int64_t kFollowWaitUsMax = 3'600'000'000;
 inline constexpr int64_t kFollowPauseUs = 10'000;  // between two looks of a follower
 
 // --- times of EngineOptions
+inline constexpr int64_t kReopenWaitUs = 10'000'000;  // of a write, while a store is opened anew
 inline constexpr int64_t kSyncIntervalUsMax = 3'600'000'000;     // from 1
 inline constexpr int64_t kCommitIntervalUsMax = 1'000'000;       // from 0
 inline constexpr int64_t kHeadAgeUsMax = 366ll * 86'400'000'000;  // from 1

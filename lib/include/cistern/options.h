@@ -24,7 +24,8 @@ enum class Durability : uint8_t {
   kSynced = 2,  // on the device (fdatasync): survives power loss if the device honours flush
 };
 
-// What append does when a queue or the memory budget is full.
+// What append does when a queue or the memory budget is full, or while the store is opened anew
+// after a failure: wait, or be refused at once.
 enum class BackPressure : uint8_t { kWait, kBusy };
 
 // Severity, then one line without a newline. Called from any thread; must not
