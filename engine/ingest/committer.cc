@@ -214,7 +214,9 @@ bool Committer::HeadIsOlderThan(int64_t age_us) const {
 
 FrozenState Committer::frozen_state() const {
   const std::lock_guard lock(mutex_);
-  return frozen_;
+  FrozenState frozen = frozen_;
+  frozen.clock = clock_->TakeRecord();
+  return frozen;
 }
 
 Status Committer::WhileStill(const std::function<Status(uint64_t sequence)>& look) {
@@ -245,11 +247,6 @@ Status Committer::KeepClock() {
 ClockReport Committer::ReportClock() {
   const std::lock_guard lock(mutex_);
   return clock_->Report();
-}
-
-ClockRecord Committer::TakeClockRecord() {
-  const std::lock_guard lock(mutex_);
-  return clock_->TakeRecord();
 }
 
 // Whether the unit can be of its table's last declaration: rows of one before are laid out

@@ -43,6 +43,7 @@ struct FrozenState {
   uint64_t journal_bytes = 0;     // of the generation: about what its segments need at most
   size_t memory_bytes = 0;        // of the generation
   int64_t write_us_last = 0;
+  ClockRecord clock;              // what is known of time when this is asked for
 };
 
 struct CommitCounters {
@@ -105,6 +106,7 @@ class Committer {
   // family is ready. Returns whether a frozen head exists.
   bool Freeze();
   [[nodiscard]] bool HeadIsOlderThan(int64_t age_us) const;
+  // For the batch that commits the rotation, which keeps what is known of time as well.
   [[nodiscard]] FrozenState frozen_state() const;
   // Since when something waits for a sync or for the head's rotation, monotonic; 0: nothing does.
   struct Waiting {
@@ -132,7 +134,6 @@ class Committer {
   [[nodiscard]] Status ConfirmClock();
   [[nodiscard]] Status KeepClock();
   [[nodiscard]] ClockReport ReportClock();
-  [[nodiscard]] ClockRecord TakeClockRecord();
 
   // Refuses every write with `status` from now on: after an error of unknown outcome
   // only a reopen helps.

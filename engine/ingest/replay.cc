@@ -217,6 +217,7 @@ Status Committer::SpillReplayed(uint64_t journal_floor, const OverflowFunction& 
   full.versions_written = heads_->versions_written;
   full.version_count = heads_->active->version_count();
   full.write_us_last = clock_->last_issued_us();
+  full.clock = clock_->TakeRecord();
   CISTERN_RETURN_IF_ERROR(overflow(full));
   StartGeneration();
   return Status::Ok();

@@ -123,7 +123,7 @@ Result<std::shared_ptr<const SpillView>> Rotation::Commit(const FrozenState& fro
   commit.state.journal_floor = frozen.journal_floor;
   commit.state.versions_written = frozen.versions_written;
   commit.state.write_us_last = frozen.write_us_last;
-  commit.state.clock = committer_->TakeClockRecord();
+  commit.state.clock = frozen.clock;
   CISTERN_ASSIGN_OR_RETURN(auto view, store_->CommitSpill(commit));
   spill_bytes_ += writer_->byte_count();
   spilled_ = spilling_;
