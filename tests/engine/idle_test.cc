@@ -126,6 +126,8 @@ TEST_F(IdleTest, TheThreadSleepsAndMissesNothing) {
   options_.event_future_s_max = limits::kFutureSecondsMax;
   options_.sync_interval_us = 10'000;
   Open();
+  // The store was made at a time that is not the machine's.
+  ASSERT_TRUE(engine_->ConfirmClock().ok());
   const auto await = [](const std::function<bool()>& is_so) {
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
     while (!is_so() && std::chrono::steady_clock::now() < end) std::this_thread::yield();

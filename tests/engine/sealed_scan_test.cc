@@ -135,6 +135,7 @@ TEST_F(SealedScanTest, WhatExpiresInAPageInHandIsNotGiven) {
     EXPECT_EQ(first_count, 50u);
     EXPECT_EQ(rows.size(), day == 0 ? 100u : 50u);
     clock_->SetWallMicros(kStartUs);
+    ASSERT_TRUE(engine_->ConfirmClock().ok());
   }
 }
 
