@@ -13,6 +13,7 @@ namespace cistern {
 
 namespace {
 
+constexpr int64_t kMicrosPerSecond = 1'000'000;
 constexpr size_t kRoundBucketsMax = 1024;
 constexpr size_t kRoundSegmentsMax = 4096;        // whose headers are held at once
 constexpr size_t kRoundMemoryBytes = 1 << 20;     // of headers
@@ -113,7 +114,8 @@ void RoundPlanner::NoteTime(int64_t now_us) {
 // were first seen, all of a generation since the first of them.
 // REQUIRES: the heads' lock.
 int64_t RoundPlanner::RestsSince(int64_t newest_write_us, int64_t now_us) {
-  if (newest_write_us <= now_us) return newest_write_us;
+  // The time is a whole second: what was written in that second is not ahead.
+  if (newest_write_us < now_us + kMicrosPerSecond) return newest_write_us;
   if (!ahead_ || ahead_->epoch != heads_->epoch) ahead_ = Ahead{heads_->epoch, now_us};
   return ahead_->seen_us;
 }
