@@ -200,7 +200,7 @@ TEST(MetaRecords, NoFlippedBitIsAccepted) {
 TEST(MetaRecords, ARecordIsNotTakenForOneOfAnotherVersion) {
   for (const Kind& kind : EveryKind()) {
     const std::string fields = kind.bytes.substr(1, kind.bytes.size() - 9);
-    EXPECT_EQ(Sealed(fields), kind.bytes);
+    EXPECT_EQ(Sealed(fields, kind.bytes[0]), kind.bytes);
     const auto of_version = [&](int version) {
       return kind.decode(Sealed(fields, static_cast<char>(version))).code();
     };
@@ -218,12 +218,15 @@ TEST(MetaRecords, ARecordIsNotTakenForOneOfAnotherVersion) {
 // Fields are checked by themselves too: a right checksum may stand over wrong fields.
 TEST(MetaRecords, FieldsThatLieUnderARightChecksumAreCorruption) {
   for (const Kind& kind : EveryKind()) {
+    const char version = kind.bytes[0];
     const std::string fields = kind.bytes.substr(1, kind.bytes.size() - 9);
     for (size_t cut = 0; cut < fields.size(); ++cut) {
-      EXPECT_EQ(kind.decode(Sealed(fields.substr(0, cut))).code(), StatusCode::kCorruption)
+      EXPECT_EQ(kind.decode(Sealed(fields.substr(0, cut), version)).code(),
+                StatusCode::kCorruption)
           << kind.name << " cut at " << cut;
     }
-    EXPECT_EQ(kind.decode(Sealed(fields + "x")).code(), StatusCode::kCorruption) << kind.name;
+    EXPECT_EQ(kind.decode(Sealed(fields + "x", version)).code(), StatusCode::kCorruption)
+        << kind.name;
   }
   const std::string varint_too_long(11, '\xff');
   EXPECT_EQ(DecodeState(Sealed(varint_too_long)).status().code(), StatusCode::kCorruption);
