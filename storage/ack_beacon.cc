@@ -117,15 +117,18 @@ void AckBeacon::Judge(std::string_view content) {
     if (record && record->generation > facts_.generation) facts_ = *record;
   }
   if (facts_.generation == 0) return JudgeFormer(content);
+  bool is_damaged = false;
   for (const auto& [first, second] : slots) {
     if (!first && !second) {
       return CallOdd("the file ACK is damaged: that the newest acknowledged rows are lost would "
                      "not be noticed");
     }
     const bool is_newest = (first ? first : second)->generation == facts_.generation;
-    rewrite_ |= is_newest ? !first : !second;
+    is_damaged |= is_newest ? !first : !second;
+    // A torn slot is written whole, or it would look damaged once the other one is newer.
+    rewrite_ |= !first || !second || first->generation != second->generation;
   }
-  if (rewrite_) note_ = "a record of the file ACK is damaged; the other one of the same is not";
+  if (is_damaged) note_ = "a record of the file ACK is damaged; the other one of the same is not";
 }
 
 void AckBeacon::JudgeFormer(std::string_view content) {
