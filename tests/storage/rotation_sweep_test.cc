@@ -102,6 +102,8 @@ bool Work(const StoreConfig& config, const SharedCounters& shared, uint64_t* wal
         return false;
       }
       shared->acknowledged.store(number);
+      // As an engine does once a second: what lies behind may be torn by a cut.
+      if (!store->beacon->Write(number, store->fs->SyncedLogEnds()).ok()) return false;
     }
     if (!Rotate(&*store, n)) return false;
     *wal_bytes_max = std::max(*wal_bytes_max, store->fs->wal_bytes_on_disk());
