@@ -11,6 +11,7 @@
 #include <mutex>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "cistern/status.h"
 #include "storage/file_kind.h"
@@ -68,6 +69,12 @@ class StoreFileSystem : public rocksdb::FileSystemWrapper {
   // `size_bytes`, whether or not there is such a file. What is there stays as it is.
   void SetStandIn(const std::string& path, std::shared_ptr<const std::string> bytes,
                   uint64_t size_bytes);
+
+  // From here on SST files that are to be deleted stay, and whoever deletes one is told that it is
+  // gone: RocksDB deletes at an opening what the MANIFEST does not list, before anybody knows
+  // whether that is right. ReleaseDeletions() deletes them; without it they stay.
+  void HoldDeletions();
+  void ReleaseDeletions();
 
   [[nodiscard]] const std::string& directory() const { return directory_; }
 
@@ -130,12 +137,15 @@ class StoreFileSystem : public rocksdb::FileSystemWrapper {
   };
 
   [[nodiscard]] StandIn FindStandIn(const std::string& path) const;
+  // Whether the deletion of the file is held, from here on.
+  [[nodiscard]] bool Hold(const std::string& path);
 
   [[nodiscard]] rocksdb::IOStatus CheckWritable(const std::string& path) const;
   [[nodiscard]] rocksdb::IOStatus CheckRoom(FileKind kind, uint64_t bytes) const;
   [[nodiscard]] bool IsOurs(const std::string& path) const;
   TrackedFilePtr Track(const std::string& path, uint64_t size_bytes);
   void Untrack(const std::string& path);
+  void Forget(const std::string& path);  // the same; REQUIRES: mutex_ held
   void SetSize(TrackedFile* file, uint64_t size_bytes);
   void CountWrite(TrackedFile* file, uint64_t bytes);
   void Resize(TrackedFile* file, uint64_t size_bytes);  // REQUIRES: mutex_ held
@@ -149,6 +159,8 @@ class StoreFileSystem : public rocksdb::FileSystemWrapper {
   mutable std::mutex mutex_;
   std::unordered_map<std::string, TrackedFilePtr> files_;  // guarded by mutex_
   std::unordered_map<std::string, StandIn> stand_ins_;     // guarded by mutex_
+  bool holds_deletions_ = false;                           // guarded by mutex_
+  std::unordered_set<std::string> held_;                   // paths; guarded by mutex_
 };
 
 }  // namespace cistern
