@@ -6,11 +6,14 @@
 
 #include "lib/base/check.h"
 #include "storage/rocksdb_options.h"
+#include "storage/window_files.h"
 
 namespace cistern {
 
 namespace {
 constexpr uint64_t kFamilyHeadroomBytes = 1 << 20;
+constexpr uint64_t kFileMergeBytes = 2 * kFamilyHeadroomBytes +
+                                     kMergedFilesMin * kMergedFileBytesMax;
 // More generations than this in the journal, after many short runs, and the head
 // rotates: opening replays at most one or two families.
 constexpr size_t kActiveFamiliesMax = 3;
@@ -48,7 +51,8 @@ Result<bool> Maintenance::Step() {
   if (committer_->CommitQueued()) return true;
   if (!rotation_->idle()) return false;
   for (const auto step : {&Maintenance::StepMerge, &Maintenance::StepDropSealed,
-                          &Maintenance::StepSeal, &Maintenance::StepWindows}) {
+                          &Maintenance::StepSeal, &Maintenance::StepWindows,
+                          &Maintenance::StepFiles}) {
     CISTERN_ASSIGN_OR_RETURN(const bool did, (this->*step)());
     if (did) return true;
   }
@@ -90,6 +94,22 @@ Result<bool> Maintenance::StepMerge() {
   return *did;
 }
 
+// What rounds have left in small files is gathered, once none is under way.
+Result<bool> Maintenance::StepFiles() {
+  const uint64_t seals = sealer_->buckets_sealed();
+  if (seals == files_seals_ || store_->db().opened().config.segments_rest) return false;
+  if (!sealer_->idle() || !respill_->idle() || !merger_->idle() || seal_more_) return false;
+  if (!store_->CheckHeadroom(kFileMergeBytes).ok()) return false;
+  const auto view = store_->spills().view();
+  for (const auto& window : view->windows) {
+    const Result<bool> did = MergeSmallFiles(*window->family);
+    if (!did.ok()) return Watch(did.status());
+    if (*did) return true;
+  }
+  files_seals_ = seals;
+  return false;
+}
+
 // Goes on with a seal round, or looks whether one is due.
 Result<bool> Maintenance::StepSeal() {
   if (!sealer_->idle()) return SealRoundStep();
@@ -105,7 +125,7 @@ Result<bool> Maintenance::StepSeal() {
   if (!seal_more_ && sealer_->NoteDueInHead({}, now_us())) return committer_->Freeze();
   seal_us_ = monotonic_us;
   if (!seal_more_ && !sealer_->MayBeDue(now_us())) return false;
-  seal_more_ = store_->CheckDevice(kFamilyHeadroomBytes).ok();
+  seal_more_ = store_->MakeDeviceRoom(kFamilyHeadroomBytes).ok();
   if (!seal_more_) return false;
   CISTERN_RETURN_IF_ERROR(Watch(BeginRound({})));
   return true;
@@ -126,6 +146,20 @@ Result<bool> Maintenance::SealRoundStep() {
 
 bool Maintenance::EndedTheRoundAlone(const Status& s) const {
   return sealer_->idle() && (Sealer::IsDamage(s) || s.code() == StatusCode::kNoSpace);
+}
+
+Status Maintenance::WhyNotSealing() {
+  const std::lock_guard lock(mutex_);
+  CISTERN_RETURN_IF_ERROR(committer_->failure());
+  if (!clock_->settled()) {
+    return Status::Busy("the clock is not trusted, so that nothing is sealed: set it right");
+  }
+  if (limits_.seal_interval_us == 0) {
+    return Status::NotFound("nothing is sealed by itself (EngineOptions::seal_when_due is off): "
+                            "call Engine::Seal, or cistern seal");
+  }
+  CISTERN_RETURN_IF_ERROR(store_->CheckDevice(kFamilyHeadroomBytes));
+  return sealer_->trouble();
 }
 
 struct Maintenance::SealByHand {
@@ -150,10 +184,12 @@ Result<SealReport> Maintenance::Seal(SealScope scope) {
     by_hand_ = more.ok() && *more;
     if (!by_hand_) report.problems = sealer_->ProblemsOf(scope);
   }
-  CISTERN_RETURN_IF_ERROR(more.status());
   report.buckets = sealer_->buckets_sealed() - buckets_before;
   report.amendments = sealer_->amendments() - amendments_before;
   report.bytes = sealer_->bytes_written() - bytes_before;
+  // What was sealed by then is sealed, and can be sent.
+  report.stopped = more.status();
+  if (report.buckets == 0) CISTERN_RETURN_IF_ERROR(report.stopped);
   return report;
 }
 
@@ -166,7 +202,10 @@ Status Maintenance::PrepareSeal(SealScope* scope) {
     return Status::Busy("the clock is not trusted yet, and rows wait for their time: seal later");
   }
   if (!scope->due_only || sealer_->NoteDueInHead(*scope, now_us())) {
-    CISTERN_RETURN_IF_ERROR(RotateAllLocked());
+    prepares_seal_ = true;
+    const Status rotated = RotateAllLocked();
+    prepares_seal_ = false;
+    CISTERN_RETURN_IF_ERROR(rotated);
   }
   // Who asks for everything means what is there now, not what others write meanwhile.
   if (!scope->due_only) scope->journal_last = store_->state().journal_floor;
@@ -203,7 +242,7 @@ Result<bool> Maintenance::SealByHandStep(SealByHand* work) {
     return Status::Busy("the clock is not trusted any more, and rows wait for their time: seal "
                         "later");
   }
-  CISTERN_RETURN_IF_ERROR(store_->CheckDevice(kFamilyHeadroomBytes));
+  CISTERN_RETURN_IF_ERROR(store_->MakeDeviceRoom(kFamilyHeadroomBytes));
   CISTERN_RETURN_IF_ERROR(Watch(BeginRound(work->scope)));
   work->has_begun = true;
   return true;
@@ -281,18 +320,24 @@ Result<bool> Maintenance::StepJournal() {
 Result<bool> Maintenance::StepRotation() {
   if (rotation_->idle()) {
     const bool due = store_->journal().active_count() > kActiveFamiliesMax ||
-                     committer_->HeadIsOlderThan(limits_.head_age_us);
+                     committer_->HeadIsOlderThan(limits_.head_age_us) ||
+                     committer_->HeadIsLargeForDisk();
     if (due) (void)committer_->Freeze();
-    if (heads_->frozen_head() != nullptr &&
-        !store_->CheckHeadroom(rotation_->headroom_bytes()).ok()) {
-      return false;
-    }
+    if (heads_->frozen_head() != nullptr && !RoomForRotation().ok()) return false;
   }
   const Result<bool> did = rotation_->Step();
   if (!did.ok()) return Watch(did.status());
   const std::optional<SpilledBuckets> spilled = rotation_->TakeSpilled();
   if (spilled && clock_->settled()) sealer_->NoteRotation(*spilled, now_us());
   return *did;
+}
+
+// Rows that are to be sealed may have the ballast: their journal goes, and what is sealed does once
+// upstream has it.
+Status Maintenance::RoomForRotation() {
+  const uint64_t bytes = rotation_->headroom_bytes();
+  const bool is_for_seal = prepares_seal_ || sealer_->awaits_rotation();
+  return is_for_seal ? store_->MakeRoom(bytes) : store_->CheckHeadroom(bytes);
 }
 
 Result<bool> Maintenance::StepSync() {

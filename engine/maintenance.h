@@ -66,6 +66,9 @@ class Maintenance {
   [[nodiscard]] Status WithoutHead(const std::function<Status()>& step);
   // Seals what the scope names, to the end.
   [[nodiscard]] Result<SealReport> Seal(SealScope scope);
+  // Why what is due is not sealed by itself: the failure of a write, kBusy (the clock is not
+  // trusted), kNotFound (it is left to Seal), kNoSpace, kCorruption (a damaged bucket); OK: it is.
+  [[nodiscard]] Status WhyNotSealing();
   // --- what a replicator asks for (maintenance_push.cc). kNoSpace: nothing was done
   // Upstream has the rows of these seals: Store::ConfirmSeals. kBusy: the clock is not trusted,
   // or windows are being merged; nothing was done. Gives the numbers of those that were not passed
@@ -89,6 +92,7 @@ class Maintenance {
   [[nodiscard]] Result<bool> Step();
   [[nodiscard]] Result<bool> StepJournal();
   [[nodiscard]] Result<bool> StepRotation();
+  [[nodiscard]] Status RoomForRotation();
   [[nodiscard]] Result<bool> StepSync();
   [[nodiscard]] Result<bool> StepMeta();
   [[nodiscard]] Result<bool> StepBallast();
@@ -97,6 +101,7 @@ class Maintenance {
   [[nodiscard]] Result<bool> StepWindows();
   [[nodiscard]] Result<bool> StepDropSealed();
   [[nodiscard]] Result<bool> StepMerge();
+  [[nodiscard]] Result<bool> StepFiles();
   [[nodiscard]] Result<bool> ExpireStep();
   [[nodiscard]] Result<bool> SealRoundStep();
   [[nodiscard]] bool EndedTheRoundAlone(const Status& s) const;
@@ -110,6 +115,7 @@ class Maintenance {
   [[nodiscard]] Status WhyNotRotated() const;
   [[nodiscard]] Status Watch(const Status& status);
   [[nodiscard]] Status PublishPushes(Result<std::shared_ptr<const SpillView>> view);
+  [[nodiscard]] Status RoomToNote();
   void ChargePushes();
 
   Store* const store_;
@@ -127,6 +133,8 @@ class Maintenance {
   FairMutex mutex_;  // the actor; taken before the committer's and the heads' locks
   MemoryCharge push_charge_;  // of what is remembered of pushes
   bool by_hand_ = false;  // a Seal is under way: no rounds are begun but its own
+  bool prepares_seal_ = false;  // its rotation is
+  uint64_t files_seals_ = UINT64_MAX;  // buckets sealed when files of windows were looked at last
   int64_t beacon_us_ = 0;
   int64_t ballast_us_ = 0;
   int64_t seal_us_ = 0;

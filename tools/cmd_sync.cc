@@ -50,7 +50,8 @@ differ; 8 the cluster is away, or lets nobody in; 130, 143 ended
 by SIGINT or SIGTERM; others: see cistern --help)";
 
 constexpr char kStatusFooter[] = R"(
-The first line is the age of the oldest bucket that is not confirmed. The store is only read, also
+The first line is the age of the oldest bucket that is sealed and not confirmed; what is not sealed
+yet, since when, and what of it is overdue, follows. The store is only read, also
 while a process has it open; no cluster is needed.
 
 Examples:
@@ -144,13 +145,15 @@ class SyncCommand {
   // What is due, before anything is sent. While others are sent the engine goes on with it.
   Status SealDue() {
     const Result<SealReport> report = engine_->Seal({.due_only = true});
-    if (report.status().code() == StatusCode::kBusy) {
-      Complain(report.status().message() + "; what is sealed already is sent");
-      return Status::Ok();
+    const Status ended = report.ok() ? report->stopped : report.status();
+    const bool lacks_room = ended.code() == StatusCode::kNoSpace;
+    if (report.ok()) {
+      for (const std::string& problem : report->problems) Complain(problem);
+      has_seal_problems_ = !report->problems.empty();
     }
-    if (!report.ok()) return report.status();
-    for (const std::string& problem : report->problems) Complain(problem);
-    has_seal_problems_ = !report->problems.empty();
+    if (!ended.ok() && !lacks_room && ended.code() != StatusCode::kBusy) return ended;
+    // A full disk is made room on by what is sent.
+    if (!ended.ok()) Complain(ended.message() + "; what is sealed already is sent");
     return Status::Ok();
   }
 
@@ -343,7 +346,6 @@ int RunStatus(const StoreOptions& options) {
   SyncStatus status;
   status.outbox = *std::move(outbox);
   status.parked = *std::move(parked);
-  status.versions_open = (*engine)->GetMetrics().versions_open;
   status.now_s = SystemClock()->WallMicros() / 1'000'000;
   Output output(STDOUT_FILENO);
   output.Write(options.json ? SyncStatusJson(status) : SyncStatusText(status));

@@ -45,6 +45,7 @@ class WindowKeeper {
  private:
   [[nodiscard]] Result<bool> EndOne(int64_t now_s);
   [[nodiscard]] Result<bool> ShedForRoom();
+  [[nodiscard]] bool HasRoomToEnd();
   [[nodiscard]] Status End(const WindowFamily& window, WindowFate fate, std::string_view why);
   void Publish(std::shared_ptr<const SpillView> view);
 

@@ -13,8 +13,10 @@
 #include "engine/seal/seal_outlook.h"
 #include "engine/seal/seal_policy.h"
 #include "lib/base/memory_budget.h"
+#include "storage/boot_table.h"
 #include "storage/head_set.h"
 #include "storage/keyspace.h"
+#include "storage/rotation_times.h"
 #include "storage/segment_walker.h"
 #include "storage/store.h"
 #include "storage/table_set.h"
@@ -39,6 +41,15 @@ struct SealCandidate {
   BucketKey key;
   std::vector<SegmentRef> segments;
   bool is_sealed = false;  // before: what comes now amends it
+  bool is_piece = false;   // newer segments of it are left for later rounds
+};
+
+// How much one round takes.
+struct RoundSize {
+  uint64_t bytes = 0;     // at most, but for one bucket, or one generation of it
+  bool is_short = false;  // it is less than it would be with more room
+  // A bucket that is larger has no room as a whole, and is sealed in pieces.
+  uint64_t bucket_bytes_max = UINT64_MAX;
 };
 
 // What one round seals, all of it into one window.
@@ -58,11 +69,12 @@ struct RoundPlan {
 // Belongs to the maintenance actor.
 class RoundPlanner {
  public:
-  RoundPlanner(Store* store, const HeadSet* heads, const TableSet* tables, MemoryBudget* budget,
-               SealLimits limits)
+  RoundPlanner(Store* store, const HeadSet* heads, const TableSet* tables, const BootTable* boots,
+               MemoryBudget* budget, SealLimits limits)
       : store_(store),
         heads_(heads),
         tables_(tables),
+        boots_(boots),
         limits_(limits),
         outlook_(limits),
         opened_(store->state()),
@@ -76,10 +88,11 @@ class RoundPlanner {
   void NoteRotation(const SpilledBuckets& spilled, int64_t now_us);
   // Whether a walk may find a bucket that is due; false: it need not be made.
   [[nodiscard]] bool MayBeDue(int64_t now_us) const;
+  [[nodiscard]] bool awaits_rotation() const { return !due_in_head_.empty(); }
 
-  // Begins to look at what the store has now, for a round of at most so many bytes, but for one
-  // bucket. No window may come or go until the round ends.
-  void Begin(const SealScope& scope, int64_t now_us, uint64_t round_bytes_max);
+  // Begins to look at what the store has now, for a round of such a size. No window may come or go
+  // until the round ends.
+  void Begin(const SealScope& scope, int64_t now_us, RoundSize size);
   // Looks at some more segments; false: the plan is ready. kCorruption: segments cannot be told.
   [[nodiscard]] Result<bool> Step();
   // Hands the plan over. Without candidates: a walk over everything found none.
@@ -103,12 +116,14 @@ class RoundPlanner {
   [[nodiscard]] bool IsCandidate();
   [[nodiscard]] int64_t NewestInHead(const BucketKey& key) const;
   [[nodiscard]] int64_t NewestIn(uint64_t rotation);
+  [[nodiscard]] bool IsDueByAge(const TablePtr& table, int64_t due_at_us);
   void ForgetOldRotations();
   struct Place {
     WindowSpan span;
     std::shared_ptr<const WindowFamily> window;
   };
   [[nodiscard]] Result<Place> FindPlace() const;
+  [[nodiscard]] size_t BucketsMax() const;
   [[nodiscard]] bool IsPlanFull() const;
   [[nodiscard]] Result<bool> TakeCandidate();
   [[nodiscard]] bool EndWalk();
@@ -116,12 +131,14 @@ class RoundPlanner {
   Store* const store_;
   const HeadSet* const heads_;
   const TableSet* const tables_;
+  const BootTable* const boots_;
   const SealLimits limits_;
   SealOutlook outlook_;
   const StateRecord opened_;  // as the store was opened
   MemoryCharge charge_;       // of the walk, then of the plan
 
   std::map<uint64_t, int64_t> first_seen_us_;  // rotations of this opening
+  RotationTimes times_;
   std::vector<uint64_t> due_in_head_;          // checksums of encoded bucket keys, ascending
   std::map<std::string, std::string> damaged_;  // encoded bucket keys, and why
   std::string resume_;   // key bytes where the next walk begins
@@ -129,7 +146,7 @@ class RoundPlanner {
   // While looking.
   SealScope scope_;
   int64_t now_us_ = 0;
-  uint64_t round_bytes_max_ = 0;
+  RoundSize size_;
   std::shared_ptr<const SpillView> view_;
   std::optional<SegmentWalker> walker_;
   bool is_whole_walk_ = false;  // from the first bucket on

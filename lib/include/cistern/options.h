@@ -32,7 +32,8 @@ enum class BackPressure : uint8_t { kWait, kBusy };
 enum class LogLevel : uint8_t { kDebug, kInfo, kWarning, kError };
 using LogSink = std::function<void(LogLevel, std::string_view)>;
 
-// Which windows of sealed buckets go before their time when the disk budget leaves no room.
+// Which windows of sealed buckets go before their time when the disk budget leaves no room. Where
+// the file system itself is full, which others may have done, unconfirmed ones never do.
 // Their rows are counted as versions_shed and the store's LOG names each window.
 enum class DiskShed : uint8_t {
   kNothing,    // none: writes are refused with kNoSpace
@@ -70,6 +71,8 @@ struct EngineOptions {
   int64_t commit_interval_us = 0;
 
   // --- memory and disk: budgets, not hopes
+  // What the engine holds. What the allocator keeps of it for later is the process's: with glibc's
+  // malloc fix the thresholds (docs/operating.md, Memory), or large rows leave several budgets.
   size_t memory_budget_bytes = limits::kMemoryBudgetBytesDefault;
   uint64_t disk_budget_bytes = 0;  // 0: what the file system has
   // The head rotates at this age even when it is small, so that the journal stays short. From 1 to
@@ -88,7 +91,13 @@ struct EngineOptions {
   // So many rows of a bucket, or so many encoded bytes, that are spilled are due at once: a
   // year's bucket leaves in pieces, each later one an amendment. 0: only time counts.
   uint64_t seal_rows_max = 1'000'000;
+  // With a disk budget, at most a sixteenth of it, so that a small disk has room for a piece.
   uint64_t seal_bytes_max = 16ull << 20;
+  // A row leaves at most about so long after it was written, plus head_age_us_max, although its
+  // bucket goes on: a month's bucket leaves in pieces. 0: as late as its bucket is due; at most
+  // kSealDelaySecondsMax, a year. Smaller: rows arrive sooner, each piece costs a segment and a
+  // manifest. A bucket that ends meanwhile is sealed as a whole.
+  int64_t seal_age_s_max = 2ll * 86400;
 
   // --- local retention, by whole windows of sealed buckets. What has expired goes anyway.
   // How long a window stays after its end and after upstream has confirmed all of it, at most
