@@ -12,6 +12,7 @@
 #include "engine/ingest/rotation.h"
 #include "engine/ingest/write_clock.h"
 #include "engine/maintenance.h"
+#include "engine/query/bucket_index.h"
 #include "engine/query/query_context.h"
 #include "engine/retain/window_keeper.h"
 #include "engine/seal/sealer.h"
@@ -89,6 +90,7 @@ class EngineCore {
   std::unique_ptr<WindowKeeper> keeper_;
   std::unique_ptr<WindowMerger> merger_;
   std::unique_ptr<Maintenance> maintenance_;
+  std::unique_ptr<BucketIndex> buckets_;
   QueryContext query_;
   std::atomic<size_t> cursor_count_{0};
   std::atomic<bool> finished_{false};  // a cursor that is left over changes nothing any more
