@@ -1,0 +1,36 @@
+"""Bugs on the way of a batch to its outcome."""
+from planted.bug import Bug
+
+INTAKE = ('tests/engine/intake_test',)
+
+BUGS = [
+    Bug('a submitted batch stays until it is asked for', 'engine/ingest/write_unit.h',
+        '  if (unit->is_submitted) delete static_cast<SubmittedUnit*>(unit);\n', '', '*SubmitTest*',
+        INTAKE),
+    Bug('a queued batch is charged its rows alone', 'engine/producer_impl.cc',
+        'CopyBytesMax(batch) : batch.MemoryBytes()', 'CopyBytesMax(batch) : batch.byte_count()',
+        '*SubmitTest*', INTAKE),
+    Bug('room for rows that are gone is queued', 'engine/producer_impl.cc',
+        'batch.MemoryBytes() > 2 * batch.byte_count() + kRoomBytesKept', 'batch.empty()',
+        '*SubmitTest*', INTAKE),
+    Bug('queues may have the whole budget', 'engine/engine_impl.cc',
+        'limits::QueuedBytesMax(options.memory_budget_bytes)', 'options.memory_budget_bytes',
+        '*SubmitTest*', INTAKE),
+    Bug('a batch that is refused is gone', 'engine/producer_impl.cc',
+        '  return Enqueue(batch, &batch, options);\n',
+        '  RowBatch rows = std::move(batch);\n  return Enqueue(rows, &rows, options);\n',
+        '*SubmitTest*', INTAKE),
+    Bug('callers of the engine wait behind each other\'s syncs', 'engine/engine_impl.cc',
+        '  return shared_producer_->Append(batch, options);\n',
+        '  static std::mutex one_at_a_time;\n'
+        '  const std::lock_guard lock(one_at_a_time);\n'
+        '  return shared_producer_->Append(batch, options);\n', '*SharedAppend*', INTAKE),
+    Bug('whose rows are stored waits for the next sync', 'engine/ingest/committer.cc',
+        '      rounds_.wait(round);\n', '      LeadRound(outcome, help);\n', '*SharedAppend*',
+        INTAKE),
+    Bug('what was sealed already is sealed again', 'engine/seal/sealer.cc',
+        '  if (sealed.ok()) at_hand_->CompareWith(*std::move(sealed));\n', '', '*RepeatTest*',
+        INTAKE),
+    Bug('an amendment of repeats is an empty segment', 'storage/bucket_merge.cc',
+        '      GiveAnyVersion(rows);\n', '', '*RepeatTest*', INTAKE),
+]

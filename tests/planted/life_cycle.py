@@ -1,0 +1,48 @@
+"""Bugs in opening, healing, closing and resting."""
+from planted.bug import Bug
+
+LIFE_CYCLE = ('tests/engine/life_cycle_test',)
+
+BUGS = [
+    Bug('a store that failed is still read', 'engine/core_keeper.cc',
+        '  if (core_->committer().has_failed()) return core_->committer().failure();\n', '',
+        '*Healing*', LIFE_CYCLE),
+    Bug('a forgotten cursor keeps a failed store shut', 'engine/core_keeper.cc',
+        'if (failed_.use_count() > 1 && age_us >= kCursorGraceUs) {', 'if (age_us < 0) {',
+        '*Healing*', LIFE_CYCLE),
+    Bug('a write that chose to wait is refused at once', 'engine/engine_impl.cc',
+        'return open.ok() || !waits ? open : keeper_->AwaitCore();', '(void)waits;\n  return open;',
+        '*Healing*', LIFE_CYCLE),
+    Bug('healing creates what is gone', 'engine/core_keeper.cc',
+        '  config_.store.create_if_missing = false;\n'
+        '  config_.store.expected_store_id = opened->store().db().opened().store_id;\n', '',
+        '*MovedStore*', LIFE_CYCLE),
+    Bug('what was on the device before a failure is forgotten', 'engine/core_keeper.cc',
+        '  config_.acknowledged_sequence = failed_->committer().synced_sequence();\n', '',
+        '*MovedStore*', LIFE_CYCLE),
+    Bug('a log counts as synced that is not found', 'storage/counting_files.h',
+        'if (!place_.is_known() || FilePlace::Of(path_) == place_) return IOStatus::OK();',
+        'if (path_.empty() || !place_.is_known() || true) return IOStatus::OK();', '*MovedStore*',
+        LIFE_CYCLE),
+    Bug('files are made in what took the place of the store', 'storage/file_system.cc',
+        'return IsOurs(path) ? CheckPlace() : IOStatus::OK();', 'return IOStatus::OK();',
+        '*MovedStore*', LIFE_CYCLE),
+    Bug('a lock file is held twice', 'storage/store_lock.cc',
+        '  if (held.places.contains(FilePlace::Of(path))) return IsHeld(directory, path);\n', '',
+        '*MovedStore*', LIFE_CYCLE),
+    Bug('a child of fork closes the store of its parent', 'engine/engine_impl.cc',
+        '  if (keeper_->home().is_here()) {\n', '  if (keeper_) {\n', '*Fork*', LIFE_CYCLE),
+    Bug('a child of fork reads on', 'engine/held_cursor.h',
+        '    if (!home_.is_here()) {\n      status_ = home_.Check();\n      return false;\n    }\n',
+        '', '*Fork*', LIFE_CYCLE),
+    Bug('an engine that rests looks all the time', 'engine/maintenance.cc',
+        '  int64_t idle_us = INT64_MAX;\n', '  int64_t idle_us = 200\'000;\n', '*Idle*',
+        LIFE_CYCLE),
+    Bug('what comes is slept over', 'engine/ingest/committer.cc',
+        '  heads_->work_came->Soon();\n  return Status::Ok();\n', '  return Status::Ok();\n',
+        '*Idle*', LIFE_CYCLE),
+    Bug('two who close end one thread twice', 'engine/maintenance_thread.cc',
+        '  const std::lock_guard lock(stop_mutex_);\n', '',
+        'MaintenanceThread.IsStopped*:CallPairs.CloseFromManyThreads*',
+        (*LIFE_CYCLE, 'tests/engine/call_pairs_test')),
+]
