@@ -72,7 +72,9 @@ Status Journal::Replay(const Visitor& visit) const {
 Status Journal::Append(uint64_t sequence, std::string_view record, bool sync) {
   rocksdb::WriteOptions options;
   options.sync = sync;
-  options.no_slowdown = true;
+  // RocksDB lets nobody write while two memtables of a family wait for their flush, which pages of
+  // 0.5 MB are enough for. That is over in a moment; to be refused for it would end the opening.
+  options.no_slowdown = false;
   const std::string key = JournalKey(sequence);
   CrashPoint("journal:before_append");
   const rocksdb::Status s = store_->db()->Put(options, active_.back().family->handle(), key,

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "lib/base/malloc_thresholds.h"
 #include "lib/base/nearest_name.h"
 #include "tools/command.h"
 
@@ -203,6 +204,7 @@ int Run(int argc, char** argv) {
 }  // namespace cistern::tool
 
 int main(int argc, char** argv) {
+  cistern::FixMallocThresholds();
   try {
     return cistern::tool::Run(argc, argv);
   } catch (const std::exception& e) {  // out of memory, or a mistake in how we use a library

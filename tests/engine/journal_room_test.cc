@@ -1,6 +1,9 @@
 // How much memory the journal's rows and records take: when they are replayed, and after it.
 #include <rocksdb/db.h>
 
+#include <thread>
+
+#include "lib/base/crash_point.h"
 #include "storage/store.h"
 #include "tests/engine/engine_fixture.h"
 #include "tests/support/fault_fs.h"
@@ -56,6 +59,39 @@ class JournalRoomTest : public EngineFixture {
   Rng random_{7};
   int64_t ts_ = kStartMs;
 };
+
+rocksdb::DB* g_stalled = nullptr;  // goes on when the journal is written
+std::thread* g_flush = nullptr;    // by this one
+
+// RocksDB lets nobody write while two memtables of a family wait for their flush, which pages of
+// half a megabyte are enough for. That is no failure of the store.
+TEST_F(JournalRoomTest, AppendsWaitForAFlushThatGoesOn) {
+  rocksdb::DB* const db = Core()->store().db().db();
+  const Result<FamilyPtr> family = Core()->store().CreateSpill(UINT32_MAX);
+  ASSERT_TRUE(family.ok()) << family.status().ToString();
+  ASSERT_TRUE(db->PauseBackgroundWork().ok());
+  rocksdb::WriteOptions pages;
+  pages.disableWAL = true;
+  pages.no_slowdown = true;
+  rocksdb::Status s;
+  for (int i = 0; i < 1000 && s.ok(); ++i) {
+    s = db->Put(pages, (*family)->handle(), std::to_string(i), std::string(500'000, 'x'));
+  }
+  ASSERT_TRUE(s.IsIncomplete()) << s.ToString();
+  g_stalled = db;
+  std::thread flush;
+  g_flush = &flush;
+  g_crash_hook = [](const char* name) {
+    if (std::string_view(name) != "journal:before_append" || g_flush->joinable()) return;
+    *g_flush = std::thread([] { EXPECT_TRUE(g_stalled->ContinueBackgroundWork().ok()); });
+  };
+  const Status appended = Append("a", kStartMs, 1);
+  g_crash_hook = nullptr;
+  ASSERT_TRUE(flush.joinable());
+  flush.join();
+  EXPECT_TRUE(appended.ok()) << appended.ToString();
+  EXPECT_TRUE(Core()->committer().failure().ok());
+}
 
 TEST_F(JournalRoomTest, AStoreThatWasClosedOpensForReadingAlone) {
   while (!has_frozen()) AppendRows(200);

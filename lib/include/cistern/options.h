@@ -80,8 +80,10 @@ struct EngineOptions {
   int64_t commit_interval_us = 0;
 
   // --- memory and disk: budgets, not hopes
-  // From kMemoryBudgetBytesMin. How large a batch may be and how many bytes may be queued follow
-  // from it: limits::BatchBytesMax and limits::QueuedBytesMax.
+  // What the engine holds, from kMemoryBudgetBytesMin. How large a batch may be and how many bytes
+  // may be queued follow from it: limits::BatchBytesMax and limits::QueuedBytesMax. What the
+  // allocator keeps of freed memory is the process's: with glibc's malloc fix the thresholds
+  // (docs/operating.md, Memory), or large rows leave several budgets.
   size_t memory_budget_bytes = limits::kMemoryBudgetBytesDefault;
   uint64_t disk_budget_bytes = 0;  // 0: what the file system has
   // The head rotates at this age even when it is small, so that the journal stays short. From 1 to
