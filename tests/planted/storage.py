@@ -4,6 +4,7 @@ from planted.bug import Bug
 STORAGE = ('tests/storage/storage_test',)
 POWER_CUTS = ('tests/crash/power_cut_test',)
 LOST_ACK = ('tests/engine/lost_ack_test',)
+MEMORY = ('tests/limits/memory_test',)
 
 BUGS = [
     Bug('a copy of a batch has the room of the first', 'lib/row/row_batch.cc',
@@ -90,4 +91,9 @@ BUGS = [
     Bug('the doubt that a damaged ACK leaves is forgotten at once', 'storage/ack_beacon.cc',
         '  PutLittle(&record, static_cast<uint64_t>(facts.doubt));\n',
         '  PutLittle(&record, uint64_t{0});\n', '*LostAck*', LOST_ACK),
+    Bug('a flush that goes on fails the journal', 'storage/journal.cc',
+        '  options.no_slowdown = false;\n', '  options.no_slowdown = true;\n', '*JournalRoom*'),
+    Bug('the allocator keeps what large rows leave', 'lib/base/malloc_thresholds.h',
+        '  constexpr int kBytes = 128 * 1024;', '  constexpr int kBytes = 32 << 20;',
+        'MemoryTest.RowsOfEverySize*', MEMORY),
 ]
