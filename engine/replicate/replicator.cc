@@ -36,7 +36,10 @@ bool IsPassing(const Status& s) {
   return s.code() == StatusCode::kBusy || s.code() == StatusCode::kNoSpace;
 }
 
-ReplicatorOptions Clamped(ReplicatorOptions options) {
+// The copies of one batch fit into the share of the budget: a larger one would never be sent.
+ReplicatorOptions Clamped(ReplicatorOptions options, size_t budget_bytes) {
+  options.byte_count_max =
+      std::min(options.byte_count_max, PushMemory::ShareOf(budget_bytes) / kFlightCopies);
   options.pushing_count_max =
       std::clamp<size_t>(options.pushing_count_max, 1, limits::kPushingSealsMax);
   options.statement_count_max =
@@ -54,7 +57,7 @@ size_t BytesOfWay(const BucketKey& bucket) {
 
 Replicator::Replicator(ReplicatorParts parts, ReplicatorOptions options)
     : parts_(std::move(parts)),
-      options_(Clamped(std::move(options))),
+      options_(Clamped(std::move(options), parts_.budget->limit_bytes())),
       feed_(parts_.store, parts_.tables, options_.drain,
             [this](const DrainItem& item) { return MayGo(item); }),
       order_(options_.drain),

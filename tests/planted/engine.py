@@ -69,4 +69,8 @@ BUGS = [
         '>= kSlowOpenUs', '>= 0', '*ReadAhead*'),
     Bug('buckets are never opened ahead', 'engine/query/scan_cursor.cc',
         'if (adapts_) opens_ahead_ =', 'if (adapts_) opens_ahead_ = false && ', '*ReadAhead*'),
+    Bug('batches are larger than what may be on its way', 'engine/replicate/replicator.cc',
+        'PushMemory::ShareOf(budget_bytes) / kFlightCopies', 'budget_bytes',
+        '*ReplicationScenario*',
+        ('tests/engine/replicate/replication_scenario_test',)),
 ]
