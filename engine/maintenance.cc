@@ -462,6 +462,7 @@ Status Maintenance::ConfirmClock() {
   const Status confirmed = committer_->ConfirmClock();
   const bool is_refused = confirmed.code() == StatusCode::kOutOfRange ||
                           confirmed.code() == StatusCode::kNoSpace;
+  if (confirmed.ok()) heads_->work_came->Soon();  // what waited for a time that is believed
   return is_refused ? confirmed : Watch(confirmed);
 }
 

@@ -260,6 +260,7 @@ std::vector<CallPairs::Call> CallPairs::Reads() {
          return Status::Ok();
        }},
       {"Health", [](Caller* c) { return c->engine->Health(); }},
+      {"GetClock", [](Caller* c) { return c->engine->GetClock().status(); }},
   };
 }
 
@@ -272,6 +273,7 @@ std::vector<CallPairs::Call> CallPairs::Chores() {
        [](Caller* c) { return c->engine->Seal({.due_only = false}).status(); },
        {StatusCode::kBusy}},
       {"Expire", [](Caller* c) { return c->engine->Expire().status(); }},
+      {"ConfirmClock", [](Caller* c) { return c->engine->ConfirmClock().status(); }},
       {"Backup",
        [](Caller* c) {
          return c->engine->Backup(c->backups).status();

@@ -104,6 +104,12 @@ TEST_F(IdleTest, AClockThatIsNotTrustedIsLookedAtEachSecond) {
   EXPECT_EQ(IdleUs(), INT64_MAX);
 }
 
+TEST_F(IdleTest, AConfirmedClockIsWorkForTheThread) {
+  const uint64_t seen = Core()->heads().work_came->count();
+  ASSERT_TRUE(engine_->ConfirmClock().ok());
+  EXPECT_GT(Core()->heads().work_came->count(), seen);
+}
+
 TEST_F(IdleTest, ADiskWithoutRoomIsAskedOnceASecond) {
   auto disk = std::make_shared<FaultFileSystem>();
   ASSERT_TRUE(engine_->Close().ok());

@@ -41,6 +41,8 @@ BUGS = [
     Bug('what comes is slept over', 'engine/ingest/committer.cc',
         '  heads_->work_came->Soon();\n  return Status::Ok();\n', '  return Status::Ok();\n',
         '*Idle*', LIFE_CYCLE),
+    Bug('a person confirms the clock and nobody looks', 'engine/maintenance.cc',
+        '  if (confirmed.ok()) heads_->work_came->Soon();', '', '*Idle*', LIFE_CYCLE),
     Bug('two who close end one thread twice', 'engine/maintenance_thread.cc',
         '  const std::lock_guard lock(stop_mutex_);\n', '',
         'MaintenanceThread.IsStopped*:CallPairs.CloseFromManyThreads*',
