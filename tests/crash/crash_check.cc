@@ -162,6 +162,16 @@ std::string CheckCounters(Engine* engine, uint64_t rows, const ExpectedState& st
   return "";
 }
 
+// After whatever it was: all that is open can be sealed, and then there is no more to do.
+std::string CheckDrains(Engine* engine, ExpectedState* state) {
+  const auto sealed = engine->Seal({.due_only = false});
+  if (!sealed.ok()) return "Seal after all: " + sealed.status().ToString();
+  if (!sealed->problems.empty()) return "Seal after all: " + sealed->problems.front();
+  if (std::string problem = ComeToRest(engine, state); !problem.empty()) return problem;
+  const uint64_t open = engine->GetMetrics().versions_open;
+  return open == 0 ? "" : std::to_string(open) + " row versions stay open though all was sealed";
+}
+
 std::string CheckOpenStore(Engine* engine, const SurvivalCheck& check, ExpectedState* state) {
   const RecoveryReport recovery = engine->Recovery();
   if (recovery.recovered_with_loss && check.promise == Promise::kAcknowledged) {
@@ -193,6 +203,7 @@ std::string CheckOpenStore(Engine* engine, const SurvivalCheck& check, ExpectedS
     if (!report.ok()) return "Verify: " + report.status().ToString();
     if (!report->problems.empty()) return "Verify: " + report->problems.front();
   }
+  if (problem.empty() && check.drains) problem = CheckDrains(engine, state);
   if (!problem.empty()) return problem;
   for (size_t w = 0; w < present.size(); ++w) {
     ExpectedWriter& writer = state->writers[w];
@@ -205,8 +216,7 @@ std::string CheckOpenStore(Engine* engine, const SurvivalCheck& check, ExpectedS
 
 std::string CheckSurvivors(const OpenStore& open, const SurvivalCheck& check,
                            ExpectedState* state) {
-  EngineOptions options;
-  options.memory_budget_bytes = limits::kMemoryBudgetBytesMin;
+  EngineOptions options = check.options;
   options.background_threads = false;
   options.clock = std::make_shared<ForwardClock>(state);
   auto opened = open(options);

@@ -297,11 +297,31 @@ uint64_t BatchEnd(size_t writer, uint64_t first) {
   return first + 1 + (mixed % 4 == 0 ? mixed / 4 % 60 : mixed / 4 % 8);
 }
 
-std::string RunLife(const OpenStore& open, const CrashWorkload& workload, ExpectedState* state) {
+EngineOptions SmallOptions() {
   EngineOptions options;
   options.memory_budget_bytes = limits::kMemoryBudgetBytesMin;
-  options.background_threads = workload.background_threads;
   options.sync_interval_us = 2000;
+  return options;
+}
+
+std::string ComeToRest(Engine* engine, ExpectedState* state) {
+  constexpr size_t kTicksMax = 2'000;
+  Status ticked;
+  Status health;
+  for (size_t tick = 0; tick < kTicksMax; ++tick) {
+    const auto report = engine->Tick();
+    ticked = report.status();
+    health = engine->Health();
+    if (report.ok() && !report->more_due && health.ok()) return "";
+    if (!report.ok()) state->clock_ahead_us += 1'000'000;  // beyond the pause before a reopening
+  }
+  return "the engine has not come to rest: Tick: " + ticked.ToString() +
+         ", Health: " + health.ToString();
+}
+
+std::string RunLife(const OpenStore& open, const CrashWorkload& workload, ExpectedState* state) {
+  EngineOptions options = workload.options;
+  options.background_threads = workload.background_threads;
   options.clock = std::make_shared<ForwardClock>(state);
   const auto fails = [&](const char* what, const Status& s) {
     return workload.tolerate_errors && Fits(s) ? "" : std::string(what) + ": " + s.ToString();
@@ -331,6 +351,9 @@ std::string RunLife(const OpenStore& open, const CrashWorkload& workload, Expect
   for (std::thread& t : threads) t.join();
   for (const std::string& problem : problems) {
     if (!problem.empty()) return problem;
+  }
+  if (workload.must_heal) {
+    if (std::string problem = ComeToRest(engine.get(), state); !problem.empty()) return problem;
   }
   if (workload.close_at_end) {
     if (const Status s = engine->Close(); !s.ok()) return fails("Close", s);

@@ -18,6 +18,9 @@ namespace cistern::testing {
 // Opens the store of a life: plainly, or over a faulty file system.
 using OpenStore = std::function<Result<std::unique_ptr<Engine>>(const EngineOptions& options)>;
 
+// Of the least budget, which meets most, and synced often.
+[[nodiscard]] EngineOptions SmallOptions();
+
 struct CrashWorkload {
   uint64_t seed = 1;
   size_t writer_count = 1;
@@ -35,7 +38,9 @@ struct CrashWorkload {
   // Errors of the device are expected: a refused batch is tried again a few times, and a
   // writer that gets no further ends. The statuses must be ones that fit.
   bool tolerate_errors = false;
+  bool must_heal = false;  // faults end: at its end the engine comes back to health and to rest
   bool acknowledge_early = false;  // the planted bug: promise before the write
+  EngineOptions options = SmallOptions();  // clock and threads are the life's own
 };
 
 // Rows of the batch of `writer` that begins at row `first` end before this row.
@@ -46,11 +51,18 @@ struct CrashWorkload {
 [[nodiscard]] std::string RunLife(const OpenStore& open, const CrashWorkload& workload,
                                   ExpectedState* state);
 
+// Turns the engine until it is in health and has no more to do. Empty, or what keeps it after many
+// turns; the clock moves where a turn fails.
+[[nodiscard]] std::string ComeToRest(Engine* engine, ExpectedState* state);
+
 struct SurvivalCheck {
   size_t writer_count = 1;
   Promise promise = Promise::kAcknowledged;
   bool verify = false;    // also Engine::Verify
   bool no_alarm = false;  // the opening must have met nothing unusual
+  // Then everything is sealed, and the engine comes to rest within a bound of steps.
+  bool drains = false;
+  EngineOptions options = SmallOptions();
 };
 
 // Opens the store, compares it with `state` and closes it. Empty, or what is wrong. When

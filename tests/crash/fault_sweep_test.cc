@@ -1,7 +1,7 @@
 // An I/O error at the Nth operation of a fixed workload, for every N: once and for ever,
 // EIO and a full disk. Every call gives a clear Status, nothing aborts or hangs, and after
 // the fault is gone nothing acknowledged is lost. CISTERN_FAULT_STRIDE=n tries every nth N, from
-// one of the first n on, which CISTERN_SEED decides.
+// one of the first n on, which CISTERN_SEED decides, as it does the engine's options.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,6 +12,7 @@
 #include "engine/engine_impl.h"
 #include "tests/crash/crash_cycle.h"
 #include "tests/support/fault_fs.h"
+#include "tests/support/random_options.h"
 #include "tests/support/rng.h"
 
 namespace cistern::testing {
@@ -43,7 +44,11 @@ TEST_P(FaultSweep, EveryOperationMayFail) {
   CrashWorkload workload = FixedWorkload();
   // Who reads the outbox is told of damage there.
   if (GetParam().op != FaultOp::kRead) workload.confirm_one_in = 8;
-  const uint64_t first = 1 + Mix(SeedFromEnv()) % stride;
+  workload.must_heal = !GetParam().forever;
+  const uint64_t seed = SeedFromEnv();
+  Rng rng(Mix(seed));
+  if (rng.OneIn(2)) workload.options = RandomOptions(&rng);
+  const uint64_t first = 1 + rng.Below(stride);
   uint64_t injected = 0;
   uint64_t unreached = 0;
   for (uint64_t n = first; unreached < 3; n += stride) {
@@ -67,7 +72,8 @@ TEST_P(FaultSweep, EveryOperationMayFail) {
       if (!problem.empty()) cycle.state().SetProblem(problem);
       return problem.empty() ? 0 : 1;
     });
-    ASSERT_EQ(Complaint(end, cycle.state()), "") << "fault at operation " << n;
+    ASSERT_EQ(Complaint(end, cycle.state()), "")
+        << "fault at operation " << n << ", CISTERN_SEED=" << seed;
     if (cycle.state().io_operations.load() == 0) {
       ++unreached;
     } else {
@@ -75,7 +81,7 @@ TEST_P(FaultSweep, EveryOperationMayFail) {
       unreached = 0;
     }
     ASSERT_EQ(cycle.Check({1, Promise::kAcknowledged, injected % 10 == 1}), "")
-        << "after a fault at operation " << n;
+        << "after a fault at operation " << n << ", CISTERN_SEED=" << seed;
   }
   EXPECT_GT(injected, 0u);
   std::printf("%s: %llu faults, at operation %llu and every %llu from there\n", GetParam().name,

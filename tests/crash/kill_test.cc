@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tests/crash/crash_cycle.h"
+#include "tests/support/random_options.h"
 #include "tests/support/rng.h"
 
 namespace cistern::testing {
@@ -29,6 +30,7 @@ CrashWorkload RandomWorkload(Rng* rng) {
   w.alter_one_in = rng->OneIn(3) ? 0 : 10 + rng->Below(60);
   w.spread_one_in = rng->OneIn(3) ? 0 : 10 + rng->Below(60);
   w.confirm_one_in = rng->OneIn(3) ? 0 : 10 + rng->Below(60);
+  if (rng->OneIn(2)) w.options = RandomOptions(rng);
   return w;
 }
 
@@ -80,6 +82,13 @@ std::vector<std::string> NamedPointsNotIn(const PointLog& log) {
 // Writers that a store has had are checked even when this life has fewer.
 constexpr size_t kWritersChecked = 4;
 
+SurvivalCheck RandomCheck(Rng* rng) {
+  SurvivalCheck check{kWritersChecked, Promise::kAcknowledged, rng->OneIn(8)};
+  check.drains = rng->OneIn(8);
+  if (rng->OneIn(2)) check.options = RandomOptions(rng);
+  return check;
+}
+
 TEST(Kill, AtRandomTimesLosesNothingAcknowledged) {
   const uint64_t kills = EnvNumber("CISTERN_KILLS", 200) / 2;
   const uint64_t seed = SeedFromEnv();
@@ -101,7 +110,7 @@ TEST(Kill, AtRandomTimesLosesNothingAcknowledged) {
     if (end.killed) ++done;
     if (cycle.state().opened.load()) ++opened;
     const std::string problem =
-        cycle.Check({kWritersChecked, Promise::kAcknowledged, rng.OneIn(8)});
+        cycle.Check(RandomCheck(&rng));
     ASSERT_EQ(problem, "") << "cycle " << i << " of CISTERN_SEED=" << seed;
   }
   EXPECT_GT(opened, kills / 10) << "hardly a worker came to write";
@@ -156,7 +165,7 @@ TEST(Kill, AtEveryNamedCrashPointLosesNothingAcknowledged) {
       ++done;
       ++killed[point];
     }
-    ASSERT_EQ(cycle.Check({kWritersChecked, Promise::kAcknowledged, rng.OneIn(8)}), "")
+    ASSERT_EQ(cycle.Check(RandomCheck(&rng)), "")
         << "killed at hit " << hit << " of " << name << ", CISTERN_SEED=" << seed - 1;
   }
   for (size_t point = 0; point < count; ++point) {

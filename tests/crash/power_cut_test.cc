@@ -15,6 +15,7 @@
 #include "storage/push_records.h"
 #include "tests/crash/crash_cycle.h"
 #include "tests/support/power_loss_fs.h"
+#include "tests/support/random_options.h"
 #include "tests/support/rng.h"
 
 namespace cistern::testing {
@@ -50,6 +51,7 @@ CrashWorkload RandomWorkload(Rng* rng) {
   w.alter_one_in = rng->OneIn(3) ? 0 : 4 + rng->Below(30);
   w.spread_one_in = rng->OneIn(3) ? 0 : 4 + rng->Below(30);
   w.confirm_one_in = rng->OneIn(3) ? 0 : 4 + rng->Below(30);
+  if (rng->OneIn(2)) w.options = RandomOptions(rng);
   return w;
 }
 
@@ -81,7 +83,10 @@ class PowerCuts {
     }
     const Promise promise = workload.durability == Durability::kSynced ? Promise::kAcknowledged
                                                                        : Promise::kDurable;
-    return cycle_.Check({kWritersChecked, promise, rng_.OneIn(10), /*no_alarm=*/true});
+    SurvivalCheck check{kWritersChecked, promise, rng_.OneIn(10), /*no_alarm=*/true};
+    check.drains = rng_.OneIn(10);
+    if (rng_.OneIn(2)) check.options = RandomOptions(&rng_);
+    return cycle_.Check(check);
   }
 
   void LieAbout(SyncedKind kind) { lies_[static_cast<size_t>(kind)] = true; }

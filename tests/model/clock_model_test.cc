@@ -21,6 +21,7 @@
 #include "tests/support/cell.h"
 #include "tests/support/fake_clock.h"
 #include "tests/support/model.h"
+#include "tests/support/random_options.h"
 #include "tests/support/rng.h"
 #include "tests/support/temp_dir.h"
 
@@ -51,7 +52,8 @@ class ClockHistory {
       : rng_(Mix(seed)),
         directory_(std::move(directory)),
         is_vouched_(rng_.OneIn(2)),
-        refuses_future_(rng_.OneIn(2)) {}
+        refuses_future_(rng_.OneIn(2)),
+        options_(DrawOptions(&rng_)) {}
 
   std::string Run() {
     if (std::string problem = Open(); !problem.empty()) return problem;
@@ -70,6 +72,21 @@ class ClockHistory {
   }
 
  private:
+  static EngineOptions DrawOptions(Rng* rng) {
+    EngineOptions options = RandomOptions(rng);
+    options.clock_floor_s = kFloor_s;
+    options.clock_dwell_s = rng->Between(3'600, 86'400);
+    options.clock_boot_ahead_s = RandomSeconds(60 * 86'400, rng);
+    options.background_threads = false;
+    options.head_age_us_max = limits::kHeadAgeUsMax;
+    options.keep_unconfirmed_s = kKeepUnconfirmedS;
+    options.seal_when_due = true;
+    // A history waits so long in its end for all buckets.
+    options.seal_grace_s = RandomSeconds(4 * 3'600, rng);
+    options.seal_idle_s = RandomSeconds(4 * 3'600, rng);
+    return options;
+  }
+
   void Pass(int64_t us) {
     true_us_ += us;
     clock_->AdvanceMicros(us);
@@ -83,7 +100,7 @@ class ClockHistory {
 
   // The clock is right from now on.
   std::string ComeBack() {
-    const int64_t dwell_us = limits::kClockDwellSecondsDefault * kSecond;
+    const int64_t dwell_us = options_.clock_dwell_s * kSecond;
     for (int64_t us = 0; us <= dwell_us + kHourUs; us += kHourUs / 2) {
       if (std::string problem = Drain(); !problem.empty()) return problem;
       if (engine_->GetMetrics().clock_trusted) break;
@@ -103,13 +120,8 @@ class ClockHistory {
   }
 
   std::string Open() {
-    EngineOptions options;
+    EngineOptions options = options_;
     options.clock = clock_;
-    options.clock_floor_s = kFloor_s;
-    options.background_threads = false;
-    options.memory_budget_bytes = limits::kMemoryBudgetBytesMin;
-    options.head_age_us_max = limits::kHeadAgeUsMax;
-    options.keep_unconfirmed_s = kKeepUnconfirmedS;
     if (!refuses_future_) options.event_future_s_max = limits::kFutureSecondsMax;
     auto opened = Engine::Open(directory_, options);
     if (!opened.ok()) return "Open: " + opened.status().ToString();
@@ -347,6 +359,7 @@ class ClockHistory {
   const std::string directory_;
   const bool is_vouched_;      // something knows the true time, now and then
   const bool refuses_future_;  // event times far ahead of the clock
+  const EngineOptions options_;
   std::shared_ptr<FakeClock> clock_ = std::make_shared<FakeClock>(kTrue_us);
   int64_t true_us_ = kTrue_us;
   std::unique_ptr<Engine> engine_;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/engine_impl.h"
+#include "tests/support/random_options.h"
 
 namespace cistern::testing {
 
@@ -36,16 +37,22 @@ ModelRunConfig ModelRunConfig::FromSeed(uint64_t seed) {
                        &c.columnar, &c.clock_steps, &c.alters}) {
     *option = !rng.OneIn(4);
   }
-  c.memory_budget_bytes = rng.OneIn(4) ? limits::kMemoryBudgetBytesMin
-                                       : limits::kMemoryBudgetBytesDefault;
   c.table_count = 1 + rng.Below(TableProfiles().size());
+  c.options = RandomOptions(&rng);
+  RandomClockLimits(&rng, &c.options);
+  // A new store takes its first time from between the floor and the ceiling above it.
+  c.options.clock_floor_s = rng.Between(1, kStart_us / kSecond);
+  c.options.clock_ceiling_ahead_s += kStart_us / kSecond - c.options.clock_floor_s;
+  // No row of a run is ahead of the clock.
+  c.options.event_future_s_max = RandomSeconds(limits::kFutureSecondsMax, &rng);
+  if (rng.OneIn(2)) c.options.memory_budget_bytes = limits::kMemoryBudgetBytesMin;
   return c;
 }
 
 std::string ModelRunConfig::ToString() const {
   std::string out = "tables=" + std::to_string(table_count) +
-                    " budget=" + std::to_string(memory_budget_bytes) + " without:";
-  const std::pair<const char*, bool> options[] = {
+                    " " + OptionsText(options) + " without:";
+  const std::pair<const char*, bool> kinds[] = {
       {"seals", seals}, {"updates", mix.updates}, {"nulls", mix.nulls}, {"absent", mix.absent},
       {"ttls", mix.ttls},
       {"row_deletes", mix.row_deletes}, {"late", mix.late}, {"duplicates", mix.duplicates},
@@ -53,7 +60,7 @@ std::string ModelRunConfig::ToString() const {
       {"bucket_deletes", bucket_deletes}, {"rotations", rotations}, {"reopens", reopens},
       {"batches", batches}, {"columnar", columnar}, {"clock_steps", clock_steps},
       {"alters", alters}};
-  for (const auto& [name, on] : options) {
+  for (const auto& [name, on] : kinds) {
     if (!on) out += std::string(" ") + name;
   }
   return out;
@@ -75,11 +82,9 @@ void ModelRun::MakeRoom(size_t writes) {
 }
 
 std::string ModelRun::Open() {
-  EngineOptions options;
+  EngineOptions options = config_.options;
   options.clock = clock_;
-  options.clock_floor_s = kStart_us / kSecond - 86400;
-  options.background_threads = false;
-  options.memory_budget_bytes = config_.memory_budget_bytes;
+  options.background_threads = false;  // a run is repeated by its seed
   auto opened = Engine::Open(directory_, options);
   if (!opened.ok()) return "Open: " + opened.status().ToString();
   engine_ = std::move(opened).value();
@@ -136,7 +141,8 @@ std::string ModelRun::Run(size_t count, const std::vector<bool>& skip, size_t* f
   Rng damage(Mix(seed_ + 1));
   if (std::string problem = CheckDamage(&damage); !problem.empty()) return problem;
   if (std::string problem = CheckInventory(); !problem.empty()) return problem;
-  return CheckVerify();
+  if (std::string problem = CheckVerify(); !problem.empty()) return problem;
+  return CheckDrains();
 }
 
 std::string ModelRun::Step(Rng* rng) {

@@ -28,8 +28,8 @@ struct ModelRunConfig {
   bool columnar = true;
   bool alters = true;
   bool clock_steps = true;  // seconds and minutes, so that rows expire
-  size_t memory_budget_bytes = 0;
   size_t table_count = 0;
+  EngineOptions options;  // from their whole range
   [[nodiscard]] static ModelRunConfig FromSeed(uint64_t seed);
   [[nodiscard]] std::string ToString() const;
 };
@@ -76,6 +76,10 @@ class ModelRun {
   std::string CheckInventory();
   std::string CheckEntities(Rng* rng);
   std::string CheckVerify();
+  // Whatever went before: what is due is sealed within a bound of steps, and all is as it was.
+  std::string CheckDrains();
+  std::string TickToRest();
+  std::string OpenBuckets();  // for a person
   // Damages files of the closed store, one after the other, and compares what is left.
   std::string CheckDamage(Rng* rng);
   std::string CheckDamaged();

@@ -240,4 +240,60 @@ std::string ModelRun::CheckVerify() {
   return report->problems.empty() ? "" : "Verify: " + report->problems.front();
 }
 
+std::string ModelRun::OpenBuckets() {
+  std::string text;
+  const Status listed = engine_->ListBuckets([&](const BucketInfo& bucket) {
+    if (bucket.state == "open") {
+      text += bucket.table + " " + bucket.entity + " " + bucket.bucket + " with " +
+              std::to_string(bucket.versions) + ", ";
+    }
+    return true;
+  });
+  const auto clock = engine_->GetClock();
+  return text + (listed.ok() ? "" : listed.ToString()) +
+         (clock.ok() ? "the clock: " + clock->why : clock.status().ToString());
+}
+
+// Ticks until no more is due, within a bound of steps.
+std::string ModelRun::TickToRest() {
+  constexpr size_t kTicksMax = 5'000;
+  for (size_t tick = 0; tick < kTicksMax; ++tick) {
+    const auto report = engine_->Tick();
+    if (!report.ok()) return "Tick at the end: " + report.status().ToString();
+    if (!report->more_due) return "";
+  }
+  return "the engine has not come to rest after all its steps";
+}
+
+// The head grows old and rotates; then grace and idle time pass for every bucket, the widest too.
+// What is spilled counts as idle since it was first seen there.
+std::string ModelRun::CheckDrains() {
+  constexpr int64_t kWidestBucketS = 366 * 86'400;
+  constexpr int64_t kLookS = 61;  // what may be due is looked for once a minute
+  const EngineOptions& o = config_.options;
+  for (const int64_t pass_s : {int64_t{0}, o.head_age_us_max / 1'000'000, kLookS,
+                               o.seal_grace_s + o.seal_idle_s + kWidestBucketS, kLookS, kLookS}) {
+    clock_->AdvanceSeconds(pass_s);
+    if (std::string problem = TickToRest(); !problem.empty()) return problem;
+  }
+  if (const Status s = engine_->Health(); !s.ok()) return "Health at the end: " + s.ToString();
+  if (!o.seal_when_due) {
+    const auto sealed = engine_->Seal({.due_only = false});
+    if (!sealed.ok()) return "Seal at the end: " + sealed.status().ToString();
+    if (!sealed->problems.empty()) return "Seal at the end: " + sealed->problems.front();
+  }
+  const uint64_t open = engine_->GetMetrics().versions_open;
+  if (open != 0) {
+    return std::to_string(open) +
+           " row versions are not sealed though all are due: " + OpenBuckets();
+  }
+  for (const Table& table : tables_) {
+    for (const auto& [entity, visible] : table.model->Entities(NowSeconds())) {
+      std::string problem = ScanWhole(table, entity);
+      if (!problem.empty()) return "at the end: " + problem;
+    }
+  }
+  return CheckInventory();
+}
+
 }  // namespace cistern::testing

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "tests/engine/replicate/replication_fixture.h"
+#include "tests/support/random_options.h"
 #include "tests/support/rng.h"
 
 namespace cistern::testing {
@@ -110,7 +111,7 @@ class ReplicationScenario : public ReplicationFixture {
       return engine_->GetMetrics().versions_waiting == 0 ||
              status_.phase == ReplicationPhase::kStuck;
     };
-    ASSERT_TRUE(TurnUntil(goes_nowhere)) << Explain();
+    ASSERT_TRUE(TurnUntil(goes_nowhere)) << Explain() << OptionsTexts();
     for (int look = 0; look < 10 && Unconfirmed() > 0; ++look) {
       ASSERT_TRUE(RetryParked(engine_.get(), std::nullopt).ok());
       service_->LookAgain();
@@ -193,6 +194,7 @@ class ReplicationScenario : public ReplicationFixture {
     was_made_anew_ = was_sent_again_ = false;
     clock_->SetWallMicros(kStartUs + 10 * kDayMs * 1000);
     by_event_ = rng->OneIn(4);
+    DrawOptions(rng);
     ASSERT_NO_FATAL_FAILURE(OpenWithTable(by_event_ ? kEventPumps : kPumps));
     fake_cassandra::SeededFaults::Mix mix;
     mix.one_in = 3 + rng->Below(10);
@@ -223,18 +225,51 @@ class ReplicationScenario : public ReplicationFixture {
     ASSERT_NO_FATAL_FAILURE(
         StartCluster(options, std::make_shared<FairFaults>(seed, mix, leave)));
     ASSERT_NO_FATAL_FAILURE(CreateTableUpstream());
+    DrawReplicator(rng);
+    if (options.syncs_later) replicator_.hold_us = kCommitLogSyncUs + kTurnUs;
+    ASSERT_NO_FATAL_FAILURE(StartService());
+  }
+
+  // Small numbers meet most in half of the scenarios; the others have any. Long holds and narrow
+  // caps only let time pass, a turn for each 20 ms of it.
+  void DrawReplicator(Rng* rng) {
     replicator_ = {};
     replicator_.statement_count_max = 1 + rng->Below(4);
     replicator_.pushing_count_max = 1 + rng->Below(4);
     replicator_.hold_us = static_cast<int64_t>(rng->Below(4)) * 1'000'000;
-    if (options.syncs_later) replicator_.hold_us = kCommitLogSyncUs + kTurnUs;
     replicator_.checkpoint_bytes = 1 + rng->Below(2'000);
     replicator_.drain.mode = static_cast<DrainMode>(rng->Below(3));
     replicator_.flow.start_bytes = 1 + rng->Below(2'000);
     replicator_.flow.floor_bytes = 100;
     replicator_.schema_retry_us = 1'000'000;
     replicator_.proof = static_cast<ProofLevel>(rng->Below(3));
-    ASSERT_NO_FATAL_FAILURE(StartService());
+    if (rng->OneIn(2)) return;
+    replicator_.statement_count_max = RandomMagnitude(1, limits::kPushStatementsMax, rng);
+    replicator_.byte_count_max =
+        RandomMagnitude(limits::kPushBatchBytesMin, limits::kPushBatchBytesMax, rng);
+    replicator_.pushing_count_max = RandomMagnitude(1, limits::kPushingSealsMax, rng);
+    replicator_.checkpoint_bytes = RandomMagnitude(1, 16 << 20, rng);
+    replicator_.flow.start_bytes = RandomMagnitude(100, 1 << 20, rng);
+  }
+
+  // For a person.
+  std::string OptionsTexts() {
+    const replicate::ReplicatorOptions& r = replicator_;
+    return OptionsText(options_) + ", statements " + std::to_string(r.statement_count_max) +
+           ", bytes " + std::to_string(r.byte_count_max) + ", pushing " +
+           std::to_string(r.pushing_count_max) + ", checkpoint " +
+           std::to_string(r.checkpoint_bytes) + ", start " + std::to_string(r.flow.start_bytes) +
+           ", waiting " + std::to_string(engine_->GetMetrics().versions_waiting) + ", open " +
+           std::to_string(engine_->GetMetrics().versions_open);
+  }
+
+  // But what ends a generation or seals by itself: the scenario does both by hand.
+  void DrawOptions(Rng* rng) {
+    const EngineOptions drawn = RandomOptions(rng);
+    options_.memory_budget_bytes = drawn.memory_budget_bytes;
+    options_.sync_interval_us = drawn.sync_interval_us;
+    options_.seal_rows_max = drawn.seal_rows_max;
+    options_.seal_bytes_max = drawn.seal_bytes_max;
   }
 
   void WriteSome(Rng* rng) {
