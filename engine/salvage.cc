@@ -2,9 +2,11 @@
 #include "cistern/salvage.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <shared_mutex>
+#include <system_error>
 #include <utility>
 
 #include "engine/bucketing/bucket_name.h"
@@ -12,6 +14,7 @@
 #include "engine/query/head_source.h"
 #include "engine/query/inventory.h"
 #include "storage/bucket_merge.h"
+#include "storage/catalog_rescue.h"
 #include "storage/path_check.h"
 #include "storage/spill_target.h"
 #include "storage/spill_writer.h"
@@ -128,7 +131,12 @@ Status SalvageTarget::Finish(const WriteClock& source) {
 
 class Salvager {
  public:
-  Salvager(EngineCore* source, SalvageTarget* target) : source_(source), target_(target) {}
+  // `rescue` told, before, what could not be read of the source's files.
+  Salvager(EngineCore* source, SalvageTarget* target, RescueReport rescue)
+      : source_(source), target_(target) {
+    report_.problems = std::move(rescue.problems);
+    report_.versions_lost = rescue.versions_lost;
+  }
 
   [[nodiscard]] Result<SalvageReport> Run(const std::string& table_name) {
     std::vector<TablePtr> tables = source_->tables().List();
@@ -153,7 +161,7 @@ class Salvager {
     CISTERN_RETURN_IF_ERROR(failed);
     if (!visited.ok()) Problem(visited.message() + "; buckets behind it were not looked at");
     CISTERN_RETURN_IF_ERROR(target_->Finish(source_->clock()));
-    report_.versions_lost = source_->store().versions_quarantined();
+    report_.versions_lost += source_->store().versions_quarantined();
     for (const LostRotations& lost : source_->store().damage().lost_rotations()) {
       report_.versions_lost += lost.version_count;
     }
@@ -229,16 +237,69 @@ Result<std::shared_ptr<EngineCore>> OpenDamaged(const std::string& directory,
   config.store.directory = directory;
   config.store.create_if_missing = false;
   config.store.read_only = true;
+  config.store.is_alone = true;
   config.store.memory_budget_bytes = options.memory_budget_bytes;
   config.store.clock = options.clock;
   config.store.log_sink = options.log_sink;
-  auto core = EngineCore::Open(config);
-  if (core.status().code() != StatusCode::kCorruption) return core;
+  return EngineCore::Open(config);
+}
+
+// A store without a catalog that can be read, as its files and the copy of the catalog have it. The
+// scratch store is below the new one, which is of no use before the end, and is removed with it.
+class Rescue {
+ public:
+  Rescue(std::string from, const std::string& to)
+      : from_(std::move(from)), scratch_(to + "/rescue") {}
+  ~Rescue() {
+    std::error_code failed;  // what is left is links, and the new store works with it
+    std::filesystem::remove_all(scratch_, failed);
+  }
+  Rescue(const Rescue&) = delete;
+  Rescue& operator=(const Rescue&) = delete;
+
+  // `opened` says why the store itself cannot be read.
+  [[nodiscard]] Result<std::shared_ptr<EngineCore>> Open(const Status& opened,
+                                                         const SalvageOptions& options) {
+    std::error_code failed;
+    std::filesystem::remove_all(scratch_, failed);  // of a salvage that was killed
+    StoreConfig config;
+    config.directory = scratch_;
+    config.memory_budget_bytes = options.memory_budget_bytes;
+    config.clock = options.clock;
+    auto report = RescueCatalog(from_, config);
+    if (!report.ok()) {
+      return Status(report.status().code(), opened.message() + ". Without the database: " +
+                                                report.status().message());
+    }
+    report_ = *std::move(report);
+    report_.problems.insert(report_.problems.begin(),
+                            "the database cannot be opened, and files were read without it: " +
+                                opened.message());
+    return OpenDamaged(scratch_, options);
+  }
+  [[nodiscard]] RescueReport TakeReport() { return std::move(report_); }
+
+ private:
+  const std::string from_;
+  const std::string scratch_;
+  RescueReport report_;
+};
+
+Status NothingToGoBy(const Status& opened) {
   return Status::Corruption(
-      core.status().message() +
-      ". Salvage needs the catalog too: tables, and which segments count, are in CURRENT, the "
-      "MANIFEST and the family meta. Put those files back from a backup of this very store, then "
-      "salvage what opens; the rows of segments (*.sst) are still there, so keep the directory");
+      opened.message() +
+      ". Without the database salvage needs CATALOG-1 or CATALOG-2, which say what tables there "
+      "are and which segments count. Put those files back from a backup of this very store; the "
+      "rows of segments (*.sst) are still there, so keep the directory");
+}
+
+// Whether files of the store may be readable though the store is not.
+bool MayBeRescued(const Status& opened, const std::string& from) {
+  const StatusCode code = opened.code();
+  const bool is_damage = code == StatusCode::kCorruption || code == StatusCode::kIoError ||
+                         code == StatusCode::kNotFound || code == StatusCode::kInvalidArgument ||
+                         code == StatusCode::kTooNew;  // which one bit of CISTERN may say
+  return is_damage && HasCatalogCopy(from);
 }
 
 }  // namespace
@@ -251,13 +312,23 @@ Result<SalvageReport> Salvage(const std::string& from, const std::string& to,
     return Status::InvalidArgument(to + " is within the damaged store " + from +
                                    ", which is only read: name a directory outside of it");
   }
-  CISTERN_ASSIGN_OR_RETURN(const auto source, OpenDamaged(from, options));
-  if (!options.table.empty()) {
-    CISTERN_RETURN_IF_ERROR(source->tables().Find(options.table).status());
-  }
   SalvageTarget target;
-  CISTERN_RETURN_IF_ERROR(target.Create(to, options));
-  return Salvager(source.get(), &target).Run(options.table);
+  Rescue rescue(from, to);
+  auto source = OpenDamaged(from, options);
+  const bool is_rescued = !source.ok() && MayBeRescued(source.status(), from);
+  if (is_rescued) {
+    CISTERN_RETURN_IF_ERROR(target.Create(to, options));
+    source = rescue.Open(source.status(), options);
+  }
+  if (!is_rescued && source.status().code() == StatusCode::kCorruption) {
+    return NothingToGoBy(source.status());
+  }
+  CISTERN_RETURN_IF_ERROR(source.status());
+  if (!options.table.empty()) {
+    CISTERN_RETURN_IF_ERROR((*source)->tables().Find(options.table).status());
+  }
+  if (!is_rescued) CISTERN_RETURN_IF_ERROR(target.Create(to, options));
+  return Salvager(source->get(), &target, rescue.TakeReport()).Run(options.table);
 }
 
 }  // namespace cistern

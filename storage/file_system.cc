@@ -165,6 +165,10 @@ StoreFileSystem::TrackedFilePtr StoreFileSystem::Track(const std::string& path,
 
 void StoreFileSystem::Untrack(const std::string& path) {
   const std::lock_guard lock(mutex_);
+  Forget(path);
+}
+
+void StoreFileSystem::Forget(const std::string& path) {
   const auto it = files_.find(path);
   if (it == files_.end()) return;
   Resize(it->second.get(), 0);
@@ -305,6 +309,10 @@ IOStatus StoreFileSystem::NewWritableFile(const std::string& path, const FileOpt
   if (status.ok()) status = CheckRoom(FileKindOf(path), 0);
   if (status.ok()) status = RefuseSymlink(path);
   std::unique_ptr<rocksdb::FSWritableFile> file;
+  if (status.ok()) {
+    const std::lock_guard lock(mutex_);
+    held_.erase(path);  // it is another file from here on
+  }
   if (status.ok()) status = target_->NewWritableFile(path, options, &file, dbg);
   if (!status.ok()) return status;
   auto tracked = Track(path, 0);
@@ -348,9 +356,38 @@ IOStatus StoreFileSystem::NewRandomRWFile(const std::string& path, const FileOpt
   return IOStatus::OK();
 }
 
+void StoreFileSystem::HoldDeletions() {
+  const std::lock_guard lock(mutex_);
+  holds_deletions_ = true;
+}
+
+void StoreFileSystem::ReleaseDeletions() {
+  std::unordered_set<std::string> held;
+  {
+    const std::lock_guard lock(mutex_);
+    holds_deletions_ = false;
+    held = held_;
+  }
+  for (const std::string& path : held) {
+    const std::lock_guard lock(mutex_);
+    if (held_.erase(path) == 0) continue;
+    // What stays is deleted by the next opening.
+    target_->DeleteFile(path, IOOptions(), nullptr).PermitUncheckedError();
+    Forget(path);
+  }
+}
+
+bool StoreFileSystem::Hold(const std::string& path) {
+  const std::lock_guard lock(mutex_);
+  if (!holds_deletions_ || FileKindOf(path) != FileKind::kSst) return false;
+  held_.insert(path);
+  return true;
+}
+
 IOStatus StoreFileSystem::DeleteFile(const std::string& path, const IOOptions& options,
                                      IODebugContext* dbg) {
   IOStatus status = CheckWritable(path);
+  if (status.ok() && Hold(path)) return IOStatus::OK();
   if (status.ok()) status = target_->DeleteFile(path, options, dbg);
   const bool was_gone = status.IsNotFound() || status.IsPathNotFound();
   if (was_gone && FindStandIn(path).bytes != nullptr) status = IOStatus::OK();

@@ -12,6 +12,7 @@
 #include <mutex>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "cistern/status.h"
 #include "storage/file_kind.h"
@@ -91,6 +92,11 @@ class StoreFileSystem : public rocksdb::FileSystemWrapper {
   void SetManifestListener(const ManifestListener& listener);
   // Up to where the write-ahead logs are on the device; of the MANIFEST it says nothing.
   [[nodiscard]] SyncedEnds SyncedLogEnds() const;
+  // From here on SST files that are to be deleted stay, and whoever deletes one is told that it is
+  // gone: RocksDB deletes at an opening what the MANIFEST does not list, before anybody knows
+  // whether that is right. ReleaseDeletions() deletes them; without it they stay.
+  void HoldDeletions();
+  void ReleaseDeletions();
 
   [[nodiscard]] const std::string& directory() const { return directory_; }
 
@@ -158,12 +164,15 @@ class StoreFileSystem : public rocksdb::FileSystemWrapper {
   };
 
   [[nodiscard]] StandIn FindStandIn(const std::string& path) const;
+  // Whether the deletion of the file is held, from here on.
+  [[nodiscard]] bool Hold(const std::string& path);
 
   [[nodiscard]] rocksdb::IOStatus CheckWritable(const std::string& path) const;
   [[nodiscard]] rocksdb::IOStatus CheckRoom(FileKind kind, uint64_t bytes) const;
   [[nodiscard]] bool IsOurs(const std::string& path) const;
   TrackedFilePtr Track(const std::string& path, uint64_t size_bytes);
   void Untrack(const std::string& path);
+  void Forget(const std::string& path);  // the same; REQUIRES: mutex_ held
   void SetSize(TrackedFile* file, uint64_t size_bytes);
   void CountWrite(TrackedFile* file, uint64_t bytes);
   [[nodiscard]] uint64_t SizeOf(const TrackedFile& file) const;
@@ -182,6 +191,8 @@ class StoreFileSystem : public rocksdb::FileSystemWrapper {
   std::unordered_map<std::string, StandIn> stand_ins_;     // guarded by mutex_
   FileEnds ends_;                                          // guarded by mutex_
   ManifestListener manifest_listener_;                     // guarded by mutex_
+  bool holds_deletions_ = false;                           // guarded by mutex_
+  std::unordered_set<std::string> held_;                   // paths; guarded by mutex_
 };
 
 }  // namespace cistern

@@ -11,9 +11,7 @@
 
 namespace cistern {
 
-// RocksDB writes both kinds of file in blocks of 32 KiB, which hold records:
-//   CRC32C u32 of type and payload, masked | payload length u16 | type u8 (1 to 4) | payload
-// A payload that does not fit goes on in the next block, as a record of another type.
+// Of such a file (storage/log_pieces.h).
 struct LogEnd {
   uint64_t whole_bytes = 0;  // every record that ends here or before is whole
   uint64_t size_bytes = 0;   // of the file

@@ -60,6 +60,10 @@ Status ReadWhole(rocksdb::Env* env, std::string* out) {
 }  // namespace
 
 Result<std::string> MakeStandIn(std::string_view largest_key) {
+  return MakeTable({std::string(largest_key.substr(0, kRotationBytes)) + kBehindAllKeys});
+}
+
+Result<std::string> MakeTable(const std::vector<std::string>& keys) {
   const std::unique_ptr<rocksdb::Env> env(rocksdb::NewMemEnv(rocksdb::Env::Default()));
   rocksdb::BlockBasedTableOptions table;
   table.checksum = rocksdb::kXXH3;
@@ -70,8 +74,9 @@ Result<std::string> MakeStandIn(std::string_view largest_key) {
   options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
   rocksdb::SstFileWriter writer(rocksdb::EnvOptions(), options);
   rocksdb::Status s = writer.Open(kName);
-  const std::string key = std::string(largest_key.substr(0, kRotationBytes)) + kBehindAllKeys;
-  if (s.ok()) s = writer.Put(key, "");
+  for (const std::string& key : keys) {
+    if (s.ok()) s = writer.Put(key, "");
+  }
   if (s.ok()) s = writer.Finish();
   if (!s.ok()) return ToStatus(s, "making a stand-in");
   std::string bytes;

@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cistern/result.h"
 
@@ -17,6 +18,9 @@ namespace cistern {
 // The bytes of a table that holds nothing that a reader of segments asks for: one key, which
 // sorts among those of the rotation that `largest_key` belongs to and is none of them.
 [[nodiscard]] Result<std::string> MakeStandIn(std::string_view largest_key);
+
+// The bytes of a table with these keys, ascending, and empty values.
+[[nodiscard]] Result<std::string> MakeTable(const std::vector<std::string>& keys);
 
 // The stand-in as a file of `size_bytes`, the size that the MANIFEST has: its footer is at the
 // end, the rest at the beginning. kCorruption if it is longer than that.

@@ -29,10 +29,9 @@ StateRecord Store::state() const {
 }
 
 Status Store::PutMeta(const std::string& key, const std::string& value, bool sync) {
-  rocksdb::WriteOptions options;
-  options.sync = sync;
-  const rocksdb::Status s = db_->db()->Put(options, meta_->handle(), key, value);
-  return s.ok() ? Status::Ok() : ToStatus(s, "writing meta");
+  rocksdb::WriteBatch batch;
+  batch.Put(meta_->handle(), key, value);
+  return WriteMeta(&batch, sync, "writing meta");
 }
 
 Status Store::PutTable(uint32_t table_id, uint32_t schema_version, const TableRecord& record) {
@@ -125,11 +124,8 @@ Result<std::shared_ptr<const SpillView>> Store::CommitSpill(const SpillCommit& c
     StateRecord state = commit.state;
     state.sequence_reserved = state_.sequence_reserved;
     batch.Put(meta_->handle(), std::string(kStateKey), EncodeState(state));
-    rocksdb::WriteOptions options;
-    options.sync = true;
     CrashPoint("spill:before_commit");
-    const rocksdb::Status s = db_->db()->Write(options, &batch);
-    if (!s.ok()) return ToStatus(s, "committing segments");
+    CISTERN_RETURN_IF_ERROR(WriteSynced(&batch, "committing segments"));
     CrashPoint("spill:after_commit");
     state_ = state;
   }
@@ -165,11 +161,12 @@ Result<std::shared_ptr<const SpillView>> Store::CommitSpill(const SpillCommit& c
 
 Status Store::DropSpill(uint64_t family_id, const FamilyPtr& family) {
   CrashPoint("spill:before_drop");
-  rocksdb::Status s = db_->db()->DropColumnFamily(family->handle());
+  const rocksdb::Status s = db_->db()->DropColumnFamily(family->handle());
   if (!s.ok()) return ToStatus(s, "dropping a spill family");
   CrashPoint("spill:after_drop");
-  s = db_->db()->Delete(rocksdb::WriteOptions(), meta_->handle(), SpillKey(family_id));
-  if (!s.ok()) return ToStatus(s, "forgetting a spill family");
+  rocksdb::WriteBatch batch;
+  batch.Delete(meta_->handle(), SpillKey(family_id));
+  CISTERN_RETURN_IF_ERROR(WriteMeta(&batch, false, "forgetting a spill family"));
   spill_records_.erase(family_id);
   held_spills_[family_id] = family;
   return Status::Ok();

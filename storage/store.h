@@ -16,6 +16,7 @@
 
 #include "cistern/engine.h"
 #include "cistern/result.h"
+#include "storage/catalog_copy.h"
 #include "storage/damage.h"
 #include "storage/journal.h"
 #include "storage/meta_records.h"
@@ -63,6 +64,9 @@ struct SealCommit {
   std::set<uint64_t> awaited;                  // WindowRecord::awaited
   std::vector<WindowDictionary> dictionaries;  // that the round has written, by number
 };
+
+// The same for the copy of the catalog.
+[[nodiscard]] SealRound RoundOf(const SealCommit& commit);
 
 // Windows made one: what the batch that makes it true contains.
 struct WindowMerge {
@@ -287,13 +291,27 @@ class Store {
   void NoteDamage(const std::string& what, RecoveryReport* report);
 
   [[nodiscard]] Status LoadWindows(FoundFamilies* found, bool may_drop, SpillView* view);
-  [[nodiscard]] Status WriteSynced(rocksdb::WriteBatch* batch, const char* what);
+  // store_copy.cc: writes of meta, and of the copy of the catalog before. `change` is what the
+  // batch does not tell of it.
+  [[nodiscard]] Status OpenCopy();
+  [[nodiscard]] Status CheckAgainstCopy() const;
+  // kCorruption: the MANIFEST does not list files that count (store_listing.cc).
+  [[nodiscard]] Status CheckListed(const CatalogContent& copy) const;
+  void KeepEndedSeals();
+  void CopyEndedSeals(uint64_t window_id);
+  // Whether a spill family that may be read needs the window's manifests.
+  [[nodiscard]] bool HasSourceToRead(const WindowRecord& record) const;
+  [[nodiscard]] Status WriteMeta(rocksdb::WriteBatch* batch, bool sync, const char* what,
+                                 CatalogChange change = {});
+  [[nodiscard]] Status WriteSynced(rocksdb::WriteBatch* batch, const char* what,
+                                   CatalogChange change = {});
   [[nodiscard]] Status PutMeta(const std::string& key, const std::string& value, bool sync);
 
   std::shared_ptr<StoreDb> db_;
   std::unique_ptr<Journal> journal_;
   SpillSet spills_;
   FamilyPtr meta_;
+  std::unique_ptr<CatalogCopy> copy_;              // null when read-only
   TableRecords tables_;                            // constant after Open
   std::vector<BootRecord> boots_;                  // constant after Open
   std::vector<DamagedRecord> damaged_;             // constant after Open

@@ -22,6 +22,8 @@ struct StoreConfig {
   std::string expected_store_id;
   // Nothing is written and no lock is taken, so a live writer may hold the store.
   bool read_only = false;
+  // With read_only: no writer holds the store, so that files which are not there are damage.
+  bool is_alone = false;
   size_t memory_budget_bytes = limits::kMemoryBudgetBytesDefault;
   uint64_t disk_budget_bytes = 0;  // 0: what the file system has
   LogSink log_sink;                // may be empty

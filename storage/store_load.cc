@@ -54,6 +54,8 @@ Status Store::Load(bool read_only, RecoveryReport* report) {
   journal_ = std::make_unique<Journal>(db_);
   CISTERN_RETURN_IF_ERROR(LoadMeta());
   CISTERN_RETURN_IF_ERROR(LoadPushes(read_only, report));
+  // Before any family is dropped.
+  CISTERN_RETURN_IF_ERROR(read_only ? CheckAgainstCopy() : OpenCopy());
   FoundFamilies found = TakeFamilies();
   CISTERN_RETURN_IF_ERROR(LoadSpillFamilies(&found, read_only));
   for (const DamagedRecord& damaged : damaged_) NoteDamage(damaged.what, report);
@@ -62,6 +64,7 @@ Status Store::Load(bool read_only, RecoveryReport* report) {
   if (!damaged_.empty() || !db_->opened().lost_tables.empty()) {
     FindDamage(report);
   }
+  if (!read_only) KeepEndedSeals();
   const bool may_drop = !read_only && CheckDevice(kDropHeadroomBytes).ok();
   return journal_->Adopt(std::move(found.journals), may_drop);
 }

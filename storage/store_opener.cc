@@ -10,6 +10,7 @@
 #include "storage/recovery_ladder.h"
 #include "storage/restored_mark.h"
 #include "storage/rocksdb_status.h"
+#include "storage/safe_repair.h"
 #include "storage/small_file.h"
 #include "storage/store_format.h"
 #include "storage/torn_end.h"
@@ -48,6 +49,7 @@ class Opener {
   Status CheckIsVacant();  // a directory without the file CISTERN
   Status TakeHold();       // directory, lock; looks again under the lock
   Status PrepareParts();
+  Status RepairSmallFiles();
   Status BeginCreation();
   Status OpenDatabase();
   Status FinishCreation();
@@ -60,6 +62,7 @@ class Opener {
   OpenedStore store_;
   StoreFormat format_;
   bool creating_ = false;
+  bool is_format_lost_ = false;  // CISTERN, while there is a copy of the catalog
 };
 
 Result<OpenedStore> Opener::Run() {
@@ -122,6 +125,11 @@ Status Opener::FindStore() {
       return Status::InvalidArgument(directory() + " is a file; a store is a directory");
     }
     auto format = ReadStoreFormat(fs, directory());
+    const Status read = format.status();
+    const bool is_lost =
+        read.code() == StatusCode::kNotFound || read.code() == StatusCode::kCorruption;
+    if (is_lost) format = RecoverStoreFormat(fs, directory(), read);
+    is_format_lost_ = is_lost && format.ok();
     if (format.ok()) format_ = std::move(format).value();
     else if (format.status().code() != StatusCode::kNotFound) return format.status();
     else CISTERN_RETURN_IF_ERROR(CheckIsVacant());
@@ -163,11 +171,7 @@ Status Opener::PrepareParts() {
   CISTERN_RETURN_IF_ERROR(store_.fs->ScanDirectory());
   store_.info_log = std::make_shared<InfoLog>(config().read_only ? nullptr : store_.fs,
                                               directory(), config().log_sink, config().clock);
-  if (!creating_ &&
-      store_.fs->FileExists(directory() + "/CURRENT", IOOptions(), nullptr).IsNotFound()) {
-    return Status::Corruption("the file CURRENT is missing from the store " + directory() +
-                              "; restore the directory from a backup");
-  }
+  if (!creating_) CISTERN_RETURN_IF_ERROR(RepairSmallFiles());
   store_.env = rocksdb::NewCompositeEnv(store_.fs);
   store_.cache = MakeBlockCache(config());
   store_.write_buffers = MakeWriteBufferManager();
@@ -176,6 +180,29 @@ Status Opener::PrepareParts() {
   if (store_.ballast->held() && store_.ballast->IsSpaceShort()) {
     store_.NoteOddity("the disk is nearly full: the ballast was released to open");
     CISTERN_RETURN_IF_ERROR(store_.ballast->Release());
+  }
+  return Status::Ok();
+}
+
+// A reader changes nothing: it does with what there is.
+Status Opener::RepairSmallFiles() {
+  if (is_format_lost_) {
+    store_.NoteOddity("the file CISTERN is missing or damaged: the copy of the catalog says which "
+                      "store this is");
+    if (!config().read_only) {
+      CISTERN_RETURN_IF_ERROR(WriteStoreFormat(store_.fs.get(), directory(), format_));
+    }
+  }
+  if (config().read_only) {
+    if (!store_.fs->FileExists(directory() + "/CURRENT", IOOptions(), nullptr).IsNotFound()) {
+      return Status::Ok();
+    }
+    return Status::Corruption("the file CURRENT is missing from the store " + directory() +
+                              "; opening it for writing puts that right where it can");
+  }
+  for (const auto& repair : {RepairCurrent, RepairIdentity}) {
+    CISTERN_ASSIGN_OR_RETURN(std::string done, repair(store_.fs.get(), directory()));
+    if (!done.empty()) store_.NoteOddity(std::move(done));
   }
   return Status::Ok();
 }
@@ -204,6 +231,7 @@ Status Opener::OpenDatabase() {
   RecoveryLadder ladder(&store_, creating_);
   if (!creating_) CISTERN_RETURN_IF_ERROR(OpenBeacon());
   if (config().read_only) return ladder.OpenReadOnly();
+  if (!creating_) store_.fs->HoldDeletions();
   Status status = ladder.OpenWritable();
   if (status.code() == StatusCode::kNoSpace && store_.ballast->held()) {
     store_.NoteOddity("the disk is full: the ballast was released to open");

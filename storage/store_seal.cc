@@ -22,13 +22,6 @@ Result<FamilyPtr> Store::CreateWindow(uint64_t window_id) {
   return std::make_shared<Family>(db_, handle);
 }
 
-Status Store::WriteSynced(rocksdb::WriteBatch* batch, const char* what) {
-  rocksdb::WriteOptions options;
-  options.sync = true;
-  const rocksdb::Status s = db_->db()->Write(options, batch);
-  return s.ok() ? Status::Ok() : ToStatus(s, what);
-}
-
 void Store::NoteFamilies(const SealCommit& commit, WindowRecord* window) const {
   const auto add = [this](std::set<uint64_t> ids, std::vector<uint64_t>* to) {
     ids.insert(to->begin(), to->end());
@@ -74,6 +67,12 @@ Result<std::shared_ptr<const SpillView>> Store::CommitSeal(const SealCommit& com
   }
   CISTERN_CHECK(versions_taken >= versions_kept);  // merging makes nothing
 
+  CatalogChange change;
+  if (!commit.buckets.empty()) {
+    std::string round;
+    PutSealRound(&round, RoundOf(commit));
+    change.Append(CatalogRoundsKey(commit.window_id), std::move(round));
+  }
   auto next = std::make_shared<SpillView>(*spills_.view());
   if (!commit.buckets.empty()) next->round_last = RotationOf(commit.buckets.front().seal);
   {
@@ -82,7 +81,7 @@ Result<std::shared_ptr<const SpillView>> Store::CommitSeal(const SealCommit& com
     state.versions_superseded += versions_taken - versions_kept;
     batch.Put(meta_->handle(), std::string(kStateKey), EncodeState(state));
     CrashPoint("seal:before_commit");
-    CISTERN_RETURN_IF_ERROR(WriteSynced(&batch, "committing seals"));
+    CISTERN_RETURN_IF_ERROR(WriteSynced(&batch, "committing seals", std::move(change)));
     CrashPoint("seal:after_commit");
     state_ = state;
     next->versions_superseded = state.versions_superseded;

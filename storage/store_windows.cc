@@ -5,6 +5,7 @@
 
 #include "lib/base/check.h"
 #include "lib/base/crash_point.h"
+#include "storage/ended_seals.h"
 #include "storage/keyspace.h"
 #include "storage/rocksdb_status.h"
 #include "storage/store.h"
@@ -52,6 +53,7 @@ Result<std::shared_ptr<const SpillView>> Store::EndWindow(uint64_t window_id, En
   WindowRecord record = window_records_.at(window_id);
   CISTERN_CHECK(!record.ended);
   record.ended = true;
+  if (HasSourceToRead(record)) CopyEndedSeals(window_id);
   rocksdb::WriteBatch batch;
   batch.Put(meta_->handle(), WindowKey(window_id), EncodeWindow(record));
   PushChanges pushes;
@@ -67,7 +69,9 @@ Result<std::shared_ptr<const SpillView>> Store::EndWindow(uint64_t window_id, En
         record.version_count;
     batch.Put(meta_->handle(), std::string(kStateKey), EncodeState(state));
     CrashPoint("window:before_end");
-    CISTERN_RETURN_IF_ERROR(WriteSynced(&batch, "ending a window"));
+    CatalogChange change;
+    change.Delete(CatalogRoundsKey(window_id));
+    CISTERN_RETURN_IF_ERROR(WriteSynced(&batch, "ending a window", std::move(change)));
     CrashPoint("window:after_end");
     state_ = state;
     next->versions_expired = state.versions_expired;
@@ -97,6 +101,8 @@ Result<std::shared_ptr<const SpillView>> Store::CommitMerge(const WindowMerge& m
   std::set<uint64_t> sources;
   std::set<uint64_t> awaited;
   std::map<uint64_t, WindowRecord> emptied;
+  CatalogChange change;
+  const auto records = copy_->content().records;
   for (const auto& window : merge.sources) {
     const WindowRecord& was = window_records_.at(window->id);
     sources.insert(was.sources.begin(), was.sources.end());
@@ -105,6 +111,10 @@ Result<std::shared_ptr<const SpillView>> Store::CommitMerge(const WindowMerge& m
     record.span = was.span;
     record.ended = true;
     batch.Put(meta_->handle(), WindowKey(window->id), EncodeWindow(record));
+    const auto rounds = records.find(CatalogRoundsKey(window->id));
+    if (rounds == records.end()) continue;
+    change.Append(CatalogRoundsKey(merge.target_id), rounds->second);
+    change.Delete(rounds->first);
   }
   PushChanges pushes;
   for (const auto& [seal, push] : pushes_) {
@@ -118,7 +128,7 @@ Result<std::shared_ptr<const SpillView>> Store::CommitMerge(const WindowMerge& m
   target.awaited.assign(awaited.begin(), awaited.end());
   batch.Put(meta_->handle(), WindowKey(merge.target_id), EncodeWindow(target));
   CrashPoint("merge:before_commit");
-  CISTERN_RETURN_IF_ERROR(WriteSynced(&batch, "merging windows"));
+  CISTERN_RETURN_IF_ERROR(WriteSynced(&batch, "merging windows", std::move(change)));
   CrashPoint("merge:after_commit");
   auto next = std::make_shared<SpillView>(*spills_.view());
   Apply(std::move(pushes), next.get());
@@ -161,9 +171,7 @@ bool Store::HoldsDroppedWindow() const {
 Result<std::shared_ptr<const SpillView>> Store::ForgetEndedWindow() {
   std::erase_if(held_spills_, [](const auto& held) { return held.second.expired(); });
   for (const auto& [id, record] : window_records_) {
-    const bool needed = std::any_of(record.sources.begin(), record.sources.end(),
-                                    [this](uint64_t spill_id) { return MayBeRead(spill_id); });
-    if (!record.ended || ended_families_.contains(id) || needed) continue;
+    if (!record.ended || ended_families_.contains(id) || HasSourceToRead(record)) continue;
     const auto by_view = ended_by_view_.find(id);
     if (by_view != ended_by_view_.end() && spills_.HoldsBefore(by_view->second)) continue;
     return Forget(id);
@@ -177,9 +185,11 @@ Result<std::shared_ptr<const SpillView>> Store::Forget(uint64_t window_id) {
   DeleteManifests(window_id, meta_->handle(), &batch);
   batch.Delete(meta_->handle(), WindowKey(window_id));
   CrashPoint("window:before_forget");
-  const rocksdb::Status s = db_->db()->Write(rocksdb::WriteOptions(), &batch);
-  if (!s.ok()) return ToStatus(s, "forgetting a window");
+  CISTERN_RETURN_IF_ERROR(WriteMeta(&batch, false, "forgetting a window"));
   CrashPoint("window:after_forget");
+  // What is left of it goes with the next opening.
+  RemoveEndedSeals(db_->opened().fs.get(), db_->opened().config.directory, window_id)
+      .IgnoreError();
   window_records_.erase(window_id);
   ended_by_view_.erase(window_id);
   auto next = std::make_shared<SpillView>(*spills_.view());

@@ -51,7 +51,8 @@ CrashWorkload MeetingAll(Rng* rng) {
 
 // Every point that the sources name, but those of backups (backup_crash_test.cc).
 constexpr const char* kNamedPoints[] = {
-    "alter:after_record",    "alter:before_record",    "commit:before_apply",
+    "alter:after_record",    "alter:before_record",    "catalog:after_first",
+    "catalog:after_second",  "catalog:before_change",  "commit:before_apply",
     "confirm:after_commit",  "confirm:before_commit",  "create:after_format",
     "create:after_ready",    "create:before_ready",    "journal:after_append",
     "journal:after_create",  "journal:after_drop",     "journal:before_append",

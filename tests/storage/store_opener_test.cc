@@ -139,6 +139,17 @@ TEST(StoreOpener, AMissingCurrentIsCorruptionNotAnEmptyStore) {
   TempStore temp;
   ASSERT_TRUE(temp.Open().ok());
   fs::remove(temp.Path("CURRENT"));
+  {
+    const auto repaired = temp.Open();  // one MANIFEST alone can be meant
+    ASSERT_TRUE(repaired.ok()) << repaired.status().ToString();
+    EXPECT_FALSE(repaired->created);
+    ASSERT_EQ(repaired->recovery.notes.size(), 1u);
+    EXPECT_NE(repaired->recovery.notes[0].find("CURRENT is missing"), std::string::npos);
+  }
+  fs::remove(temp.Path("CURRENT"));
+  for (const auto& entry : fs::directory_iterator(temp.Path(""))) {
+    if (entry.path().filename().string().starts_with("MANIFEST-")) fs::remove(entry.path());
+  }
   const auto store = temp.Open();
   EXPECT_EQ(store.status().code(), StatusCode::kCorruption) << store.status().ToString();
 }

@@ -157,6 +157,10 @@ class MessageTest(CliCase):
     def test_the_damaged_file_of_the_format_says_what_to_do(self):
         self.create()
         (self.store / "CISTERN").write_text("other\n")
+        told = self.run_tool("stats", "--store", self.store).err
+        self.assertIn("the file CISTERN is missing or damaged", told)
+        for copy in self.store.glob("CATALOG-*"):
+            copy.unlink()
         told = self.run_tool("stats", "--store", self.store, expect=3).err
         self.assertIn("the file CISTERN is damaged: its first line is not 'cistern store'; put it "
                       "back from a backup of this very store", told)

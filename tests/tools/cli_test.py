@@ -811,7 +811,14 @@ class CliTest(CliCase):
         self.assertEqual({entity: self.scan_text(entity=entity) for entity in "abc"}, rows)
         self.assertIn("0 problems", self.run_tool("verify", "--store", again).out.decode())
         next(again.glob("MANIFEST-*")).unlink()
-        done = self.run_tool("salvage", "--store", again, "--to", self.directory / "y", expect=3)
+        done = self.run_tool("salvage", "--store", again, "--to", self.directory / "y", expect=6)
+        self.assertIn("air: 4 buckets, 4003 row versions saved, 0 lost", done.out.decode())
+        self.assertIn("files were read without it", done.err)
+        self.store = self.directory / "y"
+        self.assertEqual({entity: self.scan_text(entity=entity) for entity in "abc"}, rows)
+        for copy in again.glob("CATALOG-*"):
+            copy.unlink()
+        done = self.run_tool("salvage", "--store", again, "--to", self.directory / "z", expect=3)
         self.assertIn("Put those files back from a backup", done.err)
 
     def test_expire(self):

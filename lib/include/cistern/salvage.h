@@ -45,11 +45,16 @@ struct SalvageReport {
 // every other page is saved: a row whose newest version or delete was in the damage comes with
 // the one before.
 //
+// Where the database of `from` does not open, for want of CURRENT, a MANIFEST, CISTERN or files of
+// the catalog, what counts of its files is told by the copy of the catalog beside it. So nothing
+// rises that was superseded, had expired or was never finished. `to` has a folder `rescue` of
+// symbolic links until the end then.
+//
 //   kInvalidArgument `to` is within `from`, which is only read
 //   kNotFound       no store in `from`, or no such table
 //   kAlreadyExists  there is a store in `to`
-//   kCorruption     the catalog of `from` is damaged: its segments cannot be told apart without.
-//                   The message says what is still possible
+//   kCorruption     neither the database of `from` nor CATALOG-1 and CATALOG-2, which have what
+//                   is needed without it, can be read; or these are of another store
 //   others          as Engine::Open of either directory, and of writing to `to`. What is there
 //                   then is of no use: remove it
 [[nodiscard]] CISTERN_EXPORT Result<SalvageReport> Salvage(const std::string& from,

@@ -1,0 +1,295 @@
+#include "storage/catalog_copy.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "lib/base/coding.h"
+#include "lib/base/crash_point.h"
+#include "storage/catalog_frames.h"
+#include "storage/keyspace.h"
+#include "storage/record_coding.h"
+#include "storage/rocksdb_status.h"
+#include "storage/small_file.h"
+#include "storage/store_format.h"
+
+namespace cistern {
+
+namespace {
+
+using rocksdb::IOOptions;
+using rocksdb::IOStatus;
+
+constexpr const char* kFileNames[] = {"CATALOG-1", "CATALOG-2"};
+constexpr std::string_view kMagic = "cistern catalog\n";
+constexpr size_t kFileBytesMax = 256ull << 20;    // a larger one is none of ours
+constexpr uint64_t kAppendedBytesMin = 64 * 1024;  // before the files are written anew
+
+void PutStep(char kind, std::string_view key, std::string_view value, std::string* out) {
+  out->push_back(kind);
+  record_coding::PutString(out, key);
+  record_coding::PutString(out, value);
+}
+
+bool Apply(char kind, std::string key, std::string_view value,
+           std::map<std::string, std::string>* records) {
+  switch (kind) {
+    case 'P': (*records)[std::move(key)] = value; return true;
+    case 'A': (*records)[std::move(key)].append(value); return true;
+    case 'D': records->erase(key); return true;
+    default: return false;
+  }
+}
+
+std::string Header(const CatalogContent& content) {
+  std::string payload(kMagic);
+  PutLittle(&payload, kStoreFormatVersion);
+  record_coding::PutString(&payload, content.store_id);
+  PutVarint(&payload, content.change);
+  return MakeFrame(payload);
+}
+
+// Header, then what there is, in frames that one flipped bit does not make one loss.
+std::string Snapshot(const CatalogContent& content) {
+  std::string out = Header(content);
+  std::string payload;
+  const auto end_frame = [&] {
+    if (payload.empty()) return;
+    std::string whole;
+    PutVarint(&whole, content.change);
+    out += MakeFrame(whole + payload);
+    payload.clear();
+  };
+  for (const auto& [key, value] : content.records) {
+    PutStep('P', key, value, &payload);
+    if (payload.size() >= kFramePayloadBytes) end_frame();
+  }
+  end_frame();
+  return out;
+}
+
+Status ReadHeader(std::string_view payload, CatalogContent* content) {
+  ByteReader in(payload, "catalog");
+  if (in.ReadBytes("magic", kMagic.size()) != kMagic && in.ok()) in.Fail("magic", "is another");
+  const uint32_t format = in.ReadU32("format");
+  if (in.ok() && format > kStoreFormatVersion) {
+    return Status::TooNew("the catalog's copy has format " + std::to_string(format));
+  }
+  content->store_id = in.ReadBytes("store id", in.ReadCount("store id length", 64));
+  content->change = in.ReadVarint("change");
+  return in.status();
+}
+
+// Up to the first frame that is not whole: that is how a crash leaves the file.
+Result<CatalogContent> ReadFile(rocksdb::FileSystem* fs, const std::string& path, bool* is_whole) {
+  uint64_t size_bytes = 0;
+  const IOStatus s = fs->GetFileSize(path, IOOptions(), &size_bytes, nullptr);
+  if (s.ok() && size_bytes > kFileBytesMax) return Status::Corruption(path + " is too large");
+  CISTERN_ASSIGN_OR_RETURN(const std::string bytes, ReadSmallFile(fs, path, size_bytes));
+  std::string_view rest = bytes;
+  CatalogContent content;
+  const auto header = TakeFrame(&rest);
+  if (!header) return Status::Corruption(path + " has no header");
+  CISTERN_RETURN_IF_ERROR(ReadHeader(*header, &content));
+  while (const auto payload = TakeFrame(&rest)) {
+    ByteReader in(*payload, "change of the catalog");
+    content.change = in.ReadVarint("number");
+    while (in.ok() && in.remaining() > 0) {
+      const char kind = static_cast<char>(in.ReadU8("kind"));
+      std::string key(in.ReadBytes("key", in.ReadCount("key length", kFileBytesMax)));
+      const auto value = in.ReadBytes("value", in.ReadCount("value length", kFileBytesMax));
+      if (in.ok() && !Apply(kind, std::move(key), value, &content.records)) {
+        in.Fail("kind", "is not known");
+      }
+    }
+    if (!in.ok()) return in.status();
+  }
+  *is_whole = rest.empty();
+  return content;
+}
+
+// Which records the copy keeps, by their keys' first byte.
+bool IsKept(const rocksdb::Slice& key) {
+  return !key.empty() && std::string_view("ATBSW").find(key[0]) != std::string_view::npos;
+}
+
+class BatchReader final : public rocksdb::WriteBatch::Handler {
+ public:
+  explicit BatchReader(CatalogChange* change) : change_(change) {}
+  rocksdb::Status PutCF(uint32_t /*family*/, const rocksdb::Slice& key,
+                        const rocksdb::Slice& value) override {
+    if (IsKept(key)) change_->Put(key.ToString(), value.ToString());
+    return rocksdb::Status::OK();
+  }
+  rocksdb::Status DeleteCF(uint32_t /*family*/, const rocksdb::Slice& key) override {
+    if (IsKept(key)) change_->Delete(key.ToString());
+    return rocksdb::Status::OK();
+  }
+  // Manifests and outbox entries of a window.
+  rocksdb::Status DeleteRangeCF(uint32_t /*family*/, const rocksdb::Slice& /*first*/,
+                                const rocksdb::Slice& /*end*/) override {
+    return rocksdb::Status::OK();
+  }
+
+ private:
+  CatalogChange* const change_;
+};
+
+}  // namespace
+
+void PutSealRound(std::string* out, const SealRound& round) {
+  PutVarint(out, round.round);
+  PutIntervals(out, round.indexes);
+  PutVarint(out, round.named.size());
+  for (const auto& [index, rotations] : round.named) {
+    PutVarint(out, index);
+    PutIntervals(out, rotations);
+  }
+}
+
+Result<std::vector<SealRound>> DecodeSealRounds(std::string_view bytes) {
+  std::vector<SealRound> rounds;
+  ByteReader in(bytes, "seal rounds");
+  while (in.ok() && in.remaining() > 0) {
+    SealRound& round = rounds.emplace_back();
+    round.round = in.ReadVarint("round");
+    ReadIntervals(&in, &round.indexes);
+    for (uint64_t n = in.ReadCount("named", in.remaining()); n > 0 && in.ok(); --n) {
+      const uint64_t index = in.ReadCount("index", kSegmentIndexMask);
+      ReadIntervals(&in, &round.named[index]);
+    }
+  }
+  if (!in.ok()) return in.status();
+  return rounds;
+}
+
+void CatalogChange::AddBatch(const rocksdb::WriteBatch& batch) {
+  BatchReader reader(this);
+  batch.Iterate(&reader).PermitUncheckedError();  // of our own making
+}
+
+std::string CatalogRoundsKey(uint64_t window_id) {
+  std::string key = "R";
+  PutBig(&key, window_id);
+  return key;
+}
+
+Result<CatalogContent> CatalogCopy::Read(rocksdb::FileSystem* fs, const std::string& directory) {
+  std::optional<CatalogContent> newest;
+  Status failed = Status::NotFound("there is no copy of the catalog in " + directory);
+  for (const char* name : kFileNames) {
+    bool is_whole = false;
+    auto content = ReadFile(fs, directory + "/" + name, &is_whole);
+    if (!content.ok()) {
+      if (content.status().code() != StatusCode::kNotFound) failed = content.status();
+    } else if (!newest || content->change > newest->change) {
+      newest = *std::move(content);
+    }
+  }
+  if (!newest) return failed;
+  return *std::move(newest);
+}
+
+CatalogCopy::~CatalogCopy() { CloseFiles(); }
+
+void CatalogCopy::CloseFiles() {
+  for (auto& file : files_) {
+    if (file) file->Close(IOOptions(), nullptr).PermitUncheckedError();
+    file.reset();
+  }
+}
+
+Status CatalogCopy::Load() {
+  const std::lock_guard lock(mutex_);
+  auto found = Read(fs_, directory_);
+  if (!found.ok()) {
+    const StatusCode code = found.status().code();
+    const bool is_told = code == StatusCode::kNotFound || code == StatusCode::kCorruption;
+    return is_told ? Status::Ok() : found.status();
+  }
+  if (found->store_id != content_.store_id) return Status::Ok();
+  content_ = *std::move(found);
+  is_written_ = true;
+  for (const char* name : kFileNames) {
+    bool is_whole = false;
+    const auto file = ReadFile(fs_, directory_ + "/" + name, &is_whole);
+    is_written_ = is_written_ && file.ok() && is_whole && file->records == content_.records &&
+                  file->store_id == content_.store_id;
+  }
+  return Status::Ok();
+}
+
+CatalogContent CatalogCopy::content() const {
+  const std::lock_guard lock(mutex_);
+  return content_;
+}
+
+Status CatalogCopy::Replace(std::map<std::string, std::string> records) {
+  const std::lock_guard lock(mutex_);
+  if (is_written_ && records == content_.records) return Status::Ok();
+  content_.records = std::move(records);
+  ++content_.change;
+  return WriteAnew();
+}
+
+// The second file first: should the first one be lost in between, there is one that was synced.
+Status CatalogCopy::WriteAnew() {
+  CloseFiles();
+  is_written_ = false;
+  bytes_appended_ = 0;
+  const std::string bytes = Snapshot(content_);
+  CrashPoint("catalog:before_rewrite");
+  CISTERN_RETURN_IF_ERROR(WriteFileDurably(fs_, directory_, kFileNames[1], bytes));
+  CrashPoint("catalog:between_files");
+  CISTERN_RETURN_IF_ERROR(WriteFileDurably(fs_, directory_, kFileNames[0], bytes));
+  CrashPoint("catalog:after_rewrite");
+  is_written_ = true;
+  return Status::Ok();
+}
+
+Status CatalogCopy::AppendFrame(std::string_view frame) {
+  for (size_t i = 0; i < kFileCount; ++i) {
+    const std::string path = directory_ + "/" + kFileNames[i];
+    rocksdb::FileOptions options;
+    options.allow_fallocate = false;
+    IOStatus s;
+    if (!files_[i]) s = fs_->ReopenWritableFile(path, options, &files_[i], nullptr);
+    if (s.ok()) s = files_[i]->Append({frame.data(), frame.size()}, IOOptions(), nullptr);
+    if (s.ok()) s = files_[i]->Flush(IOOptions(), nullptr);
+    if (s.ok() && i == 0) s = files_[i]->Fsync(IOOptions(), nullptr);
+    if (!s.ok()) return ToStatus(s, "writing " + path);
+    CrashPoint(i == 0 ? "catalog:after_first" : "catalog:after_second");
+  }
+  bytes_appended_ += frame.size();
+  return Status::Ok();
+}
+
+Status CatalogCopy::Write(const CatalogChange& change) {
+  const std::lock_guard lock(mutex_);
+  std::string payload;
+  uint64_t live_bytes = 0;
+  for (const CatalogChange::Step& step : change.steps_) {
+    const auto found = content_.records.find(step.key);
+    const bool is_there = found != content_.records.end();
+    if (step.kind == 'P' && is_there && found->second == step.value) continue;
+    if (step.kind == 'D' && !is_there) continue;
+    PutStep(step.kind, step.key, step.value, &payload);
+    Apply(step.kind, step.key, step.value, &content_.records);
+  }
+  if (payload.empty()) return Status::Ok();
+  ++content_.change;
+  CrashPoint("catalog:before_change");
+  for (const auto& [key, value] : content_.records) live_bytes += key.size() + value.size();
+  if (!is_written_ || bytes_appended_ > std::max(kAppendedBytesMin, 4 * live_bytes)) {
+    return WriteAnew();
+  }
+  std::string whole;
+  PutVarint(&whole, content_.change);
+  Status status = AppendFrame(MakeFrame(whole + payload));
+  if (!status.ok()) {
+    CloseFiles();
+    is_written_ = false;
+  }
+  return status;
+}
+
+}  // namespace cistern

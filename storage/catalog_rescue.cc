@@ -1,0 +1,378 @@
+#include "storage/catalog_rescue.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <set>
+#include <system_error>
+#include <utility>
+
+#include "lib/base/coding.h"
+#include "lib/segment/segment_header.h"
+#include "storage/catalog_copy.h"
+#include "storage/ended_seals.h"
+#include "storage/file_survey.h"
+#include "storage/header_iterator.h"
+#include "storage/keyspace.h"
+#include "storage/meta_records.h"
+#include "storage/rocksdb_status.h"
+#include "storage/seal_records.h"
+#include "storage/small_file.h"
+#include "storage/stand_in.h"
+#include "storage/store_format.h"
+#include "storage/store_opener.h"
+
+namespace cistern {
+
+namespace {
+
+// RocksDB wants to know which sequences of its own are in a file that it imports. It compares files
+// of level 0 by them, and shows what is not above the highest. No store comes near.
+constexpr uint64_t kImportedSequence = uint64_t{1} << 50;
+constexpr size_t kBatchBytes = 256 * 1024;
+constexpr char kImportFolder[] = "/import";
+
+Manifest ManifestOf(const SegmentHeader& header) {
+  Manifest manifest;
+  manifest.row_count = header.row_count;
+  manifest.delete_count = header.deletes.size();
+  manifest.byte_count = header.byte_count();
+  manifest.first_time = header.row_count == 0 ? 0 : header.first_time;
+  manifest.last_time = header.row_count == 0 ? 0 : header.last_time;
+  manifest.has_endless_rows = header.row_count > 0;
+  manifest.has_deletes = !header.deletes.empty();
+  return manifest;
+}
+
+// One rescue. The steps are called in the order of their declaration.
+class Rescuer {
+ public:
+  Rescuer(std::string from, const StoreConfig& scratch)
+      : from_(std::move(from)), config_(scratch) {
+    config_.segments_rest = true;  // nothing is merged: there is nothing to gain
+    config_.create_if_missing = true;
+    config_.read_only = false;
+  }
+  [[nodiscard]] Result<RescueReport> Run();
+
+ private:
+  [[nodiscard]] Status ReadCopy();
+  [[nodiscard]] Status CreateScratch();
+  [[nodiscard]] Status CopyRecords();
+  [[nodiscard]] Status CopyEnded(uint64_t window_id, const WindowRecord& record);
+  [[nodiscard]] Status ImportFamilies();
+  [[nodiscard]] Status CopyJournals();
+
+  [[nodiscard]] std::vector<const SurveyedTable*> TablesOf(FamilyKind kind, uint64_t id) const;
+  [[nodiscard]] Status ImportFamily(FamilyKind kind, uint64_t id);
+  [[nodiscard]] Status MakeManifests(uint64_t window_id);
+  [[nodiscard]] Result<uint64_t> FindSeals(uint64_t window_id, const SealRound& round,
+                                           rocksdb::SstFileReader* reader,
+                                           std::set<uint64_t>* missing);
+  void CountRotations(uint64_t family_id, const SpillRecord& record);
+  [[nodiscard]] Result<rocksdb::ColumnFamilyHandle*> JournalOf(uint32_t family);
+  [[nodiscard]] Status PutMeta(const std::string& key, const std::string& value);
+  [[nodiscard]] Status WriteOut();
+
+  const std::string from_;
+  StoreConfig config_;
+  RescueReport report_;
+  CatalogContent copy_;
+  FileSurvey survey_;
+  OpenedStore scratch_;
+  rocksdb::WriteBatch batch_;
+  std::map<uint64_t, SpillRecord> spills_;     // live
+  std::map<uint64_t, WindowRecord> windows_;   // live
+  uint64_t journal_floor_ = 0;
+  uint64_t imported_ = 0;  // files
+};
+
+Result<RescueReport> Rescuer::Run() {
+  CISTERN_RETURN_IF_ERROR(ReadCopy());
+  CISTERN_RETURN_IF_ERROR(CreateScratch());
+  CISTERN_ASSIGN_OR_RETURN(survey_, SurveyFiles(scratch_.env.get(), from_));
+  report_.problems.insert(report_.problems.end(), survey_.problems.begin(),
+                          survey_.problems.end());
+  CISTERN_RETURN_IF_ERROR(CopyRecords());
+  CISTERN_RETURN_IF_ERROR(ImportFamilies());
+  CISTERN_RETURN_IF_ERROR(CopyJournals());
+  CISTERN_RETURN_IF_ERROR(scratch_.Close());
+  return std::move(report_);
+}
+
+// A store whose CISTERN can be read is what that says, whatever lies beside.
+Status Rescuer::ReadCopy() {
+  rocksdb::FileSystem* fs = rocksdb::FileSystem::Default().get();
+  CISTERN_ASSIGN_OR_RETURN(copy_, CatalogCopy::Read(fs, from_));
+  const auto format = ReadStoreFormat(fs, from_);
+  if (format.ok() && format->store_id != copy_.store_id) {
+    return Status::Corruption("CATALOG-1 and CATALOG-2 in " + from_ + " are of another store");
+  }
+  return Status::Ok();
+}
+
+// It knows what was acknowledged, so that its opening tells what the logs lack.
+Status Rescuer::CreateScratch() {
+  CISTERN_ASSIGN_OR_RETURN(scratch_, OpenStore(config_));
+  CISTERN_ASSIGN_OR_RETURN(
+      const auto beacon,
+      AckBeacon::Open(scratch_.fs.get(), from_, copy_.store_id, /*read_only=*/true));
+  if (!beacon->note().empty()) report_.problems.push_back(beacon->note());
+  CISTERN_RETURN_IF_ERROR(scratch_.beacon->Write(beacon->sequence()));
+  return CreateDirectoryDurably(scratch_.fs.get(), config_.directory + kImportFolder);
+}
+
+Status Rescuer::PutMeta(const std::string& key, const std::string& value) {
+  batch_.Put(scratch_.families.at(std::string(kMetaFamilyName)), key, value);
+  return batch_.GetDataSize() < kBatchBytes ? Status::Ok() : WriteOut();
+}
+
+Status Rescuer::WriteOut() {
+  const rocksdb::Status s = scratch_.db->Write(rocksdb::WriteOptions(), &batch_);
+  batch_.Clear();
+  return ToStatus(s, "writing " + config_.directory);
+}
+
+// What was superseded counts no more, and has no record then.
+Status Rescuer::CopyRecords() {
+  for (const auto& [key, value] : copy_.records) {
+    if (key[0] == 'R') continue;
+    if (key[0] == 'A') {
+      CISTERN_ASSIGN_OR_RETURN(const StateRecord state, DecodeState(value));
+      journal_floor_ = state.journal_floor;
+    }
+    if (key[0] == 'S') {
+      CISTERN_ASSIGN_OR_RETURN(const SpillRecord record, DecodeSpill(value));
+      if (record.superseded) continue;
+      spills_[GetBig<uint64_t>(key.data() + 1)] = record;
+    }
+    if (key[0] == 'W') {
+      CISTERN_ASSIGN_OR_RETURN(const WindowRecord record, DecodeWindow(value));
+      const auto id = GetBig<uint64_t>(key.data() + 1);
+      if (record.ended) CISTERN_RETURN_IF_ERROR(CopyEnded(id, record));
+      else windows_[id] = record;
+    }
+    CISTERN_RETURN_IF_ERROR(PutMeta(key, value));
+  }
+  return WriteOut();
+}
+
+// Keys sort spill families before windows, so that those that count are known.
+Status Rescuer::CopyEnded(uint64_t window_id, const WindowRecord& record) {
+  const bool is_needed =
+      std::any_of(record.sources.begin(), record.sources.end(),
+                  [this](uint64_t spill_id) { return spills_.contains(spill_id); });
+  if (!is_needed) return Status::Ok();
+  const Status read = ReadEndedSeals(
+      scratch_.fs.get(), from_, window_id,
+      [this](std::string_view key, std::string_view value) {
+        return PutMeta(std::string(key), std::string(value));
+      });
+  if (read.code() != StatusCode::kNotFound && read.code() != StatusCode::kCorruption) return read;
+  report_.problems.push_back("window " + std::to_string(window_id) +
+                             " has ended, and what was sealed in it is not known: rows that had "
+                             "expired may be among those saved: " + read.message());
+  return Status::Ok();
+}
+
+std::vector<const SurveyedTable*> Rescuer::TablesOf(FamilyKind kind, uint64_t id) const {
+  std::vector<const SurveyedTable*> tables;
+  for (const SurveyedTable& table : survey_.tables) {
+    if (table.kind == kind && table.family_id == id) tables.push_back(&table);
+  }
+  return tables;
+}
+
+Status Rescuer::ImportFamilies() {
+  for (const auto& [id, record] : spills_) {
+    CISTERN_RETURN_IF_ERROR(ImportFamily(FamilyKind::kSpill, id));
+    CountRotations(id, record);
+  }
+  for (const auto& [id, record] : windows_) {
+    CISTERN_RETURN_IF_ERROR(ImportFamily(FamilyKind::kWindow, id));
+    CISTERN_RETURN_IF_ERROR(MakeManifests(id));
+  }
+  return WriteOut();
+}
+
+// RocksDB opens what it imports and looks for its first and last key. It sees a stand-in with these
+// keys, as a damaged block at an end of a file must not cost the file. It moves a hard link of the
+// symbolic link into the database, and deletes the latter.
+Status Rescuer::ImportFamily(FamilyKind kind, uint64_t id) {
+  const bool is_spill = kind == FamilyKind::kSpill;
+  const std::string name = is_spill ? SpillFamilyName(id) : WindowFamilyName(id);
+  rocksdb::ExportImportFilesMetaData metadata;
+  metadata.db_comparator_name = rocksdb::BytewiseComparator()->Name();
+  for (const SurveyedTable* table : TablesOf(kind, id)) {
+    const std::string file = table->path.substr(table->path.rfind('/'));
+    const std::string link = config_.directory + kImportFolder + file;
+    std::error_code failed;
+    std::filesystem::create_symlink(std::filesystem::absolute(table->path), link, failed);
+    if (failed) return Status::IoError("linking " + link + ": " + failed.message());
+    CISTERN_ASSIGN_OR_RETURN(std::string bytes, MakeTable({table->first_key, table->last_key}));
+    auto fitted = FitStandIn(std::move(bytes), table->size_bytes);
+    if (fitted.ok()) scratch_.fs->SetStandIn(link, *std::move(fitted), table->size_bytes);
+    rocksdb::LiveFileMetaData imported;
+    imported.column_family_name = name;
+    imported.db_path = config_.directory + kImportFolder;
+    imported.name = file;
+    imported.relative_filename = file.substr(1);
+    imported.size = table->size_bytes;
+    imported.level = 0;
+    imported.smallestkey = table->first_key;
+    imported.largestkey = table->last_key;
+    imported.smallest_seqno = kImportedSequence + 2 * imported_;
+    imported.largest_seqno = kImportedSequence + 2 * imported_ + 1;
+    metadata.files.push_back(std::move(imported));
+    ++imported_;
+  }
+  rocksdb::ColumnFamilyHandle* handle = nullptr;
+  rocksdb::ImportColumnFamilyOptions options;
+  options.move_files = true;
+  const rocksdb::Status s =
+      metadata.files.empty()
+          ? scratch_.db->CreateColumnFamily(scratch_.FamilyOptions(kind), name, &handle)
+          : scratch_.db->CreateColumnFamilyWithImport(scratch_.FamilyOptions(kind), name, options,
+                                                      metadata, &handle);
+  if (!s.ok()) return ToStatus(s, "taking the files of " + name);
+  scratch_.families[name] = handle;
+  return Status::Ok();
+}
+
+// Its last key tells of a rotation how much it has (RotationExtent); one in no file is lost.
+void Rescuer::CountRotations(uint64_t family_id, const SpillRecord& record) {
+  std::set<uint64_t> found;
+  uint64_t found_count = 0;
+  for (const SurveyedTable* table : TablesOf(FamilyKind::kSpill, family_id)) {
+    found.insert(RotationOfKey(table->first_key));
+    const auto extent = ParseExtentKey(table->last_key);
+    if (extent && record.Contains(extent->rotation)) found_count += extent->version_count;
+    if (extent) found.insert(extent->rotation);
+  }
+  uint64_t missing = 0;
+  for (const SequenceInterval& interval : record.committed) {
+    for (uint64_t r = interval.first; r < interval.first + interval.length; ++r) {
+      missing += found.contains(r) ? 0 : 1;
+    }
+  }
+  // One that is empty has no file.
+  if (missing == 0 || found_count >= record.version_count) return;
+  const uint64_t open = record.version_count - record.sealed_count;
+  const uint64_t lost = std::min(open, record.version_count - std::min(record.version_count,
+                                                                       found_count));
+  report_.versions_lost += lost;
+  report_.problems.push_back(std::to_string(missing) + " rotations of spill family " +
+                             std::to_string(family_id) +
+                             " are in no file that can be read: up to " + std::to_string(lost) +
+                             " row versions are lost");
+}
+
+Status Rescuer::MakeManifests(uint64_t window_id) {
+  const auto known = copy_.records.find(CatalogRoundsKey(window_id));
+  if (known == copy_.records.end()) return Status::Ok();
+  CISTERN_ASSIGN_OR_RETURN(const std::vector<SealRound> rounds, DecodeSealRounds(known->second));
+  std::vector<std::unique_ptr<rocksdb::SstFileReader>> readers;
+  for (const SurveyedTable* table : TablesOf(FamilyKind::kWindow, window_id)) {
+    CISTERN_ASSIGN_OR_RETURN(auto reader, OpenTable(scratch_.env.get(), table->path));
+    readers.push_back(std::move(reader));
+  }
+  uint64_t missing_count = 0;
+  uint64_t found_versions = 0;
+  for (const SealRound& round : rounds) {
+    std::set<uint64_t> missing;
+    for (const SequenceInterval& i : round.indexes) {
+      for (uint64_t n = 0; n < i.length; ++n) missing.insert(i.first + n);
+    }
+    for (const auto& reader : readers) {
+      CISTERN_ASSIGN_OR_RETURN(const uint64_t versions,
+                               FindSeals(window_id, round, reader.get(), &missing));
+      found_versions += versions;
+    }
+    missing_count += missing.size();
+  }
+  if (missing_count == 0) return Status::Ok();
+  const uint64_t version_count = windows_.at(window_id).version_count;
+  const uint64_t lost = version_count - std::min(version_count, found_versions);
+  report_.versions_lost += lost;
+  report_.problems.push_back(std::to_string(missing_count) + " seals of window " +
+                             std::to_string(window_id) + " are in no file that can be read: " +
+                             std::to_string(lost) + " row versions are lost");
+  return Status::Ok();
+}
+
+// Makes the manifests of the round's seals whose headers are in the file, and takes them from
+// *missing. Returns their row versions.
+Result<uint64_t> Rescuer::FindSeals(uint64_t window_id, const SealRound& round,
+                                    rocksdb::SstFileReader* reader, std::set<uint64_t>* missing) {
+  const auto headers = NewHeaderIterator(
+      [reader](const rocksdb::ReadOptions& options) { return reader->NewIterator(options); },
+      false);
+  uint64_t versions = 0;
+  for (headers->Seek(HeaderKeyFrom(round.round, "")); headers->Valid(); headers->Next()) {
+    const std::string_view value = headers->value().ToStringView();
+    ByteReader in(value, "segment header");
+    const uint64_t index = in.ReadCount("index", kSegmentIndexMask);
+    const auto bucket = ParseHeaderKey(headers->key().ToStringView());
+    if (!in.ok() || !bucket || !missing->contains(index)) continue;
+    const auto header = DecodeSegmentHeader(value.substr(in.position()));
+    if (!header.ok()) continue;
+    Manifest manifest = ManifestOf(*header);
+    const auto named = round.named.find(index);
+    if (named != round.named.end()) manifest.rotations = named->second;
+    versions += manifest.version_count();
+    missing->erase(index);
+    CISTERN_RETURN_IF_ERROR(
+        PutMeta(ManifestKey(window_id, *bucket, round.round << kSegmentIndexBits | index),
+                EncodeManifest(manifest)));
+  }
+  return versions;
+}
+
+Result<rocksdb::ColumnFamilyHandle*> Rescuer::JournalOf(uint32_t family) {
+  const std::string name = JournalFamilyName(family);
+  rocksdb::ColumnFamilyHandle*& handle = scratch_.families[name];
+  if (handle == nullptr) {
+    const rocksdb::Status s = scratch_.db->CreateColumnFamily(
+        scratch_.FamilyOptions(FamilyKind::kJournal), name, &handle);
+    if (!s.ok()) return ToStatus(s, "creating " + name);
+  }
+  return handle;
+}
+
+// A family counts as a whole, as its records are coded one against the other: that of a record
+// above the floor, with what it has below.
+Status Rescuer::CopyJournals() {
+  std::map<uint32_t, uint64_t> last;
+  CISTERN_RETURN_IF_ERROR(VisitLoggedRecords(
+      scratch_.env.get(), survey_.logs,
+      [&](uint32_t family, uint64_t sequence, std::string_view /*record*/) {
+        last[family] = std::max(last[family], sequence);
+        return Status::Ok();
+      },
+      &report_.problems));
+  std::vector<std::string> told_before;
+  return VisitLoggedRecords(
+      scratch_.env.get(), survey_.logs,
+      [&](uint32_t family, uint64_t sequence, std::string_view record) -> Status {
+        if (last[family] <= journal_floor_) return Status::Ok();
+        CISTERN_ASSIGN_OR_RETURN(rocksdb::ColumnFamilyHandle * handle, JournalOf(family));
+        const rocksdb::Status s = scratch_.db->Put(
+            rocksdb::WriteOptions(), handle, JournalKey(sequence),
+            rocksdb::Slice(record.data(), record.size()));
+        return ToStatus(s, "writing " + config_.directory);
+      },
+      &told_before);
+}
+
+}  // namespace
+
+bool HasCatalogCopy(const std::string& directory) {
+  return CatalogCopy::Read(rocksdb::FileSystem::Default().get(), directory).ok();
+}
+
+Result<RescueReport> RescueCatalog(const std::string& from, const StoreConfig& scratch) {
+  return Rescuer(from, scratch).Run();
+}
+
+}  // namespace cistern

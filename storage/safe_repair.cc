@@ -1,0 +1,78 @@
+#include "storage/safe_repair.h"
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+#include "storage/catalog_copy.h"
+#include "storage/file_kind.h"
+#include "storage/log_end.h"
+#include "storage/restored_mark.h"
+#include "storage/rocksdb_status.h"
+#include "storage/small_file.h"
+#include "storage/torn_end.h"
+
+namespace cistern {
+
+namespace {
+
+constexpr size_t kNameBytesMax = 256;
+
+Status CheckManifest(rocksdb::FileSystem* fs, const std::string& path) {
+  CISTERN_ASSIGN_OR_RETURN(const LogEnd end, FindLogEnd(fs, path, 0));
+  if (end.whole_bytes > 0 && !end.torn) return Status::Ok();
+  return Status::Corruption(path + " is damaged too");
+}
+
+}  // namespace
+
+Result<std::string> RepairCurrent(rocksdb::FileSystem* fs, const std::string& directory) {
+  if (!CurrentManifest(fs, directory).empty()) return std::string();
+  const auto content = ReadSmallFile(fs, directory + "/CURRENT", kNameBytesMax);
+  const StatusCode code = content.status().code();
+  const bool is_missing = code == StatusCode::kNotFound;
+  if (!content.ok() && !is_missing && code != StatusCode::kCorruption) return content.status();
+  const std::string what = is_missing ? "the file CURRENT is missing"
+                                      : "the file CURRENT names no MANIFEST";
+  std::vector<std::string> names;
+  const auto listed = fs->GetChildren(directory, rocksdb::IOOptions(), &names, nullptr);
+  if (!listed.ok()) return ToStatus(listed, "listing " + directory);
+  std::erase_if(names, [](const auto& n) { return FileKindOf(n) != FileKind::kManifest; });
+  Status fits = names.size() == 1
+                    ? CheckManifest(fs, directory + "/" + names.front())
+                    : Status::Corruption("there are " + std::to_string(names.size()) +
+                                         " MANIFEST files in " + directory);
+  if (fits.code() == StatusCode::kCorruption) {
+    return Status::Corruption(what + ", and which MANIFEST it meant cannot be told: " +
+                              fits.message() +
+                              "; salvage the store, or restore the directory from a backup");
+  }
+  CISTERN_RETURN_IF_ERROR(fits);
+  CISTERN_RETURN_IF_ERROR(WriteFileDurably(fs, directory, "CURRENT", names.front() + "\n"));
+  return what + ": it was written anew with " + names.front() + ", the only one";
+}
+
+Result<std::string> RepairIdentity(rocksdb::FileSystem* fs, const std::string& directory) {
+  const auto content = ReadSmallFile(fs, directory + "/IDENTITY", kNameBytesMax);
+  const bool is_there = content.ok() && content->find_first_not_of('\0') != std::string::npos;
+  if (is_there) return std::string();
+  if (content.status().code() == StatusCode::kNotFound) {
+    return std::string("the file IDENTITY is missing: RocksDB makes another");
+  }
+  if (!content.ok() && content.status().code() != StatusCode::kCorruption) {
+    return content.status();
+  }
+  CISTERN_RETURN_IF_ERROR(RemoveFileDurably(fs, directory, "IDENTITY"));
+  return std::string("the file IDENTITY is damaged: RocksDB makes another");
+}
+
+Result<StoreFormat> RecoverStoreFormat(rocksdb::FileSystem* fs, const std::string& directory,
+                                       const Status& why) {
+  const std::string mark = directory + "/" + std::string(kRestoringMarkFileName);
+  if (fs->FileExists(mark, rocksdb::IOOptions(), nullptr).ok()) return why;
+  const auto copy = CatalogCopy::Read(fs, directory);
+  if (!copy.ok()) return why;
+  return StoreFormat{.version = kStoreFormatVersion, .ready = true, .store_id = copy->store_id};
+}
+
+}  // namespace cistern
