@@ -13,121 +13,26 @@
 #include "engine/engine_core.h"
 #include "engine/query/head_source.h"
 #include "engine/query/inventory.h"
+#include "engine/salvage_over.h"
+#include "engine/salvage_target.h"
 #include "storage/bucket_merge.h"
 #include "storage/catalog_rescue.h"
+#include "storage/keyspace.h"
 #include "storage/path_check.h"
-#include "storage/spill_target.h"
-#include "storage/spill_writer.h"
+#include "storage/seal_reader.h"
 
 namespace cistern {
 
 namespace {
 
-constexpr uint64_t kRotationBytes = 4ull << 20;  // encoded, after which a rotation ends
 constexpr size_t kProblemsMax = 1000;
 
-// The new store: rotations of merged segments, one behind the other.
-class SalvageTarget {
- public:
-  [[nodiscard]] Status Create(const std::string& directory, const SalvageOptions& options);
-  [[nodiscard]] Status AddTable(const Table& table);
-  // All rows of the merge as one segment; tells how many versions it got. None: no segment.
-  [[nodiscard]] Result<uint64_t> AddBucket(BucketMerge* merge);
-  // Makes everything durable. `source` issued the newest write timestamp.
-  [[nodiscard]] Status Finish(const WriteClock& source);
-
- private:
-  [[nodiscard]] Status BeginRotation();
-  [[nodiscard]] Status EndRotation();
-
-  std::unique_ptr<Store> store_;
-  SpillTarget target_;
-  uint64_t rotation_ = 0;
-  std::optional<SpillWriter> writer_;
-  StateRecord state_;
+// The seals of a bucket in a window that upstream has.
+struct ConfirmedBucket {
+  BucketKey key;
+  std::vector<SegmentRef> segments;
+  ProofLevel proof = ProofLevel::kAck;  // of all of them
 };
-
-Status SalvageTarget::Create(const std::string& directory, const SalvageOptions& options) {
-  StoreConfig config;
-  config.directory = directory;
-  config.memory_budget_bytes = options.memory_budget_bytes;
-  config.clock = options.clock;
-  config.log_sink = options.log_sink;
-  RecoveryReport report;
-  CISTERN_ASSIGN_OR_RETURN(store_, Store::Open(config, &report));
-  if (!report.created) {
-    return Status::AlreadyExists("there is a store in " + directory +
-                                 ": salvage writes to a new one");
-  }
-  state_ = store_->state();
-  return Status::Ok();
-}
-
-// With every version: a column that was dropped stays hidden. None is of the new journal.
-Status SalvageTarget::AddTable(const Table& table) {
-  for (uint32_t version = 0; version <= table.schema_version; ++version) {
-    CISTERN_RETURN_IF_ERROR(
-        store_->PutTable(table.id, version, {0, table.versions[version].schema->ToCql()}));
-  }
-  return Status::Ok();
-}
-
-Status SalvageTarget::BeginRotation() {
-  CISTERN_ASSIGN_OR_RETURN(target_, TakeSpillTarget(store_.get(), SpillLimits{}));
-  CISTERN_ASSIGN_OR_RETURN(rotation_, store_->NextSequence());
-  writer_.emplace(FamilyKind::kSpill, target_.family, rotation_);
-  return Status::Ok();
-}
-
-Result<uint64_t> SalvageTarget::AddBucket(BucketMerge* merge) {
-  if (!writer_) CISTERN_RETURN_IF_ERROR(BeginRotation());
-  const uint64_t before = writer_->version_count();
-  VersionColumns rows = VersionColumns::For(*merge->table()->schema);
-  bool more = true;
-  while (more && rows.row_count == 0) {
-    CISTERN_ASSIGN_OR_RETURN(more, merge->Next(&rows));
-  }
-  if (rows.row_count == 0 && merge->deletes().empty()) return uint64_t{0};
-  // Of the new store's journal, which has none of these rows.
-  const Table& table = *merge->table();
-  writer_->Begin(merge->bucket(), table.schema.get(), table.schema_version, 0, 0);
-  CISTERN_RETURN_IF_ERROR(writer_->AddRows(rows));
-  while (more) {
-    rows = VersionColumns::For(*merge->table()->schema);
-    CISTERN_ASSIGN_OR_RETURN(more, merge->Next(&rows));
-    CISTERN_RETURN_IF_ERROR(writer_->AddRows(rows));
-  }
-  CISTERN_RETURN_IF_ERROR(writer_->End(merge->deletes()));
-  const uint64_t added = writer_->version_count() - before;
-  if (writer_->byte_count() >= kRotationBytes) CISTERN_RETURN_IF_ERROR(EndRotation());
-  return added;
-}
-
-Status SalvageTarget::EndRotation() {
-  if (!writer_) return Status::Ok();
-  CISTERN_RETURN_IF_ERROR(writer_->Flush());
-  SpillCommit commit;
-  commit.family_id = target_.id;
-  commit.family = target_.family;
-  commit.rotations = {rotation_};
-  commit.version_count = writer_->version_count();
-  commit.byte_count = writer_->byte_count();
-  state_.versions_written += commit.version_count;
-  commit.state = state_;
-  CISTERN_ASSIGN_OR_RETURN(auto view, store_->CommitSpill(commit));
-  store_->spills().Publish(std::move(view));
-  writer_.reset();
-  target_ = {};
-  return store_->FlushMeta();
-}
-
-// The clock of the new store goes on above the old one's.
-Status SalvageTarget::Finish(const WriteClock& source) {
-  state_.write_us_last = source.last_issued_us();
-  state_.clock = source.record();
-  if (!writer_) CISTERN_RETURN_IF_ERROR(BeginRotation());
-  return EndRotation();
-}
 
 class Salvager {
  public:
@@ -153,6 +58,7 @@ class Salvager {
       Problem("the time of rows that were taken on an untrusted clock is not known: they are saved "
               "as older than all others");
     }
+    CISTERN_RETURN_IF_ERROR(SaveConfirmed());
     Status failed;
     const Status visited = VisitBuckets(source_->query(), {}, [&](const BucketSummary& bucket) {
       if (tables_.contains(bucket.key.table_id)) failed = SaveBucket(bucket.key);
@@ -178,14 +84,92 @@ class Salvager {
     tables_[key.table_id].versions_lost += versions;
     Problem(BucketName(schema, key.entity, key.start_s, key.split) + ": " + why.message());
   }
+  [[nodiscard]] OnDamagedPage LoseDamagedPagesOf(const BucketKey& key);
+  void Count(uint32_t table_id, uint64_t versions);
+  [[nodiscard]] Status SaveConfirmed();
+  [[nodiscard]] Status SaveConfirmedIn(const SpillView& view,
+                                       const std::shared_ptr<const WindowFamily>& window);
+  [[nodiscard]] bool IsConfirmed(const SpillView& view, const ManifestName& name) const;
+  [[nodiscard]] bool IsSaved(const SegmentRef& segment) const;
+  [[nodiscard]] Status SaveConfirmedBucket(ConfirmedBucket* bucket);
   [[nodiscard]] Status SaveBucket(const BucketKey& key);
   void AddHead(const BucketKey& key, const Head* head, bool frozen, BucketMerge* merge);
 
   EngineCore* const source_;
   SalvageTarget* const target_;
   std::map<uint32_t, SalvagedTable> tables_;
+  std::vector<uint64_t> saved_seals_;  // as confirmed ones; ascending once all are
   SalvageReport report_;
 };
+
+OnDamagedPage Salvager::LoseDamagedPagesOf(const BucketKey& key) {
+  return [this, key](const SegmentRef& segment, uint32_t page, const Status& status) {
+    Lose(key, segment.header.pages[page].row_count, status);
+    return true;
+  };
+}
+
+void Salvager::Count(uint32_t table_id, uint64_t versions) {
+  tables_[table_id].versions_saved += versions;
+}
+
+// What upstream has stays confirmed. Of a seal of which that is not known it is sent again.
+Status Salvager::SaveConfirmed() {
+  const auto view = source_->store().spills().view();
+  for (const auto& window : view->windows) {
+    if (window->record.confirmed_count == 0) continue;
+    target_->BeginWindow(window->record);
+    CISTERN_RETURN_IF_ERROR(SaveConfirmedIn(*view, window));
+    CISTERN_RETURN_IF_ERROR(target_->EndWindow());
+  }
+  std::sort(saved_seals_.begin(), saved_seals_.end());
+  return Status::Ok();
+}
+
+// Manifests come in the order of buckets. What cannot be read is left to SaveBucket, which tells.
+Status Salvager::SaveConfirmedIn(const SpillView& view,
+                                 const std::shared_ptr<const WindowFamily>& window) {
+  ConfirmedBucket bucket;
+  const auto manifests = NewManifestIterator(view);
+  for (manifests->Seek(ManifestKeyFrom(window->id, "")); manifests->Valid(); manifests->Next()) {
+    const auto name = ParseManifestKey(manifests->key().ToStringView());
+    if (!name || name->window_id != window->id) break;
+    if (!tables_.contains(name->bucket.table_id) || !IsConfirmed(view, *name)) continue;
+    const auto manifest = DecodeManifest(manifests->value().ToStringView());
+    auto segment = ReadSealedSegment(window, name->bucket, name->seal);
+    if (!manifest.ok() || !segment.ok()) continue;
+    if (!bucket.segments.empty() && !(bucket.key == name->bucket)) {
+      CISTERN_RETURN_IF_ERROR(SaveConfirmedBucket(&bucket));
+    }
+    if (bucket.segments.empty()) bucket = {name->bucket, {}, manifest->proof};
+    bucket.proof = std::min(bucket.proof, manifest->proof);
+    bucket.segments.push_back(*std::move(segment));
+  }
+  return bucket.segments.empty() ? Status::Ok() : SaveConfirmedBucket(&bucket);
+}
+
+bool Salvager::IsConfirmed(const SpillView& view, const ManifestName& name) const {
+  const Result<bool> waits = IsInOutbox(view.meta, name.window_id, {name.bucket, name.seal});
+  return waits.ok() && !*waits;
+}
+
+Status Salvager::SaveConfirmedBucket(ConfirmedBucket* bucket) {
+  for (const SegmentRef& segment : bucket->segments) saved_seals_.push_back(segment.id);
+  CISTERN_ASSIGN_OR_RETURN(
+      const uint64_t added,
+      target_->AddConfirmed(source_->tables().FindById(bucket->key.table_id), bucket->key,
+                            std::move(bucket->segments), source_->boots().bases(), bucket->proof,
+                            LoseDamagedPagesOf(bucket->key)));
+  Count(bucket->key.table_id, added);
+  tables_[bucket->key.table_id].versions_confirmed += added;
+  bucket->segments.clear();
+  return Status::Ok();
+}
+
+bool Salvager::IsSaved(const SegmentRef& segment) const {
+  return segment.family->kind == FamilyKind::kWindow &&
+         std::binary_search(saved_seals_.begin(), saved_seals_.end(), segment.id);
+}
 
 Status Salvager::SaveBucket(const BucketKey& key) {
   std::vector<DamagedSegment> damaged;
@@ -194,12 +178,10 @@ Status Salvager::SaveBucket(const BucketKey& key) {
   for (const DamagedSegment& d : damaged) {
     Lose(key, d.manifest ? d.manifest->version_count() : 0, d.status);
   }
+  const size_t is_saved =
+      std::erase_if(segments, [this](const SegmentRef& segment) { return IsSaved(segment); });
   BucketMerge merge(source_->tables().FindById(key.table_id), key, std::move(segments),
-                    source_->boots().bases(),
-                    [&](const SegmentRef& segment, uint32_t page, const Status& status) {
-                      Lose(key, segment.header.pages[page].row_count, status);
-                      return true;
-                    });
+                    source_->boots().bases(), LoseDamagedPagesOf(key));
   {
     const HeadSet& heads = source_->heads();
     const std::shared_lock lock(heads.mutex);
@@ -207,9 +189,8 @@ Status Salvager::SaveBucket(const BucketKey& key) {
     AddHead(key, heads.frozen.get(), true, &merge);
   }
   CISTERN_ASSIGN_OR_RETURN(const uint64_t added, target_->AddBucket(&merge));
-  SalvagedTable& table = tables_[key.table_id];
-  table.versions_saved += added;
-  if (added > 0) ++table.buckets;
+  Count(key.table_id, added);
+  if (added > 0 || is_saved > 0) ++tables_[key.table_id].buckets;
   return Status::Ok();
 }
 
@@ -226,8 +207,10 @@ void Salvager::AddHead(const BucketKey& key, const Head* head, bool frozen, Buck
   merge->Add(std::move(rows), head->deletes(*bucket));
 }
 
+// `segments_rest` as in StoreConfig.
 Result<std::shared_ptr<EngineCore>> OpenDamaged(const std::string& directory,
-                                                const SalvageOptions& options) {
+                                                const SalvageOptions& options,
+                                                bool segments_rest = false) {
   CoreConfig config;
   config.options.read_only = true;
   config.options.background_threads = false;
@@ -238,6 +221,7 @@ Result<std::shared_ptr<EngineCore>> OpenDamaged(const std::string& directory,
   config.store.create_if_missing = false;
   config.store.read_only = true;
   config.store.is_alone = true;
+  config.store.segments_rest = segments_rest;
   config.store.memory_budget_bytes = options.memory_budget_bytes;
   config.store.clock = options.clock;
   config.store.log_sink = options.log_sink;
@@ -273,9 +257,9 @@ class Rescue {
     }
     report_ = *std::move(report);
     report_.problems.insert(report_.problems.begin(),
-                            "the database cannot be opened, and files were read without it: " +
+                            "the database cannot be read, and files were read without it: " +
                                 opened.message());
-    return OpenDamaged(scratch_, options);
+    return OpenDamaged(scratch_, options, /*segments_rest=*/true);
   }
   [[nodiscard]] RescueReport TakeReport() { return std::move(report_); }
 
@@ -293,6 +277,35 @@ Status NothingToGoBy(const Status& opened) {
       "rows of segments (*.sst) are still there, so keep the directory");
 }
 
+// Whether the database of an open store says all that it is to say of its files. What is damaged of
+// it costs rows which the copy of the catalog may know how to read.
+Status CheckCatalog(Store* store) {
+  if (!store->damaged_records().empty()) {
+    return Status::Corruption(store->damaged_records().front().what);
+  }
+  const auto view = store->spills().view();
+  std::map<uint64_t, uint64_t> seals;
+  ManifestWalker manifests(view, "");
+  while (true) {
+    CISTERN_ASSIGN_OR_RETURN(const auto item, manifests.Next());
+    if (!item) break;
+    ++seals[item->window->id];
+  }
+  for (const auto& window : view->windows) {
+    uint64_t waiting = 0;
+    OutboxWalker outbox(view, window->id);
+    while (true) {
+      CISTERN_ASSIGN_OR_RETURN(const auto entry, outbox.Next());
+      if (!entry) break;
+      ++waiting;
+    }
+    const bool is_right = seals[window->id] == window->record.seal_count &&
+                          waiting == WaitingCount(window->record);
+    if (!is_right) return Status::Corruption(window->Name() + " lacks manifests or outbox entries");
+  }
+  return Status::Ok();
+}
+
 // Whether files of the store may be readable though the store is not.
 bool MayBeRescued(const Status& opened, const std::string& from) {
   const StatusCode code = opened.code();
@@ -304,8 +317,9 @@ bool MayBeRescued(const Status& opened, const std::string& from) {
 
 }  // namespace
 
-Result<SalvageReport> Salvage(const std::string& from, const std::string& to,
-                              const SalvageOptions& asked) {
+Result<SalvageReport> SalvageOver(const std::string& from, const std::string& to,
+                                  const SalvageOptions& asked,
+                                  std::shared_ptr<rocksdb::FileSystem> target_fs) {
   SalvageOptions options = asked;
   if (!options.clock) options.clock = SystemClock();
   if (IsWithin(to, from)) {
@@ -315,10 +329,11 @@ Result<SalvageReport> Salvage(const std::string& from, const std::string& to,
   SalvageTarget target;
   Rescue rescue(from, to);
   auto source = OpenDamaged(from, options);
-  const bool is_rescued = !source.ok() && MayBeRescued(source.status(), from);
+  const Status sound = source.ok() ? CheckCatalog(&(*source)->store()) : source.status();
+  const bool is_rescued = !sound.ok() && MayBeRescued(sound, from);
   if (is_rescued) {
-    CISTERN_RETURN_IF_ERROR(target.Create(to, options));
-    source = rescue.Open(source.status(), options);
+    CISTERN_RETURN_IF_ERROR(target.Create(to, options, target_fs));
+    source = rescue.Open(sound, options);
   }
   if (!is_rescued && source.status().code() == StatusCode::kCorruption) {
     return NothingToGoBy(source.status());
@@ -327,8 +342,13 @@ Result<SalvageReport> Salvage(const std::string& from, const std::string& to,
   if (!options.table.empty()) {
     CISTERN_RETURN_IF_ERROR((*source)->tables().Find(options.table).status());
   }
-  if (!is_rescued) CISTERN_RETURN_IF_ERROR(target.Create(to, options));
+  if (!is_rescued) CISTERN_RETURN_IF_ERROR(target.Create(to, options, target_fs));
   return Salvager(source->get(), &target, rescue.TakeReport()).Run(options.table);
+}
+
+Result<SalvageReport> Salvage(const std::string& from, const std::string& to,
+                              const SalvageOptions& options) {
+  return SalvageOver(from, to, options, nullptr);
 }
 
 }  // namespace cistern

@@ -6,6 +6,7 @@
 #include "lib/base/coding.h"
 #include "lib/base/crash_point.h"
 #include "storage/catalog_frames.h"
+#include "storage/catalog_names.h"
 #include "storage/keyspace.h"
 #include "storage/record_coding.h"
 #include "storage/rocksdb_status.h"
@@ -19,7 +20,6 @@ namespace {
 using rocksdb::IOOptions;
 using rocksdb::IOStatus;
 
-constexpr const char* kFileNames[] = {"CATALOG-1", "CATALOG-2"};
 constexpr std::string_view kMagic = "cistern catalog\n";
 constexpr size_t kFileBytesMax = 256ull << 20;    // a larger one is none of ours
 constexpr uint64_t kAppendedBytesMin = 64 * 1024;  // before the files are written anew
@@ -176,7 +176,7 @@ std::string CatalogRoundsKey(uint64_t window_id) {
 Result<CatalogContent> CatalogCopy::Read(rocksdb::FileSystem* fs, const std::string& directory) {
   std::optional<CatalogContent> newest;
   Status failed = Status::NotFound("there is no copy of the catalog in " + directory);
-  for (const char* name : kFileNames) {
+  for (const char* name : kCatalogFileNames) {
     bool is_whole = false;
     auto content = ReadFile(fs, directory + "/" + name, &is_whole);
     if (!content.ok()) {
@@ -209,7 +209,7 @@ Status CatalogCopy::Load() {
   if (found->store_id != content_.store_id) return Status::Ok();
   content_ = *std::move(found);
   is_written_ = true;
-  for (const char* name : kFileNames) {
+  for (const char* name : kCatalogFileNames) {
     bool is_whole = false;
     const auto file = ReadFile(fs_, directory_ + "/" + name, &is_whole);
     is_written_ = is_written_ && file.ok() && is_whole && file->records == content_.records &&
@@ -238,9 +238,9 @@ Status CatalogCopy::WriteAnew() {
   bytes_appended_ = 0;
   const std::string bytes = Snapshot(content_);
   CrashPoint("catalog:before_rewrite");
-  CISTERN_RETURN_IF_ERROR(WriteFileDurably(fs_, directory_, kFileNames[1], bytes));
+  CISTERN_RETURN_IF_ERROR(WriteFileDurably(fs_, directory_, kCatalogFileNames[1], bytes));
   CrashPoint("catalog:between_files");
-  CISTERN_RETURN_IF_ERROR(WriteFileDurably(fs_, directory_, kFileNames[0], bytes));
+  CISTERN_RETURN_IF_ERROR(WriteFileDurably(fs_, directory_, kCatalogFileNames[0], bytes));
   CrashPoint("catalog:after_rewrite");
   is_written_ = true;
   return Status::Ok();
@@ -248,7 +248,7 @@ Status CatalogCopy::WriteAnew() {
 
 Status CatalogCopy::AppendFrame(std::string_view frame) {
   for (size_t i = 0; i < kFileCount; ++i) {
-    const std::string path = directory_ + "/" + kFileNames[i];
+    const std::string path = directory_ + "/" + kCatalogFileNames[i];
     rocksdb::FileOptions options;
     options.allow_fallocate = false;
     IOStatus s;

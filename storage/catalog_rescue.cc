@@ -11,6 +11,7 @@
 #include "lib/base/coding.h"
 #include "lib/segment/segment_header.h"
 #include "storage/catalog_copy.h"
+#include "storage/confirmed_seals.h"
 #include "storage/ended_seals.h"
 #include "storage/file_survey.h"
 #include "storage/header_iterator.h"
@@ -59,6 +60,7 @@ class Rescuer {
  private:
   [[nodiscard]] Status ReadCopy();
   [[nodiscard]] Status CreateScratch();
+  void LeaveOutSmallTables();
   [[nodiscard]] Status CopyRecords();
   [[nodiscard]] Status CopyEnded(uint64_t window_id, const WindowRecord& record);
   [[nodiscard]] Status ImportFamilies();
@@ -67,7 +69,9 @@ class Rescuer {
   [[nodiscard]] std::vector<const SurveyedTable*> TablesOf(FamilyKind kind, uint64_t id) const;
   [[nodiscard]] Status ImportFamily(FamilyKind kind, uint64_t id);
   [[nodiscard]] Status MakeManifests(uint64_t window_id);
+  [[nodiscard]] Result<ConfirmedSeals> ConfirmedIn(uint64_t window_id) const;
   [[nodiscard]] Result<uint64_t> FindSeals(uint64_t window_id, const SealRound& round,
+                                           const ConfirmedSeals& confirmed,
                                            rocksdb::SstFileReader* reader,
                                            std::set<uint64_t>* missing);
   void CountRotations(uint64_t family_id, const SpillRecord& record);
@@ -94,6 +98,7 @@ Result<RescueReport> Rescuer::Run() {
   CISTERN_ASSIGN_OR_RETURN(survey_, SurveyFiles(scratch_.env.get(), from_));
   report_.problems.insert(report_.problems.end(), survey_.problems.begin(),
                           survey_.problems.end());
+  LeaveOutSmallTables();
   CISTERN_RETURN_IF_ERROR(CopyRecords());
   CISTERN_RETURN_IF_ERROR(ImportFamilies());
   CISTERN_RETURN_IF_ERROR(CopyJournals());
@@ -134,10 +139,25 @@ Status Rescuer::WriteOut() {
   return ToStatus(s, "writing " + config_.directory);
 }
 
+Result<std::shared_ptr<const std::string>> StandInFor(const SurveyedTable& table) {
+  CISTERN_ASSIGN_OR_RETURN(std::string bytes, MakeTable({table.first_key, table.last_key}));
+  return FitStandIn(std::move(bytes), table.size_bytes);
+}
+
+// RocksDB ends the process at a file without a first or last key, so it is never shown one. A file
+// that is too small for a stand-in has one block, or two, and one of them is damaged.
+void Rescuer::LeaveOutSmallTables() {
+  std::erase_if(survey_.tables, [this](const SurveyedTable& table) {
+    if (table.has_ends || StandInFor(table).ok()) return false;
+    report_.problems.push_back(table.path + " cannot be used: its first or last block is damaged");
+    return true;
+  });
+}
+
 // What was superseded counts no more, and has no record then.
 Status Rescuer::CopyRecords() {
   for (const auto& [key, value] : copy_.records) {
-    if (key[0] == 'R') continue;
+    if (key[0] == 'R' || key[0] == 'C') continue;
     if (key[0] == 'A') {
       CISTERN_ASSIGN_OR_RETURN(const StateRecord state, DecodeState(value));
       journal_floor_ = state.journal_floor;
@@ -196,9 +216,9 @@ Status Rescuer::ImportFamilies() {
   return WriteOut();
 }
 
-// RocksDB opens what it imports and looks for its first and last key. It sees a stand-in with these
-// keys, as a damaged block at an end of a file must not cost the file. It moves a hard link of the
-// symbolic link into the database, and deletes the latter.
+// RocksDB opens what it imports and looks for its first and last key. Where a block at an end is
+// damaged, which must not cost the file, RocksDB sees a stand-in with two keys. It moves a hard
+// link of the symbolic link into the database, and deletes the latter.
 Status Rescuer::ImportFamily(FamilyKind kind, uint64_t id) {
   const bool is_spill = kind == FamilyKind::kSpill;
   const std::string name = is_spill ? SpillFamilyName(id) : WindowFamilyName(id);
@@ -210,13 +230,14 @@ Status Rescuer::ImportFamily(FamilyKind kind, uint64_t id) {
     std::error_code failed;
     std::filesystem::create_symlink(std::filesystem::absolute(table->path), link, failed);
     if (failed) return Status::IoError("linking " + link + ": " + failed.message());
-    CISTERN_ASSIGN_OR_RETURN(std::string bytes, MakeTable({table->first_key, table->last_key}));
-    auto fitted = FitStandIn(std::move(bytes), table->size_bytes);
-    if (fitted.ok()) scratch_.fs->SetStandIn(link, *std::move(fitted), table->size_bytes);
+    if (!table->has_ends) {
+      CISTERN_ASSIGN_OR_RETURN(auto stand_in, StandInFor(*table));
+      scratch_.fs->SetStandIn(link, std::move(stand_in), table->size_bytes);
+    }
     rocksdb::LiveFileMetaData imported;
     imported.column_family_name = name;
     imported.db_path = config_.directory + kImportFolder;
-    imported.name = file;
+    imported.name = file.substr(1);  // RocksDB puts a slash before it
     imported.relative_filename = file.substr(1);
     imported.size = table->size_bytes;
     imported.level = 0;
@@ -272,6 +293,7 @@ Status Rescuer::MakeManifests(uint64_t window_id) {
   const auto known = copy_.records.find(CatalogRoundsKey(window_id));
   if (known == copy_.records.end()) return Status::Ok();
   CISTERN_ASSIGN_OR_RETURN(const std::vector<SealRound> rounds, DecodeSealRounds(known->second));
+  CISTERN_ASSIGN_OR_RETURN(const ConfirmedSeals confirmed, ConfirmedIn(window_id));
   std::vector<std::unique_ptr<rocksdb::SstFileReader>> readers;
   for (const SurveyedTable* table : TablesOf(FamilyKind::kWindow, window_id)) {
     CISTERN_ASSIGN_OR_RETURN(auto reader, OpenTable(scratch_.env.get(), table->path));
@@ -286,7 +308,7 @@ Status Rescuer::MakeManifests(uint64_t window_id) {
     }
     for (const auto& reader : readers) {
       CISTERN_ASSIGN_OR_RETURN(const uint64_t versions,
-                               FindSeals(window_id, round, reader.get(), &missing));
+                               FindSeals(window_id, round, confirmed, reader.get(), &missing));
       found_versions += versions;
     }
     missing_count += missing.size();
@@ -301,9 +323,15 @@ Status Rescuer::MakeManifests(uint64_t window_id) {
   return Status::Ok();
 }
 
+Result<ConfirmedSeals> Rescuer::ConfirmedIn(uint64_t window_id) const {
+  const auto known = copy_.records.find(CatalogConfirmedKey(window_id));
+  return known == copy_.records.end() ? ConfirmedSeals() : DecodeConfirmed(known->second);
+}
+
 // Makes the manifests of the round's seals whose headers are in the file, and takes them from
-// *missing. Returns their row versions.
+// *missing; those that are not known to be confirmed wait. Returns their row versions.
 Result<uint64_t> Rescuer::FindSeals(uint64_t window_id, const SealRound& round,
+                                    const ConfirmedSeals& confirmed,
                                     rocksdb::SstFileReader* reader, std::set<uint64_t>* missing) {
   const auto headers = NewHeaderIterator(
       [reader](const rocksdb::ReadOptions& options) { return reader->NewIterator(options); },
@@ -322,9 +350,12 @@ Result<uint64_t> Rescuer::FindSeals(uint64_t window_id, const SealRound& round,
     if (named != round.named.end()) manifest.rotations = named->second;
     versions += manifest.version_count();
     missing->erase(index);
+    const uint64_t seal = round.round << kSegmentIndexBits | index;
+    const auto proof = confirmed.find(seal);
+    if (proof != confirmed.end()) manifest.proof = proof->second;
+    else CISTERN_RETURN_IF_ERROR(PutMeta(OutboxKey(window_id, seal), EncodeBucketKey(*bucket)));
     CISTERN_RETURN_IF_ERROR(
-        PutMeta(ManifestKey(window_id, *bucket, round.round << kSegmentIndexBits | index),
-                EncodeManifest(manifest)));
+        PutMeta(ManifestKey(window_id, *bucket, seal), EncodeManifest(manifest)));
   }
   return versions;
 }

@@ -27,7 +27,7 @@ struct RescueReport {
 // alone.
 //
 // Manifests are made from the headers of segments: they say what a seal holds and not when it was
-// written, nor what proved its arrival. The outbox is empty.
+// written. In the outbox are those seals that the copy does not call confirmed.
 //
 //   kNotFound    `from` has no copy of the catalog
 //   kCorruption  neither of its files can be read, or it is the copy of another store

@@ -22,7 +22,9 @@ rocksdb::DBOptions DatabaseOpener::Options() const {
                                               .met_corruption = store_->met_corruption});
   options.create_if_missing = creating_;
   options.create_missing_column_families = creating_;
-  options.verify_sst_unique_id_in_manifest = store_->lost_tables.empty();
+  // Segments rest where there may be stand-ins, which have other identities.
+  options.verify_sst_unique_id_in_manifest =
+      store_->lost_tables.empty() && !store_->config.segments_rest;
   return options;
 }
 

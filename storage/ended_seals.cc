@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "storage/catalog_frames.h"
+#include "storage/catalog_names.h"
 #include "storage/keyspace.h"
 #include "storage/record_coding.h"
 #include "storage/rocksdb_options.h"
@@ -19,7 +20,6 @@ namespace {
 using rocksdb::IOOptions;
 using rocksdb::IOStatus;
 
-constexpr std::string_view kPrefix = "ENDED-";
 constexpr size_t kDigits = 16;
 constexpr size_t kFieldBytesMax = 1 << 20;
 constexpr std::string_view kLastFrame = "end";
@@ -29,7 +29,7 @@ std::string FileName(uint64_t window_id) {
   for (size_t i = 0; i < kDigits; ++i) {
     digits[kDigits - 1 - i] = "0123456789abcdef"[window_id >> (4 * i) & 15];
   }
-  return std::string(kPrefix) + digits;
+  return std::string(kEndedFilePrefix) + digits;
 }
 
 // Appends the frames to the file; the last one says that it is whole.
@@ -129,10 +129,12 @@ Result<std::set<uint64_t>> ListEndedSeals(rocksdb::FileSystem* fs, const std::st
   if (!s.ok()) return ToStatus(s, "listing " + directory);
   std::set<uint64_t> windows;
   for (const std::string& name : names) {
-    if (!name.starts_with(kPrefix) || name.size() != kPrefix.size() + kDigits) continue;
+    const bool is_one = name.starts_with(kEndedFilePrefix) &&
+                        name.size() == kEndedFilePrefix.size() + kDigits;
+    if (!is_one) continue;
     uint64_t window = 0;
     const char* end = name.data() + name.size();
-    if (std::from_chars(name.data() + kPrefix.size(), end, window, 16).ptr == end) {
+    if (std::from_chars(name.data() + kEndedFilePrefix.size(), end, window, 16).ptr == end) {
       windows.insert(window);
     }
   }

@@ -23,7 +23,8 @@ struct SurveyedTable {
   uint64_t size_bytes = 0;
   FamilyKind kind = FamilyKind::kDefault;
   uint64_t family_id = 0;  // of a numbered family
-  // Bounds of its keys; wider where the first or last block cannot be read.
+  bool has_ends = true;    // the first and the last block can be read
+  // Bounds of its keys; wider where they cannot.
   std::string first_key;
   std::string last_key;
 };

@@ -35,7 +35,10 @@ uint32_t MaskedCrc(std::string_view bytes) {
 
 LogPiece LookAtLogPiece(std::string_view rest, bool is_last_block) {
   LogPiece piece;
-  if (rest.size() < kLogHeaderBytes) return {.found = FoundInLog::kPastEnd};
+  if (rest.size() < kLogHeaderBytes) {
+    piece.found = FoundInLog::kPastEnd;
+    return piece;
+  }
   const size_t length = GetLittle<uint16_t>(rest.data() + kLengthAt);
   const auto type = static_cast<uint8_t>(rest[kTypeAt]);
   if (type == 0 || type > static_cast<uint8_t>(LogPieceType::kLast)) return piece;

@@ -25,8 +25,8 @@ namespace cistern {
                                                  const std::string& directory);
 
 // What CISTERN said, by the copy of the catalog (catalog_copy.h), where CISTERN is missing or
-// damaged. `why` is what reading it said. It is told where the copy cannot be read either, and where
-// a restoring was interrupted, as the directory is no store then.
+// damaged. `why` is what reading it said. It is told where the copy cannot be read either, and
+// where a restoring was interrupted, as the directory is no store then.
 [[nodiscard]] Result<StoreFormat> RecoverStoreFormat(rocksdb::FileSystem* fs,
                                                      const std::string& directory,
                                                      const Status& why);

@@ -63,6 +63,7 @@ struct SealCommit {
   std::map<uint64_t, uint64_t> sealed_counts;  // versions that they had, by spill family
   std::set<uint64_t> awaited;                  // WindowRecord::awaited
   std::vector<WindowDictionary> dictionaries;  // that the round has written, by number
+  uint64_t versions_brought = 0;               // that come from no spill family: salvage
 };
 
 // The same for the copy of the catalog.

@@ -24,6 +24,9 @@ struct StoreConfig {
   bool read_only = false;
   // With read_only: no writer holds the store, so that files which are not there are damage.
   bool is_alone = false;
+  // A store is made from what could be salvaged of another one (salvaging_mark.h): what an
+  // interrupted salvage has left of it is thrown away.
+  bool is_salvage_target = false;
   size_t memory_budget_bytes = limits::kMemoryBudgetBytesDefault;
   uint64_t disk_budget_bytes = 0;  // 0: what the file system has
   LogSink log_sink;                // may be empty

@@ -1,9 +1,12 @@
 // The catalog kept twice: every write of meta passes here, and what it changes of the records
 // that CatalogCopy keeps is written there first.
 #include <algorithm>
+#include <set>
 #include <utility>
 
+#include "lib/base/coding.h"
 #include "lib/base/crash_point.h"
+#include "storage/confirmed_seals.h"
 #include "storage/ended_seals.h"
 #include "storage/keyspace.h"
 #include "storage/rocksdb_options.h"
@@ -15,10 +18,30 @@ namespace cistern {
 
 namespace {
 
-// The rounds whose seals have manifests in the window.
-Result<std::string> ReadRounds(const FamilyPtr& meta, uint64_t window_id) {
+// What the copy has of the seals in a live window.
+struct CopiedSeals {
+  std::string rounds;     // those whose seals have manifests there
+  std::string confirmed;  // empty: none is
+};
+
+Result<std::set<uint64_t>> ReadWaiting(const FamilyPtr& meta, uint64_t window_id) {
+  std::set<uint64_t> waiting;
+  const std::unique_ptr<rocksdb::Iterator> it(
+      meta->db()->NewIterator(MetaIteratorOptions(), meta->handle()));
+  const std::string prefix = OutboxKeyFrom(window_id);
+  for (it->Seek(prefix); it->Valid() && it->key().starts_with(prefix); it->Next()) {
+    if (it->key().size() != prefix.size() + sizeof(uint64_t)) continue;
+    waiting.insert(GetBig<uint64_t>(it->key().data() + prefix.size()));
+  }
+  if (!it->status().ok()) return ToReadStatus(it->status(), "reading the outbox");
+  return waiting;
+}
+
+Result<CopiedSeals> ReadSeals(const FamilyPtr& meta, uint64_t window_id) {
+  CISTERN_ASSIGN_OR_RETURN(const std::set<uint64_t> waiting, ReadWaiting(meta, window_id));
   std::map<uint64_t, SealRound> rounds;
   std::map<uint64_t, std::vector<uint64_t>> indexes;
+  ConfirmedSeals confirmed;
   const std::unique_ptr<rocksdb::Iterator> it(
       meta->db()->NewIterator(MetaIteratorOptions(), meta->handle()));
   for (it->Seek(ManifestKeyFrom(window_id, "")); it->Valid(); it->Next()) {
@@ -30,14 +53,17 @@ Result<std::string> ReadRounds(const FamilyPtr& meta, uint64_t window_id) {
     indexes[round].push_back(index);
     const auto manifest = DecodeManifest(it->value().ToStringView());
     if (manifest.ok() && manifest->rotations) rounds[round].named[index] = *manifest->rotations;
+    if (waiting.contains(name->seal)) continue;
+    confirmed[name->seal] = manifest.ok() ? manifest->proof : ProofLevel::kAck;
   }
   if (!it->status().ok()) return ToReadStatus(it->status(), "reading manifests");
-  std::string bytes;
+  CopiedSeals copied;
   for (auto& [number, round] : rounds) {
     round.indexes = IntervalsOf(std::move(indexes[number]));
-    PutSealRound(&bytes, round);
+    PutSealRound(&copied.rounds, round);
   }
-  return bytes;
+  PutConfirmed(confirmed, &copied.confirmed);
+  return copied;
 }
 
 }  // namespace
@@ -139,14 +165,21 @@ Status Store::OpenCopy() {
     const std::string bytes = records[key] = EncodeWindow(record);
     if (record.ended) continue;
     const auto known = was.find(key);
-    const auto rounds = was.find(CatalogRoundsKey(id));
-    if (known != was.end() && known->second == bytes && rounds != was.end()) {
-      records[rounds->first] = rounds->second;
+    const auto keep = [&](const std::string& name) {
+      const auto found = was.find(name);
+      if (found != was.end()) records.insert(*found);
+    };
+    const bool is_known = known != was.end() && known->second == bytes &&
+                          was.contains(CatalogRoundsKey(id)) &&
+                          (record.confirmed_count == 0 || was.contains(CatalogConfirmedKey(id)));
+    auto read = is_known ? Result<CopiedSeals>(CopiedSeals()) : ReadSeals(meta_, id);
+    if (is_known || !read.ok()) {
+      keep(CatalogRoundsKey(id));
+      keep(CatalogConfirmedKey(id));
       continue;
     }
-    auto found = ReadRounds(meta_, id);
-    if (found.ok()) records[CatalogRoundsKey(id)] = *std::move(found);
-    else if (rounds != was.end()) records.insert(*rounds);
+    records[CatalogRoundsKey(id)] = std::move(read->rounds);
+    if (!read->confirmed.empty()) records[CatalogConfirmedKey(id)] = std::move(read->confirmed);
   }
   CountQuarantined();
   if (!damaged_.empty() || versions_quarantined_ > 0) {

@@ -7,10 +7,12 @@
 #include <vector>
 
 #include "lib/base/crash_point.h"
+#include "storage/catalog_names.h"
 #include "storage/recovery_ladder.h"
 #include "storage/restored_mark.h"
 #include "storage/rocksdb_status.h"
 #include "storage/safe_repair.h"
+#include "storage/salvaging_mark.h"
 #include "storage/small_file.h"
 #include "storage/store_format.h"
 #include "storage/torn_end.h"
@@ -22,14 +24,14 @@ using rocksdb::IOOptions;
 
 // What a creation that was cut at its very beginning leaves, or a mount point has.
 bool MayBeInEmptyDirectory(std::string_view name) {
-  constexpr std::array<std::string_view, 5> kNames = {".", "..", "lost+found", kStoreLockFileName,
-                                                      "CISTERN.tmp"};
+  constexpr std::array<std::string_view, 6> kNames = {
+      ".", "..", "lost+found", kStoreLockFileName, "CISTERN.tmp", "SALVAGING.tmp"};
   return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
 }
 
 bool IsDatabaseFile(std::string_view name) {
   return FileKindOf(name) != FileKind::kOther || name == "CURRENT" || name == "IDENTITY" ||
-         name.ends_with(".dbtmp");
+         IsCatalogCopyName(name) || name.ends_with(".dbtmp");
 }
 
 // One attempt to open a store. The steps are called in the order of their declaration.
@@ -45,6 +47,7 @@ class Opener {
   Status CheckArguments();
   Status LookAround();     // touches nothing: decides between opening, creating, refusing
   Status FindStore();      // of it, what is in the directory
+  Status CheckMaySalvage();  // into a directory with the mark of a salvage
   bool MayCreate() const { return config().create_if_missing && !config().read_only; }
   Status CheckIsVacant();  // a directory without the file CISTERN
   Status TakeHold();       // directory, lock; looks again under the lock
@@ -124,6 +127,8 @@ Status Opener::FindStore() {
     if (!is_directory) {
       return Status::InvalidArgument(directory() + " is a file; a store is a directory");
     }
+    creating_ = HasSalvagingMark(fs, directory());
+    if (creating_) return CheckMaySalvage();
     auto format = ReadStoreFormat(fs, directory());
     const Status read = format.status();
     const bool is_lost =
@@ -138,6 +143,12 @@ Status Opener::FindStore() {
   if (!MayCreate()) return Status::NotFound("there is no store in " + directory());
   creating_ = true;
   return Status::Ok();
+}
+
+Status Opener::CheckMaySalvage() {
+  if (config().is_salvage_target) return Status::Ok();
+  return Status::Corruption(directory() + " is no store yet: salvaging another one into it was "
+                            "interrupted. Salvage into it once more, or remove the directory");
 }
 
 Status Opener::CheckIsVacant() {
@@ -209,6 +220,9 @@ Status Opener::RepairSmallFiles() {
 
 Status Opener::BeginCreation() {
   CISTERN_RETURN_IF_ERROR(SyncAncestors(store_.fs.get(), directory()));
+  if (config().is_salvage_target) {
+    CISTERN_RETURN_IF_ERROR(WriteSalvagingMark(store_.fs.get(), directory()));
+  }
   format_ = StoreFormat{.ready = false, .store_id = NewStoreId()};
   CISTERN_RETURN_IF_ERROR(WriteStoreFormat(store_.fs.get(), directory(), format_));
   CrashPoint("create:after_format");

@@ -6,6 +6,7 @@
 
 #include "cistern/limits.h"
 #include "lib/base/crash_point.h"
+#include "storage/confirmed_seals.h"
 #include "storage/keyspace.h"
 #include "storage/rocksdb_options.h"
 #include "storage/rocksdb_status.h"
@@ -276,8 +277,10 @@ Result<std::shared_ptr<const SpillView>> Store::PutBack(const WindowFamily& wind
   rocksdb::WriteBatch batch;
   WindowRecord record = window_records_.at(window.id);
   record.confirmed_count -= std::min<uint64_t>(seals.size(), record.confirmed_count);
+  std::vector<uint64_t> numbers;
   for (const auto& [name, manifest] : seals) {
     TakeConfirmed(manifest, &record);
+    numbers.push_back(name.seal);
     batch.Put(meta_->handle(), OutboxKey(window.id, name.seal), EncodeBucketKey(name.bucket));
     if (manifest.proof == ProofLevel::kAck) continue;
     Manifest waiting = manifest;
@@ -286,8 +289,13 @@ Result<std::shared_ptr<const SpillView>> Store::PutBack(const WindowFamily& wind
               EncodeManifest(waiting));
   }
   batch.Put(meta_->handle(), WindowKey(window.id), EncodeWindow(record));
+  std::string copied;
+  PutWaiting(std::move(numbers), &copied);
+  CatalogChange change;
+  change.Append(CatalogConfirmedKey(window.id), std::move(copied));
   CrashPoint("resend:before_commit");
-  CISTERN_RETURN_IF_ERROR(WriteSynced(&batch, "putting seals back into the outbox"));
+  CISTERN_RETURN_IF_ERROR(
+      WriteSynced(&batch, "putting seals back into the outbox", std::move(change)));
   CrashPoint("resend:after_commit");
   return std::shared_ptr<const SpillView>(WithWindows({{window.id, record}}));
 }

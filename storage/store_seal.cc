@@ -6,6 +6,7 @@
 
 #include "lib/base/check.h"
 #include "lib/base/crash_point.h"
+#include "storage/confirmed_seals.h"
 #include "storage/keyspace.h"
 #include "storage/rocksdb_status.h"
 #include "storage/store.h"
@@ -65,6 +66,7 @@ Result<std::shared_ptr<const SpillView>> Store::CommitSeal(const SealCommit& com
     versions_taken += count;
     batch.Put(meta_->handle(), SpillKey(id), EncodeSpill(record));
   }
+  versions_taken += commit.versions_brought;
   CISTERN_CHECK(versions_taken >= versions_kept);  // merging makes nothing
 
   CatalogChange change;
@@ -78,6 +80,7 @@ Result<std::shared_ptr<const SpillView>> Store::CommitSeal(const SealCommit& com
   {
     const std::lock_guard lock(state_mutex_);
     StateRecord state = state_;
+    state.versions_written += commit.versions_brought;
     state.versions_superseded += versions_taken - versions_kept;
     batch.Put(meta_->handle(), std::string(kStateKey), EncodeState(state));
     CrashPoint("seal:before_commit");
@@ -117,12 +120,15 @@ Result<std::shared_ptr<const SpillView>> Store::ConfirmSeals(std::span<const Pro
   }
   if (by_window.empty()) return std::shared_ptr<const SpillView>();
   rocksdb::WriteBatch batch;
+  CatalogChange change;
   std::map<uint64_t, WindowRecord> records;
   for (const auto& [window_id, numbers] : by_window) {
+    ConfirmedSeals proofs;
     WindowRecord& record = records[window_id] = window_records_.at(window_id);
     for (const auto& [seal, found] : numbers) {
       batch.Delete(meta_->handle(), OutboxKey(window_id, seal));
       AddConfirmed(found.manifest, &record);
+      proofs[seal] = found.manifest.proof;
       if (found.manifest.proof == ProofLevel::kAck) continue;  // its manifest says so already
       batch.Put(meta_->handle(), ManifestKey(window_id, found.name.bucket, seal),
                 EncodeManifest(found.manifest));
@@ -130,10 +136,13 @@ Result<std::shared_ptr<const SpillView>> Store::ConfirmSeals(std::span<const Pro
     record.confirmed_count += numbers.size();
     record.confirmed_us_last = std::max(record.confirmed_us_last, now_us);
     batch.Put(meta_->handle(), WindowKey(window_id), EncodeWindow(record));
+    std::string copied;
+    PutConfirmed(proofs, &copied);
+    change.Append(CatalogConfirmedKey(window_id), std::move(copied));
   }
   AddToBatch(pushes, &batch);
   CrashPoint("confirm:before_commit");
-  CISTERN_RETURN_IF_ERROR(WriteSynced(&batch, "confirming seals"));
+  CISTERN_RETURN_IF_ERROR(WriteSynced(&batch, "confirming seals", std::move(change)));
   CrashPoint("confirm:after_commit");
   auto next = WithWindows(records);
   Apply(std::move(pushes), next.get());

@@ -5,6 +5,7 @@
 
 #include "lib/base/check.h"
 #include "lib/base/crash_point.h"
+#include "storage/confirmed_seals.h"
 #include "storage/ended_seals.h"
 #include "storage/keyspace.h"
 #include "storage/rocksdb_status.h"
@@ -71,6 +72,7 @@ Result<std::shared_ptr<const SpillView>> Store::EndWindow(uint64_t window_id, En
     CrashPoint("window:before_end");
     CatalogChange change;
     change.Delete(CatalogRoundsKey(window_id));
+    change.Delete(CatalogConfirmedKey(window_id));
     CISTERN_RETURN_IF_ERROR(WriteSynced(&batch, "ending a window", std::move(change)));
     CrashPoint("window:after_end");
     state_ = state;
@@ -111,10 +113,12 @@ Result<std::shared_ptr<const SpillView>> Store::CommitMerge(const WindowMerge& m
     record.span = was.span;
     record.ended = true;
     batch.Put(meta_->handle(), WindowKey(window->id), EncodeWindow(record));
-    const auto rounds = records.find(CatalogRoundsKey(window->id));
-    if (rounds == records.end()) continue;
-    change.Append(CatalogRoundsKey(merge.target_id), rounds->second);
-    change.Delete(rounds->first);
+    for (const auto key_of : {CatalogRoundsKey, CatalogConfirmedKey}) {
+      const auto copied = records.find(key_of(window->id));
+      if (copied == records.end()) continue;
+      change.Append(key_of(merge.target_id), copied->second);
+      change.Delete(copied->first);
+    }
   }
   PushChanges pushes;
   for (const auto& [seal, push] : pushes_) {

@@ -12,11 +12,11 @@ import shutil
 import subprocess
 import sys
 
-from planted import backups, engine, intake, life_cycle, queries, storage
+from planted import backups, engine, intake, life_cycle, queries, salvage, storage
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 COPY = ROOT / 'build-planted'
-BUGS = [bug for part in (backups, engine, intake, life_cycle, queries, storage)
+BUGS = [bug for part in (backups, engine, intake, life_cycle, queries, salvage, storage)
         for bug in part.BUGS]
 
 

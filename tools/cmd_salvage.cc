@@ -46,9 +46,13 @@ int RunSalvage(const SalvageArguments& arguments) {
   if (!report.ok()) return FailSalvage(report.status(), arguments);
   for (const std::string& problem : report->problems) Complain(problem);
   for (const SalvagedTable& table : report->tables) {
-    const int said = Say(fmt::format("{}: {}, {} saved, {} lost", table.table,
+    const std::string confirmed =
+        table.versions_confirmed == 0
+            ? std::string()
+            : fmt::format(" ({} of them confirmed)", table.versions_confirmed);
+    const int said = Say(fmt::format("{}: {}, {} saved{}, {} lost", table.table,
                                      Counted(table.buckets, "bucket"),
-                                     Counted(table.versions_saved, "row version"),
+                                     Counted(table.versions_saved, "row version"), confirmed,
                                      table.versions_lost));
     if (said != kExitOk) return said;
   }

@@ -43,9 +43,9 @@ void Note(const std::vector<RangeDelete>& deletes, Manifest* m) {
 
 BucketSeal::BucketSeal(TablePtr table, BucketKey key, std::vector<SegmentRef> segments,
                        std::shared_ptr<const BootBases> bases, SealDictionaries* dictionaries,
-                       SpillWriter* writer)
+                       SpillWriter* writer, OnDamagedPage on_damage)
     : table_(std::move(table)),
-      merge_(table_, key, std::move(segments), std::move(bases)),
+      merge_(table_, key, std::move(segments), std::move(bases), std::move(on_damage)),
       dictionaries_(dictionaries),
       writer_(writer),
       rows_(VersionColumns::For(*table_->schema)) {
@@ -65,8 +65,9 @@ Result<bool> BucketSeal::Step() {
   }
   Note(rows_, &bucket_.manifest);
   bucket_.manifest.content_hash += HashVersions(schema, rows_);
-  CISTERN_RETURN_IF_ERROR(
-      dictionaries_->Serve(bucket_.key.table_id, schema, rows_, writer_));
+  if (dictionaries_ != nullptr) {
+    CISTERN_RETURN_IF_ERROR(dictionaries_->Serve(bucket_.key.table_id, schema, rows_, writer_));
+  }
   CISTERN_RETURN_IF_ERROR(writer_->AddRows(rows_));
   rows_ = VersionColumns::For(schema);
   if (!more) CISTERN_RETURN_IF_ERROR(End());
@@ -75,6 +76,10 @@ Result<bool> BucketSeal::Step() {
 
 Status BucketSeal::End() {
   Note(merge_.deletes(), &bucket_.manifest);
+  if (bucket_.manifest.version_count() == 0) {
+    writer_->Abandon();
+    return Status::Ok();
+  }
   bucket_.manifest.first_time = writer_->header().first_time;
   bucket_.manifest.last_time = writer_->header().last_time;
   bucket_.manifest.byte_count = writer_->header().byte_count();

@@ -22,17 +22,19 @@ namespace cistern {
 // Merges the open segments of a bucket into one of the writer. One thread.
 class BucketSeal {
  public:
-  // The segment begins here; `writer` is used for nothing else until Step() has ended it.
+  // The segment begins here; `writer` is used for nothing else until Step() has ended it. Without
+  // `dictionaries` no page names one. `on_damage` is BucketMerge's.
   BucketSeal(TablePtr table, BucketKey key, std::vector<SegmentRef> segments,
              std::shared_ptr<const BootBases> bases, SealDictionaries* dictionaries,
-             SpillWriter* writer);
+             SpillWriter* writer, OnDamagedPage on_damage = {});
   // For the manifest, before the segment ends: storage/seal_records.h.
   void NameRotations(std::optional<SequenceIntervals> rotations) {
     bucket_.manifest.rotations = std::move(rotations);
   }
   // The bucket's earlier seals, before the first Step(): BucketMerge::CompareWith.
   void CompareWith(std::vector<SegmentRef> sealed) { merge_.CompareWith(std::move(sealed)); }
-  // Writes about a page; false: the segment has ended. Damage is that of what is read.
+  // Writes about a page; false: the segment has ended. Where all that it would have is damaged and
+  // passed over there is none, and the manifest counts no version. Damage is that of what is read.
   [[nodiscard]] Result<bool> Step();
 
   [[nodiscard]] const SealCommit::Bucket& bucket() const { return bucket_; }

@@ -49,10 +49,13 @@ CrashWorkload MeetingAll(Rng* rng) {
   return w;
 }
 
-// Every point that the sources name, but those of backups (backup_crash_test.cc).
+// Every point that the sources name, but those of backups (backup_crash_test.cc) and of salvages
+// (salvage_crash_test.cc).
 constexpr const char* kNamedPoints[] = {
-    "alter:after_record",    "alter:before_record",    "catalog:after_first",
-    "catalog:after_second",  "catalog:before_change",  "commit:before_apply",
+    "alter:after_record",    "alter:before_record",    "catalog:after_ended",
+    "catalog:after_first",   "catalog:after_rewrite",  "catalog:after_second",
+    "catalog:before_change", "catalog:before_ended",   "catalog:before_rewrite",
+    "catalog:between_files", "commit:before_apply",
     "confirm:after_commit",  "confirm:before_commit",  "create:after_format",
     "create:after_ready",    "create:before_ready",    "journal:after_append",
     "journal:after_create",  "journal:after_drop",     "journal:before_append",

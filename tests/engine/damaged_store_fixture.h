@@ -14,6 +14,7 @@
 #include "cistern/salvage.h"
 #include "storage/file_kind.h"
 #include "tests/engine/engine_fixture.h"
+#include "tests/support/outbox_names.h"
 
 namespace cistern::testing {
 
@@ -32,13 +33,15 @@ class DamagedStoreFixture : public EngineFixture {
 
   DamagedStoreFixture() { options_.seal_when_due = false; }
 
-  // Two sealed days, the first amended; one that is spilled in rotations; rows that were
-  // overwritten and deletes in every part; a column that came later; rows in the journal alone.
+  // Two sealed days, the first confirmed and then amended; one that is spilled in rotations; rows
+  // that were overwritten and deletes in every part; a column that came later; rows in the journal
+  // alone.
   void MakeStore() {
     for (int64_t day = 0; day < kDays; ++day) {
       MakeDay(day);
       clock_->AdvanceSeconds(86'400);
       if (day < 2) Seal();
+      if (day == 1) ConfirmAll();
       if (day == 0) {
         const Status altered = engine_->AlterTable(kWiderPumps);
         ASSERT_TRUE(altered.ok()) << altered.ToString();
@@ -50,7 +53,15 @@ class DamagedStoreFixture : public EngineFixture {
     Seal();
     Write("b", kStartMs + kDays * kDayMs, 8);
     for (const char* sensor : kSensors) expected_[sensor] = ScanAll(sensor);
+    confirmed_ = engine_->GetMetrics().versions_confirmed;
     Shut();
+  }
+  void ConfirmAll() {
+    const auto names = NamesInOutbox(Core()->store().spills().view());
+    ASSERT_TRUE(names.ok()) << names.status().ToString();
+    ASSERT_FALSE(names->empty());
+    const Status confirmed = TryConfirm(*names, ProofLevel::kCount);
+    ASSERT_TRUE(confirmed.ok()) << confirmed.ToString();
   }
   void MakeDay(int64_t day) {
     for (int half = 0; half < 2; ++half) {
@@ -117,6 +128,7 @@ class DamagedStoreFixture : public EngineFixture {
 
   std::map<std::string, Rows> expected_;  // by sensor, when the store was shut
   std::map<std::string, std::set<std::pair<int64_t, double>>> written_;
+  uint64_t confirmed_ = 0;  // row versions, then
 };
 
 }  // namespace cistern::testing

@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "storage/outbox.h"
 #include "storage/push_records.h"
 #include "storage/seal_reader.h"
 #include "tests/engine/window_merge_fixture.h"
+#include "tests/support/outbox_names.h"
 
 namespace cistern::testing {
 
@@ -24,21 +24,9 @@ class PushFixture : public WindowMergeTest {
 
   // What is to be replicated, in the order of the seals.
   std::vector<SealName> Outbox() {
-    std::vector<SealName> out;
-    const auto view = TheStore().spills().view();
-    for (const auto& window : view->windows) {
-      OutboxWalker walker(view, window->id);
-      while (true) {
-        const auto entry = walker.Next();
-        EXPECT_TRUE(entry.ok()) << entry.status().ToString();
-        if (!entry.ok() || !*entry) break;
-        EXPECT_TRUE((*entry)->has_manifest);
-        out.push_back(**entry);
-      }
-    }
-    std::sort(out.begin(), out.end(),
-              [](const SealName& a, const SealName& b) { return a.seal < b.seal; });
-    return out;
+    const auto names = NamesInOutbox(TheStore().spills().view());
+    EXPECT_TRUE(names.ok()) << names.status().ToString();
+    return names.ok() ? *names : std::vector<SealName>();
   }
   std::vector<uint64_t> OutboxSeals() {
     std::vector<uint64_t> out;

@@ -27,6 +27,7 @@ struct SalvagedTable {
   std::string table;  // name, or keyspace.name
   uint64_t buckets = 0;
   uint64_t versions_saved = 0;  // row versions, deletes included; without those that others shadow
+  uint64_t versions_confirmed = 0;  // of those, that stay confirmed; upstream has them
   uint64_t versions_lost = 0;   // in pages and seals that cannot be read
 };
 
@@ -40,8 +41,10 @@ struct SalvageReport {
 
 // Reads the store in `from`, changing nothing in it, and writes what is readable to a new store
 // in `to`: every row version and delete with its write timestamp and expiry as they are, so that
-// the new store reconciles with copies upstream as the old one would have. Buckets are open
-// there, sealed ones too, and are sealed anew when they are due. Of a bucket that is damaged
+// the new store reconciles with copies upstream as the old one would have. What upstream has
+// confirmed is sealed and confirmed there too, with the proof of its arrival. All else is open, and
+// is sealed and sent when it is due; so is a confirmed seal of which nothing readable says that it
+// is. Of a bucket that is damaged
 // every other page is saved: a row whose newest version or delete was in the damage comes with
 // the one before.
 //
@@ -50,13 +53,16 @@ struct SalvageReport {
 // rises that was superseded, had expired or was never finished. `to` has a folder `rescue` of
 // symbolic links until the end then.
 //
+// A salvage that is interrupted leaves the file SALVAGING in `to`. It is no store then, and none
+// opens; the next salvage to there begins anew.
+//
 //   kInvalidArgument `to` is within `from`, which is only read
 //   kNotFound       no store in `from`, or no such table
 //   kAlreadyExists  there is a store in `to`
 //   kCorruption     neither the database of `from` nor CATALOG-1 and CATALOG-2, which have what
 //                   is needed without it, can be read; or these are of another store
-//   others          as Engine::Open of either directory, and of writing to `to`. What is there
-//                   then is of no use: remove it
+//   others          as Engine::Open of either directory, and of writing to `to`: as if it was
+//                   interrupted
 [[nodiscard]] CISTERN_EXPORT Result<SalvageReport> Salvage(const std::string& from,
                                                            const std::string& to,
                                                            const SalvageOptions& options = {});
