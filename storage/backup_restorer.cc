@@ -9,6 +9,7 @@
 #include "lib/base/crash_point.h"
 #include "storage/ack_beacon.h"
 #include "storage/backup_directory.h"
+#include "storage/catalog_names.h"
 #include "storage/path_check.h"
 #include "storage/restored_mark.h"
 #include "storage/rocksdb_status.h"
@@ -133,7 +134,8 @@ Status Restorer::Begin() {
   CISTERN_ASSIGN_OR_RETURN(const std::vector<std::string> names, ListTarget());
   for (const std::string& name : names) {
     const bool is_copied = FileKindOf(name) != FileKind::kOther || name == "IDENTITY" ||
-                           name == "CURRENT" || name == "ACK" || name.ends_with(kTemporarySuffix);
+                           name == "CURRENT" || name == "ACK" || IsCatalogCopyName(name) ||
+                           name.ends_with(kTemporarySuffix);
     if (!is_copied) continue;
     const IOStatus gone = fs_->DeleteFile(PathOf(name), IOOptions(), nullptr);
     if (!gone.ok()) return ToStatus(gone, "removing " + PathOf(name));
@@ -158,8 +160,9 @@ Status Restorer::CopyFiles() {
 }
 
 Status Restorer::CopyOne(const BackupFile& file) {
-  // A database makes another one where there is none.
-  if (options_.new_identity && file.name == "IDENTITY") return Status::Ok();
+  // Of another identity these are nothing.
+  const bool is_named = file.name == "IDENTITY" || IsCatalogCopyName(file.name);
+  if (options_.new_identity && is_named) return Status::Ok();
   const std::string path = source_.PathOf(record_.number, file);
   std::unique_ptr<rocksdb::FSSequentialFile> source;
   const IOStatus opened = source_.fs()->NewSequentialFile(path, FileOptions(), &source, nullptr);
@@ -199,6 +202,9 @@ Status Restorer::Finish() {
   StoreFormat format;
   format.ready = true;
   format.store_id = options_.new_identity ? NewStoreId() : record_.store_id;
+  if (options_.new_identity) {
+    CISTERN_RETURN_IF_ERROR(WriteFileDurably(fs_.get(), to_, "IDENTITY", NewStoreId()));
+  }
   CISTERN_ASSIGN_OR_RETURN(
       const auto beacon, AckBeacon::Create(fs_.get(), to_, format.store_id));
   CISTERN_RETURN_IF_ERROR(beacon->Write(record_.sequence));

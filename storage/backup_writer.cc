@@ -8,6 +8,7 @@
 
 #include "lib/base/checksum.h"
 #include "lib/base/crash_point.h"
+#include "storage/catalog_names.h"
 #include "storage/family_kind.h"
 #include "storage/path_check.h"
 #include "storage/rocksdb_status.h"
@@ -27,6 +28,12 @@ constexpr int kPassesMax = 4;         // of copying ahead
 constexpr size_t kPinnedTablesMax = 16;  // that may be left to the moment of Pin
 constexpr int kPinAttempts = 5;
 constexpr uint64_t kRoomBytes = 1 << 20;  // for what is not tables
+
+// Files beside tables and the MANIFEST. One copy of the catalog is enough: opening makes two of it.
+bool IsBackedUp(std::string_view name) {
+  return FileKindOf(name) == FileKind::kWal || name == "IDENTITY" ||
+         (IsCatalogCopyName(name) && name != kCatalogFileNames[1]);
+}
 
 // What a directory has that may become one of backups.
 bool MayBeInEmptyDirectory(std::string_view name) {
@@ -360,7 +367,7 @@ Result<bool> BackupWriter::TryPin(bool is_last) {
       source_fs_->GetChildren(source_fs_->directory(), IOOptions(), &children, nullptr);
   if (!found.ok()) return ToStatus(found, "listing " + source_fs_->directory());
   for (const std::string& name : children) {
-    if (FileKindOf(name) != FileKind::kWal && name != "IDENTITY") continue;
+    if (!IsBackedUp(name)) continue;
     uint64_t size_bytes = 0;
     const std::string path = source_fs_->directory() + "/" + name;
     if (!source_fs_->GetFileSize(path, IOOptions(), &size_bytes, nullptr).ok()) return false;
@@ -407,7 +414,9 @@ Status BackupWriter::CopyPinned() {
     const std::string path = target_.PathOf(record_.number) + "/" + pinned.name;
     CISTERN_ASSIGN_OR_RETURN(const FileContent content,
                              CopyAndCompare(pinned.source.get(), pinned.bytes_max, path));
-    if (!content.unreadable.ok() || content.size_bytes != pinned.bytes_max) {
+    const bool is_whole = content.unreadable.ok() && content.size_bytes == pinned.bytes_max;
+    if (!is_whole && IsCatalogCopyName(pinned.name)) continue;  // the store opens without it
+    if (!is_whole) {
       return Status::Corruption(
           source_fs_->directory() + "/" + pinned.name + " cannot be read: " +
           (content.unreadable.ok() ? "it is shorter than it was" : content.unreadable.message()) +

@@ -3,8 +3,11 @@
 #include <string_view>
 #include <thread>
 
+#include "cistern/salvage.h"
 #include "lib/base/crash_point.h"
+#include "storage/file_kind.h"
 #include "tests/engine/backup_fixture.h"
+#include "tests/support/outbox_names.h"
 
 namespace cistern::testing {
 namespace {
@@ -149,6 +152,38 @@ TEST_F(BackupTest, ACopyWithANewIdentityHasBackupsOfItsOwn) {
   EXPECT_EQ(mixed.status().code(), StatusCode::kInvalidArgument);
   EXPECT_NE(mixed.status().message().find("backups of another store"), std::string::npos);
   EXPECT_TRUE(engine_->Backup(temp_.path() + "/others").ok());
+}
+
+// It was never opened: what it was copied with is all that salvage has.
+TEST_F(BackupTest, ARestoredStoreIsSalvagedAsAnyOther) {
+  FillEverywhere();
+  const auto names = NamesInOutbox(Core()->store().spills().view());
+  ASSERT_TRUE(names.ok());
+  ASSERT_FALSE(names->empty());
+  ASSERT_TRUE(TryConfirm({names->front()}).ok());
+  const uint64_t confirmed = engine_->GetMetrics().versions_confirmed;
+  ASSERT_GT(confirmed, 0u);
+  MustBackUp();
+  for (const bool is_opened : {false, true}) {
+    const std::string store = NewStore();
+    const auto restored = RestoreStore(Backups(), store, {.clock = clock_}, fs_);
+    ASSERT_TRUE(restored.ok()) << restored.status().ToString();
+    if (is_opened) GoOnWith(store);
+    engine_.reset();
+    for (const auto& entry : std::filesystem::directory_iterator(store)) {
+      if (FileKindOf(entry.path().string()) == FileKind::kManifest) {
+        std::filesystem::remove(entry.path());
+      }
+    }
+    const std::string to = NewStore();
+    const auto saved = Salvage(store, to, {.clock = clock_});
+    ASSERT_TRUE(saved.ok()) << saved.status().ToString();
+    EXPECT_EQ(saved->versions_lost, 0u);
+    GoOnWith(to);
+    ExpectAllBut("");
+    EXPECT_EQ(engine_->GetMetrics().versions_confirmed, confirmed);
+    ExpectSound();
+  }
 }
 
 // Its files have the numbers of those that the original wrote after the backup.

@@ -31,4 +31,7 @@ BUGS = [
         '  CISTERN_RETURN_IF_ERROR(\n'
         '      WriteStoreFormat(fs_.get(), to_, {.ready = true, .store_id = record_.store_id}));\n'
         '  CrashPoint("restore:after_mark");\n', '*Backup*', BACKUPS),
+    Bug('a backup lacks the copy of the catalog', 'storage/backup_writer.cc',
+        '(IsCatalogCopyName(name) && name != kCatalogFileNames[1])', 'false',
+        '*SalvagedAsAnyOther*', BACKUPS),
 ]
