@@ -32,6 +32,21 @@ Status RecoveryLadder::SyncLogs() {
   return SyncDirectory(store_->fs.get(), directory());
 }
 
+// One that was cut opens as an older state of the store, without a word.
+Status RecoveryLadder::CheckManifestLength() const {
+  const SyncedEnds ends = store_->beacon->ends();
+  const std::string name = CurrentManifest(store_->fs.get(), directory());
+  if (name.empty() || FileNumberOf(name) != ends.manifest_number) return Status::Ok();
+  uint64_t size_bytes = 0;
+  const auto looked =
+      store_->fs->GetFileSize(directory() + "/" + name, IOOptions(), &size_bytes, nullptr);
+  if (!looked.ok() || size_bytes >= ends.manifest_bytes) return Status::Ok();
+  return Status::Corruption(name + " in " + directory() + " has " + std::to_string(size_bytes) +
+                            " bytes, and had " + std::to_string(ends.manifest_bytes) +
+                            ": its end is missing. Nothing was deleted; salvage the store, or "
+                            "restore the directory from a backup");
+}
+
 // One that cannot be read is left to the database to name.
 std::vector<TornEnd> RecoveryLadder::FindTornEnds() const {
   auto torn = cistern::FindTornEnds(store_->fs.get(), directory(), store_->beacon->ends());
@@ -63,6 +78,7 @@ Status RecoveryLadder::LookForLoss() {
 Status RecoveryLadder::OpenWritable() {
   if (!database_.creating()) {
     CISTERN_RETURN_IF_ERROR(SyncLogs());
+    CISTERN_RETURN_IF_ERROR(CheckManifestLength());
     CISTERN_RETURN_IF_ERROR(LookForLoss());
     CISTERN_RETURN_IF_ERROR(CutTornEnds());
   }
@@ -114,6 +130,7 @@ Status RecoveryLadder::GoDown(Status first) {
 }
 
 Status RecoveryLadder::OpenReadOnly() {
+  CISTERN_RETURN_IF_ERROR(CheckManifestLength());
   CISTERN_RETURN_IF_ERROR(LookForLoss());
   Status status;
   for (int attempt = 0; attempt < kReadOnlyAttempts; ++attempt) {

@@ -30,6 +30,8 @@ class RecoveryLadder {
  private:
   [[nodiscard]] const std::string& directory() const { return store_->config.directory; }
   [[nodiscard]] Status SyncLogs();
+  // kCorruption: less of the MANIFEST is there than was synced.
+  [[nodiscard]] Status CheckManifestLength() const;
   [[nodiscard]] std::vector<TornEnd> FindTornEnds() const;
   [[nodiscard]] Status CutTornEnds();
   void HideTornEnds();
