@@ -1,6 +1,12 @@
 #include "cistern/status.h"
 
+#include <new>
+
 namespace cistern {
+
+namespace {
+constexpr size_t kCodeCount = static_cast<size_t>(StatusCode::kInternal) + 1;
+}  // namespace
 
 std::string_view StatusCodeName(StatusCode code) {
   switch (code) {
@@ -25,15 +31,41 @@ std::string_view StatusCodeName(StatusCode code) {
   return "Unknown";
 }
 
-Status::Status(StatusCode code, std::string message)
-    : failure_(code == StatusCode::kOk ? nullptr : new Failure{code, std::move(message)}) {}
+// One of each code, for when there is no memory for another one. Made as the program is loaded, and
+// never destroyed, as a Status may live as long as the program.
+Status::Failure* Status::AllWithoutMessage() {
+  static Failure* const kAll = [] {
+    auto* const all = new Failure[kCodeCount];
+    for (size_t i = 0; i < kCodeCount; ++i) {
+      all[i].code = static_cast<StatusCode>(i);
+      all[i].is_counted = false;
+      all[i].message = "the memory did not suffice for what else there is to say";
+    }
+    all[static_cast<size_t>(StatusCode::kOutOfMemory)].message =
+        "the machine gives no more memory: try again once some is free";
+    return all;
+  }();
+  return kAll;
+}
 
-Status::Status(const Status& other)
-    : failure_(other.ok() ? nullptr : new Failure(*other.failure_)) {}
+Status Status::WithoutMessage(StatusCode code) noexcept {
+  Status status;
+  status.failure_ = &AllWithoutMessage()[static_cast<size_t>(code)];
+  return status;
+}
 
-Status& Status::operator=(const Status& other) {
-  if (this != &other) failure_.reset(other.ok() ? nullptr : new Failure(*other.failure_));
-  return *this;
+// By loading, while there is memory.
+[[maybe_unused]] const Status kMadeWhenLoaded = Status::OutOfMemory();
+
+Status::Status(StatusCode code, std::string message) noexcept {
+  if (code == StatusCode::kOk) return;
+  failure_ = new (std::nothrow) Failure{code, true, 1, std::move(message)};
+  if (failure_ == nullptr) *this = WithoutMessage(code);
+}
+
+void Status::GiveUp() noexcept {
+  if (!failure_->is_counted) return;
+  if (failure_->references.fetch_sub(1, std::memory_order_acq_rel) == 1) delete failure_;
 }
 
 const std::string& Status::message() const {

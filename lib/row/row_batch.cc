@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "cistern/limits.h"
+#include "lib/base/guard.h"
 #include "lib/base/short_bytes.h"
 #include "lib/cql/wire_value.h"
 #include "lib/row/column_roles.h"
@@ -89,6 +90,21 @@ void RowBatch::AddRoom(size_t rows) {
   kinds_.resize(rows);
 }
 
+// False: no memory for it.
+bool RowBatch::MakeRoomForRow() {
+  row_status_ = Guarded([this] {
+    if (row_count_ >= kinds_.size()) AddRoom(row_count_ + 1);
+    if (!ttls_.empty()) ttls_.reserve(std::max(row_count_ + 1, 2 * ttls_.size()));
+    return Status::Ok();
+  });
+  return row_status_.ok();
+}
+
+Status RowBatch::NoRowIsOpen() const {
+  if (!row_status_.ok()) return row_status_;
+  return Status::InvalidArgument("no row is open: call BeginRow first");
+}
+
 void RowBatch::EmptyRows(size_t begin, size_t end) {
   end = std::min(end, kinds_.size());  // there are none once it was moved
   begin = std::min(begin, end);
@@ -99,11 +115,11 @@ void RowBatch::EmptyRows(size_t begin, size_t end) {
 }
 
 void RowBatch::DropRow() {
+  row_status_ = Status::Ok();
   if (!is_open()) return;
   EmptyRows(row_count_, row_count_ + 1);
   heap_.Truncate(row_heap_start_);
   open_width_ = 0;
-  row_status_ = Status::Ok();
 }
 
 Status RowBatch::Fail(Status status) {
@@ -112,7 +128,7 @@ Status RowBatch::Fail(Status status) {
 }
 
 Status RowBatch::CheckTarget(size_t column) {
-  if (!is_open()) return Status::InvalidArgument("no row is open: call BeginRow first");
+  if (!is_open()) return NoRowIsOpen();
   if (column >= width_) {
     return Status::InvalidArgument("table " + schema_->QualifiedName() + " has no column number " +
                                    std::to_string(column));
@@ -125,38 +141,34 @@ Status RowBatch::CheckTarget(size_t column) {
 }
 
 Status RowBatch::RefuseInt(size_t column, int64_t value) {
-  if (Status s = CheckTarget(column); !s.ok()) return Fail(std::move(s));
-  const ColumnSpec& spec = schema_->columns[column];
-  if (TakesIntegers(spec.type.kind)) return Fail(InColumn(spec, CheckFixed(spec.type, value)));
-  return Fail(InColumn(
-      spec, Status::InvalidArgument("is " + spec.type.ToCql() + " and takes no integer")));
-}
-
-Status RowBatch::RefuseBytes(size_t column) {
-  if (Status s = CheckTarget(column); !s.ok()) return Fail(std::move(s));
-  const ColumnSpec& spec = schema_->columns[column];
-  return Fail(
-      InColumn(spec, Status::InvalidArgument("is " + spec.type.ToCql() + " and takes no bytes")));
+  return Fail(Guarded([&]() -> Status {
+    CISTERN_RETURN_IF_ERROR(CheckTarget(column));
+    const ColumnSpec& spec = schema_->columns[column];
+    if (TakesIntegers(spec.type.kind)) return InColumn(spec, CheckFixed(spec.type, value));
+    return InColumn(
+        spec, Status::InvalidArgument("is " + spec.type.ToCql() + " and takes no integer"));
+  }));
 }
 
 // A float column, or none that takes a double.
 Status RowBatch::SetRounded(size_t column, double value) {
-  if (Status s = CheckTarget(column); !s.ok()) return Fail(std::move(s));
-  const ColumnSpec& spec = schema_->columns[column];
-  if (spec.type.kind == CqlType::kFloat) {
+  return Fail(Guarded([&]() -> Status {
+    CISTERN_RETURN_IF_ERROR(CheckTarget(column));
+    const ColumnSpec& spec = schema_->columns[column];
+    if (spec.type.kind != CqlType::kFloat) {
+      return InColumn(spec, Status::InvalidArgument("is " + spec.type.ToCql() +
+                                                    " and takes no floating-point number"));
+    }
     if (std::isfinite(value) && std::abs(value) > double{std::numeric_limits<float>::max()}) {
-      return Fail(InColumn(spec, OutOfFloat(value)));
+      return InColumn(spec, OutOfFloat(value));
     }
     Place(column, std::bit_cast<uint32_t>(static_cast<float>(value)), CellState::kValue);
     return Status::Ok();
-  }
-  return Fail(InColumn(spec, Status::InvalidArgument("is " + spec.type.ToCql() +
-                                                     " and takes no floating-point number")));
+  }));
 }
 
 Status RowBatch::SetFloat(size_t column, float value) {
-  if (Status s = CheckTarget(column); !s.ok()) return Fail(std::move(s));
-  if (schema_->columns[column].type.kind == CqlType::kFloat) {
+  if (column < open_width_ && schema_->columns[column].type.kind == CqlType::kFloat) {
     Place(column, std::bit_cast<uint32_t>(value), CellState::kValue);
     return Status::Ok();
   }
@@ -184,46 +196,57 @@ int64_t RowBatch::AddBytes(std::string_view value) {
 }
 
 Status RowBatch::SetBytes(size_t column, std::string_view value) {
-  if (column >= open_width_ || !rules_[column].is_bytes) return RefuseBytes(column);
-  const ColumnSpec& spec = schema_->columns[column];
-  if (value.size() > limits::kCellBytesMax) {
-    return Fail(InColumn(spec, TooLarge("the value", value.size(), limits::kCellBytesMax)));
-  }
-  const size_t row_bytes = heap_.size() - row_heap_start_ + value.size();
-  if (row_bytes > limits::kRowBytesMax) {
-    return Fail(InColumn(spec, TooLarge("the row", row_bytes, limits::kRowBytesMax)));
-  }
-  const bool is_good_text = rules_[column].is_text && (IsShortAscii(value) || IsUtf8(value));
-  if (!is_good_text) {
-    if (Status s = CheckWireBytes(spec.type, value); !s.ok()) return Fail(InColumn(spec, s));
-  }
-  Place(column, AddBytes(value), CellState::kValue);
-  return Status::Ok();
+  return Fail(Guarded([&]() -> Status {
+    if (column >= open_width_ || !rules_[column].is_bytes) {
+      CISTERN_RETURN_IF_ERROR(CheckTarget(column));
+      const ColumnSpec& spec = schema_->columns[column];
+      return InColumn(spec,
+                      Status::InvalidArgument("is " + spec.type.ToCql() + " and takes no bytes"));
+    }
+    const ColumnSpec& spec = schema_->columns[column];
+    if (value.size() > limits::kCellBytesMax) {
+      return InColumn(spec, TooLarge("the value", value.size(), limits::kCellBytesMax));
+    }
+    const size_t row_bytes = heap_.size() - row_heap_start_ + value.size();
+    if (row_bytes > limits::kRowBytesMax) {
+      return InColumn(spec, TooLarge("the row", row_bytes, limits::kRowBytesMax));
+    }
+    const bool is_good_text = rules_[column].is_text && (IsShortAscii(value) || IsUtf8(value));
+    if (!is_good_text) {
+      if (Status s = CheckWireBytes(spec.type, value); !s.ok()) return InColumn(spec, s);
+    }
+    Place(column, AddBytes(value), CellState::kValue);
+    return Status::Ok();
+  }));
 }
 
 Status RowBatch::SetNull(size_t column) {
-  if (Status s = CheckTarget(column); !s.ok()) return Fail(std::move(s));
-  const ColumnSpec& spec = schema_->columns[column];
-  if (IsKey(spec.role)) {
-    return Fail(InColumn(spec, Status::InvalidArgument("is part of the key and cannot be null")));
-  }
-  Place(column, 0, CellState::kNull);
-  return Status::Ok();
+  return Fail(Guarded([&]() -> Status {
+    CISTERN_RETURN_IF_ERROR(CheckTarget(column));
+    const ColumnSpec& spec = schema_->columns[column];
+    if (IsKey(spec.role)) {
+      return InColumn(spec, Status::InvalidArgument("is part of the key and cannot be null"));
+    }
+    Place(column, 0, CellState::kNull);
+    return Status::Ok();
+  }));
 }
 
 Status RowBatch::SetTtl(uint32_t seconds) {
-  if (!is_open()) return Fail(Status::InvalidArgument("no row is open: call BeginRow first"));
-  if (seconds > limits::kTtlSecondsMax) {
-    return Fail(Status::OutOfRange("a TTL of " + std::to_string(seconds) +
-                                   " s is beyond the limit of " +
-                                   std::to_string(limits::kTtlSecondsMax) + " s"));
-  }
-  if (kinds_[row_count_] == RowKind::kDeleteRow) {
-    return Fail(Status::InvalidArgument("a row deletion takes no TTL"));
-  }
-  if (ttls_.empty()) ttls_.assign(row_count_ + 1, kTtlDefault);
-  ttls_[row_count_] = seconds;
-  return Status::Ok();
+  return Fail(Guarded([&]() -> Status {
+    if (!is_open()) return NoRowIsOpen();
+    if (seconds > limits::kTtlSecondsMax) {
+      return Status::OutOfRange("a TTL of " + std::to_string(seconds) +
+                                " s is beyond the limit of " +
+                                std::to_string(limits::kTtlSecondsMax) + " s");
+    }
+    if (kinds_[row_count_] == RowKind::kDeleteRow) {
+      return Status::InvalidArgument("a row deletion takes no TTL");
+    }
+    if (ttls_.empty()) ttls_.assign(row_count_ + 1, kTtlDefault);
+    ttls_[row_count_] = seconds;
+    return Status::Ok();
+  }));
 }
 
 // Whether `row` is complete: every key column set, what its kind demands, keys and row
@@ -266,17 +289,19 @@ Status RowBatch::CheckKind(size_t row) const {
 }
 
 Status RowBatch::EndCheckedRow() {
-  if (!is_open()) return Status::InvalidArgument("no row is open: call BeginRow first");
-  Status status = std::move(row_status_);
-  row_status_ = Status::Ok();
-  if (status.ok()) status = CheckRow(row_count_);
-  if (status.ok() && row_count_ >= limits::kBatchRowsMax) {
-    status = Status::TooLarge("a batch holds at most " + std::to_string(limits::kBatchRowsMax) +
+  const Status status = Guarded([&]() -> Status {
+    if (!is_open()) return NoRowIsOpen();
+    CISTERN_RETURN_IF_ERROR(row_status_);
+    CISTERN_RETURN_IF_ERROR(CheckRow(row_count_));
+    if (row_count_ >= limits::kBatchRowsMax) {
+      return Status::TooLarge("a batch holds at most " + std::to_string(limits::kBatchRowsMax) +
                               " rows");
-  }
-  if (status.ok() && byte_count() > limits::kBatchBytesMax) {
-    status = TooLarge("the batch", byte_count(), limits::kBatchBytesMax);
-  }
+    }
+    if (byte_count() > limits::kBatchBytesMax) {
+      return TooLarge("the batch", byte_count(), limits::kBatchBytesMax);
+    }
+    return Status::Ok();
+  });
   if (!status.ok()) {
     DropRow();
     return status;
@@ -372,31 +397,42 @@ void RowBatch::AddColumn(size_t column, const ColumnData& data) {
 Status RowBatch::AppendColumns(std::span<const size_t> columns,
                                std::span<const ColumnData* const> data, RowKind kind) {
   DropRow();
-  CISTERN_RETURN_IF_ERROR(CheckColumns(columns, data));
-  const size_t rows = data[0]->size();
-  const size_t rows_before = row_count_;
   const size_t heap_before = heap_.size();
-  if (rows_before + rows > kinds_.size()) AddRoom(rows_before + rows);
-  std::fill_n(kinds_.begin() + static_cast<ptrdiff_t>(rows_before), rows, kind);
-  if (!ttls_.empty()) ttls_.resize(rows_before + rows, kTtlDefault);
+  Status status = Guarded([&]() -> Status {
+    CISTERN_RETURN_IF_ERROR(CheckColumns(columns, data));
+    return AddCheckedColumns(columns, data, kind);
+  });
+  if (status.ok()) {
+    row_count_ += data[0]->size();
+  } else {
+    EmptyRows(row_count_, kinds_.size());
+    heap_.Truncate(heap_before);
+  }
+  return status;
+}
+
+// Behind the rows that are counted.
+Status RowBatch::AddCheckedColumns(std::span<const size_t> columns,
+                                   std::span<const ColumnData* const> data, RowKind kind) {
+  const size_t rows = data[0]->size();
+  const size_t begin = row_count_;
+  if (begin + rows > kinds_.size()) AddRoom(begin + rows);
+  std::fill_n(kinds_.begin() + static_cast<ptrdiff_t>(begin), rows, kind);
+  if (!ttls_.empty()) ttls_.resize(begin + rows, kTtlDefault);
   for (size_t k = 0; k < columns.size(); ++k) AddColumn(columns[k], *data[k]);
-  for (size_t row = rows_before; row < rows_before + rows; ++row) {
+  for (size_t row = begin; row < begin + rows; ++row) {
     Status status = CheckRow(row);
     size_t row_bytes = 0;
-    for (size_t k = 0; k < columns.size(); ++k) {
-      if (data[k]->lane == Lane::kBytes) row_bytes += data[k]->bytes(row - rows_before).size();
+    for (const ColumnData* column : data) {
+      if (column->lane == Lane::kBytes) row_bytes += column->bytes(row - begin).size();
     }
     if (status.ok() && row_bytes > limits::kRowBytesMax) {
       status = TooLarge("the row", row_bytes, limits::kRowBytesMax);
     }
     if (!status.ok()) {
-      EmptyRows(rows_before, rows_before + rows);
-      heap_.Truncate(heap_before);
-      return {status.code(),
-              "row " + std::to_string(row - rows_before) + ": " + status.message()};
+      return {status.code(), "row " + std::to_string(row - begin) + ": " + status.message()};
     }
   }
-  row_count_ += rows;
   return Status::Ok();
 }
 

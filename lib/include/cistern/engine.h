@@ -47,7 +47,8 @@ class CISTERN_EXPORT Producer {
   //   kTooLarge         a limit of limits.h, BatchBytesMax among them
   //   kBusy             a queue or the memory budget is full, and the policy is kBusy
   //   kNoSpace          the disk budget or the disk is full
-  //   kIoError          outcome unknown: the rows may or may not be stored. Append the
+  //   kIoError, kOutOfMemory
+  //                     outcome unknown: the rows may or may not be stored. Append the
   //                     same rows again once the engine works again; it is harmless
   //
   // The engine copies what it keeps: `batch` may be reused on return.
@@ -207,7 +208,12 @@ struct TimeRange {
 //                BackPressure::kWait wait for it, at most limits::kReopenWaitUs, where the engine
 //                has its own thread. kIoError too while the store's directory is not there:
 //                renamed, removed, replaced (docs/operating.md)
-// and calls that write or change something give kReadOnly where the engine was opened so.
+//   kOutOfMemory the machine gave no memory, of whichever thread. After a write it is as kIoError:
+//                outcome unknown, and the engine may open its store anew. Else nothing has
+//                changed, or what is half done is finished or undone by the next call
+// and calls that write or change something give kReadOnly where the engine was opened so. No call
+// throws: what an exception of a callback ends gives kInternal. Those that return no Status answer
+// as of an empty store where there is no memory, and Cursor::Token() a token that no scan takes.
 class CISTERN_EXPORT Engine {
  public:
   // Opens the store in `directory`, creating it if allowed.
@@ -218,7 +224,9 @@ class CISTERN_EXPORT Engine {
   //   kTooNew           written by a newer version; nothing was touched
   //   kReadOnly         the directory cannot be written
   //   kCorruption       not openable; the message says what to do
-  //   kOutOfMemory      read_only, and the journal that a crash left needs a larger budget
+  //   kOutOfMemory      read_only, and the journal that a crash left needs a larger budget; or the
+  //                     machine has not the memory that opening takes (docs/operating.md)
+  //   kIoError          the machine gives no thread, or a file of the store cannot be read
   //   kNoSpace          not even with the ballast given back
   //   kNotSupported     the RocksDB that is linked was not tested with Cistern; a child of fork
   //                     whose parent had opened an engine: its threads are not there. Exec first

@@ -56,6 +56,9 @@ struct RowLayout {
 //
 // Owns copies of everything. Can be moved and copied; one that was moved from has no table
 // any more, and can only be assigned to or destroyed. One thread at a time.
+//
+// kOutOfMemory of a setter, EndRow or AppendColumns: the machine gave no memory, and the rows that
+// were there stay. Only making and copying a batch throw std::bad_alloc, as a std::vector's do.
 class CISTERN_EXPORT RowBatch {
  public:
   explicit RowBatch(std::shared_ptr<const TableSchema> schema);
@@ -67,7 +70,8 @@ class CISTERN_EXPORT RowBatch {
   ~RowBatch() = default;
 
   void BeginRow(RowKind kind = RowKind::kInsert) {
-    if (is_open()) DropRow();
+    if (is_open() || !row_status_.ok()) DropRow();
+    if (!HasRoomForRow() && !MakeRoomForRow()) return;  // no row is open then: setters say why
     AddEmptyRow(kind);
     row_heap_start_ = heap_.size();
     open_width_ = width_;
@@ -184,7 +188,6 @@ class CISTERN_EXPORT RowBatch {
   [[nodiscard]] Status Fail(Status status);
   [[nodiscard]] Status CheckTarget(size_t column);
   [[nodiscard]] Status RefuseInt(size_t column, int64_t value);
-  [[nodiscard]] Status RefuseBytes(size_t column);
   [[nodiscard]] Status SetRounded(size_t column, double value);
   // The next row, behind the last one, with absent cells; not yet counted.
   void AddEmptyRow(RowKind kind) {
@@ -195,6 +198,12 @@ class CISTERN_EXPORT RowBatch {
     if (!ttls_.empty()) ttls_.push_back(kTtlDefault);
   }
   void AddRoom(size_t rows);
+  [[nodiscard]] bool HasRoomForRow() const {
+    return row_count_ < kinds_.size() && (ttls_.empty() || ttls_.size() < ttls_.capacity());
+  }
+  [[nodiscard]] bool MakeRoomForRow();
+  // Why there is none to set something of.
+  [[nodiscard]] Status NoRowIsOpen() const;
   // Returns the slot of a copy of `value`, which may be a part of the heap itself.
   [[nodiscard]] int64_t AddBytes(std::string_view value);
   void EmptyRows(size_t begin, size_t end);
@@ -218,6 +227,8 @@ class CISTERN_EXPORT RowBatch {
   [[nodiscard]] Status CheckKind(size_t row) const;
   [[nodiscard]] Status CheckColumns(std::span<const size_t> columns,
                                     std::span<const ColumnData* const> data) const;
+  [[nodiscard]] Status AddCheckedColumns(std::span<const size_t> columns,
+                                         std::span<const ColumnData* const> data, RowKind kind);
   void AddColumn(size_t column, const ColumnData& data);
   void Place(size_t column, int64_t slot, CellState state) {
     slots_[open_slot_ + column] = slot;
@@ -237,7 +248,7 @@ class CISTERN_EXPORT RowBatch {
   size_t open_slot_ = 0;       // where its cells begin
   size_t open_state_ = 0;
   size_t row_heap_start_ = 0;
-  Status row_status_;          // its first error
+  Status row_status_;          // its first error, or why it could not begin
   // Of as many rows as there is room for; those that are not in use are empty: their slots 0,
   // their cells absent.
   std::vector<int64_t> slots_;  // fixed value, or heap offset << 32 | length

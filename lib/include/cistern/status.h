@@ -2,6 +2,8 @@
 #ifndef CISTERN_STATUS_H_
 #define CISTERN_STATUS_H_
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -29,7 +31,7 @@ enum class StatusCode : int {
   kClosed = 12,          // the engine was closed
   kReadOnly = 13,        // the directory or the file system does not let us write
   kNotSupported = 14,    // a CQL feature that Cistern does not have, named
-  kOutOfMemory = 15,     // the memory budget does not suffice for this request
+  kOutOfMemory = 15,     // the memory budget, or the machine's memory, does not suffice for this
   kInternal = 16,        // our own mistake, reported instead of hidden
 };
 
@@ -37,18 +39,23 @@ enum class StatusCode : int {
 [[nodiscard]] CISTERN_EXPORT std::string_view StatusCodeName(StatusCode code);
 
 // A code and, unless OK, a sentence that says what, where and what to do. OK is a null
-// pointer: what nearly every call returns costs nothing to make, move or ask.
-// Thread-compatible.
+// pointer: what nearly every call returns costs nothing to make, move or ask. To make, copy, move
+// or destroy a Status never throws: copies share the failure, and where no memory is left for one
+// the code is kept and the sentence says so. Thread-compatible.
 class [[nodiscard]] CISTERN_EXPORT Status {
  public:
   Status() = default;
   // An OK code keeps no message.
-  Status(StatusCode code, std::string message);
-  Status(const Status& other);
-  Status(Status&& other) noexcept = default;
-  Status& operator=(const Status& other);
-  Status& operator=(Status&& other) noexcept = default;
-  ~Status() = default;
+  Status(StatusCode code, std::string message) noexcept;
+  Status(const Status& other) noexcept : failure_(other.failure_) { Share(); }
+  Status(Status&& other) noexcept : failure_(std::exchange(other.failure_, nullptr)) {}
+  Status& operator=(Status other) noexcept {
+    std::swap(failure_, other.failure_);
+    return *this;
+  }
+  ~Status() {
+    if (failure_ != nullptr) GiveUp();
+  }
 
   static Status Ok() { return {}; }
   static Status InvalidArgument(std::string m) {
@@ -68,6 +75,8 @@ class [[nodiscard]] CISTERN_EXPORT Status {
   static Status ReadOnly(std::string m) { return {StatusCode::kReadOnly, std::move(m)}; }
   static Status NotSupported(std::string m) { return {StatusCode::kNotSupported, std::move(m)}; }
   static Status OutOfMemory(std::string m) { return {StatusCode::kOutOfMemory, std::move(m)}; }
+  // Of an allocation that failed. Takes no memory itself.
+  static Status OutOfMemory() noexcept { return WithoutMessage(StatusCode::kOutOfMemory); }
   static Status Internal(std::string m) { return {StatusCode::kInternal, std::move(m)}; }
 
   [[nodiscard]] bool ok() const { return failure_ == nullptr; }
@@ -80,11 +89,21 @@ class [[nodiscard]] CISTERN_EXPORT Status {
   void IgnoreError() const {}
 
  private:
+  // Never changed. Those of a message are counted; those without one are there for good.
   struct Failure {
     StatusCode code;
+    bool is_counted;
+    std::atomic<uint32_t> references;
     std::string message;
   };
-  std::unique_ptr<Failure> failure_;  // null: OK
+  static Failure* AllWithoutMessage();
+  static Status WithoutMessage(StatusCode code) noexcept;
+  void Share() const {
+    if (failure_ == nullptr || !failure_->is_counted) return;
+    failure_->references.fetch_add(1, std::memory_order_relaxed);
+  }
+  void GiveUp() noexcept;
+  Failure* failure_ = nullptr;  // null: OK
 };
 
 }  // namespace cistern
