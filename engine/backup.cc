@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/engine_impl.h"
+#include "lib/base/entered.h"
 #include "storage/backup_directory.h"
 #include "storage/backup_restorer.h"
 #include "storage/backup_writer.h"
@@ -70,23 +71,29 @@ Result<BackupReport> EngineImpl::Backup(const std::string& directory,
 }
 
 Result<std::vector<BackupInfo>> ListBackups(const std::string& directory) {
-  const BackupDirectory backups(nullptr, directory);
-  CISTERN_RETURN_IF_ERROR(backups.ReadOwner().status());
-  CISTERN_ASSIGN_OR_RETURN(const std::vector<uint64_t> numbers, backups.ListNumbers());
-  std::vector<BackupInfo> infos;
-  for (const uint64_t number : numbers) infos.push_back(InfoOf(number, backups.Read(number)));
-  return infos;
+  return Entered([&]() -> Result<std::vector<BackupInfo>> {
+    const BackupDirectory backups(nullptr, directory);
+    CISTERN_RETURN_IF_ERROR(backups.ReadOwner().status());
+    CISTERN_ASSIGN_OR_RETURN(const std::vector<uint64_t> numbers, backups.ListNumbers());
+    std::vector<BackupInfo> infos;
+    for (const uint64_t number : numbers) infos.push_back(InfoOf(number, backups.Read(number)));
+    return infos;
+  });
 }
 
 Result<BackupCheck> VerifyBackup(const std::string& directory, uint64_t number) {
-  const BackupDirectory backups(nullptr, directory);
-  CISTERN_ASSIGN_OR_RETURN(const BackupRecord record, backups.Find(number));
-  return backups.Check(record, [] { return Status::Ok(); });
+  return Entered([&]() -> Result<BackupCheck> {
+    const BackupDirectory backups(nullptr, directory);
+    CISTERN_ASSIGN_OR_RETURN(const BackupRecord record, backups.Find(number));
+    return backups.Check(record, [] { return Status::Ok(); });
+  });
 }
 
 Result<RestoreReport> RestoreBackup(const std::string& from, const std::string& to,
                                     const RestoreOptions& options) {
-  return RestoreStore(from, to, options, nullptr);
+  return Entered([&]() -> Result<RestoreReport> {
+    return RestoreStore(from, to, options, nullptr);
+  });
 }
 
 }  // namespace cistern

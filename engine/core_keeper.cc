@@ -191,8 +191,9 @@ Result<std::shared_ptr<IngestQueue>> CoreKeeper::AddQueue() {
                             " producers");
   }
   auto queue = std::make_shared<IngestQueue>();
-  queues_.push_back(queue);
+  queues_.reserve(queues_.size() + 1);  // nothing can fail behind the committer
   if (core_) core_->committer().AddQueue(queue);
+  queues_.push_back(queue);
   return queue;
 }
 

@@ -9,6 +9,7 @@
 #include "engine/query/inventory.h"
 #include "lib/base/civil_time.h"
 #include "lib/base/crash_point.h"
+#include "lib/base/unwind_guard.h"
 #include "lib/cql/alteration.h"
 #include "lib/cql/bucket_rule.h"
 #include "lib/cql/ddl_print.h"
@@ -223,6 +224,8 @@ Status EngineCore::BoundLogs() {
 Status EngineCore::CreateTable(std::string_view cql) {
   CISTERN_ASSIGN_OR_RETURN(const std::shared_ptr<const TableSchema> schema, ParseCreateTable(cql));
   const std::lock_guard lock(create_mutex_);
+  // The record may be there and the table not, or both.
+  const UnwindGuard half_made([this] { committer_->Fail(Status::OutOfMemory()); });
   CISTERN_RETURN_IF_ERROR(committer_->failure());
   if (const TablePtr same = tables_.FindDeclared(*schema)) {
     if (same->schema->ToCql() == schema->ToCql()) return Status::Ok();

@@ -4,14 +4,14 @@
 #include <utility>
 
 #include "engine/bucketing/bucketer.h"
-#include "engine/option_check.h"
 #include "engine/held_cursor.h"
 #include "engine/query/aggregate_cursor.h"
 #include "engine/query/follow_cursor.h"
 #include "engine/query/inventory.h"
 #include "engine/query/scan_cursor.h"
 #include "engine/retain/window_inventory.h"
-#include "lib/base/check.h"
+#include "lib/base/guard.h"
+#include "lib/base/unwind_guard.h"
 #include "lib/row/row_order.h"
 
 namespace cistern {
@@ -20,57 +20,14 @@ namespace {
 
 constexpr int64_t kRetryPauseUs = 1'000'000;  // after a step that could not be taken
 
-// RocksDB's threads serve the whole process, and a child of fork has none: its first flush would
-// wait for ever.
-Status CheckThreadsAreHere() {
-  static const HomeProcess first_opened_in;
-  if (first_opened_in.is_here()) return Status::Ok();
-  return Status::NotSupported(
-      "this process was forked from one that had opened an engine, and has none of the threads "
-      "that serve it: fork before the first Engine::Open, or exec");
-}
-
 }  // namespace
-
-Result<std::unique_ptr<Engine>> Engine::Open(const std::string& directory,
-                                             const EngineOptions& options) {
-  return OpenEngineOver(directory, options, nullptr);
-}
-
-Result<std::unique_ptr<Engine>> OpenEngineOver(const std::string& directory,
-                                               const EngineOptions& options,
-                                               std::shared_ptr<rocksdb::FileSystem> base_fs) {
-  CISTERN_RETURN_IF_ERROR(CheckOptions(options));
-  CISTERN_RETURN_IF_ERROR(CheckThreadsAreHere());
-  CoreConfig config;
-  config.budget = std::make_shared<MemoryBudget>(options.memory_budget_bytes);
-  config.queued =
-      std::make_shared<MemoryBudget>(limits::QueuedBytesMax(options.memory_budget_bytes));
-  if (options.background_threads && options.scan_threads > 0) {
-    config.read_ahead = std::make_shared<ReadAhead>(
-        std::min<uint32_t>(options.scan_threads, limits::kScanThreadsMax));
-  }
-  config.options = options;
-  if (!config.options.clock) config.options.clock = SystemClock();
-  config.store.directory = directory;
-  config.store.create_if_missing = options.create_if_missing;
-  config.store.read_only = options.read_only;
-  config.store.memory_budget_bytes = options.memory_budget_bytes;
-  config.store.disk_budget_bytes = options.disk_budget_bytes;
-  config.store.log_sink = options.log_sink;
-  config.store.clock = config.options.clock;
-  config.store.base_fs = std::move(base_fs);
-  auto engine = std::make_unique<EngineImpl>(std::move(config));
-  CISTERN_RETURN_IF_ERROR(engine->Start());
-  return std::unique_ptr<Engine>(std::move(engine));
-}
 
 EngineImpl::EngineImpl(CoreConfig config)
     : keeper_(std::make_unique<CoreKeeper>(std::move(config))) {}
 
 EngineImpl::~EngineImpl() {
   if (keeper_->home().is_here()) {
-    Close().IgnoreError();  // the destructor has nobody to tell
+    Guarded([this] { return Close(); }).IgnoreError();  // the destructor has nobody to tell
     shared_producer_.reset();
     return;
   }
@@ -131,8 +88,9 @@ std::vector<std::shared_ptr<const TableSchema>> EngineImpl::ListTables() const {
 
 Result<std::unique_ptr<Producer>> EngineImpl::NewProducer() {
   CISTERN_ASSIGN_OR_RETURN(auto queue, keeper_->AddQueue());
+  const UnwindGuard unused([&] { keeper_->RemoveQueue(queue); });
   return std::unique_ptr<Producer>(
-      std::make_unique<ProducerImpl>(this, std::move(queue), ProducerImpl::Callers::kOne));
+      std::make_unique<ProducerImpl>(this, queue, ProducerImpl::Callers::kOne));
 }
 
 Result<WriteResult> EngineImpl::Append(const RowBatch& batch, const WriteOptions& options) {

@@ -1,4 +1,4 @@
-// EngineImpl: the public Engine over one EngineCore at a time. Wiring and lifecycle only.
+// EngineImpl: what the public Engine does, over one EngineCore at a time. Wiring and lifecycle.
 #ifndef CISTERN_ENGINE_ENGINE_IMPL_H_
 #define CISTERN_ENGINE_ENGINE_IMPL_H_
 
@@ -20,54 +20,59 @@ namespace cistern {
     const std::string& directory, const EngineOptions& options,
     std::shared_ptr<rocksdb::FileSystem> base_fs);
 
-// Each call takes the open core from the keeper and asks it.
-class EngineImpl final : public Engine {
+// Each call takes the open core from the keeper and asks it. The calls are those of Engine;
+// GuardedEngine is what the host has of it.
+class EngineImpl {
  public:
   explicit EngineImpl(CoreConfig config);
-  ~EngineImpl() override;
+  ~EngineImpl();
+  EngineImpl(const EngineImpl&) = delete;
+  EngineImpl& operator=(const EngineImpl&) = delete;
+  // Of an engine that Engine::Open gave.
+  [[nodiscard]] static EngineImpl* Of(Engine* engine);
   [[nodiscard]] Status Start();
 
-  [[nodiscard]] Status CreateTable(std::string_view cql) override;
-  [[nodiscard]] Status AlterTable(std::string_view cql) override;
+  [[nodiscard]] Status CreateTable(std::string_view cql);
+  [[nodiscard]] Status AlterTable(std::string_view cql);
   [[nodiscard]] Result<std::shared_ptr<const TableSchema>> FindTable(
-      std::string_view name) const override;
-  [[nodiscard]] std::vector<std::shared_ptr<const TableSchema>> ListTables() const override;
-  [[nodiscard]] Result<std::unique_ptr<Producer>> NewProducer() override;
+      std::string_view name) const;
+  [[nodiscard]] std::vector<std::shared_ptr<const TableSchema>> ListTables() const;
+  [[nodiscard]] Result<std::unique_ptr<Producer>> NewProducer();
   [[nodiscard]] Result<WriteResult> Append(const RowBatch& batch,
-                                           const WriteOptions& options) override;
+                                           const WriteOptions& options);
   [[nodiscard]] Result<WriteResult> DeleteRange(const std::string& table, const EntityKey& entity,
                                                 TimeRange range,
-                                                const WriteOptions& options) override;
+                                                const WriteOptions& options);
   [[nodiscard]] Result<WriteResult> DeleteBucket(const std::string& table, const EntityKey& entity,
                                                  int64_t time,
-                                                 const WriteOptions& options) override;
-  [[nodiscard]] Result<std::unique_ptr<Cursor>> Scan(const ScanRequest& request) override;
+                                                 const WriteOptions& options);
+  [[nodiscard]] Result<std::unique_ptr<Cursor>> Scan(const ScanRequest& request);
   [[nodiscard]] Result<std::unique_ptr<AggregateCursor>> Aggregate(
-      const AggregateRequest& request) override;
+      const AggregateRequest& request);
   [[nodiscard]] Result<std::unique_ptr<Cursor>> Follow(const ScanRequest& request,
-                                                       int64_t wait_us) override;
+                                                       int64_t wait_us);
   [[nodiscard]] Result<std::optional<int64_t>> FirstEvent(const std::string& table,
-                                                          const EntityKey& entity) override;
+                                                          const EntityKey& entity);
   [[nodiscard]] Result<std::optional<int64_t>> LastEvent(const std::string& table,
-                                                         const EntityKey& entity) override;
-  [[nodiscard]] Status ListBuckets(const std::function<bool(const BucketInfo&)>& visit) override;
+                                                         const EntityKey& entity);
+  [[nodiscard]] Status ListBuckets(const std::function<bool(const BucketInfo&)>& visit);
   [[nodiscard]] Status ListEntities(const std::string& table,
-                                    const std::function<bool(const EntityKey&)>& visit) override;
-  [[nodiscard]] Result<std::vector<WindowInfo>> ListWindows() override;
-  [[nodiscard]] Result<TickReport> Tick(TickBudget budget) override;
-  [[nodiscard]] Status Sync() override;
-  [[nodiscard]] Status Rotate() override;
-  [[nodiscard]] Result<SealReport> Seal(const SealRequest& request) override;
-  [[nodiscard]] Result<ExpireReport> Expire() override;
-  [[nodiscard]] Result<ClockReport> GetClock() override;
-  [[nodiscard]] Result<ClockReport> ConfirmClock() override;
-  [[nodiscard]] Result<VerifyReport> Verify() override;
+                                    const std::function<bool(const EntityKey&)>& visit);
+  [[nodiscard]] Result<std::vector<WindowInfo>> ListWindows();
+  [[nodiscard]] Result<TickReport> Tick(TickBudget budget);
+  [[nodiscard]] Status Sync();
+  [[nodiscard]] Status Rotate();
+  [[nodiscard]] Result<SealReport> Seal(const SealRequest& request);
+  [[nodiscard]] Result<ExpireReport> Expire();
+  [[nodiscard]] Result<ClockReport> GetClock();
+  [[nodiscard]] Result<ClockReport> ConfirmClock();
+  [[nodiscard]] Result<VerifyReport> Verify();
   [[nodiscard]] Result<BackupReport> Backup(const std::string& directory,
-                                            const BackupOptions& options) override;
-  [[nodiscard]] Metrics GetMetrics() const override;
-  [[nodiscard]] RecoveryReport Recovery() const override;
-  [[nodiscard]] Status Health() const override;
-  Status Close() override;
+                                            const BackupOptions& options);
+  [[nodiscard]] Metrics GetMetrics() const;
+  [[nodiscard]] RecoveryReport Recovery() const;
+  [[nodiscard]] Status Health() const;
+  [[nodiscard]] Status Close();
 
   // --- for producers
   // The open core, or why there is none.

@@ -12,7 +12,10 @@
 #include "cistern/cursor.h"
 #include "cistern/result.h"
 #include "engine/engine_core.h"
+#include "engine/query/scan_token.h"
+#include "lib/base/entered.h"
 #include "lib/base/home_process.h"
+#include "lib/base/unwind_guard.h"
 
 namespace cistern {
 
@@ -43,10 +46,17 @@ class HeldReader : public CursorType, protected OpenCursors::Entry {
       status_ = why_ended_;
       return false;
     }
-    const bool more = cursor_->Next(batch);
-    status_ = cursor_->status();
-    if (!cursor_->gaps().empty()) gaps_ = cursor_->gaps();
-    return more;
+    status_ = why_broken_;
+    bool more = false;
+    if (status_.ok()) {
+      status_ = Entered([&] {
+        const UnwindGuard half_read([this] { why_broken_ = Status::OutOfMemory(); });
+        more = cursor_->Next(batch);
+        if (!cursor_->gaps().empty()) gaps_ = cursor_->gaps();
+        return cursor_->status();
+      });
+    }
+    return status_.ok() && more;
   }
   const Status& status() const final { return status_; }
   const std::vector<ScanGap>& gaps() const final { return gaps_; }
@@ -96,6 +106,7 @@ class HeldReader : public CursorType, protected OpenCursors::Entry {
   std::shared_ptr<EngineCore> core_;    // null, with the cursor, once it was ended
   std::unique_ptr<CursorType> cursor_;  // goes before the core
   Status why_ended_;
+  Status why_broken_;  // an exception left the cursor half way: Token() is all that can be asked
 };
 
 class HeldCursor final : public HeldReader<Cursor, ResultBatch> {
@@ -107,7 +118,9 @@ class HeldCursor final : public HeldReader<Cursor, ResultBatch> {
   const std::shared_ptr<const TableSchema>& schema() const override { return schema_; }
   const std::vector<size_t>& columns() const override { return columns_; }
   std::string Token() const override {
-    return Asked(token_, [](const Cursor& cursor) { return cursor.Token(); });
+    return GuardedOr(std::string(kNoScanToken), [this] {
+      return Asked(token_, [](const Cursor& cursor) { return cursor.Token(); });
+    });
   }
 
  private:

@@ -18,7 +18,7 @@ constexpr size_t kActiveFamiliesMax = 3;
 }  // namespace
 
 Result<TickReport> Maintenance::Tick(TickBudget budget) {
-  const std::lock_guard lock(mutex_);
+  const Turn turn(this);
   TickReport report;
   CISTERN_RETURN_IF_ERROR(committer_->failure());
   CISTERN_RETURN_IF_ERROR(Watch(store_->CheckPlace()));
@@ -178,7 +178,7 @@ Result<SealReport> Maintenance::Seal(SealScope scope) {
   SealReport report;
   while (more.ok() && *more) {
     // Between two steps the lock is free: a writer whose head is full waits for it.
-    const std::lock_guard lock(mutex_);
+    const Turn turn(this);
     const Status failure = committer_->failure();
     more = failure.ok() ? SealByHandStep(&work) : Result<bool>(failure);
     by_hand_ = more.ok() && *more;
@@ -194,7 +194,7 @@ Result<SealReport> Maintenance::Seal(SealScope scope) {
 
 // Brings what the scope names out of the head, and says in it where the work ends.
 Status Maintenance::PrepareSeal(SealScope* scope) {
-  const std::lock_guard lock(mutex_);
+  const Turn turn(this);
   CISTERN_RETURN_IF_ERROR(committer_->failure());
   CISTERN_RETURN_IF_ERROR(Watch(committer_->PollClock()));
   if (!clock_->settled()) {
@@ -256,7 +256,7 @@ Status Maintenance::BeginRound(const SealScope& scope) {
 Result<ExpireReport> Maintenance::Expire() {
   uint64_t ended_before = 0;
   {
-    const std::lock_guard lock(mutex_);
+    const Turn turn(this);
     CISTERN_RETURN_IF_ERROR(committer_->failure());
     CISTERN_RETURN_IF_ERROR(Watch(committer_->PollClock()));
     if (!clock_->settled()) {
@@ -268,11 +268,11 @@ Result<ExpireReport> Maintenance::Expire() {
   const StateRecord before = store_->state();
   const uint64_t windows_before = keeper_->windows_dropped();
   for (bool more = true; more;) {
-    const std::lock_guard lock(mutex_);
+    const Turn turn(this);
     CISTERN_RETURN_IF_ERROR(committer_->failure());
     CISTERN_ASSIGN_OR_RETURN(more, ExpireStep());
   }
-  const std::lock_guard lock(mutex_);
+  const Turn turn(this);
   ExpireReport report;
   report.ended = keeper_->EndedSince(ended_before);
   report.windows = keeper_->windows_dropped() - windows_before;
@@ -367,7 +367,7 @@ Result<bool> Maintenance::StepBallast() {
 }
 
 Status Maintenance::PrepareJournals() {
-  const std::lock_guard lock(mutex_);
+  const Turn turn(this);
   for (bool more = true; more;) {
     const Result<bool> did = StepJournal();
     if (!did.ok()) {
@@ -379,7 +379,7 @@ Status Maintenance::PrepareJournals() {
 }
 
 Status Maintenance::MakeRoom() {
-  const std::lock_guard lock(mutex_);
+  const Turn turn(this);
   CISTERN_RETURN_IF_ERROR(committer_->failure());
   while (!committer_->HasRoom()) {
     CISTERN_ASSIGN_OR_RETURN(const bool journal, StepJournal());
@@ -391,14 +391,14 @@ Status Maintenance::MakeRoom() {
 }
 
 Status Maintenance::RotateAll() {
-  const std::lock_guard lock(mutex_);
+  const Turn turn(this);
   CISTERN_RETURN_IF_ERROR(committer_->failure());
   heads_->work_came->Soon();
   return RotateAllLocked();
 }
 
 Status Maintenance::WithoutHead(const std::function<Status()>& step) {
-  const std::lock_guard lock(mutex_);
+  const Turn turn(this);
   CISTERN_RETURN_IF_ERROR(committer_->failure());
   (void)committer_->CommitQueued();  // what was submitted before belongs before
   const Committer::Hold hold(committer_);
@@ -407,7 +407,7 @@ Status Maintenance::WithoutHead(const std::function<Status()>& step) {
 }
 
 Result<int64_t> Maintenance::WhileStill(const std::function<Status(uint64_t sequence)>& look) {
-  const std::lock_guard lock(mutex_);
+  const Turn turn(this);
   CISTERN_RETURN_IF_ERROR(committer_->failure());
   int64_t held_us = 0;
   CISTERN_RETURN_IF_ERROR(committer_->WhileStill([&](uint64_t sequence) {
@@ -457,7 +457,7 @@ Status Maintenance::WhyNotRotated() const {
 }
 
 Status Maintenance::ConfirmClock() {
-  const std::lock_guard lock(mutex_);
+  const Turn turn(this);
   CISTERN_RETURN_IF_ERROR(committer_->failure());
   const Status confirmed = committer_->ConfirmClock();
   const bool is_refused = confirmed.code() == StatusCode::kOutOfRange ||
@@ -467,7 +467,7 @@ Status Maintenance::ConfirmClock() {
 }
 
 Status Maintenance::WriteBeacon() {
-  const std::lock_guard lock(mutex_);
+  const Turn turn(this);
   CISTERN_RETURN_IF_ERROR(committer_->failure());
   CISTERN_RETURN_IF_ERROR(committer_->SyncNow());
   CISTERN_RETURN_IF_ERROR(committer_->KeepClock());

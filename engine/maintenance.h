@@ -19,6 +19,7 @@
 #include "engine/retain/window_merger.h"
 #include "engine/seal/sealer.h"
 #include "lib/base/fair_mutex.h"
+#include "lib/base/unwind_guard.h"
 #include "lib/base/memory_budget.h"
 
 namespace cistern {
@@ -102,6 +103,20 @@ class Maintenance {
   [[nodiscard]] Status ConfirmClock();
 
  private:
+  // Holds the actor. An exception that ends a turn leaves a step half done: only a reopen helps.
+  class Turn {
+   public:
+    explicit Turn(Maintenance* of)
+        : lock_(of->mutex_), half_done_(GiveUp{of->committer_}) {}
+
+   private:
+    struct GiveUp {
+      Committer* committer;
+      void operator()() const { committer->Fail(Status::OutOfMemory()); }
+    };
+    const std::lock_guard<FairMutex> lock_;
+    const UnwindGuard<GiveUp> half_done_;
+  };
   [[nodiscard]] int64_t IdleUs() const;
   [[nodiscard]] Result<bool> Step();
   [[nodiscard]] Result<bool> StepJournal();

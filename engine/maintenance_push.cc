@@ -12,7 +12,7 @@ constexpr uint64_t kHeadroomBytes = 1 << 20;  // of a batch, and of the flush of
 }  // namespace
 
 Result<std::set<uint64_t>> Maintenance::Confirm(std::span<const ProvenSeal> seals) {
-  const std::lock_guard lock(mutex_);
+  const Turn turn(this);
   CISTERN_RETURN_IF_ERROR(committer_->failure());
   if (!clock_->settled()) return Status::Busy("the clock is not trusted yet: confirm later");
   if (!merger_->idle()) return Status::Busy("windows are being merged: confirm later");
@@ -24,7 +24,7 @@ Result<std::set<uint64_t>> Maintenance::Confirm(std::span<const ProvenSeal> seal
 
 // A merge takes along what is remembered when it commits.
 Status Maintenance::NotePushes(std::span<const std::pair<SealName, PushRecord>> pushes) {
-  const std::lock_guard lock(mutex_);
+  const Turn turn(this);
   CISTERN_RETURN_IF_ERROR(committer_->failure());
   CISTERN_RETURN_IF_ERROR(store_->CheckDevice(kHeadroomBytes));
   auto view = store_->PutPushes(pushes);
@@ -34,14 +34,14 @@ Status Maintenance::NotePushes(std::span<const std::pair<SealName, PushRecord>> 
 
 Status Maintenance::ErasePushes(std::span<const uint64_t> seals) {
   if (seals.empty()) return Status::Ok();  // who asks often does not hold up what is sealed
-  const std::lock_guard lock(mutex_);
+  const Turn turn(this);
   CISTERN_RETURN_IF_ERROR(committer_->failure());
   CISTERN_RETURN_IF_ERROR(store_->CheckDevice(kHeadroomBytes));
   return PublishPushes(store_->ErasePushes(seals));
 }
 
 Result<bool> Maintenance::Resend(SealResend* resend) {
-  const std::lock_guard lock(mutex_);
+  const Turn turn(this);
   CISTERN_RETURN_IF_ERROR(committer_->failure());
   if (!merger_->idle()) {
     CISTERN_RETURN_IF_ERROR(StepMerge().status());

@@ -1,32 +1,33 @@
 #include "engine/maintenance_thread.h"
 
-#include <string>
-#include <system_error>
 #include <utility>
+
+#include "lib/base/guard.h"
 
 namespace cistern {
 
+namespace {
+constexpr int64_t kPauseAfterExceptionUs = 1'000'000;
+}  // namespace
+
 Status MaintenanceThread::Start(std::function<int64_t()> tick) {
-  try {
-    thread_ = std::thread([this, run = std::move(tick)] {
-      bool goes_on = true;
-      while (goes_on) {
-        const uint64_t seen = work_->count();
-        const int64_t idle_us = run();
-        goes_on = work_->Wait(seen, idle_us);
-      }
-    });
-  } catch (const std::system_error& failure) {
-    return Status::IoError(std::string("no thread for the maintenance: ") + failure.what() +
-                           "; let the host drive it (EngineOptions::background_threads)");
-  }
-  return Status::Ok();
+  const Status started =
+      thread_.Start("the maintenance", [this, run = std::move(tick)] {
+        bool goes_on = true;
+        while (goes_on) {
+          const uint64_t seen = work_->count();
+          goes_on = work_->Wait(seen, GuardedOr(kPauseAfterExceptionUs, run));
+        }
+      });
+  if (started.code() != StatusCode::kIoError) return started;
+  return Status::IoError(started.message() +
+                         "; let the host drive it (EngineOptions::background_threads)");
 }
 
 void MaintenanceThread::Stop() {
   work_->Close();
   const std::lock_guard lock(stop_mutex_);
-  if (thread_.joinable()) thread_.join();
+  thread_.Join().IgnoreError();  // no tick can end it
 }
 
 }  // namespace cistern

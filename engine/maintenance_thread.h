@@ -6,9 +6,9 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <thread>
 
 #include "cistern/status.h"
+#include "lib/base/worker_thread.h"
 #include "storage/work_signal.h"
 
 namespace cistern {
@@ -21,7 +21,8 @@ class MaintenanceThread {
   MaintenanceThread& operator=(const MaintenanceThread&) = delete;
 
   // `tick` does some steps and answers for how long nothing is due, in microseconds: 0, there are
-  // more; INT64_MAX, until the signal is given. kIoError: the machine gives no thread.
+  // more; INT64_MAX, until the signal is given. A tick that throws is tried again after a pause.
+  // kIoError: the machine gives no thread.
   [[nodiscard]] Status Start(std::function<int64_t()> tick);
   // Ends the thread. Any thread but that one, any number of times, several at once: each returns
   // when the thread has ended.
@@ -30,7 +31,7 @@ class MaintenanceThread {
  private:
   const std::shared_ptr<WorkSignal> work_;
   std::mutex stop_mutex_;
-  std::thread thread_;
+  WorkerThread thread_;
 };
 
 }  // namespace cistern

@@ -52,7 +52,7 @@ ParkedSeal ToParkedSeal(const TableSchema& schema, uint64_t seal, const PushReco
 }  // namespace
 
 Result<std::vector<ParkedSeal>> ListParked(Engine* engine) {
-  CISTERN_ASSIGN_OR_RETURN(const auto core, static_cast<EngineImpl*>(engine)->core());
+  CISTERN_ASSIGN_OR_RETURN(const auto core, EngineImpl::Of(engine)->core());
   std::map<uint64_t, PushRecord> records = core->store().pushes();
   std::vector<std::pair<uint64_t, const PushRecord*>> parked;
   for (const auto& [seal, record] : records) {
@@ -74,7 +74,7 @@ Result<std::vector<ParkedSeal>> ListParked(Engine* engine) {
 }
 
 Result<uint64_t> RetryParked(Engine* engine, const std::optional<std::string>& table) {
-  CISTERN_ASSIGN_OR_RETURN(const auto core, static_cast<EngineImpl*>(engine)->writable_core());
+  CISTERN_ASSIGN_OR_RETURN(const auto core, EngineImpl::Of(engine)->writable_core());
   CISTERN_ASSIGN_OR_RETURN(const auto number, NumberOf(*core, table));
   std::vector<uint64_t> seals;
   for (const auto& [seal, record] : core->store().pushes()) {
@@ -87,7 +87,7 @@ Result<uint64_t> RetryParked(Engine* engine, const std::optional<std::string>& t
 
 Result<uint64_t> Resend(Engine* engine, const std::string& table, TimeRange range,
                         SealResend* done) {
-  CISTERN_ASSIGN_OR_RETURN(const auto core, static_cast<EngineImpl*>(engine)->writable_core());
+  CISTERN_ASSIGN_OR_RETURN(const auto core, EngineImpl::Of(engine)->writable_core());
   CISTERN_ASSIGN_OR_RETURN(const TablePtr found, core->tables().Find(table));
   if (range.from >= range.to) {
     return Status::InvalidArgument("the range of event times to send once more is empty: from " +
@@ -104,7 +104,7 @@ Result<uint64_t> Resend(Engine* engine, const std::string& table, TimeRange rang
 }
 
 Result<OutboxStatus> GetOutboxStatus(Engine* engine) {
-  CISTERN_ASSIGN_OR_RETURN(const auto core, static_cast<EngineImpl*>(engine)->core());
+  CISTERN_ASSIGN_OR_RETURN(const auto core, EngineImpl::Of(engine)->core());
   OutboxStatus status;
   const auto pushes = core->store().pushes();
   const auto view = core->store().spills().view();

@@ -9,6 +9,7 @@
 #include "engine/engine_impl.h"
 #include "engine/ingest/row_placement.h"
 #include "lib/base/check.h"
+#include "lib/base/entered.h"
 
 namespace cistern {
 
@@ -116,12 +117,14 @@ ProducerImpl::~ProducerImpl() {
 }
 
 Result<WriteResult> ProducerImpl::Append(const RowBatch& batch, const WriteOptions& options) {
-  bool was_refused = false;
-  for (int tries = 1;; ++tries) {
-    CISTERN_ASSIGN_OR_RETURN(const auto core, engine_->core_for(options));
-    Result<WriteResult> result = TryAppend(core.get(), batch, options, &was_refused);
-    if (!was_refused || tries == kAppendTriesMax) return result;
-  }
+  return Entered([&]() -> Result<WriteResult> {
+    bool was_refused = false;
+    for (int tries = 1;; ++tries) {
+      CISTERN_ASSIGN_OR_RETURN(const auto core, engine_->core_for(options));
+      Result<WriteResult> result = TryAppend(core.get(), batch, options, &was_refused);
+      if (!was_refused || tries == kAppendTriesMax) return result;
+    }
+  });
 }
 
 Result<WriteResult> ProducerImpl::TryAppend(EngineCore* core, const RowBatch& batch,
@@ -165,7 +168,8 @@ Result<WriteResult> ProducerImpl::PushAndCommit(EngineCore* core, WriteUnit* uni
   return outcome.Take();
 }
 
-void ProducerImpl::CommitUntilDone(const WriteOutcome& outcome) {
+// Never throws: what was queued refers to its outcome.
+void ProducerImpl::CommitUntilDone(const WriteOutcome& outcome) noexcept {
   while (!outcome.done()) {
     const Result<std::shared_ptr<EngineCore>> core = engine_->core();
     if (core.ok()) {
@@ -179,11 +183,11 @@ void ProducerImpl::CommitUntilDone(const WriteOutcome& outcome) {
 }
 
 Result<Ticket> ProducerImpl::Submit(RowBatch&& batch, const WriteOptions& options) {
-  return Enqueue(batch, &batch, options);
+  return Entered([&] { return Enqueue(batch, &batch, options); });
 }
 
 Result<Ticket> ProducerImpl::Submit(const RowBatch& batch, const WriteOptions& options) {
-  return Enqueue(batch, nullptr, options);
+  return Entered([&] { return Enqueue(batch, nullptr, options); });
 }
 
 // Everything that can fail comes before the rows are moved.
@@ -239,6 +243,10 @@ void ProducerImpl::ForgetOldest() {
 }
 
 Result<WriteResult> ProducerImpl::Wait(Ticket ticket) {
+  return Guarded([&] { return Outcome(ticket); });
+}
+
+Result<WriteResult> ProducerImpl::Outcome(Ticket ticket) {
   CISTERN_RETURN_IF_ERROR(engine_->keeper().home().Check());
   const uint64_t at = ticket.id - first_ticket_;  // of an earlier one: beyond all
   if (at >= submitted_.size() || submitted_[at].asked) {

@@ -46,10 +46,11 @@ class ProducerImpl final : public Producer {
     bool asked = false;  // and told
   };
   [[nodiscard]] bool Push(WriteUnit* unit);
-  void CommitUntilDone(const WriteOutcome& outcome);
+  void CommitUntilDone(const WriteOutcome& outcome) noexcept;
   // `movable`: `batch` itself, if its rows may be moved; else null, and they are copied.
   [[nodiscard]] Result<Ticket> Enqueue(const RowBatch& batch, RowBatch* movable,
                                        const WriteOptions& options);
+  [[nodiscard]] Result<WriteResult> Outcome(Ticket ticket);
   [[nodiscard]] bool ChargeQueued(size_t bytes, SubmittedUnit* unit) const;
   void ForgetOldest();
 

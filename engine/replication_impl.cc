@@ -3,13 +3,13 @@
 #include <chrono>
 #include <optional>
 #include <set>
-#include <system_error>
 #include <utility>
 
 #include "engine/cluster_access.h"
 #include "engine/engine_impl.h"
 #include "engine/option_range.h"
 #include "engine/replication_plan.h"
+#include "lib/base/entered.h"
 
 namespace cistern {
 
@@ -48,22 +48,24 @@ ReplicationClaim::~ReplicationClaim() {
 
 Result<std::unique_ptr<Replication>> Replication::Start(Engine* engine, const ClusterAccess& access,
                                                         const ReplicationOptions& options) {
-  if (engine == nullptr) {
-    return Status::InvalidArgument("Replication::Start is given no engine: open one before");
-  }
-  CISTERN_RETURN_IF_ERROR(static_cast<EngineImpl*>(engine)->keeper().home().Check());
-  Clock* const clock = static_cast<EngineImpl*>(engine)->options().clock.get();
-  CISTERN_ASSIGN_OR_RETURN(AccessPlan plan, PlanAccess(access, {}, clock));
-  CISTERN_ASSIGN_OR_RETURN(replicate::ReplicatorOptions replicator,
-                           PlanReplicator(options, SeedOf(clock)));
-  CISTERN_ASSIGN_OR_RETURN(std::unique_ptr<ReplicationClaim> claim, ReplicationClaim::Take(engine));
-  CISTERN_ASSIGN_OR_RETURN(
-      std::unique_ptr<ReplicationService> service,
-      ReplicationService::Start(engine, {std::move(plan.session), std::move(replicator)}));
-  auto started = std::make_unique<ReplicationImpl>(engine, std::move(claim), std::move(service),
-                                                   std::move(plan.warnings));
-  if (options.background_thread) CISTERN_RETURN_IF_ERROR(started->StartThread());
-  return std::unique_ptr<Replication>(std::move(started));
+  return Entered([&]() -> Result<std::unique_ptr<Replication>> {
+    if (engine == nullptr) {
+      return Status::InvalidArgument("Replication::Start is given no engine: open one before");
+    }
+    CISTERN_RETURN_IF_ERROR(EngineImpl::Of(engine)->keeper().home().Check());
+    Clock* const clock = EngineImpl::Of(engine)->options().clock.get();
+    CISTERN_ASSIGN_OR_RETURN(AccessPlan plan, PlanAccess(access, {}, clock));
+    CISTERN_ASSIGN_OR_RETURN(replicate::ReplicatorOptions replicator,
+                             PlanReplicator(options, SeedOf(clock)));
+    CISTERN_ASSIGN_OR_RETURN(auto claim, ReplicationClaim::Take(engine));
+    CISTERN_ASSIGN_OR_RETURN(
+        std::unique_ptr<ReplicationService> service,
+        ReplicationService::Start(engine, {std::move(plan.session), std::move(replicator)}));
+    auto started = std::make_unique<ReplicationImpl>(engine, std::move(claim), std::move(service),
+                                                     std::move(plan.warnings));
+    if (options.background_thread) CISTERN_RETURN_IF_ERROR(started->StartThread());
+    return std::unique_ptr<Replication>(std::move(started));
+  });
 }
 
 ReplicationImpl::ReplicationImpl(Engine* engine, std::unique_ptr<ReplicationClaim> claim,
@@ -90,13 +92,11 @@ ReplicationImpl::~ReplicationImpl() {
 
 Status ReplicationImpl::StartThread() {
   has_thread_ = true;
-  try {
-    thread_ = std::make_unique<std::thread>(&ReplicationImpl::RunThread, this);
-  } catch (const std::system_error& failure) {
-    return Status::IoError(std::string("no thread for the replication: ") + failure.what() +
-                           "; let the host drive it (ReplicationOptions::background_thread)");
-  }
-  return Status::Ok();
+  thread_ = std::make_unique<WorkerThread>();
+  const Status started = thread_->Start("the replication", [this] { RunThread(); });
+  if (started.code() != StatusCode::kIoError) return started;
+  return Status::IoError(started.message() +
+                         "; let the host drive it (ReplicationOptions::background_thread)");
 }
 
 void ReplicationImpl::RunThread() {
@@ -108,19 +108,29 @@ void ReplicationImpl::RunThread() {
 }
 
 Result<ReplicationStatus> ReplicationImpl::Run(int64_t wait_us) {
-  CISTERN_RETURN_IF_ERROR(CheckRange<int64_t>(
-      {"the wait of Replication::Run", wait_us, 0, limits::kReplicationWaitUsMax}));
-  if (has_thread_) {
-    return Status::InvalidArgument(
-        "this replication has a thread of its own (ReplicationOptions::background_thread): "
-        "GetStatus tells how it is");
-  }
-  return Turn(wait_us);
+  return Guarded([&]() -> Result<ReplicationStatus> {
+    CISTERN_RETURN_IF_ERROR(CheckRange<int64_t>(
+        {"the wait of Replication::Run", wait_us, 0, limits::kReplicationWaitUsMax}));
+    if (has_thread_) {
+      return Status::InvalidArgument(
+          "this replication has a thread of its own (ReplicationOptions::background_thread): "
+          "GetStatus tells how it is");
+    }
+    return Turn(wait_us);
+  });
 }
 
 Result<ReplicationStatus> ReplicationImpl::Turn(int64_t wait_us) {
   CISTERN_RETURN_IF_ERROR(CheckOpen());
   const std::lock_guard turn(turn_mutex_);
+  Result<ReplicationStatus> told = Entered([&] { return TurnLocked(wait_us); });
+  const std::lock_guard lock(mutex_);
+  health_ = told.status();
+  return told;
+}
+
+// REQUIRES: turn_mutex_.
+Result<ReplicationStatus> ReplicationImpl::TurnLocked(int64_t wait_us) {
   CISTERN_RETURN_IF_ERROR(CheckOpen());
   bool looks_again = false;
   {
@@ -133,19 +143,20 @@ Result<ReplicationStatus> ReplicationImpl::Turn(int64_t wait_us) {
     told->warnings.insert(told->warnings.begin(), warnings_.begin(), warnings_.end());
   }
   const std::lock_guard lock(mutex_);
-  health_ = told.status();
   if (told.ok()) status_ = *told;
   return told;
 }
 
 ReplicationStatus ReplicationImpl::GetStatus() const {
-  if (!home_.is_here()) {
-    ReplicationStatus elsewhere;
-    elsewhere.store = home_.Check();
-    return elsewhere;
-  }
-  const std::lock_guard lock(mutex_);
-  return status_;
+  return GuardedOr(ReplicationStatus{}, [&]() -> ReplicationStatus {
+    if (!home_.is_here()) {
+      ReplicationStatus elsewhere;
+      elsewhere.store = home_.Check();
+      return elsewhere;
+    }
+    const std::lock_guard lock(mutex_);
+    return status_;
+  });
 }
 
 Status ReplicationImpl::Health() const {
@@ -161,34 +172,42 @@ Status ReplicationImpl::CheckOpen() const {
 }
 
 Result<std::vector<ParkedSeal>> ReplicationImpl::ListParked() {
-  CISTERN_RETURN_IF_ERROR(CheckOpen());
-  return cistern::ListParked(engine_);
+  return Entered([&]() -> Result<std::vector<ParkedSeal>> {
+    CISTERN_RETURN_IF_ERROR(CheckOpen());
+    return cistern::ListParked(engine_);
+  });
 }
 
 Result<uint64_t> ReplicationImpl::RetryParked(const std::string& table) {
-  CISTERN_RETURN_IF_ERROR(CheckOpen());
-  std::optional<std::string> named;
-  if (!table.empty()) named = table;
-  Result<uint64_t> seals = cistern::RetryParked(engine_, named);
-  if (seals.ok()) LookAgain();
-  return seals;
+  return Entered([&]() -> Result<uint64_t> {
+    CISTERN_RETURN_IF_ERROR(CheckOpen());
+    std::optional<std::string> named;
+    if (!table.empty()) named = table;
+    Result<uint64_t> seals = cistern::RetryParked(engine_, named);
+    if (seals.ok()) LookAgain();
+    return seals;
+  });
 }
 
 Result<uint64_t> ReplicationImpl::Resend(const std::string& table, TimeRange range) {
-  CISTERN_RETURN_IF_ERROR(CheckOpen());
-  // Between two turns: what is confirmed in one would not be sent once more.
-  {
-    const std::lock_guard lock(mutex_);
-    if (service_) service_->Wake();
-  }
-  const std::lock_guard turn(turn_mutex_);
-  CISTERN_RETURN_IF_ERROR(CheckOpen());
-  return service_->ResendRange(table, range);
+  return Entered([&]() -> Result<uint64_t> {
+    CISTERN_RETURN_IF_ERROR(CheckOpen());
+    // Between two turns: what is confirmed in one would not be sent once more.
+    {
+      const std::lock_guard lock(mutex_);
+      if (service_) service_->Wake();
+    }
+    const std::lock_guard turn(turn_mutex_);
+    CISTERN_RETURN_IF_ERROR(CheckOpen());
+    return service_->ResendRange(table, range);
+  });
 }
 
 Result<OutboxStatus> ReplicationImpl::GetOutbox() {
-  CISTERN_RETURN_IF_ERROR(CheckOpen());
-  return GetOutboxStatus(engine_);
+  return Entered([&]() -> Result<OutboxStatus> {
+    CISTERN_RETURN_IF_ERROR(CheckOpen());
+    return GetOutboxStatus(engine_);
+  });
 }
 
 void ReplicationImpl::LookAgain() {
@@ -206,7 +225,7 @@ void ReplicationImpl::Stop() {
     if (service_) service_->Wake();
   }
   stopping_->notify_all();
-  if (thread_ && thread_->joinable()) thread_->join();
+  if (thread_) thread_->Join().IgnoreError();  // no turn can end it
   const std::lock_guard turn(turn_mutex_);
   std::unique_ptr<ReplicationService> ended;
   {

@@ -6,13 +6,13 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "cistern/replication.h"
 #include "engine/replication_service.h"
 #include "lib/base/fair_mutex.h"
 #include "lib/base/home_process.h"
+#include "lib/base/worker_thread.h"
 
 namespace cistern {
 
@@ -50,6 +50,7 @@ class ReplicationImpl final : public Replication {
 
  private:
   [[nodiscard]] Result<ReplicationStatus> Turn(int64_t wait_us);
+  [[nodiscard]] Result<ReplicationStatus> TurnLocked(int64_t wait_us);
   void RunThread();
   [[nodiscard]] Status CheckOpen() const;
   // The outbox was changed: the next turn looks at all of it.
@@ -61,7 +62,7 @@ class ReplicationImpl final : public Replication {
   bool has_thread_ = false;  // from StartThread on, before anybody else sees this
 
   std::mutex stop_mutex_;  // of those who stop it; taken first
-  std::unique_ptr<std::thread> thread_;
+  std::unique_ptr<WorkerThread> thread_;
   std::unique_ptr<ReplicationClaim> claim_;
 
   FairMutex turn_mutex_;  // who holds it is the loop's thread; taken before `mutex_`

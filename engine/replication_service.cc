@@ -9,6 +9,8 @@
 
 #include "engine/engine_impl.h"
 #include "engine/replicate/replicator.h"
+#include "lib/base/guard.h"
+#include "lib/base/unwind_guard.h"
 
 namespace cistern {
 
@@ -58,7 +60,8 @@ void Add(const ReplicationCounters& more, ReplicationCounters* sum) {
 
 // Destroyed in reverse: the replicator goes before the session, and that before its loop.
 struct ReplicationService::Parts {
-  EngineImpl* engine = nullptr;
+  Engine* host = nullptr;        // as it was given,
+  EngineImpl* engine = nullptr;  // and its inside
   ReplicationConfig config;
   std::unique_ptr<cql::EventLoop> loop;
   std::atomic<bool> is_woken = false;  // since the last wait began
@@ -69,6 +72,10 @@ struct ReplicationService::Parts {
   std::unique_ptr<EngineLedger> ledger;
   std::unique_ptr<replicate::Replicator> replicator;
   ReplicationCounters before;  // of replicators that are gone
+  bool is_broken = false;      // an exception left a turn half done
+
+  // Begins anew as after a lost connection: what was sent and not confirmed is sent again.
+  void Mend();
 
   void Drop();
   // Deals with what came from the network.
@@ -77,6 +84,13 @@ struct ReplicationService::Parts {
   // False: nothing is to be done before something comes from the network, or NextUs has passed.
   [[nodiscard]] Result<bool> StepSome();
 };
+
+void ReplicationService::Parts::Mend() {
+  Drop();
+  session.reset();
+  session = std::make_unique<cql::Session>(*loop, config.session);
+  is_broken = false;
+}
 
 void ReplicationService::Parts::Drop() {
   if (replicator) Add(replicator->GetStatus().counters, &before);
@@ -130,7 +144,8 @@ ReplicationService::~ReplicationService() = default;
 Result<std::unique_ptr<ReplicationService>> ReplicationService::Start(Engine* engine,
                                                                       ReplicationConfig config) {
   auto parts = std::make_unique<Parts>();
-  parts->engine = static_cast<EngineImpl*>(engine);  // there is no other
+  parts->host = engine;
+  parts->engine = EngineImpl::Of(engine);
   parts->config = std::move(config);
   CISTERN_RETURN_IF_ERROR(parts->engine->writable_core().status());
   CISTERN_ASSIGN_OR_RETURN(parts->loop, cql::EventLoop::Create(parts->engine->options().clock));
@@ -139,6 +154,8 @@ Result<std::unique_ptr<ReplicationService>> ReplicationService::Start(Engine* en
 }
 
 Result<ReplicationStatus> ReplicationService::Run(int64_t wait_us) {
+  const UnwindGuard half_done([this] { parts_->is_broken = true; });
+  if (parts_->is_broken) parts_->Mend();
   parts_->Poll();
   CISTERN_ASSIGN_OR_RETURN(const std::shared_ptr<EngineCore> core, parts_->Attach());
   CISTERN_ASSIGN_OR_RETURN(const bool more, parts_->StepSome());
@@ -156,12 +173,16 @@ Result<ReplicationStatus> ReplicationService::Run(int64_t wait_us) {
 
 void ReplicationService::Wake() {
   parts_->is_woken = true;  // before the task, which may run in a turn that is going to wait
-  parts_->loop->Post([] {});
+  // Without memory for it the wait ends a little later.
+  (void)GuardedOr(false, [this] {
+    parts_->loop->Post([] {});
+    return true;
+  });
 }
 
 Result<uint64_t> ReplicationService::ResendRange(const std::string& table, TimeRange range) {
   SealResend done;
-  Result<uint64_t> seals = cistern::Resend(parts_->engine, table, range, &done);
+  Result<uint64_t> seals = cistern::Resend(parts_->host, table, range, &done);
   // Also where it ended half way: the steps before are durable. Held, so that no other thread opens
   // the store anew meanwhile.
   const std::shared_ptr<EngineCore> core = parts_->core.lock();

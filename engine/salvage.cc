@@ -15,6 +15,7 @@
 #include "engine/query/inventory.h"
 #include "engine/salvage_over.h"
 #include "engine/salvage_target.h"
+#include "lib/base/entered.h"
 #include "storage/bucket_merge.h"
 #include "storage/catalog_rescue.h"
 #include "storage/keyspace.h"
@@ -348,7 +349,7 @@ Result<SalvageReport> SalvageOver(const std::string& from, const std::string& to
 
 Result<SalvageReport> Salvage(const std::string& from, const std::string& to,
                               const SalvageOptions& options) {
-  return SalvageOver(from, to, options, nullptr);
+  return Entered([&] { return SalvageOver(from, to, options, nullptr); });
 }
 
 }  // namespace cistern

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "lib/base/unwind_guard.h"
 #include "storage/rocksdb_status.h"
 #include "storage/stand_in.h"
 
@@ -66,6 +67,10 @@ Status DatabaseOpener::Open(const rocksdb::DBOptions& options) {
           : rocksdb::DB::Open(options, directory(), families, &handles, &db);
   if (!opened.ok()) return OpenError(opened, "opening the database in " + directory());
   store_->db.reset(db);
+  const UnwindGuard unnamed([&] {
+    for (auto* handle : handles) db->DestroyColumnFamilyHandle(handle).PermitUncheckedError();
+    store_->families.clear();
+  });
   for (rocksdb::ColumnFamilyHandle* handle : handles) store_->families[handle->GetName()] = handle;
   return Status::Ok();
 }

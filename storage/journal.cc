@@ -5,6 +5,7 @@
 
 #include "lib/base/check.h"
 #include "lib/base/crash_point.h"
+#include "storage/create_family.h"
 #include "storage/family_kind.h"
 #include "storage/keyspace.h"
 #include "storage/rocksdb_status.h"
@@ -101,13 +102,12 @@ bool Journal::next_ready() const {
 }
 
 Status Journal::PrepareNext(uint64_t family_id) {
-  rocksdb::ColumnFamilyHandle* handle = nullptr;
   CrashPoint("journal:before_create");
-  const rocksdb::Status s = store_->db()->CreateColumnFamily(
-      store_->opened().FamilyOptions(FamilyKind::kJournal), JournalFamilyName(family_id), &handle);
-  if (!s.ok()) return ToStatus(s, "creating the next journal family");
+  CISTERN_ASSIGN_OR_RETURN(FamilyPtr family,
+                           CreateFamily(store_, FamilyKind::kJournal, JournalFamilyName(family_id),
+                                        "the next journal family"));
   CrashPoint("journal:after_create");
-  NumberedFamily made{family_id, std::make_shared<Family>(store_, handle)};
+  NumberedFamily made{family_id, std::move(family)};
   const std::lock_guard lock(mutex_);
   CISTERN_CHECK(!next_.family);
   if (!fresh_) {

@@ -2,6 +2,7 @@
 #include <memory>
 #include <utility>
 
+#include "lib/base/guard.h"
 #include "storage/rocksdb_status.h"
 #include "storage/store_opener.h"
 
@@ -24,16 +25,18 @@ void OpenedStore::NoteOddity(std::string note) {
   recovery.notes.push_back(std::move(note));
 }
 
+// All of it is closed, whatever fails on the way: the destructor calls it too.
 Status OpenedStore::Close() {
   Status status;
+  const auto note = [&status](const rocksdb::Status& s, const char* what, const std::string& of) {
+    if (!s.ok() && status.ok()) status = Guarded([&] { return ToStatus(s, what + of); });
+  };
   if (db != nullptr) {
     for (const auto& [name, handle] : families) {
-      const rocksdb::Status freed = db->DestroyColumnFamilyHandle(handle);
-      if (status.ok()) status = ToStatus(freed, "closing the family " + name);
+      note(db->DestroyColumnFamilyHandle(handle), "closing the family ", name);
     }
     families.clear();
-    const rocksdb::Status closed = db->Close();
-    if (status.ok()) status = ToStatus(closed, "closing the database in " + config.directory);
+    note(db->Close(), "closing the database in ", config.directory);
     db.reset();
   }
   beacon.reset();

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "lib/base/crash_point.h"
+#include "storage/create_family.h"
 #include "storage/keyspace.h"
 #include "storage/rocksdb_options.h"
 #include "storage/rocksdb_status.h"
@@ -93,13 +94,12 @@ Status Store::CheckDevice(uint64_t bytes) const {
 }
 
 Result<FamilyPtr> Store::CreateSpill(uint64_t family_id) {
-  rocksdb::ColumnFamilyHandle* handle = nullptr;
   CrashPoint("spill:before_create");
-  const rocksdb::Status s = db_->db()->CreateColumnFamily(
-      db_->opened().FamilyOptions(FamilyKind::kSpill), SpillFamilyName(family_id), &handle);
-  if (!s.ok()) return ToStatus(s, "creating a spill family");
+  CISTERN_ASSIGN_OR_RETURN(
+      FamilyPtr made,
+      CreateFamily(db_, FamilyKind::kSpill, SpillFamilyName(family_id), "a spill family"));
   CrashPoint("spill:after_create");
-  return std::make_shared<Family>(db_, handle);
+  return made;
 }
 
 Result<std::shared_ptr<const SpillView>> Store::CommitSpill(const SpillCommit& commit) {

@@ -181,8 +181,9 @@ Store::FoundFamilies Store::TakeFamilies() {
     auto& kin = *kind == FamilyKind::kJournal ? found.journals
                 : *kind == FamilyKind::kSpill ? found.spills
                                               : found.windows;
-    kin.push_back({*number, std::make_shared<Family>(db_, it->second)});
-    it = families.erase(it);
+    auto family = std::make_shared<Family>(db_, it->second);
+    it = families.erase(it);  // it has one owner at any time
+    kin.push_back({*number, std::move(family)});
   }
   return found;
 }

@@ -12,6 +12,7 @@
 #include <set>
 #include <string>
 
+#include "lib/base/unwind_guard.h"
 #include "storage/rocksdb_status.h"
 
 namespace cistern {
@@ -82,8 +83,12 @@ Result<std::unique_ptr<StoreLock>> StoreLock::Take(std::shared_ptr<rocksdb::File
   const rocksdb::IOStatus locked = fs->LockFile(path, rocksdb::IOOptions(), &lock, nullptr);
   if (locked.ok()) {
     const FilePlace place = FilePlace::Of(path);
+    const UnwindGuard unowned([&] {
+      held.places.erase(place);
+      fs->UnlockFile(lock, rocksdb::IOOptions(), nullptr).PermitUncheckedError();
+    });
     if (place.is_known()) held.places.insert(place);
-    return std::unique_ptr<StoreLock>(new StoreLock(std::move(fs), lock, place));
+    return std::unique_ptr<StoreLock>(new StoreLock(fs, lock, place));
   }
   const Status status = ToStatus(locked, "locking " + directory);
   return status.code() == StatusCode::kLocked ? IsHeld(directory, path) : status;

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "lib/base/crash_point.h"
+#include "lib/base/memory_reserve.h"
+#include "storage/background_threads.h"
 #include "storage/catalog_names.h"
 #include "storage/recovery_ladder.h"
 #include "storage/restored_mark.h"
@@ -21,6 +23,9 @@ namespace cistern {
 namespace {
 
 using rocksdb::IOOptions;
+
+// What RocksDB takes while it opens, beside the reserve.
+constexpr size_t kOpeningBytes = 8 << 20;
 
 // What a creation that was cut at its very beginning leaves, or a mount point has.
 bool MayBeInEmptyDirectory(std::string_view name) {
@@ -179,6 +184,8 @@ Status Opener::TakeHold() {
 }
 
 Status Opener::PrepareParts() {
+  CISTERN_RETURN_IF_ERROR(MemoryReserve::CheckRoom(kOpeningBytes));
+  CISTERN_RETURN_IF_ERROR(StartBackgroundThreads());
   CISTERN_RETURN_IF_ERROR(store_.fs->ScanDirectory());
   store_.info_log = std::make_shared<InfoLog>(config().read_only ? nullptr : store_.fs,
                                               directory(), config().log_sink, config().clock);

@@ -7,6 +7,7 @@
 #include "lib/base/check.h"
 #include "lib/base/crash_point.h"
 #include "storage/confirmed_seals.h"
+#include "storage/create_family.h"
 #include "storage/keyspace.h"
 #include "storage/rocksdb_status.h"
 #include "storage/store.h"
@@ -14,13 +15,12 @@
 namespace cistern {
 
 Result<FamilyPtr> Store::CreateWindow(uint64_t window_id) {
-  rocksdb::ColumnFamilyHandle* handle = nullptr;
   CrashPoint("seal:before_create");
-  const rocksdb::Status s = db_->db()->CreateColumnFamily(
-      db_->opened().FamilyOptions(FamilyKind::kWindow), WindowFamilyName(window_id), &handle);
-  if (!s.ok()) return ToStatus(s, "creating a window");
+  CISTERN_ASSIGN_OR_RETURN(
+      FamilyPtr made,
+      CreateFamily(db_, FamilyKind::kWindow, WindowFamilyName(window_id), "a window"));
   CrashPoint("seal:after_create");
-  return std::make_shared<Family>(db_, handle);
+  return made;
 }
 
 void Store::NoteFamilies(const SealCommit& commit, WindowRecord* window) const {

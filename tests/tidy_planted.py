@@ -53,6 +53,8 @@ BAD = [
     ('exit', 'engine/a.cc', 'void F() { std::abort(); }\n'),
     ('exit', 'storage/a.cc', 'void F() { exit(1); }\n'),
     ('throw', 'engine/a.cc', 'void F() { throw 1; }\n'),
+    ('catch', 'engine/a.cc', 'void F() { try { G(); } catch (...) {} }\n'),
+    ('thread', 'engine/a.cc', '#include <thread>\nstd::thread t(F);\n'),
     ('assert', 'storage/a.cc', 'void F(int a) { assert(a > 0); }\n'),
     ('unfinished', 'engine/a.cc', '// TO' 'DO: later\n'),
     ('unfinished', 'tools/a.cc', '// good enough for' ' now\n'),

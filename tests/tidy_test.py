@@ -37,7 +37,7 @@ LIB_FOLDERS = {
     'row': {'base', 'cql'},
     'codec': {'base'},
     'segment': {'base', 'row', 'codec', 'cql'},
-    'arrow': {'cql', 'row'},
+    'arrow': {'base', 'cql', 'row'},
 }
 # The flows of the engine meet in storage and are wired in engine/ itself.
 FLOWS = {'ingest', 'seal', 'retain', 'query', 'replicate'}
@@ -67,6 +67,11 @@ OUTPUT = re.compile(r'\bstd::(cout|cerr|clog)\b|(?<![\w.>])(std::)?(printf|fprin
 EXIT = re.compile(r'(?<![\w.>])(std::)?(exit|_exit|_Exit|quick_exit|abort|terminate)\s*\(')
 EXIT_ALLOWED = {'lib/base/check.cc', 'lib/include/cistern/result.h'}
 THROW = re.compile(r'\bthrow\b')
+THROW_ALLOWED = {'lib/base/memory_reserve.cc'}  # as a new handler must
+CATCH = re.compile(r'\bcatch\s*\(')
+CATCH_ALLOWED = {'lib/base/guard.h', 'lib/base/guard.cc', 'engine/cql/transport_loop.cc'}
+THREAD = re.compile(r'\bstd::(jthread|thread\b(?!::)|async)')
+THREAD_ALLOWED = {'lib/base/worker_thread.h', 'lib/base/worker_thread.cc'}
 ASSERT = re.compile(r'(?<!static_)\bassert\s*\(')
 UNFINISHED = re.compile(r'\b(TODO|FIXME|XXX|HACK|stub|not implemented|placeholder|for now)\b')
 DISABLED = re.compile(r'\bDISABLED_|\bGTEST_SKIP\b|^\s*#\s*if\s+0\b', re.M)
@@ -189,9 +194,21 @@ def rule_exit(source):
 
 
 def rule_throw(source):
-    if source.room in ROOM_OF_LIBRARY and source.is_cpp:
+    if source.room in ROOM_OF_LIBRARY and source.is_cpp and source.path not in THROW_ALLOWED:
         for line, _ in source.search(THROW):
             yield line, 'errors travel in Status and Result, not as exceptions'
+
+
+def rule_catch(source):
+    if source.room in ROOM_OF_LIBRARY and source.is_cpp and source.path not in CATCH_ALLOWED:
+        for line, _ in source.search(CATCH):
+            yield line, 'Guarded (lib/base/guard.h) is what catches; UnwindGuard undoes'
+
+
+def rule_thread(source):
+    if source.room in ROOM_OF_LIBRARY and source.is_cpp and source.path not in THREAD_ALLOWED:
+        for line, _ in source.search(THREAD):
+            yield line, 'WorkerThread (lib/base/worker_thread.h) is how a thread starts'
 
 
 def rule_assert(source):

@@ -8,7 +8,8 @@
 #include "engine/ingest/row_placement.h"
 #include "lib/base/check.h"
 #include "lib/base/crash_point.h"
-#include "lib/cql/alteration.h"
+#include "lib/base/guard.h"
+#include "lib/base/unwind_guard.h"
 
 namespace cistern {
 
@@ -84,30 +85,35 @@ void Committer::CommitUntilDone(const WriteOutcome& outcome,
   }
 }
 
+// An exception is told to all who wait: they would wait for ever.
 void Committer::LeadRound(const WriteOutcome& outcome, const std::function<Status()>& help) {
+  const Status led = Guarded([&] { return TryRound(outcome, help); });
+  if (led.ok()) return;
+  // The rotation cannot go on, so the head cannot take rows, or the round ended before it could
+  // write any: nothing was written.
+  const std::lock_guard lock(mutex_);
+  AnswerQueued(led);
+}
+
+Status Committer::TryRound(const WriteOutcome& outcome, const std::function<Status()>& help) {
   {
     const std::lock_guard lock(mutex_);
-    if (outcome.done() || retired_) return;
+    if (outcome.done() || retired_) return Status::Ok();
     if (MakeRoom() == Room::kYes) {
       CommitQueuedLocked();
-      return;
+      return Status::Ok();
     }
   }
-  const Status helped = help();
-  if (helped.ok()) return;
-  // The rotation cannot go on, so the head cannot take rows: nothing was written.
-  const std::lock_guard lock(mutex_);
-  std::vector<WriteUnit*> units;
-  DrainQueues(&units);
-  for (WriteUnit* unit : units) {
-    if (has_failed()) RefuseUnit(unit, failure());
-    else CompleteUnit(unit, helped, {});
-  }
+  return help();
 }
 
 void Committer::Retire() {
   const std::lock_guard lock(mutex_);
-  if (MakeRoom() == Room::kYes) CommitQueuedLocked();
+  const Status last = Guarded([this] {
+    if (MakeRoom() == Room::kYes) CommitQueuedLocked();
+    return Status::Ok();
+  });
+  if (!last.ok()) AnswerQueued(last);
   const std::lock_guard queues_lock(queues_mutex_);
   queues_.clear();
   retired_ = true;
@@ -123,21 +129,6 @@ size_t Committer::queued_units() const {
 bool Committer::CommitQueued() {
   const std::lock_guard lock(mutex_);
   return MakeRoom() == Room::kYes && CommitQueuedLocked();
-}
-
-bool Committer::CommitQueuedLocked() {
-  std::vector<WriteUnit*> units;
-  DrainQueues(&units);
-  if (units.empty()) return false;
-  CommitUnits(units);
-  return true;
-}
-
-void Committer::DrainQueues(std::vector<WriteUnit*>* units) {
-  const std::lock_guard lock(queues_mutex_);
-  for (const auto& queue : queues_) {
-    while (WriteUnit* unit = queue->Pop()) units->push_back(unit);
-  }
 }
 
 bool Committer::HasRoom() {
@@ -190,6 +181,7 @@ bool Committer::FreezeLocked() {
   if (heads_->active->version_count() == 0 || !journal.next_ready() || journal.has_frozen()) {
     return false;
   }
+  const UnwindGuard half_frozen([this] { Fail(Status::OutOfMemory()); });
   CrashPoint("rotation:before_freeze");
   frozen_.journal_floor = sequence_;
   frozen_.versions_written = heads_->versions_written;
@@ -249,50 +241,6 @@ ClockReport Committer::ReportClock() {
   return clock_->Report();
 }
 
-// Whether the unit can be of its table's last declaration: rows of one before are laid out
-// otherwise. Deletes are of keys and buckets alone: those hold as long as the widths do.
-bool Committer::TakeCurrentTable(WriteUnit* unit) const {
-  TablePtr current = tables_->FindById(unit->table->id);
-  if (current == unit->table) return true;
-  if (unit->batch != nullptr) return false;
-  if (BucketsChangeFrom(*unit->table->schema, *current->schema)) return false;
-  unit->table = std::move(current);
-  return true;
-}
-
-// Commits the units in groups of bounded size and completes them.
-void Committer::CommitUnits(const std::vector<WriteUnit*>& units) {
-  size_t begin = 0;
-  while (begin < units.size()) {
-    std::vector<WriteUnit*> group;
-    size_t bytes = 0;
-    bool sync = false;
-    while (begin < units.size() && (group.empty() || bytes < limits::kCommitGroupBytesMax)) {
-      WriteUnit* unit = units[begin++];
-      if (!TakeCurrentTable(unit)) {
-        const std::string altered =
-            "table " + unit->table->schema->QualifiedName() + " was altered before the " +
-            (unit->batch == nullptr ? "delete" : "batch") +
-            " was written: make it anew with the schema that FindTable gives";
-        CompleteUnit(unit, Status::InvalidArgument(altered), {});
-        continue;
-      }
-      bytes += unit->batch == nullptr ? 64 * unit->deletes.size() : unit->batch->byte_count();
-      sync = sync || unit->options.durability == Durability::kSynced;
-      group.push_back(unit);
-    }
-    if (group.empty()) continue;
-    if (has_failed()) {
-      for (WriteUnit* unit : group) RefuseUnit(unit, failure());
-      continue;
-    }
-    const Status status = WriteGroup(group, bytes, sync);
-    if (!status.ok()) heads_->work_came->Soon();  // maintenance may make room
-    const WriteResult result{sync ? Durability::kSynced : Durability::kLog, sequence_};
-    for (WriteUnit* unit : group) CompleteUnit(unit, status, result);
-  }
-}
-
 // What the device must keep free so that everything in the head can become segments.
 uint64_t Committer::RotationBytes() const {
   const Journal& journal = store_->journal();
@@ -329,6 +277,8 @@ Status Committer::AcceptsRows() {
 
 Status Committer::WriteGroup(const std::vector<WriteUnit*>& units, size_t bytes, bool sync) {
   CISTERN_RETURN_IF_ERROR(TakeDiskRoom(units, bytes));
+  // The coder, the journal and the head may each have another part of the group.
+  const UnwindGuard half_written([this] { Fail(Status::OutOfMemory()); });
   uint64_t versions = 0;
   for (const WriteUnit* unit : units) versions += unit->version_count();
   const Result<IssuedStamps> issued = clock_->Issue();

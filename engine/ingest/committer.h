@@ -57,7 +57,10 @@ struct CommitCounters {
 // Any waiting producer may lead: it takes the lock, drains every queue and commits for
 // all. While the device syncs, the next group gathers in the queues. The others wait for the end
 // of the round, and not for the lock: those whose rows were in it are gone at once, and no round
-// begins with the rows of one of them alone. Thread-safe.
+// begins with the rows of one of them alone.
+//
+// Whatever was queued is answered, also where an exception ends a round. One that leaves a group or
+// the freezing of a head half done fails the committer. Thread-safe.
 class Committer {
  public:
   Committer(Store* store, HeadSet* heads, TableSet* tables, WriteClock* clock, MemoryBudget* budget,
@@ -153,9 +156,11 @@ class Committer {
   void SetHeld(bool held);
   bool CommitQueuedLocked();
   void LeadRound(const WriteOutcome& outcome, const std::function<Status()>& help);
+  [[nodiscard]] Status TryRound(const WriteOutcome& outcome, const std::function<Status()>& help);
   [[nodiscard]] bool TakeCurrentTable(WriteUnit* unit) const;
-  void DrainQueues(std::vector<WriteUnit*>* units);
-  void CommitUnits(const std::vector<WriteUnit*>& units);
+  void DrainQueues();
+  void CommitDrained();
+  bool AnswerQueued(const Status& status);
   [[nodiscard]] Status WriteGroup(const std::vector<WriteUnit*>& units, size_t bytes, bool sync);
   [[nodiscard]] Status TakeDiskRoom(const std::vector<WriteUnit*>& units, size_t bytes);
   [[nodiscard]] uint64_t RotationBytes() const;
@@ -187,6 +192,9 @@ class Committer {
 
   mutable std::mutex mutex_;  // the leader's; everything below
   std::unique_ptr<JournalEncoder> encoder_;
+  // Of this round: taken from the queues and not answered yet, or null; and those of one group.
+  std::vector<WriteUnit*> drained_;
+  std::vector<WriteUnit*> group_;
   std::vector<PlacedRow> placed_;                // scratch: rows of the group, where they go
   std::map<uint32_t, RoundRobin> round_robins_;  // by table
   FrozenState frozen_;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "lib/base/guard.h"
+#include "lib/base/unwind_guard.h"
 #include "lib/row/row_order.h"
 
 namespace cistern {
@@ -53,8 +55,9 @@ void BucketGroup::ReadSealed(FoundBucket found, SealedPages* pages) {
 
 void BucketGroup::Prefetch(ReadAhead* read_ahead, size_t row_count_max) {
   running_ = true;
+  const UnwindGuard not_queued([this] { running_ = false; });
   read_ahead->Run([this, row_count_max] {
-    Status status = Fill(row_count_max, &prefetch_rows_);
+    Status status = Guarded([&] { return Fill(row_count_max, &prefetch_rows_); });
     const std::lock_guard lock(mutex_);
     prefetch_status_ = std::move(status);
     prefetched_ = true;
@@ -73,7 +76,7 @@ Status BucketGroup::Take(size_t row_count_max, GroupRows* out) {
   if (prefetched_) {
     prefetched_ = false;
     // Without memory for it nothing was read ahead.
-    if (prefetch_status_.code() != StatusCode::kOutOfMemory) {
+    if (is_broken_ || prefetch_status_.code() != StatusCode::kOutOfMemory) {
       *out = std::move(prefetch_rows_);
       return prefetch_status_;
     }
@@ -90,6 +93,8 @@ std::vector<ScanGap> BucketGroup::Gaps() const {
 }
 
 Status BucketGroup::Fill(size_t row_count_max, GroupRows* out) {
+  if (is_broken_) return Status::OutOfMemory();
+  const UnwindGuard half_filled([this] { is_broken_ = true; });
   if (open_us_ > 0) return FillRows(row_count_max, out);
   const int64_t begin_us = context_->monotonic_us();
   Status status = FillRows(row_count_max, out);

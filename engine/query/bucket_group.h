@@ -79,6 +79,7 @@ class BucketGroup {
   std::condition_variable idle_;
   bool running_ = false;
   bool prefetched_ = false;
+  bool is_broken_ = false;  // an exception left a lane half way: there is no going on
   Status prefetch_status_;
   GroupRows prefetch_rows_;
 };

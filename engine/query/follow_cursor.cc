@@ -6,6 +6,8 @@
 
 #include "cistern/limits.h"
 #include "engine/query/scan_token.h"
+#include "lib/base/entered.h"
+#include "lib/base/unwind_guard.h"
 
 namespace cistern {
 
@@ -31,6 +33,17 @@ FollowCursor::FollowCursor(ScanFunction scan, std::shared_ptr<RowSignal> signal,
 
 // An error is told once: the next call goes on behind the last row.
 bool FollowCursor::Next(ResultBatch* batch) {
+  bool more = false;
+  const Status given = Entered([&] {
+    const UnwindGuard half_read([this] { current_.reset(); });
+    more = GiveOrWait(batch);
+    return Status::Ok();
+  });
+  if (!given.ok()) status_ = given;
+  return given.ok() && more;
+}
+
+bool FollowCursor::GiveOrWait(ResultBatch* batch) {
   status_ = Status::Ok();
   batch->row_count = 0;
   const int64_t until_us = RealMicros() + wait_us_;
@@ -44,6 +57,10 @@ bool FollowCursor::Next(ResultBatch* batch) {
     const int64_t pause_us = std::min(limits::kFollowPauseUs, until_us - RealMicros());
     if (pause_us > 0) (void)signal_->WaitBeyond(UINT64_MAX, pause_us);
   }
+}
+
+std::string FollowCursor::Token() const {
+  return GuardedOr(std::string(kNoScanToken), [this] { return request_.token; });
 }
 
 // The next rows, none of which was overtaken by a later one.
@@ -97,8 +114,9 @@ void FollowCursor::NoteGaps(const Cursor& scan) {
   bool is_new = false;
   for (const ScanGap& gap : scan.gaps()) {
     if (known_gaps_.size() >= limits::kScanGapsMax) break;
-    if (!known_gaps_.insert(gap.what).second) continue;
+    if (known_gaps_.contains(gap.what)) continue;
     gaps_.push_back(gap);
+    known_gaps_.insert(gap.what);
     is_new = true;
   }
   if (!only_gaps || is_new) status_ = scan.status();

@@ -39,9 +39,10 @@ class FollowCursor final : public Cursor {
     return schema_;
   }
   [[nodiscard]] const std::vector<size_t>& columns() const override { return columns_; }
-  [[nodiscard]] std::string Token() const override { return request_.token; }
+  [[nodiscard]] std::string Token() const override;
 
  private:
+  [[nodiscard]] bool GiveOrWait(ResultBatch* batch);
   [[nodiscard]] bool TakeBatch(ResultBatch* batch);
   [[nodiscard]] bool ReadBatch(ResultBatch* batch, std::string* token);
   [[nodiscard]] bool MayMissRows(const std::string& token) const;

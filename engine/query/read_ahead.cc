@@ -4,8 +4,12 @@
 
 namespace cistern {
 
-ReadAhead::ReadAhead(uint32_t thread_count) {
-  for (uint32_t i = 0; i < thread_count; ++i) threads_.emplace_back([this] { Work(); });
+Status ReadAhead::Start(uint32_t thread_count) {
+  for (uint32_t i = 0; i < thread_count; ++i) {
+    threads_.push_back(std::make_unique<WorkerThread>());
+    CISTERN_RETURN_IF_ERROR(threads_.back()->Start("reading ahead", [this] { Work(); }));
+  }
+  return Status::Ok();
 }
 
 ReadAhead::~ReadAhead() {
@@ -14,7 +18,7 @@ ReadAhead::~ReadAhead() {
     stopping_ = true;
   }
   wake_.notify_all();
-  for (std::thread& t : threads_) t.join();
+  threads_.clear();
 }
 
 void ReadAhead::Run(std::function<void()> job) {

@@ -6,17 +6,23 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <mutex>
-#include <thread>
 #include <vector>
+
+#include "lib/base/worker_thread.h"
 
 namespace cistern {
 
 // Thread-safe. Jobs must not throw. The destructor runs what was queued and joins.
 class ReadAhead {
  public:
-  explicit ReadAhead(uint32_t thread_count);
+  ReadAhead() = default;
   ~ReadAhead();
+  ReadAhead(const ReadAhead&) = delete;
+  ReadAhead& operator=(const ReadAhead&) = delete;
+  // Once, before jobs are run. kIoError: the machine gives no thread.
+  [[nodiscard]] Status Start(uint32_t thread_count);
   void Run(std::function<void()> job);
 
  private:
@@ -25,7 +31,7 @@ class ReadAhead {
   std::condition_variable wake_;
   std::deque<std::function<void()>> jobs_;
   bool stopping_ = false;
-  std::vector<std::thread> threads_;
+  std::vector<std::unique_ptr<WorkerThread>> threads_;
 };
 
 }  // namespace cistern

@@ -146,8 +146,12 @@ bool ScanCursor::Next(ResultBatch* batch) {
     EmitNone(batch);
     return true;
   }
-  NotePosition(rows, start_s);
+  // Behind rows that were given, and not before: both may run out of memory.
+  ScanToken position = PositionBehind(rows, start_s);
   Emit(std::move(rows), start_s, batch);
+  rows_returned_ = position.rows_returned;
+  token_ = std::move(position);
+  has_position_ = true;
   return true;
 }
 
@@ -269,15 +273,15 @@ Status ScanCursor::TopUp() {
   return Status::Ok();
 }
 
-void ScanCursor::NotePosition(const GroupRows& rows, int64_t start_s) {
+ScanToken ScanCursor::PositionBehind(const GroupRows& rows, int64_t start_s) const {
   const size_t last = rows.rows.row_count - 1;
-  rows_returned_ += rows.rows.row_count;
-  token_.request_checksum = request_checksum_;
-  token_.rows_returned = rows_returned_;
-  token_.split = rows.splits.empty() ? 0 : rows.splits[last];
-  token_.start_s = start_s;
-  token_.clustering_key = EncodeClusteringKey(*shape_.table->schema, rows.rows, last);
-  has_position_ = true;
+  ScanToken token;
+  token.request_checksum = request_checksum_;
+  token.rows_returned = rows_returned_ + rows.rows.row_count;
+  token.split = rows.splits.empty() ? 0 : rows.splits[last];
+  token.start_s = start_s;
+  token.clustering_key = EncodeClusteringKey(*shape_.table->schema, rows.rows, last);
+  return token;
 }
 
 std::string ScanCursor::Token() const {

@@ -58,7 +58,7 @@ class ScanCursor final : public Cursor {
   void EmitNone(ResultBatch* batch) const;
   void Emit(GroupRows rows, int64_t start_s, ResultBatch* batch);
   [[nodiscard]] bool AtLimit() const { return limit_ != 0 && rows_returned_ >= limit_; }
-  void NotePosition(const GroupRows& rows, int64_t start_s);
+  [[nodiscard]] ScanToken PositionBehind(const GroupRows& rows, int64_t start_s) const;
   void NoteGaps(std::vector<ScanGap> gaps);
   void NoteLostRotations();
   void Conclude();

@@ -10,6 +10,10 @@
 
 namespace cistern {
 
+// Given where there is no memory for a token: not empty, as the scan is not at its end, and too
+// short to take memory. No scan takes it.
+inline constexpr char kNoScanToken[] = "-";
+
 // The place is a row, not a bucket or a segment, so rotations, new buckets and changes of
 // width do not disturb it. Layout before hex coding, little-endian:
 //   version u8 = 1 | request checksum u64 | rows returned varint | split varint |

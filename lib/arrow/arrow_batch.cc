@@ -5,6 +5,7 @@
 
 #include "cistern/arrow.h"
 #include "lib/arrow/arrow_column.h"
+#include "lib/base/guard.h"
 #include "lib/row/value_check.h"
 
 namespace cistern {
@@ -55,39 +56,44 @@ ColumnData ColumnOf(const RowBatch& rows, size_t column) {
 
 Status ExportArrowBatch(const TableSchema& table, std::span<const size_t> columns,
                         ResultBatch batch, ArrowArray* array) {
-  *array = ArrowArray{};
-  if (columns.size() != batch.columns.size()) {
-    return Status::InvalidArgument("the batch has " + std::to_string(batch.columns.size()) +
-                                   " columns, named are " + std::to_string(columns.size()));
-  }
-  MakeStructArray(columns.size(), batch.row_count, array);
-  const Status status = ExportFields(table, columns, std::move(batch), array->children);
-  if (!status.ok()) array->release(array);
-  return status;
+  return Guarded([&]() -> Status {
+    *array = ArrowArray{};
+    if (columns.size() != batch.columns.size()) {
+      return Status::InvalidArgument("the batch has " + std::to_string(batch.columns.size()) +
+                                     " columns, named are " + std::to_string(columns.size()));
+    }
+    MakeStructArray(columns.size(), batch.row_count, array);
+    const Status status =
+        Guarded([&] { return ExportFields(table, columns, std::move(batch), array->children); });
+    if (!status.ok()) array->release(array);
+    return status;
+  });
 }
 
 Status ExportArrowRows(const RowBatch& rows, ArrowSchema* schema, ArrowArray* array) {
-  *schema = ArrowSchema{};
-  *array = ArrowArray{};
-  for (size_t row = 0; row < rows.row_count(); ++row) {
-    if (rows.kind(row) != RowKind::kDeleteRow) continue;
-    return Status::InvalidArgument("row " + std::to_string(row) +
-                                   " deletes, which Arrow has no row for");
-  }
-  const TableSchema& table = *rows.schema();
-  std::vector<size_t> columns;
-  ResultBatch batch;
-  batch.row_count = rows.row_count();
-  for (size_t c = 0; c < table.columns.size(); ++c) {
-    const ColumnRole role = table.columns[c].role;
-    if (role == ColumnRole::kBucket || role == ColumnRole::kSplit) continue;
-    columns.push_back(c);
-    batch.columns.push_back(ColumnOf(rows, c));
-  }
-  CISTERN_RETURN_IF_ERROR(ExportArrowBatch(table, columns, std::move(batch), array));
-  const Status status = ExportArrowSchema(table, columns, schema);
-  if (!status.ok()) array->release(array);
-  return status;
+  return Guarded([&]() -> Status {
+    *schema = ArrowSchema{};
+    *array = ArrowArray{};
+    for (size_t row = 0; row < rows.row_count(); ++row) {
+      if (rows.kind(row) != RowKind::kDeleteRow) continue;
+      return Status::InvalidArgument("row " + std::to_string(row) +
+                                     " deletes, which Arrow has no row for");
+    }
+    const TableSchema& table = *rows.schema();
+    std::vector<size_t> columns;
+    ResultBatch batch;
+    batch.row_count = rows.row_count();
+    for (size_t c = 0; c < table.columns.size(); ++c) {
+      const ColumnRole role = table.columns[c].role;
+      if (role == ColumnRole::kBucket || role == ColumnRole::kSplit) continue;
+      columns.push_back(c);
+      batch.columns.push_back(ColumnOf(rows, c));
+    }
+    CISTERN_RETURN_IF_ERROR(ExportArrowBatch(table, columns, std::move(batch), array));
+    const Status status = ExportArrowSchema(table, columns, schema);
+    if (!status.ok()) array->release(array);
+    return status;
+  });
 }
 
 }  // namespace cistern

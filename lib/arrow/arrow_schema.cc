@@ -5,6 +5,7 @@
 
 #include "cistern/arrow.h"
 #include "lib/arrow/children.h"
+#include "lib/base/guard.h"
 #include "lib/cql/cql_type.h"
 
 namespace cistern {
@@ -127,22 +128,24 @@ void FillField(const ColumnType& type, std::string name, Metadata metadata, int6
 
 Status ExportArrowSchema(const TableSchema& table, std::span<const size_t> columns,
                          ArrowSchema* schema) {
-  *schema = ArrowSchema{};
-  auto parts = std::make_unique<SchemaParts>(columns.size());
-  parts->format = "+s";
-  parts->metadata = EncodeMetadata({{"cql", table.ToCql()}});
-  for (size_t i = 0; i < columns.size(); ++i) {
-    if (columns[i] >= table.columns.size()) {
-      return Status::InvalidArgument("table " + table.QualifiedName() + " has no column number " +
-                                     std::to_string(columns[i]));
+  return Guarded([&]() -> Status {
+    *schema = ArrowSchema{};
+    auto parts = std::make_unique<SchemaParts>(columns.size());
+    parts->format = "+s";
+    parts->metadata = EncodeMetadata({{"cql", table.ToCql()}});
+    for (size_t i = 0; i < columns.size(); ++i) {
+      if (columns[i] >= table.columns.size()) {
+        return Status::InvalidArgument("table " + table.QualifiedName() + " has no column number " +
+                                       std::to_string(columns[i]));
+      }
+      const ColumnSpec& spec = table.columns[columns[i]];
+      const int64_t flags = spec.role == ColumnRole::kRegular ? ARROW_FLAG_NULLABLE : 0;
+      FillField(spec.type, spec.name, {{"cistern.role", RoleName(spec.role)}}, flags,
+                parts->children[i]);
     }
-    const ColumnSpec& spec = table.columns[columns[i]];
-    const int64_t flags = spec.role == ColumnRole::kRegular ? ARROW_FLAG_NULLABLE : 0;
-    FillField(spec.type, spec.name, {{"cistern.role", RoleName(spec.role)}}, flags,
-              parts->children[i]);
-  }
-  Fill(std::move(parts), 0, schema);
-  return Status::Ok();
+    Fill(std::move(parts), 0, schema);
+    return Status::Ok();
+  });
 }
 
 }  // namespace cistern

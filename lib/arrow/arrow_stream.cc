@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "cistern/arrow.h"
+#include "lib/base/guard.h"
 
 namespace cistern {
 
@@ -30,21 +31,25 @@ int Report(const Status& status, StreamParts* parts) {
 }
 
 int GetSchema(ArrowArrayStream* stream, ArrowSchema* out) {
-  StreamParts& parts = PartsOf(stream);
-  return Report(ExportArrowSchema(*parts.schema, parts.columns, out), &parts);
+  return GuardedOr(ENOMEM, [&]() -> int {
+    StreamParts& parts = PartsOf(stream);
+    return Report(ExportArrowSchema(*parts.schema, parts.columns, out), &parts);
+  });
 }
 
 int GetNext(ArrowArrayStream* stream, ArrowArray* out) {
-  StreamParts& parts = PartsOf(stream);
-  *out = ArrowArray{};
-  if (parts.cursor == nullptr) return 0;
-  ResultBatch batch;
-  if (parts.cursor->Next(&batch)) {
-    return Report(ExportArrowBatch(*parts.schema, parts.columns, std::move(batch), out), &parts);
-  }
-  const int error = Report(parts.cursor->status(), &parts);
-  if (error == 0) parts.cursor.reset();
-  return error;
+  return GuardedOr(ENOMEM, [&]() -> int {
+    StreamParts& parts = PartsOf(stream);
+    *out = ArrowArray{};
+    if (parts.cursor == nullptr) return 0;
+    ResultBatch batch;
+    if (parts.cursor->Next(&batch)) {
+      return Report(ExportArrowBatch(*parts.schema, parts.columns, std::move(batch), out), &parts);
+    }
+    const int error = Report(parts.cursor->status(), &parts);
+    if (error == 0) parts.cursor.reset();
+    return error;
+  });
 }
 
 const char* GetLastError(ArrowArrayStream* stream) {
@@ -60,14 +65,16 @@ void ReleaseStream(ArrowArrayStream* stream) {
 }  // namespace
 
 Status ExportArrowStream(std::unique_ptr<Cursor> cursor, ArrowArrayStream* stream) {
-  *stream = ArrowArrayStream{};
-  if (cursor == nullptr) return Status::InvalidArgument("there is no cursor to read");
-  stream->get_schema = GetSchema;
-  stream->get_next = GetNext;
-  stream->get_last_error = GetLastError;
-  stream->release = ReleaseStream;
-  stream->private_data = new StreamParts(std::move(cursor));
-  return Status::Ok();
+  return Guarded([&]() -> Status {
+    *stream = ArrowArrayStream{};
+    if (cursor == nullptr) return Status::InvalidArgument("there is no cursor to read");
+    stream->get_schema = GetSchema;
+    stream->get_next = GetNext;
+    stream->get_last_error = GetLastError;
+    stream->release = ReleaseStream;
+    stream->private_data = new StreamParts(std::move(cursor));
+    return Status::Ok();
+  });
 }
 
 }  // namespace cistern

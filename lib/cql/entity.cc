@@ -4,6 +4,7 @@
 
 #include "cistern/limits.h"
 #include "lib/base/coding.h"
+#include "lib/base/guard.h"
 #include "lib/cql/value_text.h"
 #include "lib/cql/wire_value.h"
 
@@ -51,37 +52,41 @@ std::optional<std::string> Decode(const TableSchema& schema, std::string_view by
 
 Result<EntityKey> EntityFromText(const TableSchema& schema,
                                  std::span<const std::string_view> parts) {
-  if (parts.size() != schema.entity_columns.size()) {
-    return Status::InvalidArgument("the entity of table " + schema.QualifiedName() + " has " +
-                                   std::to_string(schema.entity_columns.size()) + " columns (" +
-                                   NamesOf(schema) + "), got " + std::to_string(parts.size()) +
-                                   " values");
-  }
-  EntityKey key;
-  for (size_t i = 0; i < parts.size(); ++i) {
-    const ColumnSpec& spec = schema.columns[schema.entity_columns[i]];
-    CellValue value;
-    const Status parsed = ParseValueText(spec.type, parts[i], &value);
-    if (!parsed.ok())
-      return Status(parsed.code(), "column '" + spec.name + "': " + parsed.message());
-    std::string wire;
-    AppendWireValue(spec.type, value.fixed, value.bytes, &wire);
-    if (key.bytes.size() + 2 + wire.size() > limits::kEntityKeyBytesMax) {
-      return Status::TooLarge("column '" + spec.name + "': an entity has at most " +
-                              std::to_string(limits::kEntityKeyBytesMax) +
-                              " bytes, all columns together");
+  return Guarded([&]() -> Result<EntityKey> {
+    if (parts.size() != schema.entity_columns.size()) {
+      return Status::InvalidArgument("the entity of table " + schema.QualifiedName() + " has " +
+                                     std::to_string(schema.entity_columns.size()) + " columns (" +
+                                     NamesOf(schema) + "), got " + std::to_string(parts.size()) +
+                                     " values");
     }
-    PutBig<uint16_t>(&key.bytes, static_cast<uint16_t>(wire.size()));
-    key.bytes += wire;
-  }
-  return key;
+    EntityKey key;
+    for (size_t i = 0; i < parts.size(); ++i) {
+      const ColumnSpec& spec = schema.columns[schema.entity_columns[i]];
+      CellValue value;
+      const Status parsed = ParseValueText(spec.type, parts[i], &value);
+      if (!parsed.ok())
+        return Status(parsed.code(), "column '" + spec.name + "': " + parsed.message());
+      std::string wire;
+      AppendWireValue(spec.type, value.fixed, value.bytes, &wire);
+      if (key.bytes.size() + 2 + wire.size() > limits::kEntityKeyBytesMax) {
+        return Status::TooLarge("column '" + spec.name + "': an entity has at most " +
+                                std::to_string(limits::kEntityKeyBytesMax) +
+                                " bytes, all columns together");
+      }
+      PutBig<uint16_t>(&key.bytes, static_cast<uint16_t>(wire.size()));
+      key.bytes += wire;
+    }
+    return key;
+  });
 }
 
 std::string EntityToText(const TableSchema& schema, std::string_view entity_bytes) {
-  if (auto text = Decode(schema, entity_bytes)) return *std::move(text);
-  std::string hex;
-  AppendHex(entity_bytes, &hex);
-  return hex;
+  return GuardedOr(std::string("?"), [&] {
+    if (auto text = Decode(schema, entity_bytes)) return *std::move(text);
+    std::string hex;
+    AppendHex(entity_bytes, &hex);
+    return hex;
+  });
 }
 
 }  // namespace cistern

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cistern/limits.h"
+#include "lib/base/guard.h"
 #include "lib/cql/bucket_rule.h"
 #include "lib/cql/comment_rule.h"
 #include "lib/cql/cql_type.h"
@@ -357,9 +358,11 @@ Result<DdlTable> ParseBounded(std::string_view cql) {
 }  // namespace
 
 Result<std::shared_ptr<const TableSchema>> ParseCreateTable(std::string_view cql) {
-  CISTERN_ASSIGN_OR_RETURN(const DdlTable ddl, ParseBounded(cql));
-  CISTERN_RETURN_IF_ERROR(CheckOptionNames(cql, ddl.options));
-  return CheckSchema(cql, ddl);
+  return Guarded([&]() -> Result<std::shared_ptr<const TableSchema>> {
+    CISTERN_ASSIGN_OR_RETURN(const DdlTable ddl, ParseBounded(cql));
+    CISTERN_RETURN_IF_ERROR(CheckOptionNames(cql, ddl.options));
+    return CheckSchema(cql, ddl);
+  });
 }
 
 Result<std::shared_ptr<const TableSchema>> ParseStoredTable(std::string_view cql) {

@@ -151,7 +151,7 @@ bool TakeRowsAndCrash(const OpenStore& open, uint64_t count) {
     }
   }
   // A failed committer neither syncs nor writes the beacon when the engine is closed.
-  const auto core = static_cast<EngineImpl&>(**engine).core();
+  const auto core = EngineImpl::Of(engine->get())->core();
   (*core)->committer().Fail(Status::Internal("the process is killed here"));
   return true;
 }
@@ -199,7 +199,7 @@ TEST(PowerCut, RowsThatOutlivedACrashOfTheProcessAreDurableOnceTheyAreReplayed) 
     *engine = *std::move(opened);
     if ((*engine)->GetMetrics().versions_written != kRows) return 2;
     if (!(*engine)->Tick({100}).ok()) return 3;  // the beacon claims what was replayed
-    const auto core = static_cast<EngineImpl&>(**engine).core();
+    const auto core = EngineImpl::Of(engine->get())->core();
     return (*core)->store().beacon_sequence() == kRows ? 0 : 4;
   };
   const auto look = [](Engine* engine) {
@@ -243,7 +243,7 @@ TEST(PowerCut, WhatWasSaidToBeParkedStaysParked) {
   const auto live = [](const OpenStore& open, std::unique_ptr<Engine>* engine) {
     const int problem = SealOneRow(open, engine);
     if (problem != 0) return problem;
-    const auto core = static_cast<EngineImpl&>(**engine).core();
+    const auto core = EngineImpl::Of(engine->get())->core();
     const auto view = (*core)->store().spills().view();
     const auto entry = OutboxWalker(view, view->windows.front()->id).Next();
     if (!entry.ok() || !*entry) return 4;
@@ -255,7 +255,7 @@ TEST(PowerCut, WhatWasSaidToBeParkedStaysParked) {
   };
   const auto look = [](Engine* engine) {
     if (engine->GetMetrics().versions_parked != 1) return 2;
-    const auto core = static_cast<EngineImpl&>(*engine).core();
+    const auto core = EngineImpl::Of(engine)->core();
     const auto pushes = (*core)->store().pushes();
     return pushes.size() == 1 && pushes.begin()->second.words == "no column celsius" ? 0 : 3;
   };

@@ -201,7 +201,7 @@ TEST_F(AggregateTest, AnotherPageInPlaceOfTheOnlyOneIsDamage) {
   AppendMinutes("a", kStartMs, 300);
   AppendMinutes("b", kStartMs, 200);
   SealAll();
-  const auto core = static_cast<EngineImpl&>(*engine_).core();
+  const auto core = EngineImpl::Of(engine_.get())->core();
   ASSERT_TRUE(core.ok()) << core.status().ToString();
   const auto view = (*core)->store().spills().view();
   ASSERT_EQ(view->windows.size(), 1u);

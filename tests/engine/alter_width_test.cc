@@ -321,7 +321,7 @@ Status DeleteWorkedOutFor(Engine* engine, TablePtr table, const EntityKey& entit
   unit.deletes.push_back({Day(day) / 1000, 0, RangeDelete{}});
   const auto producer = engine->NewProducer();
   EXPECT_TRUE(producer.ok());
-  const auto core = static_cast<EngineImpl&>(*engine).core();
+  const auto core = EngineImpl::Of(engine)->core();
   EXPECT_TRUE(core.ok());
   bool was_refused = false;
   return static_cast<ProducerImpl&>(**producer)

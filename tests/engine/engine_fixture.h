@@ -81,7 +81,7 @@ class EngineFixture : public ::testing::Test {
   // and delete nothing while it is copied.
   std::string CopyStore() {
     std::string copy = std::filesystem::path(temp_.path()) / std::to_string(++copies_);
-    const auto core = static_cast<EngineImpl&>(*engine_).core();
+    const auto core = EngineImpl::Of(engine_.get())->core();
     rocksdb::DB* db = core.ok() ? (*core)->store().db().db() : nullptr;
     if (db != nullptr) {
       EXPECT_TRUE(db->PauseBackgroundWork().ok());
@@ -213,7 +213,7 @@ class EngineFixture : public ::testing::Test {
     ASSERT_TRUE(file.good()) << path;
   }
   // The core behind the engine, for tests that look inside.
-  std::shared_ptr<EngineCore> Core() { return *static_cast<EngineImpl&>(*engine_).core(); }
+  std::shared_ptr<EngineCore> Core() { return *EngineImpl::Of(engine_.get())->core(); }
 
   cistern::testing::TempDir temp_;
   std::string directory_;  // empty: the first

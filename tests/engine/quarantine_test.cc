@@ -46,7 +46,7 @@ class QuarantineTest : public QuarantineFixture {
   // Content hashes of all seals, by bucket.
   std::map<std::string, uint64_t> Hashes(Engine* engine) {
     std::map<std::string, uint64_t> out;
-    const auto core = *static_cast<EngineImpl*>(engine)->core();
+    const auto core = *EngineImpl::Of(engine)->core();
     ManifestWalker walker(core->store().spills().view(), "");
     while (true) {
       const auto item = walker.Next();

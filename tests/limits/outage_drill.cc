@@ -105,7 +105,7 @@ Status OutageDrill::Write(std::vector<DrillWrite> writes) {
   }
   CISTERN_RETURN_IF_ERROR(written.status());
   trace_.sequence = written->sequence;
-  CISTERN_ASSIGN_OR_RETURN(const auto core, static_cast<EngineImpl&>(*engine_).core());
+  CISTERN_ASSIGN_OR_RETURN(const auto core, EngineImpl::Of(engine_.get())->core());
   stamps_.Begin(wall_us, core, core->heads().active.get());
   for (DrillWrite& write : writes) {
     const std::string entity =

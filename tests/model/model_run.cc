@@ -325,7 +325,7 @@ std::string ModelRun::RotatePartly(Rng* rng) {
     problem = s.ok() ? Write(rng) : "Rotate: " + s.ToString();
   }
   if (!problem.empty()) return problem;
-  (void)(*static_cast<EngineImpl&>(*engine_).core())->committer().Freeze();
+  (void)(*EngineImpl::Of(engine_.get())->core())->committer().Freeze();
   for (uint64_t left = rng->Below(4); left > 0; --left) {
     if (problem = ScanWhole(table, entity); !problem.empty()) return problem;
     const auto report = engine_->Tick({1});
