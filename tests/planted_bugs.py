@@ -12,11 +12,11 @@ import shutil
 import subprocess
 import sys
 
-from planted import backups, engine, intake, life_cycle, queries, salvage, storage
+from planted import backups, engine, intake, life_cycle, queries, salvage, shortage, storage
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 COPY = ROOT / 'build-planted'
-BUGS = [bug for part in (backups, engine, intake, life_cycle, queries, salvage, storage)
+BUGS = [bug for part in (backups, engine, intake, life_cycle, queries, salvage, shortage, storage)
         for bug in part.BUGS]
 
 
