@@ -90,7 +90,7 @@ class SalvageCrash : public ::testing::TestWithParam<Database> {
     return engine->Append(batch).status();
   }
   static Status ConfirmAll(Engine* engine) {
-    CISTERN_ASSIGN_OR_RETURN(const auto core, static_cast<EngineImpl*>(engine)->core());
+    CISTERN_ASSIGN_OR_RETURN(const auto core, EngineImpl::Of(engine)->core());
     CISTERN_ASSIGN_OR_RETURN(const auto names, NamesInOutbox(core->store().spills().view()));
     std::vector<ProvenSeal> proven;
     for (const SealName& name : names) proven.push_back({name, ProofLevel::kAck});

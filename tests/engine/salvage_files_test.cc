@@ -221,7 +221,7 @@ TEST_F(SalvageFilesTest, KilledWhileTheCopyIsWrittenNoRowIsLost) {
   killed.from = directory();
   killed.to = fs::path(temp_.path()) / "killed";
   fs::create_directories(killed.to);
-  killed.db = (*static_cast<EngineImpl&>(*engine_).core())->store().db().db();
+  killed.db = (*EngineImpl::Of(engine_.get())->core())->store().db().db();
   g_killed = &killed;
   g_crash_hook = KeepWhatIsLeft;
   for (int64_t day = 0; day < 12; ++day) {
