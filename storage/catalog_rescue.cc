@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "lib/base/coding.h"
+#include "lib/base/unwind_guard.h"
 #include "lib/segment/segment_header.h"
 #include "storage/catalog_copy.h"
 #include "storage/confirmed_seals.h"
@@ -257,6 +258,8 @@ Status Rescuer::ImportFamily(FamilyKind kind, uint64_t id) {
           : scratch_.db->CreateColumnFamilyWithImport(scratch_.FamilyOptions(kind), name, options,
                                                       metadata, &handle);
   if (!s.ok()) return ToStatus(s, "taking the files of " + name);
+  const UnwindGuard unnamed(
+      [&] { scratch_.db->DestroyColumnFamilyHandle(handle).PermitUncheckedError(); });
   scratch_.families[name] = handle;
   return Status::Ok();
 }
