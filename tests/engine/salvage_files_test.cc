@@ -166,7 +166,12 @@ TEST_F(SalvageFilesTest, AnOldManifestDeletesNothing) {
   const std::string store = directory();
   for (const bool is_length_known : {true, false}) {
     size_t refused = 0;
-    for (uintmax_t left = whole / 8; left < whole; left += whole / 8) {
+    // Some way back, it lists files of the catalog that were merged into others and are gone. So
+    // its last changes are cut off one by one too.
+    std::vector<uintmax_t> cuts;
+    for (uintmax_t n = 1; n < 8; ++n) cuts.push_back(whole * n / 8);
+    for (uintmax_t n = 1; n < 24; ++n) cuts.push_back(whole - 40 * n);
+    for (const uintmax_t left : cuts) {
       SCOPED_TRACE(std::to_string(left) + " of " + std::to_string(whole));
       directory_ = (fs::path(temp_.path()) / "cut").string();
       fs::remove_all(directory_);

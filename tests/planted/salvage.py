@@ -10,8 +10,6 @@ BUGS = [
         '    const Status copied = Status::Ok();\n', '*SalvageFilesTest*', SALVAGE),
     Bug('how long the MANIFEST was is not looked at', 'storage/recovery_ladder.cc',
         'size_bytes >= ends.manifest_bytes', 'size_bytes > 0', '*AnOldManifest*', SALVAGE),
-    Bug('an opening deletes what the MANIFEST does not list', 'storage/store_opener.cc',
-        '  if (!creating_) store_.fs->HoldDeletions();\n', '', '*AnOldManifest*', SALVAGE),
     Bug('which MANIFEST is in force is guessed', 'storage/safe_repair.cc',
         'names.size() == 1', '!names.empty()', '*SalvageFilesTest*', SALVAGE),
     Bug('what is sealed in an ended window rises in a salvage', 'storage/store_windows.cc',
