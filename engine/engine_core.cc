@@ -131,10 +131,13 @@ Status EngineCore::Build() {
   query_.tables = &tables_;
   query_.boots = boots_.get();
   query_.budget = config_.budget.get();
+  buckets_ = std::make_unique<BucketIndex>(config_.budget.get());
+  query_.buckets = buckets_.get();
   query_.read_ahead = config_.read_ahead.get();
   query_.now_s = [clock = clock_.get()] { return clock->now_s(); };
   query_.monotonic_us = [clock = clock_.get()] { return clock->monotonic_us(); };
   query_.make_room = [this] {
+    buckets_->Forget();
     return !config_.options.read_only && !finished_ && maintenance_->RotateAll().ok();
   };
   return Status::Ok();

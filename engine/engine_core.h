@@ -14,6 +14,7 @@
 #include "engine/ingest/write_clock.h"
 #include "engine/maintenance.h"
 #include "engine/open_cursors.h"
+#include "engine/query/bucket_index.h"
 #include "engine/query/query_context.h"
 #include "engine/retain/window_keeper.h"
 #include "engine/seal/sealer.h"
@@ -96,6 +97,7 @@ class EngineCore {
   std::unique_ptr<WindowKeeper> keeper_;
   std::unique_ptr<WindowMerger> merger_;
   std::unique_ptr<Maintenance> maintenance_;
+  std::unique_ptr<BucketIndex> buckets_;
   QueryContext query_;
   OpenCursors cursors_;
   std::atomic<bool> finished_{false};  // a cursor that is left over changes nothing any more

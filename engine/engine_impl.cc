@@ -8,6 +8,7 @@
 #include "engine/query/aggregate_cursor.h"
 #include "engine/query/follow_cursor.h"
 #include "engine/query/inventory.h"
+#include "engine/query/outer_event.h"
 #include "engine/query/scan_cursor.h"
 #include "engine/retain/window_inventory.h"
 #include "lib/base/guard.h"
@@ -214,11 +215,18 @@ Result<std::optional<int64_t>> EngineImpl::LastEvent(const std::string& table,
 
 // The event time of the scan's first row.
 Result<std::optional<int64_t>> EngineImpl::OuterEvent(const ScanRequest& request) {
-  CISTERN_ASSIGN_OR_RETURN(const auto schema, FindTable(request.table));
+  CISTERN_ASSIGN_OR_RETURN(const auto open, core());
+  CISTERN_ASSIGN_OR_RETURN(const TablePtr table, open->tables().Find(request.table));
+  const TableSchema& schema = *table->schema;
+  CISTERN_RETURN_IF_ERROR(ParseEntityKey(schema, request.entity.bytes).status());
+  CISTERN_ASSIGN_OR_RETURN(
+      const std::optional<int64_t> told,
+      ToldOuterEvent(open->query(), table, request.entity, request.from > request.to));
+  if (told) return told;
   ScanRequest first = request;
   first.limit = 1;
   first.buckets_ahead = 1;
-  first.columns = {schema->columns[schema->time_column()].name};
+  first.columns = {schema.columns[schema.time_column()].name};
   CISTERN_ASSIGN_OR_RETURN(const auto cursor, Scan(first));
   ResultBatch batch;
   while (cursor->Next(&batch)) {

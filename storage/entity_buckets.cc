@@ -21,6 +21,25 @@ std::string_view View(const rocksdb::Slice& slice) {
 
 }  // namespace
 
+BucketOutline OutlineOf(const BucketParts& parts) {
+  BucketOutline outline;
+  outline.start_s = parts.start_s;
+  outline.split = parts.split;
+  outline.window = parts.window;
+  if (parts.window == nullptr) return outline;
+  const Manifest& m = parts.manifest;
+  outline.seal = parts.seal;
+  outline.row_count = m.row_count;
+  outline.has_deletes = m.delete_count > 0;
+  outline.first_time = m.first_time;
+  outline.last_time = m.last_time;
+  outline.schema_version = m.schema_version;
+  if (m.statistics.empty()) return outline;
+  const Result<RowStatistics> rows = ReadRowStatistics(m.statistics);
+  if (rows.ok()) outline.rows = *rows;
+  return outline;
+}
+
 EntityBuckets::EntityBuckets(std::shared_ptr<const SpillView> view, uint32_t table_id,
                              std::string entity, int64_t from_s)
     : view_(std::move(view)),

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cistern/result.h"
+#include "lib/segment/page_statistics.h"
 #include "storage/seal_cover.h"
 #include "storage/seal_reader.h"
 #include "storage/spill_set.h"
@@ -26,6 +27,27 @@ struct BucketParts {
   uint64_t seal = 0;
   Manifest manifest;
 };
+
+// A bucket in segments, or one split of it, as far as a scan has to know it.
+struct BucketOutline {
+  int64_t start_s = 0;
+  uint32_t split = 0;
+  // Of its seal, if it has one alone, whose manifest is sound, and nothing of it is spilled; null
+  // otherwise: then the rest means nothing, and ListSegments tells what there is.
+  std::shared_ptr<const WindowFamily> window;
+  uint64_t seal = 0;
+  // What the manifest says.
+  uint64_t row_count = 0;
+  bool has_deletes = false;  // of ranges
+  int64_t first_time = 0;    // event times, inclusive; 0 without rows
+  int64_t last_time = 0;
+  uint32_t schema_version = 0;
+  std::optional<RowStatistics> rows;  // none: there are no statistics, or they do not parse
+  // Its only page, where a reader was asked to keep it; null otherwise.
+  std::shared_ptr<const std::string> page;
+};
+
+[[nodiscard]] BucketOutline OutlineOf(const BucketParts& parts);
 
 // Walks over manifests side by side, a window's one after another, so a bucket costs the step of
 // an iterator. Nothing of heads. One thread.

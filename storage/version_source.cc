@@ -3,7 +3,6 @@
 #include <string>
 #include <utility>
 
-#include "lib/segment/page_reader.h"
 #include "storage/window_dictionaries.h"
 
 namespace cistern {
@@ -19,14 +18,15 @@ SegmentPages::SegmentPages(TablePtr table, uint32_t shown,
 }
 
 Result<VersionColumns> SegmentPages::Read(uint32_t page) const {
-  return Read(page, /*values_alone=*/false);
+  return Read(page, /*values_alone=*/false, nullptr);
 }
 
-Result<VersionColumns> SegmentPages::ReadValues(uint32_t page) const {
-  return Read(page, /*values_alone=*/true);
+Result<VersionColumns> SegmentPages::ReadValues(uint32_t page, const ChooseRows* choose) const {
+  return Read(page, /*values_alone=*/true, choose);
 }
 
-Result<VersionColumns> SegmentPages::Decode(std::string_view bytes, bool values_alone) const {
+Result<VersionColumns> SegmentPages::Decode(std::string_view bytes, uint32_t page,
+                                            bool values_alone, const ChooseRows* choose) const {
   const uint32_t version = segment_->header.schema_version;
   if (version > table_->schema_version) {
     return Status::Corruption("the catalog has no version " + std::to_string(version) +
@@ -35,12 +35,19 @@ Result<VersionColumns> SegmentPages::Decode(std::string_view bytes, bool values_
   const std::vector<bool>* wanted = sources_ ? &*sources_ : wanted_;
   const TableSchema& schema = *table_->versions[version].schema;
   const WindowDictionaries dictionaries(*segment_->family);
+  if (choose != nullptr && wanted != nullptr) {
+    VersionColumns rows;
+    CISTERN_RETURN_IF_ERROR(DecodePageValues(schema, bytes, segment_->header.pages[page].row_count,
+                                             *wanted, &dictionaries, *choose, &rows));
+    return rows;
+  }
   return values_alone && wanted != nullptr
              ? DecodePageValues(schema, bytes, *wanted, &dictionaries)
              : DecodePage(schema, bytes, wanted, &dictionaries);
 }
 
-Result<VersionColumns> SegmentPages::Read(uint32_t page, bool values_alone) const {
+Result<VersionColumns> SegmentPages::Read(uint32_t page, bool values_alone,
+                                          const ChooseRows* choose) const {
   std::string own;
   std::string_view bytes;
   if (stream_ != nullptr) {
@@ -49,8 +56,9 @@ Result<VersionColumns> SegmentPages::Read(uint32_t page, bool values_alone) cons
     CISTERN_ASSIGN_OR_RETURN(own, ReadPage(*segment_, page));
     bytes = own;
   }
-  Result<VersionColumns> rows = Decode(bytes, values_alone);
-  if (rows.ok() && rows->row_count == segment_->header.pages[page].row_count) {
+  Result<VersionColumns> rows = Decode(bytes, page, values_alone, choose);
+  if (rows.ok() && (choose != nullptr ||
+                    rows->row_count == segment_->header.pages[page].row_count)) {
     return map_ ? map_->Apply(*std::move(rows)) : std::move(rows);
   }
   const std::string where = NameOfPage(*segment_, page) + ": ";

@@ -12,6 +12,7 @@
 #include "cistern/result.h"
 #include "lib/row/reconcile.h"
 #include "lib/row/version_columns.h"
+#include "lib/segment/page_reader.h"
 #include "storage/segment_stream.h"
 #include "storage/spill_reader.h"
 #include "storage/table_set.h"
@@ -56,13 +57,18 @@ class SegmentPages {
                const std::vector<bool>* wanted, SegmentStream* stream = nullptr);
   // Boots are not resolved. kCorruption names the segment and the page.
   [[nodiscard]] Result<VersionColumns> Read(uint32_t page) const;
-  // As DecodePageValues, the wanted columns alone; of a page with statistics.
-  [[nodiscard]] Result<VersionColumns> ReadValues(uint32_t page) const;
+  // As DecodePageValues, the wanted columns alone; of a page with statistics. `choose`, of a
+  // segment of the version that is shown alone, may be null.
+  [[nodiscard]] Result<VersionColumns> ReadValues(uint32_t page,
+                                                  const ChooseRows* choose = nullptr) const;
+  [[nodiscard]] bool IsAsShown() const { return !map_; }
   [[nodiscard]] const SegmentRef& segment() const { return *segment_; }
 
  private:
-  [[nodiscard]] Result<VersionColumns> Read(uint32_t page, bool values_alone) const;
-  [[nodiscard]] Result<VersionColumns> Decode(std::string_view bytes, bool values_alone) const;
+  [[nodiscard]] Result<VersionColumns> Read(uint32_t page, bool values_alone,
+                                            const ChooseRows* choose) const;
+  [[nodiscard]] Result<VersionColumns> Decode(std::string_view bytes, uint32_t page,
+                                              bool values_alone, const ChooseRows* choose) const;
   const TablePtr table_;
   const std::shared_ptr<const SegmentRef> segment_;
   std::optional<ColumnMap> map_;  // none: the segment is of the version that is shown

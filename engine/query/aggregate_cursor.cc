@@ -173,7 +173,7 @@ Status Aggregator::BeginSealedBucket() {
   }
   if (!is_done) {
     CISTERN_RETURN_IF_ERROR(
-        BeginPages(sealed_.Open(buckets_->view(), bucket_, parts_)));
+        BeginPages(sealed_.Open(buckets_->view(), bucket_, parts_.window, parts_.seal)));
   }
   CISTERN_ASSIGN_OR_RETURN(has_parts_, buckets_->Next(&parts_));
   return Status::Ok();
@@ -198,7 +198,9 @@ Result<bool> Aggregator::AddManifest(const BucketParts& parts) {
 Result<bool> Aggregator::AddOnlyPage(const BucketParts& parts) {
   const Manifest& m = parts.manifest;
   if (!plan_.Meets({m.first_time, m.last_time})) return false;
-  CISTERN_ASSIGN_OR_RETURN(const bool is_read, sealed_.ReadOnlyPage(parts, &page_rows_));
+  CISTERN_ASSIGN_OR_RETURN(const bool is_read,
+                           sealed_.ReadOnlyPage(OutlineOf(parts), nullptr, &page_rows_));
+  sealed_.LetGoOfLarge();
   if (!is_read) return false;
   return AddPage();
 }
@@ -255,8 +257,9 @@ Result<bool> Aggregator::AddStatistics(const StatisticsSource& source, int64_t s
 
 // Decodes a page that stands alone. False: its rows do not all show as they are, or cannot be read.
 Result<bool> Aggregator::AddPageRows(const Stretch& stretch) {
-  CISTERN_ASSIGN_OR_RETURN(const bool is_read,
-                           sealed_.ReadAlone(table_, pages_, stretch, &page_rows_));
+  bool is_chosen = false;
+  CISTERN_ASSIGN_OR_RETURN(const bool is_read, sealed_.ReadAlone(table_, pages_, stretch, nullptr,
+                                                                 &page_rows_, &is_chosen));
   if (!is_read) return false;
   return AddPage();
 }

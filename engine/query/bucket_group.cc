@@ -44,7 +44,7 @@ void BucketGroup::ReadSealed(FoundBucket found, SealedPages* pages) {
   if (pages == nullptr) pages = &own_pages_.emplace(context_, shape_->table, &shape_->wanted);
   for (const auto& lane : lanes_) {
     const auto parts = std::find_if(found.parts.begin(), found.parts.end(),
-                                    [&](const BucketParts& p) { return p.split == lane->split; });
+                                    [&](const BucketOutline& p) { return p.split == lane->split; });
     if (parts == found.parts.end()) {
       lane->exhausted = true;
     } else if (parts->window != nullptr) {

@@ -37,15 +37,16 @@ Status List(const SpillView& view, const BucketKey& bucket, BucketPages* pages) 
 }  // namespace
 
 Result<BucketPages> OpenSealedBucket(const QueryContext& context, const SpillView& view,
-                                     const BucketKey& bucket, const BucketParts& parts,
-                                     SegmentStream* stream) {
+                                     const BucketKey& bucket,
+                                     const std::shared_ptr<const WindowFamily>& window,
+                                     uint64_t seal, SegmentStream* stream) {
   BucketPages pages;
   pages.bases = context.boots->bases();
-  if (parts.window == nullptr) {
+  if (window == nullptr) {
     CISTERN_RETURN_IF_ERROR(List(view, bucket, &pages));
     return Complete(std::move(pages), {});
   }
-  Result<SegmentRef> segment = stream->ReadSealed(parts.window, bucket, parts.seal);
+  Result<SegmentRef> segment = stream->ReadSealed(window, bucket, seal);
   if (segment.ok()) {
     pages.segments.push_back(std::make_shared<const SegmentRef>(*std::move(segment)));
   } else if (segment.status().code() == StatusCode::kCorruption) {

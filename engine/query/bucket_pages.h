@@ -22,12 +22,11 @@ struct BucketPages {
   bool is_damaged = false;            // some of it cannot be read: the rest is as if it were not
 };
 
-// The segments of a bucket in a view, of which no head has rows. `parts`, if they name a seal, are
-// of the same view. `stream` is where the bucket before was read.
-[[nodiscard]] Result<BucketPages> OpenSealedBucket(const QueryContext& context,
-                                                   const SpillView& view, const BucketKey& bucket,
-                                                   const BucketParts& parts,
-                                                   SegmentStream* stream);
+// The segments of a bucket in a view, of which no head has rows: of its only seal, which is in the
+// window, or, if that is null, all that there are. `stream` is where the bucket before was read.
+[[nodiscard]] Result<BucketPages> OpenSealedBucket(
+    const QueryContext& context, const SpillView& view, const BucketKey& bucket,
+    const std::shared_ptr<const WindowFamily>& window, uint64_t seal, SegmentStream* stream);
 
 // Segments and heads as they are now.
 [[nodiscard]] Result<BucketPages> OpenHeadBucket(const QueryContext& context,

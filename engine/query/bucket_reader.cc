@@ -80,10 +80,10 @@ BucketReader::BucketReader(const QueryContext* context, const ScanShape* shape, 
       inclusive_(inclusive),
       charge_(context->budget) {}
 
-void BucketReader::ReadSealed(std::shared_ptr<const SpillView> view, BucketParts parts,
+void BucketReader::ReadSealed(std::shared_ptr<const SpillView> view, BucketOutline outline,
                               SealedPages* pages) {
-  CISTERN_CHECK(after_.row_count == 0 && !shape_->span.descending);
-  sealed_.emplace(context_, shape_, &bucket_, std::move(view), std::move(parts), pages);
+  CISTERN_CHECK(after_.row_count == 0 && (!shape_->span.descending || shape_->WantsFew()));
+  sealed_.emplace(context_, shape_, &bucket_, std::move(view), std::move(outline), pages);
 }
 
 Status BucketReader::Fill(size_t row_count_max, VersionColumns* rows) {

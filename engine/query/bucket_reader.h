@@ -37,9 +37,10 @@ class BucketReader {
   BucketReader(const QueryContext* context, const ScanShape* shape, BucketKey bucket,
                RowPosition after, bool inclusive);
   // Of a bucket that is in one seal alone, as of the view, reads what needs no merge without one.
-  // Before the first Fill() of an ascending scan that begins at the bucket's first row. The pages
-  // must outlive this.
-  void ReadSealed(std::shared_ptr<const SpillView> view, BucketParts parts, SealedPages* pages);
+  // Before the first Fill() of a scan that begins at the bucket's first row, and wants few if it is
+  // descending. The pages must outlive this.
+  void ReadSealed(std::shared_ptr<const SpillView> view, BucketOutline outline,
+                  SealedPages* pages);
 
   // Replaces *rows by up to `row_count_max` more visible rows that the filter lets pass, fewer
   // if they are wide: clustering columns and the wanted regular ones, cells without a value as

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cistern/result.h"
+#include "engine/query/bucket_index.h"
 #include "engine/query/query_context.h"
 #include "storage/entity_buckets.h"
 #include "storage/spill_reader.h"
@@ -31,15 +32,16 @@ struct FoundBucket {
   // Set if heads had nothing of the bucket in the moment of this view: then `parts` are what it
   // consists of, by split. Null: who reads the bucket finds out.
   std::shared_ptr<const SpillView> view;
-  std::vector<BucketParts> parts;
+  std::vector<BucketOutline> parts;
 };
 
 // Not a snapshot: each bucket is found as of the moment of its call. Ascending it tells what each
-// bucket consists of, at the cost of an iterator's step. One thread.
+// bucket consists of, at the cost of an iterator's step, and descending for who wants few rows.
+// What the index knows costs no iterator at all; where a walk begins is noted there. One thread.
 class BucketWalk {
  public:
   BucketWalk(const QueryContext* context, uint32_t table_id, std::string entity, bool descending,
-             bool has_splits);
+             bool has_splits, bool wants_few = false);
   ~BucketWalk();
 
   // The nearest bucket that starts at or behind `at_s` in scan direction, which may have gone back
@@ -49,6 +51,14 @@ class BucketWalk {
   [[nodiscard]] const std::shared_ptr<const SpillView>& view() const { return view_; }
 
  private:
+  [[nodiscard]] Result<bool> AskIndex(int64_t at_s, const std::shared_ptr<const SpillView>& view,
+                                      BucketIndex::Answer* answer);
+  [[nodiscard]] Result<bool> ListInto(BucketIndex* index, int64_t at_s,
+                                      BucketIndex::Answer* answer);
+  [[nodiscard]] BucketIndex::Question QuestionAt(int64_t at_s, bool descending) const {
+    return {table_id_, entity_, at_s, descending};
+  }
+  [[nodiscard]] Result<BucketIndex::Answer> NextParts();
   [[nodiscard]] Result<std::optional<FoundBucket>> FindDown(int64_t at_s, HeadsNow heads);
   [[nodiscard]] Status StepTo(int64_t at_s, const std::shared_ptr<const SpillView>& view);
   [[nodiscard]] Status TakeParts(FoundBucket* found);
@@ -58,6 +68,8 @@ class BucketWalk {
   const std::string entity_;
   const bool descending_;
   const bool has_splits_;
+  const bool tells_parts_;
+  bool has_listed_ = false;  // for the index
   // Over the view that was seen last.
   std::shared_ptr<const SpillView> view_;
   std::optional<BucketFrontier> frontier_;  // descending

@@ -14,12 +14,15 @@
 
 namespace cistern {
 
+class BucketIndex;
+
 struct QueryContext {
   Store* store = nullptr;
   const HeadSet* heads = nullptr;
   const TableSet* tables = nullptr;
   const BootTable* boots = nullptr;
   MemoryBudget* budget = nullptr;
+  BucketIndex* buckets = nullptr;   // what is known of them
   ReadAhead* read_ahead = nullptr;  // null: everything in the caller's thread
   std::function<int64_t()> now_s;   // decides about expiry
   std::function<int64_t()> monotonic_us;  // how long something takes

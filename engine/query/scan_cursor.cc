@@ -56,7 +56,7 @@ ScanCursor::ScanCursor(const QueryContext* context, ScanShape shape, const ScanR
                              : std::min(request.buckets_ahead, limits::kScanBucketsAheadMax)),
       bucketer_(*LastOf(*context, *shape_.table)->schema),
       walk_(context, shape_.table->id, entity_, shape_.span.descending,
-            shape_.table->schema->split_column.has_value()),
+            shape_.table->schema->split_column.has_value(), shape_.WantsFew()),
       pages_(context, shape_.table, &shape_.wanted) {
   const TimeSpan& span = shape_.span;
   const int64_t first = ClampedStart(bucketer_, span.from);
@@ -391,6 +391,7 @@ Result<std::unique_ptr<Cursor>> OpenScan(const QueryContext* context, TablePtr t
     shape.wanted[c] = true;
   }
   for (const size_t c : schema.clustering_columns) shape.wanted[c] = true;
+  shape.limit = request.limit;
   shape.table = std::move(table);
 
   std::string identity;

@@ -11,6 +11,7 @@
 #include "engine/query/query_context.h"
 #include "lib/base/memory_budget.h"
 #include "lib/row/version_columns.h"
+#include "lib/segment/page_reader.h"
 #include "lib/segment/page_statistics.h"
 #include "storage/entity_buckets.h"
 #include "storage/segment_stream.h"
@@ -28,20 +29,35 @@ class SealedPages {
   // Of another bucket, or later: the clock is asked anew, if anything expires.
   void ForgetTime() { now_s_.reset(); }
   // Whether rows with such statistics, written under that version, show now as they were written.
+  // One thread, as all here: the clock is asked once.
   [[nodiscard]] bool ShowAsTheyAre(const RowStatistics& rows, uint32_t version);
   // 0: never.
   [[nodiscard]] bool HasExpired(uint32_t expiry_s);
 
-  // The values of a bucket's only page, of which the manifest tells that its rows show as they are:
-  // then the header need not be read. Into *rows, whose memory is used again. False: it is not so,
-  // or cannot be read. kCorruption: the manifest's statistics do not parse.
-  [[nodiscard]] Result<bool> ReadOnlyPage(const BucketParts& parts, VersionColumns* rows);
+  // Whether the manifest of the bucket's only seal tells that its rows show as they are.
+  [[nodiscard]] bool ShowsAsItIs(const BucketOutline& bucket);
+  // The values of a bucket's only page, if the manifest tells so much: then the header need not be
+  // read. Into *rows, whose memory is used again; of the chosen rows alone, unless `choose` is
+  // null. False: it is not so, or cannot be read. page_read() has its bytes then, until the next
+  // page is read, unless the outline had them.
+  [[nodiscard]] Result<bool> ReadOnlyPage(const BucketOutline& bucket, const ChooseRows* choose,
+                                          VersionColumns* rows);
+  [[nodiscard]] std::string_view page_read() const { return page_read_; }
 
   // Of the rows that were read last: when the first of them expires; 0: none does.
   [[nodiscard]] uint32_t expiry_s_first() const { return expiry_s_first_; }
 
   // Lets go of the families that were read: a window that ends is not held by who moved on.
-  void LetGo() { stream_.LetGo(); }
+  void LetGo() {
+    page_read_ = {};
+    stream_.LetGo();
+  }
+
+  // Holds nothing of a large page any more: who waits for the caller does not keep it.
+  void LetGoOfLarge() {
+    page_read_ = {};
+    stream_.LetGoOfLarge();
+  }
 
   // Memory of rows that nobody needs any more, for the next page.
   void GiveBack(VersionColumns rows);
@@ -49,14 +65,19 @@ class SealedPages {
 
   // As OpenSealedBucket.
   [[nodiscard]] Result<BucketPages> Open(const SpillView& view, const BucketKey& bucket,
-                                         const BucketParts& parts);
+                                         const std::shared_ptr<const WindowFamily>& window,
+                                         uint64_t seal);
   // The rows of a page that stands alone and that no delete meets; `newest` knows its version.
-  // False: they do not all show as they are, or cannot be read.
+  // False: they do not all show as they are, or cannot be read. `choose` as above; *is_chosen tells
+  // whether it was asked, as a page of another version is read whole.
   [[nodiscard]] Result<bool> ReadAlone(const TablePtr& newest, const BucketPages& pages,
-                                       const Stretch& stretch, VersionColumns* rows);
+                                       const Stretch& stretch, const ChooseRows* choose,
+                                       VersionColumns* rows, bool* is_chosen);
+  // What was found of the rows that ReadAlone read last, where no statistics told it and nothing
+  // that is settled later can change it.
+  [[nodiscard]] const std::optional<RowStatistics>& rows_found() const { return rows_found_; }
 
  private:
-  [[nodiscard]] Result<bool> IsOnlyPage(const BucketParts& parts);
   [[nodiscard]] bool TellsOfRows(const SegmentHeader& header, const PageInfo& page);
 
   const QueryContext* const context_;
@@ -65,6 +86,8 @@ class SealedPages {
   SegmentStream stream_;
   std::optional<int64_t> now_s_;  // once it was asked for
   uint32_t expiry_s_first_ = 0;
+  std::string_view page_read_;
+  std::optional<RowStatistics> rows_found_;
   VersionColumns spare_;
   MemoryCharge spare_charge_;
 };

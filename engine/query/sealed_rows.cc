@@ -1,19 +1,23 @@
 #include "engine/query/sealed_rows.h"
 
+#include <algorithm>
+#include <tuple>
 #include <utility>
 
+#include "engine/query/bucket_index.h"
 #include "lib/row/row_order.h"
 
 namespace cistern {
 
 SealedRows::SealedRows(const QueryContext* context, const ScanShape* shape,
                        const BucketKey* bucket, std::shared_ptr<const SpillView> view,
-                       BucketParts parts, SealedPages* pages)
+                       BucketOutline bucket_in_view, SealedPages* pages)
     : context_(context),
       shape_(shape),
       bucket_(bucket),
       view_(std::move(view)),
-      parts_(std::move(parts)),
+      outline_(std::move(bucket_in_view)),
+      choose_([this](const VersionColumns& rows) { return RowsToTake(rows); }),
       reader_(pages) {}
 
 Result<SealedRows::State> SealedRows::Load() {
@@ -23,15 +27,24 @@ Result<SealedRows::State> SealedRows::Load() {
     CISTERN_ASSIGN_OR_RETURN(const std::optional<State> known, Begin());
     if (known) return *known;
   }
-  for (; next_stretch_ < pages_.stretches.size(); ++next_stretch_) {
-    const Stretch& stretch = pages_.stretches[next_stretch_];
+  const size_t count = pages_.stretches.size();
+  for (; next_stretch_ < count; ++next_stretch_) {
+    const bool down = shape_->span.descending;
+    const Stretch& stretch = pages_.stretches[down ? count - 1 - next_stretch_ : next_stretch_];
     if (!shape_->span.Meets(stretch.times.first, stretch.times.last)) continue;
     if (!stretch.is_page || AnyMeets(pages_.deletes, stretch.times)) return State::kMerge;
     if (!Passes(stretch)) continue;
-    CISTERN_ASSIGN_OR_RETURN(const bool is_read,
-                             reader_->ReadAlone(newest_, pages_, stretch, &page_));
+    const bool cuts = CutsPage(stretch.times.first, stretch.times.last);
+    bool is_cut = false;
+    CISTERN_ASSIGN_OR_RETURN(
+        const bool is_read, reader_->ReadAlone(newest_, pages_, stretch, cuts ? &choose_ : nullptr,
+                                               &page_, &is_cut));
     if (!is_read) return State::kMerge;
-    CutToSpan();
+    if (count == 1 && reader_->rows_found() && pages_.deletes.empty() &&
+        page_.row_count == outline_.row_count) {
+      context_->buckets->Learn(view_, *bucket_, {}, reader_->rows_found());
+    }
+    TakeIn(is_cut);
     if (begin_ == end_) continue;
     ++next_stretch_;
     return State::kRows;
@@ -41,25 +54,28 @@ Result<SealedRows::State> SealedRows::Load() {
 
 // Reads the only page, or what pages there are: then nothing is said.
 Result<std::optional<SealedRows::State>> SealedRows::Begin() {
-  const Manifest& m = parts_.manifest;
-  if (m.delete_count == 0 && !shape_->span.Meets(m.first_time, m.last_time)) {
+  const BucketOutline& o = outline_;
+  if (!o.has_deletes && !shape_->span.Meets(o.first_time, o.last_time)) {
     return std::optional(State::kEnd);
   }
   has_begun_ = true;
   // Statistics of pages, which a filter goes by, are in the header.
   if (shape_->filter.empty()) {
     page_ = reader_->TakeSpare();
-    const Result<bool> is_read = reader_->ReadOnlyPage(parts_, &page_);
-    if (!is_read.ok() && is_read.status().code() != StatusCode::kCorruption) {
-      return is_read.status();
+    const bool cuts = CutsPage(o.first_time, o.last_time);
+    CISTERN_ASSIGN_OR_RETURN(const bool is_read,
+                             reader_->ReadOnlyPage(o, cuts ? &choose_ : nullptr, &page_));
+    if (is_read && cuts && o.page == nullptr && page_.row_count <= ScanShape::kFewRows) {
+      context_->buckets->Learn(view_, *bucket_, reader_->page_read(), std::nullopt);
     }
-    if (is_read.ok() && *is_read) {
-      CutToSpan();
+    reader_->LetGoOfLarge();
+    if (is_read) {
+      TakeIn(cuts);
       return std::optional(begin_ < end_ ? State::kRows : State::kEnd);
     }
   }
   newest_ = context_->tables->FindById(bucket_->table_id);
-  CISTERN_ASSIGN_OR_RETURN(pages_, reader_->Open(*view_, *bucket_, parts_));
+  CISTERN_ASSIGN_OR_RETURN(pages_, reader_->Open(*view_, *bucket_, o.window, o.seal));
   return pages_.is_damaged ? std::optional(State::kMerge) : std::nullopt;
 }
 
@@ -71,15 +87,21 @@ bool SealedRows::Passes(const Stretch& stretch) const {
          shape_->filter.MayMatch(schema, header, header.pages[stretch.page]);
 }
 
-// Of the page that was just read.
-void SealedRows::CutToSpan() {
+// Whether a page of these times may have rows that are not taken.
+bool SealedRows::CutsPage(int64_t first_time, int64_t last_time) const {
+  const TimeSpan& span = shape_->span;
+  return shape_->WantsFew() || !span.Holds(first_time) || !span.Holds(last_time);
+}
+
+// Those of the span, and of them no more than the scan wants.
+std::pair<size_t, size_t> SealedRows::RowsToTake(const VersionColumns& rows) const {
   const TableSchema& schema = *shape_->table->schema;
   const TimeSpan& span = shape_->span;
   const auto first_at = [&](int64_t time) {
     size_t first = 0;
-    for (size_t last = page_.row_count; first < last;) {
+    for (size_t last = rows.row_count; first < last;) {
       const size_t middle = first + (last - first) / 2;
-      if (EventTime(schema, page_, middle) < time) {
+      if (EventTime(schema, rows, middle) < time) {
         first = middle + 1;
       } else {
         last = middle;
@@ -87,12 +109,34 @@ void SealedRows::CutToSpan() {
     }
     return first;
   };
+  size_t begin = 0;
+  size_t end = rows.row_count;
+  if (end == 0) return {0, 0};
+  if (EventTime(schema, rows, 0) < span.from) begin = first_at(span.from);
+  if (!span.Holds(EventTime(schema, rows, end - 1))) end = std::max(begin, first_at(span.to));
+  if (shape_->WantsFew() && end - begin > shape_->limit) {
+    if (span.descending) begin = end - shape_->limit;
+    if (!span.descending) end = begin + shape_->limit;
+  }
+  return {begin, end};
+}
+
+// The page that was just read, or what is to be taken of it.
+void SealedRows::TakeIn(bool is_cut) {
   expiry_s_ = reader_->expiry_s_first();
   begin_ = 0;
   end_ = page_.row_count;
-  if (end_ == 0) return;
-  if (EventTime(schema, page_, 0) < span.from) begin_ = first_at(span.from);
-  if (!span.Holds(EventTime(schema, page_, end_ - 1))) end_ = first_at(span.to);
+  if (!is_cut) std::tie(begin_, end_) = RowsToTake(page_);
+  if (!shape_->span.descending || begin_ == end_) return;
+  VersionColumns turned = VersionColumns::For(*shape_->table->schema);
+  for (size_t c = 0; c < turned.columns.size(); ++c) {
+    if (page_.columns[c].size() == 0) continue;  // not wanted
+    for (size_t i = end_; i-- > begin_;) turned.columns[c].AppendFrom(page_.columns[c], i);
+  }
+  turned.row_count = end_ - begin_;
+  page_ = std::move(turned);
+  begin_ = 0;
+  end_ = page_.row_count;
 }
 
 VersionColumns SealedRows::TakePage() {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "cistern/result.h"
 #include "engine/query/query_context.h"
@@ -17,7 +18,8 @@
 
 namespace cistern {
 
-// Ascending, as of the view. Goes as far as pages stand alone and show as they are. One thread.
+// As of the view; downwards only for a scan that wants few rows. Goes as far as pages stand alone
+// and show as they are. One thread.
 class SealedRows {
  public:
   enum class State {
@@ -29,17 +31,18 @@ class SealedRows {
 
   // Whatever is pointed to must outlive this. `parts` are of the view, and name a window.
   SealedRows(const QueryContext* context, const ScanShape* shape, const BucketKey* bucket,
-             std::shared_ptr<const SpillView> view, BucketParts parts, SealedPages* pages);
+             std::shared_ptr<const SpillView> view, BucketOutline bucket_in_view,
+             SealedPages* pages);
 
   // Makes sure that rows of the span stand ready, if there are more.
   [[nodiscard]] Result<State> Load();
-  // The page, of which rows begin..end-1 have not been taken and are in the span. Its cells may be
-  // absent where the scan gives null.
+  // The page, of which rows begin..end-1 have not been taken and are in the span, in the order of
+  // the scan. Its cells may be absent where the scan gives null.
   [[nodiscard]] const VersionColumns& page() const { return page_; }
   [[nodiscard]] size_t begin() const { return begin_; }
   [[nodiscard]] size_t end() const { return end_; }
   void Take(size_t count) { begin_ += count; }
-  // All of the page, if none of it was taken and all is in the span.
+  // All of the page, or of what was read of it, if none of it was taken and all is in the span.
   [[nodiscard]] bool IsWhole() const { return begin_ == 0 && end_ == page_.row_count; }
   [[nodiscard]] VersionColumns TakePage();
 
@@ -48,13 +51,16 @@ class SealedRows {
  private:
   [[nodiscard]] Result<std::optional<State>> Begin();
   [[nodiscard]] bool Passes(const Stretch& stretch) const;
-  void CutToSpan();
+  [[nodiscard]] bool CutsPage(int64_t first_time, int64_t last_time) const;
+  [[nodiscard]] std::pair<size_t, size_t> RowsToTake(const VersionColumns& rows) const;
+  void TakeIn(bool is_cut);
 
   const QueryContext* const context_;
   const ScanShape* const shape_;
   const BucketKey* const bucket_;
   const std::shared_ptr<const SpillView> view_;
-  const BucketParts parts_;
+  const BucketOutline outline_;
+  const ChooseRows choose_;  // asks RowsToTake
   SealedPages* const reader_;
   TablePtr newest_;    // knows the version of whatever was sealed
   BucketPages pages_;  // unless the only page could be read without its header

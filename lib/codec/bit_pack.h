@@ -64,22 +64,22 @@ class BitWriter {
   return v;
 }
 
-// Calls take(i, value) for each of `count` values of `width` 1..64 bits in turn. `packed` must have
-// PackedBytes(count, width) bytes; nothing is read beyond them.
+// Calls take(i, value) for each of the values begin..count-1 of `width` 1..64 bits in turn.
+// `packed` must have PackedBytes(count, width) bytes; nothing is read beyond them.
 template <typename Take>
-inline void ForEachPacked(std::string_view packed, size_t count, unsigned width,
-                          const Take& take) {
+inline void ForEachPackedFrom(std::string_view packed, size_t begin, size_t count, unsigned width,
+                              const Take& take) {
   const uint64_t mask = ~uint64_t{0} >> (64 - width);
   // Values that one load of eight bytes inside `packed` holds, then the last few.
   size_t whole = 0;
   if (width <= 57 && packed.size() >= 8) {
     whole = std::min(count, ((packed.size() - 8) * 8) / width + 1);
   }
-  size_t bit = 0;
-  for (size_t i = 0; i < whole; ++i, bit += width) {
+  size_t bit = begin * width;
+  for (size_t i = begin; i < whole; ++i, bit += width) {
     take(i, GetLittle<uint64_t>(packed.data() + bit / 8) >> (bit % 8) & mask);
   }
-  for (size_t i = whole; i < count; ++i, bit += width) {
+  for (size_t i = std::max(begin, whole); i < count; ++i, bit += width) {
     const size_t byte = bit / 8;
     const unsigned shift = static_cast<unsigned>(bit % 8);
     uint64_t v = LoadTail(packed, byte) >> shift;
@@ -88,6 +88,47 @@ inline void ForEachPacked(std::string_view packed, size_t count, unsigned width,
     }
     take(i, v & mask);
   }
+}
+
+// The same of all values.
+template <typename Take>
+inline void ForEachPacked(std::string_view packed, size_t count, unsigned width,
+                          const Take& take) {
+  ForEachPackedFrom(packed, 0, count, width, take);
+}
+
+// The sum of the first `count` values of `width` 1..64 bits, modulo 2^64: many at a time where they
+// are narrow, as lanes of twice their width side by side in one word.
+[[nodiscard]] inline uint64_t SumPacked(std::string_view packed, size_t count, unsigned width) {
+  constexpr unsigned kNarrowMin = 3;  // below, lanes are full too soon
+  constexpr unsigned kNarrowMax = 14;
+  uint64_t sum = 0;
+  size_t done = 0;
+  if (width >= kNarrowMin && width <= kNarrowMax && packed.size() >= 8) {
+    const unsigned of_word = 56 / width;
+    const uint64_t used = ~uint64_t{0} >> (64 - of_word * width);
+    uint64_t even = 0;
+    for (unsigned bit = 0; bit < 64; bit += 2 * width) {
+      even |= (~uint64_t{0} >> (64 - width)) << bit;
+    }
+    const size_t words_whole = std::min(count, ((packed.size() - 8) * 8) / width + 1) / of_word;
+    // The last lane may reach beyond the word by a few of its bits, and has less to add up then.
+    const size_t until_full = size_t{1} << (width - 2);
+    for (size_t word = 0; word < words_whole;) {
+      const size_t end = std::min(words_whole, word + until_full);
+      uint64_t lanes = 0;
+      for (; word < end; ++word) {
+        const size_t bit = word * of_word * width;
+        const uint64_t v = GetLittle<uint64_t>(packed.data() + bit / 8) >> (bit % 8) & used;
+        lanes += (v & even) + (v >> width & even);
+      }
+      const uint64_t lane_mask = ~uint64_t{0} >> (64 - 2 * width);
+      for (; lanes != 0; lanes >>= 2 * width) sum += lanes & lane_mask;
+    }
+    done = words_whole * of_word;
+  }
+  ForEachPackedFrom(packed, done, count, width, [&sum](size_t, uint64_t v) { sum += v; });
+  return sum;
 }
 
 // Unpacks them all.

@@ -51,6 +51,16 @@ struct FixedRun {
   NumberShape shape;
 };
 
+// Which values of a run are wanted: begin..end-1 of `count`, begin < end <= count. A decoder gives
+// values 0..end-1, of which those before `begin` may be anything: who wants few of many does not
+// pay for all.
+struct WantedValues {
+  size_t count = 0;
+  size_t begin = 0;
+  size_t end = 0;
+  [[nodiscard]] static WantedValues All(size_t count) { return {count, 0, count}; }
+};
+
 // The shape of an integer stream: what is worth trying first on the next run of a column.
 enum class IntegerForm : uint8_t {
   kAny, kOrder0, kOrder1, kOrder2, kPatched0, kPatched1, kRare0, kRare1, kRuns

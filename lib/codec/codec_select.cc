@@ -95,19 +95,19 @@ EncodingId FixedEncoder::Encode(const FixedRun& run, ColumnMemory* memory, std::
 }
 
 void DecodeFixed(EncodingId encoding, const NumberShape& shape, ByteReader* in,
-                 std::span<int64_t> out) {
+                 const WantedValues& wanted, std::span<int64_t> out) {
   if (encoding == EncodingId::kDistinct) {
-    DecodeDistinct(shape, in, out);
+    DecodeDistinct(shape, in, wanted, out);
   } else if (encoding == EncodingId::kRawZstd) {
-    DecodeRawZstd(shape, in, out);
-  } else if (!DecodePlain(encoding, shape, in, out)) {
+    DecodeRawZstd(shape, in, wanted, out);
+  } else if (!DecodePlain(encoding, shape, in, wanted, out)) {
     in->Fail("encoding", "is not one of the column's type");
   }
   if (!in->ok() || (shape.min == std::numeric_limits<int64_t>::min() &&
                     shape.max == std::numeric_limits<int64_t>::max())) {
     return;
   }
-  const auto [min, max] = std::minmax_element(out.begin(), out.end());
+  const auto [min, max] = std::minmax_element(out.begin() + wanted.begin, out.end());
   if (*min < shape.min || *max > shape.max) in->Fail("value", "is outside of the column's type");
 }
 

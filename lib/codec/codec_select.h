@@ -71,10 +71,15 @@ class FixedEncoder {
   RawZstdCodec raw_zstd_;
 };
 
-// Reads out.size() values, at least 1. Damage is in in->status(), naming the field; so is
-// a value that the shape does not allow.
+// Reads values into wanted.end places. Damage is in in->status(), naming the field; so is a wanted
+// value that the shape does not allow.
 void DecodeFixed(EncodingId encoding, const NumberShape& shape, ByteReader* in,
-                 std::span<int64_t> out);
+                 const WantedValues& wanted, std::span<int64_t> out);
+// All out.size() values, at least 1.
+inline void DecodeFixed(EncodingId encoding, const NumberShape& shape, ByteReader* in,
+                        std::span<int64_t> out) {
+  DecodeFixed(encoding, shape, in, WantedValues::All(out.size()), out);
+}
 
 // Cell states as an integer stream: a bitmap, runs, or positions. `states` is not empty.
 void EncodeStates(std::span<const CellState> states, std::string* out);

@@ -323,7 +323,7 @@ void DivideAll(double power, std::span<int64_t> values) {
 }  // namespace
 
 void DecodeDecimals(EncodingId encoding, const NumberShape& shape, ByteReader* in,
-                    std::span<int64_t> out) {
+                    const WantedValues& wanted, std::span<int64_t> out) {
   const uint8_t descriptor = in->ReadU8("exponent");
   const uint8_t exponent = descriptor & static_cast<uint8_t>(~kHasExceptions);
   if (exponent > kExponentMax) return in->Fail("exponent", "is above 22");
@@ -331,7 +331,7 @@ void DecodeDecimals(EncodingId encoding, const NumberShape& shape, ByteReader* i
   const double power = kPowers[exponent];
   size_t exception_count = 0;
   if (descriptor & kHasExceptions) {
-    exception_count = in->ReadCount("exception count", out.size());
+    exception_count = in->ReadCount("exception count", wanted.count);
     if (in->ok() && exception_count == 0) in->Fail("exception count", "is zero");
   }
   if (!in->ok()) return;
@@ -341,12 +341,13 @@ void DecodeDecimals(EncodingId encoding, const NumberShape& shape, ByteReader* i
     DecodeIntegers(in, positions);
     if (in->ok()) DecodeIntegers(in, raws);
   }
-  if (in->ok()) DecodeIntegers(in, out);
+  if (in->ok()) DecodeIntegers(in, wanted, out);
   if (!in->ok()) return;
+  const std::span<int64_t> mapped = out.subspan(wanted.begin);
   if (encoding == EncodingId::kDecimal64) {
-    DivideAll(power, out);
+    DivideAll(power, mapped);
   } else {
-    for (int64_t& v : out) {
+    for (int64_t& v : mapped) {
       if (encoding == EncodingId::kBits32 && v != static_cast<int32_t>(v)) {
         return in->Fail("float bits", "are more than 32");
       }
@@ -355,11 +356,11 @@ void DecodeDecimals(EncodingId encoding, const NumberShape& shape, ByteReader* i
   }
   int64_t previous = -1;
   for (size_t i = 0; i < exception_count; ++i) {
-    if (positions[i] <= previous || static_cast<uint64_t>(positions[i]) >= out.size()) {
+    if (positions[i] <= previous || static_cast<uint64_t>(positions[i]) >= wanted.count) {
       return in->Fail("exception position", "is out of order or out of range");
     }
     previous = positions[i];
-    out[static_cast<size_t>(previous)] = raws[i];
+    if (static_cast<size_t>(previous) < out.size()) out[static_cast<size_t>(previous)] = raws[i];
   }
 }
 

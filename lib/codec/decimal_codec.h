@@ -54,9 +54,9 @@ class DecimalCodec final : public FixedCodec {
   size_t byte_count_ = 0;
 };
 
-// Reads out.size() values of `encoding`, one of the five; as DecodeIntegers().
+// Reads values of `encoding`, one of the five, into wanted.end places; as DecodeIntegers().
 void DecodeDecimals(EncodingId encoding, const NumberShape& shape, ByteReader* in,
-                    std::span<int64_t> out);
+                    const WantedValues& wanted, std::span<int64_t> out);
 
 }  // namespace cistern
 

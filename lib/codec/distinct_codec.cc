@@ -75,18 +75,19 @@ void DistinctCodec::Remember(ColumnMemory* memory) const {
   memory->integers = codes_plan_.form();
 }
 
-void DecodeDistinct(const NumberShape& shape, ByteReader* in, std::span<int64_t> out) {
-  const size_t entry_count = in->ReadCount("entry count", out.size());
+void DecodeDistinct(const NumberShape& shape, ByteReader* in, const WantedValues& wanted,
+                    std::span<int64_t> out) {
+  const size_t entry_count = in->ReadCount("entry count", wanted.count);
   if (in->ok() && entry_count == 0) in->Fail("entry count", "is zero");
   const auto encoding = static_cast<EncodingId>(in->ReadU8("entry encoding"));
   if (!in->ok()) return;
   std::vector<int64_t> entries(entry_count);
-  if (!DecodePlain(encoding, shape, in, entries)) {
+  if (!DecodePlain(encoding, shape, in, WantedValues::All(entry_count), entries)) {
     return in->Fail("entry encoding", "is not one of the column's type");
   }
-  if (in->ok()) DecodeIntegers(in, out);
+  if (in->ok()) DecodeIntegers(in, wanted, out);
   if (!in->ok()) return;
-  for (int64_t& v : out) {
+  for (int64_t& v : out.subspan(wanted.begin)) {
     if (static_cast<uint64_t>(v) >= entry_count) {
       return in->Fail("code", "names none of the distinct values");
     }

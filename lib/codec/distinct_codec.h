@@ -39,8 +39,9 @@ class DistinctCodec final : public FixedCodec {
   size_t byte_count_ = 0;
 };
 
-// Reads out.size() values, at least 1. Damage is in in->status().
-void DecodeDistinct(const NumberShape& shape, ByteReader* in, std::span<int64_t> out);
+// Reads values into wanted.end places. Damage is in in->status().
+void DecodeDistinct(const NumberShape& shape, ByteReader* in, const WantedValues& wanted,
+                    std::span<int64_t> out);
 
 }  // namespace cistern
 

@@ -46,6 +46,8 @@ void EncodeIntegers(std::span<const int64_t> values, std::string* out);
 // Reads a stream of out.size() values, at least 1. On damage the reader's status names
 // the field and `out` holds anything.
 void DecodeIntegers(ByteReader* in, std::span<int64_t> out);
+// The wanted values of a stream, of wanted.end places; the reader is behind all of them.
+void DecodeIntegers(ByteReader* in, const WantedValues& wanted, std::span<int64_t> out);
 // Passes over a stream of `count` values, at least 1: looks at its fields, not at the values.
 void SkipIntegers(ByteReader* in, size_t count);
 

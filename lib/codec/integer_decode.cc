@@ -22,7 +22,10 @@ using integer_stream::kWidthShift;
 uint64_t U(int64_t v) { return static_cast<uint64_t>(v); }
 int64_t S(uint64_t v) { return static_cast<int64_t>(v); }
 
-void DecodeStream(ByteReader* in, std::span<int64_t> out, bool nested);
+void DecodeStream(ByteReader* in, const WantedValues& wanted, std::span<int64_t> out, bool nested);
+void DecodeStream(ByteReader* in, std::span<int64_t> out, bool nested) {
+  DecodeStream(in, WantedValues::All(out.size()), out, nested);
+}
 
 // What a descriptor says of its stream. Fails, and is all zero then, if a stream of `count` values
 // cannot have it.
@@ -64,8 +67,8 @@ size_t ReadPatchCount(ByteReader* in, size_t count) {
   return patch_count;
 }
 
-void ReadRuns(ByteReader* in, std::span<int64_t> out) {
-  const size_t run_count = ReadRunCount(in, out.size());
+void ReadRuns(ByteReader* in, size_t count, std::span<int64_t> out) {
+  const size_t run_count = ReadRunCount(in, count);
   if (!in->ok()) return;
   std::vector<int64_t> lengths(run_count);
   std::vector<int64_t> values(run_count);
@@ -74,29 +77,31 @@ void ReadRuns(ByteReader* in, std::span<int64_t> out) {
   if (!in->ok()) return;
   size_t position = 0;
   for (size_t i = 0; i < run_count; ++i) {
-    if (lengths[i] < 1 || U(lengths[i]) > out.size() - position) {
+    if (lengths[i] < 1 || U(lengths[i]) > count - position) {
       return in->Fail("run length", "does not fit the rows");
     }
-    std::fill_n(out.begin() + position, lengths[i], values[i]);
+    const size_t begin = std::min(position, out.size());
     position += U(lengths[i]);
+    std::fill(out.begin() + begin, out.begin() + std::min(position, out.size()), values[i]);
   }
-  if (position != out.size()) in->Fail("run length", "leaves rows without a value");
+  if (position != count) in->Fail("run length", "leaves rows without a value");
 }
 
-void ReadPatches(ByteReader* in, std::span<int64_t> residuals) {
-  const size_t count = ReadPatchCount(in, residuals.size());
+// Of `count` residuals, into the first ones.
+void ReadPatches(ByteReader* in, size_t count, std::span<int64_t> residuals) {
+  const size_t patch_count = ReadPatchCount(in, count);
   if (!in->ok()) return;
-  std::vector<int64_t> positions(count);
-  std::vector<int64_t> values(count);
+  std::vector<int64_t> positions(patch_count);
+  std::vector<int64_t> values(patch_count);
   DecodeStream(in, positions, /*nested=*/true);
   DecodeStream(in, values, /*nested=*/true);
   if (!in->ok()) return;
   int64_t previous = -1;
-  for (size_t i = 0; i < count; ++i) {
-    if (positions[i] <= previous || U(positions[i]) >= residuals.size()) {
+  for (size_t i = 0; i < patch_count; ++i) {
+    if (positions[i] <= previous || U(positions[i]) >= count) {
       return in->Fail("patch position", "is out of order or out of range");
     }
-    residuals[U(positions[i])] = values[i];
+    if (U(positions[i]) < residuals.size()) residuals[U(positions[i])] = values[i];
     previous = positions[i];
   }
 }
@@ -123,17 +128,22 @@ struct PackedRun {
   unsigned width = 0;
   std::string_view packed;
 
-  // Calls take(i, residual) for each in turn.
+  // Calls take(i, residual) for each of begin..count-1 in turn.
   template <typename Take>
-  void ForEach(size_t count, const Take& take) const {
+  void ForEach(size_t begin, size_t count, const Take& take) const {
     if (width == 0) {
-      for (size_t i = 0; i < count; ++i) take(i, base);
+      for (size_t i = begin; i < count; ++i) take(i, base);
     } else if (divisor == 1) {  // nearly always: no multiplication
-      ForEachPacked(packed, count, width, [&](size_t i, uint64_t v) { take(i, base + v); });
+      ForEachPackedFrom(packed, begin, count, width,
+                        [&](size_t i, uint64_t v) { take(i, base + v); });
     } else {
-      ForEachPacked(packed, count, width,
-                    [&](size_t i, uint64_t v) { take(i, base + divisor * v); });
+      ForEachPackedFrom(packed, begin, count, width,
+                        [&](size_t i, uint64_t v) { take(i, base + divisor * v); });
     }
+  }
+  // Of the first ones.
+  [[nodiscard]] uint64_t Sum(size_t count) const {
+    return base * count + (width == 0 ? 0 : divisor * SumPacked(packed, count, width));
   }
 };
 
@@ -150,7 +160,8 @@ PackedRun ReadPackedRun(ByteReader* in, const StreamShape& shape, size_t count) 
   return run;
 }
 
-// Values from residuals, as many as `for_each` has behind the first `order` of them.
+// Values from residuals, as many as `for_each` has behind the first `order` of them. There may be
+// fewer values than `order`.
 template <typename ForEach>
 void AddUp(uint8_t order, uint64_t value, uint64_t step, std::span<int64_t> out,
            const ForEach& for_each) {
@@ -163,31 +174,47 @@ void AddUp(uint8_t order, uint64_t value, uint64_t step, std::span<int64_t> out,
     for_each([&](size_t i, uint64_t r) { out[i + 1] = S(value += r); });
     return;
   }
+  if (out.size() < 2) return;
   out[1] = S(value += step);
   for_each([&](size_t i, uint64_t r) { out[i + 2] = S(value += step += r); });
 }
 
+// Values begin..out.size()-1 of order 0 or 1, without those before them.
+void DecodeLast(const PackedRun& run, uint8_t order, uint64_t first, size_t begin,
+                std::span<int64_t> out) {
+  if (order == 0) {
+    return run.ForEach(begin, out.size(), [&](size_t i, uint64_t r) { out[i] = S(r); });
+  }
+  uint64_t value = first + run.Sum(begin - 1);
+  run.ForEach(begin - 1, out.size() - 1, [&](size_t i, uint64_t r) { out[i + 1] = S(value += r); });
+}
+
 // In one pass, unless patches have to be put in before residuals are added up.
-void DecodeStream(ByteReader* in, std::span<int64_t> out, bool nested) {
-  const StreamShape shape = ReadShape(in, out.size(), nested);
+void DecodeStream(ByteReader* in, const WantedValues& wanted, std::span<int64_t> out,
+                  bool nested) {
+  const size_t count = wanted.count;
+  const StreamShape shape = ReadShape(in, count, nested);
   if (!in->ok()) return;
-  if (shape.order == kRuns) return ReadRuns(in, out);
+  if (shape.order == kRuns) return ReadRuns(in, count, out);
   const uint64_t first = shape.order >= 1 ? U(in->ReadSigned("first value")) : 0;
   const uint64_t step = shape.order == 2 ? U(in->ReadSigned("first step")) : 0;
   if (!in->ok()) return;
-  const size_t count = out.size() - shape.order;
-  const PackedRun run = ReadPackedRun(in, shape, count);
+  const PackedRun run = ReadPackedRun(in, shape, count - shape.order);
   if (!in->ok()) return;
+  const std::span<int64_t> residuals = out.subspan(std::min<size_t>(shape.order, out.size()));
+  if (!shape.has_patches && shape.order <= 1 && wanted.begin > shape.order) {
+    return DecodeLast(run, shape.order, first, wanted.begin, out);
+  }
   if (!shape.has_patches) {
-    AddUp(shape.order, first, step, out, [&](const auto& take) { run.ForEach(count, take); });
+    AddUp(shape.order, first, step, out,
+          [&](const auto& take) { run.ForEach(0, residuals.size(), take); });
     return;
   }
-  const std::span<int64_t> residuals = out.subspan(shape.order);
-  run.ForEach(count, [&](size_t i, uint64_t r) { residuals[i] = S(r); });
-  ReadPatches(in, residuals);
+  run.ForEach(0, residuals.size(), [&](size_t i, uint64_t r) { residuals[i] = S(r); });
+  ReadPatches(in, count - shape.order, residuals);
   if (!in->ok()) return;
   AddUp(shape.order, first, step, out, [&](const auto& take) {
-    for (size_t i = 0; i < count; ++i) take(i, U(residuals[i]));
+    for (size_t i = 0; i < residuals.size(); ++i) take(i, U(residuals[i]));
   });
 }
 
@@ -215,6 +242,10 @@ void SkipStream(ByteReader* in, size_t count, bool nested) {
 
 void DecodeIntegers(ByteReader* in, std::span<int64_t> out) {
   DecodeStream(in, out, /*nested=*/false);
+}
+
+void DecodeIntegers(ByteReader* in, const WantedValues& wanted, std::span<int64_t> out) {
+  DecodeStream(in, wanted, out, /*nested=*/false);
 }
 
 void SkipIntegers(ByteReader* in, size_t count) { SkipStream(in, count, /*nested=*/false); }

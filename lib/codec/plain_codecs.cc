@@ -42,10 +42,10 @@ FixedCodec* PlainCodecs::Choose(const FixedRun& run, const ColumnMemory& memory,
 }
 
 bool DecodePlain(EncodingId encoding, const NumberShape& shape, ByteReader* in,
-                 std::span<int64_t> out) {
+                 const WantedValues& wanted, std::span<int64_t> out) {
   const bool is_double = shape.kind == NumberKind::kDouble;
   switch (encoding) {
-    case EncodingId::kInteger: DecodeIntegers(in, out); return true;
+    case EncodingId::kInteger: DecodeIntegers(in, wanted, out); return true;
     case EncodingId::kDecimal64:
     case EncodingId::kPrinted32:
     case EncodingId::kBits64:
@@ -57,7 +57,7 @@ bool DecodePlain(EncodingId encoding, const NumberShape& shape, ByteReader* in,
       break;
     default: return false;
   }
-  DecodeDecimals(encoding, shape, in, out);
+  DecodeDecimals(encoding, shape, in, wanted, out);
   return true;
 }
 

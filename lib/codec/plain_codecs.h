@@ -38,10 +38,10 @@ class PlainCodecs {
   return 8.0 * static_cast<double>(byte_count) / static_cast<double>(count);
 }
 
-// Reads out.size() values, at least 1, of one of these codecs. False, and nothing read, if
+// Reads values of one of these codecs into wanted.end places. False, and nothing read, if
 // `encoding` is none of them or not one of the shape. Damage is in in->status().
 [[nodiscard]] bool DecodePlain(EncodingId encoding, const NumberShape& shape, ByteReader* in,
-                               std::span<int64_t> out);
+                               const WantedValues& wanted, std::span<int64_t> out);
 
 }  // namespace cistern
 

@@ -186,17 +186,19 @@ void CopyEntries(std::span<const int64_t> codes, size_t total, TextRun* entries,
   heap->resize(total);
 }
 
-void DecodeDictionary(size_t count, size_t heap_bytes_max, const DictionarySource* dictionaries,
-                      ByteReader* in, TextRun* out) {
-  const size_t entry_count = in->ReadCount("entry count", count);
+void DecodeDictionary(const WantedValues& wanted, size_t heap_bytes_max,
+                      const DictionarySource* dictionaries, ByteReader* in, TextRun* out) {
+  const size_t entry_count = in->ReadCount("entry count", wanted.count);
   if (in->ok() && entry_count == 0) in->Fail("entry count", "is zero");
   if (!in->ok()) return;
   TextRun entries;
   DecodeBlob(entry_count, heap_bytes_max, dictionaries, in, &entries);
   if (!in->ok()) return;
-  std::vector<int64_t> codes(count);
-  DecodeIntegers(in, codes);
+  std::vector<int64_t> read(wanted.end);
+  DecodeIntegers(in, wanted, read);
   if (!in->ok()) return;
+  const std::span<const int64_t> codes = std::span(read).subspan(wanted.begin);
+  const size_t count = codes.size();
   uint64_t total = 0;
   out->offsets.resize(count + 1);
   out->offsets[0] = 0;
@@ -236,21 +238,22 @@ void EncodeUuids(std::span<const std::string_view> cells, std::string* out) {
   EncodeIntegers(low, out);
 }
 
-void DecodeUuids(size_t count, size_t heap_bytes_max, ByteReader* in, TextRun* out) {
-  if (count * kUuidBytes > heap_bytes_max) {
+void DecodeUuids(const WantedValues& wanted, size_t heap_bytes_max, ByteReader* in, TextRun* out) {
+  if (wanted.count * kUuidBytes > heap_bytes_max) {
     return in->Fail("uuids", "are larger than a page");
   }
-  std::vector<int64_t> high(count);
-  std::vector<int64_t> low(count);
-  DecodeIntegers(in, high);
-  if (in->ok()) DecodeIntegers(in, low);
+  std::vector<int64_t> high(wanted.end);
+  std::vector<int64_t> low(wanted.end);
+  DecodeIntegers(in, wanted, high);
+  if (in->ok()) DecodeIntegers(in, wanted, low);
   if (!in->ok()) return;
+  const size_t count = wanted.end - wanted.begin;
   out->offsets.resize(count + 1);
   out->heap.reserve(count * kUuidBytes);
   for (size_t i = 0; i < count; ++i) {
     out->offsets[i] = static_cast<uint32_t>(i * kUuidBytes);
-    PutBig(&out->heap, TimeUnordered(static_cast<uint64_t>(high[i])));
-    PutBig(&out->heap, low[i]);
+    PutBig(&out->heap, TimeUnordered(static_cast<uint64_t>(high[wanted.begin + i])));
+    PutBig(&out->heap, low[wanted.begin + i]);
   }
   out->offsets[count] = static_cast<uint32_t>(count * kUuidBytes);
 }
@@ -292,13 +295,32 @@ TextEncoding EncodeText(std::span<const std::string_view> cells, const NumberedD
   return encoding;
 }
 
-void DecodeText(EncodingId encoding, size_t count, size_t heap_bytes_max,
+namespace {
+
+// Keeps the wanted cells of all.
+void KeepWanted(const WantedValues& wanted, TextRun* run) {
+  if (wanted.begin == 0 && wanted.end == wanted.count) return;
+  const uint32_t first = run->offsets[wanted.begin];
+  run->heap = run->heap.substr(first, run->offsets[wanted.end] - first);
+  run->offsets.erase(run->offsets.begin() + static_cast<ptrdiff_t>(wanted.end) + 1,
+                     run->offsets.end());
+  run->offsets.erase(run->offsets.begin(),
+                     run->offsets.begin() + static_cast<ptrdiff_t>(wanted.begin));
+  for (uint32_t& offset : run->offsets) offset -= first;
+}
+
+}  // namespace
+
+void DecodeText(EncodingId encoding, const WantedValues& wanted, size_t heap_bytes_max,
                 const DictionarySource* dictionaries, ByteReader* in, TextRun* out) {
   switch (encoding) {
-    case EncodingId::kText: return DecodeBlob(count, heap_bytes_max, dictionaries, in, out);
+    case EncodingId::kText:
+      DecodeBlob(wanted.count, heap_bytes_max, dictionaries, in, out);
+      if (in->ok()) KeepWanted(wanted, out);
+      return;
     case EncodingId::kDictionary:
-      return DecodeDictionary(count, heap_bytes_max, dictionaries, in, out);
-    case EncodingId::kUuid: return DecodeUuids(count, heap_bytes_max, in, out);
+      return DecodeDictionary(wanted, heap_bytes_max, dictionaries, in, out);
+    case EncodingId::kUuid: return DecodeUuids(wanted, heap_bytes_max, in, out);
     default: in->Fail("encoding", "is not one of the bytes lane");
   }
 }

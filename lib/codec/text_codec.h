@@ -32,10 +32,16 @@ struct TextRun {
   std::string heap;
 };
 
-// Reads `count` cells, at least 1, whose bytes are at most heap_bytes_max in all. Where
-// `dictionaries` is null no trained dictionary may be named.
-void DecodeText(EncodingId encoding, size_t count, size_t heap_bytes_max,
+// Reads the wanted cells alone: cell i of *out is cell wanted.begin + i. The bytes of all that have
+// to be read for them are at most heap_bytes_max. Where `dictionaries` is null no trained
+// dictionary may be named.
+void DecodeText(EncodingId encoding, const WantedValues& wanted, size_t heap_bytes_max,
                 const DictionarySource* dictionaries, ByteReader* in, TextRun* out);
+// All of `count` cells, at least 1.
+inline void DecodeText(EncodingId encoding, size_t count, size_t heap_bytes_max,
+                       const DictionarySource* dictionaries, ByteReader* in, TextRun* out) {
+  DecodeText(encoding, WantedValues::All(count), heap_bytes_max, dictionaries, in, out);
+}
 
 }  // namespace cistern
 

@@ -86,15 +86,16 @@ bool RawZstdCodec::Analyze(const FixedRun& run, const ColumnMemory& /*memory*/) 
   return !frame_.empty();
 }
 
-void DecodeRawZstd(const NumberShape& shape, ByteReader* in, std::span<int64_t> out) {
-  const size_t count = out.size();
+void DecodeRawZstd(const NumberShape& shape, ByteReader* in, const WantedValues& wanted,
+                   std::span<int64_t> out) {
+  const size_t count = wanted.count;
   const size_t width = shape.byte_width;
   CISTERN_CHECK(width >= 1 && width <= 8);
   std::string raw;
   ZstdDecompress(in->ReadBytes("frame", in->remaining()), count * width, "frame", in, &raw);
   if (!in->ok()) return;
   const unsigned spare = static_cast<unsigned>(64 - 8 * width);
-  for (size_t i = 0; i < count; ++i) {
+  for (size_t i = wanted.begin; i < out.size(); ++i) {
     uint64_t v = 0;
     for (size_t b = width; b-- > 0;) v = v << 8 | static_cast<uint8_t>(raw[b * count + i]);
     // Integers keep their sign; a float's bits are zero-extended.

@@ -41,7 +41,9 @@ class RawZstdCodec final : public FixedCodec {
  private:
   std::string frame_;
 };
-void DecodeRawZstd(const NumberShape& shape, ByteReader* in, std::span<int64_t> out);
+// Reads values into wanted.end places.
+void DecodeRawZstd(const NumberShape& shape, ByteReader* in, const WantedValues& wanted,
+                   std::span<int64_t> out);
 
 }  // namespace cistern
 

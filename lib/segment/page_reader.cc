@@ -30,8 +30,9 @@ class PageDecoder {
       : schema_(schema), wanted_(wanted), dictionaries_(dictionaries),
         values_alone_(values_alone), in_(body, "page"), rows_(*rows) {}
 
-  // `row_count`, if the page is to have so many.
-  Status Decode(std::optional<size_t> row_count = std::nullopt) {
+  // `row_count`, if the page is to have so many; `choose`, of values alone, may be null.
+  Status Decode(std::optional<size_t> row_count = std::nullopt,
+                const ChooseRows* choose = nullptr) {
     ClearRows();
     ReadHeader();
     if (in_.ok() && row_count && rows_.row_count != *row_count) {
@@ -39,11 +40,12 @@ class PageDecoder {
     }
     if (in_.ok() && values_alone_) SkipVersions();
     if (in_.ok() && !values_alone_) ReadVersions();
+    if (in_.ok() && choose != nullptr) {
+      CISTERN_RETURN_IF_ERROR(Choose(*choose));
+      if (rows_.row_count == 0) return Status::Ok();  // and nothing is said of the columns
+    }
     for (size_t c = 0; c < schema_.columns.size() && in_.ok(); ++c) {
-      const ColumnRole role = schema_.columns[c].role;
-      if (role != ColumnRole::kClustering && role != ColumnRole::kRegular) continue;
-      Status status = ReadColumn(c);
-      if (!status.ok()) return status;
+      if (IsStored(c)) CISTERN_RETURN_IF_ERROR(ReadColumn(c));
     }
     if (in_.ok() && in_.remaining() != 0) in_.Fail("end", "is not where the fields end");
     if (in_.ok() && !values_alone_) AddEventTimes();
@@ -68,6 +70,40 @@ class PageDecoder {
     }
   }
 
+  [[nodiscard]] bool IsStored(size_t c) const {
+    const ColumnRole role = schema_.columns[c].role;
+    return role == ColumnRole::kClustering || role == ColumnRole::kRegular;
+  }
+
+  // Reads the event time, which may stand behind others, and asks which rows are wanted.
+  Status Choose(const ChooseRows& choose) {
+    const ByteReader columns = in_;
+    const size_t time = schema_.time_column();
+    for (size_t c = 0; c < time && in_.ok(); ++c) {
+      if (IsStored(c)) SkipColumn();
+    }
+    if (in_.ok()) CISTERN_RETURN_IF_ERROR(ReadColumn(time));
+    if (!in_.ok()) return in_.status();
+    in_ = columns;
+    const auto [begin, end] = choose(rows_);
+    CISTERN_CHECK(begin <= end && end <= row_count_);
+    begin_ = begin;
+    end_ = end;
+    rows_.row_count = end - begin;
+    return Status::Ok();
+  }
+
+  void SkipColumn() {
+    const uint8_t descriptor = in_.ReadU8("column descriptor");
+    if (StatesOf(descriptor) == PageStates::kMixed && in_.ok()) SkipIntegers(&in_, row_count_);
+    const size_t byte_count = in_.ReadCount("column bytes", limits::kPageBytesMax);
+    (void)in_.ReadBytes("column bytes", byte_count);
+  }
+
+  static PageStates StatesOf(uint8_t descriptor) {
+    return static_cast<PageStates>(descriptor >> segment_format::kStatesShift & 3);
+  }
+
   [[nodiscard]] bool IsWanted(size_t c) const {
     return wanted_ == nullptr || (*wanted_)[c] ||
            (!values_alone_ && schema_.columns[c].role == ColumnRole::kClustering);
@@ -89,6 +125,7 @@ class PageDecoder {
     if (in_.ok() && columns != schema_.clustering_columns.size() + schema_.regular_columns.size()) {
       in_.Fail("column count", "is not the schema's");
     }
+    row_count_ = end_ = rows_.row_count;
   }
 
   void ReadVersions() {
@@ -161,17 +198,16 @@ class PageDecoder {
     const bool clustering = spec.role == ColumnRole::kClustering;
     const uint8_t descriptor = in_.ReadU8("column descriptor");
     if (descriptor >> 7 != 0) in_.Fail("column descriptor", "has unknown bits");
-    const auto states =
-        static_cast<PageStates>(descriptor >> segment_format::kStatesShift & 3);
+    const PageStates states = StatesOf(descriptor);
     if (clustering && states != PageStates::kAllValues) {
       in_.Fail("column descriptor", "has missing cells in a clustering column");
     }
     const bool is_wanted = IsWanted(c);
-    size_t value_count = 0;
+    WantedValues wanted;
     if (in_.ok() && values_alone_ && !is_wanted) {
-      if (states == PageStates::kMixed) SkipIntegers(&in_, rows_.row_count);
+      if (states == PageStates::kMixed) SkipIntegers(&in_, row_count_);
     } else if (in_.ok()) {
-      value_count = ReadStates(states, &rows_.columns[c]);
+      wanted = ReadStates(states, &rows_.columns[c]);
     }
     const size_t byte_count = in_.ReadCount("column bytes", limits::kPageBytesMax);
     const std::string_view bytes = in_.ReadBytes("column bytes", byte_count);
@@ -180,13 +216,16 @@ class PageDecoder {
 
     ByteReader values(bytes, "page");
     const auto encoding = static_cast<EncodingId>(descriptor & segment_format::kEncodingMask);
-    if (value_count == 0) {
+    if (wanted.count == 0) {
       if (encoding != EncodingId::kNone) values.Fail("encoding", "is given for no values");
       FillMissing(&rows_.columns[c]);
+    } else if (wanted.begin == wanted.end) {  // none in the chosen rows
+      FillMissing(&rows_.columns[c]);
+      return Status::Ok();
     } else if (spec.type.lane() == Lane::kFixed) {
-      ReadNumbers(encoding, ShapeOf(spec.type.kind), value_count, &values, &rows_.columns[c]);
+      ReadNumbers(encoding, ShapeOf(spec.type.kind), wanted, &values, &rows_.columns[c]);
     } else {
-      ReadBytes(encoding, value_count, &values, &rows_.columns[c]);
+      ReadBytes(encoding, wanted, &values, &rows_.columns[c]);
     }
     if (values.ok() && values.remaining() != 0) {
       values.Fail("end of values", "is not where the fields end");
@@ -199,19 +238,33 @@ class PageDecoder {
     return {status.code(), "column '" + spec.name + "': " + status.message()};
   }
 
-  // Fills the column's states; returns how many cells are values.
-  size_t ReadStates(PageStates states, ColumnData* column) {
-    if (states == PageStates::kAllValues) return rows_.row_count;
-    column->states.assign(rows_.row_count, states == PageStates::kAllNull ? CellState::kNull
-                                                                          : CellState::kAbsent);
-    if (states != PageStates::kMixed) return 0;
-    DecodeStates(&in_, column->states);
-    if (in_.ok() && std::count(column->states.begin(), column->states.end(),
-                               column->states.front()) == std::ssize(column->states)) {
-      in_.Fail("cell state", "is the same in all rows of a mixed column");
+  // Fills the states of the chosen rows; returns which values are theirs.
+  WantedValues ReadStates(PageStates states, ColumnData* column) {
+    if (states == PageStates::kAllValues) return {row_count_, begin_, end_};
+    column->states.assign(row_count_, states == PageStates::kAllNull ? CellState::kNull
+                                                                     : CellState::kAbsent);
+    WantedValues wanted;
+    if (states == PageStates::kMixed) {
+      DecodeStates(&in_, column->states);
+      const auto values_in = [column](size_t begin, size_t end) {
+        return static_cast<size_t>(
+            std::count(column->states.begin() + static_cast<ptrdiff_t>(begin),
+                       column->states.begin() + static_cast<ptrdiff_t>(end), CellState::kValue));
+      };
+      const auto first = column->states.front();
+      if (in_.ok() && std::all_of(column->states.begin(), column->states.end(),
+                                  [first](CellState s) { return s == first; })) {
+        in_.Fail("cell state", "is the same in all rows of a mixed column");
+      }
+      wanted.begin = values_in(0, begin_);
+      wanted.end = wanted.begin + values_in(begin_, end_);
+      wanted.count = wanted.end + values_in(end_, row_count_);
     }
-    return static_cast<size_t>(
-        std::count(column->states.begin(), column->states.end(), CellState::kValue));
+    column->states.resize(end_);
+    column->states.erase(column->states.begin(),
+                         column->states.begin() + static_cast<ptrdiff_t>(begin_));
+    if (wanted.end - wanted.begin == end_ - begin_) column->states.clear();  // all are values
+    return wanted;
   }
 
   void FillMissing(ColumnData* column) const {
@@ -223,13 +276,21 @@ class PageDecoder {
   }
 
   // Moves dense values to the rows that have one, from the back.
-  void ReadNumbers(EncodingId encoding, const NumberShape& shape, size_t value_count,
-                   ByteReader* in, ColumnData* column) const {
+  void ReadNumbers(EncodingId encoding, const NumberShape& shape, const WantedValues& wanted,
+                   ByteReader* in, ColumnData* column) {
+    const size_t value_count = wanted.end - wanted.begin;
     column->fixed.resize(rows_.row_count);
-    DecodeFixed(encoding, shape, in, std::span(column->fixed).first(value_count));
-    if (!in->ok() || value_count == rows_.row_count) return;
-    size_t next = value_count;
+    if (wanted.begin == 0) {
+      DecodeFixed(encoding, shape, in, wanted, std::span(column->fixed).first(wanted.end));
+    } else {
+      if (numbers_.size() < wanted.end) numbers_.resize(row_count_);
+      DecodeFixed(encoding, shape, in, wanted, std::span(numbers_).first(wanted.end));
+      std::copy_n(numbers_.data() + wanted.begin, value_count, column->fixed.data());
+    }
+    if (!in->ok()) return;
     int64_t* const cells = column->fixed.data();
+    if (value_count == rows_.row_count) return;
+    size_t next = value_count;
     for (size_t i = rows_.row_count; i-- > 0;) {
       const auto is_value = static_cast<int64_t>(column->states[i] == CellState::kValue);
       next -= static_cast<size_t>(is_value);
@@ -237,14 +298,16 @@ class PageDecoder {
     }
   }
 
-  void ReadBytes(EncodingId encoding, size_t value_count, ByteReader* in, ColumnData* column) {
+  void ReadBytes(EncodingId encoding, const WantedValues& wanted, ByteReader* in,
+                 ColumnData* column) {
     TextRun run;
-    DecodeText(encoding, value_count, segment_format::kPageRawBytesMax - heap_bytes_,
-               dictionaries_, in, &run);
+    DecodeText(encoding, wanted, segment_format::kPageRawBytesMax - heap_bytes_, dictionaries_, in,
+               &run);
     if (!in->ok()) return;
     heap_bytes_ += run.heap.size();
     column->heap = std::move(run.heap);
     column->offsets = std::move(run.offsets);
+    const size_t value_count = wanted.end - wanted.begin;
     if (value_count == rows_.row_count) return;
     column->offsets.resize(rows_.row_count + 1);
     size_t next = value_count;  // cells not yet moved
@@ -261,8 +324,12 @@ class PageDecoder {
   const bool values_alone_;
   ByteReader in_;
   uint8_t flags_ = 0;
+  size_t row_count_ = 0;  // of the page
+  size_t begin_ = 0;      // of it, the chosen rows
+  size_t end_ = 0;
   VersionColumns& rows_;
   std::vector<int64_t> expiries_;
+  std::vector<int64_t> numbers_;  // of a column of which few are wanted
   size_t heap_bytes_ = 0;  // decoded so far
 };
 
@@ -292,14 +359,15 @@ namespace {
 
 Status DecodeValues(const TableSchema& schema, std::string_view page,
                     std::optional<size_t> row_count, const std::vector<bool>& wanted,
-                    const DictionarySource* dictionaries, VersionColumns* rows) {
+                    const DictionarySource* dictionaries, const ChooseRows* choose,
+                    VersionColumns* rows) {
   CISTERN_CHECK(wanted.size() == schema.columns.size());
   CISTERN_ASSIGN_OR_RETURN(
       const std::string_view body,
       segment_format::CheckEnvelope(page, segment_format::kPageTag, "page"));
   return PageDecoder(schema, body, &wanted, OfFormat(page, dictionaries),
                      /*values_alone=*/true, rows)
-      .Decode(row_count);
+      .Decode(row_count, choose);
 }
 
 }  // namespace
@@ -307,7 +375,13 @@ Status DecodeValues(const TableSchema& schema, std::string_view page,
 Status DecodePageValues(const TableSchema& schema, std::string_view page, size_t row_count,
                         const std::vector<bool>& wanted, const DictionarySource* dictionaries,
                         VersionColumns* rows) {
-  return DecodeValues(schema, page, row_count, wanted, dictionaries, rows);
+  return DecodeValues(schema, page, row_count, wanted, dictionaries, nullptr, rows);
+}
+
+Status DecodePageValues(const TableSchema& schema, std::string_view page, size_t row_count,
+                        const std::vector<bool>& wanted, const DictionarySource* dictionaries,
+                        const ChooseRows& choose, VersionColumns* rows) {
+  return DecodeValues(schema, page, row_count, wanted, dictionaries, &choose, rows);
 }
 
 Result<VersionColumns> DecodePageValues(const TableSchema& schema, std::string_view page,
@@ -315,7 +389,7 @@ Result<VersionColumns> DecodePageValues(const TableSchema& schema, std::string_v
                                         const DictionarySource* dictionaries) {
   VersionColumns rows;
   CISTERN_RETURN_IF_ERROR(
-      DecodeValues(schema, page, std::nullopt, wanted, dictionaries, &rows));
+      DecodeValues(schema, page, std::nullopt, wanted, dictionaries, nullptr, &rows));
   return rows;
 }
 

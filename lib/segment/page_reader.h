@@ -3,7 +3,9 @@
 #ifndef CISTERN_SEGMENT_PAGE_READER_H_
 #define CISTERN_SEGMENT_PAGE_READER_H_
 
+#include <functional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "cistern/result.h"
@@ -40,6 +42,15 @@ namespace cistern {
 [[nodiscard]] Status DecodePageValues(const TableSchema& schema, std::string_view page,
                                       size_t row_count, const std::vector<bool>& wanted,
                                       const DictionarySource* dictionaries, VersionColumns* rows);
+
+// Which rows of a page are wanted, begin..end-1 with begin <= end <= times.row_count; `times` has
+// the event time alone.
+using ChooseRows = std::function<std::pair<size_t, size_t>(const VersionColumns& times)>;
+// The same of the chosen rows alone, none where none is: for who wants few rows of many.
+[[nodiscard]] Status DecodePageValues(const TableSchema& schema, std::string_view page,
+                                      size_t row_count, const std::vector<bool>& wanted,
+                                      const DictionarySource* dictionaries,
+                                      const ChooseRows& choose, VersionColumns* rows);
 
 }  // namespace cistern
 

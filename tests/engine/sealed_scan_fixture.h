@@ -56,7 +56,7 @@ class SealedScanFixture : public EngineFixture {
     auto found = walk.Find(INT64_MIN);
     EXPECT_TRUE(found.ok() && *found) << found.status().ToString();
     if (!found.ok() || !*found || (*found)->view == nullptr) return std::nullopt;
-    BucketParts& parts = (*found)->parts.front();
+    BucketOutline& parts = (*found)->parts.front();
     if (parts.window == nullptr) return std::nullopt;
     SealedPages pages(&context, shape.table, &shape.wanted);
     const BucketKey bucket{1, Entity("a").bytes, (*found)->start_s, 0};

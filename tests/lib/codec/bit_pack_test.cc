@@ -26,7 +26,25 @@ TEST(BitPack, EveryWidthAndManyCountsComeBack) {
       std::vector<uint64_t> got(count);
       UnpackBits({exact.data(), exact.size()}, count, width, got.data());
       ASSERT_EQ(got, values) << width << " x " << count;
+      uint64_t sum = 0;
+      for (size_t i = 0; i <= count; ++i) {
+        ASSERT_EQ(SumPacked({exact.data(), exact.size()}, i, width), sum) << width << ": " << i;
+        if (i < count) sum += values[i];
+      }
     }
+  }
+}
+
+// Lanes of a word hold what may be added to them, however large the values are.
+TEST(BitPack, ManyGreatestValuesAreSummed) {
+  for (unsigned width = 1; width <= 20; ++width) {
+    constexpr size_t kCount = 100'000;
+    const uint64_t greatest = (uint64_t{1} << width) - 1;
+    std::string packed;
+    BitWriter bits(&packed, kCount, width);
+    for (size_t i = 0; i < kCount; ++i) bits.Put(greatest);
+    bits.Finish();
+    EXPECT_EQ(SumPacked(packed, kCount, width), kCount * greatest) << width;
   }
 }
 

@@ -33,7 +33,7 @@ bool Try(EncodingId id, const Values& values, const NumberShape& shape) {
   EXPECT_EQ(bytes.size(), codec.Score());
   ByteReader in(bytes, "test");
   Values got(values.size());
-  DecodeDecimals(id, shape, &in, got);
+  DecodeDecimals(id, shape, &in, WantedValues::All(got.size()), got);
   EXPECT_TRUE(in.ok()) << in.status().ToString();
   EXPECT_EQ(in.remaining(), 0u);
   EXPECT_EQ(got, values) << "encoding " << static_cast<int>(id);
@@ -254,7 +254,7 @@ TEST(DecimalCodec, EveryCheckHasItsFixture) {
     SCOPED_TRACE(f.name);
     ByteReader in(f.bytes, "test");
     Values out(4);
-    DecodeDecimals(f.id, kDoubleShape, &in, out);
+    DecodeDecimals(f.id, kDoubleShape, &in, WantedValues::All(out.size()), out);
     ExpectDamage(in.status(), f.field, f.why);
   }
 }

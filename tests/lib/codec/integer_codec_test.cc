@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 #include <random>
 
@@ -25,6 +26,21 @@ std::string RoundTripOf(const Values& values, const IntegerPlan& plan) {
   EXPECT_TRUE(in.ok()) << in.status().ToString();
   EXPECT_EQ(in.remaining(), 0u);
   EXPECT_EQ(got, values);
+  for (const size_t begin :
+       {size_t{0}, size_t{1}, size_t{2}, values.size() / 2, values.size() - 1}) {
+    for (const size_t count : {size_t{1}, size_t{2}, size_t{9}, values.size()}) {
+      if (begin >= values.size()) continue;
+      const size_t end = std::min(begin + count, values.size());
+      ByteReader some(stream, "test");
+      Values out(end);
+      DecodeIntegers(&some, {values.size(), begin, end}, out);
+      EXPECT_TRUE(some.ok()) << some.status().ToString();
+      EXPECT_EQ(some.remaining(), 0u);
+      EXPECT_EQ(Values(out.begin() + begin, out.end()),
+                Values(values.begin() + begin, values.begin() + end))
+          << begin << " to " << end << " of " << values.size();
+    }
+  }
   return stream;
 }
 

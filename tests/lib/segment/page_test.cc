@@ -228,6 +228,33 @@ TEST(Page, UnwantedColumnsHaveOnlyTheirStates) {
   }
 }
 
+// Of every type, in every encoding that such rows are given, where cells are missing too.
+TEST(Page, ChosenRowsAreThoseOfThePage) {
+  std::mt19937_64 random(23);
+  const TableSchema schema = MakeSchema({CqlType::kTimestamp, CqlType::kText}, kEveryType);
+  const std::vector<bool> wanted(schema.columns.size(), true);
+  for (int round = 0; round < 60; ++round) {
+    const size_t count = 1 + random() % 200;
+    const VersionColumns rows = RandomRows(schema, count, &random);
+    const std::string page = EncodePage(schema, rows, 0, count, nullptr);
+    const size_t begin = random() % (count + 1);
+    const size_t end = begin + random() % (count - begin + 1);
+    VersionColumns got;
+    const auto choose = [&](const VersionColumns& times) {
+      EXPECT_EQ(times.row_count, count);
+      EXPECT_EQ(times.columns[schema.time_column()].fixed,
+                rows.columns[schema.time_column()].fixed);
+      return std::pair(begin, end);
+    };
+    const Status decoded = DecodePageValues(schema, page, count, wanted, nullptr, choose, &got);
+    ASSERT_TRUE(decoded.ok()) << decoded.ToString();
+    ASSERT_EQ(got.row_count, end - begin);
+    for (size_t c = 2; c < schema.columns.size() && begin < end; ++c) {
+      ExpectSameColumn(got.columns[c], rows.columns[c], begin, end, schema.columns[c].name);
+    }
+  }
+}
+
 TEST(Page, ValuesComeAloneWhereTheyAreAskedFor) {
   std::mt19937_64 random(22);
   const TableSchema schema = MakeSchema({CqlType::kTimestamp, CqlType::kText}, kEveryType);

@@ -1,0 +1,210 @@
+#include "engine/query/bucket_index.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "storage/head_entity_map.h"
+
+namespace cistern {
+
+namespace {
+
+constexpr size_t kBudgetShare = 16;   // of the memory budget, for what is remembered
+constexpr size_t kPageBytesMax = 32 << 10;
+constexpr size_t kEntityBytes = 160;  // of an entity, beside its key: about
+constexpr size_t kAheadForEachMiss = 4;
+constexpr size_t kAheadMax = 64;
+
+// The ends of int64 are where the ends of all stand: what is asked for is between them.
+int64_t Between(int64_t at_s) {
+  using Limits = std::numeric_limits<int64_t>;
+  return std::clamp(at_s, Limits::min() + 1, Limits::max() - 1);
+}
+
+// Where the place of an answer stands: of none, behind all.
+int64_t StartOf(const BucketIndex::Answer& answer, bool descending) {
+  if (!answer.splits.empty()) return answer.splits[0].start_s;
+  return descending ? std::numeric_limits<int64_t>::min() : std::numeric_limits<int64_t>::max();
+}
+
+template <typename A, typename B>
+bool IsSame(const std::weak_ptr<A>& a, const std::shared_ptr<B>& b) {
+  return !a.owner_before(b) && !b.owner_before(a);
+}
+
+}  // namespace
+
+size_t BucketIndex::Hash::operator()(const Name& name) const {
+  return HeadEntityMap::Hash(name.table_id, name.entity);
+}
+
+size_t BucketIndex::BytesOf(const Place& place) {
+  size_t bytes = sizeof(Place) + place.splits.size() * sizeof(Split) + 2 * sizeof(void*);
+  for (const Split& split : place.splits) {
+    if (split.outline.page != nullptr) bytes += split.outline.page->capacity() + kEntityBytes / 2;
+  }
+  return bytes;
+}
+
+bool BucketIndex::HasBucketsOf(const SpillView& view) const {
+  return view.round_last == buckets_.round_last &&
+         std::equal(view.families.begin(), view.families.end(), buckets_.families.begin(),
+                    buckets_.families.end(),
+                    [](const auto& shared, const auto& weak) { return IsSame(weak, shared); }) &&
+         std::equal(view.windows.begin(), view.windows.end(), buckets_.windows.begin(),
+                    buckets_.windows.end(),
+                    [](const auto& window, uint64_t id) { return window->id == id; }) &&
+         std::equal(view.ended.begin(), view.ended.end(), buckets_.ended.begin(),
+                    buckets_.ended.end(),
+                    [](const EndedWindow& window, uint64_t id) { return window.id == id; });
+}
+
+// Whether what is remembered is of the view's buckets.
+bool BucketIndex::Knows(const std::shared_ptr<const SpillView>& view) {
+  if (seen_address_ == view.get()) return true;
+  if (seen_address_ == nullptr || !HasBucketsOf(*view)) return false;
+  seen_ = view;
+  seen_address_ = view.get();
+  return true;
+}
+
+// Brings what is asked for back from the old ones.
+BucketIndex::Entity* BucketIndex::FindEntity(const Name& name) {
+  if (const auto at = young_.find(name); at != young_.end()) return &at->second;
+  const auto at = old_.find(name);
+  if (at == old_.end()) return nullptr;
+  size_t bytes = kEntityBytes + name.entity.size();
+  for (const Place& place : at->second.places) bytes += BytesOf(place);
+  old_bytes_ -= std::min(old_bytes_, bytes);
+  young_bytes_ += bytes;
+  return &young_.insert(old_.extract(at)).position->second;
+}
+
+bool BucketIndex::Find(const std::shared_ptr<const SpillView>& view, const Question& question,
+                       Answer* answer) {
+  const std::lock_guard lock(mutex_);
+  if (!Knows(view)) {
+    BeginAnew(view);
+    return false;
+  }
+  const Entity* const found = FindEntity({question.table_id, question.entity});
+  if (found == nullptr) return false;
+  const std::vector<Place>& places = found->places;
+  const int64_t at_s = Between(question.at_s);
+  auto at = std::lower_bound(places.begin(), places.end(), at_s,
+                             [](const Place& p, int64_t s) { return p.start_s < s; });
+  if (question.descending && (at == places.end() || at->start_s > at_s)) {
+    if (at == places.begin()) return false;
+    --at;
+  }
+  if (at == places.end()) return false;
+  if (question.descending ? at->to_s < at_s : at->from_s > at_s) return false;
+  answer->splits.clear();
+  for (const Split& split : at->splits) {
+    BucketOutline& outline = answer->splits.emplace_back(split.outline);
+    if (split.window_id == 0) continue;
+    const auto window = std::lower_bound(
+        view->windows.begin(), view->windows.end(), split.window_id,
+        [](const auto& w, uint64_t id) { return w->id < id; });
+    if (window == view->windows.end() || (*window)->id != split.window_id) return false;
+    outline.window = *window;
+  }
+  return true;
+}
+
+void BucketIndex::Note(const std::shared_ptr<const SpillView>& view, const Question& question,
+                       const Answer& answer) {
+  const int64_t start_s = StartOf(answer, question.descending);
+  const int64_t at_s = Between(question.at_s);
+  Place place{start_s, std::min(at_s, start_s), std::max(at_s, start_s), {}};
+  for (const BucketOutline& outline : answer.splits) {
+    place.splits.push_back({outline.window == nullptr ? 0 : outline.window->id, outline});
+    place.splits.back().outline.window = nullptr;
+  }
+  const Name name{question.table_id, question.entity};
+  const size_t entity_bytes = kEntityBytes + name.entity.size();
+  const std::lock_guard lock(mutex_);
+  if (!Knows(view)) return;
+  Entity* known = FindEntity(name);
+  if (young_bytes_ + BytesOf(place) + entity_bytes > budget_->limit_bytes() / kBudgetShare / 2) {
+    GrowOld();
+    known = nullptr;
+  }
+  const size_t bytes = BytesOf(place) + (known == nullptr ? entity_bytes : 0);
+  if (!charge_.TrySet(young_bytes_ + old_bytes_ + bytes)) return;
+  if (known == nullptr) {
+    known = &young_.try_emplace(OwnName{name.table_id, std::string(name.entity)}).first->second;
+    young_bytes_ += entity_bytes;
+  }
+  const auto at = std::lower_bound(known->places.begin(), known->places.end(), start_s,
+                                   [](const Place& p, int64_t s) { return p.start_s < s; });
+  if (at != known->places.end() && at->start_s == start_s) {
+    at->from_s = std::min(at->from_s, place.from_s);
+    at->to_s = std::max(at->to_s, place.to_s);
+    return;
+  }
+  young_bytes_ += BytesOf(place);
+  known->places.insert(at, std::move(place));
+}
+
+void BucketIndex::Learn(const std::shared_ptr<const SpillView>& view, const BucketKey& bucket,
+                        std::string_view page, const std::optional<RowStatistics>& rows) {
+  const std::lock_guard lock(mutex_);
+  Entity* const known = Knows(view) ? FindEntity({bucket.table_id, bucket.entity}) : nullptr;
+  if (known == nullptr) return;
+  const auto at = std::lower_bound(known->places.begin(), known->places.end(), bucket.start_s,
+                                   [](const Place& p, int64_t s) { return p.start_s < s; });
+  if (at == known->places.end() || at->start_s != bucket.start_s) return;
+  for (Split& split : at->splits) {
+    if (split.outline.split != bucket.split) continue;
+    if (rows && !split.outline.rows) split.outline.rows = rows;
+    if (page.empty() || page.size() > kPageBytesMax || split.outline.page != nullptr) continue;
+    const size_t before = BytesOf(*at);
+    split.outline.page = std::make_shared<const std::string>(page);
+    const size_t added = BytesOf(*at) - before;
+    if (charge_.TrySet(young_bytes_ + old_bytes_ + added)) {
+      young_bytes_ += added;
+    } else {
+      split.outline.page = nullptr;
+    }
+  }
+  if (young_bytes_ > budget_->limit_bytes() / kBudgetShare / 2) GrowOld();
+}
+
+// Of another view's buckets.
+void BucketIndex::BeginAnew(const std::shared_ptr<const SpillView>& view) {
+  Clear();
+  seen_ = view;
+  seen_address_ = view.get();
+  buckets_ = {view->round_last, {view->families.begin(), view->families.end()}, {}, {}};
+  for (const auto& window : view->windows) buckets_.windows.push_back(window->id);
+  for (const EndedWindow& window : view->ended) buckets_.ended.push_back(window.id);
+}
+
+void BucketIndex::Clear() {
+  young_.clear();
+  old_.clear();
+  young_bytes_ = old_bytes_ = 0;
+  charge_.Set(0);
+}
+
+void BucketIndex::Forget() {
+  const std::lock_guard lock(mutex_);
+  Clear();
+}
+
+// What was not asked for since the last time goes.
+void BucketIndex::GrowOld() {
+  old_ = std::exchange(young_, {});
+  old_bytes_ = std::exchange(young_bytes_, 0);
+}
+
+size_t BucketIndex::NoteMiss(const Question& question) {
+  const std::lock_guard lock(mutex_);
+  Entity* const found = FindEntity({question.table_id, question.entity});
+  if (found == nullptr) return 0;
+  return std::min<size_t>(kAheadForEachMiss * ++found->misses, kAheadMax);
+}
+
+}  // namespace cistern

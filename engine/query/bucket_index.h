@@ -1,0 +1,125 @@
+// BucketIndex: which buckets of an entity are in the segments of a view, as far as that was asked.
+#ifndef CISTERN_ENGINE_QUERY_BUCKET_INDEX_H_
+#define CISTERN_ENGINE_QUERY_BUCKET_INDEX_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "lib/base/memory_budget.h"
+#include "storage/entity_buckets.h"
+#include "storage/spill_set.h"
+
+namespace cistern {
+
+// Remembers answers, so that a small question costs no iterator over manifests; and of buckets of
+// one page that page, so that it costs no lookup either. What is asked for rarely is forgotten
+// first, and all is charged to the budget. Knows windows by their numbers alone, so that it holds
+// none that ends. Any number of threads.
+class BucketIndex {
+ public:
+  explicit BucketIndex(MemoryBudget* budget) : charge_(budget), budget_(budget) {}
+
+  // What there is of an entity at or behind a start, in a direction.
+  struct Answer {
+    std::vector<BucketOutline> splits;  // of the nearest bucket; empty: there is none
+  };
+  struct Question {
+    uint32_t table_id = 0;
+    std::string_view entity;
+    int64_t at_s = 0;
+    bool descending = false;
+  };
+  // Whether the nearest bucket of the view at or after at_s is known, descending at or before; then
+  // *answer has it. Of a view with other buckets than the last one nothing is.
+  [[nodiscard]] bool Find(const std::shared_ptr<const SpillView>& view, const Question& question,
+                          Answer* answer);
+  // Remembers the answer, which was found in the view. Of an older view than the last that was
+  // asked about nothing is remembered.
+  void Note(const std::shared_ptr<const SpillView>& view, const Question& question,
+            const Answer& answer);
+  // Remembers more of a bucket in the view that is known: its only page, and what was found of its
+  // rows where the manifest does not tell. Of what is empty nothing.
+  void Learn(const std::shared_ptr<const SpillView>& view, const BucketKey& bucket,
+             std::string_view page, const std::optional<RowStatistics>& rows);
+  // Forgets all, so that its memory is free.
+  void Forget();
+  // How many buckets behind the one that was asked for are worth listing: more each time that the
+  // entity is asked for something that is not known.
+  [[nodiscard]] size_t NoteMiss(const Question& question);
+
+ private:
+  struct Split {
+    uint64_t window_id = 0;  // 0: none
+    BucketOutline outline;   // without its window
+  };
+  // A bucket, and the starts from which it is known to be the nearest: upwards those of
+  // from_s..start_s, downwards those of start_s..to_s. Without splits the end of all: its start is
+  // the highest or lowest there is.
+  struct Place {
+    int64_t start_s = 0;
+    int64_t from_s = 0;
+    int64_t to_s = 0;
+    std::vector<Split> splits;
+  };
+  struct Entity {
+    std::vector<Place> places;  // by start
+    uint32_t misses = 0;
+  };
+  struct Name {
+    uint32_t table_id = 0;
+    std::string_view entity;
+  };
+  struct OwnName {
+    uint32_t table_id = 0;
+    std::string entity;
+    operator Name() const { return {table_id, entity}; }
+  };
+  struct Hash {
+    using is_transparent = void;
+    size_t operator()(const Name& name) const;
+  };
+  struct Equal {
+    using is_transparent = void;
+    bool operator()(const Name& a, const Name& b) const {
+      return a.table_id == b.table_id && a.entity == b.entity;
+    }
+  };
+  using Entities = std::unordered_map<OwnName, Entity, Hash, Equal>;
+
+  // The buckets that a view has: two with the same differ in what is counted alone.
+  struct Buckets {
+    uint64_t round_last = 0;
+    std::vector<std::weak_ptr<const SpillFamily>> families;
+    std::vector<uint64_t> windows;
+    std::vector<uint64_t> ended;
+  };
+  [[nodiscard]] bool Knows(const std::shared_ptr<const SpillView>& view);
+  [[nodiscard]] bool HasBucketsOf(const SpillView& view) const;
+  [[nodiscard]] Entity* FindEntity(const Name& name);
+  [[nodiscard]] static size_t BytesOf(const Place& place);
+  void BeginAnew(const std::shared_ptr<const SpillView>& view);
+  void Clear();
+  void GrowOld();
+
+  std::mutex mutex_;
+  Entities young_;  // asked for since the others grew old
+  Entities old_;
+  size_t young_bytes_ = 0;
+  size_t old_bytes_ = 0;
+  MemoryCharge charge_;
+  MemoryBudget* const budget_;
+  std::weak_ptr<const SpillView> seen_;  // keeps the address, not what is there
+  const SpillView* seen_address_ = nullptr;
+  Buckets buckets_;  // of what is remembered
+};
+
+}  // namespace cistern
+
+#endif  // CISTERN_ENGINE_QUERY_BUCKET_INDEX_H_
