@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "engine/query/bucket_index.h"
 #include "engine/query/inventory.h"
 #include "lib/base/civil_time.h"
 #include "lib/base/crash_point.h"
@@ -83,6 +84,9 @@ Result<std::shared_ptr<EngineCore>> EngineCore::Open(const CoreConfig& config) {
   core->open_us_ = config.options.clock->MonotonicMicros() - began_us;
   return core;
 }
+
+EngineCore::EngineCore(const CoreConfig& config)
+    : config_(config), base_charge_(config.budget.get()) {}
 
 EngineCore::~EngineCore() = default;
 

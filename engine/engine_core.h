@@ -14,7 +14,6 @@
 #include "engine/ingest/write_clock.h"
 #include "engine/maintenance.h"
 #include "engine/open_cursors.h"
-#include "engine/query/bucket_index.h"
 #include "engine/query/query_context.h"
 #include "engine/retain/window_keeper.h"
 #include "engine/seal/sealer.h"
@@ -25,6 +24,8 @@
 #include "storage/table_set.h"
 
 namespace cistern {
+
+class BucketIndex;
 
 // What an opening needs; kept by the engine so that it can open anew after a failure.
 struct CoreConfig {
@@ -67,8 +68,7 @@ class EngineCore {
   [[nodiscard]] bool finished() const { return finished_; }  // closed; what is under way ends
 
  private:
-  explicit EngineCore(const CoreConfig& config)
-      : config_(config), base_charge_(config.budget.get()) {}
+  explicit EngineCore(const CoreConfig& config);
   [[nodiscard]] Status Build();
   [[nodiscard]] Status Recover();
   // What of the notes from `first_note` on is a loss, into the store's LOG.

@@ -10,7 +10,8 @@ namespace cistern {
 
 namespace {
 
-constexpr size_t kBudgetShare = 16;   // of the memory budget, for what is remembered
+constexpr size_t kBudgetShare = 8;    // of the memory budget, for what is remembered
+constexpr size_t kLeftBytes = 2 << 20;  // of the budget, for others: or a quarter of a small one
 constexpr size_t kPageBytesMax = 32 << 10;
 constexpr size_t kEntityBytes = 160;  // of an entity, beside its key: about
 constexpr size_t kAheadForEachMiss = 4;
@@ -62,10 +63,9 @@ bool BucketIndex::HasBucketsOf(const SpillView& view) const {
 
 // Whether what is remembered is of the view's buckets.
 bool BucketIndex::Knows(const std::shared_ptr<const SpillView>& view) {
-  if (seen_address_ == view.get()) return true;
-  if (seen_address_ == nullptr || !HasBucketsOf(*view)) return false;
+  if (IsSame(seen_, view)) return true;
+  if (!HasBucketsOf(*view)) return false;
   seen_ = view;
-  seen_address_ = view.get();
   return true;
 }
 
@@ -83,9 +83,14 @@ BucketIndex::Entity* BucketIndex::FindEntity(const Name& name) {
 
 bool BucketIndex::Find(const std::shared_ptr<const SpillView>& view, const Question& question,
                        Answer* answer) {
+  answer->splits.clear();
   const std::lock_guard lock(mutex_);
   if (!Knows(view)) {
     BeginAnew(view);
+    return false;
+  }
+  if (!LeavesRoom(0)) {
+    Clear();
     return false;
   }
   const Entity* const found = FindEntity({question.table_id, question.entity});
@@ -100,14 +105,16 @@ bool BucketIndex::Find(const std::shared_ptr<const SpillView>& view, const Quest
   }
   if (at == places.end()) return false;
   if (question.descending ? at->to_s < at_s : at->from_s > at_s) return false;
-  answer->splits.clear();
   for (const Split& split : at->splits) {
     BucketOutline& outline = answer->splits.emplace_back(split.outline);
     if (split.window_id == 0) continue;
     const auto window = std::lower_bound(
         view->windows.begin(), view->windows.end(), split.window_id,
         [](const auto& w, uint64_t id) { return w->id < id; });
-    if (window == view->windows.end() || (*window)->id != split.window_id) return false;
+    if (window == view->windows.end() || (*window)->id != split.window_id) {
+      answer->splits.clear();
+      return false;
+    }
     outline.window = *window;
   }
   return true;
@@ -132,7 +139,7 @@ void BucketIndex::Note(const std::shared_ptr<const SpillView>& view, const Quest
     known = nullptr;
   }
   const size_t bytes = BytesOf(place) + (known == nullptr ? entity_bytes : 0);
-  if (!charge_.TrySet(young_bytes_ + old_bytes_ + bytes)) return;
+  if (!LeavesRoom(bytes) || !charge_.TrySet(young_bytes_ + old_bytes_ + bytes)) return;
   if (known == nullptr) {
     known = &young_.try_emplace(OwnName{name.table_id, std::string(name.entity)}).first->second;
     young_bytes_ += entity_bytes;
@@ -163,7 +170,7 @@ void BucketIndex::Learn(const std::shared_ptr<const SpillView>& view, const Buck
     const size_t before = BytesOf(*at);
     split.outline.page = std::make_shared<const std::string>(page);
     const size_t added = BytesOf(*at) - before;
-    if (charge_.TrySet(young_bytes_ + old_bytes_ + added)) {
+    if (LeavesRoom(added) && charge_.TrySet(young_bytes_ + old_bytes_ + added)) {
       young_bytes_ += added;
     } else {
       split.outline.page = nullptr;
@@ -172,11 +179,16 @@ void BucketIndex::Learn(const std::shared_ptr<const SpillView>& view, const Buck
   if (young_bytes_ > budget_->limit_bytes() / kBudgetShare / 2) GrowOld();
 }
 
+// Whether others have enough of the budget with so many bytes more here.
+bool BucketIndex::LeavesRoom(size_t bytes) const {
+  const size_t for_others = std::min(kLeftBytes, budget_->limit_bytes() / 4);
+  return budget_->left_bytes() >= bytes + for_others;
+}
+
 // Of another view's buckets.
 void BucketIndex::BeginAnew(const std::shared_ptr<const SpillView>& view) {
   Clear();
   seen_ = view;
-  seen_address_ = view.get();
   buckets_ = {view->round_last, {view->families.begin(), view->families.end()}, {}, {}};
   for (const auto& window : view->windows) buckets_.windows.push_back(window->id);
   for (const EndedWindow& window : view->ended) buckets_.ended.push_back(window.id);

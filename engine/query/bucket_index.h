@@ -20,8 +20,8 @@ namespace cistern {
 
 // Remembers answers, so that a small question costs no iterator over manifests; and of buckets of
 // one page that page, so that it costs no lookup either. What is asked for rarely is forgotten
-// first, and all is charged to the budget. Knows windows by their numbers alone, so that it holds
-// none that ends. Any number of threads.
+// first. All is charged to the budget, and given up where little is left of it. Windows are known by
+// their numbers alone, so that none that ends is held. Any number of threads.
 class BucketIndex {
  public:
   explicit BucketIndex(MemoryBudget* budget) : charge_(budget), budget_(budget) {}
@@ -37,7 +37,8 @@ class BucketIndex {
     bool descending = false;
   };
   // Whether the nearest bucket of the view at or after at_s is known, descending at or before; then
-  // *answer has it. Of a view with other buckets than the last one nothing is.
+  // *answer has it. Of a view with other buckets than the last one nothing is. *answer is empty
+  // where it is not known.
   [[nodiscard]] bool Find(const std::shared_ptr<const SpillView>& view, const Question& question,
                           Answer* answer);
   // Remembers the answer, which was found in the view. Of an older view than the last that was
@@ -105,6 +106,7 @@ class BucketIndex {
   [[nodiscard]] Entity* FindEntity(const Name& name);
   [[nodiscard]] static size_t BytesOf(const Place& place);
   void BeginAnew(const std::shared_ptr<const SpillView>& view);
+  [[nodiscard]] bool LeavesRoom(size_t bytes) const;
   void Clear();
   void GrowOld();
 
@@ -115,8 +117,7 @@ class BucketIndex {
   size_t old_bytes_ = 0;
   MemoryCharge charge_;
   MemoryBudget* const budget_;
-  std::weak_ptr<const SpillView> seen_;  // keeps the address, not what is there
-  const SpillView* seen_address_ = nullptr;
+  std::weak_ptr<const SpillView> seen_;  // the last one with these buckets
   Buckets buckets_;  // of what is remembered
 };
 

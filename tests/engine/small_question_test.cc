@@ -315,9 +315,9 @@ TEST_F(SmallQuestionTest, WhatIsKnownIsBounded) {
       EXPECT_FALSE(index.Find(view, {1, entity, i - 6, false}, &answer));
       EXPECT_FALSE(index.Find(view, {1, entity, i + 1, false}, &answer));
       EXPECT_FALSE(index.Find(view, {1, entity, i + 1, true}, &answer));
-      ASSERT_LE(budget.used_bytes(), budget.limit_bytes() / 16);
+      ASSERT_LE(budget.used_bytes(), budget.limit_bytes() / 8);
     }
-    EXPECT_GT(budget.used_bytes(), budget.limit_bytes() / 64);
+    EXPECT_GT(budget.used_bytes(), budget.limit_bytes() / 32);
   }
   EXPECT_EQ(budget.used_bytes(), 0u);
 }
