@@ -122,7 +122,9 @@ Status BucketReader::FillRows(VersionColumns* rows) {
     if (!is_filled) sealed_.reset();
   }
   if (!is_filled) CISTERN_RETURN_IF_ERROR(FillMerged(rows));
-  NoteLast(*rows);
+  // Behind all that the scan wants nothing is asked for.
+  const bool is_all = shape_->limit > 0 && rows->row_count >= shape_->limit;
+  if (!is_all) NoteLast(*rows);
   return Status::Ok();
 }
 

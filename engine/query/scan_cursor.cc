@@ -17,6 +17,7 @@ namespace {
 constexpr size_t kAheadBytes = 2 << 20;  // budget that must be left for each bucket read ahead
 constexpr size_t kAheadBuckets = 4;      // where the request leaves it open
 constexpr int64_t kSlowOpenUs = 250;     // from here on it is worth a hand-over between threads
+constexpr size_t kIdentityBytes = 20;    // of a request without conditions, beside its entity
 constexpr int kRoomTriesMax = 4;         // while others write, what was freed may be taken again
 
 void FillConstant(const ColumnType& type, const CellValue& value, size_t count, ColumnData* out) {
@@ -71,6 +72,7 @@ ScanCursor::~ScanCursor() {
 
 Result<std::vector<CellValue>> ParseEntityKey(const TableSchema& schema, std::string_view bytes) {
   std::vector<CellValue> values;
+  values.reserve(schema.entity_columns.size());
   ByteReader in(bytes, "entity key");
   for (const size_t c : schema.entity_columns) {
     const auto high = in.ReadU8("length");
@@ -166,7 +168,7 @@ Result<bool> ScanCursor::NextRows(GroupRows* rows, int64_t* start_s) {
     NoteGaps(groups_.front()->Gaps());
     *start_s = groups_.front()->start_s();
     if (rows->rows.row_count > 0) break;
-    groups_.pop_front();
+    groups_.erase(groups_.begin());
     if (empty + 1 == limits::kEmptyBucketsMax) return true;
   }
   // A prefetched batch may hold more than the limit leaves.
@@ -343,6 +345,7 @@ namespace {
 Result<std::vector<size_t>> ProjectedColumns(const TableSchema& schema,
                                              const std::vector<std::string>& names) {
   std::vector<size_t> columns;
+  columns.reserve(names.empty() ? schema.columns.size() : names.size());
   for (const std::string& name : names) {
     const std::optional<size_t> column = schema.FindColumn(name);
     if (!column) {
@@ -384,6 +387,7 @@ Result<std::unique_ptr<Cursor>> OpenScan(const QueryContext* context, TablePtr t
   CISTERN_ASSIGN_OR_RETURN(std::vector<size_t> columns, ProjectedColumns(schema, request.columns));
   shape.wanted.assign(schema.columns.size(), false);
   CISTERN_ASSIGN_OR_RETURN(shape.filter, RowFilter::Make(schema, request.where));
+  shape.regular.reserve(schema.regular_columns.size());
   for (const size_t c : schema.regular_columns) {
     const bool is_projected = std::find(columns.begin(), columns.end(), c) != columns.end();
     if (!is_projected && !shape.filter.Uses(c)) continue;
@@ -395,6 +399,7 @@ Result<std::unique_ptr<Cursor>> OpenScan(const QueryContext* context, TablePtr t
   shape.table = std::move(table);
 
   std::string identity;
+  identity.reserve(kIdentityBytes + request.entity.bytes.size());
   PutLittle<uint32_t>(&identity, shape.table->id);
   PutLittle<int64_t>(&identity, request.from);
   PutLittle<int64_t>(&identity, request.to);

@@ -3,7 +3,6 @@
 #define CISTERN_ENGINE_QUERY_SCAN_CURSOR_H_
 
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -85,7 +84,7 @@ class ScanCursor final : public Cursor {
   SealedPages pages_;  // of what is read in the caller's thread
   std::optional<GroupPosition> resume_;
   int64_t resume_start_s_ = 0;
-  std::deque<std::unique_ptr<BucketGroup>> groups_;  // front is being read
+  std::vector<std::unique_ptr<BucketGroup>> groups_;  // few; the front is being read
 
   uint64_t rows_returned_ = 0;
   ScanToken token_;

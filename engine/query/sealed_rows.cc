@@ -17,7 +17,9 @@ SealedRows::SealedRows(const QueryContext* context, const ScanShape* shape,
       bucket_(bucket),
       view_(std::move(view)),
       outline_(std::move(bucket_in_view)),
-      choose_([this](const VersionColumns& rows) { return RowsToTake(rows); }),
+      choose_([this](size_t row_count, const VersionColumns* rows) {
+        return RowsToTake(row_count, rows);
+      }),
       reader_(pages) {}
 
 Result<SealedRows::State> SealedRows::Load() {
@@ -34,11 +36,11 @@ Result<SealedRows::State> SealedRows::Load() {
     if (!shape_->span.Meets(stretch.times.first, stretch.times.last)) continue;
     if (!stretch.is_page || AnyMeets(pages_.deletes, stretch.times)) return State::kMerge;
     if (!Passes(stretch)) continue;
-    const bool cuts = CutsPage(stretch.times.first, stretch.times.last);
+    const ChooseRows* const choose = ChoiceFor(stretch.times.first, stretch.times.last);
     bool is_cut = false;
     CISTERN_ASSIGN_OR_RETURN(
-        const bool is_read, reader_->ReadAlone(newest_, pages_, stretch, cuts ? &choose_ : nullptr,
-                                               &page_, &is_cut));
+        const bool is_read,
+        reader_->ReadAlone(newest_, pages_, stretch, choose, &page_, &is_cut));
     if (!is_read) return State::kMerge;
     if (count == 1 && reader_->rows_found() && pages_.deletes.empty() &&
         page_.row_count == outline_.row_count) {
@@ -62,9 +64,9 @@ Result<std::optional<SealedRows::State>> SealedRows::Begin() {
   // Statistics of pages, which a filter goes by, are in the header.
   if (shape_->filter.empty()) {
     page_ = reader_->TakeSpare();
-    const bool cuts = CutsPage(o.first_time, o.last_time);
-    CISTERN_ASSIGN_OR_RETURN(const bool is_read,
-                             reader_->ReadOnlyPage(o, cuts ? &choose_ : nullptr, &page_));
+    const ChooseRows* const choose = ChoiceFor(o.first_time, o.last_time);
+    const bool cuts = choose != nullptr;
+    CISTERN_ASSIGN_OR_RETURN(const bool is_read, reader_->ReadOnlyPage(o, choose, &page_));
     if (is_read && cuts && o.page == nullptr && page_.row_count <= ScanShape::kFewRows) {
       context_->buckets->Learn(view_, *bucket_, reader_->page_read(), std::nullopt);
     }
@@ -87,14 +89,30 @@ bool SealedRows::Passes(const Stretch& stretch) const {
          shape_->filter.MayMatch(schema, header, header.pages[stretch.page]);
 }
 
-// Whether a page of these times may have rows that are not taken.
-bool SealedRows::CutsPage(int64_t first_time, int64_t last_time) const {
+// How rows of a page of these times are chosen; null, if all are taken.
+const ChooseRows* SealedRows::ChoiceFor(int64_t first_time, int64_t last_time) {
   const TimeSpan& span = shape_->span;
-  return shape_->WantsFew() || !span.Holds(first_time) || !span.Holds(last_time);
+  spans_page_ = span.Holds(first_time) && span.Holds(last_time);
+  return shape_->WantsFew() || !spans_page_ ? &choose_ : nullptr;
+}
+
+// Of a page that is in the span as a whole the number of its rows tells it.
+std::optional<RowRange> SealedRows::RowsToTake(size_t row_count, const VersionColumns* rows) const {
+  if (rows != nullptr) return RowsOfSpan(*rows);
+  return spans_page_ ? std::optional(AtMostLimit(0, row_count)) : std::nullopt;
+}
+
+// Of rows begin..end-1 no more than the scan wants.
+RowRange SealedRows::AtMostLimit(size_t begin, size_t end) const {
+  if (shape_->WantsFew() && end - begin > shape_->limit) {
+    if (shape_->span.descending) begin = end - shape_->limit;
+    if (!shape_->span.descending) end = begin + shape_->limit;
+  }
+  return {begin, end};
 }
 
 // Those of the span, and of them no more than the scan wants.
-std::pair<size_t, size_t> SealedRows::RowsToTake(const VersionColumns& rows) const {
+RowRange SealedRows::RowsOfSpan(const VersionColumns& rows) const {
   const TableSchema& schema = *shape_->table->schema;
   const TimeSpan& span = shape_->span;
   const auto first_at = [&](int64_t time) {
@@ -114,11 +132,7 @@ std::pair<size_t, size_t> SealedRows::RowsToTake(const VersionColumns& rows) con
   if (end == 0) return {0, 0};
   if (EventTime(schema, rows, 0) < span.from) begin = first_at(span.from);
   if (!span.Holds(EventTime(schema, rows, end - 1))) end = std::max(begin, first_at(span.to));
-  if (shape_->WantsFew() && end - begin > shape_->limit) {
-    if (span.descending) begin = end - shape_->limit;
-    if (!span.descending) end = begin + shape_->limit;
-  }
-  return {begin, end};
+  return AtMostLimit(begin, end);
 }
 
 // The page that was just read, or what is to be taken of it.
@@ -126,8 +140,8 @@ void SealedRows::TakeIn(bool is_cut) {
   expiry_s_ = reader_->expiry_s_first();
   begin_ = 0;
   end_ = page_.row_count;
-  if (!is_cut) std::tie(begin_, end_) = RowsToTake(page_);
-  if (!shape_->span.descending || begin_ == end_) return;
+  if (!is_cut) std::tie(begin_, end_) = RowsOfSpan(page_);
+  if (!shape_->span.descending || end_ - begin_ < 2) return;
   VersionColumns turned = VersionColumns::For(*shape_->table->schema);
   for (size_t c = 0; c < turned.columns.size(); ++c) {
     if (page_.columns[c].size() == 0) continue;  // not wanted

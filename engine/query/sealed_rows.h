@@ -51,8 +51,11 @@ class SealedRows {
  private:
   [[nodiscard]] Result<std::optional<State>> Begin();
   [[nodiscard]] bool Passes(const Stretch& stretch) const;
-  [[nodiscard]] bool CutsPage(int64_t first_time, int64_t last_time) const;
-  [[nodiscard]] std::pair<size_t, size_t> RowsToTake(const VersionColumns& rows) const;
+  [[nodiscard]] const ChooseRows* ChoiceFor(int64_t first_time, int64_t last_time);
+  [[nodiscard]] std::optional<RowRange> RowsToTake(size_t row_count,
+                                                   const VersionColumns* rows) const;
+  [[nodiscard]] RowRange RowsOfSpan(const VersionColumns& rows) const;
+  [[nodiscard]] RowRange AtMostLimit(size_t begin, size_t end) const;
   void TakeIn(bool is_cut);
 
   const QueryContext* const context_;
@@ -61,6 +64,7 @@ class SealedRows {
   const std::shared_ptr<const SpillView> view_;
   const BucketOutline outline_;
   const ChooseRows choose_;  // asks RowsToTake
+  bool spans_page_ = false;  // the scan, all of the page that is read
   SealedPages* const reader_;
   TablePtr newest_;    // knows the version of whatever was sealed
   BucketPages pages_;  // unless the only page could be read without its header

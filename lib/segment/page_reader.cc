@@ -1,11 +1,14 @@
 #include "lib/segment/page_reader.h"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <limits>
 #include <optional>
 #include <span>
+#include <tuple>
 #include <utility>
+#include <vector>
 
 #include "lib/base/check.h"
 #include "lib/base/coding.h"
@@ -45,7 +48,12 @@ class PageDecoder {
       if (rows_.row_count == 0) return Status::Ok();  // and nothing is said of the columns
     }
     for (size_t c = 0; c < schema_.columns.size() && in_.ok(); ++c) {
-      if (IsStored(c)) CISTERN_RETURN_IF_ERROR(ReadColumn(c));
+      if (!IsStored(c)) continue;
+      if (has_times_ && c == schema_.time_column()) {
+        SkipColumn();
+      } else {
+        CISTERN_RETURN_IF_ERROR(ReadColumn(c));
+      }
     }
     if (in_.ok() && in_.remaining() != 0) in_.Fail("end", "is not where the fields end");
     if (in_.ok() && !values_alone_) AddEventTimes();
@@ -75,8 +83,13 @@ class PageDecoder {
     return role == ColumnRole::kClustering || role == ColumnRole::kRegular;
   }
 
-  // Reads the event time, which may stand behind others, and asks which rows are wanted.
+  // Asks which rows are wanted. If it takes the event time, which may stand behind other columns, to
+  // tell, that one is read first: once, if times are numbers.
   Status Choose(const ChooseRows& choose) {
+    if (const std::optional<RowRange> known = choose(row_count_, nullptr)) {
+      TakeRange(*known);
+      return Status::Ok();
+    }
     const ByteReader columns = in_;
     const size_t time = schema_.time_column();
     for (size_t c = 0; c < time && in_.ok(); ++c) {
@@ -85,12 +98,22 @@ class PageDecoder {
     if (in_.ok()) CISTERN_RETURN_IF_ERROR(ReadColumn(time));
     if (!in_.ok()) return in_.status();
     in_ = columns;
-    const auto [begin, end] = choose(rows_);
-    CISTERN_CHECK(begin <= end && end <= row_count_);
-    begin_ = begin;
-    end_ = end;
-    rows_.row_count = end - begin;
+    const std::optional<RowRange> range = choose(row_count_, &rows_);
+    CISTERN_CHECK(range.has_value());
+    TakeRange(*range);
+    ColumnData& times = rows_.columns[time];
+    if (times.lane != Lane::kFixed || begin_ == end_) return Status::Ok();
+    std::copy(times.fixed.begin() + static_cast<ptrdiff_t>(begin_),
+              times.fixed.begin() + static_cast<ptrdiff_t>(end_), times.fixed.begin());
+    times.fixed.resize(end_ - begin_);
+    has_times_ = true;
     return Status::Ok();
+  }
+
+  void TakeRange(const RowRange& range) {
+    std::tie(begin_, end_) = range;
+    CISTERN_CHECK(begin_ <= end_ && end_ <= row_count_);
+    rows_.row_count = end_ - begin_;
   }
 
   void SkipColumn() {
@@ -283,9 +306,11 @@ class PageDecoder {
     if (wanted.begin == 0) {
       DecodeFixed(encoding, shape, in, wanted, std::span(column->fixed).first(wanted.end));
     } else {
-      if (numbers_.size() < wanted.end) numbers_.resize(row_count_);
-      DecodeFixed(encoding, shape, in, wanted, std::span(numbers_).first(wanted.end));
-      std::copy_n(numbers_.data() + wanted.begin, value_count, column->fixed.data());
+      if (wanted.end > few_.size() && numbers_.size() < wanted.end) numbers_.resize(row_count_);
+      const std::span<int64_t> scratch = wanted.end > few_.size() ? std::span<int64_t>(numbers_)
+                                                                   : std::span<int64_t>(few_);
+      DecodeFixed(encoding, shape, in, wanted, scratch.first(wanted.end));
+      std::copy_n(scratch.data() + wanted.begin, value_count, column->fixed.data());
     }
     if (!in->ok()) return;
     int64_t* const cells = column->fixed.data();
@@ -327,9 +352,11 @@ class PageDecoder {
   size_t row_count_ = 0;  // of the page
   size_t begin_ = 0;      // of it, the chosen rows
   size_t end_ = 0;
+  bool has_times_ = false;  // those of the chosen rows
   VersionColumns& rows_;
   std::vector<int64_t> expiries_;
-  std::vector<int64_t> numbers_;  // of a column of which few are wanted
+  std::array<int64_t, 512> few_;  // scratch: of a column of which few are wanted; not initialised
+  std::vector<int64_t> numbers_;  // the same, of a longer page
   size_t heap_bytes_ = 0;  // decoded so far
 };
 

@@ -4,6 +4,7 @@
 #define CISTERN_SEGMENT_PAGE_READER_H_
 
 #include <functional>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -43,9 +44,12 @@ namespace cistern {
                                       size_t row_count, const std::vector<bool>& wanted,
                                       const DictionarySource* dictionaries, VersionColumns* rows);
 
-// Which rows of a page are wanted, begin..end-1 with begin <= end <= times.row_count; `times` has
-// the event time alone.
-using ChooseRows = std::function<std::pair<size_t, size_t>(const VersionColumns& times)>;
+// Which rows of a page of `row_count` are wanted, begin..end-1 with begin <= end <= row_count. Asked
+// without times first, as reading them is dear: nothing, if it takes them to tell. Then *times has the
+// event time alone.
+using RowRange = std::pair<size_t, size_t>;
+using ChooseRows =
+    std::function<std::optional<RowRange>(size_t row_count, const VersionColumns* times)>;
 // The same of the chosen rows alone, none where none is: for who wants few rows of many.
 [[nodiscard]] Status DecodePageValues(const TableSchema& schema, std::string_view page,
                                       size_t row_count, const std::vector<bool>& wanted,

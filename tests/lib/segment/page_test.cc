@@ -240,11 +240,16 @@ TEST(Page, ChosenRowsAreThoseOfThePage) {
     const size_t begin = random() % (count + 1);
     const size_t end = begin + random() % (count - begin + 1);
     VersionColumns got;
-    const auto choose = [&](const VersionColumns& times) {
-      EXPECT_EQ(times.row_count, count);
-      EXPECT_EQ(times.columns[schema.time_column()].fixed,
+    const bool takes_times = random() % 2 == 0;
+    const auto choose = [&](size_t row_count,
+                            const VersionColumns* times) -> std::optional<RowRange> {
+      EXPECT_EQ(row_count, count);
+      if (!takes_times) return RowRange(begin, end);
+      if (times == nullptr) return std::nullopt;
+      EXPECT_EQ(times->row_count, count);
+      EXPECT_EQ(times->columns[schema.time_column()].fixed,
                 rows.columns[schema.time_column()].fixed);
-      return std::pair(begin, end);
+      return RowRange(begin, end);
     };
     const Status decoded = DecodePageValues(schema, page, count, wanted, nullptr, choose, &got);
     ASSERT_TRUE(decoded.ok()) << decoded.ToString();
