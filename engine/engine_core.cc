@@ -382,7 +382,8 @@ Metrics EngineCore::GetMetrics() const {
   m.buckets_sealed = sealer_->buckets_sealed();
   m.amendments = sealer_->amendments();
   m.seal_bytes = sealer_->bytes_written();
-  m.versions_repeated = sealer_->versions_repeated();
+  m.versions_repeated = rotation_->versions_repeated() + respill_->versions_repeated() +
+                        sealer_->versions_repeated();
   m.windows_dropped = keeper_->windows_dropped();
   m.window_merges = merger_->merges();
   m.window_merge_bytes = merger_->bytes_written();

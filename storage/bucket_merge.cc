@@ -5,6 +5,7 @@
 
 #include "lib/row/reconcile.h"
 #include "lib/row/row_order.h"
+#include "lib/row/shadowed_rows.h"
 
 namespace cistern {
 
@@ -78,26 +79,6 @@ class SealedSource final : public VersionSource {
  private:
   const std::unique_ptr<VersionSource> rows_;
 };
-
-bool HaveEqualCell(const VersionRef& a, const VersionRef& b, size_t column) {
-  const ColumnData& x = a.rows->columns[column];
-  const ColumnData& y = b.rows->columns[column];
-  if (x.state(a.index) != y.state(b.index)) return false;
-  if (x.state(a.index) != CellState::kValue) return true;
-  return x.lane == Lane::kFixed ? x.fixed[a.index] == y.fixed[b.index]
-                                : x.bytes(a.index) == y.bytes(b.index);
-}
-
-// Whether `kept` has each cell of `version`, and lives as long at least.
-bool Repeats(const TableSchema& schema, const VersionRef& version, const VersionRef& kept) {
-  const uint8_t flags = version.rows->flags[version.index];
-  if (((flags ^ kept.rows->flags[kept.index]) & ~kIsSealed) != 0) return false;
-  const uint32_t expiry_s = version.rows->expiry_of(version.index);
-  const uint32_t kept_s = kept.rows->expiry_of(kept.index);
-  if (kept_s != 0 && (expiry_s == 0 || expiry_s > kept_s)) return false;
-  return std::all_of(schema.regular_columns.begin(), schema.regular_columns.end(),
-                     [&](size_t c) { return HaveEqualCell(version, kept, c); });
-}
 
 // How many rows, from the run's first on, are the only versions of their keys and insert them: no
 // other can shadow those, and they none.
@@ -178,7 +159,7 @@ void BucketMerge::AppendKept(VersionColumns* rows) {
 void BucketMerge::NoteDropped(size_t dropped) {
   bool repeats = false;
   for (size_t i = 0; i < versions_.size() && !repeats; ++i) {
-    repeats = keep_[i] && Repeats(*table_->schema, versions_[dropped], versions_[i]);
+    repeats = keep_[i] && IsRepeat(*table_->schema, versions_[dropped], versions_[i]);
   }
   repeats_ += repeats ? 1 : 0;
   if (has_given_ || dropped_) return;

@@ -105,7 +105,7 @@ Result<bool> Respill::Begin(Scope scope) {
     CISTERN_ASSIGN_OR_RETURN(target_, store_->CreateSpill(target_id_));
   }
   rotations_.clear();
-  version_count_ = byte_count_ = versions_read_ = 0;
+  version_count_ = byte_count_ = versions_read_ = repeats_ = 0;
   phase_ = Phase::kWrite;
   return true;
 }
@@ -204,6 +204,7 @@ Status Respill::MergeRows() {
   CISTERN_RETURN_IF_ERROR(writer_->AddRows(rows));
   if (more) return Status::Ok();
   CISTERN_RETURN_IF_ERROR(EndSegment());
+  repeats_ += merge_->repeats();
   merge_.reset();
   return Status::Ok();
 }
@@ -222,6 +223,7 @@ Status Respill::Commit() {
   commit.state.versions_superseded += versions_read_ - version_count_;
   CISTERN_ASSIGN_OR_RETURN(auto view, store_->CommitSpill(commit));
   bytes_written_ += byte_count_;
+  versions_repeated_ += repeats_;
   target_.reset();
   const std::unique_lock lock(heads_->mutex);
   store_->spills().Publish(std::move(view));

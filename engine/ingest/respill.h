@@ -47,6 +47,8 @@ class Respill {
   // Nothing is being rewritten: buckets may be sealed.
   [[nodiscard]] bool idle() const { return phase_ == Phase::kIdle; }
   [[nodiscard]] uint64_t bytes_written() const { return bytes_written_.load(); }
+  // Repeats that were left out.
+  [[nodiscard]] uint64_t versions_repeated() const { return versions_repeated_.load(); }
 
  private:
   enum class Phase : uint8_t { kIdle, kWrite, kCommit, kDrop };
@@ -82,6 +84,7 @@ class Respill {
   std::vector<uint64_t> rotations_;
   uint64_t version_count_ = 0;
   uint64_t byte_count_ = 0;
+  uint64_t repeats_ = 0;  // left out of them
   std::optional<SpillWriter> writer_;  // of the part being written
 
   // The bucket being merged; it may go on in the next part as another segment.
@@ -89,6 +92,7 @@ class Respill {
   std::vector<RangeDelete> deletes_;  // not yet written
 
   std::atomic<uint64_t> bytes_written_{0};
+  std::atomic<uint64_t> versions_repeated_{0};
 };
 
 }  // namespace cistern

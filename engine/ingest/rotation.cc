@@ -72,6 +72,7 @@ Status Rotation::Begin(const Head& head) {
   writer_.emplace(FamilyKind::kSpill, target_.family, rotation_);
   buckets_ = head.SortedBuckets();
   spilling_ = {};
+  dropped_ = {};
   spilling_.rotation = rotation_;
   next_bucket_ = 0;
   return Status::Ok();
@@ -96,9 +97,14 @@ Status Rotation::WriteBucket(const Head& head, const HeadBucket& bucket) {
   CopyRequest request;
   request.max_rows = kCopyRows;
   head.CopyRows(bucket, request, &rows_);
+  DroppedRows dropped;
   while (rows_.row_count > 0) {
+    const bool is_rest = rows_.row_count < request.max_rows;
+    const DroppedRows some = DropShadowed(*table->schema, &rows_);  // no key is cut
+    dropped.count += some.count;
+    dropped.repeats += some.repeats;
     CISTERN_RETURN_IF_ERROR(writer_->AddRows(rows_));
-    if (rows_.row_count < request.max_rows) break;  // it was the rest
+    if (is_rest) break;
     request.after = &rows_;
     request.after_row = rows_.row_count - 1;
     VersionColumns next = head.CopyRows(bucket, request);
@@ -106,13 +112,16 @@ Status Rotation::WriteBucket(const Head& head, const HeadBucket& bucket) {
   }
   const std::vector<RangeDelete>& deletes = head.deletes(bucket);
   CISTERN_RETURN_IF_ERROR(writer_->End(deletes));
-  spilling_.Note(Bucketer(*table->schema).Next(bucket.start_s()), bucket.row_count(),
+  dropped_.count += dropped.count;
+  dropped_.repeats += dropped.repeats;
+  spilling_.Note(Bucketer(*table->schema).Next(bucket.start_s()),
+                 bucket.row_count() - dropped.count,
                  writer_->byte_count() - bytes_before + deletes.size() * sizeof(RangeDelete));
   return Status::Ok();
 }
 
 Result<std::shared_ptr<const SpillView>> Rotation::Commit(const FrozenState& frozen) {
-  CISTERN_CHECK(writer_->version_count() == frozen.version_count);
+  CISTERN_CHECK(writer_->version_count() + dropped_.count == frozen.version_count);
   SpillCommit commit;
   commit.family_id = target_.id;
   commit.family = target_.family;
@@ -120,12 +129,14 @@ Result<std::shared_ptr<const SpillView>> Rotation::Commit(const FrozenState& fro
   commit.version_count = writer_->version_count();
   commit.byte_count = writer_->byte_count();
   commit.state = store_->state();
+  commit.state.versions_superseded += dropped_.count;
   commit.state.journal_floor = frozen.journal_floor;
   commit.state.versions_written = frozen.versions_written;
   commit.state.write_us_last = frozen.write_us_last;
   commit.state.clock = frozen.clock;
   CISTERN_ASSIGN_OR_RETURN(auto view, store_->CommitSpill(commit));
   spill_bytes_ += writer_->byte_count();
+  versions_repeated_ += dropped_.repeats;
   spilled_ = spilling_;
   writer_.reset();
   rows_ = {};

@@ -11,6 +11,7 @@
 
 #include "engine/ingest/committer.h"
 #include "engine/spilled_buckets.h"
+#include "lib/row/shadowed_rows.h"
 #include "storage/head_set.h"
 #include "storage/spill_target.h"
 #include "storage/spill_writer.h"
@@ -19,6 +20,9 @@
 
 namespace cistern {
 
+// Versions that others of the same head shadow wholly are not written: of a file that is read in
+// twice one version of each row is spilled, the later one.
+//
 // Pages first, outside the write-ahead log; then their flush; only then one small synced
 // batch that makes them count; then the journal goes. A crash in between replays rows
 // whose pages do not count.
@@ -48,6 +52,8 @@ class Rotation {
   }
   [[nodiscard]] uint64_t rotations() const { return rotations_.load(); }
   [[nodiscard]] uint64_t spill_bytes() const { return spill_bytes_.load(); }
+  // Versions that were not spilled, as a later one of the same head has each of their cells.
+  [[nodiscard]] uint64_t versions_repeated() const { return versions_repeated_.load(); }
 
  private:
   enum class Phase : uint8_t { kIdle, kPages, kFlush, kCommit, kDropJournal, kFlushMeta };
@@ -70,9 +76,11 @@ class Rotation {
   SpilledBuckets spilling_;                // of those that are written
   std::optional<SpilledBuckets> spilled_;  // by the last rotation; nobody has asked yet
   size_t next_bucket_ = 0;
+  DroppedRows dropped_;  // of those that are written
   VersionColumns rows_;  // scratch: of a bucket, while pages are written
   std::atomic<uint64_t> rotations_{0};
   std::atomic<uint64_t> spill_bytes_{0};
+  std::atomic<uint64_t> versions_repeated_{0};
 };
 
 }  // namespace cistern

@@ -34,7 +34,7 @@ ModelRunConfig ModelRunConfig::FromSeed(uint64_t seed) {
   for (bool* option : {&c.seals, &c.mix.updates, &c.mix.nulls, &c.mix.absent, &c.mix.ttls,
                        &c.mix.row_deletes, &c.mix.late, &c.mix.duplicates, &c.mix.ancient,
                        &c.range_deletes, &c.bucket_deletes, &c.rotations, &c.reopens, &c.batches,
-                       &c.columnar, &c.clock_steps, &c.alters}) {
+                       &c.columnar, &c.clock_steps, &c.alters, &c.repeats}) {
     *option = !rng.OneIn(4);
   }
   c.table_count = 1 + rng.Below(TableProfiles().size());
@@ -59,7 +59,7 @@ std::string ModelRunConfig::ToString() const {
       {"ancient", mix.ancient}, {"range_deletes", range_deletes},
       {"bucket_deletes", bucket_deletes}, {"rotations", rotations}, {"reopens", reopens},
       {"batches", batches}, {"columnar", columnar}, {"clock_steps", clock_steps},
-      {"alters", alters}};
+      {"alters", alters}, {"repeats", repeats}};
   for (const auto& [name, on] : kinds) {
     if (!on) out += std::string(" ") + name;
   }
@@ -122,7 +122,7 @@ std::string ModelRun::Run(size_t count, const std::vector<bool>& skip, size_t* f
     const auto schema = engine_->FindTable(name);
     if (!schema.ok()) return "FindTable: " + schema.status().ToString();
     tables_.push_back({name, std::make_unique<RandomTable>(*schema, profile, rng.Next()),
-                       std::make_unique<ModelTable>(*schema)});
+                       std::make_unique<ModelTable>(*schema), {}});
   }
   for (size_t op = 0; op < count; ++op) {
     if (!skip.empty() && skip[op]) continue;
@@ -205,17 +205,22 @@ std::string ModelRun::Answered(const Result<WriteResult>& answer, Durability ask
 std::string ModelRun::Write(Rng* rng) {
   Table& table = PickTable(rng);
   if (config_.columnar && rng->OneIn(10)) return WriteColumns(&table, rng);
-  const size_t rows = config_.batches && rng->OneIn(4) ? 1 + rng->Below(kBatchRowsMax) : 1;
+  std::vector<WriteRow> written;
+  if (config_.repeats && rng->OneIn(6)) written = table.recent;
+  const bool comes_again = !written.empty();
+  const size_t rows = comes_again                         ? written.size()
+                      : config_.batches && rng->OneIn(4) ? 1 + rng->Below(kBatchRowsMax)
+                                                          : 1;
   MakeRoom(rows);
   RowBatch batch(table.model->shared_schema());
-  std::vector<WriteRow> written;
   for (size_t i = 0; i < rows; ++i) {
-    written.push_back(table.random->NextRow(config_.mix, NowSeconds(), rng));
-    if (const Status s = AddRow(written.back(), &batch); !s.ok()) return "AddRow: " + s.ToString();
+    if (!comes_again) written.push_back(table.random->NextRow(config_.mix, NowSeconds(), rng));
+    if (const Status s = AddRow(written[i], &batch); !s.ok()) return "AddRow: " + s.ToString();
   }
   const int64_t now_s = NowSeconds();
   if (std::string problem = Submit(batch, rng); !problem.empty()) return problem;
   for (const WriteRow& row : written) table.model->Write(row, now_s);
+  table.recent = std::move(written);
   versions_written_ += rows;
   clock_->AdvanceMicros(static_cast<int64_t>(rows));
   return "";
@@ -361,6 +366,7 @@ std::string ModelRun::Alter(Rng* rng) {
   if ((*schema)->ToCql() != cql) return "the table is not as it was altered: " + (*schema)->ToCql();
   table.random->Alter(*schema);
   table.model->Alter(*schema);
+  table.recent.clear();
   return "";
 }
 

@@ -27,6 +27,7 @@ struct ModelRunConfig {
   bool batches = true;
   bool columnar = true;
   bool alters = true;
+  bool repeats = true;      // rows that were written a moment ago, once more
   bool clock_steps = true;  // seconds and minutes, so that rows expire
   size_t table_count = 0;
   EngineOptions options;  // from their whole range
@@ -54,6 +55,7 @@ class ModelRun {
     std::string name;
     std::unique_ptr<RandomTable> random;
     std::unique_ptr<ModelTable> model;
+    std::vector<WriteRow> recent;  // what was written last; it may come again as it is
   };
 
   std::string Open();
