@@ -367,6 +367,28 @@ Status EngineCore::Finish() {
   return maintenance_->WriteBeacon();
 }
 
+namespace {
+
+// Adds the versions of a window, of which `sealed` can be read. What cannot is taken from what
+// waits, then from what is parked, then from what is confirmed: what was proved most comes last.
+void AddSealed(const SpillView& view, const WindowFamily& window, uint64_t sealed, Metrics* m) {
+  const WindowRecord& record = window.record;
+  const uint64_t confirmed = std::min(sealed, record.confirmed_versions);
+  const auto refused = view.versions_parked.find(window.id);
+  const uint64_t parked = refused == view.versions_parked.end()
+                              ? 0
+                              : std::min(sealed - confirmed, refused->second);
+  m->versions_sealed += sealed;
+  m->versions_confirmed += confirmed;
+  const uint64_t by_rows = std::min(confirmed, record.read_back_versions);
+  m->versions_confirmed_by_rows += by_rows;
+  m->versions_confirmed_by_count += std::min(confirmed - by_rows, record.counted_versions);
+  m->versions_parked += parked;
+  m->versions_waiting += sealed - confirmed - parked;
+}
+
+}  // namespace
+
 Metrics EngineCore::GetMetrics() const {
   Metrics m;
   store_->AddMetrics(&m);
@@ -404,21 +426,7 @@ Metrics EngineCore::GetMetrics() const {
       m.versions_open += readable(f->id, f->record.version_count - f->record.sealed_count);
     }
     for (const auto& w : view->windows) {
-      // What cannot be read is taken from what waits, then from what is parked, then from what is
-      // confirmed: what was proved most comes last.
-      const uint64_t sealed = readable(w->id, w->record.version_count);
-      const uint64_t confirmed = std::min(sealed, w->record.confirmed_versions);
-      const auto refused = view->versions_parked.find(w->id);
-      const uint64_t parked = refused == view->versions_parked.end()
-                                  ? 0
-                                  : std::min(sealed - confirmed, refused->second);
-      m.versions_sealed += sealed;
-      m.versions_confirmed += confirmed;
-      const uint64_t by_rows = std::min(confirmed, w->record.read_back_versions);
-      m.versions_confirmed_by_rows += by_rows;
-      m.versions_confirmed_by_count += std::min(confirmed - by_rows, w->record.counted_versions);
-      m.versions_parked += parked;
-      m.versions_waiting += sealed - confirmed - parked;
+      AddSealed(*view, *w, readable(w->id, w->record.version_count), &m);
     }
     m.versions_written = heads_.versions_written;
     m.versions_superseded = view->versions_superseded;

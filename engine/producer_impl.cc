@@ -8,6 +8,7 @@
 #include "engine/bucketing/bucketer.h"
 #include "engine/engine_impl.h"
 #include "engine/ingest/row_placement.h"
+#include "engine/query/bucket_index.h"
 #include "lib/base/check.h"
 #include "lib/base/entered.h"
 
@@ -200,10 +201,11 @@ Result<Ticket> ProducerImpl::Enqueue(const RowBatch& batch, RowBatch* movable,
   // Room for rows that are not there would be queued with those that are.
   const bool is_roomy = batch.MemoryBytes() > 2 * batch.byte_count() + kRoomBytesKept;
   const bool copies = movable == nullptr || is_roomy;
+  const size_t bytes = kUnitBytes + (copies ? CopyBytesMax(batch) : batch.MemoryBytes());
+  // What is remembered for small questions gives way to rows.
+  if (core->budget()->left_bytes() < bytes) core->query().buckets->Forget();
   auto unit = std::make_unique<SubmittedUnit>();
-  if (!ChargeQueued(kUnitBytes + (copies ? CopyBytesMax(batch) : batch.MemoryBytes()),
-                    unit.get()) ||
-      !queue_->HasRoom()) {
+  if (!ChargeQueued(bytes, unit.get()) || !queue_->HasRoom()) {
     return core->committer().RejectBusy();
   }
   if (copies) unit->rows.emplace(batch);

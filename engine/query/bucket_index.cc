@@ -10,10 +10,11 @@ namespace cistern {
 
 namespace {
 
-constexpr size_t kBudgetShare = 8;    // of the memory budget, for what is remembered
+constexpr size_t kBudgetShare = 8;      // of the memory budget, for what is remembered
 constexpr size_t kLeftBytes = 2 << 20;  // of the budget, for others: or a quarter of a small one
 constexpr size_t kPageBytesMax = 32 << 10;
-constexpr size_t kEntityBytes = 160;  // of an entity, beside its key: about
+constexpr size_t kEntityBytes = 160;     // of an entity, beside its key: about
+constexpr size_t kPageEntryBytes = 112;  // of a page, beside its bytes: about
 constexpr size_t kAheadForEachMiss = 4;
 constexpr size_t kAheadMax = 64;
 
@@ -41,11 +42,7 @@ size_t BucketIndex::Hash::operator()(const Name& name) const {
 }
 
 size_t BucketIndex::BytesOf(const Place& place) {
-  size_t bytes = sizeof(Place) + place.splits.size() * sizeof(Split) + 2 * sizeof(void*);
-  for (const Split& split : place.splits) {
-    if (split.outline.page != nullptr) bytes += split.outline.page->capacity() + kEntityBytes / 2;
-  }
-  return bytes;
+  return sizeof(Place) + place.splits.size() * sizeof(Split) + 2 * sizeof(void*);
 }
 
 bool BucketIndex::HasBucketsOf(const SpillView& view) const {
@@ -71,14 +68,27 @@ bool BucketIndex::Knows(const std::shared_ptr<const SpillView>& view) {
 
 // Brings what is asked for back from the old ones.
 BucketIndex::Entity* BucketIndex::FindEntity(const Name& name) {
-  if (const auto at = young_.find(name); at != young_.end()) return &at->second;
-  const auto at = old_.find(name);
-  if (at == old_.end()) return nullptr;
+  auto& [young, old, young_bytes, old_bytes] = entities_;
+  if (const auto at = young.find(name); at != young.end()) return &at->second;
+  const auto at = old.find(name);
+  if (at == old.end()) return nullptr;
   size_t bytes = kEntityBytes + name.entity.size();
   for (const Place& place : at->second.places) bytes += BytesOf(place);
-  old_bytes_ -= std::min(old_bytes_, bytes);
-  young_bytes_ += bytes;
-  return &young_.insert(old_.extract(at)).position->second;
+  old_bytes -= std::min(old_bytes, bytes);
+  young_bytes += bytes;
+  return &young.insert(old.extract(at)).position->second;
+}
+
+// The same of a page; null, if there is none.
+std::shared_ptr<const std::string> BucketIndex::FindPage(uint64_t seal) {
+  auto& [young, old, young_bytes, old_bytes] = pages_;
+  if (const auto at = young.find(seal); at != young.end()) return at->second;
+  const auto at = old.find(seal);
+  if (at == old.end()) return nullptr;
+  const size_t bytes = kPageEntryBytes + at->second->size();
+  old_bytes -= std::min(old_bytes, bytes);
+  young_bytes += bytes;
+  return young.insert(old.extract(at)).position->second;
 }
 
 bool BucketIndex::Find(const std::shared_ptr<const SpillView>& view, const Question& question,
@@ -116,6 +126,7 @@ bool BucketIndex::Find(const std::shared_ptr<const SpillView>& view, const Quest
       return false;
     }
     outline.window = *window;
+    outline.page = FindPage(outline.seal);
   }
   return true;
 }
@@ -128,21 +139,22 @@ void BucketIndex::Note(const std::shared_ptr<const SpillView>& view, const Quest
   for (const BucketOutline& outline : answer.splits) {
     place.splits.push_back({outline.window == nullptr ? 0 : outline.window->id, outline});
     place.splits.back().outline.window = nullptr;
+    place.splits.back().outline.page = nullptr;
   }
   const Name name{question.table_id, question.entity};
   const size_t entity_bytes = kEntityBytes + name.entity.size();
   const std::lock_guard lock(mutex_);
   if (!Knows(view)) return;
   Entity* known = FindEntity(name);
-  if (young_bytes_ + BytesOf(place) + entity_bytes > budget_->limit_bytes() / kBudgetShare / 2) {
-    GrowOld();
+  if (entities_.young_bytes + BytesOf(place) + entity_bytes > GenerationBytes()) {
+    entities_.GrowOld();
     known = nullptr;
   }
-  const size_t bytes = BytesOf(place) + (known == nullptr ? entity_bytes : 0);
-  if (!LeavesRoom(bytes) || !charge_.TrySet(young_bytes_ + old_bytes_ + bytes)) return;
+  if (!TryCharge(BytesOf(place) + (known == nullptr ? entity_bytes : 0))) return;
   if (known == nullptr) {
-    known = &young_.try_emplace(OwnName{name.table_id, std::string(name.entity)}).first->second;
-    young_bytes_ += entity_bytes;
+    known = &entities_.young.try_emplace(OwnName{name.table_id, std::string(name.entity)})
+                 .first->second;
+    entities_.young_bytes += entity_bytes;
   }
   const auto at = std::lower_bound(known->places.begin(), known->places.end(), start_s,
                                    [](const Place& p, int64_t s) { return p.start_s < s; });
@@ -151,12 +163,12 @@ void BucketIndex::Note(const std::shared_ptr<const SpillView>& view, const Quest
     at->to_s = std::max(at->to_s, place.to_s);
     return;
   }
-  young_bytes_ += BytesOf(place);
+  entities_.young_bytes += BytesOf(place);
   known->places.insert(at, std::move(place));
 }
 
-void BucketIndex::Learn(const std::shared_ptr<const SpillView>& view, const BucketKey& bucket,
-                        std::string_view page, const std::optional<RowStatistics>& rows) {
+void BucketIndex::NoteRows(const std::shared_ptr<const SpillView>& view, const BucketKey& bucket,
+                           const RowStatistics& rows) {
   const std::lock_guard lock(mutex_);
   Entity* const known = Knows(view) ? FindEntity({bucket.table_id, bucket.entity}) : nullptr;
   if (known == nullptr) return;
@@ -164,19 +176,32 @@ void BucketIndex::Learn(const std::shared_ptr<const SpillView>& view, const Buck
                                    [](const Place& p, int64_t s) { return p.start_s < s; });
   if (at == known->places.end() || at->start_s != bucket.start_s) return;
   for (Split& split : at->splits) {
-    if (split.outline.split != bucket.split) continue;
-    if (rows && !split.outline.rows) split.outline.rows = rows;
-    if (page.empty() || page.size() > kPageBytesMax || split.outline.page != nullptr) continue;
-    const size_t before = BytesOf(*at);
-    split.outline.page = std::make_shared<const std::string>(page);
-    const size_t added = BytesOf(*at) - before;
-    if (LeavesRoom(added) && charge_.TrySet(young_bytes_ + old_bytes_ + added)) {
-      young_bytes_ += added;
-    } else {
-      split.outline.page = nullptr;
-    }
+    if (split.outline.split == bucket.split && !split.outline.rows) split.outline.rows = rows;
   }
-  if (young_bytes_ > budget_->limit_bytes() / kBudgetShare / 2) GrowOld();
+}
+
+void BucketIndex::KeepPage(const std::shared_ptr<const SpillView>& view, uint64_t seal,
+                           std::string_view page) {
+  if (page.empty() || page.size() > kPageBytesMax) return;
+  const size_t bytes = kPageEntryBytes + page.size();
+  const std::lock_guard lock(mutex_);
+  if (!Knows(view) || FindPage(seal) != nullptr) return;
+  if (pages_.young_bytes + bytes > GenerationBytes()) pages_.GrowOld();
+  if (!TryCharge(bytes)) return;
+  pages_.young.emplace(seal, std::make_shared<const std::string>(page));
+  pages_.young_bytes += bytes;
+}
+
+// What the young or the old of either kind may have.
+size_t BucketIndex::GenerationBytes() const {
+  return budget_->limit_bytes() / kBudgetShare / 4;
+}
+
+// Charges for what there is and so much more; false: there is no room for more.
+bool BucketIndex::TryCharge(size_t bytes) {
+  const size_t held = entities_.young_bytes + entities_.old_bytes + pages_.young_bytes +
+                      pages_.old_bytes;
+  return LeavesRoom(bytes) && charge_.TrySet(held + bytes);
 }
 
 // Whether others have enough of the budget with so many bytes more here.
@@ -195,21 +220,14 @@ void BucketIndex::BeginAnew(const std::shared_ptr<const SpillView>& view) {
 }
 
 void BucketIndex::Clear() {
-  young_.clear();
-  old_.clear();
-  young_bytes_ = old_bytes_ = 0;
+  entities_ = {};
+  pages_ = {};
   charge_.Set(0);
 }
 
 void BucketIndex::Forget() {
   const std::lock_guard lock(mutex_);
   Clear();
-}
-
-// What was not asked for since the last time goes.
-void BucketIndex::GrowOld() {
-  old_ = std::exchange(young_, {});
-  old_bytes_ = std::exchange(young_bytes_, 0);
 }
 
 size_t BucketIndex::NoteMiss(const Question& question) {

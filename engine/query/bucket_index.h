@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "lib/base/memory_budget.h"
@@ -20,8 +21,8 @@ namespace cistern {
 
 // Remembers answers, so that a small question costs no iterator over manifests; and of buckets of
 // one page that page, so that it costs no lookup either. What is asked for rarely is forgotten
-// first. All is charged to the budget, and given up where little is left of it. Windows are known by
-// their numbers alone, so that none that ends is held. Any number of threads.
+// first. All is charged to the budget, and given up where little is left of it. Windows are known
+// by their numbers alone, so that none that ends is held. Any number of threads.
 class BucketIndex {
  public:
   explicit BucketIndex(MemoryBudget* budget) : charge_(budget), budget_(budget) {}
@@ -45,10 +46,13 @@ class BucketIndex {
   // asked about nothing is remembered.
   void Note(const std::shared_ptr<const SpillView>& view, const Question& question,
             const Answer& answer);
-  // Remembers more of a bucket in the view that is known: its only page, and what was found of its
-  // rows where the manifest does not tell. Of what is empty nothing.
-  void Learn(const std::shared_ptr<const SpillView>& view, const BucketKey& bucket,
-             std::string_view page, const std::optional<RowStatistics>& rows);
+  // Remembers more of a bucket in the view that is known: what was found of its rows, where the
+  // manifest does not tell.
+  void NoteRows(const std::shared_ptr<const SpillView>& view, const BucketKey& bucket,
+                const RowStatistics& rows);
+  // Remembers the only page of a seal in the view, unless it is large.
+  void KeepPage(const std::shared_ptr<const SpillView>& view, uint64_t seal,
+                std::string_view page);
   // Forgets all, so that its memory is free.
   void Forget();
   // How many buckets behind the one that was asked for are worth listing: more each time that the
@@ -58,7 +62,7 @@ class BucketIndex {
  private:
   struct Split {
     uint64_t window_id = 0;  // 0: none
-    BucketOutline outline;   // without its window
+    BucketOutline outline;   // without its window and page
   };
   // A bucket, and the starts from which it is known to be the nearest: upwards those of
   // from_s..start_s, downwards those of start_s..to_s. Without splits the end of all: its start is
@@ -92,7 +96,21 @@ class BucketIndex {
       return a.table_id == b.table_id && a.entity == b.entity;
     }
   };
+  // Those of either kind that were asked for since the others grew old, and the others.
+  template <typename Map>
+  struct Generations {
+    Map young;
+    Map old;
+    size_t young_bytes = 0;
+    size_t old_bytes = 0;
+    void GrowOld() {
+      old = std::exchange(young, {});
+      old_bytes = std::exchange(young_bytes, 0);
+    }
+  };
   using Entities = std::unordered_map<OwnName, Entity, Hash, Equal>;
+  // By seal: a store never gives two the same number.
+  using Pages = std::unordered_map<uint64_t, std::shared_ptr<const std::string>>;
 
   // The buckets that a view has: two with the same differ in what is counted alone.
   struct Buckets {
@@ -106,15 +124,15 @@ class BucketIndex {
   [[nodiscard]] Entity* FindEntity(const Name& name);
   [[nodiscard]] static size_t BytesOf(const Place& place);
   void BeginAnew(const std::shared_ptr<const SpillView>& view);
+  [[nodiscard]] std::shared_ptr<const std::string> FindPage(uint64_t seal);
+  [[nodiscard]] size_t GenerationBytes() const;
+  [[nodiscard]] bool TryCharge(size_t bytes);
   [[nodiscard]] bool LeavesRoom(size_t bytes) const;
   void Clear();
-  void GrowOld();
 
   std::mutex mutex_;
-  Entities young_;  // asked for since the others grew old
-  Entities old_;
-  size_t young_bytes_ = 0;
-  size_t old_bytes_ = 0;
+  Generations<Entities> entities_;
+  Generations<Pages> pages_;
   MemoryCharge charge_;
   MemoryBudget* const budget_;
   std::weak_ptr<const SpillView> seen_;  // the last one with these buckets

@@ -44,7 +44,7 @@ Result<SealedRows::State> SealedRows::Load() {
     if (!is_read) return State::kMerge;
     if (count == 1 && reader_->rows_found() && pages_.deletes.empty() &&
         page_.row_count == outline_.row_count) {
-      context_->buckets->Learn(view_, *bucket_, {}, reader_->rows_found());
+      context_->buckets->NoteRows(view_, *bucket_, *reader_->rows_found());
     }
     TakeIn(is_cut);
     if (begin_ == end_) continue;
@@ -68,7 +68,7 @@ Result<std::optional<SealedRows::State>> SealedRows::Begin() {
     const bool cuts = choose != nullptr;
     CISTERN_ASSIGN_OR_RETURN(const bool is_read, reader_->ReadOnlyPage(o, choose, &page_));
     if (is_read && cuts && o.page == nullptr && page_.row_count <= ScanShape::kFewRows) {
-      context_->buckets->Learn(view_, *bucket_, reader_->page_read(), std::nullopt);
+      context_->buckets->KeepPage(view_, o.seal, reader_->page_read());
     }
     reader_->LetGoOfLarge();
     if (is_read) {

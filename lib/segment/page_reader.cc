@@ -83,8 +83,8 @@ class PageDecoder {
     return role == ColumnRole::kClustering || role == ColumnRole::kRegular;
   }
 
-  // Asks which rows are wanted. If it takes the event time, which may stand behind other columns, to
-  // tell, that one is read first: once, if times are numbers.
+  // Asks which rows are wanted. If it takes the event time to tell, which may stand behind other
+  // columns, that one is read first: once, if times are numbers.
   Status Choose(const ChooseRows& choose) {
     if (const std::optional<RowRange> known = choose(row_count_, nullptr)) {
       TakeRange(*known);

@@ -44,9 +44,9 @@ namespace cistern {
                                       size_t row_count, const std::vector<bool>& wanted,
                                       const DictionarySource* dictionaries, VersionColumns* rows);
 
-// Which rows of a page of `row_count` are wanted, begin..end-1 with begin <= end <= row_count. Asked
-// without times first, as reading them is dear: nothing, if it takes them to tell. Then *times has the
-// event time alone.
+// Which rows of a page of `row_count` are wanted, begin..end-1 with begin <= end <= row_count. It
+// is asked without times first, as reading them is dear: nothing, if it takes them to tell. Then
+// *times has the event time alone.
 using RowRange = std::pair<size_t, size_t>;
 using ChooseRows =
     std::function<std::optional<RowRange>(size_t row_count, const VersionColumns* times)>;

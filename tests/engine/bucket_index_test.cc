@@ -289,6 +289,36 @@ WITH comment = 'cistern: bucket day = 1 day until 2027-02-01, 1 month';
   ExpectThroughALife();
 }
 
+// Where the budget has nothing left, a batch is queued all the same.
+TEST_F(BucketIndexTest, WhatIsKnownGivesWayToRows) {
+  constexpr int kSensors = 300;
+  RowBatch batch(schema_);
+  for (int i = 0; i < kSensors; ++i) AddRow(&batch, "s" + std::to_string(i), Day(0), i);
+  ASSERT_TRUE(engine_->Append(batch).ok());
+  SealAll();
+  MemoryBudget& budget = *Core()->budget();
+  Core()->query().buckets->Forget();
+  const size_t before = budget.used_bytes();
+  SmallAnswers answers(engine_.get(), schema_);
+  for (int i = 0; i < kSensors; ++i) {
+    ASSERT_EQ(answers.Newest("s" + std::to_string(i)).size(), 1u);
+  }
+  const size_t known = budget.used_bytes() - before;
+  EXPECT_GT(known, size_t{kSensors} * 200);
+  MemoryCharge others(&budget);
+  others.Set(budget.left_bytes());
+  auto producer = engine_->NewProducer();
+  ASSERT_TRUE(producer.ok());
+  const auto ticket = (*producer)->Submit(Row("a", Day(0), 1));
+  EXPECT_TRUE(ticket.ok()) << ticket.status().ToString();
+  EXPECT_EQ(answers.Newest("s7"), (Rows{{Day(0), 7}}));
+  EXPECT_LT(budget.used_bytes(), budget.limit_bytes());
+  others.Set(0);
+  ASSERT_TRUE((*producer)->Wait(*ticket).ok());
+  rows_ = {{Day(0), 1}};
+  ExpectThroughALife();
+}
+
 class EndedWindowTest : public BucketIndexTest {
  protected:
   void SetUp() override {

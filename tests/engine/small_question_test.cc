@@ -297,7 +297,7 @@ TEST_F(SmallQuestionTest, OfDamagedPages) {
   }
 }
 
-// What is known of buckets takes a bounded part of the budget, whatever is asked.
+// What is known of buckets takes a bounded part of the budget, whatever is asked; and so do pages.
 TEST_F(SmallQuestionTest, WhatIsKnownIsBounded) {
   MemoryBudget budget(1 << 20);
   const auto view = std::make_shared<const SpillView>();
@@ -315,6 +315,7 @@ TEST_F(SmallQuestionTest, WhatIsKnownIsBounded) {
       EXPECT_FALSE(index.Find(view, {1, entity, i - 6, false}, &answer));
       EXPECT_FALSE(index.Find(view, {1, entity, i + 1, false}, &answer));
       EXPECT_FALSE(index.Find(view, {1, entity, i + 1, true}, &answer));
+      index.KeepPage(view, static_cast<uint64_t>(i), entity);
       ASSERT_LE(budget.used_bytes(), budget.limit_bytes() / 8);
     }
     EXPECT_GT(budget.used_bytes(), budget.limit_bytes() / 32);

@@ -206,7 +206,10 @@ std::string ModelRun::Write(Rng* rng) {
   Table& table = PickTable(rng);
   if (config_.columnar && rng->OneIn(10)) return WriteColumns(&table, rng);
   std::vector<WriteRow> written;
-  if (config_.repeats && rng->OneIn(6)) written = table.recent;
+  // In a round-robin split equal keys would be rows of two partitions.
+  const bool may_repeat =
+      config_.repeats && table.random->schema().split.kind != SplitKind::kRoundRobin;
+  if (may_repeat && rng->OneIn(6)) written = table.recent;
   const bool comes_again = !written.empty();
   const size_t rows = comes_again                         ? written.size()
                       : config_.batches && rng->OneIn(4) ? 1 + rng->Below(kBatchRowsMax)

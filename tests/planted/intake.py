@@ -2,6 +2,7 @@
 from planted.bug import Bug
 
 INTAKE = ('tests/engine/intake_test',)
+REPEATS = INTAKE + ('tests/lib/row/row_test',)
 
 BUGS = [
     Bug('a submitted batch stays until it is asked for', 'engine/ingest/write_unit.h',
@@ -32,6 +33,19 @@ BUGS = [
     Bug('what was sealed already is sealed again', 'engine/seal/sealer.cc',
         '  if (sealed.ok()) at_hand_->CompareWith(*std::move(sealed));\n', '', '*RepeatTest*',
         INTAKE),
+    Bug('provisional versions are compared', 'lib/row/shadowed_rows.cc',
+        '  if (!is_settled) return dropped;\n', '', '*Repeat*:*ShadowedRows*', REPEATS),
+    Bug('a version that lives longer is a repeat', 'lib/row/shadowed_rows.cc',
+        '  if (kept_s != 0 && (expiry_s == 0 || expiry_s > kept_s)) return false;\n', '',
+        '*Repeat*:*ShadowedRows*', REPEATS),
+    Bug('what a rotation leaves out is in no state', 'engine/ingest/rotation.cc',
+        '  commit.state.versions_superseded += dropped_.count;\n', '', '*Repeat*', INTAKE),
+    Bug('repeats of a rewrite are not counted', 'engine/ingest/respill.cc',
+        '  repeats_ += merge_->repeats();\n', '', '*Repeat*', INTAKE),
+    Bug('the older of two equal rows stays', 'lib/row/shadowed_rows.cc',
+        '  KeepUnshadowed(schema, versions, std::numeric_limits<int64_t>::min(), keep);\n',
+        '  keep->assign(versions.size(), false);\n  keep->back() = true;\n',
+        '*Repeat*:*ShadowedRows*', REPEATS),
     Bug('an amendment of repeats is an empty segment', 'storage/bucket_merge.cc',
         '      GiveAnyVersion(rows);\n', '', '*RepeatTest*', INTAKE),
 ]

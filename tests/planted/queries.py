@@ -1,6 +1,7 @@
 """Bugs in scans and aggregates."""
 from planted.bug import Bug
 
+SMALL = ('tests/engine/small_question_test',)
 AGGREGATES = ('tests/engine/aggregate_test', 'tests/model/aggregate_model_test')
 
 BUGS = [
@@ -16,7 +17,8 @@ BUGS = [
         'step = plan_.StepOfAll(times, step_);', 'step = plan_.StepOf(m.first_time);',
         '*Aggregate*', AGGREGATES),
     Bug('a page is decoded though rows of it have expired', 'engine/query/sealed_pages.cc',
-        '  return ShowAsTheyAre(rows, m.schema_version);\n', '  return true;\n', '*Aggregate*',
+        '  return ShowAsTheyAre(*bucket.rows, bucket.schema_version);\n', '  return true;\n',
+        '*Aggregate*',
         AGGREGATES),
     Bug('a page is taken for the whole bucket', 'lib/segment/page_reader.cc',
         'if (in_.ok() && row_count && rows_.row_count != *row_count)',
@@ -32,4 +34,21 @@ BUGS = [
     Bug('a rotation between two buckets is not seen', 'engine/query/aggregate_cursor.cc',
         '  if (buckets_ && &buckets_->view() == heads.view.get()) return',
         '  if (buckets_) return', '*Aggregate*', AGGREGATES),
+    Bug('what is known of buckets outlives a rotation', 'engine/query/bucket_index.cc',
+        '[](const auto& shared, const auto& weak) { return IsSame(weak, shared); }',
+        '[](const auto&, const auto&) { return true; }', '*BucketIndex*', SMALL),
+    Bug('what was known of other buckets stays', 'engine/query/bucket_index.cc',
+        '  Clear();\n  seen_ = view;\n', '  seen_ = view;\n', '*BucketIndex*', SMALL),
+    Bug('nothing is known to lie beyond what was asked for', 'engine/query/bucket_index.cc',
+        '  if (question.descending ? at->to_s < at_s : at->from_s > at_s) return false;\n', '',
+        '*BucketIndex*:*SmallQuestion*', SMALL),
+    Bug('the last event is told of rows that are gone', 'engine/query/outer_event.cc',
+        'if (split.row_count == 0 || !pages.ShowsAsItIs(split))', 'if (split.row_count == 0)',
+        '*BucketIndex*', SMALL),
+    Bug('a bucket of the head is read from segments alone', 'engine/query/bucket_walk.cc',
+        '*heads.start_s >= start_s : *heads.start_s <= start_s',
+        '*heads.start_s > start_s : *heads.start_s < start_s', '*BucketIndex*', SMALL),
+    Bug('the newest rows of a page are its first ones', 'engine/query/sealed_rows.cc',
+        '    if (shape_->span.descending) begin = end - shape_->limit;\n',
+        '    if (shape_->span.descending) end = begin + shape_->limit;\n', '*BucketIndex*', SMALL),
 ]
