@@ -39,7 +39,7 @@ struct Metrics {
   uint64_t buckets_sealed = 0;     // amendments included
   uint64_t amendments = 0;         // seals of buckets that were sealed before
   uint64_t seal_bytes = 0;         // pages and headers written by seals
-  // Part of versions_superseded: dropped by seals, as each of their cells was there already.
+  // Part of versions_superseded: dropped, as another version that was kept has all their cells.
   uint64_t versions_repeated = 0;
   uint64_t windows_dropped = 0;    // column families of windows that have ended
   uint64_t window_merges = 0;      // some windows made one, as there may be only so many
