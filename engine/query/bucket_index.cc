@@ -210,13 +210,15 @@ bool BucketIndex::LeavesRoom(size_t bytes) const {
   return budget_->left_bytes() >= bytes + for_others;
 }
 
-// Of another view's buckets.
+// Of another view's buckets. What can run out of memory comes first: nothing is ever remembered
+// under the name of other buckets.
 void BucketIndex::BeginAnew(const std::shared_ptr<const SpillView>& view) {
+  Buckets next{view->round_last, {view->families.begin(), view->families.end()}, {}, {}};
+  for (const auto& window : view->windows) next.windows.push_back(window->id);
+  for (const EndedWindow& window : view->ended) next.ended.push_back(window.id);
   Clear();
+  buckets_ = std::move(next);
   seen_ = view;
-  buckets_ = {view->round_last, {view->families.begin(), view->families.end()}, {}, {}};
-  for (const auto& window : view->windows) buckets_.windows.push_back(window->id);
-  for (const EndedWindow& window : view->ended) buckets_.ended.push_back(window.id);
 }
 
 void BucketIndex::Clear() {

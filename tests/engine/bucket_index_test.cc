@@ -129,6 +129,9 @@ class BucketIndexTest : public EngineFixture {
 
 TEST_F(BucketIndexTest, ALateRowOfAKnownBucketIsSeen) {
   LiveThreeDays();
+  MustAppend("b", Day(0), 1);  // keeps a family of spilled rows, which the late ones join
+  Rotate();
+  Expect(rows_);
   MustAppend("a", Day(2, 5000), 25);
   rows_.emplace_back(Day(2, 5000), 25);
   ExpectThroughALife();
