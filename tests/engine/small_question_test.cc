@@ -59,7 +59,9 @@ class SmallQuestionTest : public EngineFixture {
         const std::string state = "state " + std::to_string(rng_.Below(4));
         ASSERT_TRUE(batch->SetBytes(ColumnOf("state"), state).ok());
       }
-      if (ttl_s) ASSERT_TRUE(batch->SetTtl(*ttl_s).ok());
+      if (ttl_s) {
+        ASSERT_TRUE(batch->SetTtl(*ttl_s).ok());
+      }
     }
     const Status ended = batch->EndRow();
     ASSERT_TRUE(ended.ok()) << ended.ToString();
