@@ -218,7 +218,7 @@ class Writer {
   // One that was refused is tried again, and what was confirmed of one bucket is sent once more.
   // kBusy: it is asked again later.
   Status HearUpstream() {
-    CISTERN_ASSIGN_OR_RETURN(const auto core, EngineImpl::Of(engine_.get())->core());
+    CISTERN_ASSIGN_OR_RETURN(const auto core, EngineImpl::Of(engine_)->core());
     const auto view = core->store().spills().view();
     std::vector<ProvenSeal> seals;
     std::vector<std::pair<SealName, PushRecord>> pushes;
