@@ -37,9 +37,10 @@ struct ConfirmedBucket {
 
 class Salvager {
  public:
-  // `rescue` told, before, what could not be read of the source's files.
-  Salvager(EngineCore* source, SalvageTarget* target, RescueReport rescue)
-      : source_(source), target_(target) {
+  // `rescue` told, before, what could not be read of the source's files. `knows_confirmed`: what is
+  // not in the source's outbox has been confirmed.
+  Salvager(EngineCore* source, SalvageTarget* target, RescueReport rescue, bool knows_confirmed)
+      : source_(source), target_(target), knows_confirmed_(knows_confirmed) {
     report_.problems = std::move(rescue.problems);
     report_.versions_lost = rescue.versions_lost;
   }
@@ -59,7 +60,7 @@ class Salvager {
       Problem("the time of rows that were taken on an untrusted clock is not known: they are saved "
               "as older than all others");
     }
-    CISTERN_RETURN_IF_ERROR(SaveConfirmed());
+    if (knows_confirmed_) CISTERN_RETURN_IF_ERROR(SaveConfirmed());
     Status failed;
     const Status visited = VisitBuckets(source_->query(), {}, [&](const BucketSummary& bucket) {
       if (tables_.contains(bucket.key.table_id)) failed = SaveBucket(bucket.key);
@@ -98,6 +99,7 @@ class Salvager {
 
   EngineCore* const source_;
   SalvageTarget* const target_;
+  const bool knows_confirmed_;  // the outbox has all that it is to have
   std::map<uint32_t, SalvagedTable> tables_;
   std::vector<uint64_t> saved_seals_;  // as confirmed ones; ascending once all are
   SalvageReport report_;
@@ -236,15 +238,17 @@ class Rescue {
   Rescue(std::string from, const std::string& to)
       : from_(std::move(from)), scratch_(to + "/rescue") {}
   ~Rescue() {
+    if (!has_begun_) return;  // nothing in the new directory is ours
     std::error_code failed;  // what is left is links, and the new store works with it
     std::filesystem::remove_all(scratch_, failed);
   }
   Rescue(const Rescue&) = delete;
   Rescue& operator=(const Rescue&) = delete;
 
-  // `opened` says why the store itself cannot be read.
+  // `opened` says why the store itself cannot be read. REQUIRES: the new store has been created.
   [[nodiscard]] Result<std::shared_ptr<EngineCore>> Open(const Status& opened,
                                                          const SalvageOptions& options) {
+    has_begun_ = true;
     std::error_code failed;
     std::filesystem::remove_all(scratch_, failed);  // of a salvage that was killed
     StoreConfig config;
@@ -267,6 +271,7 @@ class Rescue {
  private:
   const std::string from_;
   const std::string scratch_;
+  bool has_begun_ = false;
   RescueReport report_;
 };
 
@@ -344,7 +349,13 @@ Result<SalvageReport> SalvageOver(const std::string& from, const std::string& to
     CISTERN_RETURN_IF_ERROR((*source)->tables().Find(options.table).status());
   }
   if (!is_rescued) CISTERN_RETURN_IF_ERROR(target.Create(to, options, target_fs));
-  return Salvager(source->get(), &target, rescue.TakeReport()).Run(options.table);
+  RescueReport report = rescue.TakeReport();
+  const bool knows_confirmed = sound.ok() || is_rescued;
+  if (!knows_confirmed) {
+    report.problems.push_back(sound.message() +
+                              ": what upstream has confirmed is not known, and all is sent again");
+  }
+  return Salvager(source->get(), &target, std::move(report), knows_confirmed).Run(options.table);
 }
 
 Result<SalvageReport> Salvage(const std::string& from, const std::string& to,

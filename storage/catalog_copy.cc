@@ -175,14 +175,17 @@ std::string CatalogRoundsKey(uint64_t window_id) {
 
 Result<CatalogContent> CatalogCopy::Read(rocksdb::FileSystem* fs, const std::string& directory) {
   std::optional<CatalogContent> newest;
+  bool newest_is_whole = false;
   Status failed = Status::NotFound("there is no copy of the catalog in " + directory);
   for (const char* name : kCatalogFileNames) {
     bool is_whole = false;
     auto content = ReadFile(fs, directory + "/" + name, &is_whole);
     if (!content.ok()) {
       if (content.status().code() != StatusCode::kNotFound) failed = content.status();
-    } else if (!newest || content->change > newest->change) {
+    } else if (!newest || content->change > newest->change ||
+               (content->change == newest->change && is_whole && !newest_is_whole)) {
       newest = *std::move(content);
+      newest_is_whole = is_whole;
     }
   }
   if (!newest) return failed;

@@ -17,9 +17,10 @@ struct SalvageArguments {
 
 constexpr char kFooter[] = R"(
 The damaged store is only read. The new one gets every row version that is readable, with its write
-timestamp and expiry, and every delete; all buckets are open there and are sealed anew when due.
-What could not be read is named on standard error, and the exit code is then 6. Without its catalog
-(CURRENT, MANIFEST, family meta) a store cannot be salvaged: the message says what is possible.
+timestamp and expiry, and every delete. What upstream has confirmed stays sealed and confirmed where
+that is known; all other buckets are open there and are sealed anew when due. What could not be read
+is named on standard error, and the exit code is then 6. Where the database cannot be opened, files
+are read by the copies of its catalog, CATALOG-1 and CATALOG-2.
 
 Example:
   cistern salvage --store /data/broken --to /data/cistern)";

@@ -42,17 +42,21 @@ Committer::Committer(Store* store, HeadSet* heads, TableSet* tables, WriteClock*
       limits_(limits),
       commit_interval_us_(commit_interval_us) {
   const std::unique_lock lock(heads_->mutex);
-  StartGeneration();
+  StartGeneration(MakeGeneration());
   heads_->versions_written = store_->state().versions_written;
   sequence_ = store_->state().journal_floor;
 }
 
 Committer::~Committer() = default;
 
+Committer::NewGeneration Committer::MakeGeneration() const {
+  return {std::make_unique<Head>(budget_), std::make_unique<JournalEncoder>(budget_)};
+}
+
 // REQUIRES: the leader's lock and the heads' exclusive lock, or nobody else.
-void Committer::StartGeneration() {
-  heads_->active = std::make_unique<Head>(budget_);
-  encoder_ = std::make_unique<JournalEncoder>(budget_);
+void Committer::StartGeneration(NewGeneration next) {
+  heads_->active = std::move(next.head);
+  encoder_ = std::move(next.encoder);
   clock_->Part();  // the new head's entities do not know which rows were stamped last
   generation_start_us_ = 0;
   generation_deletes_ = 0;
@@ -176,12 +180,14 @@ bool Committer::Freeze() {
 
 bool Committer::FreezeLocked() {
   if (heads_->frozen_head() != nullptr) return true;
+  if (has_failed()) return false;  // the head may have half of a group
   // The journal of the generation before must be gone: one is dropped at a time.
   Journal& journal = store_->journal();
   if (heads_->active->version_count() == 0 || !journal.next_ready() || journal.has_frozen()) {
     return false;
   }
   const UnwindGuard half_frozen([this] { Fail(Status::OutOfMemory()); });
+  NewGeneration next = MakeGeneration();  // the heads are never without an active one
   CrashPoint("rotation:before_freeze");
   frozen_.journal_floor = sequence_;
   frozen_.versions_written = heads_->versions_written;
@@ -193,7 +199,7 @@ bool Committer::FreezeLocked() {
   const std::unique_lock lock(heads_->mutex);
   heads_->frozen_starts.Note(heads_->active->bucket_starts());
   heads_->frozen = std::move(heads_->active);
-  StartGeneration();
+  StartGeneration(std::move(next));
   ++heads_->epoch;
   heads_->work_came->Now();
   return true;

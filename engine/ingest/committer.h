@@ -170,7 +170,13 @@ class Committer {
   void NoteWritten(bool synced);
   void ApplyGroup();
   void EncodeRows(const WriteUnit& unit, const IssuedStamps& stamps, int64_t* largest_us);
-  void StartGeneration();
+  // What a generation begins with; made before the one before it is left.
+  struct NewGeneration {
+    std::unique_ptr<Head> head;
+    std::unique_ptr<JournalEncoder> encoder;
+  };
+  [[nodiscard]] NewGeneration MakeGeneration() const;
+  void StartGeneration(NewGeneration next);
   [[nodiscard]] Status SpillReplayed(uint64_t journal_floor, const OverflowFunction& overflow);
   [[nodiscard]] Status PassLoss(const OverflowFunction& overflow, RecoveryReport* report);
   bool FreezeLocked();

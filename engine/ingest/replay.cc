@@ -219,7 +219,7 @@ Status Committer::SpillReplayed(uint64_t journal_floor, const OverflowFunction& 
   full.write_us_last = clock_->last_issued_us();
   full.clock = clock_->TakeRecord();
   CISTERN_RETURN_IF_ERROR(overflow(full));
-  StartGeneration();
+  StartGeneration(MakeGeneration());
   return Status::Ok();
 }
 

@@ -201,6 +201,7 @@ size_t BucketIndex::GenerationBytes() const {
 bool BucketIndex::TryCharge(size_t bytes) {
   const size_t held = entities_.young_bytes + entities_.old_bytes + pages_.young_bytes +
                       pages_.old_bytes;
+  charge_.Set(std::min(charge_.bytes(), held));  // what has been freed counts as room
   return LeavesRoom(bytes) && charge_.TrySet(held + bytes);
 }
 

@@ -111,10 +111,15 @@ Result<bool> BucketWalk::ListInto(BucketIndex* index, int64_t at_s, BucketIndex:
   BucketIndex::Answer last = *answer;
   for (size_t i = 0; i < ahead && !last.splits.empty(); ++i) {
     const int64_t start_s = last.splits[0].start_s;
-    CISTERN_ASSIGN_OR_RETURN(BucketIndex::Answer next, NextParts());
-    note(start_s + 1, false, next);
-    note(next.splits.empty() ? INT64_MAX : next.splits[0].start_s - 1, true, last);
-    last = std::move(next);
+    Result<BucketIndex::Answer> next = NextParts();
+    if (!next.ok()) {  // of later buckets: who asks for those is told
+      buckets_.reset();
+      passed_s_ = INT64_MIN;
+      return true;
+    }
+    note(start_s + 1, false, *next);
+    note(next->splits.empty() ? INT64_MAX : next->splits[0].start_s - 1, true, last);
+    last = *std::move(next);
   }
   passed_s_ = last.splits.empty() ? INT64_MAX : last.splits[0].start_s;
   if (descending_) buckets_.reset();

@@ -72,6 +72,7 @@ Result<std::optional<SealedRows::State>> SealedRows::Begin() {
     }
     reader_->LetGoOfLarge();
     if (is_read) {
+      outline_.page.reset();  // charged where it is remembered, and read here
       TakeIn(cuts);
       return std::optional(begin_ < end_ ? State::kRows : State::kEnd);
     }

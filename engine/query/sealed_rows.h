@@ -62,7 +62,7 @@ class SealedRows {
   const ScanShape* const shape_;
   const BucketKey* const bucket_;
   const std::shared_ptr<const SpillView> view_;
-  const BucketOutline outline_;
+  BucketOutline outline_;
   const ChooseRows choose_;  // asks RowsToTake
   bool spans_page_ = false;  // the scan, all of the page that is read
   SealedPages* const reader_;

@@ -1,5 +1,6 @@
 // What upstream has confirmed stays confirmed in a salvaged store, and what is not known to be is
 // sent again.
+#include <fstream>
 #include <set>
 
 #include "cistern/salvage.h"
@@ -154,6 +155,50 @@ INSTANTIATE_TEST_SUITE_P(Files, SalvageConfirmedTest,
                                               : run.param == Loss::kManifest ? "no_manifest"
                                                                              : "one_copy");
                          });
+
+class SalvageCareTest : public PushFixture {
+ protected:
+  std::string InTemp(const std::string& name) {
+    return (fs::path(temp_.path()) / name).string();
+  }
+};
+
+// An outbox that lacks an entry would call that seal confirmed, which upstream never had.
+TEST_F(SalvageCareTest, AnOutboxWithAHoleConfirmsNothing) {
+  LiveDays(3);
+  const std::vector<SealName> names = Outbox();
+  ASSERT_EQ(names.size(), 3u);
+  Confirm({names[0]});
+  const auto view = Core()->store().spills().view();
+  for (const auto& window : view->windows) {
+    ASSERT_TRUE(view->meta->db()
+                    ->Delete({}, view->meta->handle(), OutboxKey(window->id, names[1].seal))
+                    .ok());
+  }
+  ASSERT_TRUE(engine_->Close().ok());
+  engine_.reset();
+  for (const char* copy : {"CATALOG-1", "CATALOG-2"}) fs::remove(fs::path(directory()) / copy);
+  const auto report = Salvage(directory(), InTemp("salvaged"), {.clock = clock_});
+  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  EXPECT_EQ(report->tables.at(0).versions_confirmed, 0u);
+  EXPECT_FALSE(report->problems.empty());
+  directory_ = InTemp("salvaged");
+  Open();
+  SealAll();
+  EXPECT_EQ(Outbox().size(), 3u);
+  EXPECT_EQ(ScanEverything(), written_);
+}
+
+TEST_F(SalvageCareTest, WhatIsInTheWayStays) {
+  LiveDays(1);
+  ASSERT_TRUE(engine_->Close().ok());
+  engine_.reset();
+  fs::create_directories(InTemp("stick/rescue"));
+  std::ofstream(InTemp("stick/rescue/photo")) << "of somebody else";
+  const auto report = Salvage(directory(), InTemp("stick"), {.clock = clock_});
+  EXPECT_EQ(report.status().code(), StatusCode::kAlreadyExists) << report.status().ToString();
+  EXPECT_TRUE(fs::exists(InTemp("stick/rescue/photo")));
+}
 
 TEST(ConfirmedSealsTest, TheLastChangeOfASealCounts) {
   std::string bytes;

@@ -5,6 +5,12 @@ SALVAGE = ('tests/engine/salvage_test',)
 SALVAGE_CRASH = ('tests/crash/salvage_crash_test',)
 
 BUGS = [
+    Bug('a salvage that is refused removes what is in the way', 'engine/salvage.cc',
+        '    if (!has_begun_) return;  // nothing in the new directory is ours\n', '',
+        '*SalvageCare*', SALVAGE),
+    Bug('an outbox with a hole confirms what it lacks', 'engine/salvage.cc',
+        'const bool knows_confirmed = sound.ok() || is_rescued;',
+        'const bool knows_confirmed = sound.ok() || true;', '*SalvageCare*', SALVAGE),
     Bug('the copy of the catalog is not written with each change', 'storage/store_copy.cc',
         '    const Status copied = copy_->Write(change);\n',
         '    const Status copied = Status::Ok();\n', '*SalvageFilesTest*', SALVAGE),
