@@ -184,7 +184,9 @@ TEST(MetaRecords, AStateRecordOfTheVersionBeforeIsRead) {
   ASSERT_TRUE(state.ok()) << state.status().ToString();
   EXPECT_EQ(state->versions_shed, 6u);
   EXPECT_EQ(state->write_us_last, -7);
-  EXPECT_EQ(state->clock, (ClockRecord{.trusted_us = 8, .certain_us = 8}));
+  ClockRecord known;
+  known.trusted_us = known.certain_us = 8;
+  EXPECT_EQ(state->clock, known);
 }
 
 TEST(MetaRecords, NoFlippedBitIsAccepted) {
