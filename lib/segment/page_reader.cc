@@ -119,8 +119,12 @@ class PageDecoder {
   void SkipColumn() {
     const uint8_t descriptor = in_.ReadU8("column descriptor");
     if (StatesOf(descriptor) == PageStates::kMixed && in_.ok()) SkipIntegers(&in_, row_count_);
+    (void)ReadColumnBytes();
+  }
+
+  std::string_view ReadColumnBytes() {
     const size_t byte_count = in_.ReadCount("column bytes", limits::kPageBytesMax);
-    (void)in_.ReadBytes("column bytes", byte_count);
+    return in_.ReadBytes("column bytes", byte_count);
   }
 
   static PageStates StatesOf(uint8_t descriptor) {
@@ -232,8 +236,7 @@ class PageDecoder {
     } else if (in_.ok()) {
       wanted = ReadStates(states, &rows_.columns[c]);
     }
-    const size_t byte_count = in_.ReadCount("column bytes", limits::kPageBytesMax);
-    const std::string_view bytes = in_.ReadBytes("column bytes", byte_count);
+    const std::string_view bytes = ReadColumnBytes();
     if (!in_.ok()) return InColumn(spec, in_.status());
     if (!is_wanted) return Status::Ok();
 
