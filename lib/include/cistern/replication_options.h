@@ -61,7 +61,8 @@ struct ReplicationOptions {
   uint64_t in_flight_bytes_max = 4 << 20;
   // Of one batch, which is what the cluster takes or refuses at once; of its bytes about. From 1 to
   // kPushStatementsMax; from kPushBatchBytesMin, 1 KiB, to kPushBatchBytesMax, 4 MiB, since a
-  // mutation of Cassandra is at most half a segment of its log, 16 MiB.
+  // mutation of Cassandra is at most half a segment of its log, 16 MiB. Batches have at most a
+  // 24th of the engine's memory budget, 349 KB of 8 MiB, whatever is asked for.
   size_t batch_rows_max = limits::kPushStatementsDefault;
   size_t batch_bytes_max = limits::kPushBatchBytesDefault;
   // Sealed buckets that are sent side by side, from 1 to kPushingSealsMax. Each holds a decoded
