@@ -1,21 +1,17 @@
 // kill -9 at every crash point of Backup and of restoring, and a power cut at every operation of
 // either: the backup before stays whole, the store loses nothing, and the next attempt does it.
 #include <gtest/gtest.h>
-#include <signal.h>
 
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <functional>
 #include <memory>
 #include <set>
 #include <string>
 
 #include "cistern/cistern.h"
 #include "engine/engine_impl.h"
-#include "lib/base/crash_point.h"
 #include "storage/backup_restorer.h"
-#include "tests/crash/crash_cycle.h"
+#include "tests/crash/killed_work.h"
 #include "tests/support/cut_process.h"
 #include "tests/support/power_loss_fs.h"
 #include "tests/support/rng.h"
@@ -30,12 +26,6 @@ constexpr char kTable[] =
 constexpr int64_t kFirstMs = 1'704'067'200'000;
 constexpr int64_t kDayMs = 86'400'000;
 constexpr int64_t kRowsOfStep = 20;
-
-const char* g_fatal_point = nullptr;
-int g_hits_left = 0;
-void KillAt(const char* name) {
-  if (std::strcmp(name, g_fatal_point) == 0 && --g_hits_left == 0) kill(getpid(), SIGKILL);
-}
 
 // The parent opens nothing: RocksDB's threads would not survive the next fork.
 class BackupCrash : public ::testing::Test {
@@ -73,35 +63,7 @@ class BackupCrash : public ::testing::Test {
     return Status::Ok();
   }
   static Result<int64_t> Count(Engine* engine) {
-    CISTERN_ASSIGN_OR_RETURN(const auto schema, engine->FindTable("pumps"));
-    const std::string_view parts[] = {"a"};
-    CISTERN_ASSIGN_OR_RETURN(const EntityKey entity, EntityFromText(*schema, parts));
-    ScanRequest request{.table = "pumps", .entity = entity};
-    request.from = kFirstMs;
-    request.to = kFirstMs + 100'000 * kDayMs;
-    CISTERN_ASSIGN_OR_RETURN(const auto cursor, engine->Scan(request));
-    int64_t count = 0;
-    for (ResultBatch batch; cursor->Next(&batch);) count += static_cast<int64_t>(batch.row_count);
-    CISTERN_RETURN_IF_ERROR(cursor->status());
-    return count;
-  }
-  static bool IsOk(const Status& status) {
-    if (!status.ok()) std::fprintf(stderr, "  %s\n", status.ToString().c_str());
-    return status.ok();
-  }
-  // In a child: true if `work` came to its end and was OK.
-  static bool InChild(const std::function<Status()>& work) {
-    const ChildEnd end = RunChild([&] { return IsOk(work()) ? 0 : 1; });
-    return !end.killed && end.signal == 0 && end.exit_code == 0;
-  }
-  // In a child that is killed at the `hit`-th passage of the point; false: it never was.
-  static bool KilledAt(const char* point, int hit, const std::function<Status()>& work) {
-    return RunUntilCut([&] {
-      g_fatal_point = point;
-      g_hits_left = hit;
-      g_crash_hook = KillAt;
-      return IsOk(work());
-    });
+    return CountRows(engine, kFirstMs, kFirstMs + 100'000 * kDayMs);
   }
   Status BackUp(std::shared_ptr<rocksdb::FileSystem> fs = nullptr, size_t keep_count = 2) const {
     CISTERN_ASSIGN_OR_RETURN(const auto engine, Open(Store(), std::move(fs)));

@@ -1,11 +1,8 @@
 // kill -9 at points of a salvage, and a power cut at every operation of one: what is left is the
 // whole store or none, and the next attempt does it.
 #include <gtest/gtest.h>
-#include <signal.h>
 
-#include <cstring>
 #include <filesystem>
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -13,10 +10,9 @@
 #include "cistern/cistern.h"
 #include "engine/engine_impl.h"
 #include "engine/salvage_over.h"
-#include "lib/base/crash_point.h"
 #include "storage/file_kind.h"
 #include "storage/salvaging_mark.h"
-#include "tests/crash/crash_cycle.h"
+#include "tests/crash/killed_work.h"
 #include "tests/support/cut_process.h"
 #include "tests/support/outbox_names.h"
 #include "tests/support/power_loss_fs.h"
@@ -35,12 +31,6 @@ constexpr int64_t kFirstMs = 1'704'067'200'000;
 constexpr int64_t kDayMs = 86'400'000;
 constexpr int64_t kDays = 4;  // the first two are sealed, and the first one is confirmed
 constexpr int64_t kRowsOfDay = 20;
-
-const char* g_fatal_point = nullptr;
-int g_hits_left = 0;
-void KillAt(const char* name) {
-  if (std::strcmp(name, g_fatal_point) == 0 && --g_hits_left == 0) kill(getpid(), SIGKILL);
-}
 
 // Whether the database of the damaged store opens: without it a salvage takes another way.
 enum class Database : uint8_t { kOpens, kIsGone };
@@ -97,35 +87,7 @@ class SalvageCrash : public ::testing::TestWithParam<Database> {
     return core->maintenance().Confirm(proven).status();
   }
   static Result<int64_t> Count(Engine* engine) {
-    CISTERN_ASSIGN_OR_RETURN(const auto schema, engine->FindTable("pumps"));
-    const std::string_view parts[] = {"a"};
-    CISTERN_ASSIGN_OR_RETURN(const EntityKey entity, EntityFromText(*schema, parts));
-    ScanRequest request{.table = "pumps", .entity = entity};
-    request.from = kFirstMs;
-    request.to = kFirstMs + kDays * kDayMs;
-    CISTERN_ASSIGN_OR_RETURN(const auto cursor, engine->Scan(request));
-    int64_t count = 0;
-    for (ResultBatch batch; cursor->Next(&batch);) count += static_cast<int64_t>(batch.row_count);
-    CISTERN_RETURN_IF_ERROR(cursor->status());
-    return count;
-  }
-  static bool IsOk(const Status& status) {
-    if (!status.ok()) std::fprintf(stderr, "  %s\n", status.ToString().c_str());
-    return status.ok();
-  }
-  // In a child: true if `work` came to its end and was OK.
-  static bool InChild(const std::function<Status()>& work) {
-    const ChildEnd end = RunChild([&] { return IsOk(work()) ? 0 : 1; });
-    return !end.killed && end.signal == 0 && end.exit_code == 0;
-  }
-  // In a child that is killed at the `hit`-th passage of the point; false: it never was.
-  static bool KilledAt(const char* point, int hit, const std::function<Status()>& work) {
-    return RunUntilCut([&] {
-      g_fatal_point = point;
-      g_hits_left = hit;
-      g_crash_hook = KillAt;
-      return IsOk(work());
-    });
+    return CountRows(engine, kFirstMs, kFirstMs + kDays * kDayMs);
   }
   Status SaveOnce(std::shared_ptr<rocksdb::FileSystem> target = nullptr) const {
     SalvageOptions options;
