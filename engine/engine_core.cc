@@ -36,14 +36,26 @@ constexpr uint64_t kLogFilesMax = 8;
 
 constexpr int kBucketLooksMax = 3;
 
+// Of a disk budget, what is sealed of one bucket at a time at most.
+constexpr uint64_t kPiecesOfDisk = 16;
+
 // Active and frozen head, their journals in RocksDB's memtables, the pages of one
 // rotation, the block cache and a scan must fit together.
-HeadLimits HeadLimitsFor(size_t budget_bytes) {
+HeadLimits HeadLimitsFor(const EngineOptions& options) {
   static_assert(limits::kMemoryBudgetBytesMin / 16 * 15 > kRocksDbBaseBytes + kScanReserveBytes);
+  const size_t budget_bytes = options.memory_budget_bytes;
   HeadLimits limits;
   limits.bytes = std::min(budget_bytes / 3 * 2,
                           budget_bytes - RocksDbBytes(budget_bytes) - kScanReserveBytes);
+  limits.journal_bytes =
+      std::min<uint64_t>(options.disk_budget_bytes / kPiecesOfDisk, limits.generation_bytes());
   return limits;
+}
+
+uint64_t SealBytesMax(const EngineOptions& options) {
+  const uint64_t piece_bytes = options.disk_budget_bytes / kPiecesOfDisk;
+  if (piece_bytes == 0) return options.seal_bytes_max;
+  return options.seal_bytes_max == 0 ? piece_bytes : std::min(options.seal_bytes_max, piece_bytes);
 }
 
 SpillLimits SpillLimitsFor(size_t budget_bytes) {
@@ -108,19 +120,20 @@ Status EngineCore::Build() {
   heads_.rows_came = config_.rows_came;
   heads_.work_came = config_.work_came;
   const SpillLimits spill_limits = SpillLimitsFor(options.memory_budget_bytes);
-  committer_ = std::make_unique<Committer>(
-      store_.get(), &heads_, &tables_, clock_.get(), config_.budget.get(),
-      HeadLimitsFor(options.memory_budget_bytes), options.commit_interval_us);
+  const HeadLimits head_limits = HeadLimitsFor(options);
+  committer_ =
+      std::make_unique<Committer>(store_.get(), &heads_, &tables_, clock_.get(),
+                                  config_.budget.get(), head_limits, options.commit_interval_us);
   rotation_ =
       std::make_unique<Rotation>(store_.get(), &heads_, &tables_, committer_.get(), spill_limits);
   respill_ = std::make_unique<Respill>(store_.get(), &heads_, &tables_, boots_.get(), spill_limits);
   const SealLimits seal_limits{options.seal_grace_s, options.seal_idle_s,
                                WindowCountFor(options.memory_budget_bytes),
-                               options.seal_rows_max, options.seal_bytes_max};
+                               options.seal_rows_max, SealBytesMax(options)};
   sealer_ = std::make_unique<Sealer>(store_.get(), &heads_, &tables_, boots_.get(),
                                      config_.budget.get(), seal_limits);
   const RetentionLimits retention{options.keep_confirmed_s, options.keep_unconfirmed_s,
-                                  options.disk_shed};
+                                  options.disk_shed, head_limits.seal_reserve_bytes()};
   keeper_ = std::make_unique<WindowKeeper>(store_.get(), &heads_, retention);
   merger_ = std::make_unique<WindowMerger>(store_.get(), &heads_, seal_limits.window_count_max);
   MaintenanceLimits limits;

@@ -103,6 +103,8 @@ class Maintenance {
   [[nodiscard]] Status ConfirmClock();
 
  private:
+  // What a new family, or a round, needs of the device beside what is written into it.
+  static constexpr uint64_t kFamilyHeadroomBytes = 1 << 20;
   // Holds the actor. An exception that ends a turn leaves a step half done: only a reopen helps.
   class Turn {
    public:
@@ -121,6 +123,7 @@ class Maintenance {
   [[nodiscard]] Result<bool> Step();
   [[nodiscard]] Result<bool> StepJournal();
   [[nodiscard]] Result<bool> StepRotation();
+  [[nodiscard]] Status RoomForRotation();
   [[nodiscard]] Result<bool> StepSync();
   [[nodiscard]] Result<bool> StepMeta();
   [[nodiscard]] Result<bool> StepBallast();
@@ -142,6 +145,7 @@ class Maintenance {
   [[nodiscard]] Status WhyNotRotated() const;
   [[nodiscard]] Status Watch(const Status& status);
   [[nodiscard]] Status PublishPushes(Result<std::shared_ptr<const SpillView>> view);
+  [[nodiscard]] Status RoomToNote();
   void ChargePushes();
 
   Store* const store_;
@@ -159,6 +163,7 @@ class Maintenance {
   FairMutex mutex_;  // the actor; taken before the committer's and the heads' locks
   MemoryCharge push_charge_;  // of what is remembered of pushes
   bool by_hand_ = false;  // a Seal is under way: no rounds are begun but its own
+  bool prepares_seal_ = false;  // its rotation is
   int64_t beacon_us_ = 0;
   int64_t ballast_us_ = 0;
   int64_t seal_us_ = 0;

@@ -4,6 +4,7 @@
 
 #include <rocksdb/file_system.h>
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 
@@ -19,7 +20,8 @@ namespace cistern {
 
 // The file BALLAST: blocks that are really taken, given back before opening when
 // space is short. Recovery and maintenance may then finish, and retention can free
-// space. One thread at a time. `fs` must outlive it.
+// space; so does maintenance where what gives space back finds none. One thread at a time, but any
+// may ask whether it is held. `fs` must outlive it.
 class Ballast {
  public:
   Ballast(rocksdb::FileSystem* fs, std::string directory, uint64_t bytes);
@@ -39,7 +41,7 @@ class Ballast {
   rocksdb::FileSystem* const fs_;
   const std::string directory_;
   const uint64_t bytes_;
-  bool held_ = false;
+  std::atomic<bool> held_ = false;
 };
 
 }  // namespace cistern

@@ -80,6 +80,27 @@ Status Store::CheckHeadroom(uint64_t bytes) const {
   return CheckDevice(bytes);
 }
 
+Status Store::CheckRoomForRows(uint64_t bytes) const {
+  return CheckHeadroom(bytes + (ballast_held() ? 0 : db_->opened().ballast->bytes()));
+}
+
+Status Store::MakeRoom(uint64_t bytes) {
+  if (CheckHeadroom(bytes).ok()) return Status::Ok();
+  CISTERN_RETURN_IF_ERROR(ReleaseBallast());
+  return CheckHeadroom(bytes);
+}
+
+Status Store::MakeDeviceRoom(uint64_t bytes) {
+  if (CheckDevice(bytes).ok()) return Status::Ok();
+  CISTERN_RETURN_IF_ERROR(ReleaseBallast());
+  return CheckDevice(bytes);
+}
+
+Status Store::ReleaseBallast() {
+  Ballast* const ballast = db_->opened().ballast.get();
+  return ballast != nullptr && ballast->held() ? ballast->Release() : Status::Ok();
+}
+
 Status Store::CheckDevice(uint64_t bytes) const {
   StoreFileSystem& fs = *db_->opened().fs;
   uint64_t free_bytes = 0;

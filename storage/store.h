@@ -130,8 +130,15 @@ class Store {
   [[nodiscard]] Status CheckHeadroom(uint64_t bytes) const;
   // Whether the disk budget, whatever the device has, leaves room for them.
   [[nodiscard]] bool BudgetHasRoomFor(uint64_t bytes) const;
-  // The same for what makes room: the budget does not stand in its way.
+  // The same for rows that come: what the ballast is to take again is not theirs.
+  [[nodiscard]] Status CheckRoomForRows(uint64_t bytes) const;
+  // The same as CheckHeadroom, but the budget does not stand in its way.
   [[nodiscard]] Status CheckDevice(uint64_t bytes) const;
+  // --- for what gives space back in the end: seals, confirmations, ends of windows. Of the
+  // maintenance actor. Where there is no room the ballast goes, which maintenance takes again once
+  // there is plenty. kNoSpace: that does not suffice either.
+  [[nodiscard]] Status MakeRoom(uint64_t bytes);        // CheckHeadroom
+  [[nodiscard]] Status MakeDeviceRoom(uint64_t bytes);  // CheckDevice
   [[nodiscard]] Result<FamilyPtr> CreateSpill(uint64_t family_id);
   // Writes the batch, synced. On success the new view is returned but not yet
   // published: the caller does that together with its head.
@@ -183,6 +190,8 @@ class Store {
   // Drops the family of a window that has ended: its files go with the last reader. Nothing:
   // there is none.
   [[nodiscard]] Result<std::optional<DroppedWindow>> DropEndedWindow();
+  // Whether a window has ended whose family is still there.
+  [[nodiscard]] bool HasEndedWindow() const { return !ended_families_.empty(); }
   // The files of a dropped window are still on disk, for a reader's sake.
   [[nodiscard]] bool HoldsDroppedWindow() const;
   // Removes manifests, outbox entries and the record of a window that has ended and is
@@ -292,6 +301,7 @@ class Store {
   void NoteDamage(const std::string& what, RecoveryReport* report);
 
   [[nodiscard]] Status LoadWindows(FoundFamilies* found, bool may_drop, SpillView* view);
+  [[nodiscard]] Status ReleaseBallast();
   // store_copy.cc: writes of meta, and of the copy of the catalog before. `change` is what the
   // batch does not tell of it.
   [[nodiscard]] Status OpenCopy();

@@ -106,7 +106,7 @@ Result<std::string> TellWhyNot(Engine* engine, const SealOptions& options,
 // What a person asks who sees what was sealed; empty: nothing.
 Result<std::string> TellWhatIsLeft(Engine* engine, const SealOptions& options,
                                    const SealRequest& request, const SealReport& report) {
-  if (!report.problems.empty()) return std::string();  // they were told
+  if (!report.problems.empty() || !report.stopped.ok()) return std::string();  // it is told
   if (request.time) {
     return report.buckets > 0 ? std::string() : TellWhyNot(engine, options, request);
   }
@@ -145,6 +145,7 @@ int RunSeal(const SealOptions& options) {
                                    Counted(report->bytes, "byte"), left->empty() ? "" : "; ",
                                    *left));
   if (said != kExitOk) return said;
+  if (!report->stopped.ok()) return Fail(report->stopped);
   if (!closed.ok()) return Fail(closed);
   return report->problems.empty() ? kExitOk : kExitPartial;
 }

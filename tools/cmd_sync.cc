@@ -144,13 +144,15 @@ class SyncCommand {
   // What is due, before anything is sent. While others are sent the engine goes on with it.
   Status SealDue() {
     const Result<SealReport> report = engine_->Seal({.due_only = true});
-    if (report.status().code() == StatusCode::kBusy) {
-      Complain(report.status().message() + "; what is sealed already is sent");
-      return Status::Ok();
+    const Status ended = report.ok() ? report->stopped : report.status();
+    const bool lacks_room = ended.code() == StatusCode::kNoSpace;
+    if (report.ok()) {
+      for (const std::string& problem : report->problems) Complain(problem);
+      has_seal_problems_ = !report->problems.empty();
     }
-    if (!report.ok()) return report.status();
-    for (const std::string& problem : report->problems) Complain(problem);
-    has_seal_problems_ = !report->problems.empty();
+    if (!ended.ok() && !lacks_room && ended.code() != StatusCode::kBusy) return ended;
+    // A full disk is made room on by what is sent.
+    if (!ended.ok()) Complain(ended.message() + "; what is sealed already is sent");
     return Status::Ok();
   }
 

@@ -210,6 +210,14 @@ bool Committer::HeadIsOlderThan(int64_t age_us) const {
   return generation_start_us_ != 0 && clock_->monotonic_us() - generation_start_us_ >= age_us;
 }
 
+bool Committer::HeadIsLargeForDisk() {
+  const std::lock_guard lock(mutex_);
+  const uint64_t bytes = store_->journal().active_bytes();
+  const bool was_refused = std::exchange(was_refused_room_, false);
+  return (limits_.journal_bytes != 0 && bytes >= limits_.journal_bytes) ||
+         (was_refused && bytes >= kDiskRoomStepBytes);
+}
+
 FrozenState Committer::frozen_state() const {
   const std::lock_guard lock(mutex_);
   FrozenState frozen = frozen_;
@@ -247,12 +255,14 @@ ClockReport Committer::ReportClock() {
   return clock_->Report();
 }
 
-// What the device must keep free so that everything in the head can become segments.
+// What the device must keep free so that everything in the head can become segments, and what is
+// spilled can be sealed in pieces: a disk that is full of rows would else never be empty again.
 uint64_t Committer::RotationBytes() const {
   const Journal& journal = store_->journal();
   const uint64_t active_bytes =
       heads_->active->version_count() == 0 ? 0 : journal.active_bytes();
-  return kDiskRoomForRotationBytes + active_bytes +
+  // Twice: what was spilled is to be sealed too.
+  return kDiskRoomForRotationBytes + limits_.seal_reserve_bytes() + 2 * active_bytes +
          (journal.has_frozen() ? frozen_.journal_bytes : 0);
 }
 
@@ -269,8 +279,10 @@ Status Committer::TakeDiskRoom(const std::vector<WriteUnit*>& units, size_t byte
   const bool has_rows =
       std::any_of(units.begin(), units.end(), [](const WriteUnit* u) { return u->batch; });
   if (!has_rows) return store_->CheckHeadroom(needed);
-  CISTERN_RETURN_IF_ERROR(
-      store_->CheckHeadroom(needed + kDiskRoomStepBytes + RotationBytes()));
+  const Status room = store_->CheckRoomForRows(needed + kDiskRoomStepBytes + RotationBytes());
+  was_refused_room_ = !room.ok();
+  if (was_refused_room_) heads_->work_came->Soon();  // segments may give room back
+  CISTERN_RETURN_IF_ERROR(room);
   disk_room_bytes_ = kDiskRoomStepBytes;
   return Status::Ok();
 }
@@ -278,7 +290,7 @@ Status Committer::TakeDiskRoom(const std::vector<WriteUnit*>& units, size_t byte
 Status Committer::AcceptsRows() {
   const std::lock_guard lock(mutex_);
   CISTERN_RETURN_IF_ERROR(failure());
-  return store_->CheckHeadroom(2 * kDiskRoomStepBytes + RotationBytes());
+  return store_->CheckRoomForRows(2 * kDiskRoomStepBytes + RotationBytes());
 }
 
 Status Committer::WriteGroup(const std::vector<WriteUnit*>& units, size_t bytes, bool sync) {

@@ -28,6 +28,11 @@ struct HeadLimits {
   // At which the active one is frozen: pages are the longer and files the fewer the more it has.
   // What is left takes rows until the frozen one is in segments, which is soon.
   [[nodiscard]] size_t generation_bytes() const { return bytes / 4 * 3; }
+  // Of a small disk budget a sixteenth: what a generation has of one bucket is sealed at once, and
+  // there must be room for it. 0: no limit of its own.
+  uint64_t journal_bytes = 0;
+  // Of the disk budget, that rows leave for seals: for twice such a piece.
+  [[nodiscard]] uint64_t seal_reserve_bytes() const { return 2 * journal_bytes; }
   // Rows alone while they are replayed, where they can be spilled: the records that they come from
   // stay until the next rotation. What cannot be spilled may have all that it had before.
   [[nodiscard]] size_t replayed_bytes(bool can_spill) const {
@@ -109,6 +114,9 @@ class Committer {
   // family is ready. Returns whether a frozen head exists.
   bool Freeze();
   [[nodiscard]] bool HeadIsOlderThan(int64_t age_us) const;
+  // Whether segments would give disk space back: the journal of the head is long for its disk, or
+  // rows were refused beside a head that takes its room. Forgets the refusal.
+  [[nodiscard]] bool HeadIsLargeForDisk();
   // For the batch that commits the rotation, which keeps what is known of time as well.
   [[nodiscard]] FrozenState frozen_state() const;
   // Since when something waits for a sync or for the head's rotation, monotonic; 0: nothing does.
@@ -206,6 +214,7 @@ class Committer {
   FrozenState frozen_;
   int64_t generation_start_us_ = 0;  // monotonic; of the first row
   bool held_ = false;
+  bool was_refused_room_ = false;    // rows were, since HeadIsLargeForDisk
   uint64_t generation_deletes_ = 0;  // range deletes in the active head
   int64_t unsynced_since_us_ = 0;    // monotonic; 0: all is synced
   int64_t last_sync_us_ = 0;

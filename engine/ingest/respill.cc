@@ -112,10 +112,10 @@ Result<bool> Respill::Begin(Scope scope) {
 
 // A family that has nothing but sealed buckets left is dropped as it stands.
 Result<bool> Respill::SupersedeSealed(const SpillView& view) {
-  if (!store_->CheckDevice(kDropHeadroomBytes).ok()) return false;
   for (const auto& family : view.families) {
     const SpillRecord& record = family->record;
     if (record.version_count == 0 || record.sealed_count != record.version_count) continue;
+    if (!store_->MakeDeviceRoom(kDropHeadroomBytes).ok()) return false;
     CISTERN_ASSIGN_OR_RETURN(auto next, store_->SupersedeSpill(family->id));
     auto source = std::make_shared<SpillView>();
     source->families.push_back(family);

@@ -16,18 +16,9 @@ constexpr uint64_t kHeadroomBytes = 512 * 1024;  // records, and that of a dropp
 constexpr uint64_t kRecordBytes = 64 * 1024;   // of the log, for the end of a window
 constexpr uint64_t kPushKeyBytes = 12;         // of it, for what is remembered of one push
 static_assert(limits::kPushRecordsMax * kPushKeyBytes <= kRecordBytes / 4 * 3);
-// Less than this left of the disk budget: a rotation could soon not begin.
+// Less than this left, beside what rows leave for seals: a rotation could soon not begin.
 constexpr uint64_t kShedBelowBytes = 8 << 20;
 constexpr size_t kEndedMax = 2 * limits::kWindowFamilyCountMax;  // that are remembered
-// What gives space back must be able to say so in the log: at the end of the disk budget the
-// ballast goes, which maintenance takes again later.
-bool HasRoomToEnd(const Store& store) {
-  if (store.BudgetHasRoomFor(kRecordBytes)) return true;
-  Ballast* ballast = store.db().opened().ballast.get();
-  return ballast != nullptr && ballast->held() && ballast->Release().ok() &&
-         store.BudgetHasRoomFor(kRecordBytes);
-}
-
 }  // namespace
 
 void WindowKeeper::Publish(std::shared_ptr<const SpillView> view) {
@@ -50,14 +41,18 @@ std::vector<WindowEnd> WindowKeeper::EndedSince(uint64_t count) const {
   return {ended_.end() - known, ended_.end()};
 }
 
+// What gives space back must be able to say so in the log, also at the end of the disk.
+bool WindowKeeper::HasRoomToEnd() {
+  return store_->MakeDeviceRoom(kHeadroomBytes).ok() && store_->MakeRoom(kRecordBytes).ok();
+}
+
 Result<bool> WindowKeeper::Step(const RetentionTime& time) {
-  if (!store_->CheckDevice(kHeadroomBytes).ok()) return false;
-  CISTERN_ASSIGN_OR_RETURN(const auto dropped, store_->DropEndedWindow());
-  if (dropped) {
-    if (!dropped->was_merged) ++windows_dropped_;
-    return true;
+  if (store_->HasEndedWindow() && store_->MakeDeviceRoom(kHeadroomBytes).ok()) {
+    CISTERN_ASSIGN_OR_RETURN(const auto dropped, store_->DropEndedWindow());
+    if (dropped && !dropped->was_merged) ++windows_dropped_;
+    if (dropped) return true;
   }
-  if (store_->BudgetHasRoomFor(kRecordBytes)) {
+  if (store_->CheckDevice(kHeadroomBytes).ok() && store_->BudgetHasRoomFor(kRecordBytes)) {
     CISTERN_ASSIGN_OR_RETURN(auto view, store_->ForgetEndedWindow());
     if (view != nullptr) {
       Publish(std::move(view));
@@ -75,7 +70,7 @@ Result<bool> WindowKeeper::EndOne(const RetentionTime& time) {
   for (const auto& window : current->windows) {
     const WindowFate fate = FateOf(window->record, time, limits_);
     if (fate == WindowFate::kStays || AwaitsFiles(*current, window->record)) continue;
-    if (!HasRoomToEnd(*store_)) return false;
+    if (!HasRoomToEnd()) return false;
     CISTERN_RETURN_IF_ERROR(End(*window, fate, WhyItEnds(fate)));
     return true;
   }
@@ -84,11 +79,19 @@ Result<bool> WindowKeeper::EndOne(const RetentionTime& time) {
 
 // One at a time: what the last one gave back is counted before another one goes, and while
 // a reader holds its files none does, or one long scan would cost every window. What has expired by
-// a time that is believed, though nobody vouches for it, goes before anything that has not.
+// a time that is believed, though nobody vouches for it, goes before anything that has not. A file
+// system that others have filled costs what upstream has, and nothing else.
 Result<bool> WindowKeeper::ShedForRoom(const RetentionTime& time) {
-  if (store_->BudgetHasRoomFor(kShedBelowBytes) || store_->HoldsDroppedWindow()) return false;
-  CISTERN_ASSIGN_OR_RETURN(const bool ended, EndOne({time.now_s, time.now_s, time.settled}));
-  if (ended) return true;
+  const uint64_t bytes = kShedBelowBytes + limits_.seal_reserve_bytes;
+  const bool is_budget_short = !store_->BudgetHasRoomFor(bytes);
+  if (!is_budget_short && store_->CheckDevice(kShedBelowBytes).ok()) return false;
+  if (store_->HoldsDroppedWindow()) return false;
+  if (is_budget_short) {
+    CISTERN_ASSIGN_OR_RETURN(const bool ended, EndOne({time.now_s, time.now_s, time.settled}));
+    if (ended) return true;
+  }
+  if (limits_.disk_shed == DiskShed::kNothing) return false;
+  const DiskShed shed = is_budget_short ? limits_.disk_shed : DiskShed::kConfirmed;
   const auto current = store_->spills().view();
   std::vector<std::shared_ptr<const WindowFamily>> windows;
   std::vector<WindowRecord> records;
@@ -99,11 +102,12 @@ Result<bool> WindowKeeper::ShedForRoom(const RetentionTime& time) {
     }
     records.clear();
     for (const auto& window : windows) records.push_back(window->record);
-    const std::optional<size_t> next = NextToShed(records, limits_.disk_shed);
+    const std::optional<size_t> next = NextToShed(records, shed);
     if (!next) continue;
-    if (!HasRoomToEnd(*store_)) return false;
+    if (!HasRoomToEnd()) return false;
     CISTERN_RETURN_IF_ERROR(
-        End(*windows[*next], WindowFate::kShed, "the disk budget leaves no room"));
+        End(*windows[*next], WindowFate::kShed,
+            is_budget_short ? "the disk budget leaves no room" : "the file system is full"));
     return true;
   }
   return false;

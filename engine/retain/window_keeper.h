@@ -44,6 +44,7 @@ class WindowKeeper {
  private:
   [[nodiscard]] Result<bool> EndOne(const RetentionTime& time);
   [[nodiscard]] Result<bool> ShedForRoom(const RetentionTime& time);
+  [[nodiscard]] bool HasRoomToEnd();
   [[nodiscard]] Status End(const WindowFamily& window, WindowFate fate, std::string_view why);
   void Publish(std::shared_ptr<const SpillView> view);
 

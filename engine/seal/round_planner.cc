@@ -16,6 +16,7 @@ namespace {
 constexpr int64_t kMicrosPerSecond = 1'000'000;
 constexpr size_t kRoundBucketsMax = 1024;
 constexpr size_t kRoundSegmentsMax = 4096;        // whose headers are held at once
+constexpr uint64_t kBucketRoomBytes = 4096;       // of its records, at most mostly
 constexpr size_t kRoundMemoryBytes = 1 << 20;     // of headers
 constexpr size_t kStepSegments = 512;             // looked at in a step
 
@@ -40,6 +41,29 @@ size_t MemoryOf(const SealCandidate& candidate) {
              s.header.deletes.capacity() * sizeof(RangeDelete);
   }
   return bytes;
+}
+
+// Leaves the oldest segments, by their journal records, of at most so many bytes but of one
+// generation at least. Everything that is left out was written later, as a window's end relies on.
+void CutToPiece(uint64_t bytes_max, SealCandidate* candidate) {
+  std::vector<SegmentRef>& segments = candidate->segments;
+  std::sort(segments.begin(), segments.end(), [](const SegmentRef& a, const SegmentRef& b) {
+    return std::pair(a.header.journal_first, a.id) < std::pair(b.header.journal_first, b.id);
+  });
+  uint64_t bytes = 0;
+  uint64_t journal_last = 0;
+  size_t taken = 0;  // up to there nothing is as new as what follows; 0: all of them
+  for (size_t i = 0; i < segments.size(); ++i) {
+    const bool may_end = i > 0 && segments[i].header.journal_first > journal_last;
+    if (may_end && (taken == 0 || bytes <= bytes_max)) taken = i;
+    bytes += segments[i].header.byte_count();
+    journal_last = std::max(journal_last, segments[i].header.journal_last);
+  }
+  if (taken == 0 || bytes <= bytes_max) return;
+  segments.erase(segments.begin() + static_cast<std::ptrdiff_t>(taken), segments.end());
+  std::sort(segments.begin(), segments.end(),
+            [](const SegmentRef& a, const SegmentRef& b) { return a.id < b.id; });
+  candidate->is_piece = true;
 }
 
 }  // namespace
@@ -142,10 +166,10 @@ std::vector<std::string> RoundPlanner::ProblemsOf(const SealScope& scope) const 
   return problems;
 }
 
-void RoundPlanner::Begin(const SealScope& scope, int64_t now_us, uint64_t round_bytes_max) {
+void RoundPlanner::Begin(const SealScope& scope, int64_t now_us, RoundSize size) {
   NoteTime(now_us);
   if (!(scope == scope_)) resume_.clear();
-  round_bytes_max_ = round_bytes_max;
+  size_ = size;
   scope_ = scope;
   now_us_ = now_us;
   view_ = store_->spills().view();
@@ -212,6 +236,8 @@ void RoundPlanner::Abandon() {
 // full, and the next walk begins here.
 Result<bool> RoundPlanner::TakeCandidate() {
   if (candidate_.segments.empty() || !IsCandidate()) return true;
+  const bool has_room = BytesOf(candidate_) <= size_.bucket_bytes_max;
+  if (!has_room && plan_.candidates.empty()) CutToPiece(size_.bytes, &candidate_);
   CISTERN_ASSIGN_OR_RETURN(Place place, FindPlace());
   if (plan_.candidates.empty()) {  // the first one decides about the window
     plan_.span = place.span;
@@ -225,13 +251,19 @@ Result<bool> RoundPlanner::TakeCandidate() {
   plan_.segment_count += candidate_.segments.size();
   plan_.byte_count += BytesOf(candidate_);
   plan_.memory_bytes += MemoryOf(candidate_);
+  const bool goes_on = !candidate_.is_piece;
+  if (!goes_on) resume_ = EncodeBucketKey(candidate_.key);
   plan_.candidates.push_back(std::move(candidate_));
-  return true;
+  return goes_on;
+}
+
+size_t RoundPlanner::BucketsMax() const {
+  return size_.is_short ? std::max<uint64_t>(size_.bytes / kBucketRoomBytes, 1) : kRoundBucketsMax;
 }
 
 bool RoundPlanner::IsPlanFull() const {
-  return plan_.candidates.size() >= kRoundBucketsMax || plan_.segment_count >= kRoundSegmentsMax ||
-         plan_.byte_count + BytesOf(candidate_) > round_bytes_max_ ||
+  return plan_.candidates.size() >= BucketsMax() || plan_.segment_count >= kRoundSegmentsMax ||
+         plan_.byte_count + BytesOf(candidate_) > size_.bytes ||
          plan_.memory_bytes >= kRoundMemoryBytes;
 }
 

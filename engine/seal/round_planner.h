@@ -39,6 +39,15 @@ struct SealCandidate {
   BucketKey key;
   std::vector<SegmentRef> segments;
   bool is_sealed = false;  // before: what comes now amends it
+  bool is_piece = false;   // newer segments of it are left for later rounds
+};
+
+// How much one round takes.
+struct RoundSize {
+  uint64_t bytes = 0;     // at most, but for one bucket, or one generation of it
+  bool is_short = false;  // it is less than it would be with more room
+  // A bucket that is larger has no room as a whole, and is sealed in pieces.
+  uint64_t bucket_bytes_max = UINT64_MAX;
 };
 
 // What one round seals, all of it into one window.
@@ -76,10 +85,11 @@ class RoundPlanner {
   void NoteRotation(const SpilledBuckets& spilled, int64_t now_us);
   // Whether a walk may find a bucket that is due; false: it need not be made.
   [[nodiscard]] bool MayBeDue(int64_t now_us) const;
+  [[nodiscard]] bool awaits_rotation() const { return !due_in_head_.empty(); }
 
-  // Begins to look at what the store has now, for a round of at most so many bytes, but for one
-  // bucket. No window may come or go until the round ends.
-  void Begin(const SealScope& scope, int64_t now_us, uint64_t round_bytes_max);
+  // Begins to look at what the store has now, for a round of such a size. No window may come or go
+  // until the round ends.
+  void Begin(const SealScope& scope, int64_t now_us, RoundSize size);
   // Looks at some more segments; false: the plan is ready. kCorruption: segments cannot be told.
   [[nodiscard]] Result<bool> Step();
   // Hands the plan over. Without candidates: a walk over everything found none.
@@ -111,6 +121,7 @@ class RoundPlanner {
     std::shared_ptr<const WindowFamily> window;
   };
   [[nodiscard]] Result<Place> FindPlace() const;
+  [[nodiscard]] size_t BucketsMax() const;
   [[nodiscard]] bool IsPlanFull() const;
   [[nodiscard]] Result<bool> TakeCandidate();
   [[nodiscard]] bool EndWalk();
@@ -139,7 +150,7 @@ class RoundPlanner {
   // While looking.
   SealScope scope_;
   int64_t now_us_ = 0;
-  uint64_t round_bytes_max_ = 0;
+  RoundSize size_;
   std::shared_ptr<const SpillView> view_;
   std::optional<SegmentWalker> walker_;
   bool is_whole_walk_ = false;  // from the first bucket on

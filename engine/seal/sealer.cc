@@ -18,15 +18,16 @@ namespace {
 constexpr size_t kStepBytes = 128 * 1024;          // encoded, after which a step ends
 constexpr size_t kStepPages = 32;                  // the same
 constexpr size_t kStepChecks = 64;                 // pages read back in a step
-constexpr uint64_t kHeadroomBytes = 4ull << 20;
-constexpr uint64_t kRoundBytesMin = 1ull << 20;    // of what is sealed: spilled pages
+// Beside the pages: records of a round in the log and in meta, and what confirming it needs then.
+constexpr uint64_t kHeadroomBytes = 2ull << 20;
+constexpr uint64_t kRoundBytesMin = 1ull << 20;        // of what is sealed: spilled pages
+constexpr uint64_t kShortRoundBytesMin = 128ull << 10;  // the same, where room is short
+constexpr uint64_t kBucketBytesSought = 1ull << 30;     // with room for so much there is enough
 constexpr uint64_t kMemtableBytesMax = 8ull << 20;  // what a flush may still have to write
 constexpr uint64_t kRecordBytes = 64 * 1024;       // of the log, to drop a window
 
-// What a round may need: its files, and once more while RocksDB merges them.
-uint64_t RoomFor(uint64_t round_bytes) {
-  return kHeadroomBytes + 2 * round_bytes;
-}
+// What a round may need of its files, and once more while RocksDB merges them.
+uint64_t FilesOf(uint64_t round_bytes) { return 2 * round_bytes; }
 
 // A round whose pages and headers fit the memtable is one file, and mostly they do. Several have
 // their keys between one another's, and RocksDB would merge them: all of it written twice.
@@ -63,16 +64,31 @@ Status Sealer::Begin(const SealScope& scope, int64_t now_us) {
   if (is_through_) return Status::Ok();
   CISTERN_RETURN_IF_ERROR(DropWrittenSpare());
   CISTERN_ASSIGN_OR_RETURN(round_, store_->NextSequence());
-  uint64_t round_bytes = RoundBytesFor(store_->db());
-  const auto has_room = [&](uint64_t bytes) {
-    return store_->CheckHeadroom(room_.Ask(RoomFor(bytes), began_s_)).ok();
-  };
-  while (round_bytes > kRoundBytesMin && !has_room(round_bytes)) {
-    round_bytes /= 2;
-  }
-  planner_.Begin(scope, now_us, round_bytes);
+  planner_.Begin(scope, now_us, SizeOfRound());
   phase_ = Phase::kPlan;
   return Status::Ok();
+}
+
+RoundSize Sealer::SizeOfRound() {
+  const auto has_room = [this](uint64_t bytes) {
+    return store_->CheckHeadroom(RoomFor(bytes)).ok();
+  };
+  RoundSize size;
+  size.bytes = RoundBytesFor(store_->db());
+  while (size.bytes > kShortRoundBytesMin && !has_room(size.bytes)) {
+    size.bytes /= 2;
+    size.is_short = true;
+  }
+  size.bucket_bytes_max = size.bytes;
+  while (size.bucket_bytes_max < kBucketBytesSought && has_room(2 * size.bucket_bytes_max)) {
+    size.bucket_bytes_max *= 2;
+  }
+  if (size.bucket_bytes_max >= kBucketBytesSought) size.bucket_bytes_max = UINT64_MAX;
+  return size;
+}
+
+uint64_t Sealer::RoomFor(uint64_t round_bytes) {
+  return kHeadroomBytes + room_.Ask(FilesOf(round_bytes), began_s_);
 }
 
 Status Sealer::Plan() {
@@ -91,8 +107,8 @@ Status Sealer::Plan() {
 }
 
 Status Sealer::BeginWriting() {
-  const uint64_t room_bytes = room_.Ask(RoomFor(plan_.byte_count), began_s_);
-  if (Status room = store_->CheckHeadroom(room_bytes); !room.ok()) return GiveUp(std::move(room));
+  Status room = store_->MakeRoom(RoomFor(plan_.byte_count));
+  if (!room.ok()) return GiveUp(std::move(room));
   written_.clear();
   next_check_ = 0;
   span_ = plan_.span;
@@ -133,7 +149,7 @@ Status Sealer::Step() {
 // full disk itself.
 Status Sealer::Flush() {
   const uint64_t left = std::min(writer_->byte_count(), kMemtableBytesMax);
-  if (Status room = store_->CheckHeadroom(kHeadroomBytes + left); !room.ok()) {
+  if (Status room = store_->MakeRoom(kHeadroomBytes + left); !room.ok()) {
     // What it has written into a window that was there stays until that one ends.
     if (!window_is_new_) room_.NoteGivenUp(began_s_);
     return GiveUp(std::move(room));
@@ -193,8 +209,8 @@ Status Sealer::WriteBuckets() {
       writer_->Abandon();
       EndBucket();
     } else if (!*more) {
-      written_.push_back({at_hand_->bucket(), at_hand_->versions_read(), amends_, awaited_,
-                          at_hand_->repeats()});
+      written_.push_back({at_hand_->bucket(), at_hand_->versions_read(), amends_, is_piece_,
+                          awaited_, at_hand_->repeats()});
       EndBucket();
     } else {
       at_hand_charge_.Set(at_hand_->MemoryBytes());
@@ -211,11 +227,12 @@ void Sealer::BeginBucket() {
   SealCandidate candidate = std::move(plan_.candidates.back());
   plan_.candidates.pop_back();
   amends_ = candidate.is_sealed;
+  is_piece_ = candidate.is_piece;
   const BucketKey key = candidate.key;
   const TablePtr table = tables_->FindById(key.table_id);
   awaited_ = store_->damage().FamiliesThatMayHide(key.table_id, key.start_s, key.start_s);
   std::optional<SequenceIntervals> rotations;
-  if (!awaited_.empty()) rotations = RotationsOf(candidate.segments);
+  if (is_piece_ || !awaited_.empty()) rotations = RotationsOf(candidate.segments);
   at_hand_ = std::make_unique<BucketSeal>(table, std::move(candidate.key),
                                           std::move(candidate.segments), boots_->bases(),
                                           &dictionaries_, &*writer_);
@@ -320,7 +337,7 @@ Status Sealer::Commit() {
   ChargeWindows();
   std::vector<BucketKey> sealed;
   for (const Written& w : written_) {
-    sealed.push_back(w.bucket.key);
+    if (!w.is_piece) sealed.push_back(w.bucket.key);
     amendments_ += w.amends ? 1 : 0;
     versions_repeated_ += w.repeats;
   }

@@ -31,7 +31,8 @@ namespace cistern {
 //
 // What is in the head is not taken: the journal floor, which a rotation moves, is every
 // bucket's cut. Segments never span it, replay begins behind it, and rotations that commit
-// during a round have a higher sequence than it, so their segments are later rows.
+// during a round have a higher sequence than it, so their segments are later rows. Where room is
+// short a bucket is sealed in pieces, its oldest rotations first: their manifests name these.
 //
 // Belongs to the maintenance actor. Not while segments are being rewritten.
 class Sealer {
@@ -59,6 +60,8 @@ class Sealer {
     planner_.NoteRotation(spilled, now_us);
   }
   [[nodiscard]] bool MayBeDue(int64_t now_us) const { return planner_.MayBeDue(now_us); }
+  // Whether what NoteDueInHead found is to be rotated or sealed still.
+  [[nodiscard]] bool awaits_rotation() const { return planner_.awaits_rotation(); }
   // Begins a round: its first steps choose the buckets. REQUIRES: idle(), no rotation or
   // rewriting under way, room on the device.
   [[nodiscard]] Status Begin(const SealScope& scope, int64_t now_us);
@@ -95,12 +98,15 @@ class Sealer {
     SealCommit::Bucket bucket;
     std::map<uint64_t, uint64_t> versions_read;  // by spill family
     bool amends = false;                         // it was sealed before
+    bool is_piece = false;                       // what is left of it is as due as before
     std::set<uint64_t> awaited;                  // families that may have more rows of it
     uint64_t repeats = 0;                        // that were left out
   };
   [[nodiscard]] Status Plan();
   [[nodiscard]] Status BeginWriting();
   [[nodiscard]] Status WriteBuckets();
+  [[nodiscard]] RoundSize SizeOfRound();
+  [[nodiscard]] uint64_t RoomFor(uint64_t round_bytes);
   void BeginBucket();
   [[nodiscard]] Status LeaveOut(const BucketKey& key, const Status& why);
   [[nodiscard]] Status Flush();
@@ -142,6 +148,7 @@ class Sealer {
   std::optional<SpillWriter> writer_;
   std::unique_ptr<BucketSeal> at_hand_;  // what is being written; null: none
   bool amends_ = false;                  // it was sealed before
+  bool is_piece_ = false;                // of its bucket
   std::set<uint64_t> awaited_;           // families with files that may have more rows of it
   std::vector<Written> written_;
   size_t next_check_ = 0;             // of them

@@ -72,10 +72,10 @@ TEST_F(SealStepsTest, AStepLooksAtFiveHundredSegmentsAtMost) {
   RoundPlanner planner = Planner();
   SealScope nothing = All();
   nothing.table_id = 1000;
-  planner.Begin(nothing, now_us(), kBytes);
+  planner.Begin(nothing, now_us(), {kBytes});
   EXPECT_EQ(StepsOf(&planner), 8);
   EXPECT_TRUE(planner.TakePlan().candidates.empty());
-  planner.Begin(All(), now_us(), kBytes);
+  planner.Begin(All(), now_us(), {kBytes});
   EXPECT_EQ(StepsOf(&planner), 3) << "it ends where the round is full";
 }
 
@@ -89,7 +89,7 @@ TEST_F(SealStepsTest, AFullRoundIsGoneOnWithWhereItEnded) {
   std::vector<size_t> sizes;
   int steps = 0;
   for (int round = 0; round < 6; ++round) {
-    planner.Begin(All(), now_us(), kBytes);
+    planner.Begin(All(), now_us(), {kBytes});
     steps += StepsOf(&planner);
     EXPECT_GT(budget_.used_bytes(), 0u);
     const RoundPlan plan = planner.TakePlan();

@@ -247,7 +247,9 @@ class SealFullDiskTest : public SealTroubleTest {
     fs_ = faults_;
     SealTroubleTest::SetUp();
   }
+  // With the ballast gone.
   void LeaveFree(uint64_t bytes) {
+    EXPECT_EQ(Core()->store().MakeDeviceRoom(64 << 20).code(), StatusCode::kNoSpace);
     faults_->SetForeignBytes((64 << 20) - faults_->used_bytes() - bytes);
   }
   // Rows of 64 KiB: a few are more than pages wait in memory for.
@@ -281,7 +283,7 @@ TEST_F(SealFullDiskTest, ARoundWithoutRoomIsGivenUpAndNothingHasFailed) {
   for (int i = 0; i < 50; ++i) MustAppend("a", kStartMs + i * 1000, i);
   ASSERT_TRUE(engine_->Rotate().ok());
   const Rows before = ScanAll("a");
-  const auto fill = [&] { faults_->SetForeignBytes((64 << 20) - faults_->used_bytes() - 100'000); };
+  const auto fill = [&] { LeaveFree(100'000); };
   fill();
   EXPECT_EQ(Seal().status().code(), StatusCode::kNoSpace) << "before it begins";
   faults_->SetForeignBytes(0);
@@ -300,16 +302,17 @@ TEST_F(SealFullDiskTest, ARoundWithoutRoomIsGivenUpAndNothingHasFailed) {
 // that is not to happen again and again.
 TEST_F(SealFullDiskTest, WhatWasWrittenInVainAsksForTwiceTheRoom) {
   LoseTheRoomOnTheWay();
-  constexpr uint64_t kEnough = 6 << 20;  // 4 MiB beside twice the rows
+  constexpr uint64_t kEnough = (2 << 20) + (600 << 10);  // 2 MiB beside twice the rows
   uint64_t pages = 0;
   DoAt("spill:before_pages", [&] { ++pages; });
   LeaveFree(kEnough);
   const auto refused = Seal();
   EXPECT_EQ(refused.status().code(), StatusCode::kNoSpace);
   EXPECT_EQ(pages, 0u) << "written in vain again";
-  LeaveFree(2 * kEnough);
+  LeaveFree((2 << 20) + (1200 << 10));  // ... or four times
   EXPECT_EQ(Seal()->amendments, 1u);
   // Once is enough to begin as before.
+  faults_->SetForeignBytes(0);
   AppendWide(kStartMs + 2000, 4);
   LeaveFree(kEnough);
   EXPECT_EQ(Seal()->amendments, 1u);
@@ -321,7 +324,7 @@ TEST_F(SealFullDiskTest, AfterOneThatWasGivenUpRoundsAreSmallerRatherThanNone) {
   LoseTheRoomOnTheWay();
   faults_->SetForeignBytes(0);
   for (const char* sensor : {"b", "c", "d", "e", "f"}) AppendWide(kStartMs, 16, sensor);
-  LeaveFree(20 << 20);  // for twice the room of 2 MiB, not of all 5
+  LeaveFree(10 << 20);  // for twice the room of 1.5 MiB, not of all 5
   const auto report = Seal();
   ASSERT_TRUE(report.ok()) << report.status().ToString();
   EXPECT_EQ(report->buckets, 6u);
@@ -330,7 +333,7 @@ TEST_F(SealFullDiskTest, AfterOneThatWasGivenUpRoundsAreSmallerRatherThanNone) {
 
 TEST_F(SealFullDiskTest, ADayLaterARoundBeginsAsBefore) {
   LoseTheRoomOnTheWay();
-  LeaveFree(6 << 20);
+  LeaveFree((2 << 20) + (600 << 10));
   clock_->AdvanceSeconds(86'400 - 1);
   EXPECT_EQ(Seal().status().code(), StatusCode::kNoSpace);
   clock_->AdvanceSeconds(1);

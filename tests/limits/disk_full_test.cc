@@ -1,17 +1,15 @@
 // Disks that are full, small, foreign, read-only or in use: a clear Status, nothing lost.
 #include <gtest/gtest.h>
-#include <sched.h>
 #include <sys/mount.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <string>
 
 #include "bench/workload.h"
 #include "cistern/cistern.h"
+#include "tests/support/small_disk.h"
 #include "tests/support/temp_dir.h"
 
 namespace cistern::testing {
@@ -128,42 +126,6 @@ TEST_F(DiskFullTest, TheDiskBudgetRefusesRowsAndKeepsWhatItHas) {
   EXPECT_TRUE(AppendUntilRefused(20).ok());
   ExpectNothingLost();
 }
-
-// A tmpfs of a size: as root, or else in a namespace of this process alone.
-class SmallDisk {
- public:
-  SmallDisk(std::string path, const char* size) : path_(std::move(path)) {
-    std::filesystem::create_directories(path_);
-    mounted_ = mount("tmpfs", path_.c_str(), "tmpfs", 0, size) == 0;
-    if (mounted_ || unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return;
-    mounted_ = mount("tmpfs", path_.c_str(), "tmpfs", 0, size) == 0;
-  }
-  ~SmallDisk() {
-    if (mounted_) umount2(path_.c_str(), MNT_DETACH);
-  }
-  SmallDisk(const SmallDisk&) = delete;
-  SmallDisk& operator=(const SmallDisk&) = delete;
-  [[nodiscard]] bool mounted() const { return mounted_; }
-  [[nodiscard]] const std::string& path() const { return path_; }
-  // Another process takes all that is left, or gives it back.
-  void Fill() const {
-    std::ofstream file(path_ + "/foreign", std::ios::binary | std::ios::app);
-    const std::string chunk(64 * 1024, 'x');
-    while (file.write(chunk.data(), static_cast<std::streamsize>(chunk.size())).flush()) {
-    }
-    std::ofstream rest(path_ + "/foreign-rest", std::ios::binary | std::ios::app);
-    while (rest.put('x').flush()) {
-    }
-  }
-  void Free() const {
-    std::filesystem::remove(path_ + "/foreign");
-    std::filesystem::remove(path_ + "/foreign-rest");
-  }
-
- private:
-  std::string path_;
-  bool mounted_ = false;
-};
 
 TEST_F(DiskFullTest, AnotherProcessFillsTheDiskAndFreesItAgain) {
   const SmallDisk disk(root_.path() + "/disk", "size=48m");

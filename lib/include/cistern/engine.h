@@ -114,6 +114,9 @@ struct SealReport {
   uint64_t amendments = 0;  // of buckets that were sealed before
   uint64_t bytes = 0;       // written for them
   std::vector<std::string> problems;  // damaged buckets, which stay as they were
+  // Why it ended before all was sealed, as kNoSpace on a full disk; OK: it came to its end. What is
+  // counted above is sealed all the same.
+  Status stopped;
 };
 
 // When a window of sealed buckets goes, and why it is still there.

@@ -33,7 +33,8 @@ enum class BackPressure : uint8_t { kWait, kBusy };
 enum class LogLevel : uint8_t { kDebug, kInfo, kWarning, kError };
 using LogSink = std::function<void(LogLevel, std::string_view)>;
 
-// Which windows of sealed buckets go before their time when the disk budget leaves no room.
+// Which windows of sealed buckets go before their time when the disk budget leaves no room. Where
+// the file system itself is full, which others may have done, unconfirmed ones never do.
 // Their rows are counted as versions_shed and the store's LOG names each window.
 enum class DiskShed : uint8_t {
   kNothing,    // none: writes are refused with kNoSpace
@@ -102,6 +103,7 @@ struct EngineOptions {
   // So many rows of a bucket, or so many encoded bytes, that are spilled are due at once: a
   // year's bucket leaves in pieces, each later one an amendment. 0: only time counts.
   uint64_t seal_rows_max = 1'000'000;
+  // With a disk budget, at most a sixteenth of it, so that a small disk has room for a piece.
   uint64_t seal_bytes_max = 16ull << 20;
 
   // --- local retention, by whole windows of sealed buckets. What has expired goes anyway.

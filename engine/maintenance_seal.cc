@@ -1,0 +1,143 @@
+// Maintenance: seal rounds, those that are due and those that somebody asks for.
+#include <mutex>
+
+#include "engine/maintenance.h"
+#include "lib/base/check.h"
+
+namespace cistern {
+
+// Goes on with a seal round, or looks whether one is due.
+Result<bool> Maintenance::StepSeal() {
+  if (!sealer_->idle()) return SealRoundStep();
+  if (sealer_->IsThrough({})) seal_more_ = false;
+  if (by_hand_) return false;  // its rounds first
+  const int64_t monotonic_us = clock_->monotonic_us();
+  const bool is_time = seal_more_ || monotonic_us - seal_us_ >= limits_.seal_interval_us;
+  if (limits_.seal_interval_us == 0 || !is_time || !clock_->settled() || !respill_->idle() ||
+      !merger_->idle()) {
+    return false;
+  }
+  // What is due and still in the head is rotated first; then this step comes here again.
+  if (!seal_more_ && sealer_->NoteDueInHead({}, now_us())) return committer_->Freeze();
+  seal_us_ = monotonic_us;
+  if (!seal_more_ && !sealer_->MayBeDue(now_us())) return false;
+  seal_more_ = store_->MakeDeviceRoom(kFamilyHeadroomBytes).ok();
+  if (!seal_more_) return false;
+  CISTERN_RETURN_IF_ERROR(Watch(BeginRound({})));
+  return true;
+}
+
+// A damaged bucket stays as it is, and is not looked at again: verify names it. A full disk is
+// met again later.
+Result<bool> Maintenance::SealRoundStep() {
+  const Status s = sealer_->Step();
+  if (!s.ok() && !EndedTheRoundAlone(s)) return Watch(s);
+  if (s.code() == StatusCode::kNoSpace) seal_more_ = false;
+  // Where not even the open segments can be told nothing is sealed any more. An opening takes
+  // what it cannot read out of the way: one that has not yet done so makes room for another.
+  const bool is_blind = s.code() == StatusCode::kCorruption && sealer_->IsThrough({});
+  if (is_blind && !store_->db().opened().config.segments_rest) return Watch(s);
+  return true;
+}
+
+bool Maintenance::EndedTheRoundAlone(const Status& s) const {
+  return sealer_->idle() && (Sealer::IsDamage(s) || s.code() == StatusCode::kNoSpace);
+}
+
+struct Maintenance::SealByHand {
+  SealScope scope;
+  bool has_begun = false;  // its first round
+};
+
+Result<SealReport> Maintenance::Seal(SealScope scope) {
+  const std::lock_guard one_at_a_time(by_hand_mutex_);
+  const uint64_t buckets_before = sealer_->buckets_sealed();
+  const uint64_t amendments_before = sealer_->amendments();
+  const uint64_t bytes_before = sealer_->bytes_written();
+  CISTERN_RETURN_IF_ERROR(PrepareSeal(&scope));
+  SealByHand work{scope, false};
+  Result<bool> more = true;
+  SealReport report;
+  while (more.ok() && *more) {
+    // Between two steps the lock is free: a writer whose head is full waits for it.
+    const Turn turn(this);
+    const Status failure = committer_->failure();
+    more = failure.ok() ? SealByHandStep(&work) : Result<bool>(failure);
+    by_hand_ = more.ok() && *more;
+    if (!by_hand_) report.problems = sealer_->ProblemsOf(scope);
+  }
+  heads_->work_came->Soon();  // families that are sealed whole, windows that are to be merged
+  report.buckets = sealer_->buckets_sealed() - buckets_before;
+  report.amendments = sealer_->amendments() - amendments_before;
+  report.bytes = sealer_->bytes_written() - bytes_before;
+  // What was sealed by then is sealed, and can be sent.
+  report.stopped = more.status();
+  if (report.buckets == 0) CISTERN_RETURN_IF_ERROR(report.stopped);
+  return report;
+}
+
+// Brings what the scope names out of the head, and says in it where the work ends.
+Status Maintenance::PrepareSeal(SealScope* scope) {
+  const Turn turn(this);
+  CISTERN_RETURN_IF_ERROR(committer_->failure());
+  CISTERN_RETURN_IF_ERROR(Watch(committer_->PollClock()));
+  if (!clock_->settled()) {
+    return Status::Busy("the clock is not trusted yet, and rows wait for their time: seal later, "
+                        "or see what cistern clock (Engine::GetClock) says");
+  }
+  if (!scope->due_only || sealer_->NoteDueInHead(*scope, now_us())) {
+    prepares_seal_ = true;
+    const Status rotated = RotateAllLocked();
+    prepares_seal_ = false;
+    CISTERN_RETURN_IF_ERROR(rotated);
+  }
+  // Who asks for everything means what is there now, not what others write meanwhile.
+  if (!scope->due_only) scope->journal_last = store_->state().journal_floor;
+  return Status::Ok();
+}
+
+// One step of what stands before a round or of the round itself; false: nothing is left.
+// REQUIRES: mutex_.
+Result<bool> Maintenance::SealByHandStep(SealByHand* work) {
+  if (!sealer_->idle()) {
+    const Status s = sealer_->Step();
+    if (s.ok() || EndedTheRoundAlone(s)) return true;
+    return Watch(s);
+  }
+  if (work->has_begun && sealer_->why_given_up().code() == StatusCode::kNoSpace) {
+    return sealer_->why_given_up();
+  }
+  if (work->has_begun && sealer_->IsThrough(work->scope)) return false;
+  if (!rotation_->idle()) {
+    CISTERN_ASSIGN_OR_RETURN(const bool did, StepRotation());
+    if (!did) return WhyNotRotated();
+    return true;
+  }
+  if (!respill_->idle()) {
+    // One that was given up is over as well.
+    CISTERN_RETURN_IF_ERROR(StepRewrite(Respill::Scope::kAll).status());
+    return true;
+  }
+  for (const auto step : {&Maintenance::StepMerge, &Maintenance::StepDropSealed}) {
+    CISTERN_ASSIGN_OR_RETURN(const bool did, (this->*step)());
+    if (did) return true;
+  }
+  if (!clock_->settled()) {
+    return Status::Busy("the clock is not trusted any more, and rows wait for their time: seal "
+                        "later");
+  }
+  CISTERN_RETURN_IF_ERROR(store_->MakeDeviceRoom(kFamilyHeadroomBytes));
+  CISTERN_RETURN_IF_ERROR(Watch(BeginRound(work->scope)));
+  work->has_begun = true;
+  return true;
+}
+
+// A round takes the next sequence and counts all segments below it as sealed. A rotation
+// or a rewriting that is under way has a lower one, and commits rows that the round does
+// not have.
+Status Maintenance::BeginRound(const SealScope& scope) {
+  CISTERN_CHECK(rotation_->idle() && respill_->idle() && merger_->idle());
+  return sealer_->Begin(scope, now_us());
+}
+
+}  // namespace cistern

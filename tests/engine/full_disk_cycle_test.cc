@@ -1,0 +1,305 @@
+// A disk full of rows becomes empty again by what the store does itself: it seals, sends, has
+// confirmed and drops, a little at a time, and nothing fails on the way.
+#include <algorithm>
+
+#include "lib/base/crash_point.h"
+#include "storage/outbox.h"
+#include "tests/engine/engine_fixture.h"
+#include "tests/support/rng.h"
+#include "tests/support/small_disk.h"
+
+namespace cistern::testing {
+namespace {
+
+// What happens when the round behind the first one begins to write.
+std::function<void()> g_at_round;
+bool g_first_is_written = false;
+void AtPoint(const char* name) {
+  const std::string_view point = name;
+  if (point == "spill:before_pages" && g_first_is_written && g_at_round) g_at_round();
+  if (point == "seal:before_read_back") g_first_is_written = true;
+}
+
+class DiskCycleFixture : public EngineFixture {
+ protected:
+  static constexpr uint64_t kDiskBytes = 64 << 20;
+  static constexpr int kRoundsMax = 400;  // of sealing, confirming and dropping
+
+  DiskCycleFixture() { options_.memory_budget_bytes = 8 << 20; }
+  // About 100 KB of rows that do not compress.
+  RowBatch WideBatch(std::string_view sensors) {
+    RowBatch batch(schema_);
+    for (int i = 0; i < 100; ++i) {
+      batch.BeginRow();
+      std::string noise(1000, ' ');
+      for (char& c : noise) c = static_cast<char>('!' + random_.Below(90));
+      EXPECT_TRUE(batch.SetBytes(0, std::string(1, sensors[i % sensors.size()])).ok());
+      EXPECT_TRUE(batch.SetInt(2, ++ts_).ok() && batch.SetBytes(4, noise).ok());
+      EXPECT_TRUE(batch.EndRow().ok());
+    }
+    return batch;
+  }
+  Status AppendWide(std::string_view sensors) {
+    const RowBatch batch = WideBatch(sensors);
+    const auto written = engine_->Append(batch, {Durability::kLog});
+    if (written.ok()) taken_ += batch.row_count();
+    return written.status();
+  }
+  // Gives the refusal.
+  Status FillUp(std::string_view sensors) {
+    Status s;
+    for (int n = 0; n < 2000 && s.ok(); ++n) {
+      s = AppendWide(sensors);
+      // A refused writer tries again once the head is in segments.
+      for (int again = 0; again < 3 && !s.ok(); ++again) {
+        TickAll();
+        s = AppendWide(sensors);
+      }
+      if (n % 10 == 0) TickAll();
+    }
+    return s;
+  }
+  // As upstream does.
+  void ConfirmAll() {
+    std::vector<SealName> names;
+    const auto view = Core()->store().spills().view();
+    for (const auto& window : view->windows) {
+      OutboxWalker walker(view, window->id);
+      for (auto entry = walker.Next(); entry.ok() && *entry; entry = walker.Next()) {
+        names.push_back(**entry);
+      }
+    }
+    const Status s = TryConfirm(names);
+    ASSERT_TRUE(s.ok()) << s.ToString();
+  }
+  // Everything is over, is sealed as far as there is room, confirmed, and dropped: until nothing is
+  // left to send.
+  void Drain() {
+    clock_->AdvanceSeconds(3 * 86'400);
+    int rounds = 0;
+    for (; rounds < kRoundsMax; ++rounds) {
+      clock_->AdvanceSeconds(60);
+      ASSERT_NO_FATAL_FAILURE(TickAll());
+      ASSERT_NO_FATAL_FAILURE(ConfirmAll());
+      const Metrics m = engine_->GetMetrics();
+      if (m.versions_open == 0 && m.versions_waiting == 0) break;
+    }
+    EXPECT_LT(rounds, kRoundsMax) << engine_->GetMetrics().versions_open << " open still";
+    ASSERT_NO_FATAL_FAILURE(TickAll());
+    EXPECT_TRUE(Core()->committer().failure().ok());
+    EXPECT_EQ(engine_->GetMetrics().versions_written, taken_);
+    ExpectSound();
+  }
+
+  Rng random_{5};
+  int64_t ts_ = kStartMs;
+  uint64_t taken_ = 0;
+};
+
+// Over a file system that counts what is written, and refuses what is too much.
+class FullDiskCycleTest : public DiskCycleFixture {
+ protected:
+  void SetUp() override {
+    faults_ = std::make_shared<FaultFileSystem>();
+    faults_->SetDiskBytes(kDiskBytes);
+    fs_ = faults_;
+    DiskCycleFixture::SetUp();
+  }
+  void TearDown() override {
+    g_crash_hook = nullptr;
+    g_at_round = nullptr;
+    g_first_is_written = false;
+    DiskCycleFixture::TearDown();
+  }
+  // Another process takes all but `bytes` of what is free.
+  void LeaveFree(uint64_t bytes) {
+    faults_->SetForeignBytes(kDiskBytes - faults_->used_bytes() - bytes);
+  }
+  void Drain() {
+    DiskCycleFixture::Drain();
+    EXPECT_EQ(faults_->injected(), 0u) << "RocksDB met the full disk itself";
+  }
+  std::shared_ptr<FaultFileSystem> faults_;
+};
+
+TEST_F(FullDiskCycleTest, OfManyBucketsWithTwoMegabytesAndAHalfFree) {
+  for (int i = 0; i < 120; ++i) ASSERT_TRUE(AppendWide("abcdefghij").ok());
+  TickAll();
+  LeaveFree(2'500'000);
+  Drain();
+  EXPECT_GT(engine_->GetMetrics().versions_shed, 0u) << "room for new rows";
+  EXPECT_TRUE(AppendWide("a").ok());
+}
+
+TEST_F(FullDiskCycleTest, OfOneBucketThatIsLargerThanTheRoom) {
+  for (int i = 0; i < 200; ++i) ASSERT_TRUE(AppendWide("a").ok());
+  TickAll();
+  LeaveFree(2'500'000);
+  Drain();
+  EXPECT_TRUE(AppendWide("a").ok());
+}
+
+TEST_F(FullDiskCycleTest, WithNothingFreeButTheBallast) {
+  for (int i = 0; i < 60; ++i) ASSERT_TRUE(AppendWide("abc").ok());
+  TickAll();
+  ASSERT_TRUE(Core()->store().ballast_held());
+  LeaveFree(0);
+  Drain();
+}
+
+TEST_F(FullDiskCycleTest, OfADiskThatRowsHaveFilled) {
+  EXPECT_EQ(FillUp("abcdef").code(), StatusCode::kNoSpace);
+  Drain();
+  EXPECT_TRUE(AppendWide("a").ok());
+}
+
+TEST_F(FullDiskCycleTest, OfADiskBudgetThatRowsHaveFilled) {
+  faults_->SetDiskBytes(0);
+  options_.disk_budget_bytes = limits::kDiskBudgetBytesMin;
+  for (const char* sensors : {"a", "abcdefgh"}) {
+    for (const size_t memory_bytes : {size_t{8} << 20, limits::kMemoryBudgetBytesDefault}) {
+      options_.memory_budget_bytes = memory_bytes;
+      Reopen();
+      ts_ = clock_->WallMicros() / 1000;
+      EXPECT_EQ(FillUp(sensors).code(), StatusCode::kNoSpace);
+      EXPECT_GT(engine_->GetMetrics().disk_bytes_used, limits::kDiskBudgetBytesMin / 2);
+      ASSERT_NO_FATAL_FAILURE(Drain()) << sensors << ", " << memory_bytes;
+      EXPECT_TRUE(AppendWide("a").ok());
+    }
+  }
+}
+
+TEST_F(FullDiskCycleTest, SixtyPercentOfASmallBudgetAreSealedAtOnce) {
+  faults_->SetDiskBytes(0);
+  options_.disk_budget_bytes = limits::kDiskBudgetBytesMin;
+  options_.seal_when_due = false;
+  Reopen();
+  while (engine_->GetMetrics().disk_bytes_used < limits::kDiskBudgetBytesMin / 100 * 60) {
+    ASSERT_TRUE(AppendWide("a").ok());
+    TickAll();
+  }
+  const auto report = engine_->Seal({.due_only = false});
+  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  EXPECT_GT(report->buckets, 1u) << "in pieces";
+  ConfirmAll();
+  TickAll();
+  EXPECT_TRUE(AppendWide("a").ok());
+  ExpectSound();
+}
+
+// Pieces and what came between them are read as one.
+TEST_F(FullDiskCycleTest, ABucketInPiecesHasEveryRowOnce) {
+  options_.disk_shed = DiskShed::kNothing;
+  Reopen();
+  std::vector<int64_t> times;
+  for (int i = 0; i < 80; ++i) ASSERT_TRUE(AppendWide("a").ok());
+  for (int64_t t = kStartMs + 1; t <= ts_; ++t) times.push_back(t);
+  const auto deleted = engine_->DeleteRange("pumps", Entity("a"), {kStartMs + 5, kStartMs + 10});
+  ASSERT_TRUE(deleted.ok()) << deleted.status().ToString();
+  times.erase(times.begin() + 4, times.begin() + 9);
+  ++taken_;
+  TickAll();
+  LeaveFree(4 << 20);
+  const auto report = engine_->Seal({.due_only = false});
+  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  EXPECT_GT(report->amendments, 0u);
+  const auto expect_all = [&] {
+    const Rows rows = ScanAll("a");
+    ASSERT_EQ(rows.size(), times.size());
+    for (size_t i = 0; i < rows.size(); ++i) ASSERT_EQ(rows[i].first, times[i]);
+  };
+  expect_all();
+  faults_->SetForeignBytes(0);
+  Reopen();
+  expect_all();
+  EXPECT_EQ(engine_->Seal({.due_only = false})->problems.size(), 0u);
+  expect_all();
+  ExpectSound();
+}
+
+TEST_F(FullDiskCycleTest, WhatWasSealedBeforeTheDiskWasFullIsReported) {
+  options_.seal_when_due = false;
+  options_.memory_budget_bytes = limits::kMemoryBudgetBytesDefault;
+  Reopen();
+  // Two rounds, each of which is held in memory until its flush.
+  for (int i = 0; i < 50; ++i) ASSERT_TRUE(AppendWide("abcdefghijklmnopqrst").ok());
+  g_at_round = [&] { faults_->SetForeignBytes(kDiskBytes); };
+  g_crash_hook = AtPoint;
+  const auto report = engine_->Seal({.due_only = false});
+  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  EXPECT_EQ(report->stopped.code(), StatusCode::kNoSpace) << report->stopped.ToString();
+  EXPECT_GT(report->buckets, 0u);
+  EXPECT_GT(report->bytes, 0u);
+  g_at_round = nullptr;
+  faults_->SetForeignBytes(0);
+  const auto rest = engine_->Seal({.due_only = false});
+  ASSERT_TRUE(rest.ok() && rest->stopped.ok());
+  EXPECT_EQ(engine_->GetMetrics().versions_open, 0u);
+}
+
+// Rows do not take what the ballast is to have again.
+TEST_F(FullDiskCycleTest, RowsLeaveTheBallastItsRoom) {
+  constexpr uint64_t kFree = 6 << 20;
+  LeaveFree(kFree);
+  ASSERT_TRUE(AppendWide("a").ok()) << "with the ballast in its place";
+  ASSERT_EQ(Core()->store().MakeDeviceRoom(kDiskBytes).code(), StatusCode::kNoSpace);
+  ASSERT_FALSE(Core()->store().ballast_held());
+  LeaveFree(kFree);
+  Status s;
+  for (int i = 0; i < 5 && s.ok(); ++i) s = AppendWide("a");
+  EXPECT_EQ(s.code(), StatusCode::kNoSpace);
+}
+
+TEST_F(FullDiskCycleTest, InRoundsAsSmallAsTheRoomThatIsLeft) {
+  options_.memory_budget_bytes = limits::kMemoryBudgetBytesDefault;
+  Reopen();
+  for (int i = 0; i < 120; ++i) ASSERT_TRUE(AppendWide("abcdefghijklmnopqrst").ok());
+  Rotate();
+  ASSERT_EQ(Core()->store().MakeDeviceRoom(kDiskBytes).code(), StatusCode::kNoSpace);
+  LeaveFree(4 << 20);
+  Drain();
+}
+
+// The same on a disk that is really full.
+class RealDiskCycleTest : public DiskCycleFixture {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(disk_.mounted()) << "mounts a tmpfs: run as root, or where users have namespaces";
+    directory_ = disk_.path() + "/store";
+    DiskCycleFixture::SetUp();
+  }
+  void TearDown() override {
+    engine_.reset();  // before its disk is gone
+    DiskCycleFixture::TearDown();
+  }
+  TempDir root_{"cistern-cycle"};
+  const SmallDisk disk_{root_.path() + "/disk", "size=64m"};
+};
+
+TEST_F(RealDiskCycleTest, OfManyBucketsWithTwoMegabytesAndAHalfFree) {
+  for (int i = 0; i < 120; ++i) ASSERT_TRUE(AppendWide("abcdefghij").ok());
+  TickAll();
+  disk_.FillBut(2'500'000);
+  Drain();
+  EXPECT_TRUE(AppendWide("a").ok());
+}
+
+TEST_F(RealDiskCycleTest, WithNothingFreeButTheBallast) {
+  for (int i = 0; i < 60; ++i) ASSERT_TRUE(AppendWide("abc").ok());
+  TickAll();
+  ASSERT_TRUE(Core()->store().ballast_held());
+  disk_.Fill();
+  Drain();
+}
+
+TEST_F(RealDiskCycleTest, OfADiskThatRowsHaveFilled) {
+  for (const char* sensors : {"a", "abcdef"}) {
+    ts_ = clock_->WallMicros() / 1000;
+    EXPECT_EQ(FillUp(sensors).code(), StatusCode::kNoSpace);
+    ASSERT_NO_FATAL_FAILURE(Drain()) << sensors;
+    EXPECT_TRUE(AppendWide("a").ok());
+  }
+}
+
+}  // namespace
+}  // namespace cistern::testing
