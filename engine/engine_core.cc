@@ -129,7 +129,8 @@ Status EngineCore::Build() {
   respill_ = std::make_unique<Respill>(store_.get(), &heads_, &tables_, boots_.get(), spill_limits);
   const SealLimits seal_limits{options.seal_grace_s, options.seal_idle_s,
                                WindowCountFor(options.memory_budget_bytes),
-                               options.seal_rows_max, SealBytesMax(options)};
+                               options.seal_rows_max, SealBytesMax(options),
+                               options.seal_age_s_max};
   sealer_ = std::make_unique<Sealer>(store_.get(), &heads_, &tables_, boots_.get(),
                                      config_.budget.get(), seal_limits);
   const RetentionLimits retention{options.keep_confirmed_s, options.keep_unconfirmed_s,

@@ -73,6 +73,9 @@ class Maintenance {
   [[nodiscard]] Status WithoutHead(const std::function<Status()>& step);
   // Seals what the scope names, to the end.
   [[nodiscard]] Result<SealReport> Seal(SealScope scope);
+  // Why what is due is not sealed by itself: the failure of a write, kBusy (the clock is not
+  // trusted), kNotFound (it is left to Seal), kNoSpace, kCorruption (a damaged bucket); OK: it is.
+  [[nodiscard]] Status WhyNotSealing();
   // --- what a replicator asks for (maintenance_push.cc). kNoSpace: nothing was done
   // Upstream has the rows of these seals: Store::ConfirmSeals. kBusy: the clock is not trusted,
   // or windows are being merged; nothing was done. Gives the numbers of those that were not passed

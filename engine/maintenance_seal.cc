@@ -44,6 +44,21 @@ bool Maintenance::EndedTheRoundAlone(const Status& s) const {
   return sealer_->idle() && (Sealer::IsDamage(s) || s.code() == StatusCode::kNoSpace);
 }
 
+Status Maintenance::WhyNotSealing() {
+  const std::lock_guard lock(mutex_);
+  CISTERN_RETURN_IF_ERROR(committer_->failure());
+  if (!clock_->settled()) {
+    return Status::Busy("the clock is not trusted, so that nothing is sealed: see what cistern "
+                        "clock (Engine::GetClock) says");
+  }
+  if (limits_.seal_interval_us == 0) {
+    return Status::NotFound("nothing is sealed by itself (EngineOptions::seal_when_due is off): "
+                            "call Engine::Seal, or cistern seal");
+  }
+  CISTERN_RETURN_IF_ERROR(store_->CheckDevice(kFamilyHeadroomBytes));
+  return sealer_->trouble();
+}
+
 struct Maintenance::SealByHand {
   SealScope scope;
   bool has_begun = false;  // its first round

@@ -54,6 +54,7 @@ Status CheckOptions(const EngineOptions& options) {
       {"head_age_us_max", options.head_age_us_max, 1, limits::kHeadAgeUsMax},
       {"seal_grace_s", options.seal_grace_s, 0, limits::kSealDelaySecondsMax},
       {"seal_idle_s", options.seal_idle_s, 0, limits::kSealDelaySecondsMax},
+      {"seal_age_s_max", options.seal_age_s_max, 0, limits::kSealDelaySecondsMax},
       {"keep_confirmed_s", options.keep_confirmed_s, 0, limits::kKeepSecondsMax},
       {"keep_unconfirmed_s", options.keep_unconfirmed_s, 0, limits::kKeepSecondsMax},
   };

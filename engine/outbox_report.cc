@@ -6,6 +6,7 @@
 #include "engine/bucketing/bucket_value.h"
 #include "engine/bucketing/bucketer.h"
 #include "engine/engine_impl.h"
+#include "engine/open_rows.h"
 #include "engine/replication_service.h"
 #include "lib/cql/value_text.h"
 #include "storage/outbox.h"
@@ -104,8 +105,11 @@ Result<uint64_t> Resend(Engine* engine, const std::string& table, TimeRange rang
 }
 
 Result<OutboxStatus> GetOutboxStatus(Engine* engine) {
-  CISTERN_ASSIGN_OR_RETURN(const auto core, EngineImpl::Of(engine)->core());
+  EngineImpl* const impl = EngineImpl::Of(engine);
+  CISTERN_ASSIGN_OR_RETURN(const auto core, impl->core());
   OutboxStatus status;
+  RotationTimes times;
+  CISTERN_ASSIGN_OR_RETURN(status.open, FindOpenRows(core.get(), impl->options(), &times));
   const auto pushes = core->store().pushes();
   const auto view = core->store().spills().view();
   for (const auto& window : view->windows) {

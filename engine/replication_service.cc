@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "engine/engine_impl.h"
+#include "engine/open_rows.h"
 #include "engine/replicate/replicator.h"
 #include "lib/base/guard.h"
 #include "lib/base/unwind_guard.h"
@@ -20,6 +21,9 @@ namespace {
 constexpr size_t kHandlersMax = 256;
 // Steps between two looks at the network.
 constexpr int kStepsMax = 16;
+// A walk over what is open takes at most that part of the time.
+constexpr int64_t kOpenLookUs = 60'000'000;
+constexpr int64_t kOpenLookPart = 200;
 
 // Writes what the replicator asks for between the steps of maintenance.
 class EngineLedger final : public replicate::PushLedger {
@@ -72,6 +76,9 @@ struct ReplicationService::Parts {
   std::unique_ptr<EngineLedger> ledger;
   std::unique_ptr<replicate::Replicator> replicator;
   ReplicationCounters before;  // of replicators that are gone
+  OpenRows open_rows;          // as of the last walk
+  RotationTimes times;
+  int64_t open_look_at_us = 0;  // monotonic
   bool is_broken = false;      // an exception left a turn half done
 
   // Begins anew as after a lost connection: what was sent and not confirmed is sent again.
@@ -83,6 +90,7 @@ struct ReplicationService::Parts {
   [[nodiscard]] Result<std::shared_ptr<EngineCore>> Attach();
   // False: nothing is to be done before something comes from the network, or NextUs has passed.
   [[nodiscard]] Result<bool> StepSome();
+  void NoteOpen(EngineCore* core, ReplicationStatus* status);
 };
 
 void ReplicationService::Parts::Mend() {
@@ -138,6 +146,23 @@ Result<bool> ReplicationService::Parts::StepSome() {
   return true;
 }
 
+// Rows in open buckets are behind too, though nothing of them can be sent.
+void ReplicationService::Parts::NoteOpen(EngineCore* now, ReplicationStatus* status) {
+  const EngineOptions& options = engine->options();
+  const int64_t began_us = options.clock->MonotonicMicros();
+  if (began_us >= open_look_at_us) {
+    Result<OpenRows> found = FindOpenRows(now, options, &times);
+    if (found.ok()) open_rows = *std::move(found);  // damage shows where it is read
+    const int64_t ended_us = options.clock->MonotonicMicros();
+    open_look_at_us = ended_us + std::max(kOpenLookUs, (ended_us - began_us) * kOpenLookPart);
+  }
+  RefreshOpenRows(now, options, &open_rows);
+  status->open = open_rows;
+  if (open_rows.versions > 0 && status->phase == ReplicationPhase::kIdle) {
+    status->phase = ReplicationPhase::kCollecting;
+  }
+}
+
 ReplicationService::ReplicationService(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 ReplicationService::~ReplicationService() = default;
 
@@ -168,6 +193,7 @@ Result<ReplicationStatus> ReplicationService::Run(int64_t wait_us) {
   }
   ReplicationStatus status = parts_->replicator->GetStatus();
   Add(parts_->before, &status.counters);
+  parts_->NoteOpen(core.get(), &status);
   return status;
 }
 

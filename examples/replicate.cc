@@ -59,7 +59,9 @@ Status WriteAndSeal(Engine* engine) {
 // How it is; OK once nothing waits.
 Status Tell(const Replication& replication) {
   const cistern::ReplicationStatus status = replication.GetStatus();
-  if (status.phase == ReplicationPhase::kIdle) return Status::Ok();
+  const bool is_sent = status.phase == ReplicationPhase::kIdle ||
+                       status.phase == ReplicationPhase::kCollecting;  // of what is sealed
+  if (is_sent) return Status::Ok();
   if (status.phase == ReplicationPhase::kAway) return status.away;  // firmware waits for it
   if (!status.held.empty()) return status.held.front().why;
   return Status::Busy("seals are on their way");

@@ -50,7 +50,8 @@ differ; 8 the cluster is away, or lets nobody in; 130, 143 ended
 by SIGINT or SIGTERM; others: see cistern --help)";
 
 constexpr char kStatusFooter[] = R"(
-The first line is the age of the oldest bucket that is not confirmed. The store is only read, also
+The first line is the age of the oldest bucket that is sealed and not confirmed; what is not sealed
+yet, since when, and what of it is overdue, follows. The store is only read, also
 while a process has it open; no cluster is needed.
 
 Examples:
@@ -345,7 +346,6 @@ int RunStatus(const StoreOptions& options) {
   SyncStatus status;
   status.outbox = *std::move(outbox);
   status.parked = *std::move(parked);
-  status.versions_open = (*engine)->GetMetrics().versions_open;
   status.now_s = SystemClock()->WallMicros() / 1'000'000;
   Output output(STDOUT_FILENO);
   output.Write(options.json ? SyncStatusJson(status) : SyncStatusText(status));

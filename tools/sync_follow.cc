@@ -23,6 +23,11 @@ constexpr int64_t kBackToldUs = 5'000'000;
 constexpr int64_t kReasonToldUs = 60'000'000;
 constexpr int64_t kMicrosPerSecond = 1'000'000;
 
+// Nothing waits of what is sealed.
+bool IsIdle(ReplicationPhase phase) {
+  return phase == ReplicationPhase::kIdle || phase == ReplicationPhase::kCollecting;
+}
+
 bool HasDigit(std::string_view word) {
   return word.find_first_of("0123456789") != std::string_view::npos;
 }
@@ -121,7 +126,7 @@ void SyncFollow::NoteReason(const ReplicationStatus& status, int64_t now_us) {
   }
   std::set<std::string> kinds = KindsOf(status.away);
   if (is_told && kinds == reason_kinds_) return;
-  const bool is_idle = status.phase == ReplicationPhase::kIdle;
+  const bool is_idle = IsIdle(status.phase);
   Say(std::string(is_told ? "the cluster is still away, for another reason: "
                           : "the cluster is away: ") +
       AwayText(status.away) + (is_idle ? "; nothing waits" : ""));
@@ -149,13 +154,15 @@ void SyncFollow::NoteParked(const ReplicationStatus& status) {
 
 // Nothing goes any more: what went, and what is left.
 void SyncFollow::NoteRest(const ReplicationStatus& status) {
-  const bool is_idle = status.phase == ReplicationPhase::kIdle;
+  const bool is_idle = IsIdle(status.phase);
   const bool was_at_rest = is_at_rest_;
   is_at_rest_ = is_idle || status.phase == ReplicationPhase::kStuck;
-  if (!is_at_rest_ || (was_at_rest && rest_ == status.phase)) return;
+  // Rows that come to open buckets are no news.
+  const ReplicationPhase phase = is_idle ? ReplicationPhase::kIdle : status.phase;
+  if (!is_at_rest_ || (was_at_rest && rest_ == phase)) return;
   const ReplicationCounters& now = status.counters;
   const uint64_t seals = now.seals_confirmed - told_.seals_confirmed;
-  if (seals == 0 && rest_ == status.phase) return;
+  if (seals == 0 && rest_ == phase) return;
   std::string text;
   if (seals > 0) {
     text = fmt::format("{} confirmed, {} sent in {}{}; ", Counted(seals, "seal"),
@@ -167,7 +174,7 @@ void SyncFollow::NoteRest(const ReplicationStatus& status) {
                                : "what is left waits for a person: of tables that differ, see "
                                  "`cistern schema diff`, of others `cistern sync status`";
   Say(text + (is_idle ? "nothing waits" : left));
-  rest_ = status.phase;
+  rest_ = phase;
   told_ = now;
 }
 

@@ -80,7 +80,9 @@ SyncOutcome SyncRun::Run() {
       outcome.end = SyncEnd::kFailed;
       outcome.failure = outcome.last.store;
     }
-    if (phase == ReplicationPhase::kIdle || outcome.end != SyncEnd::kConfirmed) return outcome;
+    const bool is_over =
+        phase == ReplicationPhase::kIdle || phase == ReplicationPhase::kCollecting;
+    if (is_over || outcome.end != SyncEnd::kConfirmed) return outcome;
   }
   outcome.end = SyncEnd::kInterrupted;
   return outcome;

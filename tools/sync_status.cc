@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "engine/cql/readable.h"
@@ -13,6 +15,8 @@
 namespace cistern::tool {
 namespace {
 
+constexpr int64_t kMicrosPerSecond = 1'000'000;
+
 std::string CountText(uint64_t seals, uint64_t versions) {
   return fmt::format("{}, {}", Counted(seals, "seal"), Counted(versions, "row version"));
 }
@@ -22,6 +26,46 @@ std::string OldestText(const SyncStatus& status) {
   const int64_t age_s = status.now_s - *status.outbox.oldest_end_s;
   return age_s >= 0 ? fmt::format("oldest unconfirmed bucket ended {} ago\n", AgeText(age_s))
                     : fmt::format("oldest unconfirmed bucket ends in {}\n", AgeText(-age_s));
+}
+
+std::string OpenText(const OpenRows& open, int64_t now_s) {
+  std::string text = fmt::format("not sealed yet: {}", Counted(open.versions, "row version"));
+  if (open.oldest_us) {
+    text += fmt::format(", the oldest written {} ago",
+                        AgeText(std::max<int64_t>(now_s - *open.oldest_us / kMicrosPerSecond, 0)));
+  }
+  text += "\n";
+  if (open.buckets_overdue > 0) {
+    text += fmt::format("overdue: {}, {}, the first for {}\n",
+                        Counted(open.buckets_overdue, "bucket"),
+                        Counted(open.versions_overdue, "row version"),
+                        AgeText(now_s - *open.overdue_since_us / kMicrosPerSecond));
+  }
+  if (!open.why.ok()) text += "why: " + OneLine(open.why.message()) + "\n";
+  return text;
+}
+
+// Of what upstream does not have: the oldest bucket that is sealed, or the oldest open row.
+std::optional<int64_t> OldestAge(const SyncStatus& status) {
+  std::optional<int64_t> age_s;
+  const OutboxStatus& outbox = status.outbox;
+  if (outbox.oldest_end_s) age_s = status.now_s - *outbox.oldest_end_s;
+  if (!outbox.open.oldest_us) return age_s;
+  const int64_t open_s = status.now_s - *outbox.open.oldest_us / kMicrosPerSecond;
+  return std::max(age_s.value_or(open_s), open_s);
+}
+
+std::string SecondsJson(std::optional<int64_t> seconds) {
+  return seconds ? fmt::format("{}", *seconds) : "null";
+}
+
+void AddTime(std::string_view name, std::optional<int64_t> time_us, std::string* json) {
+  *json += fmt::format(",\"{}\":", name);
+  if (!time_us) {
+    *json += "null";
+    return;
+  }
+  AppendJsonString(FormatTicks(*time_us, TimeUnit::kMicros), json);
 }
 
 void AddText(std::string_view name, std::string_view value, std::string* json) {
@@ -54,7 +98,7 @@ std::string SyncStatusText(const SyncStatus& status) {
   text += fmt::format("confirmed: {}, {} proved by count, {} by rows\n",
                       Counted(outbox.versions_confirmed, "row version"),
                       outbox.versions_confirmed_by_count, outbox.versions_confirmed_by_rows);
-  text += fmt::format("not sealed yet: {}\n", Counted(status.versions_open, "row version"));
+  text += OpenText(outbox.open, status.now_s);
   for (const ParkedSeal& seal : status.parked) {
     text += fmt::format("parked: {}\n", ParkedText(seal));
   }
@@ -66,10 +110,10 @@ std::string SyncStatusJson(const SyncStatus& status) {
   std::string json = "{\"oldest_unconfirmed_end\":";
   if (outbox.oldest_end_s) {
     AppendJsonString(FormatTicks(*outbox.oldest_end_s, TimeUnit::kSeconds), &json);
-    json += fmt::format(",\"oldest_unconfirmed_age_s\":{}", status.now_s - *outbox.oldest_end_s);
   } else {
-    json += "null,\"oldest_unconfirmed_age_s\":null";
+    json += "null";
   }
+  json += ",\"oldest_unconfirmed_age_s\":" + SecondsJson(OldestAge(status));
   for (const auto& [name, count] :
        {std::pair("seals_waiting", outbox.seals_waiting),
         std::pair("versions_waiting", outbox.versions_waiting),
@@ -79,9 +123,14 @@ std::string SyncStatusJson(const SyncStatus& status) {
         std::pair("versions_confirmed", outbox.versions_confirmed),
         std::pair("versions_confirmed_by_count", outbox.versions_confirmed_by_count),
         std::pair("versions_confirmed_by_rows", outbox.versions_confirmed_by_rows),
-        std::pair("versions_open", status.versions_open)}) {
+        std::pair("versions_open", outbox.open.versions),
+        std::pair("buckets_overdue", outbox.open.buckets_overdue),
+        std::pair("versions_overdue", outbox.open.versions_overdue)}) {
     json += fmt::format(",\"{}\":{}", name, count);
   }
+  AddTime("oldest_open_written", outbox.open.oldest_us, &json);
+  AddTime("overdue_since", outbox.open.overdue_since_us, &json);
+  AddText("not_sealed_because", outbox.open.why.message(), &json);
   json += ",\"parked\":[";
   for (size_t i = 0; i < status.parked.size(); ++i) {
     if (i > 0) json += ',';

@@ -15,8 +15,7 @@ namespace cistern::tool {
 struct SyncStatus {
   OutboxStatus outbox;
   std::vector<ParkedSeal> parked;
-  uint64_t versions_open = 0;  // in buckets that are not sealed
-  int64_t now_s = 0;           // seconds since 1970
+  int64_t now_s = 0;  // seconds since 1970
 };
 
 // Lines for a person; the first one is the age of the oldest bucket that is not confirmed:
@@ -28,12 +27,15 @@ struct SyncStatus {
 //    "seals_waiting":12,"versions_waiting":3400,"seals_unlisted":0,"seals_parked":1,
 //    "versions_parked":20,
 //    "versions_confirmed":9000,"versions_confirmed_by_count":3000,
-//    "versions_confirmed_by_rows":1000,"versions_open":7,"parked":[{"table":"plant.air",
-//    "entity":"a","bucket":"'2013-03-01'","split":0,"seal":17,"versions":20,"parked_at":"...",
-//    "attempts":1,"error_code":8704,"words":"..."}]}
+//    "versions_confirmed_by_rows":1000,"versions_open":7,"buckets_overdue":0,"versions_overdue":0,
+//    "oldest_open_written":"2013-03-02T09:00:00Z","overdue_since":null,"not_sealed_because":"",
+//    "parked":[{"table":"plant.air","entity":"a","bucket":"'2013-03-01'","split":0,"seal":17,
+//    "versions":20,"parked_at":"...","attempts":1,"error_code":8704,"words":"..."}]}
 // Of the confirmed ones the next two are proved so, the rest was acknowledged.
-// The first two are null where all is confirmed, the age is negative of a bucket that goes on, and
-// an error code is null where the server gave none.
+// The end is null where all that is sealed is confirmed. The age is that of what upstream lacks:
+// since the end of that bucket, or since the oldest row that is not sealed was written, whichever
+// is more; null where there is neither, negative of a bucket that goes on. An error code is null
+// where the server gave none.
 [[nodiscard]] std::string SyncStatusJson(const SyncStatus& status);
 
 // "plant.air, entity a, bucket '2013-03-01', seal 17: Invalid: ..."; of a table with splits, which

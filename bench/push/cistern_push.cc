@@ -56,7 +56,8 @@ Result<CisternPush> PushByCistern(Engine* engine, const PushServer& server,
   CisternPush push;
   const PushMeter meter(server);
   ReplicationStatus status;
-  while (status.phase != ReplicationPhase::kIdle) {
+  while (status.phase != ReplicationPhase::kIdle &&
+         status.phase != ReplicationPhase::kCollecting) {
     CISTERN_ASSIGN_OR_RETURN(status, service->Run(kWaitUs));
     if (status.phase == ReplicationPhase::kStuck) return Explain(status);
     const bool is_sent = status.counters.versions_sent >= versions;

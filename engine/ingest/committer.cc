@@ -194,6 +194,7 @@ bool Committer::FreezeLocked() {
   frozen_.version_count = heads_->active->version_count();
   frozen_.write_us_last = clock_->last_issued_us();
   frozen_.journal_bytes = journal.active_bytes();
+  frozen_.began_us = generation_start_us_;
   frozen_.memory_bytes = std::min(ActiveBytes(), limits_.bytes);
   journal.Switch();
   const std::unique_lock lock(heads_->mutex);
@@ -210,12 +211,19 @@ bool Committer::HeadIsOlderThan(int64_t age_us) const {
   return generation_start_us_ != 0 && clock_->monotonic_us() - generation_start_us_ >= age_us;
 }
 
+std::optional<int64_t> Committer::OldestInHeads() const {
+  const std::lock_guard lock(mutex_);
+  int64_t began_us = generation_start_us_;
+  if (heads_->frozen_head() != nullptr && frozen_.began_us != 0) began_us = frozen_.began_us;
+  if (began_us == 0) return std::nullopt;
+  return clock_->now_s() * 1'000'000 - (clock_->monotonic_us() - began_us);
+}
+
 bool Committer::HeadIsLargeForDisk() {
   const std::lock_guard lock(mutex_);
-  const uint64_t bytes = store_->journal().active_bytes();
   const bool was_refused = std::exchange(was_refused_room_, false);
-  return (limits_.journal_bytes != 0 && bytes >= limits_.journal_bytes) ||
-         (was_refused && bytes >= kDiskRoomStepBytes);
+  const uint64_t most = was_refused ? kDiskRoomStepBytes : limits_.journal_bytes;
+  return most != 0 && store_->journal().active_bytes() >= most;
 }
 
 FrozenState Committer::frozen_state() const {
@@ -256,12 +264,11 @@ ClockReport Committer::ReportClock() {
 }
 
 // What the device must keep free so that everything in the head can become segments, and what is
-// spilled can be sealed in pieces: a disk that is full of rows would else never be empty again.
+// spilled can be sealed, so twice: a disk that is full of rows would else never be empty again.
 uint64_t Committer::RotationBytes() const {
   const Journal& journal = store_->journal();
   const uint64_t active_bytes =
       heads_->active->version_count() == 0 ? 0 : journal.active_bytes();
-  // Twice: what was spilled is to be sealed too.
   return kDiskRoomForRotationBytes + limits_.seal_reserve_bytes() + 2 * active_bytes +
          (journal.has_frozen() ? frozen_.journal_bytes : 0);
 }

@@ -49,6 +49,7 @@ struct FrozenState {
   size_t memory_bytes = 0;        // of the generation
   int64_t write_us_last = 0;
   ClockRecord clock;              // what is known of time when this is asked for
+  int64_t began_us = 0;  // monotonic, when its first row came
 };
 
 struct CommitCounters {
@@ -114,6 +115,9 @@ class Committer {
   // family is ready. Returns whether a frozen head exists.
   bool Freeze();
   [[nodiscard]] bool HeadIsOlderThan(int64_t age_us) const;
+  // When the oldest row in the heads was written, microseconds since 1970 as the clock is believed
+  // now; nothing: they are empty.
+  [[nodiscard]] std::optional<int64_t> OldestInHeads() const;
   // Whether segments would give disk space back: the journal of the head is long for its disk, or
   // rows were refused beside a head that takes its room. Forgets the refusal.
   [[nodiscard]] bool HeadIsLargeForDisk();

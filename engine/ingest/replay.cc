@@ -25,6 +25,8 @@ class ReplaySink final : public JournalSink {
   }
   [[nodiscard]] uint64_t versions_applied() const { return versions_applied_; }
   [[nodiscard]] uint64_t deletes_applied() const { return deletes_applied_; }
+  // When the oldest row or delete in the head was written, effective: timestamps never fall.
+  [[nodiscard]] int64_t first_write_us() const { return first_write_us_; }
   // Why a row of the record could not be applied though it decoded; empty: all could.
   [[nodiscard]] const std::string& problem() const { return problem_; }
 
@@ -71,6 +73,9 @@ class ReplaySink final : public JournalSink {
       return false;
     }
     clock_->NoteIssued(write_us, boot);
+    if (apply_ && heads_->active->version_count() == 0) {
+      first_write_us_ = clock_->Effective(write_us, boot);
+    }
     return true;
   }
 
@@ -80,6 +85,7 @@ class ReplaySink final : public JournalSink {
   TablePtr table_;  // of the last row
   std::optional<Bucketer> bucketer_;
   bool apply_ = true;
+  int64_t first_write_us_ = 0;
   std::string problem_;
   uint64_t versions_applied_ = 0;
   uint64_t deletes_applied_ = 0;
@@ -137,6 +143,7 @@ class Replayer {
   }
 
   [[nodiscard]] uint64_t deletes_applied() const { return sink_.deletes_applied(); }
+  [[nodiscard]] int64_t first_write_us() const { return sink_.first_write_us(); }
   // The last sequence that was met or is known to be in segments.
   [[nodiscard]] uint64_t last_sequence() const { return std::max(last_seen_, floor_); }
   [[nodiscard]] bool lost_any() const { return lost_count_ > 0; }
@@ -203,7 +210,10 @@ Status Committer::Replay(const OverflowFunction& overflow, bool read_only,
   generation_deletes_ = replayer.deletes_applied() - deletes_spilled;
   synced_ = sequence_.load();
   if (heads_->active->version_count() > 0) {
-    generation_start_us_ = std::max<int64_t>(clock_->monotonic_us(), 1);
+    // As old as its rows, whoever wrote them: a process that restarts often has an old head too.
+    const int64_t age_us = clock_->now_s() * 1'000'000 - replayer.first_write_us();
+    generation_start_us_ = clock_->monotonic_us() - std::max<int64_t>(age_us, 0);
+    if (generation_start_us_ == 0) generation_start_us_ = 1;
   }
   replayer.Report(report);
   if (!replayer.lost_any() || read_only) return Status::Ok();

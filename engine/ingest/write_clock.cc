@@ -61,12 +61,13 @@ WriteClock::WriteClock(std::shared_ptr<Clock> clock, ClockLimits limits, Store* 
   (void)Judge(&reading, true);
 }
 
+int64_t WriteClock::Effective(int64_t write_us, uint32_t boot) const {
+  return boot == 0 ? write_us : boots_->record(boot).base_us + write_us;
+}
+
 void WriteClock::NoteIssued(int64_t write_us, uint32_t boot) {
-  if (boot != 0) {
-    if (boot == boot_) boot_count_us_ = std::max(boot_count_us_, write_us);
-    write_us += boots_->record(boot).base_us;
-  }
-  last_us_ = std::max(last_us_.load(), write_us);
+  if (boot != 0 && boot == boot_) boot_count_us_ = std::max(boot_count_us_, write_us);
+  last_us_ = std::max(last_us_.load(), Effective(write_us, boot));
 }
 
 ClockReading WriteClock::Read() const {

@@ -33,6 +33,8 @@ class WriteClock {
   // Continues above `last_us` (effective) and, for `boot` of this very boot of the
   // machine, above its count: what replay found.
   void NoteIssued(int64_t write_us, uint32_t boot);
+  // A write timestamp as it is believed now: one of a boot that is not 0 moves with its base.
+  [[nodiscard]] int64_t Effective(int64_t write_us, uint32_t boot) const;
   // Whether the boot has a record; 0, a trusted clock, needs none.
   [[nodiscard]] bool KnowsBoot(uint32_t boot) const { return boot < boots_->next_number(); }
 

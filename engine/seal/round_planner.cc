@@ -278,6 +278,7 @@ int64_t RoundPlanner::NewestIn(uint64_t rotation) {
 }
 
 void RoundPlanner::ForgetOldRotations() {
+  times_.ForgetBut(*view_);
   std::erase_if(first_seen_us_, [&](const auto& entry) {
     return std::none_of(view_->families.begin(), view_->families.end(), [&](const auto& f) {
       return f->record.Contains(entry.first);
@@ -324,8 +325,24 @@ bool RoundPlanner::IsCandidate() {
     last_row_us = std::max(last_row_us, NewestInHead(key));
     if (IsDue(end_s, last_row_us, now_us_, limits_)) return true;
   }
+  if (IsDueByAge(table, DueAt(end_s, last_row_us, limits_))) return true;
   outlook_.NoteOpen(end_s, last_row_us, rows, bytes);
   return false;
+}
+
+// By its oldest rows, as they may have waited long in a bucket that goes on.
+bool RoundPlanner::IsDueByAge(const TablePtr& table, int64_t due_at_us) {
+  if (limits_.age_s_max == 0) return false;
+  int64_t oldest_us = INT64_MAX;
+  for (const SegmentRef& s : candidate_.segments) {
+    const std::optional<WriteTimes> times = times_.Of(s, table, *boots_->bases());
+    // Timestamps ahead of the clock, as behind a false time, are older than they say.
+    const int64_t newest_us = NewestIn(RotationOf(s.id));
+    if (times) oldest_us = std::min({oldest_us, times->first_us, newest_us});
+  }
+  const int64_t at_us = DueByAgeAt(due_at_us, oldest_us, limits_);
+  outlook_.NoteDueAt(at_us);
+  return at_us <= now_us_;
 }
 
 // A bucket stays in the window that it was sealed into, that of all times too: all its seals

@@ -13,8 +13,10 @@
 #include "engine/seal/seal_outlook.h"
 #include "engine/seal/seal_policy.h"
 #include "lib/base/memory_budget.h"
+#include "storage/boot_table.h"
 #include "storage/head_set.h"
 #include "storage/keyspace.h"
+#include "storage/rotation_times.h"
 #include "storage/segment_walker.h"
 #include "storage/store.h"
 #include "storage/table_set.h"
@@ -67,11 +69,12 @@ struct RoundPlan {
 // Belongs to the maintenance actor.
 class RoundPlanner {
  public:
-  RoundPlanner(Store* store, const HeadSet* heads, const TableSet* tables, MemoryBudget* budget,
-               SealLimits limits)
+  RoundPlanner(Store* store, const HeadSet* heads, const TableSet* tables, const BootTable* boots,
+               MemoryBudget* budget, SealLimits limits)
       : store_(store),
         heads_(heads),
         tables_(tables),
+        boots_(boots),
         limits_(limits),
         outlook_(limits),
         opened_(store->state()),
@@ -115,6 +118,7 @@ class RoundPlanner {
   [[nodiscard]] bool IsCandidate();
   [[nodiscard]] int64_t NewestInHead(const BucketKey& key) const;
   [[nodiscard]] int64_t NewestIn(uint64_t rotation);
+  [[nodiscard]] bool IsDueByAge(const TablePtr& table, int64_t due_at_us);
   void ForgetOldRotations();
   struct Place {
     WindowSpan span;
@@ -129,6 +133,7 @@ class RoundPlanner {
   Store* const store_;
   const HeadSet* const heads_;
   const TableSet* const tables_;
+  const BootTable* const boots_;
   const SealLimits limits_;
   SealOutlook outlook_;
   const StateRecord opened_;  // as the store was opened
@@ -143,6 +148,7 @@ class RoundPlanner {
   };
   std::optional<Ahead> ahead_;
   int64_t last_now_us_ = INT64_MIN;
+  RotationTimes times_;
   std::vector<uint64_t> due_in_head_;          // checksums of encoded bucket keys, ascending
   std::map<std::string, std::string> damaged_;  // encoded bucket keys, and why
   std::string resume_;   // key bytes where the next walk begins

@@ -2,6 +2,7 @@
 #ifndef CISTERN_ENGINE_SEAL_SEAL_OUTLOOK_H_
 #define CISTERN_ENGINE_SEAL_SEAL_OUTLOOK_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <set>
 
@@ -25,6 +26,8 @@ class SealOutlook {
   void BeginWalk(const SpillView& view, uint64_t table_changes);
   // It met a bucket that is neither due nor full.
   void NoteOpen(int64_t end_s, int64_t last_row_us, uint64_t rows, uint64_t bytes);
+  // One of them will be due then, whatever comes.
+  void NoteDueAt(int64_t due_us) { due_first_us_ = std::min(due_first_us_, due_us); }
   // It has found nothing that is due.
   void EndWalk();
   // Of what was found before nothing holds any more.

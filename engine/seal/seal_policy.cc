@@ -9,6 +9,7 @@ namespace cistern {
 
 namespace {
 
+constexpr int64_t kAgeSlackPart = 8;
 constexpr int64_t kWindowsOfLife = 24;
 constexpr int64_t kFarPart = 4;  // of its distance from now a window is at most as wide
 constexpr int64_t kLocalLifeDefaultS = 30 * kSecondsPerDay;
@@ -39,6 +40,13 @@ int64_t Behind(int64_t time_us, int64_t s) {
 
 int64_t DueAt(int64_t end_s, int64_t last_row_us, const SealLimits& limits) {
   return std::max(Behind(Behind(0, end_s), limits.grace_s), Behind(last_row_us, limits.idle_s));
+}
+
+int64_t DueByAgeAt(int64_t due_at_us, int64_t oldest_us, const SealLimits& limits) {
+  if (limits.age_s_max == 0) return INT64_MAX;
+  const int64_t at_us = Behind(oldest_us, limits.age_s_max);
+  const bool is_due_soon = due_at_us <= Behind(at_us, limits.age_s_max / kAgeSlackPart);
+  return is_due_soon ? due_at_us : at_us;
 }
 
 WindowSpan WindowOf(const TableSchema& schema, const Bucketer& bucketer, int64_t start_s,

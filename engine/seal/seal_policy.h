@@ -22,6 +22,7 @@ struct SealLimits {
   // Of a bucket's open segments; 0: no limit.
   uint64_t open_rows_max = 0;
   uint64_t open_bytes_max = 0;
+  int64_t age_s_max = 0;  // of a row, until it leaves though its bucket goes on; 0: no limit
 };
 
 // As many windows as take about a tenth of the memory budget.
@@ -34,6 +35,11 @@ struct SealLimits {
 // Row time alone decides nothing: history read from a file is sealed once it has rested, and one
 // row from the year 2106 does not seal the world.
 [[nodiscard]] int64_t DueAt(int64_t end_s, int64_t last_row_us, const SealLimits& limits);
+
+// From when on a bucket whose oldest row was written at `oldest_us` does not wait for `due_at_us`,
+// when it is due by itself; the last time of all: never. One that is due within an eighth of the
+// age limit is waited for: its rows would only be in two seals.
+[[nodiscard]] int64_t DueByAgeAt(int64_t due_at_us, int64_t oldest_us, const SealLimits& limits);
 
 // Whether it is over at `now_us`, a trusted time.
 [[nodiscard]] inline bool IsDue(int64_t end_s, int64_t last_row_us, int64_t now_us,

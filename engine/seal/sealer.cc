@@ -102,6 +102,7 @@ Status Sealer::Plan() {
   plan_ = planner_.TakePlan();
   if (!plan_.candidates.empty()) return BeginWriting();
   is_through_ = true;
+  trouble_ = Status::Ok();
   phase_ = Phase::kIdle;
   return Status::Ok();
 }
@@ -172,6 +173,7 @@ Status Sealer::GiveUp(Status why) {
   check_.reset();
   EndRound(Phase::kIdle);
   why_given_up_ = why;
+  trouble_ = why;
   CISTERN_RETURN_IF_ERROR(DropWrittenSpare());
   return why;
 }
@@ -343,10 +345,17 @@ Status Sealer::Commit() {
   }
   planner_.NoteSealed(sealed);
   room_.NoteDone();
+  trouble_ = Status::Ok();
   buckets_sealed_ += written_.size();
   bytes_written_ += writer_->byte_count();
   EndRound(Phase::kFlushMeta);
   return Status::Ok();
+}
+
+Status Sealer::trouble() const {
+  CISTERN_RETURN_IF_ERROR(trouble_);
+  const std::vector<std::string> problems = planner_.ProblemsOf({});
+  return problems.empty() ? Status::Ok() : Status::Corruption(problems.front());
 }
 
 std::vector<std::string> Sealer::ProblemsOf(const SealScope& scope) const {

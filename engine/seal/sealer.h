@@ -43,7 +43,7 @@ class Sealer {
         heads_(heads),
         tables_(tables),
         boots_(boots),
-        planner_(store, heads, tables, budget, limits),
+        planner_(store, heads, tables, boots, budget, limits),
         dictionaries_(budget),
         charge_(budget),
         at_hand_charge_(budget) {
@@ -75,6 +75,9 @@ class Sealer {
   [[nodiscard]] Status Step();
   // How the last round ended, if it was given up.
   [[nodiscard]] const Status& why_given_up() const { return why_given_up_; }
+  // Why something that is due is not sealed: what the last round that was given up met, until
+  // another one counts, or a bucket that is damaged.
+  [[nodiscard]] Status trouble() const;
   // What of the scope could not be sealed in this opening, and why; after IsThrough(scope).
   [[nodiscard]] std::vector<std::string> ProblemsOf(const SealScope& scope) const;
   // Whether an error means that stored bytes cannot be sealed as they are, not that the
@@ -133,6 +136,7 @@ class Sealer {
   SealScope scope_;          // of the last round
   bool is_through_ = false;  // it found nothing
   Status why_given_up_;      // it
+  Status trouble_;           // since the last round that did not end so
   int64_t began_s_ = 0;
 
   // The round.

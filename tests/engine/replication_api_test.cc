@@ -34,6 +34,32 @@ TEST_F(ReplicationApi, AThreadOfItsOwnSendsWhatIsSealed) {
   EXPECT_EQ(replication_->Run(0).status().code(), StatusCode::kInvalidArgument);
 }
 
+// A gateway that seals nothing is not one that has nothing to send.
+TEST_F(ReplicationApi, RowsOfOpenBucketsAreTold) {
+  ASSERT_NO_FATAL_FAILURE(StartCluster());
+  FillDays(1);
+  const int64_t before_us = SystemClock()->WallMicros();
+  Write("s1", before_us / 1000);
+  Write("s2", before_us / 1000);
+  ASSERT_NO_FATAL_FAILURE(Start());
+  ASSERT_TRUE(AwaitPhase(ReplicationPhase::kCollecting));
+  const OpenRows open = replication_->GetStatus().open;
+  EXPECT_EQ(open.versions, 2u);
+  ASSERT_TRUE(open.oldest_us.has_value());
+  EXPECT_LT(std::abs(*open.oldest_us - before_us), 60'000'000);
+  EXPECT_EQ(open.buckets_overdue, 0u);
+  EXPECT_TRUE(open.why.ok()) << open.why.ToString();
+  const Result<OutboxStatus> outbox = replication_->GetOutbox();
+  ASSERT_TRUE(outbox.ok()) << outbox.status().ToString();
+  EXPECT_FALSE(outbox->oldest_end_s.has_value());
+  EXPECT_EQ(outbox->open.versions, 2u);
+  EXPECT_TRUE(outbox->open.oldest_us.has_value());
+  SealAll();
+  ASSERT_TRUE(AwaitPhase(ReplicationPhase::kIdle));
+  EXPECT_EQ(replication_->GetStatus().open.versions, 0u);
+  EXPECT_FALSE(replication_->GetStatus().open.oldest_us.has_value());
+}
+
 TEST_F(ReplicationApi, TheHostDrivesIt) {
   ASSERT_NO_FATAL_FAILURE(StartCluster());
   FillDays(2);

@@ -34,6 +34,16 @@ WindowSpan Window(const TableSchema& schema, int64_t start_s) {
   return Window(schema, start_s, start_s);
 }
 
+TEST(SealPolicy, AnOldRowDoesNotWaitForTheEndOfItsBucket) {
+  const SealLimits limits{.age_s_max = 800};
+  EXPECT_EQ(DueByAgeAt(INT64_MAX, 5 * kSecond, limits), 805 * kSecond);
+  EXPECT_EQ(DueByAgeAt(906 * kSecond, 5 * kSecond, limits), 805 * kSecond);
+  EXPECT_EQ(DueByAgeAt(905 * kSecond, 5 * kSecond, limits), 905 * kSecond) << "within an eighth";
+  EXPECT_EQ(DueByAgeAt(700 * kSecond, 5 * kSecond, limits), 700 * kSecond);
+  EXPECT_EQ(DueByAgeAt(1000 * kSecond, INT64_MAX, limits), 1000 * kSecond) << "not known";
+  EXPECT_EQ(DueByAgeAt(1000 * kSecond, 5 * kSecond, SealLimits{}), INT64_MAX) << "no limit";
+}
+
 TEST(SealPolicy, ABucketIsFullByRowsOrByBytes) {
   const SealLimits limits{.open_rows_max = 1000, .open_bytes_max = 5000};
   EXPECT_FALSE(IsFull(999, 4999, limits));

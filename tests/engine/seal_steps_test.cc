@@ -45,7 +45,8 @@ class SealStepsTest : public EngineFixture {
   }
   RoundPlanner Planner() {
     EngineCore& core = *Core();
-    return {&core.store(), &core.heads(), &core.tables(), &budget_, SealLimits{}};
+    return {&core.store(),  &core.heads(), &core.tables(),
+            &core.boots(), &budget_,       SealLimits{}};
   }
   // Steps until the plan is ready.
   static int StepsOf(RoundPlanner* planner) {

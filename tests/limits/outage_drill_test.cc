@@ -152,7 +152,8 @@ Status OutageDrillTest::LiveBefore(OutageDrill* drill) {
       clock_->AdvanceSeconds(kDrillSampleS);
     }
     CISTERN_RETURN_IF_ERROR(drill->RunUntil("an hour", [&] {
-      return drill->status().phase == ReplicationPhase::kIdle &&
+      const ReplicationPhase phase = drill->status().phase;
+      return (phase == ReplicationPhase::kIdle || phase == ReplicationPhase::kCollecting) &&
              drill->status().counters.seals_confirmed >= 100 * hours;
     }));
   }

@@ -36,13 +36,14 @@ TEST(SyncStatus, TheAgeComesFirst) {
                    .versions_confirmed_by_rows = 1,
                    .oldest_end_s = kNowS - 3 * 3600 - 12 * 60 - 5};
   status.parked = {Parked()};
-  status.versions_open = 7;
+  status.outbox.open.versions = 7;
+  status.outbox.open.oldest_us = (kNowS - 7200) * 1'000'000;
   EXPECT_EQ(SyncStatusText(status),
             "oldest unconfirmed bucket ended 3 h 12 min ago\n"
             "waiting: 2 seals, 1 row version\n"
             "parked: 1 seal, 20 row versions\n"
             "confirmed: 9000 row versions, 3000 proved by count, 1 by rows\n"
-            "not sealed yet: 7 row versions\n"
+            "not sealed yet: 7 row versions, the oldest written 2 h ago\n"
             "parked: plant.air, entity a, bucket '2013-03-01', seal 17: Invalid: \"no\" such "
             "thing \n");
 }
@@ -101,6 +102,35 @@ TEST(SyncStatus, Json) {
   const auto none = nlohmann::json::parse(SyncStatusJson(status));
   EXPECT_TRUE(none["oldest_unconfirmed_end"].is_null());
   EXPECT_TRUE(none["oldest_unconfirmed_age_s"].is_null());
+}
+
+// An alert on the age alone notices rows that nobody seals.
+TEST(SyncStatus, OpenRowsCountAndAreExplained) {
+  SyncStatus status;
+  status.now_s = kNowS;
+  status.outbox.open = {.versions = 96'180,
+                        .oldest_us = (kNowS - 86'400) * 1'000'000,
+                        .buckets_overdue = 2,
+                        .versions_overdue = 90,
+                        .overdue_since_us = (kNowS - 3600) * 1'000'000,
+                        .why = Status::Busy("the clock is not trusted")};
+  EXPECT_THAT(SyncStatusText(status),
+              ::testing::EndsWith("not sealed yet: 96180 row versions, the oldest written 1 d ago\n"
+                                  "overdue: 2 buckets, 90 row versions, the first for 1 h\n"
+                                  "why: the clock is not trusted\n"));
+  const auto json = nlohmann::json::parse(SyncStatusJson(status));
+  EXPECT_TRUE(json["oldest_unconfirmed_end"].is_null());
+  EXPECT_EQ(json["oldest_unconfirmed_age_s"], 86'400);
+  EXPECT_EQ(json["versions_open"], 96'180);
+  EXPECT_EQ(json["oldest_open_written"], "2023-12-31T00:00:00.000000Z");
+  EXPECT_EQ(json["buckets_overdue"], 2);
+  EXPECT_EQ(json["versions_overdue"], 90);
+  EXPECT_EQ(json["overdue_since"], "2023-12-31T23:00:00.000000Z");
+  EXPECT_EQ(json["not_sealed_because"], "the clock is not trusted");
+  status.outbox.oldest_end_s = kNowS - 100'000;
+  EXPECT_EQ(nlohmann::json::parse(SyncStatusJson(status))["oldest_unconfirmed_age_s"], 100'000);
+  status.outbox.oldest_end_s = kNowS - 10;
+  EXPECT_EQ(nlohmann::json::parse(SyncStatusJson(status))["oldest_unconfirmed_age_s"], 86'400);
 }
 
 TEST(SyncStatus, Ages) {

@@ -105,6 +105,12 @@ struct EngineOptions {
   uint64_t seal_rows_max = 1'000'000;
   // With a disk budget, at most a sixteenth of it, so that a small disk has room for a piece.
   uint64_t seal_bytes_max = 16ull << 20;
+  // A row leaves at most about so long after it was written, plus head_age_us_max, although its
+  // bucket goes on: a month's bucket leaves in pieces, each later one an amendment. A bucket that
+  // is due within an eighth of that time is waited for. At most kSealDelaySecondsMax, a year. 0:
+  // rows leave when their bucket is due. Smaller: rows arrive sooner, and each piece costs a
+  // segment, a manifest and a send.
+  int64_t seal_age_s_max = 0;
 
   // --- local retention, by whole windows of sealed buckets. What has expired goes anyway.
   // How long a window stays after its end and after upstream has confirmed all of it, at most

@@ -21,7 +21,24 @@ enum class ReplicationPhase : uint8_t {
   kAway,     // no host takes requests: it is tried again
   kHolding,  // all that may go is acknowledged; the hold time is not over
   kStuck,    // what is left needs a person: parked seals, tables that differ, damage
-  kIdle,     // nothing is left
+  kCollecting,  // all that is sealed is confirmed; rows of open buckets wait for their seal
+  kIdle,        // nothing is left, open rows neither
+};
+
+// Rows that upstream cannot have yet, as their buckets are not sealed.
+struct OpenRows {
+  uint64_t versions = 0;  // row versions, deletes included
+  // When the oldest of them was written, microseconds since 1970, at latest: rows that were spilled
+  // together share it. Nothing: there are none, or their pages cannot be read.
+  std::optional<int64_t> oldest_us;
+  // Buckets that should have been sealed some minutes ago, and their row versions.
+  uint64_t buckets_overdue = 0;
+  uint64_t versions_overdue = 0;
+  std::optional<int64_t> overdue_since_us;  // when the first of them was due
+  // What keeps sealing from going on, also where nothing is overdue yet: kBusy, a clock that is not
+  // trusted; kNoSpace, a full disk; kCorruption, damage; kReadOnly, as this process only reads the
+  // store; kNotFound, nobody seals by himself (EngineOptions::seal_when_due); or a failed write.
+  Status why;
 };
 
 // Since it was started. Row versions that are confirmed over the store's life: Metrics.
@@ -75,6 +92,8 @@ struct ReplicationStatus {
   uint64_t window_bytes = 0;        // that may be in flight
   uint64_t memory_bytes = 0;        // of the engine's budget, for seals on their way
   uint64_t memory_share_bytes = 0;  // of it at most, but for one huge page
+  // As of some minutes ago at most; its count and its reason as of now.
+  OpenRows open;
   // How long from the end of the turn until there may be something to do though nothing came from
   // the cluster, in microseconds.
   int64_t next_us = 0;
@@ -112,8 +131,10 @@ struct OutboxStatus {
   uint64_t versions_confirmed_by_count = 0;
   uint64_t versions_confirmed_by_rows = 0;
   // The end of the oldest bucket that waits or is parked, seconds since 1970: how far behind
-  // upstream is. Nothing: all is confirmed.
+  // upstream is. Nothing: all that is sealed is confirmed.
   std::optional<int64_t> oldest_end_s;
+  // What is not sealed yet: upstream is behind by the older of both.
+  OpenRows open;
 };
 
 // A replication of one open engine. What is sealed is sent with its own write timestamps and
