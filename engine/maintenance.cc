@@ -6,10 +6,14 @@
 #include <shared_mutex>
 
 #include "storage/rocksdb_options.h"
+#include "storage/window_files.h"
 
 namespace cistern {
 
 namespace {
+// More than a merge of files writes, and than rows need: no space comes of it, so it can wait.
+constexpr uint64_t kFileMergeBytes = 8 << 20;
+static_assert(kFileMergeBytes >= 4 * kMergedFileBytesMax);
 // More generations than this in the journal, after many short runs, and the head
 // rotates: opening replays at most one or two families.
 constexpr size_t kActiveFamiliesMax = 3;
@@ -80,7 +84,8 @@ Result<bool> Maintenance::Step() {
   if (committer_->CommitQueued()) return true;
   if (!rotation_->idle()) return false;
   for (const auto step : {&Maintenance::StepMerge, &Maintenance::StepDropSealed,
-                          &Maintenance::StepSeal, &Maintenance::StepWindows}) {
+                          &Maintenance::StepSeal, &Maintenance::StepWindows,
+                          &Maintenance::StepFiles}) {
     CISTERN_ASSIGN_OR_RETURN(const bool did, (this->*step)());
     if (did) return true;
   }
@@ -120,6 +125,22 @@ Result<bool> Maintenance::StepMerge() {
   if (!did.ok()) return Watch(did.status());
   if (*did) sealer_->ChargeWindows();
   return *did;
+}
+
+// What rounds have left in small files is gathered, once none is under way.
+Result<bool> Maintenance::StepFiles() {
+  const uint64_t seals = sealer_->buckets_sealed();
+  if (seals == files_seals_ || store_->db().opened().config.segments_rest) return false;
+  if (!sealer_->idle() || !respill_->idle() || !merger_->idle() || seal_more_) return false;
+  if (!store_->CheckHeadroom(kFileMergeBytes).ok()) return false;
+  const auto view = store_->spills().view();
+  for (const auto& window : view->windows) {
+    const Result<bool> did = MergeSmallFiles(*window->family);
+    if (!did.ok()) return Watch(did.status());
+    if (*did) return true;
+  }
+  files_seals_ = seals;
+  return false;
 }
 
 Result<ExpireReport> Maintenance::Expire() {

@@ -135,6 +135,7 @@ class Maintenance {
   [[nodiscard]] Result<bool> StepWindows();
   [[nodiscard]] Result<bool> StepDropSealed();
   [[nodiscard]] Result<bool> StepMerge();
+  [[nodiscard]] Result<bool> StepFiles();
   [[nodiscard]] Result<bool> ExpireStep();
   [[nodiscard]] Result<bool> SealRoundStep();
   [[nodiscard]] bool EndedTheRoundAlone(const Status& s) const;
@@ -167,6 +168,7 @@ class Maintenance {
   MemoryCharge push_charge_;  // of what is remembered of pushes
   bool by_hand_ = false;  // a Seal is under way: no rounds are begun but its own
   bool prepares_seal_ = false;  // its rotation is
+  uint64_t files_seals_ = UINT64_MAX;  // buckets sealed when files of windows were looked at last
   int64_t beacon_us_ = 0;
   int64_t ballast_us_ = 0;
   int64_t seal_us_ = 0;

@@ -107,4 +107,12 @@ BUGS = [
     Bug('nobody is told that the clock stops sealing', 'engine/maintenance_seal.cc',
         '    return Status::Busy("the clock is not trusted, so that',
         '    if (false) return Status::Busy("the clock is not trusted, so that', '*OpenRows*'),
+    Bug('files of windows are never merged', 'engine/maintenance.cc',
+        '    const Result<bool> did = MergeSmallFiles(*window->family);\n',
+        '    const Result<bool> did = false;\n', '*WindowFiles*'),
+    Bug('merged files are not read back', 'storage/window_files.cc',
+        '  CISTERN_RETURN_IF_ERROR(SetReadBack(window, true));\n', '', '*WindowFiles*'),
+    Bug('files are merged again and again', 'storage/window_files.cc',
+        '    if (total > bytes) return {first, i + 1 - first};\n',
+        '    if (i > first) return {first, i + 1 - first};\n', '*FileRuns*'),
 ]
