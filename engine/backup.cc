@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/engine_impl.h"
+#include "lib/base/concat.h"
 #include "lib/base/entered.h"
 #include "storage/backup_directory.h"
 #include "storage/backup_restorer.h"
@@ -18,9 +19,8 @@ Result<BackupReport> BackUp(EngineCore* core, const std::string& directory, size
                             Clock* clock) {
   MemoryCharge charge(core->budget());
   if (!charge.TrySet(limits::kBackupMemoryBytes)) {
-    return Status::OutOfMemory("the memory budget is used up, and a backup takes " +
-                               std::to_string(limits::kBackupMemoryBytes) +
-                               " bytes of it: close cursors, or raise memory_budget_bytes");
+    return Status::OutOfMemory(Concat({"the memory budget is used up, and a backup takes ",
+        limits::kBackupMemoryBytes, " bytes of it: close cursors, or raise memory_budget_bytes"}));
   }
   // Whoever closes the engine, or has it open its store anew, waits for the end of this call.
   const KeepOn keep_on = [core] {
@@ -62,8 +62,8 @@ BackupInfo InfoOf(uint64_t number, const Result<BackupRecord>& record) {
 Result<BackupReport> EngineImpl::Backup(const std::string& directory,
                                         const BackupOptions& options) {
   if (options.keep_count < 1 || options.keep_count > limits::kBackupKeepMax) {
-    return Status::InvalidArgument("keep_count is " + std::to_string(options.keep_count) +
-                                   ": 1 to " + std::to_string(limits::kBackupKeepMax));
+    return Status::InvalidArgument(Concat({"keep_count is ", options.keep_count, ": 1 to ",
+        limits::kBackupKeepMax}));
   }
   CISTERN_ASSIGN_OR_RETURN(const auto open, writable_core());
   (void)open->committer().CommitQueued();  // what was submitted before is in it

@@ -14,6 +14,7 @@
 #include "engine/option_range.h"
 #include "engine/password_source.h"
 #include "engine/readable_file.h"
+#include "lib/base/concat.h"
 
 namespace cistern {
 
@@ -173,8 +174,8 @@ class AccessPlanner {
   void WarnOfReaders(const std::string& what, const std::string& path) {
     struct stat facts = {};
     if (path.empty() || stat(path.c_str(), &facts) != 0 || (facts.st_mode & S_IROTH) == 0) return;
-    plan_.warnings.push_back("everybody on this machine can read " + what + " " + path +
-                             ": chmod 600 " + path);
+    plan_.warnings.push_back(Concat({"everybody on this machine can read ", what, " ", path,
+        ": chmod 600 ", path}));
   }
 
   const ClusterAccess& access_;

@@ -4,6 +4,8 @@
 #include <chrono>
 #include <utility>
 
+#include "lib/base/concat.h"
+
 namespace cistern {
 
 namespace {
@@ -112,9 +114,8 @@ Status CoreKeeper::LetGo(const Status& why) {
   if (!failed_) return Status::Ok();
   const int64_t age_us = config_.options.clock->MonotonicMicros() - failed_at_us_;
   if (failed_.use_count() > 1 && age_us >= kCursorGraceUs) {
-    failed_->cursors().EndAll({why.code(), "the store was opened anew after a failure (" +
-                                               why.message() +
-                                               "): scan on from where Token() says"});
+    failed_->cursors().EndAll({why.code(), Concat({"the store was opened anew after a failure (",
+        why.message(), "): scan on from where Token() says"})});
   }
   if (failed_.use_count() > 1) return why;
   // What a compaction met it would meet again.
@@ -187,8 +188,8 @@ Result<std::shared_ptr<IngestQueue>> CoreKeeper::AddQueue() {
   const std::lock_guard lock(mutex_);
   if (is_closed_) return Status::Closed("the engine was closed");
   if (queues_.size() > limits::kProducerCountMax) {  // the shared one's is beside them
-    return Status::TooLarge("an engine has at most " + std::to_string(limits::kProducerCountMax) +
-                            " producers");
+    return Status::TooLarge(Concat({"an engine has at most ", limits::kProducerCountMax,
+        " producers"}));
   }
   auto queue = std::make_shared<IngestQueue>();
   queues_.reserve(queues_.size() + 1);  // nothing can fail behind the committer

@@ -6,6 +6,7 @@
 
 #include "engine/bucketing/bucketer.h"
 #include "engine/query/inventory.h"
+#include "lib/base/concat.h"
 
 namespace cistern {
 
@@ -29,9 +30,8 @@ Status DeleteScope::Add(int64_t start_s, const RangeDelete& range,
   const uint32_t splits = std::max<uint32_t>(table_->schema->split.count, 1);
   for (uint32_t split = 0; split < splits; ++split) {
     if (deletes->size() == limits::kDeleteBucketsMax) {
-      return Status::TooLarge("the range touches more than " +
-                              std::to_string(limits::kDeleteBucketsMax) +
-                              " partitions: delete it in parts");
+      return Status::TooLarge(Concat({"the range touches more than ", limits::kDeleteBucketsMax,
+          " partitions: delete it in parts"}));
     }
     deletes->push_back({start_s, split, range});
   }
@@ -69,12 +69,10 @@ Result<std::vector<WriteUnit::BucketDelete>> DeleteScope::OfBucket(int64_t time)
   if (span.start_s > ahead_last_s_) {
     CISTERN_ASSIGN_OR_RETURN(const Starts held, Held(span.start_s, span.start_s));
     if (held && held->empty()) {
-      return Status::OutOfRange(
-          "table " + schema.QualifiedName() + ": the bucket of event time " +
-          std::to_string(time) + " (" + std::string(TimeUnitWord(schema.time_unit)) +
-          " since 1970) begins " +
-          std::to_string(span.start_s - ahead_last_s_) +
-          " s after the last time that a row may have now, and nothing is in it; check the time");
+      return Status::OutOfRange(Concat({"table ", schema.QualifiedName(),
+          ": the bucket of event time ", time, " (", TimeUnitWord(schema.time_unit),
+          " since 1970) begins ", span.start_s - ahead_last_s_, " s after the last time that a row "
+          "may have now, and nothing is in it; check the time"}));
     }
   }
   std::vector<WriteUnit::BucketDelete> deletes;

@@ -9,6 +9,7 @@
 #include "engine/query/bucket_index.h"
 #include "engine/query/inventory.h"
 #include "lib/base/civil_time.h"
+#include "lib/base/concat.h"
 #include "lib/base/crash_point.h"
 #include "lib/base/unwind_guard.h"
 #include "lib/cql/alteration.h"
@@ -81,9 +82,9 @@ std::string FirstDifference(std::string_view there, std::string_view asked) {
     new_line = TakeLine(&asked);
   } while (old_line == new_line && !(there.empty() && asked.empty()));
   const auto shown = [](std::string_view line) {
-    return line.empty() ? std::string("nothing more") : "\"" + std::string(line) + "\"";
+    return line.empty() ? std::string("nothing more") : Concat({"\"", line, "\""});
   };
-  return "it says " + shown(old_line) + " where this says " + shown(new_line);
+  return Concat({"it says ", shown(old_line), " where this says ", shown(new_line)});
 }
 
 }  // namespace
@@ -182,9 +183,8 @@ Status EngineCore::Recover() {
     if (!recovery_.recovered_with_loss) recovery_.lost_sequence_first = recovered + 1;
     recovery_.recovered_with_loss = true;
     recovery_.lost_sequence_last = acknowledged;
-    recovery_.notes.push_back("journal records " + std::to_string(recovered + 1) + " to " +
-                              std::to_string(acknowledged) +
-                              " were acknowledged and are missing from the log");
+    recovery_.notes.push_back(Concat({"journal records ", recovered + 1, " to ", acknowledged,
+        " were acknowledged and are missing from the log"}));
   }
   if (store_->has_lost_logs()) NoteUnknownLoss(std::max(acknowledged, recovered));
   LogLoss(told);
@@ -206,10 +206,9 @@ void EngineCore::NoteUnknownLoss(uint64_t known) {
   if (!recovery_.recovered_with_loss) recovery_.lost_sequence_first = known + 1;
   recovery_.recovered_with_loss = true;
   recovery_.lost_sequence_last = 0;
-  recovery_.notes.push_back(
-      "the log is damaged, and the file ACK is not whole: acknowledged journal records from " +
-      std::to_string(recovery_.lost_sequence_first) +
-      " on are missing; up to where is not known");
+  recovery_.notes.push_back(Concat({"the log is damaged, and the file ACK is not whole: "
+      "acknowledged journal records from ", recovery_.lost_sequence_first,
+      " on are missing; up to where is not known"}));
 }
 
 // The next opening does not meet it any more: LOG is where it stays.
@@ -218,10 +217,9 @@ void EngineCore::LogLoss(size_t first_note) {
   tables_.NoteLoss();
   InfoLog* log = store_->db().opened().info_log.get();
   const uint64_t last = recovery_.lost_sequence_last;
-  log->Write(LogLevel::kError, "acknowledged rows are missing: journal sequences " +
-                                   std::to_string(recovery_.lost_sequence_first) +
-                                   (last == 0 ? " and later ones, up to where is not known"
-                                              : " to " + std::to_string(last)));
+  log->Write(LogLevel::kError, Concat({"acknowledged rows are missing: journal sequences ",
+      recovery_.lost_sequence_first,
+      (last == 0 ? " and later ones, up to where is not known" : " to " + std::to_string(last))}));
   for (size_t i = first_note; i < recovery_.notes.size(); ++i) {
     log->Write(LogLevel::kError, recovery_.notes[i]);
   }
@@ -250,15 +248,14 @@ Status EngineCore::CreateTable(std::string_view cql) {
   CISTERN_RETURN_IF_ERROR(committer_->failure());
   if (const TablePtr same = tables_.FindDeclared(*schema)) {
     if (same->schema->ToCql() == schema->ToCql()) return Status::Ok();
-    return Status::AlreadyExists("table " + schema->QualifiedName() +
-                                 " exists with another declaration: " +
-                                 FirstDifference(same->schema->ToCql(), schema->ToCql()) +
-                                 "; AlterTable (cistern alter) changes a table");
+    return Status::AlreadyExists(Concat({"table ", schema->QualifiedName(),
+        " exists with another declaration: ",
+        FirstDifference(same->schema->ToCql(), schema->ToCql()), "; AlterTable (cistern alter) "
+        "changes a table"}));
   }
   const uint32_t id = tables_.next_id();
   if (id > limits::kTableCountMax) {
-    return Status::TooLarge("a store holds at most " + std::to_string(limits::kTableCountMax) +
-                            " tables");
+    return Status::TooLarge(Concat({"a store holds at most ", limits::kTableCountMax, " tables"}));
   }
   CISTERN_RETURN_IF_ERROR(store_->CheckHeadroom(1 << 20));
   if (const Status s = store_->PutTable(id, 0, {0, schema->ToCql()}); !s.ok()) {
@@ -275,15 +272,16 @@ Status EngineCore::AlterTable(std::string_view cql) {
   const std::lock_guard lock(create_mutex_);
   const TablePtr table = tables_.FindDeclared(*schema);
   if (!table) {
-    return Status::NotFound("no table " + schema->QualifiedName() + " to alter: create it first");
+    return Status::NotFound(Concat({"no table ", schema->QualifiedName(),
+        " to alter: create it first"}));
   }
   if (table->schema->ToCql() == schema->ToCql()) return committer_->failure();
   std::vector<std::shared_ptr<const TableSchema>> before;
   for (const TableVersion& version : table->versions) before.push_back(version.schema);
   CISTERN_RETURN_IF_ERROR(CheckAlteration(before, *schema));
   if (before.size() >= limits::kSchemaVersionsMax) {
-    return Status::TooLarge("a table is altered at most " +
-                            std::to_string(limits::kSchemaVersionsMax - 1) + " times");
+    return Status::TooLarge(Concat({"a table is altered at most ", limits::kSchemaVersionsMax - 1,
+        " times"}));
   }
   const std::optional<int64_t> from_s = BucketsChangeFrom(*table->schema, *schema);
   if (from_s == INT64_MIN) return CheckBuckets(*table, *schema, *from_s);  // never
@@ -338,21 +336,21 @@ Status EngineCore::CheckBuckets(const Table& table, const TableSchema& next,
   } else {
     std::string date;
     FormatDateText(from_s / kSecondsPerDay, &date);
-    what = "the buckets from " + date + " on would be others, and those that are there stay as "
-           "they are";
+    what = Concat({"the buckets from ", date, " on would be others, and those that are there stay "
+        "as they are"});
   }
   if (last) {
     const BucketInfo info = ToBucketInfo(was, *last);
-    what += "; the last bucket is " + ShowText(info.bucket) + " of entity " +
-            ShowText(info.entity) + " in table " + info.table;
+    what += Concat({"; the last bucket is ", ShowText(info.bucket), " of entity ",
+        ShowText(info.entity), " in table ", info.table});
   }
   const int64_t free_s = last ? Bucketer(was).Next(last->key.start_s) : clock_->now_s();
   if (const auto later = FirstChangeFrom(was, next, free_s)) {
-    return Impossible(was, what + ". The first date for the change is " + later->date + ": '" +
-                               later->clause + "'");
+    return Impossible(was, Concat({what, ". The first date for the change is ", later->date, ": '",
+        later->clause, "'"}));
   }
-  return Impossible(was, what + ". There is no date for the change: the rule is 'bucket " +
-                             BucketRuleText(was) + "'");
+  return Impossible(was, Concat({what, ". There is no date for the change: the rule is 'bucket ",
+      BucketRuleText(was), "'"}));
 }
 
 // REQUIRES: no row is in the head or, above the journal's floor, in the journal.

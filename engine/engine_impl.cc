@@ -11,6 +11,7 @@
 #include "engine/query/outer_event.h"
 #include "engine/query/scan_cursor.h"
 #include "engine/retain/window_inventory.h"
+#include "lib/base/concat.h"
 #include "lib/base/guard.h"
 #include "lib/base/unwind_guard.h"
 #include "lib/row/row_order.h"
@@ -180,8 +181,8 @@ Result<std::unique_ptr<Cursor>> EngineImpl::Follow(const ScanRequest& request, i
         "to follow goes on in time and without end: from must be before to, and there is no limit");
   }
   if (wait_us < 0 || wait_us > limits::kFollowWaitUsMax) {
-    return Status::InvalidArgument("wait_us is " + std::to_string(wait_us) + ": 0 to " +
-                                   std::to_string(limits::kFollowWaitUsMax));
+    return Status::InvalidArgument(Concat({"wait_us is ", wait_us, ": 0 to ",
+        limits::kFollowWaitUsMax}));
   }
   ScanRequest scan = request;
   scan.limit = UINT64_MAX;  // of a scan without an end

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "lib/base/concat.h"
 #include "lib/base/guard.h"
 
 namespace cistern {
@@ -20,8 +21,8 @@ Status MaintenanceThread::Start(std::function<int64_t()> tick) {
         }
       });
   if (started.code() != StatusCode::kIoError) return started;
-  return Status::IoError(started.message() +
-                         "; let the host drive it (EngineOptions::background_threads)");
+  return Status::IoError(Concat({started.message(), "; let the host drive it "
+      "(EngineOptions::background_threads)"}));
 }
 
 void MaintenanceThread::Stop() {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "cistern/limits.h"
+#include "lib/base/concat.h"
 
 namespace cistern {
 
@@ -25,11 +26,9 @@ Status Check(const Range<Number>& range) {
   if (range.value >= range.min && range.value <= range.max) return Status::Ok();
   if (range.or_zero && range.value == 0) return Status::Ok();
   const bool is_open = range.max == std::numeric_limits<Number>::max();
-  return Status::InvalidArgument(std::string("EngineOptions::") + range.option + " is " +
-                                 std::to_string(range.value) + "; it may be " +
-                                 (range.or_zero ? "0, or " : "") +
-                                 (is_open ? "at least " : "from ") + std::to_string(range.min) +
-                                 (is_open ? "" : " to " + std::to_string(range.max)));
+  return Status::InvalidArgument(Concat({"EngineOptions::", range.option, " is ", range.value,
+      "; it may be ", (range.or_zero ? "0, or " : ""), (is_open ? "at least " : "from "), range.min,
+      (is_open ? "" : Concat({" to ", range.max}))}));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "engine/engine_impl.h"
 #include "engine/open_rows.h"
 #include "engine/replication_service.h"
+#include "lib/base/concat.h"
 #include "lib/cql/value_text.h"
 #include "storage/outbox.h"
 #include "storage/push_records.h"
@@ -91,9 +92,8 @@ Result<uint64_t> Resend(Engine* engine, const std::string& table, TimeRange rang
   CISTERN_ASSIGN_OR_RETURN(const auto core, EngineImpl::Of(engine)->writable_core());
   CISTERN_ASSIGN_OR_RETURN(const TablePtr found, core->tables().Find(table));
   if (range.from >= range.to) {
-    return Status::InvalidArgument("the range of event times to send once more is empty: from " +
-                                   std::to_string(range.from) + " to " +
-                                   std::to_string(range.to));
+    return Status::InvalidArgument(Concat({"the range of event times to send once more is empty: "
+        "from ", range.from, " to ", range.to}));
   }
   const auto [from_s, to_s] = BeginsOf(*found->schema, range);
   SealResend resend{found->id, from_s, to_s};

@@ -9,6 +9,7 @@
 
 #include "cistern/limits.h"
 #include "engine/readable_file.h"
+#include "lib/base/concat.h"
 
 namespace cistern {
 
@@ -25,13 +26,13 @@ bool HasZeroByte(const cql::Secret& password) {
 
 Result<cql::Secret> ReadPassword(const std::string& path) {
   const auto failed = [&path] {
-    return Wrong("the password file " + path + " cannot be read: " + std::strerror(errno));
+    return Wrong(Concat({"the password file ", path, " cannot be read: ", std::strerror(errno)}));
   };
   const ReadableFile file(path);
   if (file.fd() < 0) return failed();
   if (!file.is_regular()) {
-    return Wrong("the password file " + path + " is no regular file: it is read at each connect, "
-                 "so name one that can be read again, no pipe and no directory");
+    return Wrong(Concat({"the password file ", path, " is no regular file: it is read at each "
+        "connect, so name one that can be read again, no pipe and no directory"}));
   }
   std::string text(limits::kPasswordBytesMax + 2, '\0');
   size_t length = 0;
@@ -48,16 +49,15 @@ Result<cql::Secret> ReadPassword(const std::string& path) {
   Result<cql::Secret> password = cql::Secret(std::string(line));
   cql::Wipe(&text);
   if (password->empty()) {
-    return Wrong("the password file " + path + " has nothing in its first line");
+    return Wrong(Concat({"the password file ", path, " has nothing in its first line"}));
   }
   if (password->text().size() > limits::kPasswordBytesMax) {
-    return Wrong("the first line of the password file " + path + " is longer than " +
-                 std::to_string(limits::kPasswordBytesMax) +
-                 " bytes: name the file that has the password alone");
+    return Wrong(Concat({"the first line of the password file ", path, " is longer than ",
+        limits::kPasswordBytesMax, " bytes: name the file that has the password alone"}));
   }
   if (HasZeroByte(*password)) {
-    return Wrong("the password file " + path + " has a zero byte in its first line, which no "
-                 "password may have");
+    return Wrong(Concat({"the password file ", path, " has a zero byte in its first line, which "
+        "no password may have"}));
   }
   return password;
 }
@@ -69,8 +69,8 @@ Result<cql::Secret> AskPassword(const PasswordSource& source) {
   cql::Wipe(&*given);
   if (password->empty()) return Wrong("ClusterAccess::password gave an empty password");
   if (password->text().size() > limits::kPasswordBytesMax) {
-    return Wrong("ClusterAccess::password gave more than " +
-                 std::to_string(limits::kPasswordBytesMax) + " bytes");
+    return Wrong(Concat({"ClusterAccess::password gave more than ", limits::kPasswordBytesMax,
+        " bytes"}));
   }
   if (HasZeroByte(*password)) {
     return Wrong("ClusterAccess::password gave a zero byte, which no password may have");

@@ -10,6 +10,7 @@
 #include "engine/ingest/row_placement.h"
 #include "engine/query/bucket_index.h"
 #include "lib/base/check.h"
+#include "lib/base/concat.h"
 #include "lib/base/entered.h"
 
 namespace cistern {
@@ -23,11 +24,9 @@ constexpr size_t kRoomBytesKept = 4096;  // of a batch beside twice its rows
 constexpr size_t kUnitBytes = sizeof(SubmittedUnit) + 6 * 16;
 
 Status FutureTime(const TableSchema& schema, int64_t ticks, int64_t seconds_ahead) {
-  return Status::OutOfRange("column '" + schema.columns[schema.time_column()].name +
-                            "': event time " + std::to_string(ticks) + " (" +
-                            std::string(TimeUnitWord(schema.time_unit)) + " since 1970) is " +
-                            std::to_string(seconds_ahead) +
-                            " s ahead of the clock; check its unit, or raise event_future_s_max");
+  return Status::OutOfRange(Concat({"column '", schema.columns[schema.time_column()].name,
+      "': event time ", ticks, " (", TimeUnitWord(schema.time_unit), " since 1970) is ",
+      seconds_ahead, " s ahead of the clock; check its unit, or raise event_future_s_max"}));
 }
 
 // What a copy of the batch has at most.
@@ -40,7 +39,7 @@ size_t CopyBytesMax(const RowBatch& batch) {
 // No row of the batch is taken: which one is it?
 Status InRow(const RowBatch& batch, size_t row, const Status& status) {
   if (batch.row_count() == 1) return status;
-  return {status.code(), "row " + std::to_string(row) + " of the batch: " + status.message()};
+  return {status.code(), Concat({"row ", row, " of the batch: ", status.message()})};
 }
 
 // By event time a delete would hide whatever is written to the row afterwards.
@@ -52,7 +51,8 @@ Status CheckDeletesNothing(const TableSchema& schema, const RowBatch& batch) {
     for (const size_t column : schema.regular_columns) {
       if (batch.state(row, column) != CellState::kNull) continue;
       return InRow(batch, row,
-                   NothingIsDeleted(schema, "a cell of '" + schema.columns[column].name + "'"));
+                   NothingIsDeleted(schema, Concat({"a cell of '", schema.columns[column].name,
+                       "'"})));
     }
   }
   return Status::Ok();
@@ -61,8 +61,8 @@ Status CheckDeletesNothing(const TableSchema& schema, const RowBatch& batch) {
 }  // namespace
 
 Status NothingIsDeleted(const TableSchema& schema, const std::string& what) {
-  return Status::InvalidArgument(schema.QualifiedName() + " has the timestamps of its events, so " +
-                                 what + " cannot be deleted: rows written later would not show");
+  return Status::InvalidArgument(Concat({schema.QualifiedName(), " has the timestamps of its "
+      "events, so ", what, " cannot be deleted: rows written later would not show"}));
 }
 
 int64_t LastTimeOfRows(const EngineOptions& options, const WriteClock& clock) {
@@ -77,10 +77,9 @@ Status CheckBatch(EngineCore& core, const EngineOptions& options, const Table& t
   const TableSchema& schema = *table.schema;
   const size_t bytes_max = limits::BatchBytesMax(options.memory_budget_bytes);
   if (batch.byte_count() > bytes_max || batch.row_count() > limits::kBatchRowsMax) {
-    return Status::TooLarge("a batch of " + std::to_string(batch.row_count()) + " rows and " +
-                            std::to_string(batch.byte_count()) + " bytes: at most " +
-                            std::to_string(limits::kBatchRowsMax) + " rows and " +
-                            std::to_string(bytes_max) + " bytes; split it");
+    return Status::TooLarge(Concat({"a batch of ", batch.row_count(), " rows and ",
+        batch.byte_count(), " bytes: at most ", limits::kBatchRowsMax, " rows and ", bytes_max,
+        " bytes; split it"}));
   }
   if (schema.timestamps == TimestampMode::kEventTime) {
     CISTERN_RETURN_IF_ERROR(CheckDeletesNothing(schema, batch));
@@ -252,8 +251,8 @@ Result<WriteResult> ProducerImpl::Outcome(Ticket ticket) {
   CISTERN_RETURN_IF_ERROR(engine_->keeper().home().Check());
   const uint64_t at = ticket.id - first_ticket_;  // of an earlier one: beyond all
   if (at >= submitted_.size() || submitted_[at].asked) {
-    return Status::NotFound("ticket " + std::to_string(ticket.id) +
-                            " is not of this producer, was asked for before, or was forgotten");
+    return Status::NotFound(Concat({"ticket ", ticket.id, " is not of this producer, was asked "
+        "for before, or was forgotten"}));
   }
   Submitted& submitted = submitted_[at];
   CommitUntilDone(submitted.outcome);

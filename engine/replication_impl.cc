@@ -9,6 +9,7 @@
 #include "engine/engine_impl.h"
 #include "engine/option_range.h"
 #include "engine/replication_plan.h"
+#include "lib/base/concat.h"
 #include "lib/base/entered.h"
 
 namespace cistern {
@@ -95,8 +96,8 @@ Status ReplicationImpl::StartThread() {
   thread_ = std::make_unique<WorkerThread>();
   const Status started = thread_->Start("the replication", [this] { RunThread(); });
   if (started.code() != StatusCode::kIoError) return started;
-  return Status::IoError(started.message() +
-                         "; let the host drive it (ReplicationOptions::background_thread)");
+  return Status::IoError(Concat({started.message(), "; let the host drive it "
+      "(ReplicationOptions::background_thread)"}));
 }
 
 void ReplicationImpl::RunThread() {

@@ -5,6 +5,7 @@
 
 #include "engine/cql/protocol.h"
 #include "engine/option_range.h"
+#include "lib/base/concat.h"
 #include "lib/cql/ddl_lexer.h"
 #include "lib/cql/ddl_print.h"
 
@@ -68,10 +69,9 @@ cql::Consistency OnTheWire(Consistency level) {
 Status CheckKeyspaceName(std::string_view option, std::string_view name) {
   const bool is_word = std::ranges::all_of(name, IsNamePart);
   if (is_word && name.size() <= limits::kNameBytesMax) return Status::Ok();
-  return Status::InvalidArgument(std::string(option) + " " + ShowText(name) +
-                                 " is no name of a keyspace: at most " +
-                                 std::to_string(limits::kNameBytesMax) +
-                                 " letters, digits and underscores");
+  return Status::InvalidArgument(Concat({option, " ", ShowText(name),
+      " is no name of a keyspace: at most ", limits::kNameBytesMax, " letters, digits and "
+      "underscores"}));
 }
 
 Result<replicate::ReplicatorOptions> PlanReplicator(const ReplicationOptions& options,

@@ -15,6 +15,7 @@
 #include "engine/query/inventory.h"
 #include "engine/salvage_over.h"
 #include "engine/salvage_target.h"
+#include "lib/base/concat.h"
 #include "lib/base/entered.h"
 #include "storage/bucket_merge.h"
 #include "storage/catalog_rescue.h"
@@ -84,7 +85,7 @@ class Salvager {
   void Lose(const BucketKey& key, uint64_t versions, const Status& why) {
     const TableSchema& schema = *source_->tables().FindById(key.table_id)->schema;
     tables_[key.table_id].versions_lost += versions;
-    Problem(BucketName(schema, key.entity, key.start_s, key.split) + ": " + why.message());
+    Problem(Concat({BucketName(schema, key.entity, key.start_s, key.split), ": ", why.message()}));
   }
   [[nodiscard]] OnDamagedPage LoseDamagedPagesOf(const BucketKey& key);
   void Count(uint32_t table_id, uint64_t versions);
@@ -257,8 +258,8 @@ class Rescue {
     config.clock = options.clock;
     auto report = RescueCatalog(from_, config);
     if (!report.ok()) {
-      return Status(report.status().code(), opened.message() + ". Without the database: " +
-                                                report.status().message());
+      return Status(report.status().code(), Concat({opened.message(), ". Without the database: ",
+          report.status().message()}));
     }
     report_ = *std::move(report);
     report_.problems.insert(report_.problems.begin(),
@@ -276,11 +277,10 @@ class Rescue {
 };
 
 Status NothingToGoBy(const Status& opened) {
-  return Status::Corruption(
-      opened.message() +
-      ". Without the database salvage needs CATALOG-1 or CATALOG-2, which say what tables there "
-      "are and which segments count. Put those files back from a backup of this very store; the "
-      "rows of segments (*.sst) are still there, so keep the directory");
+  return Status::Corruption(Concat({opened.message(), ". Without the database salvage needs "
+      "CATALOG-1 or CATALOG-2, which say what tables there are and which segments count. Put those "
+      "files back from a backup of this very store; the rows of segments (*.sst) are still there, "
+      "so keep the directory"}));
 }
 
 // Whether the database of an open store says all that it is to say of its files. What is damaged of
@@ -307,7 +307,8 @@ Status CheckCatalog(Store* store) {
     }
     const bool is_right = seals[window->id] == window->record.seal_count &&
                           waiting == WaitingCount(window->record);
-    if (!is_right) return Status::Corruption(window->Name() + " lacks manifests or outbox entries");
+    if (!is_right) return Status::Corruption(Concat({window->Name(),
+        " lacks manifests or outbox entries"}));
   }
   return Status::Ok();
 }
@@ -329,8 +330,8 @@ Result<SalvageReport> SalvageOver(const std::string& from, const std::string& to
   SalvageOptions options = asked;
   if (!options.clock) options.clock = SystemClock();
   if (IsWithin(to, from)) {
-    return Status::InvalidArgument(to + " is within the damaged store " + from +
-                                   ", which is only read: name a directory outside of it");
+    return Status::InvalidArgument(Concat({to, " is within the damaged store ", from,
+        ", which is only read: name a directory outside of it"}));
   }
   SalvageTarget target;
   Rescue rescue(from, to);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/seal/bucket_seal.h"
+#include "lib/base/concat.h"
 #include "lib/base/crash_point.h"
 #include "storage/salvaging_mark.h"
 
@@ -28,8 +29,8 @@ Status SalvageTarget::Create(const std::string& directory, const SalvageOptions&
   RecoveryReport report;
   CISTERN_ASSIGN_OR_RETURN(store_, Store::Open(config, &report));
   if (!report.created) {
-    return Status::AlreadyExists("there is a store in " + directory +
-                                 ": salvage writes to a new one");
+    return Status::AlreadyExists(Concat({"there is a store in ", directory,
+        ": salvage writes to a new one"}));
   }
   state_ = store_->state();
   return Status::Ok();

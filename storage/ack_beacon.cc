@@ -6,6 +6,7 @@
 
 #include "lib/base/checksum.h"
 #include "lib/base/coding.h"
+#include "lib/base/concat.h"
 #include "storage/rocksdb_status.h"
 #include "storage/small_file.h"
 
@@ -61,7 +62,7 @@ Result<std::unique_ptr<AckBeacon>> AckBeacon::Create(rocksdb::FileSystem* fs,
 }
 
 Status AckBeacon::Read() {
-  const std::string path = directory_ + "/" + std::string(kFileName);
+  const std::string path = Concat({directory_, "/", kFileName});
   auto content = ReadSmallFile(fs_, path, kSlotBytes * kSlotCount);
   const StatusCode code = content.status().code();
   if (!content.ok() && code != StatusCode::kNotFound && code != StatusCode::kCorruption) {
@@ -248,7 +249,7 @@ Status AckBeacon::WriteNext(Facts facts) {
     facts_ = facts;
     return WriteBoth();
   }
-  const std::string path = directory_ + "/" + std::string(kFileName);
+  const std::string path = Concat({directory_, "/", kFileName});
   if (file_ == nullptr) {
     const IOStatus opened = fs_->NewRandomRWFile(path, rocksdb::FileOptions(), &file_, nullptr);
     if (!opened.ok()) return ToStatus(opened, "opening " + path);

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "lib/base/concat.h"
 #include "lib/base/guard.h"
 #include "lib/base/worker_thread.h"
 
@@ -28,7 +29,7 @@ Status StartBackgroundThreads() {
     return Status::Ok();
   });
   if (started.code() == StatusCode::kIoError) {
-    return Status::IoError(std::string("no thread for ") + kPurpose + ": " + started.message());
+    return Status::IoError(Concat({"no thread for ", kPurpose, ": ", started.message()}));
   }
   CISTERN_RETURN_IF_ERROR(started);
   WorkerThread probe;

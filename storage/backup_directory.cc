@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "lib/base/concat.h"
 #include "lib/base/crash_point.h"
 #include "storage/rocksdb_status.h"
 #include "storage/small_file.h"
@@ -26,8 +27,7 @@ std::string WithoutSlashes(std::string path) {
 std::string Difference(const BackupFile& file, const FileContent& content) {
   if (!content.unreadable.ok()) return content.unreadable.message();
   if (content.size_bytes != file.size_bytes) {
-    return "it has " + std::to_string(content.size_bytes) + " bytes, it had " +
-           std::to_string(file.size_bytes);
+    return Concat({"it has ", content.size_bytes, " bytes, it had ", file.size_bytes});
   }
   return content.checksum == file.checksum ? "" : "its bytes are not those that were written";
 }
@@ -39,15 +39,15 @@ BackupDirectory::BackupDirectory(std::shared_ptr<rocksdb::FileSystem> base, std:
       fs_(std::make_shared<StoreFileSystem>(std::move(base), directory_)) {}
 
 Result<std::string> BackupDirectory::ReadOwnerFile() const {
-  const std::string path = directory_ + "/" + std::string(kBackupsFileName);
+  const std::string path = Concat({directory_, "/", kBackupsFileName});
   const auto text = ReadSmallFile(fs_.get(), path, kOwnerBytesMax);
   if (text.status().code() == StatusCode::kNotFound) {
-    return Status::NotFound("there are no backups in " + directory_);
+    return Status::NotFound(Concat({"there are no backups in ", directory_}));
   }
   CISTERN_RETURN_IF_ERROR(text.status());
   auto owner = DecodeBackupOwner(*text);
   if (owner.ok()) return owner;
-  return Status(owner.status().code(), path + ": " + owner.status().message());
+  return Status(owner.status().code(), Concat({path, ": ", owner.status().message()}));
 }
 
 Result<std::string> BackupDirectory::ReadOwner() const {
@@ -77,7 +77,7 @@ Result<std::vector<std::pair<uint64_t, bool>>> BackupDirectory::ListAll() const 
   for (const std::string& name : names) {
     uint64_t number = 0;
     if (!ParseDecimal(name, &number) || std::to_string(number) != name || number == 0) continue;
-    const std::string record = PathOf(number) + "/" + std::string(kBackupRecordFileName);
+    const std::string record = Concat({PathOf(number), "/", kBackupRecordFileName});
     numbers.emplace_back(number, fs_->FileExists(record, IOOptions(), nullptr).ok());
   }
   std::sort(numbers.begin(), numbers.end());
@@ -103,21 +103,22 @@ Result<std::vector<uint64_t>> BackupDirectory::ListUnfinished() const {
 }
 
 Result<BackupRecord> BackupDirectory::Read(uint64_t number) const {
-  const std::string path = PathOf(number) + "/" + std::string(kBackupRecordFileName);
+  const std::string path = Concat({PathOf(number), "/", kBackupRecordFileName});
   uint64_t size_bytes = 0;
   if (!fs_->FileExists(path, IOOptions(), nullptr).ok()) {
-    return Status::NotFound("there is no backup " + std::to_string(number) + " in " + directory_);
+    return Status::NotFound(Concat({"there is no backup ", number, " in ", directory_}));
   }
   const IOStatus told = fs_->GetFileSize(path, IOOptions(), &size_bytes, nullptr);
   if (!told.ok()) return ToStatus(told, "looking at " + path);
   if (size_bytes > kBackupRecordBytesMax) {
-    return Status::Corruption(path + ": it is damaged: it is larger than any");
+    return Status::Corruption(Concat({path, ": it is damaged: it is larger than any"}));
   }
   CISTERN_ASSIGN_OR_RETURN(const std::string text, ReadSmallFile(fs_.get(), path, size_bytes));
   auto record = DecodeBackupRecord(text);
-  if (!record.ok()) return Status(record.status().code(), path + ": " + record.status().message());
+  if (!record.ok()) return Status(record.status().code(), Concat({path, ": ",
+      record.status().message()}));
   if (record->number != number) {
-    return Status::Corruption(path + ": it is that of backup " + std::to_string(record->number));
+    return Status::Corruption(Concat({path, ": it is that of backup ", record->number}));
   }
   return record;
 }
@@ -126,7 +127,7 @@ Result<BackupRecord> BackupDirectory::Find(uint64_t number) const {
   CISTERN_ASSIGN_OR_RETURN(const std::string owner, ReadOwner());
   if (number != 0) return Read(number);
   CISTERN_ASSIGN_OR_RETURN(std::vector<uint64_t> numbers, ListNumbers());
-  Status last = Status::NotFound("there is no backup in " + directory_ + " yet");
+  Status last = Status::NotFound(Concat({"there is no backup in ", directory_, " yet"}));
   for (size_t i = numbers.size(); i-- > 0;) {
     auto record = Read(numbers[i]);
     if (record.ok()) return record;
@@ -143,7 +144,7 @@ Result<std::map<std::string, uint64_t>> BackupDirectory::ListShared() const {
   if (!listed.ok()) return ToStatus(listed, "listing " + SharedPath());
   for (const std::string& name : names) {
     uint64_t size_bytes = 0;
-    const std::string path = SharedPath() + "/" + name;
+    const std::string path = Concat({SharedPath(), "/", name});
     if (!name.starts_with('.') &&
         fs_->GetFileSize(path, IOOptions(), &size_bytes, nullptr).ok()) {
       files.emplace(name, size_bytes);
@@ -162,7 +163,7 @@ Result<BackupCheck> BackupDirectory::Check(const BackupRecord& record,
     ++check.files;
     check.bytes += content.size_bytes;
     const std::string difference = Difference(file, content);
-    if (!difference.empty()) check.problems.push_back(path + ": " + difference);
+    if (!difference.empty()) check.problems.push_back(Concat({path, ": ", difference}));
   }
   const auto owner = ReadOwnerFile();
   if (!owner.ok()) check.problems.push_back(owner.status().message());
@@ -200,7 +201,7 @@ Status BackupDirectory::Remove(uint64_t number) {
   for (const std::string& name : names) {
     if (!status.ok()) break;
     if (name != "." && name != "..") {
-      status = fs_->DeleteFile(path + "/" + name, IOOptions(), nullptr);
+      status = fs_->DeleteFile(Concat({path, "/", name}), IOOptions(), nullptr);
     }
   }
   if (status.ok()) CISTERN_RETURN_IF_ERROR(SyncDirectory(fs_.get(), path));
@@ -221,7 +222,7 @@ Status BackupDirectory::RemoveUnnamed() {
   CISTERN_ASSIGN_OR_RETURN(const auto shared, ListShared());
   for (const auto& [name, size_bytes] : shared) {
     if (named.contains(name)) continue;
-    const std::string path = SharedPath() + "/" + name;
+    const std::string path = Concat({SharedPath(), "/", name});
     const IOStatus gone = fs_->DeleteFile(path, IOOptions(), nullptr);
     if (!gone.ok()) return ToStatus(gone, "removing " + path);
     CrashPoint("backup:after_remove");
@@ -230,8 +231,8 @@ Status BackupDirectory::RemoveUnnamed() {
 }
 
 std::string BackupDirectory::PathOf(uint64_t number, const BackupFile& file) const {
-  return file.is_shared() ? SharedPath() + "/" + file.SharedName()
-                          : PathOf(number) + "/" + file.name;
+  return file.is_shared() ? Concat({SharedPath(), "/", file.SharedName()})
+                          : Concat({PathOf(number), "/", file.name});
 }
 
 }  // namespace cistern

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "cistern/limits.h"
+#include "lib/base/concat.h"
 #include "storage/file_kind.h"
 #include "storage/store_format.h"
 #include "storage/text_record.h"
@@ -17,23 +18,22 @@ constexpr std::string_view kOwnerLine = "cistern backups";
 constexpr size_t kProblemBytesMax = 1024;
 
 Status Damaged(std::string_view what) {
-  return Status::Corruption("it is damaged: " + std::string(what));
+  return Status::Corruption(Concat({"it is damaged: ", what}));
 }
 
 // The two lines that every version has.
 Status TakeHead(std::string_view first_line, std::string_view* text) {
   std::string_view line;
   if (!TakeLine(text, &line) || line != first_line) {
-    return Damaged("its first line is not '" + std::string(first_line) + "'");
+    return Damaged(Concat({"its first line is not '", first_line, "'"}));
   }
   uint32_t version = 0;
   if (!TakeField(text, "format", &line) || !ParseDecimal(line, &version) || version == 0) {
     return Damaged("the format is no number");
   }
   if (version <= kBackupFormatVersion) return Status::Ok();
-  return Status::TooNew("it has format " + std::to_string(version) +
-                        ", this version of Cistern knows " + std::to_string(kBackupFormatVersion) +
-                        " at most; nothing was changed. Use the newer version");
+  return Status::TooNew(Concat({"it has format ", version, ", this version of Cistern knows ",
+      kBackupFormatVersion, " at most; nothing was changed. Use the newer version"}));
 }
 
 // A name that RocksDB or storage gives, and none that leads elsewhere.
@@ -66,7 +66,7 @@ bool AreWhole(const std::vector<BackupFile>& files) {
 
 std::string BackupFile::SharedName() const {
   const std::string_view stem = std::string_view(name).substr(0, name.size() - 4);
-  return std::string(stem) + "-" + HexOf(tail) + "-" + HexOf(checksum) + ".sst";
+  return Concat({stem, "-", HexOf(tail), "-", HexOf(checksum), ".sst"});
 }
 
 uint64_t BackupRecord::byte_count() const {

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "lib/base/concat.h"
 #include "lib/base/crash_point.h"
 #include "storage/ack_beacon.h"
 #include "storage/backup_directory.h"
@@ -55,7 +56,7 @@ class Restorer {
 
   [[nodiscard]] Result<std::vector<std::string>> ListTarget() const;
   [[nodiscard]] std::string PathOf(std::string_view name) const {
-    return to_ + "/" + std::string(name);
+    return Concat({to_, "/", name});
   }
 
   const BackupDirectory source_;
@@ -87,14 +88,15 @@ Result<std::vector<std::string>> Restorer::ListTarget() const {
 Status Restorer::CheckPlace() {
   const std::string& from = source_.directory();
   if (IsWithin(to_, from) || IsWithin(from, to_)) {
-    return Status::InvalidArgument(to_ + " is in the backups " + from +
-                                   " or has them in it: name a directory apart");
+    return Status::InvalidArgument(Concat({to_, " is in the backups ", from,
+        " or has them in it: name a directory apart"}));
   }
   if (fs_->FileExists(to_, IOOptions(), nullptr).IsNotFound()) return Status::Ok();
   bool is_directory = false;
   const IOStatus told = fs_->IsDirectory(to_, IOOptions(), &is_directory, nullptr);
   if (!told.ok()) return ToStatus(told, "opening " + to_);
-  if (!is_directory) return Status::InvalidArgument(to_ + " is a file; a store is a directory");
+  if (!is_directory) return Status::InvalidArgument(Concat({to_, " is a file; a store is a "
+      "directory"}));
   CISTERN_ASSIGN_OR_RETURN(const std::vector<std::string> names, ListTarget());
   const auto has = [&names](std::string_view name) {
     return std::find(names.begin(), names.end(), name) != names.end();
@@ -102,21 +104,21 @@ Status Restorer::CheckPlace() {
   const bool is_begun = has(kRestoringMarkFileName) && !has(kStoreFormatFileName);
   if (is_begun) return Status::Ok();
   if (has(kStoreFormatFileName) || has(kRestoredMarkFileName) || has("CURRENT")) {
-    return Status::AlreadyExists("there is a store in " + to_ +
-                                 ", which nothing overwrites: restore to another directory, or "
-                                 "move that one away");
+    return Status::AlreadyExists(Concat({"there is a store in ", to_,
+        ", which nothing overwrites: restore to another directory, or move that one away"}));
   }
   const auto foreign = std::find_if_not(names.begin(), names.end(), MayBeInEmptyDirectory);
   if (foreign == names.end()) return Status::Ok();
-  return Status::InvalidArgument(to_ + " holds other things (" + *foreign +
-                                 "): choose an empty or new directory");
+  return Status::InvalidArgument(Concat({to_, " holds other things (", *foreign,
+      "): choose an empty or new directory"}));
 }
 
 Status Restorer::TakeDirectory() {
   CISTERN_RETURN_IF_ERROR(CreateDirectoryDurably(fs_.get(), to_));
   auto lock = StoreLock::Take(fs_, to_);
   if (lock.status().code() == StatusCode::kLocked) {
-    return Status::Locked("another process restores to " + to_ + ": wait until it is done");
+    return Status::Locked(Concat({"another process restores to ", to_,
+        ": wait until it is done"}));
   }
   CISTERN_RETURN_IF_ERROR(lock.status());
   lock_ = *std::move(lock);
@@ -148,9 +150,8 @@ Status Restorer::CopyFiles() {
   const uint64_t needed_bytes = record_.byte_count();
   const IOStatus told = fs_->GetFreeSpace(to_, IOOptions(), &free_bytes, nullptr);
   if (told.ok() && free_bytes < needed_bytes) {
-    return Status::NoSpace("the file system of " + to_ + " has " + std::to_string(free_bytes) +
-                           " bytes free, the backup has " + std::to_string(needed_bytes) +
-                           ": free some space, then try again");
+    return Status::NoSpace(Concat({"the file system of ", to_, " has ", free_bytes,
+        " bytes free, the backup has ", needed_bytes, ": free some space, then try again"}));
   }
   for (const std::string& problem : record_.problems) {
     report_.problems.push_back("when it was taken: " + problem);
@@ -182,11 +183,10 @@ Status Restorer::CopyOne(const BackupFile& file) {
   }
   ++report_.files;
   if (damage.ok()) return damage;
-  const std::string what = path + ": " + damage.message();
+  const std::string what = Concat({path, ": ", damage.message()});
   if (!options_.damaged_too || !file.is_shared()) {
-    return Status::Corruption(what + "; restore another backup" +
-                              (file.is_shared() ? ", or what is left of this one (damaged_too)"
-                                                : ""));
+    return Status::Corruption(Concat({what, "; restore another backup",
+        (file.is_shared() ? ", or what is left of this one (damaged_too)" : "")}));
   }
   report_.problems.push_back(what);
   return Status::Ok();

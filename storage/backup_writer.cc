@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "lib/base/checksum.h"
+#include "lib/base/concat.h"
 #include "lib/base/crash_point.h"
 #include "storage/catalog_names.h"
 #include "storage/family_kind.h"
@@ -49,7 +50,7 @@ Status CheckIsDirectory(StoreFileSystem* fs, const std::string& directory) {
   const IOStatus told = fs->IsDirectory(directory, IOOptions(), &is_directory, nullptr);
   if (!told.ok()) return ToStatus(told, "opening " + directory);
   if (is_directory) return Status::Ok();
-  return Status::InvalidArgument(directory + " is a file; backups are in a directory");
+  return Status::InvalidArgument(Concat({directory, " is a file; backups are in a directory"}));
 }
 
 }  // namespace
@@ -76,16 +77,14 @@ Status BackupWriter::CheckPlace() const {
   const std::string& store = source_fs_->directory();
   const std::string& directory = target_.directory();
   if (IsWithin(directory, store) || IsWithin(store, directory)) {
-    return Status::InvalidArgument(directory + " is in the store " + store +
-                                   " or has it in it: name a directory apart, at best on another "
-                                   "device");
+    return Status::InvalidArgument(Concat({directory, " is in the store ", store,
+        " or has it in it: name a directory apart, at best on another device"}));
   }
   CISTERN_RETURN_IF_ERROR(CheckIsDirectory(target_.fs().get(), directory));
   const auto owner = target_.ReadOwner();
   if (owner.ok() && *owner != record_.store_id) {
-    return Status::InvalidArgument(directory + " has backups of another store, " + *owner +
-                                   "; this one is " + record_.store_id +
-                                   ": each store has a directory of its own");
+    return Status::InvalidArgument(Concat({directory, " has backups of another store, ", *owner,
+        "; this one is ", record_.store_id, ": each store has a directory of its own"}));
   }
   if (owner.ok() || owner.status().code() != StatusCode::kNotFound) return owner.status();
   std::vector<std::string> names;
@@ -96,12 +95,13 @@ Status BackupWriter::CheckPlace() const {
     return std::find(names.begin(), names.end(), name) != names.end();
   };
   if (has(kStoreFormatFileName)) {
-    return Status::InvalidArgument(directory + " is a store: choose an empty or new directory");
+    return Status::InvalidArgument(Concat({directory, " is a store: choose an empty or new "
+        "directory"}));
   }
   const auto foreign = std::find_if_not(names.begin(), names.end(), MayBeInEmptyDirectory);
   if (foreign == names.end()) return Status::Ok();
-  return Status::InvalidArgument(directory + " holds other things (" + *foreign +
-                                 ") and no backups; choose an empty or new directory");
+  return Status::InvalidArgument(Concat({directory, " holds other things (", *foreign,
+      ") and no backups; choose an empty or new directory"}));
 }
 
 Status BackupWriter::TakeDirectory() {
@@ -110,8 +110,8 @@ Status BackupWriter::TakeDirectory() {
   CISTERN_RETURN_IF_ERROR(CreateDirectoryDurably(fs, target_.directory()));
   auto lock = StoreLock::Take(target_.fs(), target_.directory());
   if (lock.status().code() == StatusCode::kLocked) {
-    return Status::Locked("another backup writes into " + target_.directory() +
-                          ": wait until it is done");
+    return Status::Locked(Concat({"another backup writes into ", target_.directory(),
+        ": wait until it is done"}));
   }
   CISTERN_RETURN_IF_ERROR(lock.status());
   lock_ = *std::move(lock);
@@ -166,19 +166,17 @@ Status BackupWriter::CheckRoom(const Tables& fresh) const {
   const IOStatus told =
       target_.fs()->GetFreeSpace(target_.directory(), IOOptions(), &free_bytes, nullptr);
   if (!told.ok() || free_bytes >= needed_bytes) return Status::Ok();
-  return Status::NoSpace("the file system of " + target_.directory() + " has " +
-                         std::to_string(free_bytes) + " bytes free, this backup needs " +
-                         std::to_string(needed_bytes) +
-                         ": free some space, or keep fewer backups, then try again");
+  return Status::NoSpace(Concat({"the file system of ", target_.directory(), " has ", free_bytes,
+      " bytes free, this backup needs ", needed_bytes, ": free some space, or keep fewer backups, "
+      "then try again"}));
 }
 
 Status BackupWriter::CopyAhead() {
   for (int pass = 0; pass < kPassesMax; ++pass) {
     Tables fresh = ListTables();
     if (fresh.size() > limits::kBackupFilesMax) {
-      return Status::TooLarge("the store has " + std::to_string(fresh.size()) +
-                              " files, a backup at most " +
-                              std::to_string(limits::kBackupFilesMax));
+      return Status::TooLarge(Concat({"the store has ", fresh.size(), " files, a backup at most ",
+          limits::kBackupFilesMax}));
     }
     for (auto it = fresh.begin(); it != fresh.end();) {
       CISTERN_RETURN_IF_ERROR(keep_on_());
@@ -197,7 +195,7 @@ Status BackupWriter::CopyAhead() {
 
 Result<std::unique_ptr<rocksdb::FSSequentialFile>> BackupWriter::OpenSource(
     const std::string& name) const {
-  const std::string path = source_fs_->directory() + "/" + name;
+  const std::string path = Concat({source_fs_->directory(), "/", name});
   std::unique_ptr<rocksdb::FSSequentialFile> source;
   const IOStatus opened = source_fs_->NewSequentialFile(path, FileOptions(), &source, nullptr);
   if (opened.IsNotFound() || opened.IsPathNotFound()) return Status::NotFound("it is missing");
@@ -258,9 +256,8 @@ Status BackupWriter::CopyTable(const std::string& name, const Table& table) {
 
 Status BackupWriter::Lose(const std::string& name, const Table& table, const std::string& why) {
   if (table.is_catalog) {
-    return Status::Corruption(source_fs_->directory() + "/" + name +
-                              ", a file of the catalog, cannot be read: " + why +
-                              "; there is no backup without it");
+    return Status::Corruption(Concat({source_fs_->directory(), "/", name,
+        ", a file of the catalog, cannot be read: ", why, "; there is no backup without it"}));
   }
   NoteProblem(name, why + "; it is not in the backup");
   return Status::Ok();
@@ -278,17 +275,17 @@ Result<FileContent> BackupWriter::CopyAndCompare(rocksdb::FSSequentialFile* sour
   if (!content.unreadable.ok()) return content;
   CISTERN_ASSIGN_OR_RETURN(const FileContent again, ReadContent(fs, path, keep_on_));
   if (!again.unreadable.ok()) {
-    return Status(again.unreadable.code(), path + ": " + again.unreadable.message());
+    return Status(again.unreadable.code(), Concat({path, ": ", again.unreadable.message()}));
   }
   if (again.checksum == content.checksum && again.size_bytes == content.size_bytes) return content;
-  return Status::Corruption(path + " is not what was written a moment ago: the device under " +
-                            target_.directory() + " cannot be trusted");
+  return Status::Corruption(Concat({path, " is not what was written a moment ago: the device "
+      "under ", target_.directory(), " cannot be trusted"}));
 }
 
 Status BackupWriter::AddCopy(const std::string& name, const Table& table,
                              rocksdb::FSSequentialFile* source) {
   StoreFileSystem* fs = target_.fs().get();
-  const std::string temporary = target_.SharedPath() + "/" + name + std::string(kTemporarySuffix);
+  const std::string temporary = Concat({target_.SharedPath(), "/", name, kTemporarySuffix});
   CISTERN_ASSIGN_OR_RETURN(const FileContent content,
                            CopyAndCompare(source, UINT64_MAX, temporary));
   if (!content.unreadable.ok()) {
@@ -302,8 +299,7 @@ Status BackupWriter::AddCopy(const std::string& name, const Table& table,
   CrashPoint("backup:after_file");
   copied_.insert(name);
   if (file.size_bytes != table.size_bytes) {
-    NoteProblem(name, "it has " + std::to_string(file.size_bytes) + " bytes, it had " +
-                          std::to_string(table.size_bytes));
+    NoteProblem(name, Concat({"it has ", file.size_bytes, " bytes, it had ", table.size_bytes}));
   } else {
     Examine(file, table);
   }
@@ -331,15 +327,15 @@ Status BackupWriter::Pin(uint64_t sequence, int64_t taken_us) {
   uint64_t errors = 0;
   const bool told = db_->db()->GetIntProperty(rocksdb::DB::Properties::kBackgroundErrors, &errors);
   if (told && errors > 0) {
-    return Status::IoError("the store " + source_fs_->directory() +
-                           " has met an error and is to be opened anew: back it up then");
+    return Status::IoError(Concat({"the store ", source_fs_->directory(),
+        " has met an error and is to be opened anew: back it up then"}));
   }
   for (int attempt = 1; attempt <= kPinAttempts; ++attempt) {
     CISTERN_ASSIGN_OR_RETURN(const bool all, TryPin(attempt == kPinAttempts));
     if (all) return Status::Ok();
   }
-  return Status::IoError("the files of " + source_fs_->directory() +
-                         " change faster than they can be opened: try again");
+  return Status::IoError(Concat({"the files of ", source_fs_->directory(),
+      " change faster than they can be opened: try again"}));
 }
 
 Result<bool> BackupWriter::TryPin(bool is_last) {
@@ -369,7 +365,7 @@ Result<bool> BackupWriter::TryPin(bool is_last) {
   for (const std::string& name : children) {
     if (!IsBackedUp(name)) continue;
     uint64_t size_bytes = 0;
-    const std::string path = source_fs_->directory() + "/" + name;
+    const std::string path = Concat({source_fs_->directory(), "/", name});
     if (!source_fs_->GetFileSize(path, IOOptions(), &size_bytes, nullptr).ok()) return false;
     CISTERN_ASSIGN_OR_RETURN(const bool is_open, PinOwn(name, size_bytes));
     if (!is_open) return false;
@@ -411,16 +407,16 @@ Status BackupWriter::CopyPinned() {
           AddCopy(pinned.name, pinned_tables_.at(pinned.name), pinned.source.get()));
       continue;
     }
-    const std::string path = target_.PathOf(record_.number) + "/" + pinned.name;
+    const std::string path = Concat({target_.PathOf(record_.number), "/", pinned.name});
     CISTERN_ASSIGN_OR_RETURN(const FileContent content,
                              CopyAndCompare(pinned.source.get(), pinned.bytes_max, path));
     const bool is_whole = content.unreadable.ok() && content.size_bytes == pinned.bytes_max;
     if (!is_whole && IsCatalogCopyName(pinned.name)) continue;  // the store opens without it
     if (!is_whole) {
-      return Status::Corruption(
-          source_fs_->directory() + "/" + pinned.name + " cannot be read: " +
-          (content.unreadable.ok() ? "it is shorter than it was" : content.unreadable.message()) +
-          "; there is no backup without it");
+      return Status::Corruption(Concat({source_fs_->directory(), "/", pinned.name,
+          " cannot be read: ",
+          (content.unreadable.ok() ? "it is shorter than it was" : content.unreadable.message()),
+          "; there is no backup without it"}));
     }
     record_.files.push_back({pinned.name, content.size_bytes, content.checksum, 0});
     copied_.insert(pinned.name);
@@ -436,12 +432,12 @@ Result<BackupReport> BackupWriter::Finish(size_t keep_count) {
     if (known != known_.end()) record_.files.push_back(known->second);
     const auto problem = problems_.find(name);
     if (problem != problems_.end() && record_.problems.size() < limits::kBackupProblemsMax) {
-      record_.problems.push_back(name + ": " + problem->second);
+      record_.problems.push_back(Concat({name, ": ", problem->second}));
     }
   }
   if (record_.files.size() > limits::kBackupFilesMax) {
-    return Status::TooLarge("the store has " + std::to_string(record_.files.size()) +
-                            " files, a backup at most " + std::to_string(limits::kBackupFilesMax));
+    return Status::TooLarge(Concat({"the store has ", record_.files.size(),
+        " files, a backup at most ", limits::kBackupFilesMax}));
   }
   CISTERN_RETURN_IF_ERROR(target_.Write(record_));
   report_.number = record_.number;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "lib/base/coding.h"
+#include "lib/base/concat.h"
 #include "storage/rocksdb_options.h"
 #include "storage/rocksdb_status.h"
 #include "storage/small_file.h"
@@ -43,7 +44,8 @@ uint64_t BallastBytes(const StoreConfig& config) {
 Ballast::Ballast(rocksdb::FileSystem* fs, std::string directory, uint64_t bytes)
     : fs_(fs), directory_(std::move(directory)), bytes_(bytes) {
   uint64_t size_bytes = 0;
-  held_ = fs_->GetFileSize(directory_ + "/" + kFileName, IOOptions(), &size_bytes, nullptr).ok() &&
+  held_ = fs_->GetFileSize(Concat({directory_, "/", kFileName}), IOOptions(), &size_bytes, nullptr)
+              .ok() &&
           size_bytes > 0;
 }
 
@@ -65,9 +67,9 @@ Status Ballast::TryHold() {
   uint64_t free_bytes = 0;
   if (fs_->GetFreeSpace(directory_, IOOptions(), &free_bytes, nullptr).ok() &&
       free_bytes < 2 * bytes_) {
-    return Status::NoSpace("no room for the ballast of " + std::to_string(bytes_) + " bytes");
+    return Status::NoSpace(Concat({"no room for the ballast of ", bytes_, " bytes"}));
   }
-  const std::string path = directory_ + "/" + kFileName;
+  const std::string path = Concat({directory_, "/", kFileName});
   const IOStatus status = Fill(path);
   if (!status.ok()) {
     fs_->DeleteFile(path, IOOptions(), nullptr).PermitUncheckedError();

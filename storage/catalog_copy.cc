@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "lib/base/coding.h"
+#include "lib/base/concat.h"
 #include "lib/base/crash_point.h"
 #include "storage/catalog_frames.h"
 #include "storage/catalog_names.h"
@@ -72,7 +73,7 @@ Status ReadHeader(std::string_view payload, CatalogContent* content) {
   if (in.ReadBytes("magic", kMagic.size()) != kMagic && in.ok()) in.Fail("magic", "is another");
   const uint32_t format = in.ReadU32("format");
   if (in.ok() && format > kStoreFormatVersion) {
-    return Status::TooNew("the catalog's copy has format " + std::to_string(format));
+    return Status::TooNew(Concat({"the catalog's copy has format ", format}));
   }
   content->store_id = in.ReadBytes("store id", in.ReadCount("store id length", 64));
   content->change = in.ReadVarint("change");
@@ -83,12 +84,13 @@ Status ReadHeader(std::string_view payload, CatalogContent* content) {
 Result<CatalogContent> ReadFile(rocksdb::FileSystem* fs, const std::string& path, bool* is_whole) {
   uint64_t size_bytes = 0;
   const IOStatus s = fs->GetFileSize(path, IOOptions(), &size_bytes, nullptr);
-  if (s.ok() && size_bytes > kFileBytesMax) return Status::Corruption(path + " is too large");
+  if (s.ok() && size_bytes > kFileBytesMax) return Status::Corruption(Concat({path,
+      " is too large"}));
   CISTERN_ASSIGN_OR_RETURN(const std::string bytes, ReadSmallFile(fs, path, size_bytes));
   std::string_view rest = bytes;
   CatalogContent content;
   const auto header = TakeFrame(&rest);
-  if (!header) return Status::Corruption(path + " has no header");
+  if (!header) return Status::Corruption(Concat({path, " has no header"}));
   CISTERN_RETURN_IF_ERROR(ReadHeader(*header, &content));
   while (const auto payload = TakeFrame(&rest)) {
     ByteReader in(*payload, "change of the catalog");
@@ -176,10 +178,10 @@ std::string CatalogRoundsKey(uint64_t window_id) {
 Result<CatalogContent> CatalogCopy::Read(rocksdb::FileSystem* fs, const std::string& directory) {
   std::optional<CatalogContent> newest;
   bool newest_is_whole = false;
-  Status failed = Status::NotFound("there is no copy of the catalog in " + directory);
+  Status failed = Status::NotFound(Concat({"there is no copy of the catalog in ", directory}));
   for (const char* name : kCatalogFileNames) {
     bool is_whole = false;
-    auto content = ReadFile(fs, directory + "/" + name, &is_whole);
+    auto content = ReadFile(fs, Concat({directory, "/", name}), &is_whole);
     if (!content.ok()) {
       if (content.status().code() != StatusCode::kNotFound) failed = content.status();
     } else if (!newest || content->change > newest->change ||
@@ -214,7 +216,7 @@ Status CatalogCopy::Load() {
   is_written_ = true;
   for (const char* name : kCatalogFileNames) {
     bool is_whole = false;
-    const auto file = ReadFile(fs_, directory_ + "/" + name, &is_whole);
+    const auto file = ReadFile(fs_, Concat({directory_, "/", name}), &is_whole);
     is_written_ = is_written_ && file.ok() && is_whole && file->records == content_.records &&
                   file->store_id == content_.store_id;
   }
@@ -251,7 +253,7 @@ Status CatalogCopy::WriteAnew() {
 
 Status CatalogCopy::AppendFrame(std::string_view frame) {
   for (size_t i = 0; i < kFileCount; ++i) {
-    const std::string path = directory_ + "/" + kCatalogFileNames[i];
+    const std::string path = Concat({directory_, "/", kCatalogFileNames[i]});
     rocksdb::FileOptions options;
     options.allow_fallocate = false;
     IOStatus s;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "lib/base/coding.h"
+#include "lib/base/concat.h"
 #include "lib/base/unwind_guard.h"
 #include "lib/segment/segment_header.h"
 #include "storage/catalog_copy.h"
@@ -113,7 +114,8 @@ Status Rescuer::ReadCopy() {
   CISTERN_ASSIGN_OR_RETURN(copy_, CatalogCopy::Read(fs, from_));
   const auto format = ReadStoreFormat(fs, from_);
   if (format.ok() && format->store_id != copy_.store_id) {
-    return Status::Corruption("CATALOG-1 and CATALOG-2 in " + from_ + " are of another store");
+    return Status::Corruption(Concat({"CATALOG-1 and CATALOG-2 in ", from_,
+        " are of another store"}));
   }
   return Status::Ok();
 }
@@ -191,9 +193,8 @@ Status Rescuer::CopyEnded(uint64_t window_id, const WindowRecord& record) {
         return PutMeta(std::string(key), std::string(value));
       });
   if (read.code() != StatusCode::kNotFound && read.code() != StatusCode::kCorruption) return read;
-  report_.problems.push_back("window " + std::to_string(window_id) +
-                             " has ended, and what was sealed in it is not known: rows that had "
-                             "expired may be among those saved: " + read.message());
+  report_.problems.push_back(Concat({"window ", window_id, " has ended, and what was sealed in it "
+      "is not known: rows that had expired may be among those saved: ", read.message()}));
   return Status::Ok();
 }
 
@@ -230,7 +231,7 @@ Status Rescuer::ImportFamily(FamilyKind kind, uint64_t id) {
     const std::string link = config_.directory + kImportFolder + file;
     std::error_code failed;
     std::filesystem::create_symlink(std::filesystem::absolute(table->path), link, failed);
-    if (failed) return Status::IoError("linking " + link + ": " + failed.message());
+    if (failed) return Status::IoError(Concat({"linking ", link, ": ", failed.message()}));
     if (!table->has_ends) {
       CISTERN_ASSIGN_OR_RETURN(auto stand_in, StandInFor(*table));
       scratch_.fs->SetStandIn(link, std::move(stand_in), table->size_bytes);
@@ -286,10 +287,8 @@ void Rescuer::CountRotations(uint64_t family_id, const SpillRecord& record) {
   const uint64_t lost = std::min(open, record.version_count - std::min(record.version_count,
                                                                        found_count));
   report_.versions_lost += lost;
-  report_.problems.push_back(std::to_string(missing) + " rotations of spill family " +
-                             std::to_string(family_id) +
-                             " are in no file that can be read: up to " + std::to_string(lost) +
-                             " row versions are lost");
+  report_.problems.push_back(Concat({missing, " rotations of spill family ", family_id,
+      " are in no file that can be read: up to ", lost, " row versions are lost"}));
 }
 
 Status Rescuer::MakeManifests(uint64_t window_id) {
@@ -320,9 +319,8 @@ Status Rescuer::MakeManifests(uint64_t window_id) {
   const uint64_t version_count = windows_.at(window_id).version_count;
   const uint64_t lost = version_count - std::min(version_count, found_versions);
   report_.versions_lost += lost;
-  report_.problems.push_back(std::to_string(missing_count) + " seals of window " +
-                             std::to_string(window_id) + " are in no file that can be read: " +
-                             std::to_string(lost) + " row versions are lost");
+  report_.problems.push_back(Concat({missing_count, " seals of window ", window_id,
+      " are in no file that can be read: ", lost, " row versions are lost"}));
   return Status::Ok();
 }
 

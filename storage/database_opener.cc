@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "lib/base/concat.h"
 #include "lib/base/unwind_guard.h"
 #include "storage/rocksdb_status.h"
 #include "storage/stand_in.h"
@@ -42,15 +43,15 @@ Result<std::vector<rocksdb::ColumnFamilyDescriptor>> DatabaseOpener::DescribeFam
     const rocksdb::Status listed = rocksdb::DB::ListColumnFamilies(Options(), directory(), &names);
     if (!listed.ok()) return OpenError(listed, "reading the MANIFEST of " + directory());
     if (std::find(names.begin(), names.end(), kMetaFamilyName) == names.end()) {
-      return Status::Corruption("the database in " + directory() + " has no catalog");
+      return Status::Corruption(Concat({"the database in ", directory(), " has no catalog"}));
     }
   }
   std::vector<rocksdb::ColumnFamilyDescriptor> families;
   for (const std::string& name : names) {
     const auto kind = FamilyKindOf(name);
     if (!kind) {
-      return Status::Corruption("the database in " + directory() + " has the unknown family '" +
-                                name + "'");
+      return Status::Corruption(Concat({"the database in ", directory(),
+          " has the unknown family '", name, "'"}));
     }
     families.emplace_back(name, store_->FamilyOptions(*kind));
   }
@@ -95,14 +96,15 @@ Status DatabaseOpener::StandIn(std::vector<LostTable> lost) {
   for (const LostTable& table : lost) {
     if (table.kind != FamilyKind::kSpill && table.kind != FamilyKind::kWindow) {
       is_catalog_lost_ = true;
-      return Status::Corruption(
-          directory() + "/" + table.name + ", a file of the catalog, cannot be used: " + table.why +
-          "; without it nobody can tell what counts of the rows that are there. Keep it, and "
-          "restore the directory from a backup, or that file alone, or begin a new store beside");
+      return Status::Corruption(Concat({directory(), "/", table.name,
+          ", a file of the catalog, cannot be used: ", table.why, "; without it nobody can tell "
+          "what counts of the rows that are there. Keep it, and restore the directory from a "
+          "backup, or that file alone, or begin a new store beside"}));
     }
     CISTERN_ASSIGN_OR_RETURN(std::string bytes, MakeStandIn(table.largest_key));
     CISTERN_ASSIGN_OR_RETURN(auto fitted, FitStandIn(std::move(bytes), table.size_bytes));
-    store_->fs->SetStandIn(directory() + "/" + table.name, std::move(fitted), table.size_bytes);
+    store_->fs->SetStandIn(Concat({directory(), "/", table.name}), std::move(fitted),
+                            table.size_bytes);
   }
   store_->lost_tables = std::move(lost);
   store_->config.segments_rest = true;

@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "lib/base/concat.h"
 #include "storage/catalog_frames.h"
 #include "storage/catalog_names.h"
 #include "storage/keyspace.h"
@@ -79,7 +80,7 @@ Status CopyManifests(const FamilyPtr& meta, uint64_t window_id, FrameFile* out) 
 
 Status WriteEndedSeals(rocksdb::FileSystem* fs, const std::string& directory,
                        const FamilyPtr& meta, uint64_t window_id) {
-  const std::string path = directory + "/" + FileName(window_id);
+  const std::string path = Concat({directory, "/", FileName(window_id)});
   const std::string temporary = path + std::string(kTemporarySuffix);
   rocksdb::FileOptions options;
   options.allow_fallocate = false;
@@ -98,7 +99,7 @@ Status WriteEndedSeals(rocksdb::FileSystem* fs, const std::string& directory,
 
 Status ReadEndedSeals(rocksdb::FileSystem* fs, const std::string& directory, uint64_t window_id,
                       const VisitEndedSeal& visit) {
-  const std::string path = directory + "/" + FileName(window_id);
+  const std::string path = Concat({directory, "/", FileName(window_id)});
   uint64_t size_bytes = 0;
   fs->GetFileSize(path, IOOptions(), &size_bytes, nullptr).PermitUncheckedError();
   CISTERN_ASSIGN_OR_RETURN(const std::string bytes, ReadSmallFile(fs, path, size_bytes));
@@ -113,12 +114,12 @@ Status ReadEndedSeals(rocksdb::FileSystem* fs, const std::string& directory, uin
     }
     if (!in.ok()) return in.status();
   }
-  return Status::Corruption(path + " is damaged");
+  return Status::Corruption(Concat({path, " is damaged"}));
 }
 
 Status RemoveEndedSeals(rocksdb::FileSystem* fs, const std::string& directory,
                         uint64_t window_id) {
-  const std::string path = directory + "/" + FileName(window_id);
+  const std::string path = Concat({directory, "/", FileName(window_id)});
   if (fs->FileExists(path, IOOptions(), nullptr).IsNotFound()) return Status::Ok();
   return ToStatus(fs->DeleteFile(path, IOOptions(), nullptr), "deleting " + path);
 }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "lib/base/coding.h"
+#include "lib/base/concat.h"
 #include "storage/header_iterator.h"
 #include "storage/rocksdb_status.h"
 
@@ -110,8 +111,8 @@ Result<bool> EntityBuckets::Land(Window* window) const {
     const std::string_view key = View(it.key());
     if (!key.starts_with(window->prefix)) return false;
     if (key.size() != window->prefix.size() + kPlaceBytes + kSealBytes) {
-      return Status::Corruption("window " + std::to_string(window->family->id) +
-                                ": a manifest key does not parse");
+      return Status::Corruption(Concat({"window ", window->family->id,
+          ": a manifest key does not parse"}));
     }
     const char* rest = key.data() + window->prefix.size();
     window->place.start_s = static_cast<int64_t>(GetBig<uint64_t>(rest) ^ kSignBit);
@@ -136,8 +137,8 @@ Result<bool> EntityBuckets::Seek(Rotation* rotation, const Place& from) {
   if (!View(it->key()).starts_with(prefix)) return false;
   const std::optional<BucketKey> found = ParseHeaderKey(View(it->key()));
   if (!found) {
-    return Status::Corruption("rotation " + std::to_string(rotation->sequence) + " of " +
-                              family.Name() + ": a segment header key does not parse");
+    return Status::Corruption(Concat({"rotation ", rotation->sequence, " of ", family.Name(),
+        ": a segment header key does not parse"}));
   }
   rotation->place = {found->start_s, found->split};
   return true;

@@ -7,6 +7,7 @@
 
 #include "lib/base/checksum.h"
 #include "lib/base/coding.h"
+#include "lib/base/concat.h"
 #include "storage/file_kind.h"
 #include "storage/keyspace.h"
 #include "storage/log_reader.h"
@@ -42,7 +43,7 @@ Result<SurveyedTable> SurveyTable(rocksdb::Env* env, std::string path) {
   if (!s.ok()) return ToStatus(s, "looking at " + path);
   const std::string& family = reader->GetTableProperties()->column_family_name;
   const auto kind = FamilyKindOf(family);
-  if (!kind) return Status::Corruption("it is of the unknown family '" + family + "'");
+  if (!kind) return Status::Corruption(Concat({"it is of the unknown family '", family, "'"}));
   table.kind = *kind;
   table.family_id = FamilyNumberOf(family).value_or(0);
   FindBounds(reader.get(), &table);
@@ -121,14 +122,14 @@ Result<FileSurvey> SurveyFiles(rocksdb::Env* env, const std::string& directory) 
   FileSurvey survey;
   for (const std::string& name : names) {
     const FileKind kind = FileKindOf(name);
-    if (kind == FileKind::kWal) survey.logs.push_back(directory + "/" + name);
+    if (kind == FileKind::kWal) survey.logs.push_back(Concat({directory, "/", name}));
     if (kind != FileKind::kSst) continue;
-    auto table = SurveyTable(env, directory + "/" + name);
+    auto table = SurveyTable(env, Concat({directory, "/", name}));
     if (table.ok()) {
       survey.tables.push_back(*std::move(table));
     } else {
-      survey.problems.push_back(name + " cannot be used, and what it holds is not known: " +
-                                table.status().message());
+      survey.problems.push_back(Concat({name, " cannot be used, and what it holds is not known: ",
+          table.status().message()}));
     }
   }
   return survey;
@@ -155,8 +156,7 @@ Status VisitLoggedRecords(rocksdb::Env* env, const std::vector<std::string>& log
     }
     damage_count += reader->damage_count();
     if (damage_count > 0) {
-      problems->push_back(NameOf(path) + " is damaged in " + std::to_string(damage_count) +
-                          " places");
+      problems->push_back(Concat({NameOf(path), " is damaged in ", damage_count, " places"}));
     }
   }
   return Status::Ok();

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "lib/base/concat.h"
 #include "storage/ended_file.h"
 #include "storage/counting_files.h"
 #include "storage/rocksdb_status.h"
@@ -33,7 +34,7 @@ IOStatus KeepToOwner(const std::string& path, mode_t mode) {
   if (::chmod(path.c_str(), mode) == 0 || errno == ENOENT) return IOStatus::OK();
   // File systems without modes (FAT) answer so; the mount options decide there.
   if (errno == EPERM || errno == ENOTSUP || errno == ENOSYS) return IOStatus::OK();
-  return IOStatus::IOError("While setting the mode of " + path, "errno " + std::to_string(errno));
+  return IOStatus::IOError("While setting the mode of " + path, Concat({"errno ", errno}));
 }
 
 // A link planted in the directory must not lead our writes elsewhere.
@@ -79,7 +80,7 @@ Status StoreFileSystem::ScanDirectory() {
     }
     for (const std::string& name : names) {
       if (name == "." || name == "..") continue;
-      const std::string path = place.path + "/" + name;
+      const std::string path = Concat({place.path, "/", name});
       uint64_t size_bytes = 0;
       if (IsRealDirectory(path)) {
         if (place.depth < kDepthMax) places.push_back({path, place.depth + 1});
@@ -141,8 +142,7 @@ IOStatus StoreFileSystem::CheckPlace() const {
 IOStatus StoreFileSystem::CheckRoom(FileKind kind, uint64_t bytes) const {
   if (kind != FileKind::kWal && kind != FileKind::kSst) return IOStatus::OK();
   if (HasRoomFor(bytes)) return IOStatus::OK();
-  return IOStatus::NoSpace("the disk budget of " + std::to_string(disk_limit()) +
-                           " bytes is used up");
+  return IOStatus::NoSpace(Concat({"the disk budget of ", disk_limit(), " bytes is used up"}));
 }
 
 StoreFileSystem::TrackedFilePtr StoreFileSystem::Track(const std::string& path,

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "cistern/limits.h"
+#include "lib/base/concat.h"
 
 namespace cistern {
 namespace {
@@ -103,7 +104,7 @@ void InfoLog::Write(LogLevel level, std::string_view message) {
 
 void InfoLog::WriteLine(LogLevel level, std::string_view message) {
   if (lines_left_out_ > 0) {
-    Append(std::to_string(std::exchange(lines_left_out_, 0)) + " lines left out\n");
+    Append(Concat({std::exchange(lines_left_out_, 0), " lines left out\n"}));
   }
   std::string line = std::to_string(clock_->WallMicros());
   line.append(" ").append(NameOf(level)).append(" ").append(message).append("\n");

@@ -4,6 +4,7 @@
 
 #include "cistern/limits.h"
 #include "lib/base/checksum.h"
+#include "lib/base/concat.h"
 #include "lib/cql/wire_value.h"
 #include "lib/row/row_batch_filler.h"
 
@@ -44,9 +45,9 @@ Status JournalDecoder::Decode(std::string_view record, uint64_t expected_sequenc
   ByteReader in(body, "journal record");
   const uint8_t version = in.ReadU8("version");
   if (version != journal::kRecordVersion && version != journal::kRecordVersionOfSteps) {
-    return Status::TooNew("journal record: version " + std::to_string(version) +
-                          " is not known, this Cistern reads up to " +
-                          std::to_string(journal::kRecordVersion) + "; use the newer one");
+    return Status::TooNew(Concat({"journal record: version ", version,
+        " is not known, this Cistern reads up to ", journal::kRecordVersion,
+        "; use the newer one"}));
   }
   if (in.ReadVarint("sequence") != expected_sequence) in.Fail("sequence", "is not that of its key");
   sequence_ = expected_sequence;

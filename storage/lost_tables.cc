@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include "lib/base/concat.h"
 #include "storage/header_iterator.h"
 #include "storage/keyspace.h"
 
@@ -38,12 +39,12 @@ rocksdb::Status ReadHeaders(rocksdb::SstFileReader* reader,
 // What is wrong with the file; empty: nothing.
 std::string Examine(rocksdb::Env* env, const std::string& directory,
                     const rocksdb::LiveFileMetaData& file, bool headers) {
-  const std::string path = directory + "/" + file.relative_filename;
+  const std::string path = Concat({directory, "/", file.relative_filename});
   uint64_t is_bytes = 0;
   rocksdb::Status s = env->GetFileSize(path, &is_bytes);
   if (s.IsNotFound() || s.IsPathNotFound()) return "it is missing";
   if (s.ok() && is_bytes != file.size) {
-    return "it has " + std::to_string(is_bytes) + " bytes, it had " + std::to_string(file.size);
+    return Concat({"it has ", is_bytes, " bytes, it had ", file.size});
   }
   rocksdb::BlockBasedTableOptions table;
   table.no_block_cache = true;  // index and filter are read with the footer
@@ -72,7 +73,8 @@ Result<std::vector<rocksdb::LiveFileMetaData>> ListTables(
   rocksdb::DB* raw = nullptr;
   const rocksdb::Status s =
       rocksdb::DB::OpenForReadOnly(options, directory, wanted, &handles, &raw);
-  if (!s.ok()) return Status::Corruption("listing the files of " + directory + ": " + s.ToString());
+  if (!s.ok()) return Status::Corruption(Concat({"listing the files of ", directory, ": ",
+      s.ToString()}));
   const std::unique_ptr<rocksdb::DB> db(raw);
   std::vector<rocksdb::LiveFileMetaData> files;
   db->GetLiveFilesMetaData(&files);

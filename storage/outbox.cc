@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "lib/base/coding.h"
+#include "lib/base/concat.h"
 #include "storage/rocksdb_options.h"
 #include "storage/rocksdb_status.h"
 #include "storage/seal_reader.h"
@@ -26,7 +27,7 @@ Result<bool> HasManifest(const SpillView& view, uint64_t window_id, const SealNa
       view.meta->db()->Get(rocksdb::ReadOptions(), view.meta->handle(),
                            ManifestKey(window_id, name.bucket, name.seal), &value);
   if (s.IsNotFound()) return false;
-  if (!s.ok()) return ToReadStatus(s, "the manifest of seal " + std::to_string(name.seal));
+  if (!s.ok()) return ToReadStatus(s, Concat({"the manifest of seal ", name.seal}));
   return true;
 }
 
@@ -69,8 +70,7 @@ Result<OutboxEntry> OutboxWalker::Parse(std::string_view key, std::string_view v
   const size_t seal_at = OutboxKeyFrom(window_id_).size();
   std::optional<BucketKey> bucket = DecodeBucketKey(value);
   if (key.size() != seal_at + sizeof(uint64_t) || !bucket) {
-    return Status::Corruption("window " + std::to_string(window_id_) +
-                              ": an outbox entry does not parse");
+    return Status::Corruption(Concat({"window ", window_id_, ": an outbox entry does not parse"}));
   }
   OutboxEntry entry{{*std::move(bucket), GetBig<uint64_t>(key.data() + seal_at)}, false};
   CISTERN_ASSIGN_OR_RETURN(entry.has_manifest, HasManifest(*view_, window_id_, entry));
@@ -110,7 +110,7 @@ Result<bool> IsInOutbox(const FamilyPtr& meta, uint64_t window_id, const SealNam
   const rocksdb::Status s = meta->db()->Get(rocksdb::ReadOptions(), meta->handle(),
                                             OutboxKey(window_id, name.seal), &value);
   if (s.IsNotFound()) return false;
-  if (!s.ok()) return ToReadStatus(s, "the outbox entry of seal " + std::to_string(name.seal));
+  if (!s.ok()) return ToReadStatus(s, Concat({"the outbox entry of seal ", name.seal}));
   return value == EncodeBucketKey(name.bucket);
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "lib/base/concat.h"
 #include "storage/file_copy.h"
 #include "storage/file_kind.h"
 #include "storage/rocksdb_status.h"
@@ -34,8 +35,9 @@ Result<std::vector<LogFile>> ListLogs(rocksdb::FileSystem* fs, const std::string
     const FileKind kind = FileKindOf(name);
     if (kind != FileKind::kWal && kind != FileKind::kManifest && name != "CURRENT") continue;
     LogFile file{.name = name};
-    status = fs->GetFileSize(directory + "/" + name, IOOptions(), &file.size_bytes, nullptr);
-    if (!status.ok()) return ToStatus(status, "looking at " + directory + "/" + name);
+    status = fs->GetFileSize(Concat({directory, "/", name}), IOOptions(), &file.size_bytes,
+                             nullptr);
+    if (!status.ok()) return ToStatus(status, Concat({"looking at ", directory, "/", name}));
     files.push_back(std::move(file));
   }
   std::sort(files.begin(), files.end(), [](const LogFile& a, const LogFile& b) {
@@ -65,7 +67,7 @@ Status RemoveFiles(rocksdb::FileSystem* fs, const std::string& copy) {
   for (const std::string& name : names) {
     if (!status.ok()) break;
     if (name != "." && name != "..") {
-      status = fs->DeleteFile(copy + "/" + name, IOOptions(), nullptr);
+      status = fs->DeleteFile(Concat({copy, "/", name}), IOOptions(), nullptr);
     }
   }
   return ToStatus(status, "emptying " + copy);
@@ -97,26 +99,27 @@ Status KeepFile(rocksdb::FileSystem* fs, const std::string& from, const std::str
 }  // namespace
 
 Result<std::string> QuarantineLogs(rocksdb::FileSystem* fs, const std::string& directory) {
-  const std::string root = directory + "/" + kQuarantineName;
+  const std::string root = Concat({directory, "/", kQuarantineName});
   CISTERN_ASSIGN_OR_RETURN(const std::vector<LogFile> logs, ListLogs(fs, directory));
   CISTERN_RETURN_IF_ERROR(CreateDirectoryDurably(fs, root));
   std::vector<uint64_t> copies = ListCopies(fs, root);
   if (!copies.empty()) {
-    const std::string newest = root + "/" + std::to_string(copies.back());
+    const std::string newest = Concat({root, "/", copies.back()});
     const auto kept = ListLogs(fs, newest);
     if (kept.ok() && *kept == logs) return newest;
   }
   const uint64_t next = copies.empty() ? 1 : copies.back() + 1;
   for (size_t i = 0; copies.size() - i >= kQuarantineCopiesMax; ++i) {
-    CISTERN_RETURN_IF_ERROR(RemoveCopy(fs, root + "/" + std::to_string(copies[i])));
+    CISTERN_RETURN_IF_ERROR(RemoveCopy(fs, Concat({root, "/", copies[i]})));
   }
-  std::string copy = root + "/" + std::to_string(next);
+  std::string copy = Concat({root, "/", next});
   CISTERN_RETURN_IF_ERROR(CreateDirectoryDurably(fs, copy));
   uint64_t total_bytes = 0;
   for (const LogFile& file : logs) {
     total_bytes += file.size_bytes;
     if (total_bytes > kQuarantineBytesMax) break;
-    CISTERN_RETURN_IF_ERROR(KeepFile(fs, directory + "/" + file.name, copy + "/" + file.name));
+    CISTERN_RETURN_IF_ERROR(KeepFile(fs, Concat({directory, "/", file.name}), Concat({copy, "/",
+        file.name})));
   }
   CISTERN_RETURN_IF_ERROR(SyncDirectory(fs, copy));
   return copy;
@@ -125,18 +128,18 @@ Result<std::string> QuarantineLogs(rocksdb::FileSystem* fs, const std::string& d
 Status QuarantineEnds(rocksdb::FileSystem* fs, const std::string& directory,
                       const std::vector<FileEnd>& ends) {
   if (ends.empty()) return Status::Ok();
-  const std::string copy = directory + "/" + kQuarantineName + "/torn";
+  const std::string copy = Concat({directory, "/", kQuarantineName, "/torn"});
   CISTERN_RETURN_IF_ERROR(CreateDirectoryDurably(fs, copy));
   CISTERN_RETURN_IF_ERROR(RemoveFiles(fs, copy));
   uint64_t total_bytes = 0;
   for (const FileEnd& end : ends) {
-    const std::string path = directory + "/" + end.name;
+    const std::string path = Concat({directory, "/", end.name});
     uint64_t size_bytes = 0;
     const IOStatus looked = fs->GetFileSize(path, IOOptions(), &size_bytes, nullptr);
     if (!looked.ok()) return ToStatus(looked, "looking at " + path);
     total_bytes += size_bytes - std::min(end.from_bytes, size_bytes);
     if (total_bytes > kQuarantineBytesMax) break;
-    const std::string kept = copy + "/" + end.name + ".from-" + std::to_string(end.from_bytes);
+    const std::string kept = Concat({copy, "/", end.name, ".from-", end.from_bytes});
     CISTERN_RETURN_IF_ERROR(CopyEnd(fs, path, end.from_bytes, kept));
   }
   return SyncDirectory(fs, copy);

@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "lib/base/concat.h"
 #include "storage/quarantine.h"
 #include "storage/rocksdb_status.h"
 #include "storage/small_file.h"
@@ -27,7 +28,7 @@ Status RecoveryLadder::SyncLogs() {
   if (!listed.ok()) return ToStatus(listed, "listing " + directory());
   for (const std::string& name : names) {
     if (FileKindOf(name) != FileKind::kWal) continue;
-    CISTERN_RETURN_IF_ERROR(SyncFile(store_->fs.get(), directory() + "/" + name));
+    CISTERN_RETURN_IF_ERROR(SyncFile(store_->fs.get(), Concat({directory(), "/", name})));
   }
   return SyncDirectory(store_->fs.get(), directory());
 }
@@ -39,12 +40,11 @@ Status RecoveryLadder::CheckManifestLength() const {
   if (name.empty() || FileNumberOf(name) != ends.manifest_number) return Status::Ok();
   uint64_t size_bytes = 0;
   const auto looked =
-      store_->fs->GetFileSize(directory() + "/" + name, IOOptions(), &size_bytes, nullptr);
+      store_->fs->GetFileSize(Concat({directory(), "/", name}), IOOptions(), &size_bytes, nullptr);
   if (!looked.ok() || size_bytes >= ends.manifest_bytes) return Status::Ok();
-  return Status::Corruption(name + " in " + directory() + " has " + std::to_string(size_bytes) +
-                            " bytes, and had " + std::to_string(ends.manifest_bytes) +
-                            ": its end is missing. Nothing was deleted; salvage the store, or "
-                            "restore the directory from a backup");
+  return Status::Corruption(Concat({name, " in ", directory(), " has ", size_bytes,
+      " bytes, and had ", ends.manifest_bytes, ": its end is missing. Nothing was deleted; salvage "
+      "the store, or restore the directory from a backup"}));
 }
 
 // One that cannot be read is left to the database to name.
@@ -63,7 +63,7 @@ Status RecoveryLadder::CutTornEnds() {
 void RecoveryLadder::HideTornEnds() {
   StoreFileSystem::FileEnds ends;
   for (const TornEnd& torn : FindTornEnds()) {
-    ends[directory() + "/" + torn.name] = torn.whole_bytes;
+    ends[Concat({directory(), "/", torn.name})] = torn.whole_bytes;
   }
   store_->fs->SetEnds(std::move(ends));
 }
@@ -104,9 +104,9 @@ Status RecoveryLadder::GoDown(Status first) {
   const auto families = database_.DescribeFamilies();
   if (families.ok()) {
     const auto copy = QuarantineLogs(store_->fs.get(), directory());
-    store_->NoteOddity("the log is damaged (" + first.message() + "); " +
-                       (copy.ok() ? "copies are in " + *copy
-                                  : "it could not be copied: " + copy.status().message()));
+    store_->NoteOddity(Concat({"the log is damaged (", first.message(), "); ",
+        (copy.ok() ? "copies are in " + *copy
+                   : "it could not be copied: " + copy.status().message())}));
     Status status = RunRepairPass(WALRecoveryMode::kPointInTimeRecovery);
     store_->rung = RecoveryRung::kPointInTime;
     if (status.ok()) {
@@ -124,9 +124,8 @@ Status RecoveryLadder::GoDown(Status first) {
     if (status.code() != StatusCode::kCorruption) return status;
     first = std::move(status);
   }
-  return Status::Corruption(first.message() + "; the store " + directory() +
-                            " cannot be opened. Keep the directory, restore a backup, or begin "
-                            "a new store beside it");
+  return Status::Corruption(Concat({first.message(), "; the store ", directory(),
+      " cannot be opened. Keep the directory, restore a backup, or begin a new store beside it"}));
 }
 
 Status RecoveryLadder::OpenReadOnly() {
@@ -146,9 +145,9 @@ Status RecoveryLadder::OpenReadOnly() {
   }
   if (database_.is_catalog_lost()) return status;
   if (LacksFile(status)) {
-    return Status::Corruption(status.message() + "; if a process writes the store, try again; if "
-                              "none does, a file of it was taken away: restore the directory from "
-                              "a backup, or begin a new store beside it");
+    return Status::Corruption(Concat({status.message(), "; if a process writes the store, try "
+        "again; if none does, a file of it was taken away: restore the directory from a backup, or "
+        "begin a new store beside it"}));
   }
   return status.code() == StatusCode::kCorruption ? ReadPastDamage(status) : status;
 }
@@ -158,22 +157,21 @@ Status RecoveryLadder::ReadPastDamage(const Status& first) {
   // RocksDB names the MANIFEST wherever it or an SST that it lists is damaged. No way of
   // reading the logs helps then.
   if (first.message().find("MANIFEST") != std::string::npos) {
-    return Status::Corruption(first.message() + "; restore the directory from a backup, or begin "
-                              "a new store beside it");
+    return Status::Corruption(Concat({first.message(), "; restore the directory from a backup, or "
+        "begin a new store beside it"}));
   }
   rocksdb::DBOptions options = database_.Options();
   options.wal_recovery_mode = WALRecoveryMode::kPointInTimeRecovery;
   const Status opened = database_.Open(options);
   if (opened.code() == StatusCode::kCorruption) {
-    return Status::Corruption("a write-ahead log (*.log) is damaged: " + first.message() +
-                              "; opening the store for writing repairs it, and keeps a copy of "
-                              "the damaged logs in " + directory() + "/quarantine");
+    return Status::Corruption(Concat({"a write-ahead log (*.log) is damaged: ", first.message(),
+        "; opening the store for writing repairs it, and keeps a copy of the damaged logs in ",
+        directory(), "/quarantine"}));
   }
   CISTERN_RETURN_IF_ERROR(opened);
   store_->rung = RecoveryRung::kPointInTime;
-  store_->NoteOddity("a write-ahead log (*.log) is damaged (" + first.message() +
-                     "); what follows the damage is not shown. Opening the store for writing "
-                     "repairs it");
+  store_->NoteOddity(Concat({"a write-ahead log (*.log) is damaged (", first.message(),
+      "); what follows the damage is not shown. Opening the store for writing repairs it"}));
   return Status::Ok();
 }
 

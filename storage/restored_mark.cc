@@ -1,5 +1,6 @@
 #include "storage/restored_mark.h"
 
+#include "lib/base/concat.h"
 #include "storage/rocksdb_status.h"
 #include "storage/small_file.h"
 #include "storage/store_format.h"
@@ -39,8 +40,8 @@ Status WriteRestoringMark(rocksdb::FileSystem* fs, const std::string& directory,
 }
 
 Status CompleteRestoredMark(rocksdb::FileSystem* fs, const std::string& directory) {
-  const std::string from = directory + "/" + std::string(kRestoringMarkFileName);
-  const std::string to = directory + "/" + std::string(kRestoredMarkFileName);
+  const std::string from = Concat({directory, "/", kRestoringMarkFileName});
+  const std::string to = Concat({directory, "/", kRestoredMarkFileName});
   if (fs->FileExists(from, rocksdb::IOOptions(), nullptr).IsNotFound()) return Status::Ok();
   const rocksdb::IOStatus renamed = fs->RenameFile(from, to, rocksdb::IOOptions(), nullptr);
   if (!renamed.ok()) return ToStatus(renamed, "renaming " + from);
@@ -49,17 +50,18 @@ Status CompleteRestoredMark(rocksdb::FileSystem* fs, const std::string& director
 
 Result<std::optional<RestoredFrom>> ReadRestoredMark(rocksdb::FileSystem* fs,
                                                      const std::string& directory) {
-  std::string path = directory + "/" + std::string(kRestoredMarkFileName);
+  std::string path = Concat({directory, "/", kRestoredMarkFileName});
   auto text = ReadSmallFile(fs, path, kFileBytesMax);
   if (text.status().code() == StatusCode::kNotFound) {
-    path = directory + "/" + std::string(kRestoringMarkFileName);
+    path = Concat({directory, "/", kRestoringMarkFileName});
     text = ReadSmallFile(fs, path, kFileBytesMax);
   }
   if (text.status().code() == StatusCode::kNotFound) return std::optional<RestoredFrom>();
   CISTERN_RETURN_IF_ERROR(text.status());
   RestoredFrom from;
   if (Decode(*text, &from)) return std::optional(std::move(from));
-  return Status::Corruption(path + " is damaged: of which backup the store was made is not known");
+  return Status::Corruption(Concat({path, " is damaged: of which backup the store was made is not "
+      "known"}));
 }
 
 }  // namespace cistern

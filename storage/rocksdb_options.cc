@@ -11,6 +11,7 @@
 #include <limits>
 #include <string_view>
 
+#include "lib/base/concat.h"
 #include "storage/header_iterator.h"
 
 namespace cistern {
@@ -167,8 +168,8 @@ class OptionCheck {
   explicit OptionCheck(std::string where) : where_(std::move(where)) {}
   void Expect(bool holds, const char* option) {
     if (!holds && status_.ok()) {
-      status_ = Status::Internal("RocksDB runs with an unexpected " + std::string(option) + " in " +
-                                 where_);
+      status_ = Status::Internal(Concat({"RocksDB runs with an unexpected ", option, " in ",
+          where_}));
     }
   }
   [[nodiscard]] const Status& status() const { return status_; }
@@ -355,7 +356,7 @@ Status CheckLiveOptions(rocksdb::DB* db,
   CISTERN_RETURN_IF_ERROR(CheckDb(db->GetDBOptions()));
   for (const auto& [name, handle] : families) {
     const auto kind = FamilyKindOf(name);
-    if (!kind) return Status::Internal("the family " + name + " is none of ours");
+    if (!kind) return Status::Internal(Concat({"the family ", name, " is none of ours"}));
     CISTERN_RETURN_IF_ERROR(CheckFamily(name, *kind, db->GetOptions(handle), segments_rest));
   }
   return Status::Ok();
@@ -366,8 +367,8 @@ Status CheckRocksDbVersion(const StoreConfig& config) {
   const bool tested = std::find(std::begin(kTestedVersions), std::end(kTestedVersions), version) !=
                       std::end(kTestedVersions);
   if (tested || config.allow_untested_rocksdb) return Status::Ok();
-  return Status::NotSupported("RocksDB " + version +
-                              " was not tested with Cistern: link 7.8.3");
+  return Status::NotSupported(Concat({"RocksDB ", version, " was not tested with Cistern: link "
+      "7.8.3"}));
 }
 
 }  // namespace cistern

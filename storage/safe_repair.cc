@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "lib/base/concat.h"
 #include "storage/catalog_copy.h"
 #include "storage/file_kind.h"
 #include "storage/log_end.h"
@@ -21,7 +22,7 @@ constexpr size_t kNameBytesMax = 256;
 Status CheckManifest(rocksdb::FileSystem* fs, const std::string& path) {
   CISTERN_ASSIGN_OR_RETURN(const LogEnd end, FindLogEnd(fs, path, 0));
   if (end.whole_bytes > 0 && !end.torn) return Status::Ok();
-  return Status::Corruption(path + " is damaged too");
+  return Status::Corruption(Concat({path, " is damaged too"}));
 }
 
 }  // namespace
@@ -39,17 +40,16 @@ Result<std::string> RepairCurrent(rocksdb::FileSystem* fs, const std::string& di
   if (!listed.ok()) return ToStatus(listed, "listing " + directory);
   std::erase_if(names, [](const auto& n) { return FileKindOf(n) != FileKind::kManifest; });
   Status fits = names.size() == 1
-                    ? CheckManifest(fs, directory + "/" + names.front())
-                    : Status::Corruption("there are " + std::to_string(names.size()) +
-                                         " MANIFEST files in " + directory);
+                    ? CheckManifest(fs, Concat({directory, "/", names.front()}))
+                    : Status::Corruption(Concat({"there are ", names.size(), " MANIFEST files in ",
+                        directory}));
   if (fits.code() == StatusCode::kCorruption) {
-    return Status::Corruption(what + ", and which MANIFEST it meant cannot be told: " +
-                              fits.message() +
-                              "; salvage the store, or restore the directory from a backup");
+    return Status::Corruption(Concat({what, ", and which MANIFEST it meant cannot be told: ",
+        fits.message(), "; salvage the store, or restore the directory from a backup"}));
   }
   CISTERN_RETURN_IF_ERROR(fits);
   CISTERN_RETURN_IF_ERROR(WriteFileDurably(fs, directory, "CURRENT", names.front() + "\n"));
-  return what + ": it was written anew with " + names.front() + ", the only one";
+  return Concat({what, ": it was written anew with ", names.front(), ", the only one"});
 }
 
 Result<std::string> RepairIdentity(rocksdb::FileSystem* fs, const std::string& directory) {
@@ -68,7 +68,7 @@ Result<std::string> RepairIdentity(rocksdb::FileSystem* fs, const std::string& d
 
 Result<StoreFormat> RecoverStoreFormat(rocksdb::FileSystem* fs, const std::string& directory,
                                        const Status& why) {
-  const std::string mark = directory + "/" + std::string(kRestoringMarkFileName);
+  const std::string mark = Concat({directory, "/", kRestoringMarkFileName});
   if (fs->FileExists(mark, rocksdb::IOOptions(), nullptr).ok()) return why;
   const auto copy = CatalogCopy::Read(fs, directory);
   if (!copy.ok()) return why;

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "lib/base/concat.h"
 #include "storage/rocksdb_options.h"
 #include "storage/rocksdb_status.h"
 
@@ -21,8 +22,7 @@ std::string_view OrderBytes(const rocksdb::Slice& key) {
 }
 
 Status DamagedKey(uint64_t window_id) {
-  return Status::Corruption("window " + std::to_string(window_id) +
-                            ": a manifest key does not parse");
+  return Status::Corruption(Concat({"window ", window_id, ": a manifest key does not parse"}));
 }
 
 }  // namespace
@@ -33,15 +33,17 @@ std::unique_ptr<rocksdb::Iterator> NewManifestIterator(const SpillView& view) {
 }
 
 std::string NameOfSeal(const SegmentFamily& window, uint64_t seal) {
-  return "seal " + std::to_string(seal) + " in " + window.Name();
+  return Concat({"seal ", seal, " in ", window.Name()});
 }
 
 Result<SegmentRef> MakeSealedRef(const std::shared_ptr<const SegmentFamily>& window, uint64_t seal,
                                  std::optional<std::string_view> value) {
-  if (!value) return Status::Corruption(NameOfSeal(*window, seal) + ": its segment is missing");
+  if (!value) return Status::Corruption(Concat({NameOfSeal(*window, seal),
+      ": its segment is missing"}));
   CISTERN_ASSIGN_OR_RETURN(SegmentRef ref, MakeSegmentRef(window, RotationOf(seal), *value));
   if (ref.id == seal) return ref;
-  return Status::Corruption(NameOfSeal(*window, seal) + ": its segment has another number");
+  return Status::Corruption(Concat({NameOfSeal(*window, seal), ": its segment has another "
+      "number"}));
 }
 
 Result<SegmentRef> ReadSealedSegment(const std::shared_ptr<const SegmentFamily>& window,
@@ -120,7 +122,7 @@ Result<Manifest> ReadManifest(const FamilyPtr& meta, uint64_t window_id, const B
   rocksdb::PinnableSlice value;
   const rocksdb::Status s = meta->db()->Get(rocksdb::ReadOptions(), meta->handle(),
                                             ManifestKey(window_id, bucket, seal), &value);
-  if (!s.ok()) return ToReadStatus(s, "the manifest of seal " + std::to_string(seal));
+  if (!s.ok()) return ToReadStatus(s, Concat({"the manifest of seal ", seal}));
   return DecodeManifest(View(value));
 }
 
@@ -203,9 +205,8 @@ Result<std::optional<ManifestWalker::Item>> ManifestWalker::NextOfAll() {
   if (!name) return DamagedKey(lane->window->id);
   Result<Manifest> manifest = DecodeManifest(View(lane->iterator->value()));
   if (!manifest.ok()) {
-    return Status(manifest.status().code(), "seal " + std::to_string(name->seal) + " in " +
-                                                lane->window->Name() + ": " +
-                                                manifest.status().message());
+    return Status(manifest.status().code(), Concat({"seal ", name->seal, " in ",
+        lane->window->Name(), ": ", manifest.status().message()}));
   }
   Item item{lane->window, std::move(name->bucket), name->seal, *manifest};
   lane->iterator->Next();

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "lib/base/concat.h"
 #include "storage/header_iterator.h"
 #include "storage/rocksdb_status.h"
 #include "storage/seal_reader.h"
@@ -86,7 +87,7 @@ Result<std::string_view> SegmentStream::ReadPage(
       Find(family, PageKey(segment_id, page), NewPageIterator, &pages_, &status);
   if (value) return *value;
   if (!status.ok()) return ToReadStatus(status, NameOfPage(*family, segment_id, page));
-  return Status::Corruption(NameOfPage(*family, segment_id, page) + " is missing");
+  return Status::Corruption(Concat({NameOfPage(*family, segment_id, page), " is missing"}));
 }
 
 }  // namespace cistern

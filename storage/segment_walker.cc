@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "lib/base/concat.h"
 #include "storage/header_iterator.h"
 #include "storage/rocksdb_status.h"
 
@@ -127,8 +128,8 @@ Result<std::optional<SegmentWalker::Item>> SegmentWalker::NextSpilled() {
   ahead_bytes_ -= BytesOf(header.key, header.value);
   const std::optional<BucketKey> bucket = ParseHeaderKey(header.key);
   if (!bucket) {
-    return Status::Corruption("rotation " + std::to_string(lane->rotation) + " of " +
-                              family->Name() + ": a segment header key does not parse");
+    return Status::Corruption(Concat({"rotation ", lane->rotation, " of ", family->Name(),
+        ": a segment header key does not parse"}));
   }
   CISTERN_ASSIGN_OR_RETURN(SegmentRef ref, MakeSegmentRef(family, lane->rotation, header.value));
   if (lane->ahead.empty() && lane->has_more) status_ = Fill(lane);

@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "lib/base/concat.h"
 #include "storage/rocksdb_status.h"
 
 namespace cistern {
@@ -45,7 +46,7 @@ IOStatus SyncDirectoryEntry(rocksdb::FileSystem* fs, const std::string& director
 
 Status WriteFileDurably(rocksdb::FileSystem* fs, const std::string& directory,
                         const std::string& name, std::string_view content) {
-  const std::string path = directory + "/" + name;
+  const std::string path = Concat({directory, "/", name});
   const std::string temporary = path + std::string(kTemporarySuffix);
   IOStatus status = WriteAndSync(fs, temporary, content);
   if (status.ok()) status = fs->RenameFile(temporary, path, IOOptions(), nullptr);
@@ -61,7 +62,7 @@ Result<std::string> ReadSmallFile(rocksdb::FileSystem* fs, const std::string& pa
                                   size_t bytes_max) {
   std::unique_ptr<rocksdb::FSSequentialFile> file;
   IOStatus status = fs->FileExists(path, IOOptions(), nullptr);
-  if (status.IsNotFound()) return Status::NotFound(path + " does not exist");
+  if (status.IsNotFound()) return Status::NotFound(Concat({path, " does not exist"}));
   if (status.ok()) status = fs->NewSequentialFile(path, FileOptions(), &file, nullptr);
   if (!status.ok()) return ToStatus(status, "opening " + path);
   std::string content;
@@ -74,13 +75,13 @@ Result<std::string> ReadSmallFile(rocksdb::FileSystem* fs, const std::string& pa
     if (piece.empty()) return content;
     content.append(piece.data(), piece.size());
   }
-  return Status::Corruption(path + " is larger than the " + std::to_string(bytes_max) +
-                            " bytes that it can have");
+  return Status::Corruption(Concat({path, " is larger than the ", bytes_max,
+      " bytes that it can have"}));
 }
 
 Status RemoveFileDurably(rocksdb::FileSystem* fs, const std::string& directory,
                          const std::string& name) {
-  const std::string path = directory + "/" + name;
+  const std::string path = Concat({directory, "/", name});
   IOStatus status = fs->FileExists(path, IOOptions(), nullptr);
   if (status.IsNotFound()) return Status::Ok();
   if (status.ok()) status = fs->DeleteFile(path, IOOptions(), nullptr);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "lib/base/coding.h"
+#include "lib/base/concat.h"
 #include "storage/header_iterator.h"
 #include "storage/rocksdb_status.h"
 #include "storage/seal_reader.h"
@@ -25,7 +26,7 @@ std::string_view View(const rocksdb::Slice& slice) {
 }
 
 std::string WhereIs(const SegmentFamily& family, uint64_t rotation) {
-  return "rotation " + std::to_string(rotation) + " of " + family.Name();
+  return Concat({"rotation ", rotation, " of ", family.Name()});
 }
 
 // A header's value: the segment's index in its rotation, then the header itself.
@@ -36,8 +37,8 @@ Result<SegmentHeader> ParseHeader(const SegmentFamily& family, uint64_t rotation
   Result<SegmentHeader> header = in.ok() ? DecodeSegmentHeader(value.substr(in.position()))
                                          : Result<SegmentHeader>(in.status());
   if (header.ok()) return header;
-  return Status(header.status().code(),
-                WhereIs(family, rotation) + ": " + header.status().message());
+  return Status(header.status().code(), Concat({WhereIs(family, rotation), ": ",
+      header.status().message()}));
 }
 
 }  // namespace
@@ -87,15 +88,15 @@ std::string NameOfPage(const SegmentRef& segment, uint32_t page) {
 }
 
 std::string NameOfPage(const SegmentFamily& family, uint64_t segment_id, uint32_t page) {
-  return "page " + std::to_string(page) + " of segment " + std::to_string(segment_id) + " in " +
-         family.Name();
+  return Concat({"page ", page, " of segment ", segment_id, " in ", family.Name()});
 }
 
 Result<std::string> ReadPage(const SegmentRef& segment, uint32_t page) {
   std::string value;
   const rocksdb::Status s = segment.family->family->db()->Get(
       rocksdb::ReadOptions(), segment.family->family->handle(), PageKey(segment.id, page), &value);
-  if (s.IsNotFound()) return Status::Corruption(NameOfPage(segment, page) + " is missing");
+  if (s.IsNotFound()) return Status::Corruption(Concat({NameOfPage(segment, page),
+      " is missing"}));
   if (!s.ok()) return ToReadStatus(s, NameOfPage(segment, page));
   return value;
 }
@@ -107,8 +108,8 @@ Result<FamilyContent> CountSegments(const SpillFamily& family) {
   it->SeekToFirst();
   while (it->Valid()) {
     if (it->key().size() < sizeof(uint64_t)) {
-      return Status::Corruption("spill family " + std::to_string(family.id) +
-                                ": a key without a rotation");
+      return Status::Corruption(Concat({"spill family ", family.id,
+          ": a key without a rotation"}));
     }
     const auto rotation = GetBig<uint64_t>(it->key().data());
     for (headers->Seek(HeaderKeyFrom(rotation, "")); headers->Valid(); headers->Next()) {
@@ -187,8 +188,7 @@ Status BucketFrontier::SeekSealed(Window* window, int64_t at_s) {
   if (!View(manifests_->key()).starts_with(prefix)) return Status::Ok();
   const std::optional<ManifestName> found = ParseManifestKey(View(manifests_->key()));
   if (!found) {
-    return Status::Corruption("window " + std::to_string(window->id) +
-                              ": a manifest key does not parse");
+    return Status::Corruption(Concat({"window ", window->id, ": a manifest key does not parse"}));
   }
   window->start_s = found->bucket.start_s;
   return Status::Ok();
@@ -210,8 +210,8 @@ Status BucketFrontier::Seek(Rotation* rotation, int64_t at_s) {
   if (!View(it->key()).starts_with(prefix)) return Status::Ok();
   const std::optional<BucketKey> found = ParseHeaderKey(View(it->key()));
   if (!found) {
-    return Status::Corruption(WhereIs(family, rotation->sequence) +
-                              ": a segment header key does not parse");
+    return Status::Corruption(Concat({WhereIs(family, rotation->sequence),
+        ": a segment header key does not parse"}));
   }
   rotation->start_s = found->start_s;
   return Status::Ok();

@@ -5,6 +5,7 @@
 #include "cistern/limits.h"
 #include "lib/base/check.h"
 #include "lib/base/coding.h"
+#include "lib/base/concat.h"
 #include "lib/row/row_order.h"
 #include "lib/segment/dictionary_value.h"
 #include "lib/segment/page_statistics.h"
@@ -41,8 +42,8 @@ Status SpillWriter::AddRows(const VersionColumns& rows) {
 
 Status SpillWriter::AddPage(const VersionColumns& rows, size_t begin, size_t end) {
   if (header_.pages.size() >= limits::kSegmentPagesMax) {
-    return Status::TooLarge("a segment would have more than " +
-                            std::to_string(limits::kSegmentPagesMax) + " pages");
+    return Status::TooLarge(Concat({"a segment would have more than ", limits::kSegmentPagesMax,
+        " pages"}));
   }
   const std::string page = EncodePage(*schema_, rows, begin, end, &Cache());
   PageInfo info;
@@ -86,8 +87,8 @@ Result<uint64_t> SpillWriter::AddDictionary(const ZstdDictionary& dictionary) {
 
 Status SpillWriter::End(std::vector<RangeDelete> deletes) {
   if (deletes.size() > limits::kBucketRangeDeletesMax) {
-    return Status::TooLarge("a segment would have more than " +
-                            std::to_string(limits::kBucketRangeDeletesMax) + " range deletes");
+    return Status::TooLarge(Concat({"a segment would have more than ",
+        limits::kBucketRangeDeletesMax, " range deletes"}));
   }
   header_.deletes = std::move(deletes);
   std::string bytes;

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <utility>
 
+#include "lib/base/concat.h"
 #include "storage/rocksdb_status.h"
 
 namespace cistern {
@@ -86,8 +87,8 @@ Result<std::string> MakeTable(const std::vector<std::string>& keys) {
 
 Result<std::shared_ptr<const std::string>> FitStandIn(std::string bytes, uint64_t size_bytes) {
   if (bytes.size() <= kFooterBytes || bytes.size() > size_bytes) {
-    return Status::Corruption("a file of " + std::to_string(size_bytes) +
-                              " bytes is too small to be stood in for");
+    return Status::Corruption(Concat({"a file of ", size_bytes, " bytes is too small to be stood "
+        "in for"}));
   }
   return std::make_shared<const std::string>(std::move(bytes));
 }

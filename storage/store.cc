@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "lib/base/concat.h"
 #include "lib/base/crash_point.h"
 #include "storage/create_family.h"
 #include "storage/keyspace.h"
@@ -74,8 +75,8 @@ Status Store::CheckPlace() const {
 
 Status Store::CheckHeadroom(uint64_t bytes) const {
   if (!BudgetHasRoomFor(bytes)) {
-    return Status::NoSpace("the disk budget leaves no room for " + std::to_string(bytes) +
-                           " bytes: raise disk_budget_bytes or delete data");
+    return Status::NoSpace(Concat({"the disk budget leaves no room for ", bytes,
+        " bytes: raise disk_budget_bytes or delete data"}));
   }
   return CheckDevice(bytes);
 }
@@ -107,9 +108,8 @@ Status Store::CheckDevice(uint64_t bytes) const {
   const rocksdb::IOStatus s =
       fs.GetFreeSpace(fs.directory(), rocksdb::IOOptions(), &free_bytes, nullptr);
   if (s.ok() && free_bytes < bytes) {
-    return Status::NoSpace("the file system of " + fs.directory() + " has " +
-                           std::to_string(free_bytes) + " bytes free, " + std::to_string(bytes) +
-                           " are needed: free some space, the store goes on by itself");
+    return Status::NoSpace(Concat({"the file system of ", fs.directory(), " has ", free_bytes,
+        " bytes free, ", bytes, " are needed: free some space, the store goes on by itself"}));
   }
   return Status::Ok();
 }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "lib/base/coding.h"
+#include "lib/base/concat.h"
 #include "lib/base/crash_point.h"
 #include "storage/confirmed_seals.h"
 #include "storage/ended_seals.h"
@@ -129,9 +130,8 @@ void Store::CopyEndedSeals(uint64_t window_id) {
                                         meta_, window_id);
   CrashPoint("catalog:after_ended");
   if (copied.ok()) return;
-  db_->opened().info_log->Write(LogLevel::kWarning,
-                                "what was sealed in window " + std::to_string(window_id) +
-                                    " could not be written a second time: " + copied.message());
+  db_->opened().info_log->Write(LogLevel::kWarning, Concat({"what was sealed in window ",
+      window_id, " could not be written a second time: ", copied.message()}));
 }
 
 // The database is right where both can be read. What the copy has of damaged records stays in it,
@@ -142,8 +142,8 @@ Status Store::OpenCopy() {
       std::make_unique<CatalogCopy>(opened.fs.get(), opened.config.directory, opened.store_id);
   const auto warn = [&opened](const char* what, const Status& status) {
     if (status.ok()) return;
-    opened.info_log->Write(LogLevel::kWarning, "the copy of the catalog could not be " +
-                                                   std::string(what) + ": " + status.message());
+    opened.info_log->Write(LogLevel::kWarning, Concat({"the copy of the catalog could not be ",
+        what, ": ", status.message()}));
   };
   warn("read", copy->Load());
   const CatalogContent told = copy->content();

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "lib/base/civil_time.h"
+#include "lib/base/concat.h"
 #include "storage/header_iterator.h"
 #include "storage/seal_reader.h"
 #include "storage/segment_walker.h"
@@ -53,7 +54,7 @@ class Extents {
 std::string DayOf(int64_t start_s) {
   const CivilDate date = CivilFromDays(FloorDiv(start_s, kSecondsPerDay));
   const auto two = [](uint32_t n) { return std::to_string(100 + n).substr(1); };
-  return std::to_string(date.year) + "-" + two(date.month) + "-" + two(date.day);
+  return Concat({date.year, "-", two(date.month), "-", two(date.day)});
 }
 
 // ", of buckets that start from 2027-01-15 to 2027-01-16"; empty where it is not known.
@@ -65,7 +66,7 @@ std::string WhenText(const std::vector<RotationExtent>& extents) {
     last_s = std::max(last_s, e.start_last_s);
   }
   if (first_s == INT64_MIN || last_s == INT64_MAX || first_s > last_s) return "";
-  return ", of buckets that start from " + DayOf(first_s) + " to " + DayOf(last_s);
+  return Concat({", of buckets that start from ", DayOf(first_s), " to ", DayOf(last_s)});
 }
 
 // Notes what of a segment's pages was in lost files, as a scan that met them would: a rotation
@@ -153,7 +154,7 @@ void Store::FindDamage(RecoveryReport* report) {
   for (const LostTable& table : db_->opened().lost_tables) {
     LostFamily& family = families[table.family_id];
     family.kind = table.kind;
-    family.files += (family.files.empty() ? "" : ", ") + table.name + " (" + table.why + ")";
+    family.files += Concat({(family.files.empty() ? "" : ", "), table.name, " (", table.why, ")"});
     family.spans.emplace_back(table.smallest_key, table.largest_key);
   }
   report->files_damaged = db_->opened().lost_tables.size();
@@ -166,8 +167,8 @@ void Store::FindDamage(RecoveryReport* report) {
                                             ? FindLostSpill(*view, id, family, std::move(where))
                                             : FindLostSeals(view, id, family);
     if (!lost) {
-      damage_.AddLostFiles("spill family " + std::to_string(id) + " cannot be read as a whole: " +
-                           family.files + "; nothing in it counts any more");
+      damage_.AddLostFiles(Concat({"spill family ", id, " cannot be read as a whole: ",
+          family.files, "; nothing in it counts any more"}));
       continue;
     }
     damage_.AddLostFiles(lost->what);
@@ -185,9 +186,8 @@ void Store::FindLostDictionaries(const SpillView& view, RecoveryReport* report) 
     for (const WindowDictionary& d : window->record.dictionaries) {
       const Status status = ReadDictionary(*window, d.number).status();
       if (status.ok()) continue;
-      std::string what = "texts of column '" + d.column + "' of table " +
-                         std::to_string(d.table_id) + " cannot be read where they need it: " +
-                         status.message();
+      std::string what = Concat({"texts of column '", d.column, "' of table ", d.table_id,
+          " cannot be read where they need it: ", status.message()});
       damage_.AddLostFiles(what);
       NoteDamage(what, report);
     }
@@ -212,9 +212,8 @@ std::optional<LostRotations> Store::FindLostSpill(const SpillView& view, uint64_
   LostRotations lost{id, "", open - std::min(open, rest.under_headers), std::move(where)};
   const uint64_t versions = lost.version_count + rest.in_lost_pages;
   if (versions == 0) return std::nullopt;
-  lost.what = (*in_view)->Name() + " cannot be read as a whole: " + family.files + "; " +
-              std::to_string(versions) + " row versions" + WhenText(lost.extents) +
-              ", are quarantined";
+  lost.what = Concat({(*in_view)->Name(), " cannot be read as a whole: ", family.files, "; ",
+      versions, " row versions", WhenText(lost.extents), ", are quarantined"});
   return lost;
 }
 
@@ -235,9 +234,8 @@ LostRotations Store::FindLostSeals(const std::shared_ptr<const SpillView>& view,
     lost.version_count += versions;
     seals += versions > 0 ? 1 : 0;
   }
-  lost.what = "window " + std::to_string(id) + " cannot be read as a whole: " + family.files +
-              "; " + std::to_string(lost.version_count) + " row versions of " +
-              std::to_string(seals) + " seals are quarantined";
+  lost.what = Concat({"window ", id, " cannot be read as a whole: ", family.files, "; ",
+      lost.version_count, " row versions of ", seals, " seals are quarantined"});
   return lost;
 }
 

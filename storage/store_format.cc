@@ -2,6 +2,7 @@
 
 #include <random>
 
+#include "lib/base/concat.h"
 #include "storage/small_file.h"
 #include "storage/text_record.h"
 
@@ -12,8 +13,8 @@ constexpr std::string_view kFirstLine = "cistern store";
 constexpr size_t kFileBytesMax = 4096;
 
 Status Damaged(std::string_view why) {
-  return Status::Corruption("the file CISTERN is damaged: " + std::string(why) +
-                            "; put it back from a backup of this very store");
+  return Status::Corruption(Concat({"the file CISTERN is damaged: ", why,
+      "; put it back from a backup of this very store"}));
 }
 
 }  // namespace
@@ -40,9 +41,9 @@ Result<StoreFormat> DecodeStoreFormat(std::string_view text) {
     return Damaged("the format is no number");
   }
   if (format.version > kStoreFormatVersion) {
-    return Status::TooNew("the store has format " + std::to_string(format.version) +
-                          ", this version of Cistern knows " + std::to_string(kStoreFormatVersion) +
-                          " at most; nothing was changed. Use the newer version");
+    return Status::TooNew(Concat({"the store has format ", format.version,
+        ", this version of Cistern knows ", kStoreFormatVersion, " at most; nothing was changed. "
+        "Use the newer version"}));
   }
   std::string_view state;
   std::string_view id;
@@ -56,7 +57,7 @@ Result<StoreFormat> DecodeStoreFormat(std::string_view text) {
 }
 
 Result<StoreFormat> ReadStoreFormat(rocksdb::FileSystem* fs, const std::string& directory) {
-  const std::string path = directory + "/" + std::string(kStoreFormatFileName);
+  const std::string path = Concat({directory, "/", kStoreFormatFileName});
   CISTERN_ASSIGN_OR_RETURN(const std::string text, ReadSmallFile(fs, path, kFileBytesMax));
   return DecodeStoreFormat(text);
 }

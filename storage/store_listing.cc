@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "lib/base/coding.h"
+#include "lib/base/concat.h"
 #include "storage/header_iterator.h"
 #include "storage/keyspace.h"
 #include "storage/store.h"
@@ -60,9 +61,9 @@ class Listing {
 };
 
 Status TooOld(const std::string& what) {
-  return Status::Corruption("the MANIFEST is damaged or an old one: it lists no file for " + what +
-                            ", which counts. Nothing was deleted; salvage the store, or restore "
-                            "the directory from a backup");
+  return Status::Corruption(Concat({"the MANIFEST is damaged or an old one: it lists no file for ",
+      what, ", which counts. Nothing was deleted; salvage the store, or restore the directory from "
+      "a backup"}));
 }
 
 bool IsAhead(const StateRecord& a, const StateRecord& b) {
@@ -81,7 +82,7 @@ Status Store::CheckListed(const CatalogContent& copy) const {
   const Listing listing(files);
   for (const auto& [id, record] : spill_records_) {
     if (!record.superseded && listing.Lacks(SpillFamilyName(id), record)) {
-      return TooOld("a rotation of spill family " + std::to_string(id));
+      return TooOld(Concat({"a rotation of spill family ", id}));
     }
   }
   const auto state = copy.records.find(std::string(kStateKey));
@@ -95,7 +96,7 @@ Status Store::CheckListed(const CatalogContent& copy) const {
       const auto record = DecodeSpill(value);
       if (!record.ok() || record->superseded) continue;
       if (listing.Lacks(SpillFamilyName(id), *record)) {
-        return TooOld("a rotation of spill family " + std::to_string(id));
+        return TooOld(Concat({"a rotation of spill family ", id}));
       }
     }
     if (key[0] != 'R') continue;
@@ -103,7 +104,7 @@ Status Store::CheckListed(const CatalogContent& copy) const {
     if (!rounds.ok()) continue;
     for (const SealRound& round : *rounds) {
       if (!listing.Has(WindowFamilyName(id), round.round)) {
-        return TooOld("a seal round of window " + std::to_string(id));
+        return TooOld(Concat({"a seal round of window ", id}));
       }
     }
   }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "lib/base/coding.h"
+#include "lib/base/concat.h"
 #include "storage/keyspace.h"
 #include "storage/rocksdb_options.h"
 #include "storage/rocksdb_status.h"
@@ -29,9 +30,9 @@ bool IsReadElsewhere(std::string_view key) {
 // Damage to what nothing can be read without; what a newer version wrote stays kTooNew.
 Status Essential(const Status& status, const std::string& prefix = "") {
   if (status.code() != StatusCode::kCorruption) return status;
-  return Status::Corruption("meta: " + prefix + status.message() +
-                            "; the store cannot be opened without it. Keep the directory, "
-                            "restore a backup, or begin a new store beside it");
+  return Status::Corruption(Concat({"meta: ", prefix, status.message(),
+      "; the store cannot be opened without it. Keep the directory, restore a backup, or begin a "
+      "new store beside it"}));
 }
 
 }  // namespace
@@ -106,7 +107,7 @@ Status Store::LoadRecord(std::string_view key, std::string_view value) {
   if (key.size() == 9 && key[0] == 'W') {
     const auto id = GetBig<uint64_t>(key.data() + 1);
     auto window = DecodeWindow(value);
-    if (!window.ok()) return Essential(window.status(), "window " + std::to_string(id) + ", ");
+    if (!window.ok()) return Essential(window.status(), Concat({"window ", id, ", "}));
     window_records_[id] = *std::move(window);
     return Status::Ok();
   }
@@ -116,13 +117,11 @@ Status Store::LoadRecord(std::string_view key, std::string_view value) {
 // Every version is needed: it tells how older segments are laid out, and which columns were
 // dropped since.
 Status Store::LoadTableRecord(uint32_t table_id, uint32_t schema_version, std::string_view value) {
-  const std::string where = "table " + std::to_string(table_id) +
-                            (schema_version == 0
-                                 ? std::string()
-                                 : ", version " + std::to_string(schema_version));
+  const std::string where = Concat({"table ", table_id,
+      (schema_version == 0 ? std::string() : ", version " + std::to_string(schema_version))});
   std::vector<TableRecord>& versions = tables_[table_id];
   if (versions.size() != schema_version) {
-    return Essential(Status::Corruption(where + ": the version before it is missing"));
+    return Essential(Status::Corruption(Concat({where, ": the version before it is missing"})));
   }
   auto record = DecodeTable(value);
   if (!record.ok()) return Essential(record.status(), where + ", ");
@@ -133,19 +132,20 @@ Status Store::LoadTableRecord(uint32_t table_id, uint32_t schema_version, std::s
 // Rows of a boot without a record keep their place in time by base 0 (lib/row/reconcile.h).
 Status Store::LoadBootRecord(uint32_t boot, std::string_view value) {
   const auto give_up = [this](const std::string& why) {
-    const std::string record = "boot record " + std::to_string(boots_.size()) + " ";
-    damaged_.push_back({record + why + ": its rows yield to all others and do not expire", 0, {}});
+    const std::string record = Concat({"boot record ", boots_.size(), " "});
+    damaged_.push_back({Concat({record, why, ": its rows yield to all others and do not "
+        "expire"}), 0, {}});
     boots_.push_back({.boot_id = {}, .resolved = true});
   };
   if (boot < boots_.size() || boot - boots_.size() > kMissingBootsMax) {
-    return Essential(Status::Corruption("boot record " + std::to_string(boot) + " out of order"));
+    return Essential(Status::Corruption(Concat({"boot record ", boot, " out of order"})));
   }
   while (boots_.size() < boot) give_up("is missing");
   auto record = DecodeBoot(value);
   if (record.ok()) {
     boots_.push_back(*std::move(record));
   } else if (record.status().code() == StatusCode::kCorruption) {
-    give_up("is damaged (" + record.status().message() + ")");
+    give_up(Concat({"is damaged (", record.status().message(), ")"}));
   } else {
     return record.status();
   }
@@ -157,8 +157,8 @@ Status Store::LoadSpillRecord(uint64_t family_id, std::string_view value) {
   if (record.ok()) {
     spill_records_[family_id] = *std::move(record);
   } else if (record.status().code() == StatusCode::kCorruption) {
-    damaged_.push_back({"the record of spill family " + std::to_string(family_id) +
-                            " is damaged (" + record.status().message() + ")",
+    damaged_.push_back({Concat({"the record of spill family ", family_id, " is damaged (",
+        record.status().message(), ")"}),
                         family_id, nullptr});
   } else {
     return record.status();
@@ -214,9 +214,8 @@ Status Store::LoadSpillFamilies(FoundFamilies* found, bool read_only) {
     } else if (may_drop) {
       CISTERN_RETURN_IF_ERROR(DropSpill(id, family));
     } else if (record == spill_records_.end() && versions_quarantined_ > 0) {
-      damaged_.push_back({"spill family " + std::to_string(id) +
-                              " has no record, and row versions are missing: its segments are "
-                              "kept and not read",
+      damaged_.push_back({Concat({"spill family ", id, " has no record, and row versions are "
+          "missing: its segments are kept and not read"}),
                           id, std::move(family)});
     }
   }
@@ -224,7 +223,7 @@ Status Store::LoadSpillFamilies(FoundFamilies* found, bool read_only) {
     const bool in_view = std::any_of(view->families.begin(), view->families.end(),
                                      [id = id](const auto& f) { return f->id == id; });
     if (!in_view && !record.superseded && record.version_count > 0) {
-      return Essential(Status::Corruption("spill family " + std::to_string(id) + " is missing"));
+      return Essential(Status::Corruption(Concat({"spill family ", id, " is missing"})));
     }
   }
   CISTERN_RETURN_IF_ERROR(LoadWindows(found, may_drop, view.get()));

@@ -12,6 +12,7 @@
 #include <set>
 #include <string>
 
+#include "lib/base/concat.h"
 #include "lib/base/unwind_guard.h"
 #include "storage/rocksdb_status.h"
 
@@ -43,10 +44,10 @@ int HolderOf(const std::string& path) {
 
 // " (cistern)": what the process is called, where the system tells.
 std::string NameOf(int process) {
-  std::ifstream file("/proc/" + std::to_string(process) + "/comm");
+  std::ifstream file(Concat({"/proc/", process, "/comm"}));
   std::string name;
   std::getline(file, name);
-  return name.empty() ? name : " (" + name + ")";
+  return name.empty() ? name : Concat({" (", name, ")"});
 }
 
 // The lock files that this process holds. The kernel lets a process lock a file that it holds, and
@@ -64,18 +65,16 @@ HeldFiles& AllHeldFiles() {
 Status IsHeld(const std::string& directory, const std::string& path) {
   const int holder = HolderOf(path);
   const bool here = holder == ::getpid();
-  return Status::Locked("the store " + directory + " is open in " +
-                        (holder > 0 ? "process " + std::to_string(holder) + NameOf(holder)
-                                    : "another place") +
-                        (here ? ", this one: close the engine and destroy its cursors"
-                              : "; close it there"));
+  return Status::Locked(Concat({"the store ", directory, " is open in ",
+      (holder > 0 ? Concat({"process ", holder, NameOf(holder)}) : "another place"),
+      (here ? ", this one: close the engine and destroy its cursors" : "; close it there")}));
 }
 
 }  // namespace
 
 Result<std::unique_ptr<StoreLock>> StoreLock::Take(std::shared_ptr<rocksdb::FileSystem> fs,
                                                    const std::string& directory) {
-  const std::string path = directory + "/" + kStoreLockFileName;
+  const std::string path = Concat({directory, "/", kStoreLockFileName});
   HeldFiles& held = AllHeldFiles();
   const std::lock_guard guard(held.mutex);
   if (held.places.contains(FilePlace::Of(path))) return IsHeld(directory, path);

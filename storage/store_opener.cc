@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "lib/base/concat.h"
 #include "lib/base/crash_point.h"
 #include "lib/base/memory_reserve.h"
 #include "storage/background_threads.h"
@@ -96,12 +97,12 @@ Status Opener::CheckArguments() {
   while (path.size() > 1 && path.back() == '/') path.pop_back();
   if (path.empty()) return Status::InvalidArgument("the store's directory has no name");
   if (config().memory_budget_bytes < limits::kMemoryBudgetBytesMin) {
-    return Status::InvalidArgument("a memory budget below " +
-                                   std::to_string(limits::kMemoryBudgetBytesMin) + " bytes");
+    return Status::InvalidArgument(Concat({"a memory budget below ", limits::kMemoryBudgetBytesMin,
+        " bytes"}));
   }
   if (config().disk_budget_bytes > 0 && config().disk_budget_bytes < limits::kDiskBudgetBytesMin) {
-    return Status::InvalidArgument("a disk budget below " +
-                                   std::to_string(limits::kDiskBudgetBytesMin) + " bytes");
+    return Status::InvalidArgument(Concat({"a disk budget below ", limits::kDiskBudgetBytesMin,
+        " bytes"}));
   }
   store_.fs = std::make_shared<StoreFileSystem>(config().base_fs, directory());
   if (config().read_only) store_.fs->SetReadOnly();
@@ -115,9 +116,9 @@ Status Opener::LookAround() {
   const bool is_other = found.ok() || found.code() == StatusCode::kNotFound ||
                         found.code() == StatusCode::kInvalidArgument;
   if (!is_other) return found;
-  return Status::IoError("the store that was open in " + directory() + " is not there any more" +
-                         (found.ok() ? ": another store is there" : ": " + found.message()) +
-                         "; put it back, and it is opened again");
+  return Status::IoError(Concat({"the store that was open in ", directory(),
+      " is not there any more", (found.ok() ? ": another store is there" : ": " + found.message()),
+      "; put it back, and it is opened again"}));
 }
 
 Status Opener::FindStore() {
@@ -130,7 +131,7 @@ Status Opener::FindStore() {
     const auto told = fs->IsDirectory(directory(), IOOptions(), &is_directory, nullptr);
     if (!told.ok()) return ToStatus(told, "opening " + directory());
     if (!is_directory) {
-      return Status::InvalidArgument(directory() + " is a file; a store is a directory");
+      return Status::InvalidArgument(Concat({directory(), " is a file; a store is a directory"}));
     }
     creating_ = HasSalvagingMark(fs, directory());
     if (creating_) return CheckMaySalvage();
@@ -145,15 +146,15 @@ Status Opener::FindStore() {
     else CISTERN_RETURN_IF_ERROR(CheckIsVacant());
     if (format_.ready) return Status::Ok();
   }
-  if (!MayCreate()) return Status::NotFound("there is no store in " + directory());
+  if (!MayCreate()) return Status::NotFound(Concat({"there is no store in ", directory()}));
   creating_ = true;
   return Status::Ok();
 }
 
 Status Opener::CheckMaySalvage() {
   if (config().is_salvage_target) return Status::Ok();
-  return Status::Corruption(directory() + " is no store yet: salvaging another one into it was "
-                            "interrupted. Salvage into it once more, or remove the directory");
+  return Status::Corruption(Concat({directory(), " is no store yet: salvaging another one into it "
+      "was interrupted. Salvage into it once more, or remove the directory"}));
 }
 
 Status Opener::CheckIsVacant() {
@@ -163,18 +164,19 @@ Status Opener::CheckIsVacant() {
   const auto foreign = std::find_if_not(names.begin(), names.end(), MayBeInEmptyDirectory);
   if (foreign == names.end()) return Status::Ok();
   if (std::find(names.begin(), names.end(), kRestoringMarkFileName) != names.end()) {
-    return Status::Corruption(directory() + " is no store yet: restoring it from a backup was "
-                              "interrupted. Restore it there once more, or remove the directory");
+    return Status::Corruption(Concat({directory(), " is no store yet: restoring it from a backup "
+        "was interrupted. Restore it there once more, or remove the directory"}));
   }
   const bool was_ours = std::find(names.begin(), names.end(), "ACK") != names.end();
   if (was_ours) {
-    return Status::Corruption("the file CISTERN is missing from the store " + directory() +
-                              "; restore it from a backup of this store");
+    return Status::Corruption(Concat({"the file CISTERN is missing from the store ", directory(),
+        "; restore it from a backup of this store"}));
   }
-  const std::string held = "holds other things (" + *foreign + ")";
-  if (!MayCreate()) return Status::NotFound("there is no store in " + directory() + ": it " + held);
-  return Status::InvalidArgument(directory() + " " + held +
-                                 " and no store; choose an empty or new directory");
+  const std::string held = Concat({"holds other things (", *foreign, ")"});
+  if (!MayCreate()) return Status::NotFound(Concat({"there is no store in ", directory(), ": it ",
+      held}));
+  return Status::InvalidArgument(Concat({directory(), " ", held, " and no store; choose an empty "
+      "or new directory"}));
 }
 
 Status Opener::TakeHold() {
@@ -215,8 +217,8 @@ Status Opener::RepairSmallFiles() {
     if (!store_.fs->FileExists(directory() + "/CURRENT", IOOptions(), nullptr).IsNotFound()) {
       return Status::Ok();
     }
-    return Status::Corruption("the file CURRENT is missing from the store " + directory() +
-                              "; opening it for writing puts that right where it can");
+    return Status::Corruption(Concat({"the file CURRENT is missing from the store ", directory(),
+        "; opening it for writing puts that right where it can"}));
   }
   for (const auto& repair : {RepairCurrent, RepairIdentity}) {
     CISTERN_ASSIGN_OR_RETURN(std::string done, repair(store_.fs.get(), directory()));
@@ -242,7 +244,7 @@ Status Opener::WipeDatabaseFiles() {
   rocksdb::IOStatus status = store_.fs->GetChildren(directory(), IOOptions(), &names, nullptr);
   for (const std::string& name : names) {
     if (status.ok() && IsDatabaseFile(name)) {
-      status = store_.fs->DeleteFile(directory() + "/" + name, IOOptions(), nullptr);
+      status = store_.fs->DeleteFile(Concat({directory(), "/", name}), IOOptions(), nullptr);
     }
   }
   return ToStatus(status, "clearing an unfinished creation in " + directory());

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "cistern/limits.h"
+#include "lib/base/concat.h"
 #include "lib/base/crash_point.h"
 #include "storage/confirmed_seals.h"
 #include "storage/keyspace.h"
@@ -64,8 +65,9 @@ Status Store::LoadPushes(bool read_only, RecoveryReport* report) {
     if (s.code() != StatusCode::kCorruption) return s;
     lost.Delete(meta_->handle(), it->key());
     ++report->records_damaged;
-    NoteDamage("what was remembered of the push of seal " + (seal ? std::to_string(*seal) : "?") +
-                   " is lost (" + s.message() + "): it is pushed from its start",
+    NoteDamage(Concat({"what was remembered of the push of seal ",
+        (seal ? std::to_string(*seal) : "?"), " is lost (", s.message(),
+        "): it is pushed from its start"}),
                report);
   }
   if (!it->status().ok()) return ToReadStatus(it->status(), "reading what is remembered of pushes");
@@ -161,9 +163,8 @@ Result<std::shared_ptr<const SpillView>> Store::PutPushes(
   size_t count = pushes_.size();
   for (const auto& [name, push] : pushes) {
     if (push.position.size() > limits::kPushPositionBytesMax) {
-      return Status::TooLarge("a push position has " + std::to_string(push.position.size()) +
-                              " bytes, at most " + std::to_string(limits::kPushPositionBytesMax) +
-                              " are kept");
+      return Status::TooLarge(Concat({"a push position has ", push.position.size(),
+          " bytes, at most ", limits::kPushPositionBytesMax, " are kept"}));
     }
     CISTERN_ASSIGN_OR_RETURN(const auto entry, FindEntry(name));
     if (!entry) continue;
@@ -177,8 +178,8 @@ Result<std::shared_ptr<const SpillView>> Store::PutPushes(
     changes[name.seal] = std::move(record);
   }
   if (count > limits::kPushRecordsMax) {
-    return Status::TooLarge("at most " + std::to_string(limits::kPushRecordsMax) +
-                            " seals may be parked or begun at once");
+    return Status::TooLarge(Concat({"at most ", limits::kPushRecordsMax,
+        " seals may be parked or begun at once"}));
   }
   return CommitPushes(std::move(changes), sync);
 }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "lib/base/check.h"
+#include "lib/base/concat.h"
 #include "lib/base/crash_point.h"
 #include "storage/confirmed_seals.h"
 #include "storage/create_family.h"
@@ -58,10 +59,9 @@ Result<std::shared_ptr<const SpillView>> Store::CommitSeal(const SealCommit& com
     SpillRecord& record = spills[id] = spill_records_.at(id);
     record.sealed_count += count;
     if (record.sealed_count > record.version_count) {
-      return Status::Corruption("spill family " + std::to_string(id) + " has " +
-                                std::to_string(record.version_count) +
-                                " row versions and more than those would be sealed: a manifest "
-                                "of what was sealed before is missing");
+      return Status::Corruption(Concat({"spill family ", id, " has ", record.version_count,
+          " row versions and more than those would be sealed: a manifest of what was sealed before "
+          "is missing"}));
     }
     versions_taken += count;
     batch.Put(meta_->handle(), SpillKey(id), EncodeSpill(record));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <mutex>
 
+#include "lib/base/concat.h"
 #include "lib/cql/schema_check.h"
 
 namespace cistern {
@@ -37,8 +38,8 @@ Status TableSet::Load(const TableRecords& records) {
     for (const TableRecord& record : record_versions) {
       auto schema = ParseStoredTable(record.cql);
       if (!schema.ok()) {
-        return Status::Corruption("table " + std::to_string(id) +
-                                  " of the catalog does not parse: " + schema.status().message());
+        return Status::Corruption(Concat({"table ", id, " of the catalog does not parse: ",
+            schema.status().message()}));
       }
       versions.push_back({*std::move(schema), record.journal_before});
     }
@@ -63,10 +64,8 @@ Result<TablePtr> TableSet::Find(std::string_view name) const {
     if (full == name) return table;
     if (table->schema->name != name) continue;
     if (found) {
-      return Status::InvalidArgument("table name '" + std::string(name) +
-                                     "' is in several keyspaces: say " +
-                                     found->schema->QualifiedName() +
-                                     " or " + full);
+      return Status::InvalidArgument(Concat({"table name '", name, "' is in several keyspaces: "
+          "say ", found->schema->QualifiedName(), " or ", full}));
     }
     found = table;
   }
@@ -78,7 +77,7 @@ Result<TablePtr> TableSet::Find(std::string_view name) const {
   } else if (known.empty()) {
     has += ": create one first";
   }
-  return Status::NotFound("no table '" + std::string(name) + "'; the store has " + has);
+  return Status::NotFound(Concat({"no table '", name, "'; the store has ", has}));
 }
 
 Result<TablePtr> TableSet::FindBatch(const RowBatch& batch) const {
@@ -90,13 +89,12 @@ Result<TablePtr> TableSet::FindBatch(const RowBatch& batch) const {
   for (const auto& [id, table] : tables_) {
     if (table->schema->QualifiedName() != schema.QualifiedName()) continue;
     if (table->schema->ToCql() == schema.ToCql()) return table;
-    return Status::InvalidArgument("the batch was made for another declaration of table " +
-                                   schema.QualifiedName() +
-                                   ", which may have been altered since: use the schema that "
-                                   "FindTable gives");
+    return Status::InvalidArgument(Concat({"the batch was made for another declaration of table ",
+        schema.QualifiedName(), ", which may have been altered since: use the schema that "
+        "FindTable gives"}));
   }
-  return Status::NotFound("the batch is for table " + schema.QualifiedName() +
-                          ", which this store does not have: create it first");
+  return Status::NotFound(Concat({"the batch is for table ", schema.QualifiedName(),
+      ", which this store does not have: create it first"}));
 }
 
 TablePtr TableSet::FindById(uint32_t id) const {

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "lib/base/concat.h"
 #include "storage/file_kind.h"
 #include "storage/log_end.h"
 #include "storage/quarantine.h"
@@ -43,7 +44,8 @@ Result<std::vector<NumberedLog>> ListWriteAheadLogs(rocksdb::FileSystem* fs,
 // Looks for a hole behind byte `synced_bytes` of a file.
 Result<std::vector<TornEnd>> FindTornEnd(rocksdb::FileSystem* fs, const std::string& directory,
                                          const std::string& name, uint64_t synced_bytes) {
-  CISTERN_ASSIGN_OR_RETURN(const LogEnd end, FindLogEnd(fs, directory + "/" + name, synced_bytes));
+  CISTERN_ASSIGN_OR_RETURN(const LogEnd end,
+                           FindLogEnd(fs, Concat({directory, "/", name}), synced_bytes));
   if (!end.torn || end.whole_bytes < synced_bytes) return std::vector<TornEnd>();
   return std::vector<TornEnd>{{name, end.whole_bytes, end.size_bytes, end.zeros_follow}};
 }
@@ -71,7 +73,7 @@ Result<std::vector<TornEnd>> FindTornEnds(rocksdb::FileSystem* fs, const std::st
     if (log.number < ends.log_number) continue;
     if (is_behind_hole) {
       torn.push_back({.name = log.name, .whole_bytes = 0});
-      const IOStatus looked = fs->GetFileSize(directory + "/" + log.name, IOOptions(),
+      const IOStatus looked = fs->GetFileSize(Concat({directory, "/", log.name}), IOOptions(),
                                               &torn.back().size_bytes, nullptr);
       if (!looked.ok()) return ToStatus(looked, "looking at " + log.name);
       continue;
@@ -88,7 +90,8 @@ Result<std::vector<TornEnd>> FindTornEnds(rocksdb::FileSystem* fs, const std::st
 Result<bool> HasLogWithHole(rocksdb::FileSystem* fs, const std::string& directory) {
   CISTERN_ASSIGN_OR_RETURN(const auto logs, ListWriteAheadLogs(fs, directory));
   for (const NumberedLog& log : logs) {
-    CISTERN_ASSIGN_OR_RETURN(const LogEnd end, FindLogEnd(fs, directory + "/" + log.name, 0));
+    CISTERN_ASSIGN_OR_RETURN(const LogEnd end, FindLogEnd(fs, Concat({directory, "/",
+        log.name}), 0));
     if (end.torn) return true;
   }
   return false;
@@ -106,12 +109,12 @@ Result<std::vector<std::string>> CutTornEnds(rocksdb::FileSystem* fs, const std:
   }
   const Status kept = QuarantineEnds(fs, directory, to_keep);
   for (const TornEnd& end : torn) {
-    const std::string path = directory + "/" + end.name;
+    const std::string path = Concat({directory, "/", end.name});
     CISTERN_RETURN_IF_ERROR(CutFile(fs, path, end.whole_bytes));
-    notes.push_back("the end of " + end.name + ", torn by a cut of the power, was cut off: " +
-                    std::to_string(end.size_bytes - end.whole_bytes) + " bytes behind byte " +
-                    std::to_string(end.whole_bytes) + ", which were never synced" +
-                    (kept.ok() ? "" : "; they could not be kept: " + kept.message()));
+    notes.push_back(Concat({"the end of ", end.name, ", torn by a cut of the power, was cut off: ",
+        end.size_bytes - end.whole_bytes, " bytes behind byte ", end.whole_bytes,
+        ", which were never synced",
+        (kept.ok() ? "" : "; they could not be kept: " + kept.message())}));
   }
   return notes;
 }

@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "lib/base/concat.h"
 #include "storage/window_dictionaries.h"
 
 namespace cistern {
@@ -29,8 +30,8 @@ Result<VersionColumns> SegmentPages::Decode(std::string_view bytes, uint32_t pag
                                             bool values_alone, const ChooseRows* choose) const {
   const uint32_t version = segment_->header.schema_version;
   if (version > table_->schema_version) {
-    return Status::Corruption("the catalog has no version " + std::to_string(version) +
-                              " of table " + table_->schema->QualifiedName());
+    return Status::Corruption(Concat({"the catalog has no version ", version, " of table ",
+        table_->schema->QualifiedName()}));
   }
   const std::vector<bool>* wanted = sources_ ? &*sources_ : wanted_;
   const TableSchema& schema = *table_->versions[version].schema;
@@ -62,7 +63,7 @@ Result<VersionColumns> SegmentPages::Read(uint32_t page, bool values_alone,
     return map_ ? map_->Apply(*std::move(rows)) : std::move(rows);
   }
   const std::string where = NameOfPage(*segment_, page) + ": ";
-  if (rows.ok()) return Status::Corruption(where + "its row count is not the header's");
+  if (rows.ok()) return Status::Corruption(Concat({where, "its row count is not the header's"}));
   return Status(rows.status().code(), where + rows.status().message());
 }
 

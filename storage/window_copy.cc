@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "lib/base/concat.h"
 #include "lib/base/crash_point.h"
 #include "storage/rocksdb_options.h"
 #include "storage/rocksdb_status.h"
@@ -113,10 +114,9 @@ Status WindowCopy::Check(const WindowWalk::Value& value) const {
   const rocksdb::Status s =
       family->db()->Get(rocksdb::ReadOptions(), family->handle(), value.key, &copy);
   if (s.ok() && copy == value.bytes) return Status::Ok();
-  const std::string what =
-      walk_.Place() + ", copied into window " + std::to_string(merge_.target_id);
+  const std::string what = Concat({walk_.Place(), ", copied into window ", merge_.target_id});
   if (!s.ok() && !s.IsNotFound()) return ToReadStatus(s, what);
-  return Status::Corruption(what + ": what was read back is not what was written");
+  return Status::Corruption(Concat({what, ": what was read back is not what was written"}));
 }
 
 }  // namespace cistern

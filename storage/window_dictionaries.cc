@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "lib/base/concat.h"
 #include "lib/segment/dictionary_value.h"
 #include "storage/keyspace.h"
 #include "storage/rocksdb_status.h"
@@ -11,17 +12,17 @@ namespace cistern {
 
 Result<std::shared_ptr<const ZstdDictionary>> ReadDictionaryCopy(const SegmentFamily& window,
                                                                  uint64_t number, uint8_t copy) {
-  const std::string name = "copy " + std::to_string(copy) + " of dictionary " +
-                           std::to_string(number) + " in " + window.Name();
+  const std::string name = Concat({"copy ", copy, " of dictionary ", number, " in ",
+      window.Name()});
   std::string value;
   const rocksdb::Status s =
       window.family->db()->Get(rocksdb::ReadOptions(), window.family->handle(),
                                DictionaryKey(number, copy), &value);
-  if (s.IsNotFound()) return Status::Corruption(name + " is missing");
+  if (s.IsNotFound()) return Status::Corruption(Concat({name, " is missing"}));
   if (!s.ok()) return ToReadStatus(s, name);
   auto dictionary = DecodeDictionary(number, value);
   if (dictionary.ok()) return dictionary;
-  return Status(dictionary.status().code(), name + ": " + dictionary.status().message());
+  return Status(dictionary.status().code(), Concat({name, ": ", dictionary.status().message()}));
 }
 
 Result<std::shared_ptr<const ZstdDictionary>> ReadDictionary(const SegmentFamily& window,
@@ -33,15 +34,14 @@ Result<std::shared_ptr<const ZstdDictionary>> ReadDictionary(const SegmentFamily
   if (second.ok()) return second;
   // What may pass is not damage.
   const bool may_pass = first.status().code() == StatusCode::kCorruption;
-  return Status(may_pass ? second.status().code() : first.status().code(),
-                first.status().message() + "; " + second.status().message());
+  return Status(may_pass ? second.status().code() : first.status().code(), Concat({
+      first.status().message(), "; ", second.status().message()}));
 }
 
 Result<std::shared_ptr<const ZstdDictionary>> WindowDictionaries::Find(uint64_t number) const {
   const auto is_it = [number](const WindowDictionary& d) { return d.number == number; };
   if (known_ != nullptr && std::none_of(known_->begin(), known_->end(), is_it)) {
-    return Status::Corruption("dictionary " + std::to_string(number) + " is not one of " +
-                              window_.Name());
+    return Status::Corruption(Concat({"dictionary ", number, " is not one of ", window_.Name()}));
   }
   DictionaryCache& cache = window_.family->dictionaries();
   if (auto cached = cache.Find(number)) return cached;

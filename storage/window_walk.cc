@@ -3,6 +3,7 @@
 #include <string_view>
 #include <utility>
 
+#include "lib/base/concat.h"
 #include "lib/segment/dictionary_value.h"
 #include "storage/keyspace.h"
 #include "storage/rocksdb_status.h"
@@ -84,8 +85,8 @@ Result<bool> WindowWalk::SeekNext() {
 Status WindowWalk::BeginSeal() {
   const WindowFamily& window = *ranges_[range_].window;
   const std::optional<ManifestName> name = ParseManifestKey(last_key_);
-  if (!name) return Status::Corruption(window.Name() + ": a manifest key does not parse");
-  const std::string where = "seal " + std::to_string(name->seal) + " in " + window.Name();
+  if (!name) return Status::Corruption(Concat({window.Name(), ": a manifest key does not parse"}));
+  const std::string where = Concat({"seal ", name->seal, " in ", window.Name()});
   Seal seal;
   seal.bucket = name->bucket;
   seal.manifest = iterator_->value().ToString();
@@ -93,12 +94,12 @@ Status WindowWalk::BeginSeal() {
   const rocksdb::Status s =
       window.family->db()->Get(rocksdb::ReadOptions(), window.family->handle(),
                                HeaderKey(round, name->bucket), &seal.header);
-  if (s.IsNotFound()) return Status::Corruption("the header of " + where + " is missing");
+  if (s.IsNotFound()) return Status::Corruption(Concat({"the header of ", where, " is missing"}));
   if (!s.ok()) return ToReadStatus(s, "the header of " + where);
   const auto family = std::make_shared<const SegmentFamily>(window);
   CISTERN_ASSIGN_OR_RETURN(seal.segment, MakeSegmentRef(family, round, seal.header));
   if (seal.segment.id != name->seal) {
-    return Status::Corruption(where + ": its segment has another number");
+    return Status::Corruption(Concat({where, ": its segment has another number"}));
   }
   seal_ = std::move(seal);
   return Status::Ok();
@@ -126,7 +127,7 @@ std::string WindowWalk::Place() const {
   const Range& range = ranges_[range_];
   if (range.kind == Kind::kOutboxEntry) return "the outbox of " + range.window->Name();
   const std::optional<ManifestName> name = ParseManifestKey(last_key_);
-  return (name ? "seal " + std::to_string(name->seal) + " in " : "") + range.window->Name();
+  return (name ? Concat({"seal ", name->seal, " in "}) : "") + range.window->Name();
 }
 
 }  // namespace cistern

@@ -6,6 +6,7 @@
 
 #include "engine/bucketing/bucketer.h"
 #include "lib/base/civil_time.h"
+#include "lib/base/concat.h"
 #include "lib/cql/ddl_print.h"
 #include "lib/cql/value_text.h"
 
@@ -181,8 +182,9 @@ std::string ValueText(const TableSchema& schema, const CellValue& value) {
 }
 
 Status NotInRange(const TableSchema& schema) {
-  return Status::OutOfRange("the bucket in column '" + schema.columns[schema.bucket_column].name +
-                            "' lies outside the event times that the table takes");
+  return Status::OutOfRange(Concat({"the bucket in column '",
+      schema.columns[schema.bucket_column].name, "' lies outside the event times that the table "
+      "takes"}));
 }
 
 }  // namespace
@@ -213,19 +215,17 @@ Result<int64_t> BucketStartFromValue(const TableSchema& schema, const CellValue&
   const std::optional<int64_t> start_s = StartOf(schema, value);
   if (!start_s.has_value()) {
     constexpr int64_t kExampleS = 1'704'067'200;  // 2024-01-01
-    return Status::InvalidArgument(
-        ValueText(schema, value) + " in column '" + schema.columns[schema.bucket_column].name +
-        "' is not a bucket of the table; one is " +
-        ValueText(schema, BucketValue(schema, bucketer.StartOfSecond(kExampleS))));
+    return Status::InvalidArgument(Concat({ValueText(schema, value), " in column '",
+        schema.columns[schema.bucket_column].name, "' is not a bucket of the table; one is ",
+        ValueText(schema, BucketValue(schema, bucketer.StartOfSecond(kExampleS)))}));
   }
   if (*start_s < bucketer.StartOfSecond(bucketer.min_s()) || *start_s > bucketer.max_s()) {
     return NotInRange(schema);
   }
   if (bucketer.StartOfSecond(*start_s) != *start_s) {
-    return Status::InvalidArgument(
-        ValueText(schema, value) + " in column '" + schema.columns[schema.bucket_column].name +
-        "' is not the start of a bucket; that is " +
-        ValueText(schema, BucketValue(schema, bucketer.StartOfSecond(*start_s))));
+    return Status::InvalidArgument(Concat({ValueText(schema, value), " in column '",
+        schema.columns[schema.bucket_column].name, "' is not the start of a bucket; that is ",
+        ValueText(schema, BucketValue(schema, bucketer.StartOfSecond(*start_s)))}));
   }
   return *start_s;
 }
@@ -234,8 +234,8 @@ Result<int64_t> BucketStartFromText(const TableSchema& schema, std::string_view 
   CellValue value;
   const Status parsed = ParseValueText(schema.columns[schema.bucket_column].type, text, &value);
   if (!parsed.ok()) {
-    return Status(parsed.code(), "bucket column '" + schema.columns[schema.bucket_column].name +
-                                     "': " + parsed.message());
+    return Status(parsed.code(), Concat({"bucket column '",
+        schema.columns[schema.bucket_column].name, "': ", parsed.message()}));
   }
   return BucketStartFromValue(schema, value);
 }

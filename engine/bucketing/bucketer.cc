@@ -6,6 +6,7 @@
 
 #include "cistern/limits.h"
 #include "lib/base/civil_time.h"
+#include "lib/base/concat.h"
 #include "lib/cql/bucket_rule.h"
 
 namespace cistern {
@@ -166,11 +167,9 @@ std::string_view TimeUnitWord(TimeUnit unit) {
 
 Status EventTimeOutOfRange(const TableSchema& schema, int64_t ticks) {
   const Bucketer bucketer(schema);
-  std::string message = "the event time " + std::to_string(ticks) + " is outside what column '" +
-                        schema.columns[schema.time_column()].name +
-                        "' takes: " + std::string(TimeUnitWord(schema.time_unit)) +
-                        " since 1970 from " + std::to_string(bucketer.min_ticks()) + " to " +
-                        std::to_string(bucketer.max_ticks());
+  std::string message = Concat({"the event time ", ticks, " is outside what column '",
+      schema.columns[schema.time_column()].name, "' takes: ", TimeUnitWord(schema.time_unit),
+      " since 1970 from ", bucketer.min_ticks(), " to ", bucketer.max_ticks()});
   // The unit in which the value falls into the years 1990 to 2100, if there is one.
   for (const TimeUnit unit :
        {TimeUnit::kSeconds, TimeUnit::kMillis, TimeUnit::kMicros, TimeUnit::kNanos}) {

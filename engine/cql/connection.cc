@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "lib/base/check.h"
+#include "lib/base/concat.h"
 
 namespace cistern::cql {
 namespace {
@@ -37,18 +38,19 @@ bool Connection::has_room() const {
 
 Status Connection::Send(const RequestEncoder& encode, AnswerKind asked, int64_t timeout_us,
                         AnswerCallback done) {
-  if (!is_ready()) return Status::Closed("the connection to " + where() + " is not ready");
-  const Status full = Status::Busy(std::to_string(active_count_) + " requests with " +
-                                   std::to_string(bytes_in_flight_) + " bytes are in flight to " +
-                                   where() + "; try again when one of them is answered");
-  if (!has_room() || free_streams_.empty()) return full;
+  if (!is_ready()) return Status::Closed(Concat({"the connection to ", where(), " is not ready"}));
+  const auto full = [this] {
+    return Status::Busy(Concat({active_count_, " requests with ", bytes_in_flight_,
+        " bytes are in flight to ", where(), "; try again when one of them is answered"}));
+  };
+  if (!has_room() || free_streams_.empty()) return full();
   const int16_t stream = free_streams_.back();
   const size_t begin = outbox_.size();
   CISTERN_RETURN_IF_ERROR(encode({version_, stream}, &outbox_));
   const size_t bytes = outbox_.size() - begin;
   if (active_count_ != 0 && bytes_in_flight_ + bytes > options_.bytes_in_flight_max) {
     outbox_.resize(begin);
-    return full;
+    return full();
   }
   free_streams_.pop_back();
   const auto slot = static_cast<size_t>(stream);
@@ -97,7 +99,8 @@ void Connection::Flush() {
 
 void Connection::OnReceived(std::string_view bytes) {
   if (!has_received_ && !options_.transport.tls && static_cast<uint8_t>(bytes[0]) == kTlsAlert) {
-    return Fail(Status::InvalidArgument(where() + " speaks TLS on this port; turn TLS on"));
+    return Fail(Status::InvalidArgument(Concat({where(), " speaks TLS on this port; turn TLS "
+        "on"})));
   }
   has_received_ = true;
   received_last_us_ = loop_.NowUs();
@@ -106,8 +109,8 @@ void Connection::OnReceived(std::string_view bytes) {
   for (;;) {
     const Result<std::optional<Envelope>> next = decoder_.Next();
     if (!next.ok()) {
-      return Fail(Status(next.status().code(), "from " + where() + ": " + next.status().message() +
-                         "; the connection is closed and made anew"));
+      return Fail(Status(next.status().code(), Concat({"from ", where(), ": ",
+          next.status().message(), "; the connection is closed and made anew"})));
     }
     if (!next.value().has_value()) return;
     const bool goes_on = HandleEnvelope(**next);
@@ -119,8 +122,8 @@ void Connection::OnReceived(std::string_view bytes) {
 bool Connection::HandleEnvelope(const Envelope& envelope) {
   const Result<Response> response = DecodeResponse(version_, envelope);
   if (!response.ok()) {
-    Fail(Status(response.status().code(), "from " + where() + ": " + response.status().message() +
-                "; the connection is closed and made anew"));
+    Fail(Status(response.status().code(), Concat({"from ", where(), ": ",
+        response.status().message(), "; the connection is closed and made anew"})));
     return false;
   }
   if (state_ != State::kReady) {
@@ -134,8 +137,8 @@ bool Connection::HandleEnvelope(const Envelope& envelope) {
     return true;
   }
   if (envelope.header.opcode == Opcode::kEvent) {  // it reads as a RESULT SchemaChange does
-    Fail(Status::Corruption(where() + " sent an EVENT as the answer to a request; the connection "
-                            "is closed and made anew"));
+    Fail(Status::Corruption(Concat({where(), " sent an EVENT as the answer to a request; the "
+        "connection is closed and made anew"})));
     return false;
   }
   HandleAnswer(*response);
@@ -147,16 +150,14 @@ void Connection::HandleAnswer(const Response& response) {
   const bool is_known = response.stream >= 0 && slot < pending_.size() && is_taken_[slot] &&
                         pending_[slot].is_flushed;
   if (!is_known) {
-    return Fail(Status::Corruption(where() + " answered a request that nobody sent (stream " +
-                                   std::to_string(response.stream) +
-                                   "); the connection is closed and made anew"));
+    return Fail(Status::Corruption(Concat({where(), " answered a request that nobody sent "
+        "(stream ", response.stream, "); the connection is closed and made anew"})));
   }
   // Before it is taken for an answer: what was asked for has an unknown end, as all that is open.
   if (!IsAnswer(pending_[slot].asked, response.message)) {
-    return Fail(Status::Corruption(where() + " answered with " +
-                                   std::string(MessageName(response.message)) +
-                                   ", which is no answer to what was asked; the connection is "
-                                   "closed and made anew"));
+    return Fail(Status::Corruption(Concat({where(), " answered with ",
+        MessageName(response.message), ", which is no answer to what was asked; the connection is "
+        "closed and made anew"})));
   }
   const bool is_late = pending_[slot].done == nullptr;
   const Pending answered = Release(response.stream);
@@ -224,11 +225,11 @@ void Connection::Expire(int16_t stream) {
   ++late_count_;
   const std::weak_ptr<int> alive(alive_);
   done({.fate = RequestFate::kUnknown,
-        .status = Status::IoError("no answer from " + where() +
-                                  " in time; the outcome is unknown, repeat it")});
+        .status = Status::IoError(Concat({"no answer from ", where(),
+            " in time; the outcome is unknown, repeat it"}))});
   if (alive.expired() || late_count_ <= options_.late_requests_max) return;
-  Fail(Status::IoError(where() + " has left " + std::to_string(late_count_) +
-                       " requests without an answer; the connection is made anew"));
+  Fail(Status::IoError(Concat({where(), " has left ", late_count_, " requests without an answer; "
+      "the connection is made anew"})));
 }
 
 // A link that swallows all gives no other sign than silence.
@@ -253,8 +254,8 @@ void Connection::AskWhetherItLives() {
         if (alive.expired()) return;
         is_heartbeat_sent_ = false;
         if (answer.fate == RequestFate::kAnswered || state_ == State::kClosed) return;
-        Fail(Status::IoError(where() +
-                             " does not answer any more; the link is taken for broken"));
+        Fail(Status::IoError(Concat({where(), " does not answer any more; the link is taken for "
+            "broken"})));
       });
   is_heartbeat_sent_ = sent.ok();
   // No room: requests are in flight, and their own ends tell as much.
@@ -297,7 +298,7 @@ void Connection::Fail(const Status& status) {
 void Connection::Close() {
   if (state_ == State::kClosed) return;
   state_ = State::kClosed;
-  auto all = TakeAll(Status::Closed("the connection to " + where() + " was closed"));
+  auto all = TakeAll(Status::Closed(Concat({"the connection to ", where(), " was closed"})));
   transport_->Close();
   StopHandshake();
   if (request_timer_ != 0) loop_.Cancel(std::exchange(request_timer_, 0));

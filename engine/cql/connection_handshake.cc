@@ -4,6 +4,7 @@
 
 #include "engine/cql/connection.h"
 #include "engine/cql/readable.h"
+#include "lib/base/concat.h"
 
 namespace cistern::cql {
 namespace {
@@ -34,9 +35,8 @@ void Connection::OnConnected() {
   state_ = State::kOptions;
   handshake_timer_ = loop_.After(options_.handshake_timeout_us, [this] {
     handshake_timer_ = 0;
-    Fail(Status::IoError("no answer from " + where() +
-                         " while the connection was set up; check that the port is the one of "
-                         "the native protocol, and the load of the server"));
+    Fail(Status::IoError(Concat({"no answer from ", where(), " while the connection was set up; "
+        "check that the port is the one of the native protocol, and the load of the server"})));
   });
   SendAlone([](const RequestHead& head, std::string* out) {
     AppendOptions(head, out);
@@ -71,12 +71,12 @@ void Connection::HandleHandshake(const Response& response) {
   if (state_ == State::kAuth) {
     if (std::holds_alternative<AuthSuccessResponse>(response.message)) return BecomeReady();
     if (std::holds_alternative<AuthChallengeResponse>(response.message)) {
-      return Fail(Status::InvalidArgument(
-          where() + " wants another method than a password; Cistern has PLAIN alone"));
+      return Fail(Status::InvalidArgument(Concat({where(), " wants another method than a "
+          "password; Cistern has PLAIN alone"})));
     }
   }
-  Fail(Status::Corruption(where() + " answered out of turn while the connection was set up; "
-                          "check that the port is the one of the native protocol"));
+  Fail(Status::Corruption(Concat({where(), " answered out of turn while the connection was set "
+      "up; check that the port is the one of the native protocol"})));
 }
 
 void Connection::HandleSupported(const SupportedResponse& supported) {
@@ -100,14 +100,12 @@ void Connection::HandleAuthenticate(const AuthenticateResponse& asked) {
   encoder_.Establish(version_, compression_);
   decoder_.Establish(version_, compression_);
   if (!options_.credentials) {
-    return Fail(Status::InvalidArgument(where() + " asks for a password (" +
-                                        Readable(asked.authenticator, kNameShownBytesMax) +
-                                        "), and no user is given"));
+    return Fail(Status::InvalidArgument(Concat({where(), " asks for a password (",
+        Readable(asked.authenticator, kNameShownBytesMax), "), and no user is given"})));
   }
   if (!options_.transport.tls && !options_.allow_cleartext_password) {
-    return Fail(Status::InvalidArgument(
-        where() + " asks for a password, and without TLS it would be sent in clear; turn TLS on, "
-        "or allow it in clear where the link is safe"));
+    return Fail(Status::InvalidArgument(Concat({where(), " asks for a password, and without TLS "
+        "it would be sent in clear; turn TLS on, or allow it in clear where the link is safe"})));
   }
   Result<Credentials> credentials = options_.credentials();
   if (!credentials.ok()) return Fail(credentials.status());
@@ -153,18 +151,18 @@ void Connection::HandleRefusal(const ErrorResponse& error) {
     return;
   }
   if (is_version) {
-    return Fail(Status::InvalidArgument(where() + " does not speak " +
-                                        std::string(ProtocolVersionName(version_)) + ": " + words));
+    return Fail(Status::InvalidArgument(Concat({where(), " does not speak ",
+        ProtocolVersionName(version_), ": ", words})));
   }
   if (error.code == ErrorCode::kBadCredentials) {
-    return Fail(Status::InvalidArgument(where() + " refuses the password: " + words +
-                                        "; check user and password"));
+    return Fail(Status::InvalidArgument(Concat({where(), " refuses the password: ", words,
+        "; check user and password"})));
   }
   if (error.code == ErrorCode::kUnauthorized) {
-    return Fail(Status::InvalidArgument(where() + " does not let this user in: " + words +
-                                        "; the role needs LOGIN and access to this data center"));
+    return Fail(Status::InvalidArgument(Concat({where(), " does not let this user in: ", words,
+        "; the role needs LOGIN and access to this data center"})));
   }
-  Fail(Status::IoError(where() + " did not set up the connection: " + words));
+  Fail(Status::IoError(Concat({where(), " did not set up the connection: ", words})));
 }
 
 void Connection::StopHandshake() {

@@ -6,6 +6,7 @@
 #include "engine/cql/wire_reader.h"
 #include "lib/base/check.h"
 #include "lib/base/coding.h"
+#include "lib/base/concat.h"
 
 namespace cistern::cql {
 namespace {
@@ -43,20 +44,18 @@ Result<EnvelopeHeader> ParseEnvelopeHeader(std::string_view bytes, Direction dir
   header.stream = GetBig<int16_t>(&bytes[2]);
   header.opcode = Opcode{static_cast<uint8_t>(bytes[4])};
   if (header.direction != direction) {
-    return Status::Corruption("the first byte of an envelope is " + std::to_string(first) +
-                              ": this is not Cassandra's native protocol; check the port (9042, if "
-                              "nobody changed it)");
+    return Status::Corruption(Concat({"the first byte of an envelope is ", first,
+        ": this is not Cassandra's native protocol; check the port (9042, if nobody changed it)"}));
   }
   const auto length = GetBig<int32_t>(&bytes[kLengthAt]);
   if (length < 0) {
-    return Status::Corruption("the envelope of " + std::string(OpcodeName(header.opcode)) +
-                              " has a negative length");
+    return Status::Corruption(Concat({"the envelope of ", OpcodeName(header.opcode),
+        " has a negative length"}));
   }
   header.body_bytes = static_cast<uint32_t>(length);
   if (header.body_bytes > body_bytes_max) {
-    return Status::TooLarge("the envelope of " + std::string(OpcodeName(header.opcode)) + " has " +
-                            std::to_string(length) + " bytes, at most " +
-                            std::to_string(body_bytes_max) + " are taken");
+    return Status::TooLarge(Concat({"the envelope of ", OpcodeName(header.opcode), " has ", length,
+        " bytes, at most ", body_bytes_max, " are taken"}));
   }
   return header;
 }

@@ -6,6 +6,7 @@
 #include "engine/cql/lz4_block.h"
 #include "lib/base/check.h"
 #include "lib/base/coding.h"
+#include "lib/base/concat.h"
 
 namespace cistern::cql {
 namespace {
@@ -154,11 +155,9 @@ Result<EnvelopeHeader> EnvelopeDecoder::ParseHeader(std::string_view bytes) cons
   const bool fits = established_ ? header.version == static_cast<uint8_t>(version_)
                                  : header.version >= kVersionMin && header.version <= kVersionMax;
   if (!fits) {
-    return Status::Corruption("an envelope of version " + std::to_string(header.version) +
-                              " came where " +
-                              (established_ ? std::string(ProtocolVersionName(version_))
-                                            : "Cassandra's native protocol") +
-                              " is spoken; check that the port is the one of it");
+    return Status::Corruption(Concat({"an envelope of version ", header.version, " came where ",
+        (established_ ? std::string(ProtocolVersionName(version_)) : "Cassandra's native protocol"),
+        " is spoken; check that the port is the one of it"}));
   }
   return header;
 }
@@ -183,8 +182,8 @@ Result<std::optional<Envelope>> EnvelopeDecoder::Unpack(const Envelope& envelope
   }
   const auto length = GetBig<uint32_t>(envelope.body.data());
   if (length > body_bytes_max_) {
-    return Status::TooLarge("a compressed envelope unpacks to " + std::to_string(length) +
-                            " bytes, at most " + std::to_string(body_bytes_max_) + " are taken");
+    return Status::TooLarge(Concat({"a compressed envelope unpacks to ", length,
+        " bytes, at most ", body_bytes_max_, " are taken"}));
   }
   Envelope unpacked = envelope;
   CISTERN_RETURN_IF_ERROR(
@@ -224,8 +223,8 @@ Result<std::optional<Envelope>> EnvelopeDecoder::NextInFrame() {
   }
   CISTERN_ASSIGN_OR_RETURN(const EnvelopeHeader header, ParseHeader(left));
   if (left.size() - kEnvelopeHeaderBytes < header.body_bytes) {
-    return Status::Corruption("a self-contained frame ends inside an envelope of " +
-                              std::to_string(header.body_bytes) + " bytes");
+    return Status::Corruption(Concat({"a self-contained frame ends inside an envelope of ",
+        header.body_bytes, " bytes"}));
   }
   frame_at_ += kEnvelopeHeaderBytes + header.body_bytes;
   return std::optional<Envelope>(

@@ -4,6 +4,7 @@
 #include "engine/cql/lz4_block.h"
 #include "lib/base/check.h"
 #include "lib/base/coding.h"
+#include "lib/base/concat.h"
 
 namespace cistern::cql {
 namespace {
@@ -81,8 +82,8 @@ Result<std::optional<Frame>> ParseFrame(Compression compression, std::string_vie
   frame.payload = stream.substr(header_bytes, sent_bytes);
   if (GetLittle<uint32_t>(stream.data() + header_bytes + sent_bytes) !=
       FrameCrc32(frame.payload)) {
-    return Status::Corruption("the checksum of a frame's " + std::to_string(sent_bytes) +
-                              " bytes is wrong");
+    return Status::Corruption(Concat({"the checksum of a frame's ", sent_bytes,
+        " bytes is wrong"}));
   }
   if (unpacked_bytes > 0) {
     CISTERN_RETURN_IF_ERROR(UnpackLz4Block(frame.payload, unpacked_bytes, unpacked));

@@ -4,6 +4,8 @@
 
 #include "engine/cql/session.h"
 
+#include "lib/base/concat.h"
+
 namespace cistern::cql {
 
 Status Connection::AskForLife(std::function<void(bool)> done) {
@@ -21,7 +23,8 @@ Status Connection::AskForLife(std::function<void(bool)> done) {
         if (lives || alive.expired() || state_ == State::kClosed) return;
         // Behind a slow link the answer may be late while others come.
         if (received_last_us_ >= asked_us) return;
-        Fail(Status::IoError(where() + " gives no sign of life; the link is taken for broken"));
+        Fail(Status::IoError(Concat({where(), " gives no sign of life; the link is taken for "
+            "broken"})));
       });
 }
 

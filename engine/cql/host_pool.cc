@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/cql/readable.h"
+#include "lib/base/concat.h"
 
 namespace cistern::cql {
 namespace {
@@ -200,8 +201,9 @@ std::string HostPool::WhyNot(const Host& host) const {
            "overloaded, and that no firewall is between";
   }
   if (host.state == HostState::kDown || !host.info) return where + " has not been asked yet";
-  return where + " is in data center " + Readable(host.info->data_center, kNameShownBytesMax) +
-         ", and only nodes of " + Readable(data_center_, kNameShownBytesMax) + " are asked";
+  return Concat({where, " is in data center ",
+      Readable(host.info->data_center, kNameShownBytesMax), ", and only nodes of ",
+      Readable(data_center_, kNameShownBytesMax), " are asked"});
 }
 
 Status HostPool::Away() const {

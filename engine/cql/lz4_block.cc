@@ -6,6 +6,7 @@
 
 #include "engine/cql/lz4_search.h"
 #include "lib/base/check.h"
+#include "lib/base/concat.h"
 
 namespace cistern::cql {
 namespace {
@@ -43,8 +44,8 @@ Status UnpackLz4Block(std::string_view block, size_t unpacked_bytes, std::string
   unpacked->clear();
   // Also what keeps a few bytes from claiming a large buffer.
   if (block.size() > kBytesMax || unpacked_bytes / kLz4RatioMax > block.size()) {
-    return Status::Corruption("an LZ4 block of " + std::to_string(block.size()) +
-                              " bytes cannot unpack to " + std::to_string(unpacked_bytes));
+    return Status::Corruption(Concat({"an LZ4 block of ", block.size(), " bytes cannot unpack to ",
+        unpacked_bytes}));
   }
   CISTERN_CHECK(unpacked_bytes <= kBytesMax);
   unpacked->resize(unpacked_bytes);
@@ -53,9 +54,8 @@ Status UnpackLz4Block(std::string_view block, size_t unpacked_bytes, std::string
                                         static_cast<int>(unpacked_bytes));
   if (bytes < 0 || static_cast<size_t>(bytes) != unpacked_bytes) {
     unpacked->clear();
-    return Status::Corruption("an LZ4 block of " + std::to_string(block.size()) +
-                              " bytes is damaged: it does not unpack to " +
-                              std::to_string(unpacked_bytes));
+    return Status::Corruption(Concat({"an LZ4 block of ", block.size(),
+        " bytes is damaged: it does not unpack to ", unpacked_bytes}));
   }
   return Status::Ok();
 }

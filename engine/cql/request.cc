@@ -5,6 +5,7 @@
 #include "engine/cql/envelope.h"
 #include "engine/cql/wire_writer.h"
 #include "lib/base/check.h"
+#include "lib/base/concat.h"
 
 namespace cistern::cql {
 namespace {
@@ -41,8 +42,8 @@ class RequestWriter {
   // A text of the notation that holds up to 65,535 bytes; a longer one fails.
   void String(const char* field, std::string_view text) {
     if (text.size() > kShortBytesMax) {
-      Fail(Status::TooLarge(Name() + ": " + field + " has " + std::to_string(text.size()) +
-                            " bytes, at most " + std::to_string(kShortBytesMax) + " can be sent"));
+      Fail(Status::TooLarge(Concat({Name(), ": ", field, " has ", text.size(), " bytes, at most ",
+          kShortBytesMax, " can be sent"})));
       return;
     }
     wire_.String(text);
@@ -50,9 +51,8 @@ class RequestWriter {
   // A text or bytes of up to the limit of a request.
   void LongString(const char* field, std::string_view text) {
     if (text.size() > limits::kCqlRequestBytesMax) {
-      Fail(Status::TooLarge(Name() + ": " + field + " has " + std::to_string(text.size()) +
-                            " bytes, at most " + std::to_string(limits::kCqlRequestBytesMax) +
-                            " are sent"));
+      Fail(Status::TooLarge(Concat({Name(), ": ", field, " has ", text.size(), " bytes, at most ",
+          limits::kCqlRequestBytesMax, " are sent"})));
       return;
     }
     wire_.LongString(text);
@@ -63,8 +63,8 @@ class RequestWriter {
   [[nodiscard]] Status Finish() {
     const size_t body_bytes = out_->size() - begin_ - kEnvelopeHeaderBytes;
     if (body_bytes > limits::kCqlRequestBytesMax) {
-      Fail(Status::TooLarge(Name() + " has " + std::to_string(body_bytes) + " bytes, at most " +
-                            std::to_string(limits::kCqlRequestBytesMax) + " are sent"));
+      Fail(Status::TooLarge(Concat({Name(), " has ", body_bytes, " bytes, at most ",
+          limits::kCqlRequestBytesMax, " are sent"})));
     }
     if (status_.ok()) {
       EndEnvelope(begin_, out_);
@@ -93,13 +93,13 @@ uint32_t FlagsOf(const RequestOptions& options) {
 
 void CheckOptions(const RequestOptions& options, RequestWriter* request) {
   if (options.now_in_seconds.has_value() && !request->v5()) {
-    request->Fail(Status::NotSupported(request->Name() +
-                                       ": now_in_seconds needs protocol v5, and this is v4"));
+    request->Fail(Status::NotSupported(Concat({request->Name(), ": now_in_seconds needs protocol "
+        "v5, and this is v4"})));
   }
   // Cassandra keeps it for "no timestamp".
   if (options.default_timestamp_us == std::numeric_limits<int64_t>::min()) {
-    request->Fail(Status::InvalidArgument(request->Name() +
-                                          ": the least of all timestamps cannot be sent"));
+    request->Fail(Status::InvalidArgument(Concat({request->Name(), ": the least of all timestamps "
+        "cannot be sent"})));
   }
 }
 
@@ -117,7 +117,8 @@ void AppendParameters(const QueryOptions& options, const ValueRun& values,
                       RequestWriter* request) {
   CheckOptions(options, request);
   if (options.page_rows > static_cast<uint32_t>(std::numeric_limits<int32_t>::max())) {
-    request->Fail(Status::InvalidArgument(request->Name() + ": page_rows is beyond 2^31 - 1"));
+    request->Fail(Status::InvalidArgument(Concat({request->Name(), ": page_rows is beyond 2^31 - "
+        "1"})));
   }
   uint32_t flags = FlagsOf(options);
   if (values.count > 0) flags |= query_flag::kValues;
@@ -171,12 +172,12 @@ Status AppendPlainAuthResponse(const RequestHead& head, std::string_view user,
   RequestWriter request(head, Opcode::kAuthResponse, out);
   const auto check = [&request](const char* what, std::string_view text) {
     if (text.empty() || text.find('\0') != std::string_view::npos) {
-      request.Fail(Status::InvalidArgument(
-          std::string("the ") + what + " for the cluster is empty or holds a zero byte"));
+      request.Fail(Status::InvalidArgument(Concat({"the ", what, " for the cluster is empty or "
+          "holds a zero byte"})));
     }
     if (text.size() > kShortBytesMax) {
-      request.Fail(Status::TooLarge(std::string("the ") + what + " for the cluster is longer " +
-                                    "than " + std::to_string(kShortBytesMax) + " bytes"));
+      request.Fail(Status::TooLarge(Concat({"the ", what, " for the cluster is longer ", "than ",
+          kShortBytesMax, " bytes"})));
     }
   };
   check("user", user);
@@ -230,9 +231,8 @@ Status AppendBatch(const RequestHead& head, std::span<const PreparedIds> prepare
   RequestWriter request(head, Opcode::kBatch, out);
   CheckOptions(options, &request);
   if (batch.size() > kShortBytesMax) {
-    request.Fail(Status::TooLarge("BATCH has " + std::to_string(batch.size()) +
-                                  " statements, at most " + std::to_string(kShortBytesMax) +
-                                  " can be sent"));
+    request.Fail(Status::TooLarge(Concat({"BATCH has ", batch.size(), " statements, at most ",
+        kShortBytesMax, " can be sent"})));
     return request.Finish();
   }
   request->Byte(static_cast<uint8_t>(options.type));

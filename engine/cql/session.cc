@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/cql/session_work.h"
+#include "lib/base/concat.h"
 
 namespace cistern::cql {
 namespace {
@@ -83,9 +84,8 @@ Status Session::Begin(WorkPtr work) {
   const bool has_room = works_.size() < options_.requests_max &&
                         (works_.empty() || bytes_in_flight_ + work->bytes <= options_.bytes_max);
   if (!has_room) {
-    return Status::Busy(std::to_string(works_.size()) + " requests with " +
-                        std::to_string(bytes_in_flight_) +
-                        " bytes are in flight; try again when one of them has ended");
+    return Status::Busy(Concat({works_.size(), " requests with ", bytes_in_flight_,
+        " bytes are in flight; try again when one of them has ended"}));
   }
   work->number = ++work_last_;
   const Status sent = TrySend(work);
@@ -175,7 +175,8 @@ void Session::OnAnswer(const WorkPtr& work, HostId host, const Answer& answer) {
   if (answer.response != nullptr) outcome.warnings = answer.response->warnings;
   if (error != nullptr) {
     outcome.error_code = error->code;
-    const std::string words = EndpointText(outcome.host) + " answered: " + DescribeError(*error);
+    const std::string words = Concat({EndpointText(outcome.host), " answered: ",
+        DescribeError(*error)});
     const bool is_refused = decision.kind == OutcomeKind::kRefused;
     outcome.status = is_refused ? Status::InvalidArgument(words) : Status::IoError(words);
   }
@@ -309,9 +310,8 @@ void Session::OnPreparedAgain(const WorkPtr& work, HostId host, uint32_t stateme
     if (error == nullptr || error->code == ErrorCode::kUnprepared) return Retry(work);
     const RetryDecision decision = DecideRetry(answer.fate, error->code);
     outcome.error_code = error->code;
-    outcome.status = Status::InvalidArgument(EndpointText(outcome.host) + " does not prepare \"" +
-                                             statements_[statement].cql +
-                                             "\": " + DescribeError(*error));
+    outcome.status = Status::InvalidArgument(Concat({EndpointText(outcome.host),
+        " does not prepare \"", statements_[statement].cql, "\": ", DescribeError(*error)}));
     if (decision.is_retried) return Retry(work);
     work->kind = MergeKinds(work->kind, decision.kind);
     return Finish(work, std::exchange(outcome, Outcome()));
@@ -353,9 +353,9 @@ void Session::GoOnUndecided(HostId host, bool is_lost) {
 void Session::RefuseBound(const WorkPtr& work) {
   Outcome& outcome = work->outcome;
   outcome.error_code.reset();
-  outcome.status = Status::NotSupported(
-      "columns of \"" + statements_[work->statements[0]].cql +
-      "\" have other types than when values were bound: the table was made anew");
+  outcome.status = Status::NotSupported(Concat({"columns of \"",
+      statements_[work->statements[0]].cql, "\" have other types than when values were bound: the "
+      "table was made anew"}));
   work->kind = MergeKinds(work->kind, OutcomeKind::kRefused);
   Finish(work, std::exchange(outcome, Outcome()));
 }

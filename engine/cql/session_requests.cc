@@ -9,6 +9,7 @@
 #include "engine/cql/token.h"
 #include "engine/cql/wire_reader.h"
 #include "lib/base/check.h"
+#include "lib/base/concat.h"
 
 namespace cistern::cql {
 namespace {
@@ -26,9 +27,8 @@ Status CheckIds(const PreparedIds& ids) {
       ids.metadata_id.size() <= limits::kStatementIdBytesMax) {
     return Status::Ok();
   }
-  return Status::TooLarge("a server names a prepared statement by more than " +
-                          std::to_string(limits::kStatementIdBytesMax) +
-                          " bytes; a sound one by 16");
+  return Status::TooLarge(Concat({"a server names a prepared statement by more than ",
+      limits::kStatementIdBytesMax, " bytes; a sound one by 16"}));
 }
 
 }  // namespace
@@ -40,8 +40,8 @@ const PreparedStatement& Session::statement(uint32_t number) const {
 
 Status Session::Check(uint32_t statement) const {
   if (statement < statements_.size()) return Status::Ok();
-  return Status::InvalidArgument("statement " + std::to_string(statement) +
-                                 " was not prepared by this session; prepare it first");
+  return Status::InvalidArgument(Concat({"statement ", statement, " was not prepared by this "
+      "session; prepare it first"}));
 }
 
 // Those of the host where it has others than the last server that was asked.
@@ -77,10 +77,8 @@ void Session::NoteMetadata(const Work& work, const RowsResult& rows, HostId host
 Status Session::TakeMetadata(size_t bytes, size_t instead_of_bytes) {
   const size_t left_bytes = metadata_bytes_ - instead_of_bytes;
   if (bytes > options_.metadata_bytes_max - std::min(left_bytes, options_.metadata_bytes_max)) {
-    return Status::TooLarge("servers have told more than " +
-                            std::to_string(options_.metadata_bytes_max) +
-                            " bytes about the columns of statements; a sound one tells some "
-                            "hundreds for each");
+    return Status::TooLarge(Concat({"servers have told more than ", options_.metadata_bytes_max,
+        " bytes about the columns of statements; a sound one tells some hundreds for each"}));
   }
   metadata_bytes_ = left_bytes + bytes;
   return Status::Ok();
@@ -147,9 +145,9 @@ Status Session::Prepare(std::string cql, PrepareCompletion done, bool anew) {
     return Status::Ok();
   }
   if (statements_.size() >= options_.statements_max && !numbers_.contains(cql)) {
-    return Status::TooLarge("this session has prepared " + std::to_string(statements_.size()) +
-                            " statements, at most " + std::to_string(options_.statements_max) +
-                            "; use values instead of texts that differ");
+    return Status::TooLarge(Concat({"this session has prepared ", statements_.size(),
+        " statements, at most ", options_.statements_max, "; use values instead of texts that "
+        "differ"}));
   }
   auto work = std::make_shared<Work>(
       [cql](const RequestHead& head, std::span<const PreparedIds>, std::string* out) {

@@ -13,6 +13,7 @@
 #include "cistern/limits.h"
 #include "engine/cql/transport_core.h"
 #include "engine/cql/transport_tls.h"
+#include "lib/base/concat.h"
 
 namespace cistern::cql {
 namespace {
@@ -27,15 +28,15 @@ constexpr size_t kSecretRoomBytes = 4096;  // for what is sent behind a secret i
 
 std::string SecondsText(int64_t us) {
   const int64_t tenths = us / 100'000;
-  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " s";
+  return Concat({tenths / 10, ".", tenths % 10, " s"});
 }
 
 }  // namespace
 
 std::string EndpointText(const Endpoint& endpoint) {
   const bool is_v6 = endpoint.host.find(':') != std::string::npos;
-  const std::string host = is_v6 ? "[" + endpoint.host + "]" : endpoint.host;
-  return host + ":" + std::to_string(endpoint.port);
+  const std::string host = is_v6 ? Concat({"[", endpoint.host, "]"}) : endpoint.host;
+  return Concat({host, ":", endpoint.port});
 }
 
 std::string AddressText(std::string_view bytes) {
@@ -170,8 +171,8 @@ void Transport::Stream::OnResolved(const error_code& error,
                                    const tcp::resolver::results_type& found) {
   if (!is_open_) return;
   if (error) {
-    return Fail(Status::IoError("cannot find the address of " + where_ + ": " + error.message() +
-                                "; check the name, and the name server of this machine"));
+    return Fail(Status::IoError(Concat({"cannot find the address of ", where_, ": ",
+        error.message(), "; check the name, and the name server of this machine"})));
   }
   for (const auto& entry : found) {
     if (addresses_.size() < kAddressesMax) addresses_.push_back(entry.endpoint());
@@ -180,9 +181,8 @@ void Transport::Stream::OnResolved(const error_code& error,
 }
 
 void Transport::Stream::OnResolveLate() {
-  Fail(Status::IoError("cannot find the address of " + where_ + ": no answer in " +
-                       SecondsText(options_.connect_timeout_us) +
-                       "; check the name server of this machine"));
+  Fail(Status::IoError(Concat({"cannot find the address of ", where_, ": no answer in ",
+      SecondsText(options_.connect_timeout_us), "; check the name server of this machine"})));
 }
 
 void Transport::Stream::TryNext() {
@@ -208,9 +208,9 @@ void Transport::Stream::OnTried(const error_code& error) {
   Disarm(&phase_timer_);
   const tcp::endpoint& address = addresses_[address_next_ - 1];
   if (error || is_late_) {
-    attempts_text_ += (attempts_text_.empty() ? "" : ", ") + address.address().to_string() + ": " +
-                      (is_late_ ? "no answer in " + SecondsText(options_.connect_timeout_us)
-                                : error.message());
+    attempts_text_ += Concat({(attempts_text_.empty() ? "" : ", "), address.address().to_string(),
+        ": ",
+        (is_late_ ? "no answer in " + SecondsText(options_.connect_timeout_us) : error.message())});
     return TryNext();
   }
   peer_address_ = EndpointText({address.address().to_string(), address.port()});
@@ -223,8 +223,8 @@ void Transport::Stream::OnTried(const error_code& error) {
 
 void Transport::Stream::FailToConnect() {
   const std::string tried = attempts_text_.empty() ? "it has no address" : attempts_text_;
-  Fail(Status::IoError("cannot connect to " + where_ + " (" + tried +
-                       "); check that the server runs and listens there, and the firewall"));
+  Fail(Status::IoError(Concat({"cannot connect to ", where_, " (", tried,
+      "); check that the server runs and listens there, and the firewall"})));
 }
 
 void Transport::Stream::Shake() {
@@ -241,9 +241,9 @@ void Transport::Stream::Shake() {
 }
 
 void Transport::Stream::OnShakeLate() {
-  Fail(Status::IoError("TLS with " + where_ + ": no answer in " +
-                       SecondsText(options_.handshake_timeout_us) +
-                       "; check that the port speaks TLS and that the link carries full packets"));
+  Fail(Status::IoError(Concat({"TLS with ", where_, ": no answer in ",
+      SecondsText(options_.handshake_timeout_us), "; check that the port speaks TLS and that the "
+      "link carries full packets"})));
 }
 
 void Transport::Stream::OnShaken(const error_code& error) {
@@ -268,8 +268,8 @@ void Transport::Stream::WatchReads() {
   if (options_.read_timeout_us <= 0) return;
   const int64_t left_us = read_last_us_ + options_.read_timeout_us - loop_.NowUs();
   if (left_us > 0) return Arm(&read_timer_, left_us, &Stream::WatchReads);
-  Fail(Status::IoError("nothing came from " + where_ + " in " +
-                       SecondsText(options_.read_timeout_us) + "; the link is taken for broken"));
+  Fail(Status::IoError(Concat({"nothing came from ", where_, " in ",
+      SecondsText(options_.read_timeout_us), "; the link is taken for broken"})));
 }
 
 void Transport::Stream::Read() {
@@ -300,12 +300,11 @@ void Transport::Stream::OnRead(const error_code& error, size_t count) {
 }
 
 Status Transport::Stream::Send(std::string_view bytes) {
-  if (!is_open_) return Status::Closed("the connection to " + where_ + " is closed");
+  if (!is_open_) return Status::Closed(Concat({"the connection to ", where_, " is closed"}));
   if (bytes.size() > options_.queued_bytes_max ||
       queued_bytes() > options_.queued_bytes_max - bytes.size()) {
-    return Status::Busy(std::to_string(queued_bytes()) + " bytes already wait to be sent to " +
-                        where_ + ", at most " + std::to_string(options_.queued_bytes_max) +
-                        "; try again after a pause");
+    return Status::Busy(Concat({queued_bytes(), " bytes already wait to be sent to ", where_,
+        ", at most ", options_.queued_bytes_max, "; try again after a pause"}));
   }
   queued_.append(bytes);
   if (is_established_ && !is_flush_posted_ && writing_.empty()) {
@@ -355,8 +354,8 @@ void Transport::Stream::Write() {
 }
 
 void Transport::Stream::OnWriteLate() {
-  Fail(Status::IoError(where_ + " took no byte in " + SecondsText(options_.write_timeout_us) +
-                       "; the link is taken for broken"));
+  Fail(Status::IoError(Concat({where_, " took no byte in ", SecondsText(options_.write_timeout_us),
+      "; the link is taken for broken"})));
 }
 
 void Transport::Stream::OnWritten(const error_code& error, size_t count) {
@@ -380,8 +379,8 @@ void Transport::Stream::FailStream(const char* what, const error_code& error) {
     return Fail(TlsFailure(where_, server_name_, WallUs(), fault_, is_tls ? code : 0,
                            error.message()));
   }
-  Fail(Status::IoError(where_ + " " + what + ": " + error.message() +
-                       "; the server was stopped or the link is broken"));
+  Fail(Status::IoError(Concat({where_, " ", what, ": ", error.message(),
+      "; the server was stopped or the link is broken"})));
 }
 
 void Transport::Stream::Fail(const Status& status) {

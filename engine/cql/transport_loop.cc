@@ -7,6 +7,8 @@
 
 #include "engine/cql/transport_core.h"
 
+#include "lib/base/concat.h"
+
 namespace cistern::cql {
 namespace {
 
@@ -49,8 +51,8 @@ Result<std::unique_ptr<EventLoop>> EventLoop::Create(std::shared_ptr<Clock> cloc
     core->clock = std::move(clock);
     return std::unique_ptr<EventLoop>(new EventLoop(std::move(core)));
   } catch (const boost::system::system_error& error) {
-    return Status::IoError(std::string("no event loop for the network: ") + error.what() +
-                           "; raise the limit of open files");
+    return Status::IoError(Concat({"no event loop for the network: ", error.what(),
+        "; raise the limit of open files"}));
   }
 }
 

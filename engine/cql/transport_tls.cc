@@ -7,6 +7,8 @@
 #include <array>
 #include <ctime>
 
+#include "lib/base/concat.h"
+
 namespace cistern::cql {
 namespace {
 
@@ -31,17 +33,16 @@ Status UseClientCertificate(SSL_CTX* context, const TlsOptions& options) {
   }
   if (options.certificate_file.empty()) return Status::Ok();
   if (SSL_CTX_use_certificate_chain_file(context, options.certificate_file.c_str()) != 1) {
-    return Status::InvalidArgument("TLS: cannot use the client certificate " +
-                                   options.certificate_file + ": " + LastTlsError() +
-                                   "; a PEM file with the certificate first is needed");
+    return Status::InvalidArgument(Concat({"TLS: cannot use the client certificate ",
+        options.certificate_file, ": ", LastTlsError(), "; a PEM file with the certificate first "
+        "is needed"}));
   }
   // A key of another type than the certificate's is taken without a look at the latter.
   if (SSL_CTX_use_PrivateKey_file(context, options.key_file.c_str(), SSL_FILETYPE_PEM) != 1 ||
       SSL_CTX_check_private_key(context) != 1) {
-    return Status::InvalidArgument("TLS: cannot use the key " + options.key_file + ": " +
-                                   LastTlsError() +
-                                   "; a PEM file without a pass phrase is needed, and it must "
-                                   "belong to " + options.certificate_file);
+    return Status::InvalidArgument(Concat({"TLS: cannot use the key ", options.key_file, ": ",
+        LastTlsError(), "; a PEM file without a pass phrase is needed, and it must belong to ",
+        options.certificate_file}));
   }
   return Status::Ok();
 }
@@ -140,9 +141,9 @@ std::string FaultText(const CertificateFault& fault, const std::string& server_n
   switch (fault.error) {
     case X509_V_ERR_HOSTNAME_MISMATCH:
     case X509_V_ERR_IP_ADDRESS_MISMATCH:
-      return "wrong host: the certificate does not name " + server_name + ", it names " +
-             (fault.names.empty() ? "nothing in its subject alternative names" : fault.names) +
-             "; connect by a name that it carries, or renew it";
+      return Concat({"wrong host: the certificate does not name ", server_name, ", it names ",
+          (fault.names.empty() ? "nothing in its subject alternative names" : fault.names),
+          "; connect by a name that it carries, or renew it"});
     case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
     case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
     case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
@@ -150,24 +151,24 @@ std::string FaultText(const CertificateFault& fault, const std::string& server_n
     case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
     case X509_V_ERR_CERT_SIGNATURE_FAILURE:
     case X509_V_ERR_CERT_UNTRUSTED:
-      return "unknown authority: no trusted certificate has signed " + fault.subject +
-             "; name a file with the cluster's authority (ca_file, cistern --ca)";
+      return Concat({"unknown authority: no trusted certificate has signed ", fault.subject,
+          "; name a file with the cluster's authority (ca_file, cistern --ca)"});
     case X509_V_ERR_CERT_HAS_EXPIRED:
-      return "expired: the certificate " + fault.subject + " was good until " + fault.not_after +
-             " UTC and this machine's clock says " + TimeText(wall_us) +
-             "; renew it, or set the clock";
+      return Concat({"expired: the certificate ", fault.subject, " was good until ",
+          fault.not_after, " UTC and this machine's clock says ", TimeText(wall_us),
+          "; renew it, or set the clock"});
     case X509_V_ERR_CERT_NOT_YET_VALID:
-      return "not yet valid: the certificate " + fault.subject + " is good from " +
-             fault.not_before + " UTC and this machine's clock says " + TimeText(wall_us) +
-             "; set the clock, or wait";
+      return Concat({"not yet valid: the certificate ", fault.subject, " is good from ",
+          fault.not_before, " UTC and this machine's clock says ", TimeText(wall_us),
+          "; set the clock, or wait"});
     case X509_V_ERR_INVALID_PURPOSE:
     case X509_V_ERR_INVALID_CA:
-      return "wrong usage: the certificate " + fault.subject +
-             " is not made for this; a server needs one with the usage serverAuth, its issuer "
-             "one of an authority";
+      return Concat({"wrong usage: the certificate ", fault.subject,
+          " is not made for this; a server needs one with the usage serverAuth, its issuer one of "
+          "an authority"});
     default:
-      return std::string("the certificate ") + fault.subject + " was not accepted: " +
-             X509_verify_cert_error_string(fault.error);
+      return Concat({"the certificate ", fault.subject, " was not accepted: ",
+          X509_verify_cert_error_string(fault.error)});
   }
 }
 
@@ -210,19 +211,19 @@ const char* Advice(unsigned long code) {
 Result<TlsContext> MakeTlsContext(const TlsOptions& options) {
   ERR_clear_error();
   TlsContext context(SSL_CTX_new(TLS_client_method()));
-  if (context == nullptr) return Status::Internal("TLS cannot begin: " + LastTlsError());
+  if (context == nullptr) return Status::Internal(Concat({"TLS cannot begin: ", LastTlsError()}));
   SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION);
   SSL_CTX_set_options(context.get(), SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION);
   SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER, NoteFault);
   SSL_CTX_set_default_passwd_cb(context.get(), RefusePassPhrase);
   if (options.ca_file.empty()) {
     if (SSL_CTX_set_default_verify_paths(context.get()) != 1) {
-      return Status::InvalidArgument("TLS: the system's authorities cannot be read: " +
-                                     LastTlsError() + "; name a file of them (ca_file, --ca)");
+      return Status::InvalidArgument(Concat({"TLS: the system's authorities cannot be read: ",
+          LastTlsError(), "; name a file of them (ca_file, --ca)"}));
     }
   } else if (SSL_CTX_load_verify_file(context.get(), options.ca_file.c_str()) != 1) {
-    return Status::InvalidArgument("TLS: cannot use the authorities in " + options.ca_file + ": " +
-                                   LastTlsError() + "; a PEM file with certificates is needed");
+    return Status::InvalidArgument(Concat({"TLS: cannot use the authorities in ", options.ca_file,
+        ": ", LastTlsError(), "; a PEM file with certificates is needed"}));
   }
   CISTERN_RETURN_IF_ERROR(UseClientCertificate(context.get(), options));
   ERR_clear_error();
@@ -247,21 +248,20 @@ Status RequireServerName(SSL* ssl, const std::string& server_name, int64_t wall_
                const_cast<char*>(server_name.c_str())) == 1);
   ERR_clear_error();
   if (is_set) return Status::Ok();
-  return Status::InvalidArgument("TLS: \"" + Shown(server_name) +
-                                 "\" is no name that a certificate could carry; check "
-                                 "server_name and the contact");
+  return Status::InvalidArgument(Concat({"TLS: \"", Shown(server_name),
+      "\" is no name that a certificate could carry; check server_name and the contact"}));
 }
 
 Status TlsFailure(const std::string& where, const std::string& server_name, int64_t wall_us,
                   const CertificateFault& fault, unsigned long code, const std::string& text) {
   if (fault.error != X509_V_OK) {
-    return Status::InvalidArgument("TLS with " + where + ": " +
-                                   FaultText(fault, server_name, wall_us));
+    return Status::InvalidArgument(Concat({"TLS with ", where, ": ",
+        FaultText(fault, server_name, wall_us)}));
   }
-  const std::string what = "TLS with " + where + " failed: " + text;
+  const std::string what = Concat({"TLS with ", where, " failed: ", text});
   const char* advice = Advice(code);
-  if (advice != nullptr) return Status::InvalidArgument(what + "; " + advice);
-  return Status::IoError(what + "; it is tried again");
+  if (advice != nullptr) return Status::InvalidArgument(Concat({what, "; ", advice}));
+  return Status::IoError(Concat({what, "; it is tried again"}));
 }
 
 }  // namespace cistern::cql

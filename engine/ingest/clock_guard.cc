@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "lib/base/concat.h"
 #include "lib/cql/time_text.h"
 
 namespace cistern {
@@ -24,7 +25,7 @@ std::string TimeText(int64_t time_us) {
 std::string SpanText(int64_t span_us) {
   const int64_t s = std::abs(span_us) / 1'000'000;
   const auto text = [](int64_t count, const char* unit) {
-    return std::to_string(count) + " " + unit + (count == 1 ? "" : "s");
+    return Concat({count, " ", unit, (count == 1 ? "" : "s")});
   };
   if (s >= 2 * 86'400) return text(s / 86'400, "day");
   if (s >= 2 * 3'600) return text(s / 3'600, "hour");
@@ -153,21 +154,22 @@ std::string ClockGuard::Why() const {
       return record_.vouched ? "the wall clock is believed: it was confirmed in this boot"
                              : "the wall clock is believed: nothing contradicts it";
     case ClockVerdict::kBeforeFloor:
-      return "the wall clock shows " + TimeText(wall_us_) + ", which is before " +
-             TimeText(limits_.floor_us) + " (clock_floor_s): it was never set. Set it";
+      return Concat({"the wall clock shows ", TimeText(wall_us_), ", which is before ",
+          TimeText(limits_.floor_us), " (clock_floor_s): it was never set. Set it"});
     case ClockVerdict::kBeyondCeiling:
-      return "the wall clock shows " + TimeText(wall_us_) + ", which is " + SpanText(ahead_us) +
-             " ahead of the time that was believed last, more than clock_ceiling_ahead_s: set it, "
-             "or confirm it (cistern clock --confirm, Engine::ConfirmClock)";
+      return Concat({"the wall clock shows ", TimeText(wall_us_), ", which is ",
+          SpanText(ahead_us), " ahead of the time that was believed last, more than "
+          "clock_ceiling_ahead_s: set it, or confirm it (cistern clock --confirm, "
+          "Engine::ConfirmClock)"});
     case ClockVerdict::kDwells: break;
   }
-  return "the wall clock shows " + TimeText(wall_us_) + ", which is " + SpanText(ahead_us) +
-         (ahead_us < 0 ? " behind" : " ahead of") +
-         (record_.witnessed ? " what has passed since it was believed, by the monotonic clock"
-                            : " the time that was believed last, before this boot") +
-         ": it is believed when it has gone on like that for " + SpanText(dwell_left_us()) +
-         " more, or at once when it is confirmed (a synchronised system clock, cistern clock "
-         "--confirm, Engine::ConfirmClock)";
+  return Concat({"the wall clock shows ", TimeText(wall_us_), ", which is ", SpanText(ahead_us),
+      (ahead_us < 0 ? " behind" : " ahead of"),
+      (record_.witnessed ? " what has passed since it was believed, by the monotonic clock"
+                         : " the time that was believed last, before this boot"),
+      ": it is believed when it has gone on like that for ", SpanText(dwell_left_us()),
+      " more, or at once when it is confirmed (a synchronised system clock, cistern clock "
+      "--confirm, Engine::ConfirmClock)"});
 }
 
 }  // namespace cistern

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "engine/ingest/committer.h"
+#include "lib/base/concat.h"
 #include "lib/base/guard.h"
 #include "lib/base/unwind_guard.h"
 #include "lib/cql/alteration.h"
@@ -82,10 +83,9 @@ void Committer::CommitDrained() {
     while (begin < drained_.size() && (group_.empty() || bytes < limits::kCommitGroupBytesMax)) {
       WriteUnit*& unit = drained_[begin++];
       if (!TakeCurrentTable(unit)) {
-        const std::string altered =
-            "table " + unit->table->schema->QualifiedName() + " was altered before the " +
-            (unit->batch == nullptr ? "delete" : "batch") +
-            " was written: make it anew with the schema that FindTable gives";
+        const std::string altered = Concat({"table ", unit->table->schema->QualifiedName(),
+            " was altered before the ", (unit->batch == nullptr ? "delete" : "batch"),
+            " was written: make it anew with the schema that FindTable gives"});
         complete(&unit, Status::InvalidArgument(altered), {});
         continue;
       }

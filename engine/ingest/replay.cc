@@ -5,6 +5,7 @@
 #include "engine/bucketing/bucketer.h"
 #include "engine/ingest/committer.h"
 #include "engine/ingest/row_placement.h"
+#include "lib/base/concat.h"
 #include "storage/journal_decoder.h"
 
 namespace cistern {
@@ -69,7 +70,7 @@ class ReplaySink final : public JournalSink {
  private:
   bool Note(int64_t write_us, uint32_t boot) {
     if (!clock_->KnowsBoot(boot)) {
-      problem_ = "boot " + std::to_string(boot) + " is not in the catalog";
+      problem_ = Concat({"boot ", boot, " is not in the catalog"});
       return false;
     }
     clock_->NoteIssued(write_us, boot);
@@ -120,8 +121,7 @@ class Replayer {
       broken_ = true;
     }
     if (sequence > expected) {
-      NoteLoss(expected, sequence - 1, "journal record " + std::to_string(expected) +
-                                           " is missing");
+      NoteLoss(expected, sequence - 1, Concat({"journal record ", expected, " is missing"}));
     }
     last_seen_ = sequence;
     if (broken_) {
@@ -135,8 +135,8 @@ class Replayer {
     if (!s.ok() || !sink_.problem().empty()) {
       broken_ = true;
       if (sequence > floor_) {
-        NoteLoss(sequence, sequence, "journal record " + std::to_string(sequence) + ": " +
-                                         (s.ok() ? sink_.problem() : s.message()));
+        NoteLoss(sequence, sequence, Concat({"journal record ", sequence, ": ",
+            (s.ok() ? sink_.problem() : s.message())}));
       }
     }
     return sink_.versions_applied() - before;
@@ -154,9 +154,8 @@ class Replayer {
     report->recovered_with_loss = true;
     report->lost_sequence_first = lost_first_;
     report->lost_sequence_last = lost_last_;
-    report->notes.push_back(damage_ + "; " + std::to_string(lost_count_) + " records from " +
-                            std::to_string(lost_first_) + " to " + std::to_string(lost_last_) +
-                            " are lost");
+    report->notes.push_back(Concat({damage_, "; ", lost_count_, " records from ", lost_first_,
+        " to ", lost_last_, " are lost"}));
   }
 
  private:

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "lib/base/check.h"
+#include "lib/base/concat.h"
 #include "storage/spill_stats.h"
 
 namespace cistern {
@@ -162,12 +163,9 @@ Status Respill::CheckAllRead() const {
       walker_->versions_sealed() == record.sealed_count) {
     return Status::Ok();
   }
-  return Status::Corruption("spill family " + std::to_string(family.id) + " holds " +
-                            std::to_string(versions_read_) + " open and " +
-                            std::to_string(walker_->versions_sealed()) +
-                            " sealed row versions, its record says " +
-                            std::to_string(record.version_count) + ", " +
-                            std::to_string(record.sealed_count) + " of them sealed");
+  return Status::Corruption(Concat({"spill family ", family.id, " holds ", versions_read_,
+      " open and ", walker_->versions_sealed(), " sealed row versions, its record says ",
+      record.version_count, ", ", record.sealed_count, " of them sealed"}));
 }
 
 void Respill::BeginSegment() {

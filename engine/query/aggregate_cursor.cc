@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/query/scan_cursor.h"
+#include "lib/base/concat.h"
 #include "lib/row/row_order.h"
 #include "storage/uncounted_reads.h"
 
@@ -373,9 +374,8 @@ void Aggregator::Conclude() {
     NoteGaps({{plan_.from(), last, false, lost.version_count, lost.what}});
   }
   if (gaps_.empty()) return;
-  status_ = Status::Corruption("rows are missing from this aggregate: " + gaps_[0].what +
-                               (gaps_.size() > 1 ? "; and in more places: AggregateCursor::gaps()"
-                                                 : std::string()));
+  status_ = Status::Corruption(Concat({"rows are missing from this aggregate: ", gaps_[0].what,
+      (gaps_.size() > 1 ? "; and in more places: AggregateCursor::gaps()" : std::string())}));
 }
 
 }  // namespace cistern

@@ -4,6 +4,8 @@
 #include <optional>
 #include <string>
 
+#include "lib/base/concat.h"
+
 namespace cistern {
 
 namespace {
@@ -41,8 +43,8 @@ ColumnType TypeOf(const ColumnType& of, AggregateFunction function) {
 }
 
 Status Refuse(const ColumnSpec& spec, AggregateFunction function, const std::string& why) {
-  return Status::InvalidArgument(std::string(NameOf(function)) + " of column '" + spec.name +
-                                 "', which is of type " + spec.type.ToCql() + ": " + why);
+  return Status::InvalidArgument(Concat({NameOf(function), " of column '", spec.name,
+      "', which is of type ", spec.type.ToCql(), ": ", why}));
 }
 
 Status CheckFunction(const ColumnSpec& spec, bool is_time, AggregateFunction function) {
@@ -69,8 +71,8 @@ Result<AggregatePlan> AggregatePlan::Make(const TableSchema& schema,
   }
   if (request.of.empty()) return Status::InvalidArgument("the aggregate asks for no column");
   if (request.of.size() > limits::kAggregatesMax) {
-    return Status::TooLarge("an aggregate asks for at most " +
-                            std::to_string(limits::kAggregatesMax) + " results");
+    return Status::TooLarge(Concat({"an aggregate asks for at most ", limits::kAggregatesMax,
+        " results"}));
   }
   AggregatePlan plan;
   plan.from_ = request.from;
@@ -87,13 +89,13 @@ Status AggregatePlan::Add(const TableSchema& schema, const AggregateColumn& aske
   if (!c) {
     std::string known;
     for (const ColumnSpec& s : schema.columns) known += (known.empty() ? "" : ", ") + s.name;
-    return Status::InvalidArgument("table " + schema.QualifiedName() + " has no column '" +
-                                   asked.column + "'; it has " + known);
+    return Status::InvalidArgument(Concat({"table ", schema.QualifiedName(), " has no column '",
+        asked.column, "'; it has ", known}));
   }
   const ColumnSpec& spec = schema.columns[*c];
   if (spec.role != ColumnRole::kClustering && spec.role != ColumnRole::kRegular) {
-    return Status::InvalidArgument("column '" + spec.name +
-                                   "' is part of the partition key, the same in all rows of it");
+    return Status::InvalidArgument(Concat({"column '", spec.name, "' is part of the partition "
+        "key, the same in all rows of it"}));
   }
   const bool is_time = *c == schema.time_column();
   CISTERN_RETURN_IF_ERROR(CheckFunction(spec, is_time, asked.function));

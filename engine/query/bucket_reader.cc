@@ -9,6 +9,7 @@
 #include "engine/query/head_source.h"
 #include "engine/query/stretches.h"
 #include "lib/base/check.h"
+#include "lib/base/concat.h"
 #include "lib/row/row_order.h"
 #include "storage/uncounted_reads.h"
 
@@ -327,7 +328,8 @@ void BucketReader::NoteSegment(const DamagedSegment& damaged) {
 void BucketReader::NoteGap(ScanGap gap) {
   if (!shape_->span.Meets(gap.first_time, gap.last_time)) return;
   const TableSchema& schema = *shape_->table->schema;
-  gap.what = BucketName(schema, bucket_.entity, bucket_.start_s, bucket_.split) + ": " + gap.what;
+  gap.what = Concat({BucketName(schema, bucket_.entity, bucket_.start_s, bucket_.split), ": ",
+      gap.what});
   const bool is_known = std::any_of(gaps_.begin(), gaps_.end(),
                                     [&gap](const ScanGap& g) { return g.what == gap.what; });
   if (!is_known) gaps_.push_back(std::move(gap));

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "cistern/limits.h"
+#include "lib/base/concat.h"
 #include "lib/cql/value_text.h"
 #include "lib/row/column_summary.h"
 #include "lib/row/row_order.h"
@@ -35,18 +36,17 @@ Result<size_t> ColumnOf(const TableSchema& schema, const std::string& name) {
   if (!column) {
     std::string known;
     for (const ColumnSpec& c : schema.columns) known += (known.empty() ? "" : ", ") + c.name;
-    return Status::InvalidArgument("condition: table " + schema.QualifiedName() +
-                                   " has no column '" + name + "'; it has " + known);
+    return Status::InvalidArgument(Concat({"condition: table ", schema.QualifiedName(),
+        " has no column '", name, "'; it has ", known}));
   }
   const ColumnSpec& spec = schema.columns[*column];
   if (spec.role != ColumnRole::kClustering && spec.role != ColumnRole::kRegular) {
-    return Status::InvalidArgument("condition: column '" + name +
-                                   "' is part of the partition key: choose by the entity and by "
-                                   "the range of time");
+    return Status::InvalidArgument(Concat({"condition: column '", name,
+        "' is part of the partition key: choose by the entity and by the range of time"}));
   }
   if (HasOrder(spec.type.kind)) return *column;
-  return Status::InvalidArgument("condition: column '" + name + "' is of type " +
-                                 spec.type.ToCql() + ", whose values are not compared here");
+  return Status::InvalidArgument(Concat({"condition: column '", name, "' is of type ",
+      spec.type.ToCql(), ", whose values are not compared here"}));
 }
 
 }  // namespace
@@ -54,7 +54,7 @@ Result<size_t> ColumnOf(const TableSchema& schema, const std::string& name) {
 Result<RowFilter> RowFilter::Make(const TableSchema& schema,
                                   const std::vector<Condition>& where) {
   if (where.size() > limits::kConditionsMax) {
-    return Status::TooLarge("more than " + std::to_string(limits::kConditionsMax) + " conditions");
+    return Status::TooLarge(Concat({"more than ", limits::kConditionsMax, " conditions"}));
   }
   RowFilter filter;
   for (const Condition& condition : where) {
@@ -66,8 +66,8 @@ Result<RowFilter> RowFilter::Make(const TableSchema& schema,
     term.comparison = condition.comparison;
     const Status parsed = ParseValueText(term.type, condition.value, &term.value);
     if (!parsed.ok()) {
-      return Status(parsed.code(),
-                    "condition on column '" + condition.column + "': " + parsed.message());
+      return Status(parsed.code(), Concat({"condition on column '", condition.column, "': ",
+          parsed.message()}));
     }
     if (term.type.lane() == Lane::kFixed) term.key = OrderKey(term.type.kind, term.value.fixed);
     filter.terms_.push_back(std::move(term));

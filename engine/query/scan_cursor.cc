@@ -8,6 +8,7 @@
 #include "lib/base/check.h"
 #include "lib/base/checksum.h"
 #include "lib/base/coding.h"
+#include "lib/base/concat.h"
 #include "lib/row/row_order.h"
 
 namespace cistern {
@@ -80,14 +81,14 @@ Result<std::vector<CellValue>> ParseEntityKey(const TableSchema& schema, std::st
     CellValue value;
     const std::string_view part = in.ReadBytes("value", static_cast<size_t>(high) << 8 | low);
     if (!in.ok() || !ParseWireValue(schema.columns[c].type, part, &value).ok()) {
-      return Status::InvalidArgument("the entity key is not one of table " +
-                                     schema.QualifiedName() + ": make it with EntityFromText");
+      return Status::InvalidArgument(Concat({"the entity key is not one of table ",
+          schema.QualifiedName(), ": make it with EntityFromText"}));
     }
     values.push_back(std::move(value));
   }
   if (in.remaining() != 0) {
-    return Status::InvalidArgument("the entity key has more columns than table " +
-                                   schema.QualifiedName());
+    return Status::InvalidArgument(Concat({"the entity key has more columns than table ",
+        schema.QualifiedName()}));
   }
   return values;
 }
@@ -110,10 +111,9 @@ Status ScanCursor::Resume(const ScanToken& token) {
   const int64_t time = EventTime(*shape_.table->schema, position.after, 0);
   if (!bucketer_.InRange(time)) return Status::InvalidArgument("the scan token names no row");
   if (limit_ != 0 && token.rows_returned >= limit_) {
-    return Status::InvalidArgument(
-        "the scan token stands behind " + std::to_string(token.rows_returned) +
-        " rows and the limit is " + std::to_string(limit_) +
-        ", which counts all rows of the scan: raise it by the rows of the next page");
+    return Status::InvalidArgument(Concat({"the scan token stands behind ", token.rows_returned,
+        " rows and the limit is ", limit_, ", which counts all rows of the scan: raise it by the "
+        "rows of the next page"}));
   }
   token_ = token;
   has_position_ = true;
@@ -213,7 +213,7 @@ void ScanCursor::Conclude() {
   if (gaps_.size() == limits::kScanGapsMax) {
     message += "; and in many more places: the first are in Cursor::gaps()";
   } else if (gaps_.size() > 1) {
-    message += "; and in " + std::to_string(gaps_.size() - 1) + " more places: Cursor::gaps()";
+    message += Concat({"; and in ", gaps_.size() - 1, " more places: Cursor::gaps()"});
   }
   status_ = Status::Corruption(std::move(message));
 }
@@ -351,8 +351,8 @@ Result<std::vector<size_t>> ProjectedColumns(const TableSchema& schema,
     if (!column) {
       std::string known;
       for (const ColumnSpec& c : schema.columns) known += (known.empty() ? "" : ", ") + c.name;
-      return Status::InvalidArgument("table " + schema.QualifiedName() + " has no column '" + name +
-                                     "'; it has " + known);
+      return Status::InvalidArgument(Concat({"table ", schema.QualifiedName(), " has no column '",
+          name, "'; it has ", known}));
     }
     columns.push_back(*column);
   }

@@ -11,6 +11,7 @@
 #include "engine/bucketing/bucket_name.h"
 #include "engine/bucketing/bucketer.h"
 #include "engine/query/inventory.h"
+#include "lib/base/concat.h"
 #include "lib/row/row_order.h"
 #include "lib/row/version_hash.h"
 #include "lib/segment/page_reader.h"
@@ -92,10 +93,10 @@ class Verifier {
     last_bucket_ = std::move(encoded);
     ++report_.segments;
     const TablePtr table = tables_.FindById(key.table_id);
-    const std::string where = "segment " + std::to_string(segment.id);
-    if (!table) return Problem(where + ": table " + std::to_string(key.table_id) + " is unknown");
-    const std::string in_bucket =
-        where + " of " + BucketName(*table->schema, key.entity, key.start_s, key.split);
+    const std::string where = Concat({"segment ", segment.id});
+    if (!table) return Problem(Concat({where, ": table ", key.table_id, " is unknown"}));
+    const std::string in_bucket = Concat({where, " of ",
+        BucketName(*table->schema, key.entity, key.start_s, key.split)});
     const Bucketer bucketer(*table->schema);
     if (is_next_bucket && !bucketer.IsStart(key.start_s)) {
       Problem(in_bucket + ": no bucket of the table starts there");
@@ -105,8 +106,8 @@ class Verifier {
     report_.versions += segment.header.row_count + segment.header.deletes.size();
     const uint32_t version = segment.header.schema_version;
     if (version > table->schema_version) {
-      return Problem(in_bucket + ": the catalog has no version " + std::to_string(version) +
-                     " of the table");
+      return Problem(Concat({in_bucket, ": the catalog has no version ", version,
+          " of the table"}));
     }
     VersionColumns last;
     for (uint32_t page = 0; page < segment.header.pages.size(); ++page) {
@@ -119,7 +120,7 @@ class Verifier {
                  const SegmentRef& segment, uint32_t page, const std::string& in_bucket,
                  VersionColumns* last) {
     ++report_.pages;
-    const std::string where = in_bucket + ", page " + std::to_string(page) + ": ";
+    const std::string where = Concat({in_bucket, ", page ", page, ": "});
     const PageInfo& info = segment.header.pages[page];
     const Result<std::string> bytes = ReadPage(segment, page);
     if (!bytes.ok()) return LosePage(segment, page, where + bytes.status().message());
@@ -137,13 +138,13 @@ class Verifier {
     for (size_t i = 0; i < rows->row_count; ++i) {
       const int64_t time = EventTime(schema, *rows, i);
       if (!bucketer.InRange(time) || bucketer.StartOf(time) != key.start_s) {
-        return Problem(where + "row " + std::to_string(i) + " belongs to another bucket");
+        return Problem(Concat({where, "row ", i, " belongs to another bucket"}));
       }
       const bool ordered = i > 0
                                ? CompareRows(schema, *rows, i - 1, *rows, i) <= 0
                                : last->row_count == 0 ||
                                      CompareRows(schema, *last, last->row_count - 1, *rows, 0) <= 0;
-      if (!ordered) return Problem(where + "row " + std::to_string(i) + " is out of order");
+      if (!ordered) return Problem(Concat({where, "row ", i, " is out of order"}));
     }
     const std::string_view statistics = segment.header.StatisticsOf(info);
     if (!statistics.empty() && statistics != PageStatisticsOf(schema, *rows, 0, rows->row_count)) {
@@ -168,9 +169,8 @@ class Verifier {
       if (lost.family_id == family.id) open -= std::min(open, lost.version_count);
     }
     if (family_versions_[family.id] == open) return;
-    Problem("spill family " + std::to_string(family.id) + " holds " +
-            std::to_string(family_versions_[family.id]) + " open row versions, its record says " +
-            std::to_string(open));
+    Problem(Concat({"spill family ", family.id, " holds ", family_versions_[family.id],
+        " open row versions, its record says ", open}));
   }
 
   // Every manifest against its segment, every window's record against its manifests.
@@ -205,7 +205,7 @@ class Verifier {
     for (const WindowDictionary& d : window.record.dictionaries) {
       for (uint8_t copy = 0; copy < kDictionaryCopies; ++copy) {
         const auto read = ReadDictionaryCopy(window, d.number, copy);
-        if (!read.ok()) Problem(read.status().message() + ", of column '" + d.column + "'");
+        if (!read.ok()) Problem(Concat({read.status().message(), ", of column '", d.column, "'"}));
       }
     }
   }
@@ -228,15 +228,14 @@ class Verifier {
                       r.read_back_versions);
   }
   static std::string ConfirmedText(const WindowRecord& r) {
-    return std::to_string(r.confirmed_count) + " with " + std::to_string(r.confirmed_versions) +
-           " row versions (" + std::to_string(r.counted_versions) + " proved by count, " +
-           std::to_string(r.read_back_versions) + " by rows)";
+    return Concat({r.confirmed_count, " with ", r.confirmed_versions, " row versions (",
+        r.counted_versions, " proved by count, ", r.read_back_versions, " by rows)"});
   }
 
   void CheckConfirmed(const WindowRecord& found, const WindowFamily& window) {
     if (ConfirmedSums(found) == ConfirmedSums(window.record) || OutboxMoved(window)) return;
-    Problem(window.Name() + ": of its seals " + ConfirmedText(found) +
-            " are not in the outbox, its record says " + ConfirmedText(window.record));
+    Problem(Concat({window.Name(), ": of its seals ", ConfirmedText(found),
+        " are not in the outbox, its record says ", ConfirmedText(window.record)}));
   }
 
   // Whether seals of the window were confirmed, or sent once more, since its record was taken.
@@ -255,9 +254,8 @@ class Verifier {
     const bool fits =
         waits.ok() && *waits && manifest.ok() && manifest->version_count() == push.version_count;
     if (fits || context_.store->push(seal) != push) return;  // or it has gone on meanwhile
-    Problem(InBucket(push.bucket) + "what is remembered of the push of seal " +
-            std::to_string(seal) + " is not what window " + std::to_string(push.window_id) +
-            " has of it");
+    Problem(Concat({InBucket(push.bucket), "what is remembered of the push of seal ", seal,
+        " is not what window ", push.window_id, " has of it"}));
   }
 
   // Not by AddSeal, which made the sums that are checked.
@@ -280,15 +278,13 @@ class Verifier {
       if (!*entry) break;
       ++entries;
       if ((*entry)->has_manifest) continue;
-      Problem(InBucket((*entry)->bucket) + "the outbox has seal " +
-              std::to_string((*entry)->seal) + " of " + window.Name() +
-              ", which has no manifest");
+      Problem(Concat({InBucket((*entry)->bucket), "the outbox has seal ", (*entry)->seal, " of ",
+          window.Name(), ", which has no manifest"}));
     }
     const WindowRecord& record = window.record;
     if (entries + record.confirmed_count == record.seal_count || OutboxMoved(window)) return;
-    Problem(window.Name() + ": the outbox has " + std::to_string(entries) + " of its " +
-            std::to_string(record.seal_count) + " seals, of which " +
-            std::to_string(record.confirmed_count) + " are confirmed");
+    Problem(Concat({window.Name(), ": the outbox has ", entries, " of its ", record.seal_count,
+        " seals, of which ", record.confirmed_count, " are confirmed"}));
   }
 
   // A seal has nothing that came after its round.
@@ -296,8 +292,8 @@ class Verifier {
     if (!item.manifest.rotations) return;
     const SequenceInterval& last = item.manifest.rotations->back();
     if (last.first + last.length <= RotationOf(item.seal)) return;
-    Problem(InBucket(item.bucket) + "seal " + std::to_string(item.seal) + " in " +
-            item.window->Name() + " names rotations that came after it");
+    Problem(Concat({InBucket(item.bucket), "seal ", item.seal, " in ", item.window->Name(),
+        " names rotations that came after it"}));
   }
 
   void CheckSeal(const ManifestWalker::Item& item) {
@@ -315,7 +311,7 @@ class Verifier {
     dictionaries_ = &kNoDictionaries;
     const SegmentHeader& header = segment->header;
     const Manifest& m = item.manifest;
-    const std::string where = "seal " + std::to_string(item.seal) + " in " + item.window->Name();
+    const std::string where = Concat({"seal ", item.seal, " in ", item.window->Name()});
     if (header.row_count != m.row_count || header.deletes.size() != m.delete_count ||
         header.byte_count() != m.byte_count || header.first_time != m.first_time ||
         header.last_time != m.last_time) {
@@ -340,8 +336,8 @@ class Verifier {
     std::string text = damaged.what;
     if (damaged.family) {
       const auto found = CountSegments({damaged.family_id, damaged.family, {}});
-      text += found.ok() ? ", " + std::to_string(found->segments) + " segments with " +
-                               std::to_string(found->versions) + " row versions"
+      text += found.ok() ? Concat({", ", found->segments, " segments with ", found->versions,
+          " row versions"})
                          : "; " + found.status().message();
     }
     Problem(std::move(text));
@@ -361,19 +357,18 @@ class Verifier {
                 },
                 context_.budget);
           } else if (sequence != last + 1) {
-            Problem("the journal jumps from record " + std::to_string(last) + " to " +
-                    std::to_string(sequence));
+            Problem(Concat({"the journal jumps from record ", last, " to ", sequence}));
           }
           last = sequence;
           CountingSink sink(this);
           const Status s = decoder->Decode(record, sequence, &sink);
           if (!s.ok() && sequence > floor) {
-            Problem("journal record " + std::to_string(sequence) + ": " + s.message());
+            Problem(Concat({"journal record ", sequence, ": ", s.message()}));
           }
           if (sequence > floor) report_.versions += sink.versions;
           if (sequence > floor && !sink.stray.empty()) {
-            Problem("journal record " + std::to_string(sequence) + " of " + sink.stray +
-                    ": no bucket of the table starts there");
+            Problem(Concat({"journal record ", sequence, " of ", sink.stray,
+                ": no bucket of the table starts there"}));
           }
           return Status::Ok();
         });

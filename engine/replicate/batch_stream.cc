@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/replicate/push_expiry.h"
+#include "lib/base/concat.h"
 #include "lib/row/row_order.h"
 
 namespace cistern::replicate {
@@ -15,9 +16,8 @@ namespace {
 constexpr int64_t kNoTimestamp = std::numeric_limits<int64_t>::min();
 
 Status TimestampRefused(const TableSchema& schema) {
-  return Status::OutOfRange("table " + schema.QualifiedName() +
-                            ": the write timestamp of a row or a delete is the lowest int64, "
-                            "which no server takes");
+  return Status::OutOfRange(Concat({"table ", schema.QualifiedName(),
+      ": the write timestamp of a row or a delete is the lowest int64, which no server takes"}));
 }
 
 PushOptions Clamped(PushOptions options) {
@@ -58,9 +58,9 @@ Status BatchStream::Fill(std::optional<int64_t> now_s, PushBatch* batch) {
 
 Status BatchStream::FillRanges(PushBatch* batch) {
   if (options_.mode == TimestampMode::kEventTime) {
-    return Status::NotSupported("table " + schema_.QualifiedName() +
-                                ": a range is deleted, which a table with event timestamps "
-                                "cannot have: nothing written later would show");
+    return Status::NotSupported(Concat({"table ", schema_.QualifiedName(),
+        ": a range is deleted, which a table with event timestamps cannot have: nothing written "
+        "later would show"}));
   }
   for (; position_.range_delete < content_.deletes.size(); ++position_.range_delete) {
     const RangeDelete& range = content_.deletes[position_.range_delete];
@@ -95,18 +95,18 @@ Status BatchStream::OpenPage(std::optional<int64_t> now_s) {
 }
 
 Status BatchStream::CheckPage() const {
-  const std::string page =
-      "page " + std::to_string(position_.page) + " of table " + schema_.QualifiedName();
+  const std::string page = Concat({"page ", position_.page, " of table ",
+      schema_.QualifiedName()});
   if (rows_.columns.size() != schema_.columns.size()) {
-    return Status::Internal(page + " was not mapped to the schema of its statements");
+    return Status::Internal(Concat({page, " was not mapped to the schema of its statements"}));
   }
   if (std::any_of(rows_.boot.begin(), rows_.boot.end(), [](uint32_t boot) { return boot != 0; })) {
-    return Status::Internal(page + " has rows whose time is not known yet: it cannot be sealed");
+    return Status::Internal(Concat({page, " has rows whose time is not known yet: it cannot be "
+        "sealed"}));
   }
   if (position_.row > rows_.row_count) {
-    return Status::Corruption(page + " has " + std::to_string(rows_.row_count) +
-                              " rows, but row " + std::to_string(position_.row) +
-                              " was to be pushed next");
+    return Status::Corruption(Concat({page, " has ", rows_.row_count, " rows, but row ",
+        position_.row, " was to be pushed next"}));
   }
   const auto& times = rows_.write_us;
   if (options_.mode == TimestampMode::kWriteTime &&
@@ -249,9 +249,8 @@ Result<BatchStream::Terms> BatchStream::TermsOf(const Emission& emission, size_t
       is_by_event() || ExpiresLate(expiry_s) ? EventTtlOf(expiry_s)
                                              : ExactTtlOf(*page_now_s_, expiry_s);
   if (!exact) {
-    return Status::OutOfRange("table " + schema_.QualifiedName() + ": a row expires at second " +
-                              std::to_string(expiry_s) +
-                              " since 1970, which the protocol cannot say");
+    return Status::OutOfRange(Concat({"table ", schema_.QualifiedName(),
+        ": a row expires at second ", expiry_s, " since 1970, which the protocol cannot say"}));
   }
   terms.now_s = exact->now_s;
   terms.ttl_s = exact->ttl_s;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "cistern/limits.h"
+#include "lib/base/concat.h"
 #include "lib/cql/ddl_parser.h"
 #include "lib/cql/ddl_print.h"
 
@@ -58,7 +59,7 @@ bool HasFlag(const std::vector<std::string>& flags, std::string_view flag) {
 
 uint32_t ReadSeconds(SystemRowReader* row, std::string_view column) {
   const int32_t seconds = row->Int(column);
-  if (seconds < 0) row->Fail("its " + std::string(column) + " is " + std::to_string(seconds));
+  if (seconds < 0) row->Fail(Concat({"its ", column, " is ", seconds}));
   return static_cast<uint32_t>(std::max(seconds, 0));
 }
 
@@ -95,7 +96,7 @@ class ColumnCollector {
     }
     std::sort(names.begin(), names.end());
     if (const auto twice = std::adjacent_find(names.begin(), names.end()); twice != names.end()) {
-      row->Fail("the column " + Shown(*twice) + " is there twice");
+      row->Fail(Concat({"the column ", Shown(*twice), " is there twice"}));
     }
     std::sort(table_->others.begin(), table_->others.end(),
               [](const auto& a, const auto& b) { return a.name < b.name; });
@@ -166,9 +167,8 @@ class SchemaAnswerReader {
   [[nodiscard]] Status CheckSizes() const {
     for (const SystemRows* rows : {&answers_.columns, &answers_.dropped_columns}) {
       if (rows->rows.size() <= limits::kClusterColumnsMax) continue;
-      return Status::TooLarge("the cluster's table " + schema_.CqlName() + " has " +
-                              std::to_string(rows->rows.size()) + " columns; at most " +
-                              std::to_string(limits::kClusterColumnsMax) + " are read");
+      return Status::TooLarge(Concat({"the cluster's table ", schema_.CqlName(), " has ",
+          rows->rows.size(), " columns; at most ", limits::kClusterColumnsMax, " are read"}));
     }
     return Status::Ok();
   }
@@ -270,15 +270,15 @@ const DroppedColumn* ClusterTable::FindDropped(std::string_view column_name) con
 }
 
 std::string ClusterSchema::CqlName() const {
-  return QuoteName(keyspace) + "." + QuoteName(name);
+  return Concat({QuoteName(keyspace), ".", QuoteName(name)});
 }
 
 SchemaQueries MakeSchemaQueries(std::string_view keyspace, std::string_view table) {
   const auto query = [&](std::string_view from, std::string_view name_column) {
-    std::string text = "SELECT * FROM system_schema." + std::string(from) +
-                       " WHERE keyspace_name = " + QuoteString(keyspace);
+    std::string text = Concat({"SELECT * FROM system_schema.", from, " WHERE keyspace_name = ",
+        QuoteString(keyspace)});
     if (!name_column.empty()) {
-      text += " AND " + std::string(name_column) + " = " + QuoteString(table);
+      text += Concat({" AND ", name_column, " = ", QuoteString(table)});
     }
     return text;
   };
@@ -295,7 +295,7 @@ std::optional<ColumnType> ParseClusterType(std::string_view text) {
   if (text.size() > limits::kClusterTypeBytesMax) return std::nullopt;
   // A type is parsed where DDL has one. What would reach beyond it leaves another shape behind.
   const auto parsed =
-      ParseDdl("CREATE TABLE t (c " + std::string(text) + ", PRIMARY KEY ((c)))");
+      ParseDdl(Concat({"CREATE TABLE t (c ", text, ", PRIMARY KEY ((c)))"}));
   if (!parsed.ok() || parsed->columns.size() != 1) return std::nullopt;
   return parsed->columns.front().type;
 }

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "engine/replicate/schema_statements.h"
+#include "lib/base/concat.h"
 
 namespace cistern::replicate {
 namespace {
@@ -77,8 +78,8 @@ std::string DifferingEntries(const Entries& declared, const Entries& cluster) {
     const bool same = today == "class" ? ShortClass(value) == ShortClass(theirs)
                                        : IsSameConstant(value, theirs);
     if (same) continue;
-    text += (text.empty() ? "" : ", ") + today + " is " + value + " here and " +
-            (theirs.empty() ? "not set" : Printable(theirs)) + " in the cluster";
+    text += Concat({(text.empty() ? "" : ", "), today, " is ", value, " here and ",
+        (theirs.empty() ? "not set" : Printable(theirs)), " in the cluster"});
   }
   return text;
 }
@@ -105,9 +106,9 @@ class OptionDriftFinder {
 
   void FindTtl() {
     if (declared_.default_ttl_s == table_.default_ttl_s) return;
-    Add(DriftKind::kDefaultTtl, DriftWeight::kWarns, "default_time_to_live",
-        "default_time_to_live is " + std::to_string(declared_.default_ttl_s) + " here and " +
-            std::to_string(table_.default_ttl_s) + " in the cluster",
+    Add(DriftKind::kDefaultTtl, DriftWeight::kWarns, "default_time_to_live", Concat({
+        "default_time_to_live is ", declared_.default_ttl_s, " here and ", table_.default_ttl_s,
+        " in the cluster"}),
         "Rows from here are sent with the expiry that they have; those of other writers get the "
         "cluster's. `cistern schema apply` alters it, or this statement");
   }
@@ -115,11 +116,11 @@ class OptionDriftFinder {
   void FindGcGrace() {
     if (declared_.gc_grace_s == table_.gc_grace_s) return;
     const bool earlier = table_.gc_grace_s < declared_.gc_grace_s;
-    Add(DriftKind::kGcGrace, DriftWeight::kWarns, "gc_grace_seconds",
-        "gc_grace_seconds is " + std::to_string(declared_.gc_grace_s) + " here and " +
-            std::to_string(table_.gc_grace_s) + " in the cluster",
-        std::string("The cluster may forget deletes ") + (earlier ? "earlier" : "later") +
-            " than they are kept here. `cistern schema apply` alters it, or this statement");
+    Add(DriftKind::kGcGrace, DriftWeight::kWarns, "gc_grace_seconds", Concat({
+        "gc_grace_seconds is ", declared_.gc_grace_s, " here and ", table_.gc_grace_s,
+        " in the cluster"}), Concat({"The cluster may forget deletes ",
+            (earlier ? "earlier" : "later"), " than they are kept here. `cistern schema apply` "
+            "alters it, or this statement"}));
   }
 
   void FindCompaction() {
@@ -145,11 +146,11 @@ class OptionDriftFinder {
       differing = DifferingEntries(ours->entries, theirs->second.entries);
     } else if (!ours->is_map && !theirs->second.is_map &&
                !IsSameConstant(ours->constant, theirs->second.constant)) {
-      differing = "it is " + ours->constant + " here and " +
-                  Printable(theirs->second.constant) + " in the cluster";
+      differing = Concat({"it is ", ours->constant, " here and ",
+          Printable(theirs->second.constant), " in the cluster"});
     }
     if (differing.empty()) return;
-    Add(DriftKind::kOption, DriftWeight::kHarmless, option, option + ": " + differing,
+    Add(DriftKind::kOption, DriftWeight::kHarmless, option, Concat({option, ": ", differing}),
         "`cistern schema apply` alters it, or this statement");
   }
 

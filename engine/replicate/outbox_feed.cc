@@ -5,6 +5,7 @@
 
 #include "cistern/limits.h"
 #include "engine/bucketing/bucket_name.h"
+#include "lib/base/concat.h"
 
 namespace cistern::replicate {
 
@@ -183,10 +184,10 @@ Result<bool> OutboxFeed::Pass::VisitEntry(const OutboxEntry& entry, const Place&
   if (!item) return true;
   if (!entry.has_manifest) {
     const TablePtr table = feed_->tables_->FindById(entry.bucket.table_id);
-    feed_->NoteDamaged(
-        BucketName(*table->schema, entry.bucket.entity, entry.bucket.start_s, entry.bucket.split) +
-        ": the outbox has seal " + std::to_string(entry.seal) + " of window " +
-        std::to_string(place.window_id) + ", which has no manifest");
+    feed_->NoteDamaged(Concat({
+        BucketName(*table->schema, entry.bucket.entity, entry.bucket.start_s, entry.bucket.split),
+        ": the outbox has seal ", entry.seal, " of window ", place.window_id,
+        ", which has no manifest"}));
     return true;
   }
   const bool is_live = feed_->policy_.IsLive(item->bucket_end_s, now_s_);
@@ -321,8 +322,7 @@ std::optional<DrainItem> OutboxFeed::ItemOf(const SealName& name) {
   const BucketKey& bucket = name.bucket;
   const TablePtr table = tables_->FindById(bucket.table_id);
   if (table == nullptr) {
-    NoteDamaged("seal " + std::to_string(name.seal) + ": there is no table of number " +
-                std::to_string(bucket.table_id));
+    NoteDamaged(Concat({"seal ", name.seal, ": there is no table of number ", bucket.table_id}));
     return std::nullopt;
   }
   auto rule = rules_.find(bucket.table_id);
@@ -332,8 +332,8 @@ std::optional<DrainItem> OutboxFeed::ItemOf(const SealName& name) {
   }
   const Bucketer& bucketer = rule->second.bucketer;
   if (!bucketer.IsStart(bucket.start_s)) {
-    NoteDamaged(BucketName(*table->schema, bucket.entity, bucket.start_s, bucket.split) +
-                ": seal " + std::to_string(name.seal) + " is of no bucket of the table");
+    NoteDamaged(Concat({BucketName(*table->schema, bucket.entity, bucket.start_s, bucket.split),
+        ": seal ", name.seal, " is of no bucket of the table"}));
     return std::nullopt;
   }
   DrainItem item;

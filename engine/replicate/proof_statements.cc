@@ -1,5 +1,6 @@
 #include "engine/replicate/proof_statements.h"
 
+#include "lib/base/concat.h"
 #include "lib/cql/ddl_print.h"
 
 namespace cistern::replicate {
@@ -7,22 +8,22 @@ namespace {
 
 std::string FromPartition(const PushStatements& statements) {
   const TableSchema& schema = statements.schema();
-  std::string text =
-      " FROM " + QuoteName(statements.keyspace()) + "." + QuoteName(schema.name) + " WHERE ";
+  std::string text = Concat({" FROM ", QuoteName(statements.keyspace()), ".",
+      QuoteName(schema.name), " WHERE "});
   for (const size_t c : schema.partition_key) {
     text += QuoteName(schema.columns[c].name) + " = ? AND ";
   }
   const std::string time = QuoteName(schema.columns[schema.time_column()].name);
-  return text + time + " >= ? AND " + time + " <= ?";
+  return Concat({text, time, " >= ? AND ", time, " <= ?"});
 }
 
 std::string CountText(const PushStatements& statements) {
   const TableSchema& schema = statements.schema();
   const std::string time = QuoteName(schema.columns[schema.time_column()].name);
-  std::string text = "SELECT count(*), min(" + time + "), max(" + time + ")";
+  std::string text = Concat({"SELECT count(*), min(", time, "), max(", time, ")"});
   for (const size_t c : schema.regular_columns) {
     const std::string name = QuoteName(schema.columns[c].name);
-    text += ", count(" + name + "), max(writetime(" + name + "))";
+    text += Concat({", count(", name, "), max(writetime(", name, "))"});
   }
   return text + FromPartition(statements);
 }
@@ -35,7 +36,7 @@ std::string RowsText(const PushStatements& statements) {
   }
   for (const size_t c : schema.regular_columns) {
     const std::string name = QuoteName(schema.columns[c].name);
-    text += ", " + name + ", writetime(" + name + "), ttl(" + name + ")";
+    text += Concat({", ", name, ", writetime(", name, "), ttl(", name, ")"});
   }
   return text + FromPartition(statements);
 }

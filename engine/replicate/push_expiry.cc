@@ -4,6 +4,7 @@
 #include <string>
 
 #include "cistern/limits.h"
+#include "lib/base/concat.h"
 
 namespace cistern::replicate {
 namespace {
@@ -62,9 +63,8 @@ Result<int32_t> RemainingTtl(uint32_t expiry_s, std::optional<int64_t> now_s) {
   int64_t ttl_s = 0;
   const bool overflows = __builtin_sub_overflow(int64_t{expiry_s}, *now_s, &ttl_s);
   if (overflows || ttl_s > kTtlMax) {
-    return Status::Busy("a row expires at second " + std::to_string(expiry_s) +
-                        ", more than 20 years after the clock's " + std::to_string(*now_s) +
-                        ": the clock is behind; set it");
+    return Status::Busy(Concat({"a row expires at second ", expiry_s,
+        ", more than 20 years after the clock's ", *now_s, ": the clock is behind; set it"}));
   }
   return static_cast<int32_t>(std::max<int64_t>(ttl_s, 1));
 }

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "lib/base/concat.h"
 #include "lib/cql/ddl_print.h"
 
 namespace cistern::replicate {
@@ -123,10 +124,10 @@ Result<std::shared_ptr<const PushStatements>> PushStatements::Make(
   std::shared_ptr<PushStatements> made(new PushStatements());
   made->keyspace_ = schema->keyspace.empty() ? std::string(keyspace) : schema->keyspace;
   if (made->keyspace_.empty()) {
-    return Status::InvalidArgument("table " + schema->name + " was declared without a keyspace: "
-                                   "say in which keyspace of the cluster it is");
+    return Status::InvalidArgument(Concat({"table ", schema->name, " was declared without a "
+        "keyspace: say in which keyspace of the cluster it is"}));
   }
-  const std::string table = QuoteName(made->keyspace_) + "." + QuoteName(schema->name);
+  const std::string table = Concat({QuoteName(made->keyspace_), ".", QuoteName(schema->name)});
   made->schema_ = std::move(schema);
   made->AddInsert(table);
   made->AddUpdate(table);

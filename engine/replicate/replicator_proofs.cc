@@ -5,6 +5,7 @@
 
 #include "engine/replicate/replicator.h"
 #include "engine/replicate/replicator_push.h"
+#include "lib/base/concat.h"
 
 namespace cistern::replicate {
 namespace {
@@ -236,8 +237,8 @@ void Replicator::OnProofEnd(const ProofPtr& proof) {
   }
   ++counters_.seals_not_proven;
   Park(proof.get(),
-       Status::Corruption("arrival is not proved (" + std::string(LevelName(options_.proof)) +
-                          "): " + proof->seal.why()),
+       Status::Corruption(Concat({"arrival is not proved (", LevelName(options_.proof), "): ",
+           proof->seal.why()})),
        std::nullopt);
 }
 

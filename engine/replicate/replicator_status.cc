@@ -5,6 +5,7 @@
 
 #include "engine/replicate/replicator.h"
 #include "engine/replicate/replicator_push.h"
+#include "lib/base/concat.h"
 
 namespace cistern::replicate {
 namespace {
@@ -82,17 +83,15 @@ ReplicationStatus Replicator::GetStatus() const {
     if (const Status held = link->held(); !held.ok()) status.held.push_back({table, held});
     for (std::string& warning : link->warnings()) status.warnings.push_back(std::move(warning));
     if (HasParkedTooMany()) {
-      status.held.push_back({table, Status::TooLarge(std::to_string(parked_.size()) +
-                                                     " seals of all tables are parked, more than "
-                                                     "can be remembered: look at why, then let "
-                                                     "them be tried again")});
+      status.held.push_back({table, Status::TooLarge(Concat({parked_.size(),
+          " seals of all tables are parked, more than can be remembered: look at why, then let "
+          "them be tried again"}))});
       continue;
     }
     const auto parked = parked_count_.find(table_id);
     if (parked == parked_count_.end() || parked->second < limits::kParkedSealsPerTableMax) continue;
-    status.held.push_back({table, Status::TooLarge(std::to_string(parked->second) +
-                                                   " of its seals are parked: look at why, then "
-                                                   "let them be tried again")});
+    status.held.push_back({table, Status::TooLarge(Concat({parked->second,
+        " of its seals are parked: look at why, then let them be tried again"}))});
   }
   status.damaged.assign(feed_.damaged().begin(), feed_.damaged().end());
   status.phase = Phase();

@@ -10,6 +10,7 @@
 #include "engine/cql/token.h"
 #include "lib/base/check.h"
 #include "lib/base/coding.h"
+#include "lib/base/concat.h"
 #include "lib/cql/cql_type.h"
 #include "lib/cql/wire_value.h"
 
@@ -96,28 +97,28 @@ Status RowBinder::TakePartition(const PartitionName& partition) {
   const TableSchema& schema = statements_->schema();
   const std::string of_table = " of table " + schema.QualifiedName();
   if (!Bucketer(schema).IsStart(partition.start_s)) {
-    return Status::Corruption("no bucket" + of_table + " starts at second " +
-                              std::to_string(partition.start_s));
+    return Status::Corruption(Concat({"no bucket", of_table, " starts at second ",
+        partition.start_s}));
   }
   std::vector<std::string> parts(schema.columns.size());
   std::string_view rest = partition.entity;
   for (const size_t c : schema.entity_columns) {
     const size_t length = rest.size() < 2 ? 0 : GetBig<uint16_t>(rest.data());
     if (rest.size() < 2 + length) {
-      return Status::Corruption("the entity of a bucket" + of_table + " ends inside column '" +
-                                schema.columns[c].name + "'");
+      return Status::Corruption(Concat({"the entity of a bucket", of_table,
+          " ends inside column '", schema.columns[c].name, "'"}));
     }
     parts[c] = rest.substr(2, length);
     rest.remove_prefix(2 + length);
     const Status checked = CheckWireBytes(schema.columns[c].type, parts[c]);
     if (!checked.ok()) {
-      return Status::Corruption("the entity of a bucket" + of_table + ", column '" +
-                                schema.columns[c].name + "': " + checked.message());
+      return Status::Corruption(Concat({"the entity of a bucket", of_table, ", column '",
+          schema.columns[c].name, "': ", checked.message()}));
     }
   }
   if (!rest.empty()) {
-    return Status::Corruption("the entity of a bucket" + of_table + " has " +
-                              std::to_string(rest.size()) + " bytes behind its last column");
+    return Status::Corruption(Concat({"the entity of a bucket", of_table, " has ", rest.size(),
+        " bytes behind its last column"}));
   }
   const CellValue bucket = BucketValue(schema, partition.start_s);
   AppendWireValue(schema.columns[schema.bucket_column].type, bucket.fixed, bucket.bytes,

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/replicate/same_value.h"
+#include "lib/base/concat.h"
 
 namespace cistern::replicate {
 namespace {
@@ -91,24 +92,24 @@ std::string Describe(const TableSchema& schema, const SealRow& row, const Upstre
   const size_t k = judgement.cell.value_or(0);
   const SealCell& ours = row.cells[k];
   const UpstreamCell& cell = upstream.cells[k];
-  std::string text = "row " + KeyText(schema, row.key) + ": column '" +
-                     schema.columns[schema.regular_columns[k]].name + "' ";
-  const std::string shown = "write time " + std::to_string(cell.write_us) + " us";
+  std::string text = Concat({"row ", KeyText(schema, row.key), ": column '",
+      schema.columns[schema.regular_columns[k]].name, "' "});
+  const std::string shown = Concat({"write time ", cell.write_us, " us"});
   if (judgement.finding == Finding::kOlder) {
     const bool is_value = ours.state == CellState::kValue;
     const int64_t ours_us = is_value || ours.state == CellState::kNull
                                 ? std::max(ours.write_us, row.deleted_up_to_us)
                                 : row.deleted_up_to_us;
-    return text + "still shows a value of " + shown + " instead of our " +
-           (is_value ? "value" : "deletion") + " of " + std::to_string(ours_us) +
-           " us, which was sent twice and acknowledged";
+    return Concat({text, "still shows a value of ", shown, " instead of our ",
+        (is_value ? "value" : "deletion"), " of ", ours_us, " us, which was sent twice and "
+        "acknowledged"});
   }
   const bool same_value = cell.value && *cell.value == ours.bytes;
   const std::string what = !same_value  ? "another value"
                            : cell.ttl_s ? "our value, but with a TTL,"
                                         : "our value, but without a TTL,";
-  return text + "has " + what + " at our own " + shown +
-         ": it was damaged upstream, or another writer uses our timestamps";
+  return Concat({text, "has ", what, " at our own ", shown, ": it was damaged upstream, or "
+      "another writer uses our timestamps"});
 }
 
 }  // namespace cistern::replicate

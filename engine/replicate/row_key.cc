@@ -1,5 +1,6 @@
 #include "engine/replicate/row_key.h"
 
+#include "lib/base/concat.h"
 #include "lib/cql/ddl_print.h"
 #include "lib/cql/value_text.h"
 #include "lib/row/row_order.h"
@@ -49,7 +50,7 @@ std::string KeyText(const TableSchema& schema, const RowKey& key) {
   std::string text;
   for (size_t k = 0; k < key.size(); ++k) {
     const ColumnSpec& column = schema.columns[schema.clustering_columns[k]];
-    text += (k > 0 ? ", " : "") + QuoteName(column.name) + " = ";
+    text += Concat({(k > 0 ? ", " : ""), QuoteName(column.name), " = "});
     FormatValueText(column.type, key[k].fixed, key[k].bytes, &text);
   }
   return text;

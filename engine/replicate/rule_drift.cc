@@ -7,6 +7,7 @@
 
 #include "engine/replicate/schema_statements.h"
 #include "lib/base/civil_time.h"
+#include "lib/base/concat.h"
 #include "lib/cql/alteration.h"
 #include "lib/cql/bucket_rule.h"
 #include "lib/cql/comment_rule.h"
@@ -58,9 +59,8 @@ Result<std::shared_ptr<const TableSchema>> ReadRule(const TableSchema& declared,
 
 std::string SplitText(const TableSchema& schema) {
   if (schema.split.kind == SplitKind::kNone) return "none";
-  return QuoteName(schema.columns[*schema.split_column].name) + " = " +
-         (schema.split.kind == SplitKind::kHash ? "hash " : "round_robin ") +
-         std::to_string(schema.split.count);
+  return Concat({QuoteName(schema.columns[*schema.split_column].name), " = ",
+      (schema.split.kind == SplitKind::kHash ? "hash " : "round_robin "), schema.split.count});
 }
 
 std::string_view TimeUnitWord(TimeUnit unit) {
@@ -130,17 +130,17 @@ class RuleDriftFinder {
   }
 
   void AddUnreadable(const Status& why) {
-    Add(DriftKind::kRuleUnreadable, DriftWeight::kBlocks,
-        "the rule in the comment of the cluster's table cannot be read: " +
-            Printable(why.message()) + ". Here it is: bucket " + BucketRuleText(declared_),
+    Add(DriftKind::kRuleUnreadable, DriftWeight::kBlocks, Concat({"the rule in the comment of the "
+        "cluster's table cannot be read: ", Printable(why.message()), ". Here it is: bucket ",
+        BucketRuleText(declared_)}),
         "A newer Cistern may have written it: update this one; or correct the comment");
   }
 
   void CompareBuckets(const TableSchema& theirs) {
     const std::string our_text = BucketRuleText(declared_);
     const std::string their_text = BucketRuleText(theirs);
-    const std::string both = "its buckets are '" + our_text + "' here and '" +
-                             Printable(their_text) + "' in the cluster's comment";
+    const std::string both = Concat({"its buckets are '", our_text, "' here and '",
+        Printable(their_text), "' in the cluster's comment"});
     const std::string stray = "Rows would go where no reader looks for them. ";
     if (NameOf(theirs, theirs.bucket_column) != NameOf(declared_, declared_.bucket_column)) {
       Add(DriftKind::kBucketRule, DriftWeight::kBlocks, both,
@@ -154,7 +154,7 @@ class RuleDriftFinder {
     if (*from_s != INT64_MIN) {
       std::string date;
       FormatDateText(FloorDiv(*from_s, kSecondsPerDay), &date);
-      differs.what += ", which differ from " + date + " on";
+      differs.what += Concat({", which differ from ", date, " on"});
       differs.advice += "Buckets before that date are sent. ";
     }
     if (IsFollowed(theirs, *from_s)) {
@@ -173,18 +173,17 @@ class RuleDriftFinder {
     const std::string our_text = SplitText(declared_);
     const std::string their_text = SplitText(theirs);
     if (our_text == their_text) return;
-    Add(DriftKind::kSplitRule, DriftWeight::kBlocks,
-        "its split is '" + our_text + "' here and '" + Printable(their_text) +
-            "' in the cluster's comment",
+    Add(DriftKind::kSplitRule, DriftWeight::kBlocks, Concat({"its split is '", our_text,
+        "' here and '", Printable(their_text), "' in the cluster's comment"}),
         "Rows would go where no reader looks for them. Correct the comment, or create another "
         "table");
   }
 
   void CompareTime(const TableSchema& theirs) {
     if (theirs.time_unit == declared_.time_unit) return;
-    Add(DriftKind::kTimeUnit, DriftWeight::kBlocks,
-        "its event time counts " + std::string(TimeUnitWord(declared_.time_unit)) + " here and " +
-            std::string(TimeUnitWord(theirs.time_unit)) + " in the cluster's comment",
+    Add(DriftKind::kTimeUnit, DriftWeight::kBlocks, Concat({"its event time counts ",
+        TimeUnitWord(declared_.time_unit), " here and ", TimeUnitWord(theirs.time_unit),
+        " in the cluster's comment"}),
         "Readers would take its rows for those of another time. Correct the comment, or create "
         "another table");
   }
@@ -194,9 +193,9 @@ class RuleDriftFinder {
     const auto words = [](TimestampMode mode) {
       return mode == TimestampMode::kEventTime ? "event" : "write";
     };
-    Add(DriftKind::kTimestamps, DriftWeight::kBlocks,
-        std::string("its timestamps are those of the ") + words(declared_.timestamps) +
-            " here and of the " + words(theirs.timestamps) + " in the cluster's comment",
+    Add(DriftKind::kTimestamps, DriftWeight::kBlocks, Concat({"its timestamps are those of the ",
+        words(declared_.timestamps), " here and of the ", words(theirs.timestamps),
+        " in the cluster's comment"}),
         "Another gateway's rows would win or lose against ours whatever came later. Correct the "
         "comment, or create another table");
   }

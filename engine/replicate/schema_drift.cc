@@ -6,6 +6,7 @@
 #include "engine/replicate/option_drift.h"
 #include "engine/replicate/rule_drift.h"
 #include "engine/replicate/schema_statements.h"
+#include "lib/base/concat.h"
 #include "lib/cql/ddl_print.h"
 #include "lib/cql/time_text.h"
 
@@ -57,8 +58,8 @@ class DriftFinder {
       return false;
     }
     if (cluster_.is_view) {
-      Add(DriftKind::kTableKind, DriftWeight::kBlocks, "",
-          "in the cluster " + cluster_.CqlName() + " is a materialized view, which takes no rows",
+      Add(DriftKind::kTableKind, DriftWeight::kBlocks, "", Concat({"in the cluster ",
+          cluster_.CqlName(), " is a materialized view, which takes no rows"}),
           "Use another name here, or drop the view");
       return false;
     }
@@ -98,9 +99,8 @@ class DriftFinder {
       their_names += (their_names.empty() ? "" : ", ") + QuoteName(column.name);
     }
     if (our_names != their_names) {
-      Add(DriftKind::kKey, DriftWeight::kBlocks, "",
-          "its " + part + " key is (" + our_names + ") here and (" + Printable(their_names) +
-              ") in the cluster",
+      Add(DriftKind::kKey, DriftWeight::kBlocks, "", Concat({"its ", part, " key is (", our_names,
+          ") here and (", Printable(their_names), ") in the cluster"}),
           "Keys cannot be altered: create another table, here or there");
       return false;
     }
@@ -110,9 +110,9 @@ class DriftFinder {
       same &= FindType(column, theirs[i].type, theirs[i].type_text,
                        "Keys cannot be altered: create another table, here or there");
       if (column.descending == theirs[i].descending) continue;
-      Add(DriftKind::kClusteringOrder, DriftWeight::kBlocks, column.name,
-          "the clustering order of " + Shown(column.name) + " is " +
-              (column.descending ? "DESC here and ASC" : "ASC here and DESC") + " in the cluster",
+      Add(DriftKind::kClusteringOrder, DriftWeight::kBlocks, column.name, Concat({
+          "the clustering order of ", Shown(column.name), " is ",
+          (column.descending ? "DESC here and ASC" : "ASC here and DESC"), " in the cluster"}),
           "It cannot be altered: create another table, here or there");
     }
     return same;
@@ -121,9 +121,9 @@ class DriftFinder {
   bool FindType(const ColumnSpec& column, const std::optional<ColumnType>& type,
                 const std::string& type_text, const std::string& advice) {
     if (type == column.type) return true;
-    Add(DriftKind::kColumnType, DriftWeight::kBlocks, column.name,
-        "the column " + Shown(column.name) + " is " + column.type.ToCql() + " here and " +
-            Printable(type_text.substr(0, kTypeShownBytesMax)) + " in the cluster",
+    Add(DriftKind::kColumnType, DriftWeight::kBlocks, column.name, Concat({"the column ",
+        Shown(column.name), " is ", column.type.ToCql(), " here and ",
+        Printable(type_text.substr(0, kTypeShownBytesMax)), " in the cluster"}),
         advice);
     return false;
   }
@@ -133,8 +133,8 @@ class DriftFinder {
     const ClusterColumn* theirs = cluster_.table->FindColumn(column.name);
     if (theirs == nullptr) return FindMissing(column);
     if (theirs->kind == ClusterColumnKind::kStatic) {
-      Add(DriftKind::kColumnKind, DriftWeight::kBlocks, column.name,
-          "the column " + Shown(column.name) + " is static in the cluster",
+      Add(DriftKind::kColumnKind, DriftWeight::kBlocks, column.name, Concat({"the column ",
+          Shown(column.name), " is static in the cluster"}),
           "The rows of a bucket would overwrite one another's: use another name here "
           "(`cistern alter`)");
       return;
@@ -147,9 +147,9 @@ class DriftFinder {
     }
     const DroppedColumn* dropped = cluster_.table->FindDropped(column.name);
     if (dropped == nullptr) return;
-    Add(DriftKind::kColumnRevived, DriftWeight::kWarns, column.name,
-        "the column " + Shown(column.name) + " was dropped in the cluster at " +
-            TimeText(dropped->dropped_ms) + " and added again",
+    Add(DriftKind::kColumnRevived, DriftWeight::kWarns, column.name, Concat({"the column ",
+        Shown(column.name), " was dropped in the cluster at ", TimeText(dropped->dropped_ms),
+        " and added again"}),
         "The cluster hides its values that were written up to then, also those that are still to "
         "be sent; the rest of their rows is seen");
   }
@@ -157,22 +157,22 @@ class DriftFinder {
   void FindMissing(const ColumnSpec& column) {
     const DroppedColumn* dropped = cluster_.table->FindDropped(column.name);
     if (dropped != nullptr && (dropped->is_static || dropped->type != column.type)) {
-      Add(DriftKind::kColumnGone, DriftWeight::kBlocks, column.name,
-          "the column " + Shown(column.name) + " was dropped in the cluster, where it was " +
-              (dropped->is_static ? "static " : "") +
-              Printable(dropped->type_text.substr(0, kTypeShownBytesMax)) + ", and is " +
-              column.type.ToCql() + " here",
+      Add(DriftKind::kColumnGone, DriftWeight::kBlocks, column.name, Concat({"the column ",
+          Shown(column.name), " was dropped in the cluster, where it was ",
+          (dropped->is_static ? "static " : ""),
+          Printable(dropped->type_text.substr(0, kTypeShownBytesMax)), ", and is ",
+          column.type.ToCql(), " here"}),
           "The cluster takes the name again as it was only: use another name here "
           "(`cistern alter`)");
       return;
     }
     SchemaDifference& missing =
-        Add(DriftKind::kColumnMissing, DriftWeight::kBlocks, column.name,
-            "the cluster has no column " + Shown(column.name) + ", which rows may have",
+        Add(DriftKind::kColumnMissing, DriftWeight::kBlocks, column.name, Concat({
+            "the cluster has no column ", Shown(column.name), ", which rows may have"}),
             "`cistern schema apply` adds it, or this statement");
     if (dropped != nullptr) {
-      missing.what += "; it was dropped there at " + TimeText(dropped->dropped_ms) +
-                      ", and values written up to then stay hidden when it is back";
+      missing.what += Concat({"; it was dropped there at ", TimeText(dropped->dropped_ms),
+          ", and values written up to then stay hidden when it is back"});
     }
     missing.cql = AddColumnsStatement(cluster_.CqlName(), {&column});
   }
@@ -198,19 +198,19 @@ class DriftFinder {
     const bool was_here = std::any_of(
         all_declared_.begin(), all_declared_.end(),
         [&](const auto& schema) { return schema->FindColumn(column.name).has_value(); });
-    Add(DriftKind::kColumnAdded, DriftWeight::kHarmless, column.name,
-        "the cluster has the column " + Shown(column.name) +
-            (was_here ? ", which was dropped here" : ", which is not declared here"),
+    Add(DriftKind::kColumnAdded, DriftWeight::kHarmless, column.name, Concat({
+        "the cluster has the column ", Shown(column.name),
+        (was_here ? ", which was dropped here" : ", which is not declared here")}),
         "Rows that are sent leave it as it is");
   }
 
   void FindDurability() {
     if (!cluster_.has_keyspace || cluster_.durable_writes) return;
     const std::string keyspace = QuoteName(cluster_.keyspace);
-    Add(DriftKind::kDurableWrites, DriftWeight::kWarns, "durable_writes",
-        "the keyspace " + keyspace + " has durable_writes = false",
+    Add(DriftKind::kDurableWrites, DriftWeight::kWarns, "durable_writes", Concat({"the keyspace ",
+        keyspace, " has durable_writes = false"}),
         "What its nodes have acknowledged and not yet flushed is lost when they stop")
-        .cql = "ALTER KEYSPACE " + keyspace + " WITH durable_writes = true;";
+        .cql = Concat({"ALTER KEYSPACE ", keyspace, " WITH durable_writes = true;"});
   }
 
   static std::string TimeText(int64_t ms) {
@@ -290,7 +290,7 @@ Status SchemaDrift::MaySend(int64_t bucket_begin_s) const {
     reasons += one.Text();
   }
   if (reasons.empty()) return Status::Ok();
-  return Status::InvalidArgument("no rows are sent to " + table + ": " + reasons);
+  return Status::InvalidArgument(Concat({"no rows are sent to ", table, ": ", reasons}));
 }
 
 SchemaDrift CompareSchema(std::span<const std::shared_ptr<const TableSchema>> declared,

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "engine/replicate/schema_statements.h"
+#include "lib/base/concat.h"
 #include "lib/cql/ddl_print.h"
 
 namespace cistern::replicate {
@@ -84,7 +85,7 @@ std::string PrintSchema(const TableSchema& declared, const std::string& keyspace
                         const std::map<std::string, std::string>& replication) {
   std::string text;
   if (!replication.empty()) text = CreateKeyspaceStatement(keyspace, replication) + "\n";
-  return text + CreateTableStatement(keyspace, declared) + "\n";
+  return Concat({text, CreateTableStatement(keyspace, declared), "\n"});
 }
 
 }  // namespace cistern::replicate

@@ -9,6 +9,7 @@
 #include "cistern/limits.h"
 #include "engine/cql/rows.h"
 #include "engine/replicate/page_watch.h"
+#include "lib/base/concat.h"
 #include "lib/cql/ddl_print.h"
 #include "lib/cql/value_text.h"
 
@@ -88,12 +89,12 @@ class RowsQuestion : public std::enable_shared_from_this<RowsQuestion> {
     const cql::RowsView& page = outcome.rows->rows;
     byte_count_ += page.cells().size();
     if (rows_.rows.size() + page.row_count() > limits::kClusterColumnsMax) {
-      return Fail(Status::TooLarge("the cluster answered with more than " +
-                                   std::to_string(limits::kClusterColumnsMax) + " rows"));
+      return Fail(Status::TooLarge(Concat({"the cluster answered with more than ",
+          limits::kClusterColumnsMax, " rows"})));
     }
     if (byte_count_ > limits::kClusterSchemaBytesMax) {
-      return Fail(Status::TooLarge("the cluster answered with more than " +
-                                   std::to_string(limits::kClusterSchemaBytesMax) + " bytes"));
+      return Fail(Status::TooLarge(Concat({"the cluster answered with more than ",
+          limits::kClusterSchemaBytesMax, " bytes"})));
     }
     AppendPage(*outcome.rows, &rows_);
     const cql::RowsMetadata& metadata = outcome.rows->metadata;
@@ -104,7 +105,7 @@ class RowsQuestion : public std::enable_shared_from_this<RowsQuestion> {
   }
 
   void Fail(const Status& why) {
-    done_(Status(why.code(), "\"" + cql_ + "\": " + why.message()), {});
+    done_(Status(why.code(), Concat({"\"", cql_, "\": ", why.message()})), {});
   }
 
   cql::EventLoop& loop_;
@@ -287,7 +288,8 @@ class StatementRun : public std::enable_shared_from_this<StatementRun> {
   void OnAnswer(const Status& status) {
     if (!status.ok()) {
       const std::string shown = Shown(InOneLine(statements_[begun_ - 1]));
-      return done_(Status(status.code(), "the statement " + shown + ": " + status.message()));
+      return done_(Status(status.code(), Concat({"the statement ", shown, ": ",
+          status.message()})));
     }
     AwaitSchemaAgreement(loop_, session_, agreement_timeout_us_,
                          [self = shared_from_this()](const Status& agreed, bool) {
@@ -321,11 +323,11 @@ Status CheckAgreement(const std::vector<SystemRows>& answers) {
   if (nodes_of.size() <= 1) return Status::Ok();
   std::string text = "the nodes of the cluster have several versions of its schema: ";
   for (const auto& [version, nodes] : nodes_of) {
-    text += (text.ends_with(": ") ? "" : "; ") + version + " at";
+    text += Concat({(text.ends_with(": ") ? "" : "; "), version, " at"});
     for (const auto& [node, is_there] : nodes) text += " " + node;
   }
-  return Status::Busy(text + ". A node that is down learns the schema when it is back; try again "
-                             "once all are up (nodetool describecluster)");
+  return Status::Busy(Concat({text, ". A node that is down learns the schema when it is back; try "
+      "again once all are up (nodetool describecluster)"}));
 }
 
 std::vector<std::string> LaggingNodes(const std::vector<SystemRows>& answers) {

@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "cistern/limits.h"
+#include "lib/base/concat.h"
 #include "lib/cql/comment_rule.h"
 #include "lib/cql/ddl_parser.h"
 #include "lib/cql/ddl_print.h"
@@ -13,7 +14,7 @@ namespace {
 std::string MapText(const std::map<std::string, std::string>& entries) {
   std::string text = "{";
   for (const auto& [key, value] : entries) {
-    text += (text.size() > 1 ? ", " : "") + QuoteString(key) + ": " + QuoteString(value);
+    text += Concat({(text.size() > 1 ? ", " : ""), QuoteString(key), ": ", QuoteString(value)});
   }
   return text + "}";
 }
@@ -62,9 +63,8 @@ std::optional<OptionValue> ParseOptionValue(std::string_view cql) {
 Result<std::map<std::string, std::string>> ParseReplication(std::string_view cql) {
   const std::optional<OptionValue> value = ParseOptionValue(cql);
   if (!value.has_value() || !value->is_map || !value->entries.contains("class")) {
-    return Status::InvalidArgument(
-        ShowText(cql) + " does not say how a keyspace is replicated: expected, for example, "
-                        "{'class': 'NetworkTopologyStrategy', 'dc1': 3}");
+    return Status::InvalidArgument(Concat({ShowText(cql), " does not say how a keyspace is "
+        "replicated: expected, for example, {'class': 'NetworkTopologyStrategy', 'dc1': 3}"}));
   }
   return value->entries;
 }
@@ -80,8 +80,8 @@ Status CheckDataCenters(const std::map<std::string, std::string>& replication,
     if (key == "class" || key == "replication_factor" || data_centers.contains(key)) continue;
     std::string names;
     for (const auto& [name, count] : data_centers) names += (names.empty() ? "" : ", ") + name;
-    return Status::InvalidArgument("the cluster has no data center " + ShowText(key) +
-                                   "; those that it has: " + names);
+    return Status::InvalidArgument(Concat({"the cluster has no data center ", ShowText(key),
+        "; those that it has: ", names}));
   }
   return Status::Ok();
 }
@@ -94,9 +94,9 @@ std::vector<std::string> FactorWarnings(const std::map<std::string, std::string>
     const char* const end = factor.data() + factor.size();
     const auto [parsed, error] = std::from_chars(factor.data(), end, replicas);
     if (error != std::errc() || parsed != end || replicas <= nodes) return;
-    texts.push_back(factor + " replicas in " + where + ", which has " + std::to_string(nodes) +
-                    (nodes == 1 ? " node" : " nodes") +
-                    ": a write that needs a majority of them may never be taken");
+    texts.push_back(Concat({factor, " replicas in ", where, ", which has ", nodes,
+        (nodes == 1 ? " node" : " nodes"), ": a write that needs a majority of them may never be "
+        "taken"}));
   };
   size_t all = 0;
   for (const auto& [name, nodes] : data_centers) all += nodes;
@@ -115,8 +115,8 @@ std::vector<std::string> FactorWarnings(const std::map<std::string, std::string>
 
 std::string CreateKeyspaceStatement(std::string_view keyspace,
                                     const std::map<std::string, std::string>& replication) {
-  return "CREATE KEYSPACE IF NOT EXISTS " + QuoteName(keyspace) +
-         " WITH replication = " + MapText(replication) + ";";
+  return Concat({"CREATE KEYSPACE IF NOT EXISTS ", QuoteName(keyspace), " WITH replication = ",
+      MapText(replication), ";"});
 }
 
 std::string CreateTableStatement(std::string_view keyspace, const TableSchema& declared) {
@@ -136,20 +136,21 @@ std::string AddColumnsStatement(std::string_view table,
                                 const std::vector<const ColumnSpec*>& columns) {
   std::string list;
   for (const ColumnSpec* column : columns) {
-    list += (list.empty() ? "" : ", ") + QuoteName(column->name) + " " + column->type.ToCql();
+    list += Concat({(list.empty() ? "" : ", "), QuoteName(column->name), " ",
+        column->type.ToCql()});
   }
-  if (columns.size() > 1) list = "(" + list + ")";
-  return "ALTER TABLE " + std::string(table) + " ADD " + list + ";";
+  if (columns.size() > 1) list = Concat({"(", list, ")"});
+  return Concat({"ALTER TABLE ", table, " ADD ", list, ";"});
 }
 
 std::string AlterOptionsStatement(const ClusterSchema& cluster, const TableSchema& declared,
                                   const std::vector<std::string>& options) {
   std::string list;
   for (const std::string& option : options) {
-    list += (list.empty() ? "" : " AND ") + QuoteName(option) + " = " +
-            OptionText(declared, *cluster.table, option);
+    list += Concat({(list.empty() ? "" : " AND "), QuoteName(option), " = ",
+        OptionText(declared, *cluster.table, option)});
   }
-  return "ALTER TABLE " + cluster.CqlName() + " WITH " + list + ";";
+  return Concat({"ALTER TABLE ", cluster.CqlName(), " WITH ", list, ";"});
 }
 
 }  // namespace cistern::replicate

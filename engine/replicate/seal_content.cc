@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "engine/replicate/page_shadow.h"
+#include "lib/base/concat.h"
 #include "lib/row/reconcile.h"
 #include "storage/seal_reader.h"
 #include "storage/version_source.h"
@@ -16,8 +17,8 @@ namespace {
 
 // Rows are resolved before they are sealed; nobody knows any more what these were written at.
 Status NotResolved(const SegmentRef& segment) {
-  return Status::Corruption("segment " + std::to_string(segment.id) + " in " +
-                            segment.family->Name() + ": a seal with rows of an unknown time");
+  return Status::Corruption(Concat({"segment ", segment.id, " in ", segment.family->Name(),
+      ": a seal with rows of an unknown time"}));
 }
 
 bool IsResolved(const VersionColumns& rows) {
@@ -141,9 +142,8 @@ Status SealPages::AddOthersTo(PageShadow* shadow, const PageInfo& info, size_t o
 }
 
 Status DamagedManifest(uint64_t number, const SealOfBucket& seal) {
-  return Status(seal.manifest.status().code(), "seal " + std::to_string(number) + " in " +
-                                                   seal.window->Name() + ": " +
-                                                   seal.manifest.status().message());
+  return Status(seal.manifest.status().code(), Concat({"seal ", number, " in ",
+      seal.window->Name(), ": ", seal.manifest.status().message()}));
 }
 
 // Whether rows of the seal may lie under what the other one has. Later ones that wait and delete
@@ -184,15 +184,14 @@ Result<OpenedSeal> OpenSeal(const SealReading& from, const TablePtr& shown, Time
   CISTERN_ASSIGN_OR_RETURN(const auto seals, ListSeals(*view, name.bucket));
   const auto found = seals.find(name.seal);
   if (found == seals.end()) {
-    return Status::NotFound("seal " + std::to_string(name.seal) + " is in no live window");
+    return Status::NotFound(Concat({"seal ", name.seal, " is in no live window"}));
   }
   const SealOfBucket& own = found->second;
   if (!own.manifest.ok()) return DamagedManifest(name.seal, own);
   TablePtr table = from.tables->FindById(name.bucket.table_id);
   if (table == nullptr) {
-    return Status::Corruption("seal " + std::to_string(name.seal) +
-                              ": there is no table of number " +
-                              std::to_string(name.bucket.table_id));
+    return Status::Corruption(Concat({"seal ", name.seal, ": there is no table of number ",
+        name.bucket.table_id}));
   }
   CISTERN_ASSIGN_OR_RETURN(SegmentRef segment,
                            ReadSealedSegment(own.window, name.bucket, name.seal));

@@ -6,6 +6,7 @@
 
 #include "lib/base/check.h"
 #include "lib/base/coding.h"
+#include "lib/base/concat.h"
 #include "lib/row/reconcile.h"
 
 namespace cistern::replicate {
@@ -143,10 +144,9 @@ void SealProof::AskForCount() {
 Status SealProof::TakeCount(const cql::RowsResult& answer) {
   const size_t width = CountAnswerWidth(schema_);
   if (answer.rows.row_count() != 1 || answer.rows.column_count() != width) {
-    return Status::Corruption("the cluster's count of table " + schema_.QualifiedName() + " has " +
-                              std::to_string(answer.rows.row_count()) + " rows of " +
-                              std::to_string(answer.rows.column_count()) + " columns, not one of " +
-                              std::to_string(width));
+    return Status::Corruption(Concat({"the cluster's count of table ", schema_.QualifiedName(),
+        " has ", answer.rows.row_count(), " rows of ", answer.rows.column_count(),
+        " columns, not one of ", width}));
   }
   cql::RowReader reader(answer.rows);
   static_cast<void>(reader.Next());
@@ -295,7 +295,8 @@ void SealProof::Judge(const SealRow& row, const UpstreamRow* upstream, std::opti
   }
   ++settled_.differing;
   if (why_.empty()) {
-    why_ = "table " + schema_.QualifiedName() + ": " + Describe(schema_, row, *upstream, judgement);
+    why_ = Concat({"table ", schema_.QualifiedName(), ": ",
+        Describe(schema_, row, *upstream, judgement)});
   }
 }
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/replicate/timestamp_mode.h"
+#include "lib/base/concat.h"
 #include "lib/row/reconcile.h"
 #include "lib/row/row_order.h"
 
@@ -39,9 +40,8 @@ Result<SealPage> SealRows::ReadPage(uint32_t page, std::optional<int64_t> now_s)
   CISTERN_ASSIGN_OR_RETURN(SealPage read, source_.content.read_page(page, now_s));
   const VersionColumns& rows = read.rows;
   if (rows.columns.size() != schema_.columns.size()) {
-    return Status::Internal("page " + std::to_string(page) + " of table " +
-                            schema_.QualifiedName() +
-                            " was not mapped to the schema of its statements");
+    return Status::Internal(Concat({"page ", page, " of table ", schema_.QualifiedName(),
+        " was not mapped to the schema of its statements"}));
   }
   if (rows.row_count > 0) version_bytes_ = rows.MemoryBytes() / rows.row_count;
   return read;

@@ -4,6 +4,7 @@
 
 #include "engine/cql/readable.h"
 #include "lib/base/coding.h"
+#include "lib/base/concat.h"
 #include "lib/cql/cql_type.h"
 #include "lib/cql/ddl_print.h"
 #include "lib/cql/value_text.h"
@@ -55,17 +56,16 @@ bool SystemRowReader::Next() {
   if (!failure_.ok() || next_row_ >= rows_.rows.size()) return false;
   ++next_row_;
   if (rows_.rows[next_row_ - 1].size() != rows_.columns.size()) {
-    Fail("it has " + std::to_string(rows_.rows[next_row_ - 1].size()) + " values for " +
-         std::to_string(rows_.columns.size()) + " columns");
+    Fail(Concat({"it has ", rows_.rows[next_row_ - 1].size(), " values for ", rows_.columns.size(),
+        " columns"}));
   }
   return failure_.ok();
 }
 
 void SystemRowReader::Fail(const std::string& what) {
   if (!failure_.ok()) return;
-  failure_ = Status::Corruption("the cluster's " + table_ + ", row " + std::to_string(next_row_) +
-                                ": " + what +
-                                "; Cistern reads the schema of Apache Cassandra 4 and 5");
+  failure_ = Status::Corruption(Concat({"the cluster's ", table_, ", row ", next_row_, ": ", what,
+      "; Cistern reads the schema of Apache Cassandra 4 and 5"}));
 }
 
 std::optional<size_t> SystemRowReader::Find(std::string_view column) const {
@@ -95,14 +95,14 @@ std::optional<std::string_view> SystemRowReader::Value(std::string_view column,
   }
   const std::string& told = rows_.columns[*found].type;
   if (told != ProtocolName(type)) {
-    Fail("the column " + std::string(column) + " is a " + Shown(told) + ", expected " +
-         ProtocolName(type));
+    Fail(Concat({"the column ", column, " is a ", Shown(told), ", expected ",
+        ProtocolName(type)}));
     return std::nullopt;
   }
   const std::optional<std::string>& cell = rows_.rows[next_row_ - 1][*found];
   if (!cell.has_value()) return std::nullopt;
   if (Status checked = CheckWireBytes(type, *cell); !checked.ok()) {
-    Fail("the value of " + std::string(column) + ": " + checked.message());
+    Fail(Concat({"the value of ", column, ": ", checked.message()}));
     if (checked.code() == StatusCode::kTooLarge) {
       failure_ = Status::TooLarge(failure_.message());
     }
@@ -114,7 +114,7 @@ std::optional<std::string_view> SystemRowReader::Value(std::string_view column,
 std::string_view SystemRowReader::Required(std::string_view column, CqlType kind) {
   const auto value = Value(column, ColumnType{kind, {}});
   if (!value.has_value()) {
-    Fail("the value of " + std::string(column) + " is missing");
+    Fail(Concat({"the value of ", column, " is missing"}));
     return {};
   }
   return *value;
@@ -150,7 +150,7 @@ std::string SystemRowReader::Uuid(std::string_view column) {
   if (const auto value = Value(column, type)) {
     FormatValueText(type, 0, *value, &text);
   } else {
-    Fail("the value of " + std::string(column) + " is missing");
+    Fail(Concat({"the value of ", column, " is missing"}));
   }
   return text;
 }

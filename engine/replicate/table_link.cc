@@ -7,6 +7,7 @@
 #include "engine/cql/readable.h"
 #include "engine/replicate/schema_reader.h"
 #include "engine/replicate/system_rows.h"
+#include "lib/base/concat.h"
 #include "lib/cql/ddl_print.h"
 
 namespace cistern::replicate {
@@ -33,8 +34,8 @@ std::string ProbeText(const PushStatements& statements) {
     key += (key.empty() ? "" : ", ") + QuoteName(schema.columns[c].name);
   }
   const std::string first = QuoteName(schema.columns[schema.partition_key.front()].name);
-  return "SELECT " + first + " FROM " + QuoteName(statements.keyspace()) + "." +
-         QuoteName(schema.name) + " WHERE token(" + key + ") = 0 LIMIT 1";
+  return Concat({"SELECT ", first, " FROM ", QuoteName(statements.keyspace()), ".",
+      QuoteName(schema.name), " WHERE token(", key, ") = 0 LIMIT 1"});
 }
 
 }  // namespace
@@ -111,7 +112,7 @@ std::vector<std::string> TableLink::warnings() const {
   if (!drift_) return texts;
   for (const SchemaDifference& difference : drift_->differences) {
     if (difference.weight != DriftWeight::kWarns) continue;
-    texts.push_back("table " + drift_->table + ": " + difference.Text());
+    texts.push_back(Concat({"table ", drift_->table, ": ", difference.Text()}));
   }
   return texts;
 }
@@ -259,19 +260,18 @@ Status TableLink::CheckMarkers(StatementKind kind, uint32_t number) const {
   const std::vector<Bind>& binds = statements_->of(kind).binds;
   const std::vector<cql::ColumnMetadata>& markers = session_.statement(number).markers.columns;
   if (markers.size() != binds.size()) {
-    return Status::Busy("a node prepares \"" + statements_->of(kind).cql + "\" with " +
-                        std::to_string(markers.size()) + " values for " +
-                        std::to_string(binds.size()));
+    return Status::Busy(Concat({"a node prepares \"", statements_->of(kind).cql, "\" with ",
+        markers.size(), " values for ", binds.size()}));
   }
   for (size_t i = 0; i < binds.size(); ++i) {
     if (binds[i].what == Bind::What::kTimestamp || binds[i].what == Bind::What::kTtl) continue;
     const ColumnSpec& column = statements_->schema().columns[binds[i].column];
     const std::string type = ProtocolName(column.type);
     if (markers[i].type == type) continue;
-    return Status::Busy("a node has column " + QuoteName(column.name) + " of table " +
-                        table_->schema->name + " as " + Printable(markers[i].type) +
-                        ", which is " + type + " here and in the schema that another one told: "
-                        "nothing is sent before they agree (nodetool describecluster)");
+    return Status::Busy(Concat({"a node has column ", QuoteName(column.name), " of table ",
+        table_->schema->name, " as ", Printable(markers[i].type), ", which is ", type,
+        " here and in the schema that another one told: nothing is sent before they agree "
+        "(nodetool describecluster)"}));
   }
   return Status::Ok();
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "lib/base/concat.h"
 #include "lib/row/row_order.h"
 
 namespace cistern::replicate {
@@ -38,10 +39,9 @@ Status CheckTimestampMode(TimestampMode mode, const TableSchema& schema,
         return std::find(states.begin(), states.end(), CellState::kNull) != states.end();
       });
   if (!deletes_rows && !deletes_cells) return Status::Ok();
-  return Status::NotSupported("table " + schema.QualifiedName() + ": a " +
-                              (deletes_rows ? "row" : "cell") +
-                              " is deleted, which a table with event timestamps cannot have: "
-                              "nothing written later would show");
+  return Status::NotSupported(Concat({"table ", schema.QualifiedName(), ": a ",
+      (deletes_rows ? "row" : "cell"), " is deleted, which a table with event timestamps cannot "
+      "have: nothing written later would show"}));
 }
 
 }  // namespace cistern::replicate

@@ -4,12 +4,13 @@
 
 #include "engine/replicate/proof_statements.h"
 #include "lib/base/coding.h"
+#include "lib/base/concat.h"
 
 namespace cistern::replicate {
 
 Status UpstreamRows::Bad(const std::string& what) const {
-  return Status::Corruption("the cluster's answer about rows of table " + schema_.QualifiedName() +
-                            ": " + what);
+  return Status::Corruption(Concat({"the cluster's answer about rows of table ",
+      schema_.QualifiedName(), ": ", what}));
 }
 
 void UpstreamRows::Clear() {
@@ -22,8 +23,7 @@ void UpstreamRows::Clear() {
 Status UpstreamRows::Take(const cql::RowsResult& page) {
   const size_t width = RowAnswerWidth(schema_);
   if (page.rows.column_count() != width) {
-    return Bad(std::to_string(page.rows.column_count()) + " columns came, " +
-               std::to_string(width) + " were asked for");
+    return Bad(Concat({page.rows.column_count(), " columns came, ", width, " were asked for"}));
   }
   if (const Status leads_on = watch_.Take(page.metadata); !leads_on.ok()) {
     return Bad(leads_on.message());
@@ -39,7 +39,8 @@ Result<bool> UpstreamRows::Next() {
   while (reader_ && reader_->Next()) {
     if (!ReadKey()) continue;
     if (!row_.key.empty() && CompareKeys(schema_, row_.key, next_key_) >= 0) {
-      return Bad(KeyText(schema_, next_key_) + " comes behind " + KeyText(schema_, row_.key));
+      return Bad(Concat({KeyText(schema_, next_key_), " comes behind ",
+          KeyText(schema_, row_.key)}));
     }
     watch_.NoteRow();
     std::swap(row_.key, next_key_);
@@ -72,8 +73,8 @@ Status UpstreamRows::ReadCells() {
     const bool is_right = write_us && write_us->size() == sizeof(int64_t) &&
                           (!ttl_s || ttl_s->size() == sizeof(int32_t));
     if (!is_right) {
-      return Bad("column '" + schema_.columns[schema_.regular_columns[k]].name + "' of row " +
-                 KeyText(schema_, row_.key) + " has no write time, or an odd TTL");
+      return Bad(Concat({"column '", schema_.columns[schema_.regular_columns[k]].name, "' of row ",
+          KeyText(schema_, row_.key), " has no write time, or an odd TTL"}));
     }
     cell.write_us = GetBig<int64_t>(write_us->data());
     if (ttl_s) cell.ttl_s = GetBig<int32_t>(ttl_s->data());

@@ -9,6 +9,7 @@
 
 #include "engine/bucketing/bucketer.h"
 #include "engine/retain/window_outlook.h"
+#include "lib/base/concat.h"
 #include "storage/seal_reader.h"
 #include "storage/segment_walker.h"
 
@@ -39,7 +40,7 @@ class Content {
     for (const uint32_t id : tables_) {
       const TablePtr table = tables.FindById(id);
       info->tables.push_back(table ? table->schema->QualifiedName()
-                                   : "table " + std::to_string(id));
+                                   : Concat({"table ", id}));
     }
   }
   void FillTimes(WindowInfo* info) const {

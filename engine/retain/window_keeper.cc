@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/retain/window_outlook.h"
+#include "lib/base/concat.h"
 
 namespace cistern {
 
@@ -119,9 +120,8 @@ Status WindowKeeper::End(const WindowFamily& window, WindowFate fate, std::strin
       auto view, store_->EndWindow(window.id, shed ? Ending::kShed : Ending::kExpired));
   Publish(std::move(view));
   store_->db().opened().info_log->Write(
-      shed ? LogLevel::kWarning : LogLevel::kInfo,
-      window.Name() + " with " + std::to_string(window.record.version_count) +
-          " row versions was " + (shed ? "shed: " : "ended: ") + std::string(why));
+      shed ? LogLevel::kWarning : LogLevel::kInfo, Concat({window.Name(), " with ",
+          window.record.version_count, " row versions was ", (shed ? "shed: " : "ended: "), why}));
   const WindowOutlook times = OutlookOf(window, {}, limits_, false);
   ended_.push_back({times.window, times.from_s, times.to_s, times.versions, shed,
                     std::string(why)});

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/retain/merge_policy.h"
+#include "lib/base/concat.h"
 
 namespace cistern {
 
@@ -114,10 +115,9 @@ Status WindowMerger::Commit() {
   ++merges_;
   bytes_written_ += copy_->byte_count();
   store_->db().opened().info_log->Write(
-      LogLevel::kInfo, std::to_string(merge.sources.size()) + " windows from " +
-                           merge.sources.front()->Name() + " on became window " +
-                           std::to_string(merge.target_id) + " with " +
-                           std::to_string(merge.sums.seal_count) + " seals");
+      LogLevel::kInfo, Concat({merge.sources.size(), " windows from ",
+          merge.sources.front()->Name(), " on became window ", merge.target_id, " with ",
+          merge.sums.seal_count, " seals"}));
   copy_.reset();
   return store_->FlushMeta();
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <tuple>
 
+#include "lib/base/concat.h"
 #include "lib/cql/time_text.h"
 
 namespace cistern {
@@ -21,7 +22,7 @@ std::string TimeText(int64_t s) {
 
 // "2 of 5 segments"
 std::string PartText(uint64_t part, const WindowRecord& record) {
-  return std::to_string(part) + " of " + std::to_string(record.seal_count) + " segments";
+  return Concat({part, " of ", record.seal_count, " segments"});
 }
 
 // What keeps it from expiring.
@@ -33,7 +34,7 @@ std::string ExpiryText(const WindowRecord& record) {
   }
   if (record.delete_seals > 0) {
     text += record.endless_row_seals > 0
-                ? " and deletes in " + std::to_string(record.delete_seals)
+                ? Concat({" and deletes in ", record.delete_seals})
                 : "deletes in " + PartText(record.delete_seals, record);
   }
   return text;
@@ -43,9 +44,9 @@ std::string ExpiryText(const WindowRecord& record) {
 std::string RetentionText(const WindowRecord& record, const RetentionLimits& limits) {
   const std::optional<int64_t> until_s = RetainedUntil(record, limits);
   if (!IsConfirmed(record)) {
-    return "upstream has not confirmed " +
-           PartText(record.seal_count - record.confirmed_count, record) +
-           (until_s ? ", given up at " + TimeText(*until_s) : "");
+    return Concat({"upstream has not confirmed ",
+        PartText(record.seal_count - record.confirmed_count, record),
+        (until_s ? ", given up at " + TimeText(*until_s) : "")});
   }
   if (until_s) return "confirmed, kept until " + TimeText(*until_s);
   return IsOfAllTimes(record.span) ? "confirmed, which does not end a window of all times"
@@ -80,7 +81,7 @@ WindowOutlook OutlookOf(const WindowFamily& window, const RetentionTime& time,
   }
   const WindowFate fate = FateOf(record, time, limits);
   outlook.why = fate == WindowFate::kStays
-                    ? ExpiryText(record) + "; " + RetentionText(record, limits)
+                    ? Concat({ExpiryText(record), "; ", RetentionText(record, limits)})
                     : "due to go: " + std::string(WhyItEnds(fate));
   if (awaits_files) {
     outlook.why = "stays until files are back that could not be read when it was sealed, as they "
@@ -101,9 +102,8 @@ WindowOutlook OutlookOf(const SpillFamily& family) {
   outlook.window = family.Name();
   outlook.versions = family.record.version_count - family.record.sealed_count;
   outlook.why = outlook.versions > 0
-                    ? "holds rows of buckets that are not sealed: " +
-                          std::to_string(outlook.versions) + " of " +
-                          std::to_string(family.record.version_count) + " row versions"
+                    ? Concat({"holds rows of buckets that are not sealed: ", outlook.versions,
+                        " of ", family.record.version_count, " row versions"})
                     : "due to go: everything in it is sealed";
   return outlook;
 }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "cistern/limits.h"
+#include "lib/base/concat.h"
 #include "lib/row/version_hash.h"
 #include "lib/segment/page_reader.h"
 #include "lib/segment/page_statistics.h"
@@ -106,9 +107,8 @@ Result<bool> SealCheck::Step() {
       segment_.header.deletes.size() == manifest_.delete_count) {
     return false;
   }
-  return Status::Corruption("seal " + std::to_string(segment_.id) + " in " +
-                            segment_.family->Name() +
-                            ": what was read back is not what was written");
+  return Status::Corruption(Concat({"seal ", segment_.id, " in ", segment_.family->Name(),
+      ": what was read back is not what was written"}));
 }
 
 }  // namespace cistern

@@ -7,6 +7,7 @@
 #include "engine/bucketing/bucket_name.h"
 #include "engine/bucketing/bucketer.h"
 #include "lib/base/checksum.h"
+#include "lib/base/concat.h"
 #include "storage/seal_reader.h"
 
 namespace cistern {
@@ -160,8 +161,8 @@ std::vector<std::string> RoundPlanner::ProblemsOf(const SealScope& scope) const 
     const std::optional<BucketKey> key = DecodeBucketKey(encoded);
     const TablePtr table = key ? tables_->FindById(key->table_id) : nullptr;
     if (table == nullptr || !Matches(scope, *key)) continue;
-    problems.push_back(BucketName(*table->schema, key->entity, key->start_s, key->split) + ": " +
-                       why);
+    problems.push_back(Concat({BucketName(*table->schema, key->entity, key->start_s, key->split),
+        ": ", why}));
   }
   return problems;
 }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "lib/base/check.h"
+#include "lib/base/concat.h"
 #include "lib/base/crash_point.h"
 #include "storage/rocksdb_options.h"
 #include "storage/seal_reader.h"
@@ -262,8 +263,8 @@ Status Sealer::CheckDictionaries() const {
     CISTERN_ASSIGN_OR_RETURN(const auto first, ReadDictionaryCopy(*window_, d.number, 0));
     CISTERN_ASSIGN_OR_RETURN(const auto second, ReadDictionaryCopy(*window_, d.number, 1));
     if (first->bytes() == second->bytes()) continue;
-    return Status::Corruption("the copies of dictionary " + std::to_string(d.number) + " in " +
-                              window_->Name() + " differ");
+    return Status::Corruption(Concat({"the copies of dictionary ", d.number, " in ",
+        window_->Name(), " differ"}));
   }
   return Status::Ok();
 }

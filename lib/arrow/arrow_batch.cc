@@ -5,6 +5,7 @@
 
 #include "cistern/arrow.h"
 #include "lib/arrow/arrow_column.h"
+#include "lib/base/concat.h"
 #include "lib/base/guard.h"
 #include "lib/row/value_check.h"
 
@@ -27,8 +28,8 @@ Status ExportFields(const TableSchema& table, std::span<const size_t> columns, R
                     ArrowArray** fields) {
   for (size_t i = 0; i < columns.size(); ++i) {
     if (columns[i] >= table.columns.size()) {
-      return Status::InvalidArgument("table " + table.QualifiedName() + " has no column number " +
-                                     std::to_string(columns[i]));
+      return Status::InvalidArgument(Concat({"table ", table.QualifiedName(),
+          " has no column number ", columns[i]}));
     }
     const ColumnSpec& spec = table.columns[columns[i]];
     const Status s = ExportField(spec, std::move(batch.columns[i]), batch.row_count, fields[i]);
@@ -59,8 +60,8 @@ Status ExportArrowBatch(const TableSchema& table, std::span<const size_t> column
   return Guarded([&]() -> Status {
     *array = ArrowArray{};
     if (columns.size() != batch.columns.size()) {
-      return Status::InvalidArgument("the batch has " + std::to_string(batch.columns.size()) +
-                                     " columns, named are " + std::to_string(columns.size()));
+      return Status::InvalidArgument(Concat({"the batch has ", batch.columns.size(),
+          " columns, named are ", columns.size()}));
     }
     MakeStructArray(columns.size(), batch.row_count, array);
     const Status status =
@@ -76,8 +77,8 @@ Status ExportArrowRows(const RowBatch& rows, ArrowSchema* schema, ArrowArray* ar
     *array = ArrowArray{};
     for (size_t row = 0; row < rows.row_count(); ++row) {
       if (rows.kind(row) != RowKind::kDeleteRow) continue;
-      return Status::InvalidArgument("row " + std::to_string(row) +
-                                     " deletes, which Arrow has no row for");
+      return Status::InvalidArgument(Concat({"row ", row, " deletes, which Arrow has no row "
+          "for"}));
     }
     const TableSchema& table = *rows.schema();
     std::vector<size_t> columns;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "lib/arrow/children.h"
+#include "lib/base/concat.h"
 #include "lib/cql/big_number_text.h"
 #include "lib/cql/cql_type.h"
 #include "lib/cql/wire_value.h"
@@ -66,8 +67,8 @@ int64_t SetValidity(const std::vector<CellState>& states, ArrayParts* parts) {
 }
 
 Status TooLarge(const char* what, size_t offset_max) {
-  return Status::TooLarge("more " + std::string(what) + " than Arrow counts in one array, " +
-                          std::to_string(offset_max) + ": take fewer rows into a batch");
+  return Status::TooLarge(Concat({"more ", what, " than Arrow counts in one array, ", offset_max,
+      ": take fewer rows into a batch"}));
 }
 
 std::vector<uint8_t> PackBits(const std::vector<int64_t>& values) {
@@ -110,8 +111,7 @@ Status SetUuids(ArrayParts* parts) {
   const ColumnData& data = parts->data;
   for (size_t i = 0; i < data.size(); ++i) {
     if (data.state(i) == CellState::kValue && data.bytes(i).size() != kUuidBytes) {
-      return Status::InvalidArgument("a uuid is 16 bytes, got " +
-                                     std::to_string(data.bytes(i).size()));
+      return Status::InvalidArgument(Concat({"a uuid is 16 bytes, got ", data.bytes(i).size()}));
     }
   }
   if (parts->validity.empty()) {

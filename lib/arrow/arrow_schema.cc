@@ -5,6 +5,7 @@
 
 #include "cistern/arrow.h"
 #include "lib/arrow/children.h"
+#include "lib/base/concat.h"
 #include "lib/base/guard.h"
 #include "lib/cql/cql_type.h"
 
@@ -135,8 +136,8 @@ Status ExportArrowSchema(const TableSchema& table, std::span<const size_t> colum
     parts->metadata = EncodeMetadata({{"cql", table.ToCql()}});
     for (size_t i = 0; i < columns.size(); ++i) {
       if (columns[i] >= table.columns.size()) {
-        return Status::InvalidArgument("table " + table.QualifiedName() + " has no column number " +
-                                       std::to_string(columns[i]));
+        return Status::InvalidArgument(Concat({"table ", table.QualifiedName(),
+            " has no column number ", columns[i]}));
       }
       const ColumnSpec& spec = table.columns[columns[i]];
       const int64_t flags = spec.role == ColumnRole::kRegular ? ARROW_FLAG_NULLABLE : 0;

@@ -1,5 +1,7 @@
 #include "lib/base/coding.h"
 
+#include "lib/base/concat.h"
+
 namespace cistern {
 
 uint64_t ByteReader::ReadLongVarint(const char* field) {
@@ -17,9 +19,8 @@ uint64_t ByteReader::ReadLongVarint(const char* field) {
 
 void ByteReader::Fail(const char* field, const char* why) {
   if (!ok()) return;
-  status_ = Status::Corruption(std::string(what_) + ": field '" + field + "' at byte " +
-                               std::to_string(position_) + " of " + std::to_string(bytes_.size()) +
-                               " " + why);
+  status_ = Status::Corruption(Concat({what_, ": field '", field, "' at byte ", position_, " of ",
+      bytes_.size(), " ", why}));
   position_ = bytes_.size();
 }
 

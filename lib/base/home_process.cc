@@ -5,6 +5,8 @@
 
 #include <string>
 
+#include "lib/base/concat.h"
+
 namespace cistern {
 
 std::atomic<uint64_t> g_fork_depth{0};
@@ -23,9 +25,8 @@ uint64_t WatchForks() {
 HomeProcess::HomeProcess() : depth_(WatchForks()), process_(::getpid()) {}
 
 Status HomeProcess::Elsewhere() const {
-  return Status::Closed("process " + std::to_string(process_) +
-                        " opened this, and process " + std::to_string(::getpid()) +
-                        ", a child of fork, cannot use it: leave it to its parent");
+  return Status::Closed(Concat({"process ", process_, " opened this, and process ", ::getpid(),
+      ", a child of fork, cannot use it: leave it to its parent"}));
 }
 
 }  // namespace cistern

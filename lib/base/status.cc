@@ -1,6 +1,7 @@
 #include "cistern/status.h"
 
-#include <new>
+#include "lib/base/concat.h"
+#include "lib/base/guard.h"
 
 namespace cistern {
 
@@ -57,10 +58,65 @@ Status Status::WithoutMessage(StatusCode code) noexcept {
 // By loading, while there is memory.
 [[maybe_unused]] const Status kMadeWhenLoaded = Status::OutOfMemory();
 
-Status::Status(StatusCode code, std::string message) noexcept {
+Status::Status(StatusCode code, std::string_view message) noexcept {
   if (code == StatusCode::kOk) return;
-  failure_ = new (std::nothrow) Failure{code, true, 1, std::move(message)};
+  failure_ = GuardedOr<Failure*>(
+      nullptr, [&] { return new Failure{code, true, 1, std::string(message)}; });
   if (failure_ == nullptr) *this = WithoutMessage(code);
+}
+
+Status Status::InvalidArgument(std::string_view message) noexcept {
+  return {StatusCode::kInvalidArgument, message};
+}
+Status Status::NotFound(std::string_view message) noexcept {
+  return {StatusCode::kNotFound, message};
+}
+Status Status::AlreadyExists(std::string_view message) noexcept {
+  return {StatusCode::kAlreadyExists, message};
+}
+Status Status::Busy(std::string_view message) noexcept {
+  return {StatusCode::kBusy, message};
+}
+Status Status::NoSpace(std::string_view message) noexcept {
+  return {StatusCode::kNoSpace, message};
+}
+Status Status::IoError(std::string_view message) noexcept {
+  return {StatusCode::kIoError, message};
+}
+Status Status::Corruption(std::string_view message) noexcept {
+  return {StatusCode::kCorruption, message};
+}
+Status Status::TooNew(std::string_view message) noexcept {
+  return {StatusCode::kTooNew, message};
+}
+Status Status::Locked(std::string_view message) noexcept {
+  return {StatusCode::kLocked, message};
+}
+Status Status::OutOfRange(std::string_view message) noexcept {
+  return {StatusCode::kOutOfRange, message};
+}
+Status Status::TooLarge(std::string_view message) noexcept {
+  return {StatusCode::kTooLarge, message};
+}
+Status Status::Closed(std::string_view message) noexcept {
+  return {StatusCode::kClosed, message};
+}
+Status Status::ReadOnly(std::string_view message) noexcept {
+  return {StatusCode::kReadOnly, message};
+}
+Status Status::NotSupported(std::string_view message) noexcept {
+  return {StatusCode::kNotSupported, message};
+}
+Status Status::OutOfMemory(std::string_view message) noexcept {
+  return {StatusCode::kOutOfMemory, message};
+}
+Status Status::Internal(std::string_view message) noexcept {
+  return {StatusCode::kInternal, message};
+}
+Status Status::OutOfMemory() noexcept { return WithoutMessage(StatusCode::kOutOfMemory); }
+
+void Status::Share() const noexcept {
+  if (failure_->is_counted) failure_->references.fetch_add(1, std::memory_order_relaxed);
 }
 
 void Status::GiveUp() noexcept {
@@ -75,7 +131,7 @@ const std::string& Status::message() const {
 
 std::string Status::ToString() const {
   if (ok()) return "OK";
-  return std::string(StatusCodeName(code())) + ": " + message();
+  return Concat({StatusCodeName(code()), ": ", message()});
 }
 
 }  // namespace cistern

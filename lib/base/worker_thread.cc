@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "lib/base/concat.h"
 #include "lib/base/guard.h"
 
 namespace cistern {
@@ -19,7 +20,7 @@ Status WorkerThread::Start(const char* purpose, std::function<void()> body) {
       return Status::Ok();
     });
     if (started.code() != StatusCode::kIoError) return started;
-    return Status::IoError(std::string("no thread for ") + purpose + ": " + started.message());
+    return Status::IoError(Concat({"no thread for ", purpose, ": ", started.message()}));
   });
 }
 

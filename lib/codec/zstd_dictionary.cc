@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "cistern/limits.h"
+#include "lib/base/concat.h"
 #include "lib/codec/zstd_codec.h"
 
 namespace cistern {
@@ -42,8 +43,8 @@ ZstdDictionary::~ZstdDictionary() = default;
 
 Result<std::shared_ptr<const ZstdDictionary>> ZstdDictionary::Make(std::string bytes) {
   if (bytes.size() > limits::kDictionaryBytesMax || !bytes.starts_with(kMagic)) {
-    return Status::Corruption("no dictionary of zstd of at most " +
-                              std::to_string(limits::kDictionaryBytesMax) + " bytes");
+    return Status::Corruption(Concat({"no dictionary of zstd of at most ",
+        limits::kDictionaryBytesMax, " bytes"}));
   }
   auto tables = std::make_unique<Tables>();
   tables->bytes = std::move(bytes);

@@ -4,6 +4,7 @@
 
 #include "cistern/limits.h"
 #include "lib/base/civil_time.h"
+#include "lib/base/concat.h"
 #include "lib/cql/bucket_rule.h"
 #include "lib/cql/time_text.h"
 
@@ -13,7 +14,7 @@ namespace {
 std::string Names(const TableSchema& table, const std::vector<size_t>& columns) {
   std::string names;
   for (const size_t c : columns) names += (names.empty() ? "" : ", ") + table.columns[c].name;
-  return "(" + names + ")";
+  return Concat({"(", names, ")"});
 }
 
 // One of the two parts of the primary key: names, their order, types and directions.
@@ -23,25 +24,24 @@ Status CheckKey(const TableSchema& was, const std::vector<size_t>& was_key,
   const std::string was_names = Names(was, was_key);
   const std::string next_names = Names(next, next_key);
   if (was_names != next_names) {
-    return Impossible(was, "its " + part + " key is " + was_names + ", not " + next_names +
-                               "; key columns stay, with their names and their order, as rows are "
-                               "found by them. Create another table");
+    return Impossible(was, Concat({"its ", part, " key is ", was_names, ", not ", next_names,
+        "; key columns stay, with their names and their order, as rows are found by them. Create "
+        "another table"}));
   }
   for (size_t i = 0; i < was_key.size(); ++i) {
     const ColumnSpec& old_column = was.columns[was_key[i]];
     const ColumnSpec& new_column = next.columns[next_key[i]];
     if (old_column.type != new_column.type) {
-      return Impossible(was, "the key column '" + old_column.name + "' is " +
-                                 old_column.type.ToCql() + ", not " + new_column.type.ToCql());
+      return Impossible(was, Concat({"the key column '", old_column.name, "' is ",
+          old_column.type.ToCql(), ", not ", new_column.type.ToCql()}));
     }
     if (old_column.role != new_column.role) {
-      return Impossible(was, "the key column '" + old_column.name +
-                                 "' would become another part of the rule in the comment");
+      return Impossible(was, Concat({"the key column '", old_column.name,
+          "' would become another part of the rule in the comment"}));
     }
     if (old_column.descending != new_column.descending) {
-      return Impossible(was, "the clustering order of '" + old_column.name +
-                                 "' is kept on disk: it stays " +
-                                 (old_column.descending ? "DESC" : "ASC"));
+      return Impossible(was, Concat({"the clustering order of '", old_column.name,
+          "' is kept on disk: it stays ", (old_column.descending ? "DESC" : "ASC")}));
     }
   }
   return Status::Ok();
@@ -49,8 +49,8 @@ Status CheckKey(const TableSchema& was, const std::vector<size_t>& was_key,
 
 Status CheckRule(const TableSchema& was, const TableSchema& next) {
   if (was.time_unit != next.time_unit) {
-    return Impossible(was, "the unit of the event time '" + was.columns[was.time_column()].name +
-                               "' would give its rows other times");
+    return Impossible(was, Concat({"the unit of the event time '",
+        was.columns[was.time_column()].name, "' would give its rows other times"}));
   }
   if (was.timestamps != next.timestamps) {
     return Impossible(was,
@@ -77,13 +77,12 @@ Status CheckColumns(const std::vector<std::shared_ptr<const TableSchema>>& befor
       const ColumnType& type = (*version)->columns[*found].type;
       if (type == column.type) break;
       if (version == before.rbegin()) {
-        return Impossible(was, "the column '" + column.name + "' is " + type.ToCql() + ", not " +
-                                   column.type.ToCql() +
-                                   ": drop it, and add one of another name");
+        return Impossible(was, Concat({"the column '", column.name, "' is ", type.ToCql(),
+            ", not ", column.type.ToCql(), ": drop it, and add one of another name"}));
       }
-      return Impossible(was, "the column '" + column.name + "' was dropped, and it was " +
-                                 type.ToCql() + ": added again it has that type, not " +
-                                 column.type.ToCql() + "; use another name");
+      return Impossible(was, Concat({"the column '", column.name, "' was dropped, and it was ",
+          type.ToCql(), ": added again it has that type, not ", column.type.ToCql(),
+          "; use another name"}));
     }
   }
   return Status::Ok();
@@ -105,8 +104,8 @@ TableSchema Spliced(const TableSchema& was, const TableSchema& next, int64_t dat
 }  // namespace
 
 Status Impossible(const TableSchema& table, const std::string& what) {
-  return Status::InvalidArgument("table " + table.QualifiedName() +
-                                 " cannot be altered so: " + what);
+  return Status::InvalidArgument(Concat({"table ", table.QualifiedName(),
+      " cannot be altered so: ", what}));
 }
 
 Status CheckAlteration(const std::vector<std::shared_ptr<const TableSchema>>& before,

@@ -8,6 +8,7 @@
 
 #include "cistern/limits.h"
 #include "lib/base/coding.h"
+#include "lib/base/concat.h"
 #include "lib/cql/ddl_print.h"
 
 namespace cistern {
@@ -118,8 +119,8 @@ std::string DigitsFromLimbs(Limbs limbs) {
 }
 
 Status TooManyDigits() {
-  return Status::TooLarge("the number has more digits than " +
-                          std::to_string(limits::kVarintBytesMax) + " bytes hold");
+  return Status::TooLarge(Concat({"the number has more digits than ", limits::kVarintBytesMax,
+      " bytes hold"}));
 }
 
 Status NumberFromDigits(std::string_view digits, bool negative, std::string* out) {
@@ -141,7 +142,7 @@ Status ParseVarintText(std::string_view text, std::string* out) {
   std::string_view digits = text;
   const bool negative = TakeSign(&digits);
   if (!AllDigits(digits))
-    return Status::InvalidArgument("expected a whole number, got " + ShowText(text));
+    return Status::InvalidArgument(Concat({"expected a whole number, got ", ShowText(text)}));
   return NumberFromDigits(digits, negative, out);
 }
 
@@ -174,11 +175,12 @@ Status ParseDecimalText(std::string_view text, std::string* out) {
     if (down) exponent = -exponent;
   }
   if (!good)
-    return Status::InvalidArgument("expected a decimal such as -1.25, got " + ShowText(text));
+    return Status::InvalidArgument(Concat({"expected a decimal such as -1.25, got ",
+        ShowText(text)}));
   const int64_t scale = static_cast<int64_t>(fraction.size()) - exponent;
   if (scale < std::numeric_limits<int32_t>::min() || scale > std::numeric_limits<int32_t>::max()) {
-    return Status::OutOfRange("the exponent of " + ShowText(text) +
-                              " is beyond the decimals of CQL");
+    return Status::OutOfRange(Concat({"the exponent of ", ShowText(text),
+        " is beyond the decimals of CQL"}));
   }
   std::string unscaled;
   CISTERN_RETURN_IF_ERROR(NumberFromDigits(digits, negative, &unscaled));

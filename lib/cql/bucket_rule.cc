@@ -3,6 +3,7 @@
 #include <array>
 
 #include "lib/base/civil_time.h"
+#include "lib/base/concat.h"
 #include "lib/cql/comment_rule.h"
 #include "lib/cql/cql_type.h"
 #include "lib/cql/ddl_print.h"
@@ -21,7 +22,7 @@ bool IsBelowDay(BucketUnit unit) {
 }
 
 std::string WidthText(BucketUnit unit, uint32_t count) {
-  return std::to_string(count) + " " + std::string(BucketUnitWord(unit)) + (count == 1 ? "" : "s");
+  return Concat({count, " ", BucketUnitWord(unit), (count == 1 ? "" : "s")});
 }
 
 std::string_view FormWord(BucketEncoding form) {
@@ -38,13 +39,12 @@ std::string_view FormWord(BucketEncoding form) {
 Status CheckWidth(BucketUnit unit, uint32_t count) {
   if (!IsBelowDay(unit)) {
     if (count == 1) return Status::Ok();
-    return Status::InvalidArgument("a bucket is one " + std::string(BucketUnitWord(unit)) +
-                                   ", not " + std::to_string(count) +
-                                   "; only seconds, minutes and hours are counted");
+    return Status::InvalidArgument(Concat({"a bucket is one ", BucketUnitWord(unit), ", not ",
+        count, "; only seconds, minutes and hours are counted"}));
   }
   if (count > kWidthSecondsMax / FixedUnitSeconds(unit)) {
-    return Status::InvalidArgument("a bucket of " + WidthText(unit, count) +
-                                   " is wider than 366 days");
+    return Status::InvalidArgument(Concat({"a bucket of ", WidthText(unit, count),
+        " is wider than 366 days"}));
   }
   return Status::Ok();
 }
@@ -52,10 +52,9 @@ Status CheckWidth(BucketUnit unit, uint32_t count) {
 // Forms that write a date and a time of day number their buckets within the day.
 Status CheckDividesDay(BucketUnit unit, uint32_t count, std::string_view form) {
   if (!IsBelowDay(unit) || kDaySeconds % (FixedUnitSeconds(unit) * count) == 0) return Status::Ok();
-  return Status::InvalidArgument(WidthText(unit, count) +
-                                 " do not divide a day, so a bucket written " + "as " +
-                                 std::string(form) + " has no fixed start in it; use a width " +
-                                 "that does, or a timestamp or 'as epoch'");
+  return Status::InvalidArgument(Concat({WidthText(unit, count), " do not divide a day, so a "
+      "bucket written ", "as ", form, " has no fixed start in it; use a width ",
+      "that does, or a timestamp or 'as epoch'"}));
 }
 
 Result<BucketEncoding> NumberForm(CqlType type, BucketUnit unit, uint32_t count,
@@ -68,23 +67,20 @@ Result<BucketEncoding> NumberForm(CqlType type, BucketUnit unit, uint32_t count,
     if (!calendar_fits) {
       form = BucketEncoding::kSinceEpoch;
     } else {
-      return Status::InvalidArgument(
-          "a number can hold the " + std::string(BucketUnitWord(unit)) +
+      return Status::InvalidArgument(Concat({"a number can hold the ", BucketUnitWord(unit),
           " in two ways; add 'as calendar' (digits of the date, such as 20240115) or 'as epoch' "
-          "(count since 1970)");
+          "(count since 1970)"}));
     }
   }
   if (form == BucketEncoding::kCalendarNumber) {
     if (below_day && type == CqlType::kInt) {
-      return Status::InvalidArgument(
-          std::string(BucketUnitWord(unit)) +
-          "s written as calendar (such as 2024011514) do not fit an int; "
-          "use a bigint or 'as epoch'");
+      return Status::InvalidArgument(Concat({BucketUnitWord(unit), "s written as calendar (such "
+          "as 2024011514) do not fit an int; use a bigint or 'as epoch'"}));
     }
     CISTERN_RETURN_IF_ERROR(CheckDividesDay(unit, count, "calendar"));
   } else if (type == CqlType::kInt && unit == BucketUnit::kSecond && count < kIntEpochSecondsMin) {
-    return Status::InvalidArgument("an int cannot count " + WidthText(unit, count) +
-                                   " since 1970 up to the year 2200; use a bigint");
+    return Status::InvalidArgument(Concat({"an int cannot count ", WidthText(unit, count),
+        " since 1970 up to the year 2200; use a bigint"}));
   }
   return *form;
 }
@@ -143,15 +139,15 @@ Result<BucketRule> MakeBucketRule(CqlType type, BucketUnit unit, uint32_t count,
                                   std::optional<BucketEncoding> form) {
   const std::string type_name(CqlTypeName(type));
   if (!IsBucketType(type)) {
-    return Status::InvalidArgument(
-        "a bucket column is a date, timestamp, text, int or bigint, not a " + type_name);
+    return Status::InvalidArgument(Concat({"a bucket column is a date, timestamp, text, int or "
+        "bigint, not a ", type_name}));
   }
   CISTERN_RETURN_IF_ERROR(CheckWidth(unit, count));
   if (type == CqlType::kInt || type == CqlType::kBigint) {
     if (form.has_value() && form != BucketEncoding::kCalendarNumber &&
         form != BucketEncoding::kSinceEpoch) {
-      return Status::InvalidArgument("'as " + std::string(FormWord(*form)) + "' does not suit a " +
-                                     type_name + "; write 'as calendar' or 'as epoch'");
+      return Status::InvalidArgument(Concat({"'as ", FormWord(*form), "' does not suit a ",
+          type_name, "; write 'as calendar' or 'as epoch'"}));
     }
     CISTERN_ASSIGN_OR_RETURN(const BucketEncoding chosen, NumberForm(type, unit, count, form));
     return BucketRule{unit, count, chosen};
@@ -160,12 +156,12 @@ Result<BucketRule> MakeBucketRule(CqlType type, BucketUnit unit, uint32_t count,
   if (type == CqlType::kDate) own = BucketEncoding::kDate;
   if (type == CqlType::kTimestamp) own = BucketEncoding::kTimestamp;
   if (form.has_value() && *form != own) {
-    return Status::InvalidArgument("'as " + std::string(FormWord(*form)) + "' does not suit a " +
-                                   type_name);
+    return Status::InvalidArgument(Concat({"'as ", FormWord(*form), "' does not suit a ",
+        type_name}));
   }
   if (own == BucketEncoding::kDate && IsBelowDay(unit)) {
-    return Status::InvalidArgument("a date cannot hold the start of a bucket of " +
-                                   WidthText(unit, count) + "; use a timestamp");
+    return Status::InvalidArgument(Concat({"a date cannot hold the start of a bucket of ",
+        WidthText(unit, count), "; use a timestamp"}));
   }
   if (own == BucketEncoding::kText) CISTERN_RETURN_IF_ERROR(CheckDividesDay(unit, count, "text"));
   return BucketRule{unit, count, own};
@@ -204,7 +200,7 @@ std::string ExampleClause(CqlType type, std::string_view column_name) {
   std::string width = "1 day";
   if (type == CqlType::kTimestamp) width = "1 hour";
   if (type == CqlType::kInt || type == CqlType::kBigint) width = "1 day as calendar";
-  return "bucket " + QuoteName(column_name) + " = " + width;
+  return Concat({"bucket ", QuoteName(column_name), " = ", width});
 }
 
 }  // namespace cistern

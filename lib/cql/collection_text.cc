@@ -5,6 +5,7 @@
 
 #include "cistern/limits.h"
 #include "lib/base/coding.h"
+#include "lib/base/concat.h"
 #include "lib/cql/cql_type.h"
 #include "lib/cql/ddl_print.h"
 #include "lib/cql/value_text.h"
@@ -44,15 +45,15 @@ class CollectionReader {
   [[nodiscard]] Status Expected(const std::string& what) const {
     const std::string got =
         position_ < text_.size() ? ShowText(text_.substr(position_)) : std::string("the end");
-    return Status::InvalidArgument("expected " + what + " at character " +
-                                   std::to_string(position_ + 1) + " of the literal, got " + got);
+    return Status::InvalidArgument(Concat({"expected ", what, " at character ", position_ + 1,
+        " of the literal, got ", got}));
   }
 
   Status ReadCollection(const ColumnType& type, std::string* out) {
     const bool list = type.kind == CqlType::kList;
     const char open = list ? '[' : '{';
     const char close = list ? ']' : '}';
-    if (!Take(open)) return Expected(std::string("'") + open + "'");
+    if (!Take(open)) return Expected(Concat({"'", open, "'"}));
     out->clear();
     PutBig<uint32_t>(out, 0);
     uint32_t count = 0;
@@ -65,7 +66,7 @@ class CollectionReader {
         }
         ++count;
       } while (Take(','));
-      if (!Take(close)) return Expected(std::string("',' or '") + close + "'");
+      if (!Take(close)) return Expected(Concat({"',' or '", close, "'"}));
     }
     std::string head;
     PutBig<uint32_t>(&head, count);
@@ -81,8 +82,8 @@ class CollectionReader {
       CISTERN_RETURN_IF_ERROR(ReadScalar(type, &wire));
     }
     if (out->size() + wire.size() > limits::kCellBytesMax) {
-      return Status::TooLarge("the collection has more than " +
-                              std::to_string(limits::kCellBytesMax) + " bytes");
+      return Status::TooLarge(Concat({"the collection has more than ", limits::kCellBytesMax,
+          " bytes"}));
     }
     PutBig<uint32_t>(out, static_cast<uint32_t>(wire.size()));
     out->append(wire);

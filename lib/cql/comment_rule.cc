@@ -5,6 +5,7 @@
 
 #include "cistern/limits.h"
 #include "lib/base/civil_time.h"
+#include "lib/base/concat.h"
 #include "lib/cql/ddl_print.h"
 
 namespace cistern {
@@ -99,12 +100,12 @@ class RuleParser {
   Status Expected(const std::string& what) const {
     const std::string got =
         token_.kind == TokenKind::kEnd ? "the end of the comment" : Describe(token_);
-    return ErrorAt(StatusCode::kInvalidArgument, source_, SourceOffset(token_.begin),
-                   "expected " + what + ", got " + got);
+    return ErrorAt(StatusCode::kInvalidArgument, source_, SourceOffset(token_.begin), Concat({
+        "expected ", what, ", got ", got}));
   }
   Status Twice(std::string_view word) const {
-    return ErrorAt(StatusCode::kInvalidArgument, source_, SourceOffset(token_.begin),
-                   "the comment has two '" + std::string(word) + "' clauses");
+    return ErrorAt(StatusCode::kInvalidArgument, source_, SourceOffset(token_.begin), Concat({
+        "the comment has two '", word, "' clauses"}));
   }
   // After the name of what the clause is about.
   Status Equals() {
@@ -141,7 +142,7 @@ class RuleParser {
       CISTERN_RETURN_IF_ERROR(ParseWidth(&width));
       if (!token_.IsName("until")) break;
       if (bucket.widths.size() >= limits::kBucketRulesMax) {
-        return Expected("at most " + std::to_string(limits::kBucketRulesMax) + " widths");
+        return Expected(Concat({"at most ", limits::kBucketRulesMax, " widths"}));
       }
       CISTERN_RETURN_IF_ERROR(Advance());
       CISTERN_RETURN_IF_ERROR(ParseDate(&width));
@@ -201,7 +202,7 @@ class RuleParser {
     const auto month = shaped ? ParseCount(text.substr(5, 2), 99) : std::nullopt;
     const auto day = shaped ? ParseCount(text.substr(8, 2), 99) : std::nullopt;
     if (!year || !month || !day) {
-      return wrong("expected " + std::string(kExpected) + ", got " + ShowText(text));
+      return wrong(Concat({"expected ", kExpected, ", got ", ShowText(text)}));
     }
     if (*year == 0 || !IsValidDate(*year, *month, *day)) {
       return wrong(ShowText(text) + " is not a date of the calendar");
@@ -226,7 +227,7 @@ class RuleParser {
                            ? ParseCount(token_.text, limits::kSplitCountMax)
                            : std::nullopt;
     if (!count.has_value() || *count < 2) {
-      return Expected("a number of splits from 2 to " + std::to_string(limits::kSplitCountMax));
+      return Expected(Concat({"a number of splits from 2 to ", limits::kSplitCountMax}));
     }
     split.rule.count = *count;
     rule_.split = std::move(split);

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "lib/base/check.h"
+#include "lib/base/concat.h"
 
 namespace cistern {
 namespace {
@@ -90,7 +91,7 @@ size_t WireWidth(CqlType kind) {
 
 std::string ColumnType::ToCql() const {
   if (!IsCollection(kind)) return std::string(CqlTypeName(kind));
-  std::string text = "frozen<" + std::string(CqlTypeName(kind)) + "<";
+  std::string text = Concat({"frozen<", CqlTypeName(kind), "<"});
   for (size_t i = 0; i < arguments.size(); ++i) {
     if (i > 0) text += ", ";
     text += arguments[i].ToCql();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "lib/base/concat.h"
 #include "lib/cql/ddl_print.h"
 
 namespace cistern {
@@ -66,7 +67,7 @@ std::string PositionText(std::string_view source, size_t offset) {
       ++column;
     }
   }
-  return "line " + std::to_string(line) + ", column " + std::to_string(column) + ": ";
+  return Concat({"line ", line, ", column ", column, ": "});
 }
 
 Status ErrorAt(StatusCode code, std::string_view source, size_t offset, const std::string& what) {
@@ -126,9 +127,9 @@ Status DdlLexer::Next(Token* token) {
     token->text.assign(1, c);
     ++position_;
   } else {
-    return ErrorAt(StatusCode::kInvalidArgument, source_, position_,
-                   "expected CQL, got the byte " + std::to_string(static_cast<unsigned char>(c)) +
-                       "; names beyond ASCII need double quotes");
+    return ErrorAt(StatusCode::kInvalidArgument, source_, position_, Concat({
+        "expected CQL, got the byte ", static_cast<unsigned char>(c),
+        "; names beyond ASCII need double quotes"}));
   }
   token->end = position_;
   return Status::Ok();
@@ -148,8 +149,8 @@ Status DdlLexer::ReadQuoted(char quote, Token* token) {
     token->text.push_back(source_[position_++]);
   }
   return ErrorAt(
-      StatusCode::kInvalidArgument, source_, token->begin,
-      std::string("expected a closing ") + quote + " for the one here, got the end of the text");
+      StatusCode::kInvalidArgument, source_, token->begin, Concat({"expected a closing ", quote,
+          " for the one here, got the end of the text"}));
 }
 
 Status DdlLexer::ReadDollars(Token* token) {

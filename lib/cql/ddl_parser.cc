@@ -1,6 +1,7 @@
 #include "lib/cql/ddl_parser.h"
 
 #include "cistern/limits.h"
+#include "lib/base/concat.h"
 #include "lib/cql/cql_type.h"
 
 namespace cistern {
@@ -29,14 +30,14 @@ class DdlParser {
   // --- tokens
   Status Advance() { return lexer_.Next(&token_); }
   Status Expected(const std::string& what) const {
-    return ErrorAt(StatusCode::kInvalidArgument, source_, token_.begin,
-                   "expected " + what + ", got " + Describe(token_));
+    return ErrorAt(StatusCode::kInvalidArgument, source_, token_.begin, Concat({"expected ", what,
+        ", got ", Describe(token_)}));
   }
   Status NotSupportedHere(const std::string& what) const {
     return ErrorAt(StatusCode::kNotSupported, source_, token_.begin, what);
   }
   Status Symbol(char c) {
-    if (!token_.IsSymbol(c)) return Expected(std::string("'") + c + "'");
+    if (!token_.IsSymbol(c)) return Expected(Concat({"'", c, "'"}));
     return Advance();
   }
   Status Keyword(std::string_view lower_case) {
@@ -49,9 +50,9 @@ class DdlParser {
     const bool quoted = token_.kind == TokenKind::kQuotedName;
     if (!quoted && token_.kind != TokenKind::kName) return Expected(what);
     if (!quoted && IsReservedWord(token_.text)) {
-      return ErrorAt(StatusCode::kInvalidArgument, source_, token_.begin,
-                     "expected " + what + ", got the reserved word '" + token_.text +
-                         "'; write it in double quotes to use it as a name");
+      return ErrorAt(StatusCode::kInvalidArgument, source_, token_.begin, Concat({"expected ",
+          what, ", got the reserved word '", token_.text, "'; write it in double quotes to use it "
+          "as a name"}));
     }
     *out = {token_.text, token_.begin};
     return Advance();
@@ -105,8 +106,8 @@ class DdlParser {
 
   Status ParseColumn() {
     if (table_.columns.size() >= limits::kColumnCountMax) {
-      return ErrorAt(StatusCode::kTooLarge, source_, token_.begin,
-                     "a table has at most " + std::to_string(limits::kColumnCountMax) + " columns");
+      return ErrorAt(StatusCode::kTooLarge, source_, token_.begin, Concat({"a table has at most ",
+          limits::kColumnCountMax, " columns"}));
     }
     DdlColumn column;
     CISTERN_RETURN_IF_ERROR(Name("a column's name or PRIMARY KEY", &column.name));
@@ -171,8 +172,8 @@ class DdlParser {
   // --- types. `frozen`: inside frozen<...>, where collections may stand.
   Status ParseType(size_t depth, bool frozen, ColumnType* out) {
     if (depth >= limits::kTypeDepthMax) {
-      return ErrorAt(StatusCode::kTooLarge, source_, token_.begin,
-                     "a type is nested at most " + std::to_string(limits::kTypeDepthMax) + " deep");
+      return ErrorAt(StatusCode::kTooLarge, source_, token_.begin, Concat({
+          "a type is nested at most ", limits::kTypeDepthMax, " deep"}));
     }
     if (token_.kind == TokenKind::kString) {
       return NotSupportedHere("custom types are not supported");
@@ -193,8 +194,8 @@ class DdlParser {
         token_.kind == TokenKind::kName ? CqlTypeFromName(token_.text) : std::nullopt;
     if (!kind.has_value()) return RefuseType();
     if (IsCollection(*kind) && !frozen) {
-      return NotSupportedHere("a " + token_.text + " must be frozen: write frozen<" + token_.text +
-                              "<...>>; its cells are not merged one by one");
+      return NotSupportedHere(Concat({"a ", token_.text, " must be frozen: write frozen<",
+          token_.text, "<...>>; its cells are not merged one by one"}));
     }
     out->kind = *kind;
     CISTERN_RETURN_IF_ERROR(Advance());
@@ -222,10 +223,10 @@ class DdlParser {
     const std::string& name = token_.text;
     if (name == "counter" || name == "tuple" || name == "vector" || name == "duration" ||
         name == "empty") {
-      return NotSupportedHere("the type " + name + " is not supported");
+      return NotSupportedHere(Concat({"the type ", name, " is not supported"}));
     }
-    return NotSupportedHere("'" + name +
-                            "' is not a type of Cistern; user-defined types are not supported");
+    return NotSupportedHere(Concat({"'", name, "' is not a type of Cistern; user-defined types "
+        "are not supported"}));
   }
 
   // --- WITH option AND option
@@ -274,8 +275,8 @@ class DdlParser {
     CISTERN_RETURN_IF_ERROR(Name("an option's name or CLUSTERING ORDER BY", &option.name));
     for (const DdlOption& other : table_.options) {
       if (other.name.text == option.name.text) {
-        return ErrorAt(StatusCode::kInvalidArgument, source_, option.name.offset,
-                       "the option " + option.name.text + " is given twice");
+        return ErrorAt(StatusCode::kInvalidArgument, source_, option.name.offset, Concat({
+            "the option ", option.name.text, " is given twice"}));
       }
     }
     CISTERN_RETURN_IF_ERROR(Symbol('='));
@@ -309,8 +310,8 @@ class DdlParser {
       std::string key = token_.text;
       for (const auto& [other, value] : option->entries) {
         if (other == key) {
-          return ErrorAt(StatusCode::kInvalidArgument, source_, token_.begin,
-                         "the key '" + key + "' is given twice");
+          return ErrorAt(StatusCode::kInvalidArgument, source_, token_.begin, Concat({"the key '",
+              key, "' is given twice"}));
         }
       }
       if (option->entries.size() >= kMapEntriesMax) return Expected("'}'");

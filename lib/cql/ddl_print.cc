@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cistern/schema.h"
+#include "lib/base/concat.h"
 #include "lib/cql/ddl_lexer.h"
 
 namespace cistern {
@@ -49,7 +50,7 @@ std::string MapText(const std::map<std::string, std::string>& entries) {
   std::string out = "{";
   for (const auto& [key, value] : entries) {
     if (out.size() > 1) out += ", ";
-    out += QuoteString(key) + ": " + QuoteString(value);
+    out += Concat({QuoteString(key), ": ", QuoteString(value)});
   }
   return out + "}";
 }
@@ -82,23 +83,23 @@ std::string TableSchema::ToCql() const {
   if (!keyspace.empty()) out += QuoteName(keyspace) + ".";
   out += QuoteName(name) + " (\n";
   for (const ColumnSpec& column : columns) {
-    out += "    " + QuoteName(column.name) + " " + column.type.ToCql() + ",\n";
+    out += Concat({"    ", QuoteName(column.name), " ", column.type.ToCql(), ",\n"});
   }
-  out += "    PRIMARY KEY ((" + JoinNames(*this, partition_key) + "), " +
-         JoinNames(*this, clustering_columns) + ")\n";
-  out += ") WITH CLUSTERING ORDER BY (" + OrderText(*this) + ")";
+  out += Concat({"    PRIMARY KEY ((", JoinNames(*this, partition_key), "), ",
+      JoinNames(*this, clustering_columns), ")\n"});
+  out += Concat({") WITH CLUSTERING ORDER BY (", OrderText(*this), ")"});
   if (!comment.empty()) out += "\n    AND comment = " + QuoteString(comment);
   if (!compaction.empty()) out += "\n    AND compaction = " + MapText(compaction);
-  out += "\n    AND default_time_to_live = " + std::to_string(default_ttl_s);
-  out += "\n    AND gc_grace_seconds = " + std::to_string(gc_grace_s);
+  out += Concat({"\n    AND default_time_to_live = ", default_ttl_s});
+  out += Concat({"\n    AND gc_grace_seconds = ", gc_grace_s});
   for (const auto& [option, value] : other_options) {
-    out += "\n    AND " + QuoteName(option) + " = " + value;
+    out += Concat({"\n    AND ", QuoteName(option), " = ", value});
   }
   return out + ";\n";
 }
 
 std::string TableSchema::QualifiedName() const {
-  return keyspace.empty() ? name : keyspace + "." + name;
+  return keyspace.empty() ? name : Concat({keyspace, ".", name});
 }
 
 const BucketRule& TableSchema::BucketRuleAt(int64_t s) const {

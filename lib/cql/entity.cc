@@ -4,6 +4,7 @@
 
 #include "cistern/limits.h"
 #include "lib/base/coding.h"
+#include "lib/base/concat.h"
 #include "lib/base/guard.h"
 #include "lib/cql/value_text.h"
 #include "lib/cql/wire_value.h"
@@ -54,10 +55,9 @@ Result<EntityKey> EntityFromText(const TableSchema& schema,
                                  std::span<const std::string_view> parts) {
   return Guarded([&]() -> Result<EntityKey> {
     if (parts.size() != schema.entity_columns.size()) {
-      return Status::InvalidArgument("the entity of table " + schema.QualifiedName() + " has " +
-                                     std::to_string(schema.entity_columns.size()) + " columns (" +
-                                     NamesOf(schema) + "), got " + std::to_string(parts.size()) +
-                                     " values");
+      return Status::InvalidArgument(Concat({"the entity of table ", schema.QualifiedName(),
+          " has ", schema.entity_columns.size(), " columns (", NamesOf(schema), "), got ",
+          parts.size(), " values"}));
     }
     EntityKey key;
     for (size_t i = 0; i < parts.size(); ++i) {
@@ -65,13 +65,12 @@ Result<EntityKey> EntityFromText(const TableSchema& schema,
       CellValue value;
       const Status parsed = ParseValueText(spec.type, parts[i], &value);
       if (!parsed.ok())
-        return Status(parsed.code(), "column '" + spec.name + "': " + parsed.message());
+        return Status(parsed.code(), Concat({"column '", spec.name, "': ", parsed.message()}));
       std::string wire;
       AppendWireValue(spec.type, value.fixed, value.bytes, &wire);
       if (key.bytes.size() + 2 + wire.size() > limits::kEntityKeyBytesMax) {
-        return Status::TooLarge("column '" + spec.name + "': an entity has at most " +
-                                std::to_string(limits::kEntityKeyBytesMax) +
-                                " bytes, all columns together");
+        return Status::TooLarge(Concat({"column '", spec.name, "': an entity has at most ",
+            limits::kEntityKeyBytesMax, " bytes, all columns together"}));
       }
       PutBig<uint16_t>(&key.bytes, static_cast<uint16_t>(wire.size()));
       key.bytes += wire;

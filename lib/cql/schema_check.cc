@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cistern/limits.h"
+#include "lib/base/concat.h"
 #include "lib/base/guard.h"
 #include "lib/cql/bucket_rule.h"
 #include "lib/cql/comment_rule.h"
@@ -42,22 +43,20 @@ class SchemaChecker {
   }
   [[nodiscard]] CqlType TypeOf(size_t column) const { return schema_->columns[column].type.kind; }
   [[nodiscard]] std::string NameOf(size_t column) const {
-    return "column '" + schema_->columns[column].name + "'";
+    return Concat({"column '", schema_->columns[column].name, "'"});
   }
 
   Status CheckName(const DdlName& name, const std::string& of) const {
-    if (name.text.empty()) return Invalid(name.offset, "the name of " + of + " is empty");
+    if (name.text.empty()) return Invalid(name.offset, Concat({"the name of ", of, " is empty"}));
     if (name.text.size() > limits::kNameBytesMax) {
-      return ErrorAt(StatusCode::kTooLarge, source_, name.offset,
-                     "the name of " + of + " has " + std::to_string(name.text.size()) +
-                         " bytes, at most " + std::to_string(limits::kNameBytesMax) +
-                         " are allowed");
+      return ErrorAt(StatusCode::kTooLarge, source_, name.offset, Concat({"the name of ", of,
+          " has ", name.text.size(), " bytes, at most ", limits::kNameBytesMax, " are allowed"}));
     }
     const bool control = std::any_of(name.text.begin(), name.text.end(),
                                      [](char c) { return c >= 0 && (c < ' ' || c == 0x7f); });
     if (control || !IsUtf8(name.text)) {
-      return Invalid(name.offset,
-                     "the name of " + of + " must be UTF-8 without control characters");
+      return Invalid(name.offset, Concat({"the name of ", of, " must be UTF-8 without control "
+          "characters"}));
     }
     return Status::Ok();
   }
@@ -68,8 +67,8 @@ class SchemaChecker {
       if (name == &ddl_.keyspace && name->text.empty() && name->offset == 0) continue;  // not given
       CISTERN_RETURN_IF_ERROR(CheckName(*name, of));
       if (!std::ranges::all_of(name->text, IsNamePart)) {
-        return Invalid(name->offset,
-                       "the name of " + of + " may have letters, digits and '_' only");
+        return Invalid(name->offset, Concat({"the name of ", of, " may have letters, digits and "
+            "'_' only"}));
       }
     }
     schema_->keyspace = ddl_.keyspace.text;
@@ -81,8 +80,8 @@ class SchemaChecker {
     for (const DdlColumn& column : ddl_.columns) {
       CISTERN_RETURN_IF_ERROR(CheckName(column.name, "a column"));
       if (schema_->FindColumn(column.name.text).has_value()) {
-        return Invalid(column.name.offset,
-                       "the column '" + column.name.text + "' is declared twice");
+        return Invalid(column.name.offset, Concat({"the column '", column.name.text,
+            "' is declared twice"}));
       }
       ColumnSpec spec;
       spec.name = column.name.text;
@@ -96,17 +95,17 @@ class SchemaChecker {
   Status TakeKeyColumn(const DdlName& name, ColumnRole role, std::vector<size_t>* key) {
     const std::optional<size_t> column = schema_->FindColumn(name.text);
     if (!column.has_value()) {
-      return Invalid(name.offset,
-                     "the primary key names '" + name.text + "', which is not a column");
+      return Invalid(name.offset, Concat({"the primary key names '", name.text,
+          "', which is not a column"}));
     }
     ColumnSpec& spec = schema_->columns[*column];
     if (spec.role != ColumnRole::kRegular) {
-      return Invalid(name.offset, "the primary key names '" + name.text + "' twice");
+      return Invalid(name.offset, Concat({"the primary key names '", name.text, "' twice"}));
     }
     if (IsOpaque(spec.type.kind)) {
-      return ErrorAt(StatusCode::kNotSupported, source_, name.offset,
-                     NameOf(*column) + " is a " + spec.type.ToCql() +
-                         ": values of this type are not ordered here and cannot be in a key");
+      return ErrorAt(StatusCode::kNotSupported, source_, name.offset, Concat({NameOf(*column),
+          " is a ", spec.type.ToCql(), ": values of this type are not ordered here and cannot be "
+          "in a key"}));
     }
     spec.role = role;
     key->push_back(*column);
@@ -140,11 +139,11 @@ class SchemaChecker {
       const DdlOrder& order = ddl_.order[i];
       const bool more = i < schema_->clustering_columns.size();
       if (!more || schema_->columns[schema_->clustering_columns[i]].name != order.column.text) {
-        return Invalid(order.column.offset,
-                       "CLUSTERING ORDER BY names the clustering columns in key order: expected " +
-                           (more ? "'" + schema_->columns[schema_->clustering_columns[i]].name + "'"
-                                 : std::string("')'")) +
-                           ", got '" + order.column.text + "'");
+        return Invalid(order.column.offset, Concat({"CLUSTERING ORDER BY names the clustering "
+            "columns in key order: expected ",
+            (more ? "'" + schema_->columns[schema_->clustering_columns[i]].name + "'"
+                  : std::string("')'")),
+            ", got '", order.column.text, "'"}));
       }
       schema_->columns[schema_->clustering_columns[i]].descending = order.descending;
     }
@@ -159,8 +158,8 @@ class SchemaChecker {
   Status FindKeyColumn(const DdlName& name, size_t* out) const {
     const std::optional<size_t> column = schema_->FindColumn(name.text);
     if (!column.has_value() || schema_->columns[*column].role != ColumnRole::kEntity) {
-      return Invalid(name.offset,
-                     "expected a column of the partition key, got '" + name.text + "'");
+      return Invalid(name.offset, Concat({"expected a column of the partition key, got '",
+          name.text, "'"}));
     }
     *out = *column;
     return Status::Ok();
@@ -171,14 +170,12 @@ class SchemaChecker {
     size_t column = 0;
     CISTERN_RETURN_IF_ERROR(FindKeyColumn(rule.split->column, &column));
     if (!IsInteger(TypeOf(column))) {
-      return Invalid(rule.split->column.offset,
-                     "a split column is a tinyint, smallint, int or bigint, but " + NameOf(column) +
-                         " is a " + schema_->columns[column].type.ToCql());
+      return Invalid(rule.split->column.offset, Concat({"a split column is a tinyint, smallint, "
+          "int or bigint, but ", NameOf(column), " is a ", schema_->columns[column].type.ToCql()}));
     }
     if (int64_t{rule.split->rule.count} - 1 > FixedRangeOf(TypeOf(column)).max) {
-      return Invalid(rule.split->column.offset, std::to_string(rule.split->rule.count) +
-                                                    " splits do not fit " + NameOf(column) +
-                                                    ", a " + schema_->columns[column].type.ToCql());
+      return Invalid(rule.split->column.offset, Concat({rule.split->rule.count,
+          " splits do not fit ", NameOf(column), ", a ", schema_->columns[column].type.ToCql()}));
     }
     schema_->columns[column].role = ColumnRole::kSplit;
     schema_->split_column = column;
@@ -206,7 +203,7 @@ class SchemaChecker {
   Status TakeWidth(const CommentRule::Width& width, size_t column) {
     auto made = MakeBucketRule(TypeOf(column), width.unit, width.count, width.form);
     if (!made.ok()) {
-      return Invalid(width.offset, NameOf(column) + ": " + made.status().message());
+      return Invalid(width.offset, Concat({NameOf(column), ": ", made.status().message()}));
     }
     schema_->bucket = *made;
     if (width.until_offset != 0) schema_->former_buckets.push_back({*made, width.until_s});
@@ -232,9 +229,8 @@ class SchemaChecker {
       }
       for (const BucketRule& rule : {former[i].rule, next}) {
         if (IsBucketStart(rule, former[i].until_s)) continue;
-        return Invalid(widths[i].until_offset,
-                       "on the date after 'until' a bucket of both widths must begin, and none "
-                       "of " + WidthText(rule) + " does");
+        return Invalid(widths[i].until_offset, Concat({"on the date after 'until' a bucket of "
+            "both widths must begin, and none of ", WidthText(rule), " does"}));
       }
     }
     return CheckNumbersDiffer(widths);
@@ -268,15 +264,13 @@ class SchemaChecker {
     }
     const size_t offset = ddl_.partition_key.back().offset;
     if (!IsBucketType(spec.type.kind)) {
-      return Invalid(offset, "no bucket column: the last column of the partition key, '" +
-                                 spec.name + "', is a " + spec.type.ToCql() +
-                                 ", but a bucket is a date, timestamp, text, int or bigint");
+      return Invalid(offset, Concat({"no bucket column: the last column of the partition key, '",
+          spec.name, "', is a ", spec.type.ToCql(), ", but a bucket is a date, timestamp, text, "
+          "int or bigint"}));
     }
-    return Invalid(offset,
-                   "which column is the bucket, and how wide? It does not follow from " +
-                       NameOf(last) + " of type " + spec.type.ToCql() +
-                       "; say it in the table's comment, for example: comment = 'cistern: " +
-                       ExampleClause(spec.type.kind, spec.name) + "'");
+    return Invalid(offset, Concat({"which column is the bucket, and how wide? It does not follow "
+        "from ", NameOf(last), " of type ", spec.type.ToCql(), "; say it in the table's comment, "
+        "for example: comment = 'cistern: ", ExampleClause(spec.type.kind, spec.name), "'"}));
   }
 
   Status TakeTime(const CommentRule& rule) {
@@ -285,23 +279,21 @@ class SchemaChecker {
     const std::string& name = schema_->columns[column].name;
     const DdlName& key_name = ddl_.clustering_key.front();
     if (type != CqlType::kTimestamp && type != CqlType::kTimeuuid && type != CqlType::kBigint) {
-      return Invalid(key_name.offset,
-                     "the first clustering column is the event time and must be a "
-                     "timestamp, timeuuid or bigint, but " +
-                         NameOf(column) + " is a " + schema_->columns[column].type.ToCql());
+      return Invalid(key_name.offset, Concat({"the first clustering column is the event time and "
+          "must be a timestamp, timeuuid or bigint, but ", NameOf(column), " is a ",
+          schema_->columns[column].type.ToCql()}));
     }
     schema_->time_unit = type == CqlType::kTimeuuid ? TimeUnit::kTicks100ns : TimeUnit::kMillis;
     schema_->timestamps = rule.timestamps.value_or(TimestampMode::kWriteTime);
     if (!rule.time.has_value()) {
       if (type != CqlType::kBigint) return Status::Ok();
-      return Invalid(key_name.offset, "the unit of the bigint event time '" + name +
-                                          "' must be in the table's comment, for example: "
-                                          "'cistern: time " +
-                                          name + " = us' (s, ms, us or ns)");
+      return Invalid(key_name.offset, Concat({"the unit of the bigint event time '", name,
+          "' must be in the table's comment, for example: 'cistern: time ", name,
+          " = us' (s, ms, us or ns)"}));
     }
     if (rule.time->column.text != name) {
-      return Invalid(rule.time->column.offset, "expected the event time '" + name + "', got '" +
-                                                   rule.time->column.text + "'");
+      return Invalid(rule.time->column.offset, Concat({"expected the event time '", name,
+          "', got '", rule.time->column.text, "'"}));
     }
     if (type == CqlType::kTimeuuid) {
       return Invalid(rule.time->unit_offset,
@@ -348,9 +340,8 @@ namespace {
 
 Result<DdlTable> ParseBounded(std::string_view cql) {
   if (cql.size() > limits::kDdlBytesMax) {
-    return Status::TooLarge("a CREATE TABLE text has at most " +
-                            std::to_string(limits::kDdlBytesMax) + " bytes, got " +
-                            std::to_string(cql.size()));
+    return Status::TooLarge(Concat({"a CREATE TABLE text has at most ", limits::kDdlBytesMax,
+        " bytes, got ", cql.size()}));
   }
   return ParseDdl(cql);
 }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "cistern/limits.h"
+#include "lib/base/concat.h"
 #include "lib/base/nearest_name.h"
 #include "lib/cql/comment_rule.h"
 #include "lib/cql/ddl_print.h"
@@ -54,9 +55,8 @@ class OptionTaker {
         option.kind == DdlOption::Kind::kConstant && option.value.kind == TokenKind::kNumber;
     const auto value = number ? ParseCount(option.value.text, max) : std::nullopt;
     if (!value.has_value()) {
-      return Invalid(option.value_offset, "expected " + option.name.text +
-                                              " in seconds from 0 to " + std::to_string(max) +
-                                              ", got " + option.raw);
+      return Invalid(option.value_offset, Concat({"expected ", option.name.text,
+          " in seconds from 0 to ", max, ", got ", option.raw}));
     }
     *out = *value;
     return Status::Ok();
@@ -86,16 +86,15 @@ class OptionTaker {
     if (unit != schema_->compaction.end() && unit->second != "MINUTES" && unit->second != "HOURS" &&
         unit->second != "DAYS") {
       return Invalid(
-          option.value_offset,
-          "expected compaction_window_unit MINUTES, HOURS or DAYS, got '" + unit->second + "'");
+          option.value_offset, Concat({"expected compaction_window_unit MINUTES, HOURS or DAYS, "
+              "got '", unit->second, "'"}));
     }
     const auto size = schema_->compaction.find("compaction_window_size");
     if (size != schema_->compaction.end()) {
       const auto count = ParseCount(size->second, std::numeric_limits<int32_t>::max());
       if (!count.has_value() || *count == 0) {
-        return Invalid(option.value_offset,
-                       "expected compaction_window_size as a whole number above 0, got '" +
-                           size->second + "'");
+        return Invalid(option.value_offset, Concat({"expected compaction_window_size as a whole "
+            "number above 0, got '", size->second, "'"}));
       }
     }
     return Status::Ok();
@@ -124,9 +123,9 @@ Status CheckOptionNames(std::string_view source, const std::vector<DdlOption>& o
     const std::string& name = option.name.text;
     if (std::find(known.begin(), known.end(), name) != known.end()) continue;
     const std::string nearest = NearestName(name, known);
-    return ErrorAt(StatusCode::kInvalidArgument, source, option.name.offset,
-                   ShowText(name) + " is no option of a table, here or in Cassandra" +
-                       (nearest.empty() ? "" : "; did you mean " + nearest + "?"));
+    return ErrorAt(StatusCode::kInvalidArgument, source, option.name.offset, Concat({
+        ShowText(name), " is no option of a table, here or in Cassandra",
+        (nearest.empty() ? "" : "; did you mean " + nearest + "?")}));
   }
   return Status::Ok();
 }

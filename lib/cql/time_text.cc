@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "lib/base/civil_time.h"
+#include "lib/base/concat.h"
 #include "lib/cql/ddl_print.h"
 
 namespace cistern {
@@ -153,7 +154,7 @@ Status ParseTimeText(std::string_view text, TimeUnit unit, int64_t* ticks) {
   if (IsWholeNumber(text)) {
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *ticks);
     if (error == std::errc()) return Status::Ok();
-    return Status::OutOfRange(ShowText(text) + " does not fit 64 bits");
+    return Status::OutOfRange(Concat({ShowText(text), " does not fit 64 bits"}));
   }
   Scanner in(text);
   int64_t days = 0;
@@ -167,22 +168,21 @@ Status ParseTimeText(std::string_view text, TimeUnit unit, int64_t* ticks) {
            TakeOffset(&in, &offset) && in.AtEnd();
   }
   if (!good) {
-    return Status::InvalidArgument(
-        "expected a time such as 2024-01-15 14:05:30.123, with Z or +01:00 "
-        "if wanted, or a whole number of " +
-        std::string(UnitWord(unit)) + " since 1970, got " + ShowText(text));
+    return Status::InvalidArgument(Concat({"expected a time such as 2024-01-15 14:05:30.123, with "
+        "Z or +01:00 if wanted, or a whole number of ", UnitWord(unit), " since 1970, got ",
+        ShowText(text)}));
   }
   int64_t fraction_ticks = 0;
   if (!FractionTicks(fraction, FractionDigits(unit), &fraction_ticks)) {
-    return Status::InvalidArgument(ShowText(text) + " is finer than the column's " +
-                                   std::string(UnitWord(unit)));
+    return Status::InvalidArgument(Concat({ShowText(text), " is finer than the column's ",
+        UnitWord(unit)}));
   }
   const int64_t since_1970_s = days * kSecondsPerDay + seconds - offset;
   int64_t whole = 0;
   if (__builtin_mul_overflow(since_1970_s, TicksPerSecond(unit), &whole) ||
       __builtin_add_overflow(whole, fraction_ticks, ticks)) {
-    return Status::OutOfRange(ShowText(text) + " does not fit 64 bits of " +
-                              std::string(UnitWord(unit)) + " since 1970");
+    return Status::OutOfRange(Concat({ShowText(text), " does not fit 64 bits of ", UnitWord(unit),
+        " since 1970"}));
   }
   return Status::Ok();
 }
@@ -222,11 +222,12 @@ Status ParseDateText(std::string_view text, int64_t* days) {
     good = good && IsValidDate(year, month, day);
   }
   if (!good)
-    return Status::InvalidArgument("expected a date such as 2024-01-15, got " + ShowText(text));
+    return Status::InvalidArgument(Concat({"expected a date such as 2024-01-15, got ",
+        ShowText(text)}));
   const int64_t value =
       DaysFromCivil(year, static_cast<uint32_t>(month), static_cast<uint32_t>(day));
   if (value < kDaysMin || value > kDaysMax) {
-    return Status::OutOfRange(ShowText(text) + " is beyond the dates of CQL");
+    return Status::OutOfRange(Concat({ShowText(text), " is beyond the dates of CQL"}));
   }
   *days = value;
   return Status::Ok();
@@ -252,11 +253,11 @@ Status ParseTimeOfDayText(std::string_view text, int64_t* nanos) {
   int64_t fraction_nanos = 0;
   std::string_view fraction;
   if (!TakeTimeOfDay(&in, /*seconds_needed=*/true, &seconds, &fraction) || !in.AtEnd()) {
-    return Status::InvalidArgument("expected a time of day such as 14:05:30.123456789, got " +
-                                   ShowText(text));
+    return Status::InvalidArgument(Concat({"expected a time of day such as 14:05:30.123456789, "
+        "got ", ShowText(text)}));
   }
   if (!FractionTicks(fraction, 9, &fraction_nanos)) {
-    return Status::InvalidArgument(ShowText(text) + " is finer than nanoseconds");
+    return Status::InvalidArgument(Concat({ShowText(text), " is finer than nanoseconds"}));
   }
   *nanos = seconds * kNanosPerSecond + fraction_nanos;
   return Status::Ok();

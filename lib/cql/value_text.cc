@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "cistern/limits.h"
+#include "lib/base/concat.h"
 #include "lib/cql/big_number_text.h"
 #include "lib/cql/collection_text.h"
 #include "lib/cql/cql_type.h"
@@ -22,8 +23,8 @@ constexpr char kHexDigits[] = "0123456789abcdef";
 constexpr size_t kUuidBytes = 16;
 
 Status Expected(const ColumnType& type, const std::string& what, std::string_view text) {
-  return Status::InvalidArgument("expected " + type.ToCql() + " such as " + what + ", got " +
-                                 ShowText(text));
+  return Status::InvalidArgument(Concat({"expected ", type.ToCql(), " such as ", what, ", got ",
+      ShowText(text)}));
 }
 
 bool EqualsIgnoringCase(std::string_view text, std::string_view lower_case) {
@@ -44,9 +45,8 @@ Status ParseInteger(const ColumnType& type, std::string_view text, int64_t* out)
   }
   const FixedRange range = FixedRangeOf(type.kind);
   if (error == std::errc::result_out_of_range || *out < range.min || *out > range.max) {
-    return Status::OutOfRange(ShowText(text) + " is outside " +
-                              std::string(CqlTypeName(type.kind)) + " (" +
-                              std::to_string(range.min) + " to " + std::to_string(range.max) + ")");
+    return Status::OutOfRange(Concat({ShowText(text), " is outside ", CqlTypeName(type.kind), " (",
+        range.min, " to ", range.max, ")"}));
   }
   return Status::Ok();
 }
@@ -80,8 +80,8 @@ Status ParseReal(const ColumnType& type, std::string_view text, Real* out) {
     return Expected(type, "3.25", text);
   }
   if (error == std::errc::result_out_of_range) {
-    return Status::OutOfRange(ShowText(text) + " is beyond what a " +
-                              std::string(CqlTypeName(type.kind)) + " can hold");
+    return Status::OutOfRange(Concat({ShowText(text), " is beyond what a ", CqlTypeName(type.kind),
+        " can hold"}));
   }
   return Status::Ok();
 }
@@ -118,8 +118,7 @@ Status ParseBlob(const ColumnType& type, std::string_view text, std::string* out
   const bool prefixed = text.starts_with("0x") || text.starts_with("0X");
   if (!prefixed || text.size() % 2 != 0) return Expected(type, "0x00ff (two digits a byte)", text);
   if (text.size() / 2 - 1 > limits::kCellBytesMax) {
-    return Status::TooLarge("a value has at most " + std::to_string(limits::kCellBytesMax) +
-                            " bytes");
+    return Status::TooLarge(Concat({"a value has at most ", limits::kCellBytesMax, " bytes"}));
   }
   for (size_t i = 2; i < text.size(); i += 2) {
     if (!AppendHexByte(text[i], text[i + 1], out)) return Expected(type, "0x00ff", text);

@@ -7,6 +7,7 @@
 
 #include "cistern/limits.h"
 #include "lib/base/coding.h"
+#include "lib/base/concat.h"
 #include "lib/cql/cql_type.h"
 
 namespace cistern {
@@ -15,8 +16,8 @@ namespace {
 constexpr int64_t kDateBias = int64_t{1} << 31;  // the protocol's dates are unsigned around 1970
 
 Status Expected(const ColumnType& type, const std::string& what, std::string_view bytes) {
-  return Status::InvalidArgument("a " + std::string(CqlTypeName(type.kind)) + " is " + what +
-                                 ", got " + std::to_string(bytes.size()) + " bytes");
+  return Status::InvalidArgument(Concat({"a ", CqlTypeName(type.kind), " is ", what, ", got ",
+      bytes.size(), " bytes"}));
 }
 
 bool IsAscii(std::string_view bytes) {
@@ -27,9 +28,8 @@ bool IsAscii(std::string_view bytes) {
 Status CheckInteger(const ColumnType& type, std::string_view bytes) {
   if (bytes.empty()) return Expected(type, "at least one byte of two's complement", bytes);
   if (bytes.size() > limits::kVarintBytesMax) {
-    return Status::TooLarge("a " + std::string(CqlTypeName(type.kind)) + " has at most " +
-                            std::to_string(limits::kVarintBytesMax) + " bytes of digits, got " +
-                            std::to_string(bytes.size()));
+    return Status::TooLarge(Concat({"a ", CqlTypeName(type.kind), " has at most ",
+        limits::kVarintBytesMax, " bytes of digits, got ", bytes.size()}));
   }
   return Status::Ok();
 }
@@ -39,14 +39,13 @@ Status TakeElement(const ColumnType& collection, std::string_view* rest,
                    std::string_view* element) {
   const std::string name(CqlTypeName(collection.kind));
   if (rest->size() < 4)
-    return Status::InvalidArgument("the " + name + " ends inside an element's length");
+    return Status::InvalidArgument(Concat({"the ", name, " ends inside an element's length"}));
   const auto length = GetBig<int32_t>(rest->data());
   rest->remove_prefix(4);
-  if (length < 0) return Status::InvalidArgument("a " + name + " may not hold null");
+  if (length < 0) return Status::InvalidArgument(Concat({"a ", name, " may not hold null"}));
   if (static_cast<size_t>(length) > rest->size()) {
-    return Status::InvalidArgument("the " + name + " ends inside an element: its length says " +
-                                   std::to_string(length) + ", left are " +
-                                   std::to_string(rest->size()) + " bytes");
+    return Status::InvalidArgument(Concat({"the ", name, " ends inside an element: its length "
+        "says ", length, ", left are ", rest->size(), " bytes"}));
   }
   *element = rest->substr(0, static_cast<size_t>(length));
   rest->remove_prefix(static_cast<size_t>(length));
@@ -67,28 +66,27 @@ Status WalkCollection(const ColumnType& type, std::string_view bytes, const Visi
       std::string_view element;
       CISTERN_RETURN_IF_ERROR(TakeElement(type, &rest, &element));
       const Status s = visit(argument, element);
-      if (!s.ok()) return {s.code(), "element " + std::to_string(i) + ": " + s.message()};
+      if (!s.ok()) return {s.code(), Concat({"element ", i, ": ", s.message()})};
     }
   }
   if (!rest.empty()) {
-    return Status::InvalidArgument(std::to_string(rest.size()) +
-                                   " bytes follow the last element of a " +
-                                   std::string(CqlTypeName(type.kind)));
+    return Status::InvalidArgument(Concat({rest.size(), " bytes follow the last element of a ",
+        CqlTypeName(type.kind)}));
   }
   return Status::Ok();
 }
 
 Status CheckFixedRange(const ColumnType& type, std::string_view bytes) {
   if (type.kind == CqlType::kBoolean && static_cast<uint8_t>(bytes[0]) > 1) {
-    return Status::InvalidArgument("a boolean is the byte 0 or 1, got " +
-                                   std::to_string(static_cast<uint8_t>(bytes[0])));
+    return Status::InvalidArgument(Concat({"a boolean is the byte 0 or 1, got ",
+        static_cast<uint8_t>(bytes[0])}));
   }
   if (type.kind == CqlType::kTime) {
     const auto nanos = GetBig<int64_t>(bytes.data());
     const FixedRange range = FixedRangeOf(CqlType::kTime);
     if (nanos < range.min || nanos > range.max) {
-      return Status::InvalidArgument("a time is 0 to 86399999999999 ns of the day, got " +
-                                     std::to_string(nanos));
+      return Status::InvalidArgument(Concat({"a time is 0 to 86399999999999 ns of the day, got ",
+          nanos}));
     }
   }
   return Status::Ok();
@@ -163,8 +161,8 @@ void AppendWireValue(const ColumnType& type, int64_t fixed, std::string_view byt
 
 Status CheckWireBytes(const ColumnType& type, std::string_view bytes) {
   if (bytes.size() > limits::kCellBytesMax) {
-    return Status::TooLarge("a value has at most " + std::to_string(limits::kCellBytesMax) +
-                            " bytes, got " + std::to_string(bytes.size()));
+    return Status::TooLarge(Concat({"a value has at most ", limits::kCellBytesMax, " bytes, got ",
+        bytes.size()}));
   }
   const size_t width = WireWidth(type.kind);
   if (width != 0 && bytes.size() != width) {
@@ -179,8 +177,8 @@ Status CheckWireBytes(const ColumnType& type, std::string_view bytes) {
       return Status::Ok();
     case CqlType::kTimeuuid:
       if (static_cast<uint8_t>(bytes[6]) >> 4 != 1) {
-        return Status::InvalidArgument("a timeuuid is a uuid of version 1, got version " +
-                                       std::to_string(static_cast<uint8_t>(bytes[6]) >> 4));
+        return Status::InvalidArgument(Concat({"a timeuuid is a uuid of version 1, got version ",
+            static_cast<uint8_t>(bytes[6]) >> 4}));
       }
       return Status::Ok();
     case CqlType::kInet:

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "cistern/limits.h"
+#include "lib/base/concat.h"
 #include "lib/base/guard.h"
 #include "lib/base/short_bytes.h"
 #include "lib/cql/wire_value.h"
@@ -25,15 +26,14 @@ constexpr size_t kRoomBytesMin = 2048;
 constexpr size_t kRoomHeapMin = 256;
 
 Status TooLarge(const char* what, size_t bytes, size_t limit) {
-  return Status::TooLarge(std::string(what) + " has " + std::to_string(bytes) +
-                          " bytes; the limit is " + std::to_string(limit));
+  return Status::TooLarge(Concat({what, " has ", bytes, " bytes; the limit is ", limit}));
 }
 
 Status OutOfFloat(double value) {
   std::array<char, 32> text{};
   std::snprintf(text.data(), text.size(), "%g", value);
-  return Status::OutOfRange(std::string(text.data()) +
-                            " does not fit float (-3.40282e+38 to 3.40282e+38)");
+  return Status::OutOfRange(Concat({text.data(), " does not fit float (-3.40282e+38 to "
+      "3.40282e+38)"}));
 }
 
 }  // namespace
@@ -130,8 +130,8 @@ Status RowBatch::Fail(Status status) {
 Status RowBatch::CheckTarget(size_t column) {
   if (!is_open()) return NoRowIsOpen();
   if (column >= width_) {
-    return Status::InvalidArgument("table " + schema_->QualifiedName() + " has no column number " +
-                                   std::to_string(column));
+    return Status::InvalidArgument(Concat({"table ", schema_->QualifiedName(),
+        " has no column number ", column}));
   }
   const ColumnSpec& spec = schema_->columns[column];
   if (IsDerived(spec.role)) {
@@ -146,7 +146,8 @@ Status RowBatch::RefuseInt(size_t column, int64_t value) {
     const ColumnSpec& spec = schema_->columns[column];
     if (TakesIntegers(spec.type.kind)) return InColumn(spec, CheckFixed(spec.type, value));
     return InColumn(
-        spec, Status::InvalidArgument("is " + spec.type.ToCql() + " and takes no integer"));
+        spec, Status::InvalidArgument(Concat({"is ", spec.type.ToCql(),
+            " and takes no integer"})));
   }));
 }
 
@@ -156,8 +157,8 @@ Status RowBatch::SetRounded(size_t column, double value) {
     CISTERN_RETURN_IF_ERROR(CheckTarget(column));
     const ColumnSpec& spec = schema_->columns[column];
     if (spec.type.kind != CqlType::kFloat) {
-      return InColumn(spec, Status::InvalidArgument("is " + spec.type.ToCql() +
-                                                    " and takes no floating-point number"));
+      return InColumn(spec, Status::InvalidArgument(Concat({"is ", spec.type.ToCql(),
+          " and takes no floating-point number"})));
     }
     if (std::isfinite(value) && std::abs(value) > double{std::numeric_limits<float>::max()}) {
       return InColumn(spec, OutOfFloat(value));
@@ -201,7 +202,8 @@ Status RowBatch::SetBytes(size_t column, std::string_view value) {
       CISTERN_RETURN_IF_ERROR(CheckTarget(column));
       const ColumnSpec& spec = schema_->columns[column];
       return InColumn(spec,
-                      Status::InvalidArgument("is " + spec.type.ToCql() + " and takes no bytes"));
+                      Status::InvalidArgument(Concat({"is ", spec.type.ToCql(),
+                          " and takes no bytes"})));
     }
     const ColumnSpec& spec = schema_->columns[column];
     if (value.size() > limits::kCellBytesMax) {
@@ -236,9 +238,8 @@ Status RowBatch::SetTtl(uint32_t seconds) {
   return Fail(Guarded([&]() -> Status {
     if (!is_open()) return NoRowIsOpen();
     if (seconds > limits::kTtlSecondsMax) {
-      return Status::OutOfRange("a TTL of " + std::to_string(seconds) +
-                                " s is beyond the limit of " +
-                                std::to_string(limits::kTtlSecondsMax) + " s");
+      return Status::OutOfRange(Concat({"a TTL of ", seconds, " s is beyond the limit of ",
+          limits::kTtlSecondsMax, " s"}));
     }
     if (kinds_[row_count_] == RowKind::kDeleteRow) {
       return Status::InvalidArgument("a row deletion takes no TTL");
@@ -294,8 +295,7 @@ Status RowBatch::EndCheckedRow() {
     CISTERN_RETURN_IF_ERROR(row_status_);
     CISTERN_RETURN_IF_ERROR(CheckRow(row_count_));
     if (row_count_ >= limits::kBatchRowsMax) {
-      return Status::TooLarge("a batch holds at most " + std::to_string(limits::kBatchRowsMax) +
-                              " rows");
+      return Status::TooLarge(Concat({"a batch holds at most ", limits::kBatchRowsMax, " rows"}));
     }
     if (byte_count() > limits::kBatchBytesMax) {
       return TooLarge("the batch", byte_count(), limits::kBatchBytesMax);
@@ -354,13 +354,12 @@ Status RowBatch::CheckColumns(std::span<const size_t> columns,
   std::vector<bool> seen(width_);
   size_t bytes = rows * width_ * (sizeof(int64_t) + 1);
   if (rows + row_count_ > limits::kBatchRowsMax) {
-    return Status::TooLarge("a batch holds at most " + std::to_string(limits::kBatchRowsMax) +
-                            " rows");
+    return Status::TooLarge(Concat({"a batch holds at most ", limits::kBatchRowsMax, " rows"}));
   }
   for (size_t k = 0; k < columns.size(); ++k) {
     if (columns[k] >= width_) {
-      return Status::InvalidArgument("table " + schema_->QualifiedName() +
-                                     " has no column number " + std::to_string(columns[k]));
+      return Status::InvalidArgument(Concat({"table ", schema_->QualifiedName(),
+          " has no column number ", columns[k]}));
     }
     const ColumnSpec& spec = schema_->columns[columns[k]];
     if (IsDerived(spec.role)) {
@@ -430,7 +429,7 @@ Status RowBatch::AddCheckedColumns(std::span<const size_t> columns,
       status = TooLarge("the row", row_bytes, limits::kRowBytesMax);
     }
     if (!status.ok()) {
-      return {status.code(), "row " + std::to_string(row - begin) + ": " + status.message()};
+      return {status.code(), Concat({"row ", row - begin, ": ", status.message()})};
     }
   }
   return Status::Ok();

@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "lib/base/concat.h"
+
 namespace cistern {
 
 FixedRange SlotRangeOf(CqlType kind) {
@@ -13,17 +15,17 @@ FixedRange SlotRangeOf(CqlType kind) {
 Status CheckFixed(const ColumnType& type, int64_t value) {
   const FixedRange range = SlotRangeOf(type.kind);
   if (value >= range.min && value <= range.max) return Status::Ok();
-  return Status::OutOfRange(std::to_string(value) + " does not fit " + type.ToCql() + " (" +
-                            std::to_string(range.min) + " to " + std::to_string(range.max) + ")");
+  return Status::OutOfRange(Concat({value, " does not fit ", type.ToCql(), " (", range.min, " to ",
+      range.max, ")"}));
 }
 
 Status CheckShape(const ColumnType& type, const ColumnData& data, size_t rows) {
   if (data.lane != type.lane()) {
-    return Status::InvalidArgument("is " + type.ToCql() + " and takes the other lane");
+    return Status::InvalidArgument(Concat({"is ", type.ToCql(), " and takes the other lane"}));
   }
   if (data.size() != rows) {
-    return Status::InvalidArgument("has " + std::to_string(data.size()) + " values in a batch of " +
-                                   std::to_string(rows) + " rows");
+    return Status::InvalidArgument(Concat({"has ", data.size(), " values in a batch of ", rows,
+        " rows"}));
   }
   if (!data.states.empty() && data.states.size() != rows) {
     return Status::InvalidArgument("has as many states as values, or none");
@@ -41,7 +43,7 @@ Status CheckShape(const ColumnType& type, const ColumnData& data, size_t rows) {
 }
 
 Status InColumn(const ColumnSpec& column, const Status& status) {
-  return {status.code(), "column '" + column.name + "': " + status.message()};
+  return {status.code(), Concat({"column '", column.name, "': ", status.message()})};
 }
 
 }  // namespace cistern

@@ -12,6 +12,7 @@
 
 #include "lib/base/check.h"
 #include "lib/base/coding.h"
+#include "lib/base/concat.h"
 #include "lib/codec/codec_select.h"
 #include "lib/codec/text_codec.h"
 #include "lib/segment/page_time.h"
@@ -261,7 +262,7 @@ class PageDecoder {
 
   static Status InColumn(const ColumnSpec& spec, const Status& status) {
     if (status.ok()) return status;
-    return {status.code(), "column '" + spec.name + "': " + status.message()};
+    return {status.code(), Concat({"column '", spec.name, "': ", status.message()})};
   }
 
   // Fills the states of the chosen rows; returns which values are theirs.

@@ -9,6 +9,7 @@
 
 #include "lib/base/check.h"
 #include "lib/base/coding.h"
+#include "lib/base/concat.h"
 #include "lib/row/reconcile.h"
 #include "lib/segment/segment_format.h"
 
@@ -430,8 +431,8 @@ Status StatisticsReader::Read(const StatisticsPart& part, RowStatistics* rows,
       of_column.Fail("end of column", "is not where the fields end");
     }
     if (of_column.ok()) continue;
-    return {of_column.status().code(), "column '" + schema_->columns[wanted.column].name +
-                                           "': " + of_column.status().message()};
+    return {of_column.status().code(), Concat({"column '", schema_->columns[wanted.column].name,
+        "': ", of_column.status().message()})};
   }
   SkipColumns(part.statistics, skipped_behind_, &in);
   if (in.ok() && in.remaining() != 0) in.Fail("end", "is not where the fields end");

@@ -25,7 +25,8 @@ class [[nodiscard]] Result {
 
   [[nodiscard]] bool ok() const { return value_.has_value(); }
   explicit operator bool() const { return ok(); }
-  [[nodiscard]] const Status& status() const { return status_; }
+  [[nodiscard]] const Status& status() const& { return status_; }
+  [[nodiscard]] Status&& status() && { return std::move(status_); }
 
   [[nodiscard]] T& value() & { Require(); return *value_; }
   [[nodiscard]] const T& value() const& { Require(); return *value_; }
@@ -50,9 +51,9 @@ class [[nodiscard]] Result {
 // enclosing function returns the status.
 #define CISTERN_ASSIGN_OR_RETURN(decl, expr) \
   CISTERN_ASSIGN_OR_RETURN_(CISTERN_CONCAT_(cistern_result_, __LINE__), decl, expr)
-#define CISTERN_ASSIGN_OR_RETURN_(tmp, decl, expr) \
-  auto tmp = (expr);                               \
-  if (!tmp.ok()) return tmp.status();              \
+#define CISTERN_ASSIGN_OR_RETURN_(tmp, decl, expr)            \
+  auto tmp = (expr);                                          \
+  if (!tmp.ok()) [[unlikely]] return std::move(tmp).status(); \
   decl = std::move(tmp).value()
 
 #endif  // CISTERN_RESULT_H_

@@ -45,9 +45,11 @@ enum class StatusCode : int {
 class [[nodiscard]] CISTERN_EXPORT Status {
  public:
   Status() = default;
-  // An OK code keeps no message.
-  Status(StatusCode code, std::string message) noexcept;
-  Status(const Status& other) noexcept : failure_(other.failure_) { Share(); }
+  // An OK code keeps no message. The message is copied.
+  [[gnu::cold]] Status(StatusCode code, std::string_view message) noexcept;
+  Status(const Status& other) noexcept : failure_(other.failure_) {
+    if (failure_ != nullptr) Share();
+  }
   Status(Status&& other) noexcept : failure_(std::exchange(other.failure_, nullptr)) {}
   Status& operator=(Status other) noexcept {
     std::swap(failure_, other.failure_);
@@ -58,26 +60,26 @@ class [[nodiscard]] CISTERN_EXPORT Status {
   }
 
   static Status Ok() { return {}; }
-  static Status InvalidArgument(std::string m) {
-    return {StatusCode::kInvalidArgument, std::move(m)};
-  }
-  static Status NotFound(std::string m) { return {StatusCode::kNotFound, std::move(m)}; }
-  static Status AlreadyExists(std::string m) { return {StatusCode::kAlreadyExists, std::move(m)}; }
-  static Status Busy(std::string m) { return {StatusCode::kBusy, std::move(m)}; }
-  static Status NoSpace(std::string m) { return {StatusCode::kNoSpace, std::move(m)}; }
-  static Status IoError(std::string m) { return {StatusCode::kIoError, std::move(m)}; }
-  static Status Corruption(std::string m) { return {StatusCode::kCorruption, std::move(m)}; }
-  static Status TooNew(std::string m) { return {StatusCode::kTooNew, std::move(m)}; }
-  static Status Locked(std::string m) { return {StatusCode::kLocked, std::move(m)}; }
-  static Status OutOfRange(std::string m) { return {StatusCode::kOutOfRange, std::move(m)}; }
-  static Status TooLarge(std::string m) { return {StatusCode::kTooLarge, std::move(m)}; }
-  static Status Closed(std::string m) { return {StatusCode::kClosed, std::move(m)}; }
-  static Status ReadOnly(std::string m) { return {StatusCode::kReadOnly, std::move(m)}; }
-  static Status NotSupported(std::string m) { return {StatusCode::kNotSupported, std::move(m)}; }
-  static Status OutOfMemory(std::string m) { return {StatusCode::kOutOfMemory, std::move(m)}; }
+  // A failure is made out of line, and what leads to it is compiled for size: hundreds of places
+  // build a message, and none of them runs for a row that is well.
+  [[gnu::cold]] static Status InvalidArgument(std::string_view message) noexcept;
+  [[gnu::cold]] static Status NotFound(std::string_view message) noexcept;
+  [[gnu::cold]] static Status AlreadyExists(std::string_view message) noexcept;
+  [[gnu::cold]] static Status Busy(std::string_view message) noexcept;
+  [[gnu::cold]] static Status NoSpace(std::string_view message) noexcept;
+  [[gnu::cold]] static Status IoError(std::string_view message) noexcept;
+  [[gnu::cold]] static Status Corruption(std::string_view message) noexcept;
+  [[gnu::cold]] static Status TooNew(std::string_view message) noexcept;
+  [[gnu::cold]] static Status Locked(std::string_view message) noexcept;
+  [[gnu::cold]] static Status OutOfRange(std::string_view message) noexcept;
+  [[gnu::cold]] static Status TooLarge(std::string_view message) noexcept;
+  [[gnu::cold]] static Status Closed(std::string_view message) noexcept;
+  [[gnu::cold]] static Status ReadOnly(std::string_view message) noexcept;
+  [[gnu::cold]] static Status NotSupported(std::string_view message) noexcept;
+  [[gnu::cold]] static Status OutOfMemory(std::string_view message) noexcept;
   // Of an allocation that failed. Takes no memory itself.
-  static Status OutOfMemory() noexcept { return WithoutMessage(StatusCode::kOutOfMemory); }
-  static Status Internal(std::string m) { return {StatusCode::kInternal, std::move(m)}; }
+  [[gnu::cold]] static Status OutOfMemory() noexcept;
+  [[gnu::cold]] static Status Internal(std::string_view message) noexcept;
 
   [[nodiscard]] bool ok() const { return failure_ == nullptr; }
   [[nodiscard]] StatusCode code() const { return ok() ? StatusCode::kOk : failure_->code; }
@@ -98,11 +100,8 @@ class [[nodiscard]] CISTERN_EXPORT Status {
   };
   static Failure* AllWithoutMessage();
   static Status WithoutMessage(StatusCode code) noexcept;
-  void Share() const {
-    if (failure_ == nullptr || !failure_->is_counted) return;
-    failure_->references.fetch_add(1, std::memory_order_relaxed);
-  }
-  void GiveUp() noexcept;
+  [[gnu::cold]] void Share() const noexcept;
+  [[gnu::cold]] void GiveUp() noexcept;
   Failure* failure_ = nullptr;  // null: OK
 };
 
@@ -116,7 +115,7 @@ class [[nodiscard]] CISTERN_EXPORT Status {
 #define CISTERN_RETURN_IF_ERROR_(tmp, expr) \
   do {                                      \
     ::cistern::Status tmp = (expr);         \
-    if (!tmp.ok()) return tmp;              \
+    if (!tmp.ok()) [[unlikely]] return tmp; \
   } while (false)
 
 #endif  // CISTERN_STATUS_H_
