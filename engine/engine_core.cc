@@ -156,7 +156,6 @@ Status EngineCore::Build() {
   query_.now_s = [clock = clock_.get()] { return clock->now_s(); };
   query_.monotonic_us = [clock = clock_.get()] { return clock->monotonic_us(); };
   query_.make_room = [this] {
-    buckets_->Forget();
     return !config_.options.read_only && !finished_ && maintenance_->RotateAll().ok();
   };
   return Status::Ok();

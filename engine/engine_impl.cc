@@ -214,7 +214,8 @@ Result<std::optional<int64_t>> EngineImpl::LastEvent(const std::string& table,
   return OuterEvent(request);
 }
 
-// The event time of the scan's first row.
+// The event time of the scan's first row. What the scan says of damage before it counts: the outer
+// row may be in there.
 Result<std::optional<int64_t>> EngineImpl::OuterEvent(const ScanRequest& request) {
   CISTERN_ASSIGN_OR_RETURN(const auto open, core());
   CISTERN_ASSIGN_OR_RETURN(const TablePtr table, open->tables().Find(request.table));
@@ -229,15 +230,14 @@ Result<std::optional<int64_t>> EngineImpl::OuterEvent(const ScanRequest& request
   first.buckets_ahead = 1;
   first.columns = {schema.columns[schema.time_column()].name};
   CISTERN_ASSIGN_OR_RETURN(const auto cursor, Scan(first));
-  ResultBatch batch;
-  while (cursor->Next(&batch)) {
+  std::optional<int64_t> outer;
+  for (ResultBatch batch; cursor->Next(&batch);) {
     if (batch.row_count == 0) continue;
     const ColumnData& time = batch.columns[0];
-    return std::optional<int64_t>(time.lane == Lane::kFixed ? time.fixed[0]
-                                                            : TimeuuidTicks(time.bytes(0)));
+    outer = time.lane == Lane::kFixed ? time.fixed[0] : TimeuuidTicks(time.bytes(0));
   }
   CISTERN_RETURN_IF_ERROR(cursor->status());
-  return std::optional<int64_t>();
+  return outer;
 }
 
 Status EngineImpl::ListBuckets(const std::function<bool(const BucketInfo&)>& visit) {

@@ -8,7 +8,6 @@
 #include "engine/bucketing/bucketer.h"
 #include "engine/engine_impl.h"
 #include "engine/ingest/row_placement.h"
-#include "engine/query/bucket_index.h"
 #include "lib/base/check.h"
 #include "lib/base/concat.h"
 #include "lib/base/entered.h"
@@ -201,8 +200,6 @@ Result<Ticket> ProducerImpl::Enqueue(const RowBatch& batch, RowBatch* movable,
   const bool is_roomy = batch.MemoryBytes() > 2 * batch.byte_count() + kRoomBytesKept;
   const bool copies = movable == nullptr || is_roomy;
   const size_t bytes = kUnitBytes + (copies ? CopyBytesMax(batch) : batch.MemoryBytes());
-  // What is remembered for small questions gives way to rows.
-  if (core->budget()->left_bytes() < bytes) core->query().buckets->Forget();
   auto unit = std::make_unique<SubmittedUnit>();
   if (!ChargeQueued(bytes, unit.get()) || !queue_->HasRoom()) {
     return core->committer().RejectBusy();

@@ -43,6 +43,10 @@ struct BucketOutline {
   int64_t last_time = 0;
   uint32_t schema_version = 0;
   std::optional<RowStatistics> rows;  // none: there are no statistics, or they do not parse
+  // Whether the page with the first row, or the last, was read since the store was opened, and is
+  // sound; false: nobody knows.
+  bool first_is_sound = false;
+  bool last_is_sound = false;
   // Its only page, where a reader was asked to keep it; null otherwise.
   std::shared_ptr<const std::string> page;
 };

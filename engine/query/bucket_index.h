@@ -6,13 +6,12 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
+#include "engine/query/kept_pages.h"
 #include "lib/base/memory_budget.h"
 #include "storage/entity_buckets.h"
 #include "storage/spill_set.h"
@@ -21,11 +20,12 @@ namespace cistern {
 
 // Remembers answers, so that a small question costs no iterator over manifests; and of buckets of
 // one page that page, so that it costs no lookup either. What is asked for rarely is forgotten
-// first. All is charged to the budget, and given up where little is left of it. Windows are known
-// by their numbers alone, so that none that ends is held. Any number of threads.
+// first. All of it is kept memory, which gives way to whatever is charged; an allocation that fails
+// means that something is not remembered. Windows are known by their numbers alone, so that none
+// that ends is held. Any number of threads.
 class BucketIndex {
  public:
-  explicit BucketIndex(MemoryBudget* budget) : charge_(budget), budget_(budget) {}
+  explicit BucketIndex(MemoryBudget* budget);
 
   // What there is of an entity at or behind a start, in a direction.
   struct Answer {
@@ -46,35 +46,47 @@ class BucketIndex {
   // asked about nothing is remembered.
   void Note(const std::shared_ptr<const SpillView>& view, const Question& question,
             const Answer& answer);
-  // Remembers more of a bucket in the view that is known: what was found of its rows, where the
-  // manifest does not tell.
-  void NoteRows(const std::shared_ptr<const SpillView>& view, const BucketKey& bucket,
-                const RowStatistics& rows);
-  // Remembers the only page of a seal in the view, unless it is large.
-  void KeepPage(const std::shared_ptr<const SpillView>& view, uint64_t seal,
-                std::string_view page);
-  // Forgets all, so that its memory is free.
-  void Forget();
   // How many buckets behind the one that was asked for are worth listing: more each time that the
   // entity is asked for something that is not known.
   [[nodiscard]] size_t NoteMiss(const Question& question);
 
+  // Remember more of a bucket that is known, which is in the seal alone:
+  // what was found of its rows, where the manifest does not tell;
+  void NoteRows(const std::shared_ptr<const SpillView>& view, const BucketKey& bucket,
+                uint64_t seal, const RowStatistics& rows);
+  // that its first page was read, its last one, or both, and are sound;
+  void NoteSound(const std::shared_ptr<const SpillView>& view, const BucketKey& bucket,
+                 uint64_t seal, bool first, bool last);
+  // and its only page, unless that is large.
+  void KeepPage(const std::shared_ptr<const SpillView>& view, const BucketKey& bucket,
+                uint64_t seal, std::string_view page);
+
  private:
-  struct Split {
-    uint64_t window_id = 0;  // 0: none
-    BucketOutline outline;   // without its window and page
-  };
-  // A bucket, and the starts from which it is known to be the nearest: upwards those of
-  // from_s..start_s, downwards those of start_s..to_s. Without splits the end of all: its start is
-  // the highest or lowest there is.
-  struct Place {
+  // A split of a bucket, and the starts from which the bucket is known to be the nearest: upwards
+  // those of from_s..start_s, downwards those of start_s..to_s. Or the end of all: its start is the
+  // highest or lowest there is.
+  struct Part {
     int64_t start_s = 0;
     int64_t from_s = 0;
     int64_t to_s = 0;
-    std::vector<Split> splits;
+    // As in BucketOutline.
+    uint64_t window_id = 0;  // 0: none
+    uint64_t seal = 0;
+    uint64_t row_count = 0;
+    int64_t first_time = 0;
+    int64_t last_time = 0;
+    uint32_t split = 0;
+    uint32_t schema_version = 0;
+    RowStatistics rows;
+    uint32_t page_slot = KeptPages::kNoSlot;
+    bool is_end = false;
+    bool has_deletes = false;
+    bool has_rows = false;  // whether `rows` says something
+    bool first_is_sound = false;
+    bool last_is_sound = false;
   };
   struct Entity {
-    std::vector<Place> places;  // by start
+    std::vector<Part> parts;  // by start and split
     uint32_t misses = 0;
   };
   struct Name {
@@ -96,21 +108,13 @@ class BucketIndex {
       return a.table_id == b.table_id && a.entity == b.entity;
     }
   };
-  // Those of either kind that were asked for since the others grew old, and the others.
-  template <typename Map>
-  struct Generations {
-    Map young;
-    Map old;
-    size_t young_bytes = 0;
-    size_t old_bytes = 0;
-    void GrowOld() {
-      old = std::exchange(young, {});
-      old_bytes = std::exchange(young_bytes, 0);
-    }
-  };
   using Entities = std::unordered_map<OwnName, Entity, Hash, Equal>;
-  // By seal: a store never gives two the same number.
-  using Pages = std::unordered_map<uint64_t, std::shared_ptr<const std::string>>;
+  // What is forgotten, so that it is freed behind the lock: declared before that is taken.
+  struct Gone {
+    Entities young;
+    Entities old;
+    KeptPages pages;
+  };
 
   // The buckets that a view has: two with the same differ in what is counted alone.
   struct Buckets {
@@ -121,22 +125,34 @@ class BucketIndex {
   };
   [[nodiscard]] bool Knows(const std::shared_ptr<const SpillView>& view);
   [[nodiscard]] bool HasBucketsOf(const SpillView& view) const;
-  [[nodiscard]] Entity* FindEntity(const Name& name);
-  [[nodiscard]] static size_t BytesOf(const Place& place);
-  void BeginAnew(const std::shared_ptr<const SpillView>& view);
-  [[nodiscard]] std::shared_ptr<const std::string> FindPage(uint64_t seal);
+  [[nodiscard]] Entity* FindEntity(const Name& name, Gone* gone);
+  [[nodiscard]] Part* FindPart(const std::shared_ptr<const SpillView>& view,
+                               const BucketKey& bucket, uint64_t seal, Gone* gone);
+  [[nodiscard]] bool Tell(const SpillView& view, const Entity& entity, const Question& question,
+                          Answer* answer);
+  void Add(const Name& name, const Part& place, const Answer& answer, Gone* gone);
+  [[nodiscard]] static Part PartOf(const Part& place, const BucketOutline& outline);
+  [[nodiscard]] static BucketOutline OutlineOf(const Part& part);
+  [[nodiscard]] static size_t BytesOf(const Name& name, size_t part_count);
   [[nodiscard]] size_t GenerationBytes() const;
-  [[nodiscard]] bool TryCharge(size_t bytes);
-  [[nodiscard]] bool LeavesRoom(size_t bytes) const;
-  void Clear();
+  [[nodiscard]] size_t HeldBytes() const;
+  void GrowOld(Gone* gone);
+  void BeginAnew(const std::shared_ptr<const SpillView>& view, Gone* gone);
+  [[nodiscard]] bool TryKeep(size_t bytes);
+  void TellHeld();
+  void GiveWay(size_t bytes);
 
-  std::mutex mutex_;
-  Generations<Entities> entities_;
-  Generations<Pages> pages_;
-  MemoryCharge charge_;
   MemoryBudget* const budget_;
+  std::mutex mutex_;
+  // Those that were asked for since the others grew old, and the others.
+  Entities young_;
+  Entities old_;
+  size_t young_bytes_ = 0;
+  size_t old_bytes_ = 0;
+  KeptPages pages_;
   std::weak_ptr<const SpillView> seen_;  // the last one with these buckets
-  Buckets buckets_;  // of what is remembered
+  Buckets buckets_;                      // of what is remembered
+  KeptMemory kept_;                      // goes first
 };
 
 }  // namespace cistern

@@ -14,7 +14,8 @@ namespace cistern {
 
 // Event time, in the table's ticks, of the entity's first row, or its last, where manifests alone
 // tell it: what is nearest is a bucket in one seal alone, without deletes, whose rows show as they
-// were written. Nothing: a scan has to tell, also that there is none. Errors as BucketWalk.
+// were written, and whose page with that row a scan has read and found sound. Nothing: a scan has
+// to tell, also that there is none, or that something is damaged. Errors as BucketWalk.
 [[nodiscard]] Result<std::optional<int64_t>> ToldOuterEvent(const QueryContext& context,
                                                             const TablePtr& table,
                                                             const EntityKey& entity, bool last);

@@ -55,6 +55,7 @@ Result<bool> SealedPages::ReadOnlyPage(const BucketOutline& bucket, const Choose
     if (read.status().code() == StatusCode::kCorruption) return false;
     CISTERN_RETURN_IF_ERROR(read.status());
     page = page_read_ = *read;
+    ++only_pages_read_;
   }
   const WindowDictionaries dictionaries(*bucket.window);
   const TableSchema& schema = *shown_->schema;

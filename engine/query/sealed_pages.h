@@ -43,6 +43,8 @@ class SealedPages {
   [[nodiscard]] Result<bool> ReadOnlyPage(const BucketOutline& bucket, const ChooseRows* choose,
                                           VersionColumns* rows);
   [[nodiscard]] std::string_view page_read() const { return page_read_; }
+  // How many of those were read in all.
+  [[nodiscard]] size_t only_pages_read() const { return only_pages_read_; }
 
   // Of the rows that were read last: when the first of them expires; 0: none does.
   [[nodiscard]] uint32_t expiry_s_first() const { return expiry_s_first_; }
@@ -87,6 +89,7 @@ class SealedPages {
   std::optional<int64_t> now_s_;  // once it was asked for
   uint32_t expiry_s_first_ = 0;
   std::string_view page_read_;
+  size_t only_pages_read_ = 0;
   std::optional<RowStatistics> rows_found_;
   VersionColumns spare_;
   MemoryCharge spare_charge_;

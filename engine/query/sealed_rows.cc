@@ -9,6 +9,11 @@
 
 namespace cistern {
 
+namespace {
+// What a scan reads first is remembered; one that goes on for longer is not to push out the rest.
+constexpr size_t kPagesOfASmallScan = 8;
+}
+
 SealedRows::SealedRows(const QueryContext* context, const ScanShape* shape,
                        const BucketKey* bucket, std::shared_ptr<const SpillView> view,
                        BucketOutline bucket_in_view, SealedPages* pages)
@@ -32,7 +37,8 @@ Result<SealedRows::State> SealedRows::Load() {
   const size_t count = pages_.stretches.size();
   for (; next_stretch_ < count; ++next_stretch_) {
     const bool down = shape_->span.descending;
-    const Stretch& stretch = pages_.stretches[down ? count - 1 - next_stretch_ : next_stretch_];
+    const size_t at = down ? count - 1 - next_stretch_ : next_stretch_;
+    const Stretch& stretch = pages_.stretches[at];
     if (!shape_->span.Meets(stretch.times.first, stretch.times.last)) continue;
     if (!stretch.is_page || AnyMeets(pages_.deletes, stretch.times)) return State::kMerge;
     if (!Passes(stretch)) continue;
@@ -44,8 +50,9 @@ Result<SealedRows::State> SealedRows::Load() {
     if (!is_read) return State::kMerge;
     if (count == 1 && reader_->rows_found() && pages_.deletes.empty() &&
         page_.row_count == outline_.row_count) {
-      context_->buckets->NoteRows(view_, *bucket_, *reader_->rows_found());
+      context_->buckets->NoteRows(view_, *bucket_, outline_.seal, *reader_->rows_found());
     }
+    NoteSound(at == 0, at + 1 == count);
     TakeIn(is_cut);
     if (begin_ == end_) continue;
     ++next_stretch_;
@@ -67,9 +74,12 @@ Result<std::optional<SealedRows::State>> SealedRows::Begin() {
     const ChooseRows* const choose = ChoiceFor(o.first_time, o.last_time);
     const bool cuts = choose != nullptr;
     CISTERN_ASSIGN_OR_RETURN(const bool is_read, reader_->ReadOnlyPage(o, choose, &page_));
-    if (is_read && cuts && o.page == nullptr && page_.row_count <= ScanShape::kFewRows) {
-      context_->buckets->KeepPage(view_, o.seal, reader_->page_read());
+    const bool is_small = (cuts && page_.row_count <= ScanShape::kFewRows) ||
+                          reader_->only_pages_read() <= kPagesOfASmallScan;
+    if (is_read && o.page == nullptr && is_small) {
+      context_->buckets->KeepPage(view_, *bucket_, o.seal, reader_->page_read());
     }
+    if (is_read) NoteSound(true, true);
     reader_->LetGoOfLarge();
     if (is_read) {
       outline_.page.reset();  // charged where it is remembered, and read here
@@ -80,6 +90,14 @@ Result<std::optional<SealedRows::State>> SealedRows::Begin() {
   newest_ = context_->tables->FindById(bucket_->table_id);
   CISTERN_ASSIGN_OR_RETURN(pages_, reader_->Open(*view_, *bucket_, o.window, o.seal));
   return pages_.is_damaged ? std::optional(State::kMerge) : std::nullopt;
+}
+
+// For who asks for an outer row, and later for its time alone.
+void SealedRows::NoteSound(bool first, bool last) {
+  const bool is_new =
+      (first && !outline_.first_is_sound) || (last && !outline_.last_is_sound);
+  if (!shape_->WantsFew() || !is_new) return;
+  context_->buckets->NoteSound(view_, *bucket_, outline_.seal, first, last);
 }
 
 // Whether a row of the page may pass the filter.

@@ -42,6 +42,10 @@ class SealedRows {
   [[nodiscard]] size_t begin() const { return begin_; }
   [[nodiscard]] size_t end() const { return end_; }
   void Take(size_t count) { begin_ += count; }
+  // Whether Load() can say nothing but kEnd from now on.
+  [[nodiscard]] bool IsDone() const {
+    return has_begun_ && begin_ == end_ && next_stretch_ >= pages_.stretches.size();
+  }
   // All of the page, or of what was read of it, if none of it was taken and all is in the span.
   [[nodiscard]] bool IsWhole() const { return begin_ == 0 && end_ == page_.row_count; }
   [[nodiscard]] VersionColumns TakePage();
@@ -50,6 +54,7 @@ class SealedRows {
 
  private:
   [[nodiscard]] Result<std::optional<State>> Begin();
+  void NoteSound(bool first, bool last);
   [[nodiscard]] bool Passes(const Stretch& stretch) const;
   [[nodiscard]] const ChooseRows* ChoiceFor(int64_t first_time, int64_t last_time);
   [[nodiscard]] std::optional<RowRange> RowsToTake(size_t row_count,

@@ -4,11 +4,17 @@
 
 #include <atomic>
 #include <cstddef>
+#include <functional>
+#include <mutex>
 #include <utility>
+#include <vector>
 
 namespace cistern {
 
-// Thread-safe. Charges are bytes of heap, estimated by who holds them.
+class KeptMemory;
+
+// Thread-safe. Charges are bytes of heap, estimated by who holds them. What is kept because there
+// is room for it (KeptMemory) is no hindrance to a charge: it gives way.
 class MemoryBudget {
  public:
   explicit MemoryBudget(size_t limit_bytes) : limit_bytes_(limit_bytes) {}
@@ -20,18 +26,31 @@ class MemoryBudget {
   void Release(size_t bytes);
 
   [[nodiscard]] size_t limit_bytes() const { return limit_bytes_; }
-  [[nodiscard]] size_t used_bytes() const { return used_.load(std::memory_order_relaxed); }
-  [[nodiscard]] size_t left_bytes() const {
-    const size_t used = used_bytes();
-    return used < limit_bytes_ ? limit_bytes_ - used : 0;
-  }
+  // What is charged and what is kept.
+  [[nodiscard]] size_t used_bytes() const { return charged_.load() + kept_.load(); }
+  // What may be charged still.
+  [[nodiscard]] size_t left_bytes() const { return Below(charged_.load()); }
+  // What neither is charged nor kept.
+  [[nodiscard]] size_t free_bytes() const { return Below(used_bytes()); }
   [[nodiscard]] size_t peak_bytes() const { return peak_.load(std::memory_order_relaxed); }
 
  private:
-  void NotePeak(size_t used);
+  friend class KeptMemory;
+  [[nodiscard]] size_t Below(size_t bytes) const {
+    return bytes < limit_bytes_ ? limit_bytes_ - bytes : 0;
+  }
+  void NoteCharge();
+  void NotePeak();
+  void MakeKeptGiveWay();
+
   const size_t limit_bytes_;
-  std::atomic<size_t> used_{0};
+  // In one order for all threads: of a charge and of something that is kept, each at the cost of
+  // the limit, one sees the other.
+  std::atomic<size_t> charged_{0};
+  std::atomic<size_t> kept_{0};
   std::atomic<size_t> peak_{0};
+  std::mutex keepers_mutex_;
+  std::vector<KeptMemory*> keepers_;
 };
 
 // A charge that is released when it goes out of scope. One thread at a time.
@@ -65,6 +84,31 @@ class MemoryCharge {
  private:
   MemoryBudget* budget_ = nullptr;
   size_t bytes_ = 0;
+};
+
+// Memory that is held as long as nobody needs it for something else. One thread at a time, but for
+// what it calls.
+class KeptMemory {
+ public:
+  // `give_way` is asked to free so many bytes, or all there are, and tells that by Shrink(), before
+  // it returns. It is called by any thread, behind whatever locks that one has: it must not throw,
+  // charge, or wait for anything but a lock of its own behind which nothing is charged.
+  KeptMemory(MemoryBudget* budget, std::function<void(size_t bytes)> give_way);
+  // Nobody calls `give_way` any more.
+  ~KeptMemory();
+  KeptMemory(const KeptMemory&) = delete;
+  KeptMemory& operator=(const KeptMemory&) = delete;
+
+  // Holds `bytes` more; false, unchanged, if less than `spare_bytes` would be free then.
+  [[nodiscard]] bool TryGrow(size_t bytes, size_t spare_bytes);
+  void Shrink(size_t bytes);
+  [[nodiscard]] size_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
+
+ private:
+  friend class MemoryBudget;
+  MemoryBudget* const budget_;
+  const std::function<void(size_t bytes)> give_way_;
+  std::atomic<size_t> bytes_{0};
 };
 
 }  // namespace cistern

@@ -1,12 +1,15 @@
 // What is remembered of buckets never answers for a store that has changed since: each way in which
 // it changes, and many at once.
 #include <atomic>
+#include <filesystem>
+#include <memory>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "engine/query/bucket_index.h"
+#include "engine/replicate/push_memory.h"
 #include "tests/engine/engine_fixture.h"
 #include "tests/engine/window_merge_fixture.h"
 #include "tests/support/rng.h"
@@ -300,7 +303,6 @@ TEST_F(BucketIndexTest, WhatIsKnownGivesWayToRows) {
   ASSERT_TRUE(engine_->Append(batch).ok());
   SealAll();
   MemoryBudget& budget = *Core()->budget();
-  Core()->query().buckets->Forget();
   const size_t before = budget.used_bytes();
   SmallAnswers answers(engine_.get(), schema_);
   for (int i = 0; i < kSensors; ++i) {
@@ -309,17 +311,54 @@ TEST_F(BucketIndexTest, WhatIsKnownGivesWayToRows) {
   const size_t known = budget.used_bytes() - before;
   EXPECT_GT(known, size_t{kSensors} * 200);
   MemoryCharge others(&budget);
-  others.Set(budget.left_bytes());
+  others.Set(budget.free_bytes());
   auto producer = engine_->NewProducer();
   ASSERT_TRUE(producer.ok());
   const auto ticket = (*producer)->Submit(Row("a", Day(0), 1));
   EXPECT_TRUE(ticket.ok()) << ticket.status().ToString();
   EXPECT_EQ(answers.Newest("s7"), (Rows{{Day(0), 7}}));
-  EXPECT_LT(budget.used_bytes(), budget.limit_bytes());
+  EXPECT_LE(budget.used_bytes(), budget.limit_bytes());
   others.Set(0);
   ASSERT_TRUE((*producer)->Wait(*ticket).ok());
   rows_ = {{Day(0), 1}};
   ExpectThroughALife();
+}
+
+// And to whoever else charges: a backup, and what a replicator reads of a seal.
+TEST_F(BucketIndexTest, WhatIsKnownGivesWayToBackupsAndReplication) {
+  constexpr int kSensors = 300;
+  RowBatch batch(schema_);
+  for (int i = 0; i < kSensors; ++i) AddRow(&batch, "s" + std::to_string(i), Day(0), i);
+  ASSERT_TRUE(engine_->Append(batch).ok());
+  SealAll();
+  MemoryBudget& budget = *Core()->budget();
+  SmallAnswers answers(engine_.get(), schema_);
+  const size_t before = budget.used_bytes();
+  const auto ask_all = [&] {
+    for (int i = 0; i < kSensors; ++i) {
+      ASSERT_EQ(answers.Newest("s" + std::to_string(i)).size(), 1u);
+    }
+    ASSERT_GT(budget.used_bytes(), before + kSensors * 200);
+  };
+  MemoryCharge others(&budget);
+  const auto leave = [&](size_t bytes) { others.Set(budget.limit_bytes() - before - bytes); };
+  ask_all();
+  leave(limits::kBackupMemoryBytes);
+  const std::string target = directory() + "-backups";
+  std::filesystem::remove_all(target);
+  const auto backup = engine_->Backup(target);
+  EXPECT_TRUE(backup.ok()) << backup.status().ToString();
+  std::filesystem::remove_all(target);
+  others.Set(0);
+  ask_all();
+  {
+    const auto memory = std::make_shared<replicate::PushMemory>(&budget);
+    leave(memory->share_bytes());
+    replicate::PushCharge pages(memory, replicate::PushCharge::Kind::kPages);
+    EXPECT_TRUE(pages.TrySet(memory->share_bytes()));
+    EXPECT_LE(budget.used_bytes(), budget.limit_bytes());
+  }
+  EXPECT_EQ(answers.Newest("s9"), (Rows{{Day(0), 9}}));
 }
 
 class EndedWindowTest : public BucketIndexTest {

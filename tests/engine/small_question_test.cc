@@ -2,6 +2,9 @@
 // general scan: whatever is written, deleted, sealed, expired, altered or damaged meanwhile.
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
+#include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -110,6 +113,7 @@ class SmallQuestionTest : public EngineFixture {
   struct Told {
     Texts rows;
     bool ok = true;
+    std::string token;
   };
   Told Ask(const ScanRequest& request) {
     Told told;
@@ -130,6 +134,7 @@ class SmallQuestionTest : public EngineFixture {
       }
     }
     told.ok = (*cursor)->status().ok();
+    told.token = (*cursor)->Token();
     EXPECT_TRUE(told.ok || expect_gaps_) << (*cursor)->status().ToString();
     return told;
   }
@@ -140,6 +145,25 @@ class SmallQuestionTest : public EngineFixture {
     request.from = kStartMs - kDayMs;
     request.to = kStartMs + 30 * kDayMs;
     return request;
+  }
+  // In batches of a few rows, and in pages of a few, each from the token of the one before.
+  void ExpectInPieces(ScanRequest request, const Texts& expected) {
+    request.limit = expected.size() + rng_.Below(3);
+    if (request.limit == 0) request.limit = 1;
+    request.batch_rows_max = 1 + rng_.Below(5);
+    EXPECT_EQ(Ask(request).rows, expected) << "batches of " << request.batch_rows_max;
+    Texts paged;
+    request.limit = 0;
+    request.batch_rows_max = rng_.OneIn(2) ? 1 + rng_.Below(3) : limits::kPageRowsMax;
+    for (size_t page = 0; page <= expected.size() + 1; ++page) {
+      request.limit += 1 + rng_.Below(std::max<size_t>(expected.size() / 2, 2));
+      Told told = Ask(request);
+      std::move(told.rows.begin(), told.rows.end(), std::back_inserter(paged));
+      request.token = told.token;
+      if (told.token.empty()) break;
+    }
+    EXPECT_EQ(request.token, "") << "a page more than there can be";
+    EXPECT_EQ(paged, expected);
   }
   void ExpectOuter(const ScanRequest& all, const Texts& rows, uint64_t limit) {
     ScanRequest request = all;
@@ -167,6 +191,10 @@ class SmallQuestionTest : public EngineFixture {
     EXPECT_EQ(Ask(request).rows, Texts(expected.begin(), expected.begin() + count));
     std::swap(request.from, request.to);
     EXPECT_EQ(Ask(request).rows, Texts(expected.rbegin(), expected.rbegin() + count));
+    if (expected.size() > 40 || !rng_.OneIn(3)) return;
+    ExpectInPieces(request, Texts(expected.rbegin(), expected.rend()));
+    std::swap(request.from, request.to);
+    ExpectInPieces(request, expected);
   }
   // Twice, as what was asked once is known.
   void ExpectAsScanned() {
@@ -193,6 +221,18 @@ class SmallQuestionTest : public EngineFixture {
         if (HasFailure()) return;
       }
     }
+  }
+  // Of windows, that with the highest number.
+  std::string NewestWindowFile() {
+    std::vector<rocksdb::LiveFileMetaData> files;
+    Core()->store().db().db()->GetLiveFilesMetaData(&files);
+    std::string newest;
+    for (const auto& file : files) {
+      if (FamilyKindOf(file.column_family_name) != FamilyKind::kWindow) continue;
+      newest = std::max(newest, file.relative_filename);
+    }
+    EXPECT_FALSE(newest.empty());
+    return std::filesystem::path(directory()) / newest;
   }
   void RunModel(const char* cql, uint64_t seed) {
     SCOPED_TRACE(::testing::Message() << "CISTERN_SEED=" << seed);
@@ -260,15 +300,7 @@ TEST_F(SmallQuestionTest, OfDamagedPages) {
   SealAll();
   const Texts whole_a = Ask(All("a")).rows;
   const Texts whole_b = Ask(All("b")).rows;
-  std::vector<rocksdb::LiveFileMetaData> files;
-  Core()->store().db().db()->GetLiveFilesMetaData(&files);
-  std::string path;
-  for (const auto& file : files) {
-    if (FamilyKindOf(file.column_family_name) == FamilyKind::kWindow) {
-      path = std::filesystem::path(directory()) / file.relative_filename;
-    }
-  }
-  ASSERT_FALSE(path.empty());
+  const std::string path = NewestWindowFile();
   ASSERT_TRUE(engine_->Close().ok());
   engine_.reset();
   FlipBit(path, 40);
@@ -290,6 +322,13 @@ TEST_F(SmallQuestionTest, OfDamagedPages) {
     // A long scan downwards reads headers too, and may lack what this one and the upward one give.
     newest.limit = 1;
     const Told one = Ask(newest);
+    for (int time = 0; time < 2; ++time) {
+      const auto last = engine_->LastEvent(schema_->name, newest.entity);
+      ASSERT_EQ(last.ok(), one.ok);
+      if (one.ok && !one.rows.empty()) {
+        EXPECT_EQ(*last, one.rows[0].first);
+      }
+    }
     ASSERT_EQ(one.rows.empty(), scanned.rows.empty());
     if (!one.rows.empty()) {
       EXPECT_EQ(one.rows[0], scanned.rows.back());
@@ -297,30 +336,147 @@ TEST_F(SmallQuestionTest, OfDamagedPages) {
   }
 }
 
+// The newest page is damaged: what was the newest row before it may not be the newest.
+TEST_F(SmallQuestionTest, TheOuterTimeOfADamagedPageIsNotTold) {
+  constexpr int64_t kDayRows = 300;  // in one page, which has statistics
+  OpenWithTable(kPumps);
+  for (int64_t day = 0; day < 2; ++day) {
+    RowBatch batch(schema_);
+    for (int64_t i = 0; i < kDayRows; ++i) {
+      AddSome(&batch, "a", kStartMs + day * kDayMs + i * kStepMs, RowKind::kInsert, {});
+    }
+    ASSERT_TRUE(engine_->Append(batch).ok());
+    SealAll();
+  }
+  const Texts rows = Ask(All("a")).rows;
+  ASSERT_EQ(rows.size(), size_t{2 * kDayRows});
+  ASSERT_EQ(*engine_->LastEvent(schema_->name, Entity("a")), rows.back().first);
+  const std::string path = NewestWindowFile();
+  ASSERT_TRUE(engine_->Close().ok());
+  engine_.reset();
+  // Its first half is within its header and its only page.
+  const auto end = static_cast<int64_t>(std::filesystem::file_size(path) / 2);
+  for (int64_t offset = 40; offset < end; offset += 40) FlipBit(path, offset);
+  expect_gaps_ = true;
+  Open();
+  ScanRequest newest = All("a");
+  std::swap(newest.from, newest.to);
+  newest.limit = 1;
+  for (int time = 0; time < 2; ++time) {
+    const auto last = engine_->LastEvent(schema_->name, newest.entity);
+    EXPECT_EQ(last.status().code(), StatusCode::kCorruption) << last.status().ToString();
+    const auto first = engine_->FirstEvent(schema_->name, newest.entity);
+    ASSERT_TRUE(first.ok()) << first.status().ToString();
+    EXPECT_EQ(*first, rows.front().first);
+    const Told told = Ask(newest);
+    EXPECT_FALSE(told.ok);
+    EXPECT_EQ(told.rows, Texts{rows[kDayRows - 1]});
+  }
+}
+
+// Notes buckets of one page in one window, which no store has.
+class KnownBuckets {
+ public:
+  explicit KnownBuckets(MemoryBudget* budget) : index_(budget) {
+    auto view = std::make_shared<SpillView>();
+    window_ = std::make_shared<const WindowFamily>(1, nullptr, WindowRecord{});
+    view->windows.push_back(window_);
+    view_ = std::move(view);
+    BucketIndex::Answer nothing;
+    EXPECT_FALSE(index_.Find(view_, {1, "a", 0, false}, &nothing));
+  }
+  void Note(const std::string& entity, int64_t start_s, uint64_t seal) {
+    BucketOutline outline;
+    outline.start_s = start_s;
+    outline.window = window_;
+    outline.seal = seal;
+    index_.Note(view_, {1, entity, start_s - 5, false}, {{outline}});
+  }
+  // With that page, if it has one; none: it is not known.
+  std::optional<BucketOutline> Find(const std::string& entity, int64_t at_s, bool down = false) {
+    BucketIndex::Answer answer;
+    if (!index_.Find(view_, {1, entity, at_s, down}, &answer)) return std::nullopt;
+    return answer.splits.at(0);
+  }
+  void KeepPage(const std::string& entity, int64_t start_s, uint64_t seal,
+                const std::string& page) {
+    index_.KeepPage(view_, {1, entity, start_s, 0}, seal, page);
+  }
+
+ private:
+  BucketIndex index_;
+  std::shared_ptr<const WindowFamily> window_;
+  std::shared_ptr<const SpillView> view_;
+};
+
+std::string NameOf(int64_t i) { return "sensor " + std::to_string(i); }
+
 // What is known of buckets takes a bounded part of the budget, whatever is asked; and so do pages.
 TEST_F(SmallQuestionTest, WhatIsKnownIsBounded) {
   MemoryBudget budget(1 << 20);
-  const auto view = std::make_shared<const SpillView>();
   {
-    BucketIndex index(&budget);
-    BucketIndex::Answer answer;
-    EXPECT_FALSE(index.Find(view, {1, "a", 0, false}, &answer));
+    KnownBuckets known(&budget);
     for (int64_t i = 0; i < 10'000; ++i) {
-      const std::string entity = "sensor " + std::to_string(i);
-      BucketOutline outline;
-      outline.start_s = i;
-      index.Note(view, {1, entity, i - 5, false}, {{outline}});
-      ASSERT_TRUE(index.Find(view, {1, entity, i - 3, false}, &answer));
-      ASSERT_EQ(answer.splits.at(0).start_s, i);
-      EXPECT_FALSE(index.Find(view, {1, entity, i - 6, false}, &answer));
-      EXPECT_FALSE(index.Find(view, {1, entity, i + 1, false}, &answer));
-      EXPECT_FALSE(index.Find(view, {1, entity, i + 1, true}, &answer));
-      index.KeepPage(view, static_cast<uint64_t>(i), entity);
-      ASSERT_LE(budget.used_bytes(), budget.limit_bytes() / 8);
+      const std::string entity = NameOf(i);
+      known.Note(entity, i, static_cast<uint64_t>(i) + 1);
+      ASSERT_EQ(known.Find(entity, i - 3)->start_s, i);
+      EXPECT_FALSE(known.Find(entity, i - 6));
+      EXPECT_FALSE(known.Find(entity, i + 1));
+      EXPECT_FALSE(known.Find(entity, i + 1, true));
+      known.KeepPage(entity, i, static_cast<uint64_t>(i) + 1, entity + std::string(100, 'x'));
+      ASSERT_EQ(*known.Find(entity, i)->page, entity + std::string(100, 'x'));
+      ASSERT_LE(budget.used_bytes(), budget.limit_bytes() / 8 * 5);
     }
-    EXPECT_GT(budget.used_bytes(), budget.limit_bytes() / 32);
+    EXPECT_GT(budget.used_bytes(), budget.limit_bytes() / 2);
   }
   EXPECT_EQ(budget.used_bytes(), 0u);
+}
+
+// Also where old ones are asked for again and again, between new ones.
+TEST_F(SmallQuestionTest, WhatIsAskedForAgainIsBounded) {
+  MemoryBudget budget(1 << 20);
+  KnownBuckets known(&budget);
+  size_t found = 0;
+  for (int64_t i = 0; i < 3000; ++i) {
+    known.Note(NameOf(i), i, static_cast<uint64_t>(i) + 1);
+    ASSERT_LE(budget.used_bytes(), budget.limit_bytes() / 8);
+    if (i % 50 != 0) continue;
+    for (int64_t old = 0; old <= i; ++old) {
+      found += known.Find(NameOf(old), old) ? 1 : 0;
+      ASSERT_LE(budget.used_bytes(), budget.limit_bytes() / 8);
+    }
+  }
+  EXPECT_GT(found, 3000u);
+}
+
+// And many buckets of one entity, which are known or not, and never wrong.
+TEST_F(SmallQuestionTest, OneEntityDoesNotPushOutAllOthers) {
+  MemoryBudget budget(1 << 20);
+  KnownBuckets known(&budget);
+  known.Note("other", 7, 1'000'000);
+  for (int64_t i = 0; i < 5000; ++i) {
+    known.Note("a", i * 10, static_cast<uint64_t>(i) + 1);
+    ASSERT_LE(budget.used_bytes(), budget.limit_bytes() / 8);
+    ASSERT_EQ(known.Find("other", 7)->seal, 1'000'000u);
+    const auto some = static_cast<int64_t>(rng_.Below(static_cast<uint64_t>(i) + 1));
+    const auto outline = known.Find("a", some * 10);
+    ASSERT_TRUE(!outline || outline->seal == static_cast<uint64_t>(some) + 1);
+  }
+}
+
+// A page that is asked for stays, whatever comes meanwhile.
+TEST_F(SmallQuestionTest, PagesThatAreAskedForStay) {
+  MemoryBudget budget(8 << 20);
+  KnownBuckets known(&budget);
+  constexpr int64_t kOthers = 900;
+  for (int64_t i = 0; i <= kOthers; ++i) known.Note("a", i * 10, static_cast<uint64_t>(i) + 1);
+  known.KeepPage("a", 0, 1, "the page");
+  for (int64_t i = 1; i <= kOthers; ++i) {
+    known.KeepPage("a", i * 10, static_cast<uint64_t>(i) + 1, std::string(8000, 'x'));
+    ASSERT_EQ(*known.Find("a", 0)->page, "the page");
+  }
+  EXPECT_EQ(known.Find("a", 10)->page, nullptr);
+  EXPECT_NE(known.Find("a", kOthers * 10)->page, nullptr);
 }
 
 }  // namespace
