@@ -14,6 +14,7 @@
 #include "engine/engine_core.h"
 #include "engine/query/scan_token.h"
 #include "lib/base/entered.h"
+#include "lib/base/guard.h"
 #include "lib/base/home_process.h"
 #include "lib/base/unwind_guard.h"
 
@@ -52,10 +53,11 @@ class HeldReader : public CursorType, protected OpenCursors::Entry {
       status_ = Entered([&] {
         const UnwindGuard half_read([this] { why_broken_ = Status::OutOfMemory(); });
         more = cursor_->Next(batch);
-        if (!cursor_->gaps().empty()) gaps_ = cursor_->gaps();
         return cursor_->status();
       });
     }
+    // Rows that were read are given, whose place Token() has passed: gaps may come with later ones.
+    if (!KeepGaps() && !more) status_ = Status::OutOfMemory();
     return status_.ok() && more;
   }
   const Status& status() const final { return status_; }
@@ -83,6 +85,15 @@ class HeldReader : public CursorType, protected OpenCursors::Entry {
     cursor_.reset();
     core_.reset();
     return true;
+  }
+  // As they are so far: they only become more. False: there is no memory for them now.
+  [[nodiscard]] bool KeepGaps() {
+    if (cursor_->gaps().size() == gaps_.size()) return true;
+    return GuardedOr(false, [&] {
+      std::vector<ScanGap> gaps = cursor_->gaps();
+      gaps_ = std::move(gaps);
+      return true;
+    });
   }
   void Unregister() {
     std::shared_ptr<EngineCore> core;

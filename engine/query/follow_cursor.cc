@@ -91,7 +91,12 @@ bool FollowCursor::ReadBatch(ResultBatch* batch, std::string* token) {
   }
   if (current_->Next(batch)) {
     *token = current_->Token();
-    return true;
+    if (*token != kNoScanToken) return true;
+    // Without a place behind them they are read again.
+    batch->row_count = 0;
+    current_.reset();
+    status_ = Status::OutOfMemory();
+    return false;
   }
   NoteGaps(*current_);
   current_.reset();

@@ -131,7 +131,9 @@ TEST_F(FollowTest, FirstAndLastEventAreOfVisibleRows) {
 class ScriptedScan : public Cursor {
  public:
   // (start of the bucket, number)
-  explicit ScriptedScan(std::vector<std::pair<int64_t, int64_t>> rows) : rows_(std::move(rows)) {}
+  explicit ScriptedScan(std::vector<std::pair<int64_t, int64_t>> rows,
+                        bool is_short_of_memory = false)
+      : rows_(std::move(rows)), is_short_of_memory_(is_short_of_memory) {}
   bool Next(ResultBatch* batch) override {
     batch->row_count = 0;
     if (next_ == rows_.size()) return false;
@@ -146,12 +148,14 @@ class ScriptedScan : public Cursor {
   const std::vector<size_t>& columns() const override { return columns_; }
   std::string Token() const override {
     if (next_ == 0) return {};
+    if (is_short_of_memory_) return kNoScanToken;
     const auto& [start_s, number] = rows_[next_ - 1];
     return EncodeScanToken({1, 0, 0, start_s, std::to_string(number)});
   }
 
  private:
   const std::vector<std::pair<int64_t, int64_t>> rows_;
+  const bool is_short_of_memory_;  // for a token
   size_t next_ = 0;
   Status status_;
   std::vector<ScanGap> gaps_;
@@ -173,6 +177,37 @@ std::vector<int64_t> Followed(std::vector<ScriptedScan> scans, bool has_splits) 
   }
   EXPECT_EQ(scan, scans.size());
   return numbers;
+}
+
+// Where there was no memory for a token the rows are read again, from the last place that is known.
+TEST(FollowCursor, RowsWithoutAPlaceBehindThemAreGivenLater) {
+  std::vector<ScriptedScan> scans = {ScriptedScan({{0, 58}}, true), ScriptedScan({{0, 58}}),
+                                     ScriptedScan({{0, 58}}), ScriptedScan({{0, 59}}, true),
+                                     ScriptedScan({{0, 59}})};
+  std::vector<std::string> tokens;
+  size_t scan = 0;
+  const auto next_scan = [&](const ScanRequest& request) -> Result<std::unique_ptr<Cursor>> {
+    tokens.push_back(request.token);
+    if (scan == scans.size()) return Status::Closed("no more scans");
+    return std::unique_ptr<Cursor>(std::make_unique<ScriptedScan>(scans[scan++]));
+  };
+  FollowCursor cursor(next_scan, std::make_shared<RowSignal>(), {}, nullptr, {}, false, 0);
+  ResultBatch batch;
+  EXPECT_FALSE(cursor.Next(&batch));
+  EXPECT_EQ(cursor.status().code(), StatusCode::kOutOfMemory);
+  EXPECT_EQ(batch.row_count, 0u);
+  EXPECT_EQ(cursor.Token(), "");
+  ASSERT_TRUE(cursor.Next(&batch));
+  EXPECT_EQ(batch.columns[0].fixed[0], 58);
+  const std::string behind = cursor.Token();
+  EXPECT_FALSE(cursor.Next(&batch));  // the end of that scan
+  EXPECT_TRUE(cursor.status().ok());
+  EXPECT_FALSE(cursor.Next(&batch));
+  EXPECT_EQ(cursor.status().code(), StatusCode::kOutOfMemory);
+  EXPECT_EQ(cursor.Token(), behind);
+  ASSERT_TRUE(cursor.Next(&batch));
+  EXPECT_EQ(batch.columns[0].fixed[0], 59);
+  EXPECT_EQ(tokens, (std::vector<std::string>{"", "", "", behind, behind}));
 }
 
 // The writer put 59 into the bucket that the scan had passed, and then 60 into the next.
