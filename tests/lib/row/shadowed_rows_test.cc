@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <random>
+#include <tuple>
 
 #include "lib/row/row_order.h"
 #include "tests/lib/row/reconcile_model.h"
@@ -73,17 +74,31 @@ TEST_F(ShadowedRows, OneVersionOfEachKeyStays) {
   EXPECT_EQ(rows.row_count, 1u);
 }
 
-class ShadowedRowsModel : public ShadowedRows, public testing::WithParamInterface<uint64_t> {};
+// Which kinds of tables and rows there are: TTLs are in all of them.
+enum class Kind : uint8_t {
+  kWriteTime,
+  kEventTime,    // all versions of a key are of one age, and nothing is deleted
+  kProvisional,  // some were written before the time was known
+};
 
-TEST_P(ShadowedRowsModel, NoScanMissesWhatIsDropped) {
-  std::mt19937_64 random(GetParam());
-  size_t dropped_count = 0;
-  for (int round = 0; round < 2000; ++round) {
+class ShadowedRowsModel : public testing::TestWithParam<std::tuple<Kind, uint64_t>> {
+ protected:
+  ShadowedRowsModel() : random_(std::get<1>(GetParam())) {}
+
+  Version SomeVersion() {
+    Version v = RandomVersion(&random_);
+    while (kind_ == Kind::kEventTime && (v.flags & kVersionDeleteRow) != 0) {
+      v = RandomVersion(&random_);
+    }
+    return v;
+  }
+  // One to four of each of four keys, as they are sorted.
+  std::vector<Version> SomeVersions() {
     std::vector<Version> all;
     for (int64_t ts = 1; ts <= 4; ++ts) {
-      std::vector<Version> of_key(1 + random() % 4);
+      std::vector<Version> of_key(1 + random_() % 4);
       for (Version& v : of_key) {
-        v = RandomVersion(&random);
+        v = SomeVersion();
         v.ts = ts;
       }
       std::stable_sort(of_key.begin(), of_key.end(), [](const Version& a, const Version& b) {
@@ -91,41 +106,107 @@ TEST_P(ShadowedRowsModel, NoScanMissesWhatIsDropped) {
       });
       all.insert(all.end(), of_key.begin(), of_key.end());
     }
-    VersionColumns rows = Of(all);
-    const VersionColumns before = rows;
-    const DroppedRows dropped = DropShadowed(*schema_, &rows);
-    ASSERT_EQ(rows.row_count + dropped.count, all.size());
-    ASSERT_LE(dropped.repeats, dropped.count);
-    dropped_count += dropped.count;
-    std::vector<Version> elsewhere(random() % 3);  // older, newer or of the same time
+    return all;
+  }
+  VersionColumns Of(const std::vector<Version>& versions) {
+    VersionColumns rows = VersionColumns::For(*schema_);
+    for (const Version& v : versions) row_test::Append(*schema_, v, &rows);
+    if (kind_ != Kind::kProvisional) return rows;
+    for (size_t i = 0; i < versions.size(); ++i) rows.boot.push_back(random_() % 3 == 0 ? 1 : 0);
+    return rows;
+  }
+  std::vector<VersionRef> OfKey(const VersionColumns& rows, int64_t ts) {
+    std::vector<VersionRef> of_key;
+    for (size_t i = 0; i < rows.row_count; ++i) {
+      if (EventTime(*schema_, rows, i) == ts) of_key.push_back({&rows, i});
+    }
+    return of_key;
+  }
+  // Whatever else of the key is elsewhere, whatever was deleted, and at any time.
+  void ExpectSame(const VersionColumns& before, const VersionColumns& kept) {
+    std::vector<Version> elsewhere(random_() % 3);  // older, newer or of the same time
     VersionColumns others = VersionColumns::For(*schema_);
     for (Version& v : elsewhere) {
-      v = RandomVersion(&random);
+      v = SomeVersion();
       row_test::Append(*schema_, v, &others);
     }
-    const int64_t deleted = random() % 3 == 0 ? static_cast<int64_t>(random() % 5) : INT64_MIN;
+    const bool deletes = kind_ != Kind::kEventTime && random_() % 3 == 0;
+    const int64_t deleted = deletes ? static_cast<int64_t>(random_() % 5) : INT64_MIN;
     for (int64_t ts = 1; ts <= 4; ++ts) {
-      std::vector<Version> model = elsewhere;
-      for (const Version& v : all) {
-        if (v.ts == ts) model.push_back(v);
+      std::vector<VersionRef> all = OfKey(before, ts);
+      std::vector<VersionRef> some = OfKey(kept, ts);
+      ASSERT_FALSE(some.empty()) << "one of each key stays";
+      for (size_t i = 0; i < others.row_count; ++i) {
+        all.push_back({&others, i});
+        some.push_back({&others, i});
       }
-      std::vector<VersionRef> kept;
-      for (size_t i = 0; i < others.row_count; ++i) kept.push_back({&others, i});
-      for (size_t i = 0; i < rows.row_count; ++i) {
-        if (EventTime(*schema_, rows, i) == ts) kept.push_back({&rows, i});
-      }
-      ASSERT_GT(kept.size(), others.row_count);
       for (const int64_t now_s : {0, 9, 10, 20, 29, 30, 99}) {
-        ASSERT_EQ(row_test::ReadMerged(*schema_, kept, deleted, now_s, true),
-                  ReadModel(model, deleted, now_s))
-            << "seed " << GetParam() << " round " << round << " now " << now_s;
+        ASSERT_EQ(row_test::ReadMerged(*schema_, some, deleted, now_s, true),
+                  row_test::ReadMerged(*schema_, all, deleted, now_s, true))
+            << "now " << now_s;
+        if (kind_ == Kind::kProvisional) continue;
+        ASSERT_EQ(row_test::ReadMerged(*schema_, some, deleted, now_s, true),
+                  ReadModel(Modelled(all), deleted, now_s))
+            << "now " << now_s;
       }
     }
+  }
+  // In event time all are of one time.
+  std::vector<Version> Modelled(const std::vector<VersionRef>& refs) {
+    const auto column = [&](const char* name) { return *schema_->FindColumn(name); };
+    std::vector<Version> versions;
+    for (const VersionRef& ref : refs) {
+      const ColumnData& a = ref.rows->columns[column("a")];
+      const ColumnData& b = ref.rows->columns[column("b")];
+      Version& v = versions.emplace_back();
+      v.write_us = kind_ == Kind::kEventTime ? 0 : ref.rows->write_us[ref.index];
+      v.expiry_s = ref.rows->expiry_of(ref.index);
+      v.flags = ref.rows->flags[ref.index];
+      v.a_state = a.state(ref.index);
+      if (v.a_state == CellState::kValue) v.a = a.fixed[ref.index];
+      v.b_state = b.state(ref.index);
+      if (v.b_state == CellState::kValue) v.b = b.bytes(ref.index);
+    }
+    return versions;
+  }
+
+  const Kind kind_ = std::get<0>(GetParam());
+  const std::shared_ptr<const TableSchema> schema_ =
+      kind_ == Kind::kEventTime ? EventTable() : row_test::PlainTable();
+  std::mt19937_64 random_;
+
+ private:
+  static std::shared_ptr<const TableSchema> EventTable() {
+    return row_test::Parse(
+        "CREATE TABLE t (id text, day date, ts timestamp, a int, b text, d double, "
+        "PRIMARY KEY ((id, day), ts)) "
+        "WITH comment = 'cistern: bucket day = 1 day; timestamps = event'");
+  }
+};
+
+TEST_P(ShadowedRowsModel, NoScanMissesWhatIsDropped) {
+  size_t dropped_count = 0;
+  for (int round = 0; round < 2000 && !HasFailure(); ++round) {
+    SCOPED_TRACE(testing::Message() << "seed " << std::get<1>(GetParam()) << " round " << round);
+    VersionColumns before = Of(SomeVersions());
+    VersionColumns rows = before;
+    const DroppedRows dropped = DropShadowed(*schema_, &rows);
+    ASSERT_EQ(rows.row_count + dropped.count, before.row_count);
+    ASSERT_LE(dropped.repeats, dropped.count);
+    dropped_count += dropped.count;
+    // What the time was then is known later, or never.
+    const BootBases bases = {0, static_cast<int64_t>(random_() % 6)};
+    ResolveBoots(bases, &before, {});
+    ResolveBoots(bases, &rows, {});
+    ASSERT_NO_FATAL_FAILURE(ExpectSame(before, rows));
   }
   EXPECT_GT(dropped_count, 1000u);
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, ShadowedRowsModel, testing::Range<uint64_t>(1, 5));
+INSTANTIATE_TEST_SUITE_P(Seeds, ShadowedRowsModel,
+                         testing::Combine(testing::Values(Kind::kWriteTime, Kind::kEventTime,
+                                                          Kind::kProvisional),
+                                          testing::Range<uint64_t>(1, 4)));
 
 }  // namespace
 }  // namespace cistern
