@@ -8,6 +8,7 @@
 
 #include "engine/query/bucket_index.h"
 #include "engine/query/inventory.h"
+#include "engine/query/spare_rows.h"
 #include "lib/base/civil_time.h"
 #include "lib/base/concat.h"
 #include "lib/base/crash_point.h"
@@ -152,6 +153,8 @@ Status EngineCore::Build() {
   query_.budget = config_.budget.get();
   buckets_ = std::make_unique<BucketIndex>(config_.budget.get());
   query_.buckets = buckets_.get();
+  spare_rows_ = std::make_unique<SpareRows>(config_.budget.get());
+  query_.spare_rows = spare_rows_.get();
   query_.read_ahead = config_.read_ahead.get();
   query_.now_s = [clock = clock_.get()] { return clock->now_s(); };
   query_.monotonic_us = [clock = clock_.get()] { return clock->monotonic_us(); };

@@ -26,6 +26,7 @@
 namespace cistern {
 
 class BucketIndex;
+class SpareRows;
 
 // What an opening needs; kept by the engine so that it can open anew after a failure.
 struct CoreConfig {
@@ -98,6 +99,7 @@ class EngineCore {
   std::unique_ptr<WindowMerger> merger_;
   std::unique_ptr<Maintenance> maintenance_;
   std::unique_ptr<BucketIndex> buckets_;
+  std::unique_ptr<SpareRows> spare_rows_;
   QueryContext query_;
   OpenCursors cursors_;
   std::atomic<bool> finished_{false};  // a cursor that is left over changes nothing any more

@@ -8,6 +8,18 @@
 
 namespace cistern {
 
+namespace {
+
+// As `name == schema.QualifiedName()`, which is asked for each scan.
+bool IsQualifiedName(const TableSchema& schema, std::string_view name) {
+  const std::string& keyspace = schema.keyspace;
+  if (keyspace.empty()) return name == schema.name;
+  return name.size() == keyspace.size() + 1 + schema.name.size() && name.starts_with(keyspace) &&
+         name[keyspace.size()] == '.' && name.ends_with(schema.name);
+}
+
+}  // namespace
+
 std::optional<uint32_t> Table::VersionOf(const TableSchema& declaration) const {
   for (uint32_t v = 0; v <= schema_version; ++v) {
     if (versions[v].schema.get() == &declaration) return v;
@@ -57,19 +69,20 @@ void TableSet::Put(TablePtr table) {
 Result<TablePtr> TableSet::Find(std::string_view name) const {
   const std::shared_lock lock(mutex_);
   TablePtr found;
-  std::string known;
+  TablePtr other;
   for (const auto& [id, table] : tables_) {
-    const std::string full = table->schema->QualifiedName();
-    known += (known.empty() ? "" : ", ") + full;
-    if (full == name) return table;
-    if (table->schema->name != name) continue;
-    if (found) {
-      return Status::InvalidArgument(Concat({"table name '", name, "' is in several keyspaces: "
-          "say ", found->schema->QualifiedName(), " or ", full}));
-    }
-    found = table;
+    if (IsQualifiedName(*table->schema, name)) return table;
+    if (table->schema->name == name) (found ? other : found) = table;
+  }
+  if (other) {
+    return Status::InvalidArgument(Concat({"table name '", name, "' is in several keyspaces: "
+        "say ", found->schema->QualifiedName(), " or ", other->schema->QualifiedName()}));
   }
   if (found) return found;
+  std::string known;
+  for (const auto& [id, table] : tables_) {
+    known += (known.empty() ? "" : ", ") + table->schema->QualifiedName();
+  }
   std::string has = known.empty() ? "no tables" : known;
   if (loss_met_) {
     has += ", and this opening of it found that acknowledged records are gone, which may have "

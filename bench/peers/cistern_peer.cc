@@ -130,17 +130,19 @@ class CisternPeer : public Peer {
   }
 
   Status NewestRow(uint32_t entity, RowVisitor* visitor) override {
-    CISTERN_ASSIGN_OR_RETURN(ScanRequest request, RequestOf(entity, all_columns_));
-    std::swap(request.from, request.to);
-    request.limit = 1;
-    return Run(request, [&](const ResultBatch& batch) { VisitRows(entity, batch, visitor); });
+    CISTERN_RETURN_IF_ERROR(AskOf(entity));
+    question_.from = kEndMs;
+    question_.to = 0;
+    question_.limit = 1;
+    return Run(question_, [&](const ResultBatch& batch) { VisitRows(entity, batch, visitor); });
   }
 
   Status RowAt(uint32_t entity, int64_t time_ms, RowVisitor* visitor) override {
-    CISTERN_ASSIGN_OR_RETURN(ScanRequest request, RequestOf(entity, all_columns_));
-    request.from = time_ms;
-    request.to = time_ms + 1;
-    return Run(request, [&](const ResultBatch& batch) { VisitRows(entity, batch, visitor); });
+    CISTERN_RETURN_IF_ERROR(AskOf(entity));
+    question_.from = time_ms;
+    question_.to = time_ms + 1;
+    question_.limit = 0;
+    return Run(question_, [&](const ResultBatch& batch) { VisitRows(entity, batch, visitor); });
   }
 
   Result<int64_t> NewestTime(uint32_t entity) override {
@@ -237,6 +239,15 @@ class CisternPeer : public Peer {
     return request;
   }
 
+  // Of the entity, all columns: made once, as others prepare a statement.
+  Status AskOf(uint32_t entity) {
+    if (question_.table.empty()) {
+      CISTERN_ASSIGN_OR_RETURN(question_, RequestOf(entity, all_columns_));
+    }
+    CISTERN_ASSIGN_OR_RETURN(question_.entity, KeyOf(entity));
+    return Status::Ok();
+  }
+
   template <typename Take>
   Status Run(const ScanRequest& request, const Take& take) {
     CISTERN_ASSIGN_OR_RETURN(const auto cursor, engine_->Scan(request));
@@ -306,6 +317,7 @@ class CisternPeer : public Peer {
   const std::shared_ptr<const TableSchema> schema_;
   std::unique_ptr<Producer> producer_;
   RowBatch batch_;
+  ScanRequest question_;
   ResultBatch result_;
   std::vector<std::string> all_columns_;
 };

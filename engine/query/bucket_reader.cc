@@ -88,6 +88,10 @@ void BucketReader::ReadSealed(std::shared_ptr<const SpillView> view, BucketOutli
 }
 
 Status BucketReader::Fill(size_t row_count_max, VersionColumns* rows) {
+  if (sealed_ && sealed_->IsDone()) {
+    rows->row_count = 0;
+    return Status::Ok();
+  }
   const RowPosition after = after_;
   const bool inclusive = inclusive_;
   const UncountedReads uncounted;
@@ -123,8 +127,9 @@ Status BucketReader::FillRows(VersionColumns* rows) {
     if (!is_filled) sealed_.reset();
   }
   if (!is_filled) CISTERN_RETURN_IF_ERROR(FillMerged(rows));
-  // Behind all that the scan wants nothing is asked for.
-  const bool is_all = shape_->limit > 0 && rows->row_count >= shape_->limit;
+  // Behind all that the scan wants nothing is asked for, and behind all that there is only that.
+  const bool is_all = (shape_->limit > 0 && rows->row_count >= shape_->limit) ||
+                      (is_filled && sealed_->IsDone());
   if (!is_all) NoteLast(*rows);
   return Status::Ok();
 }

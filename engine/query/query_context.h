@@ -15,6 +15,7 @@
 namespace cistern {
 
 class BucketIndex;
+class SpareRows;
 
 struct QueryContext {
   Store* store = nullptr;
@@ -23,6 +24,7 @@ struct QueryContext {
   const BootTable* boots = nullptr;
   MemoryBudget* budget = nullptr;
   BucketIndex* buckets = nullptr;   // what is known of them
+  SpareRows* spare_rows = nullptr;  // between scans
   ReadAhead* read_ahead = nullptr;  // null: everything in the caller's thread
   std::function<int64_t()> now_s;   // decides about expiry
   std::function<int64_t()> monotonic_us;  // how long something takes

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/bucketing/bucket_value.h"
+#include "engine/query/spare_rows.h"
 #include "lib/base/check.h"
 #include "lib/base/checksum.h"
 #include "lib/base/coding.h"
@@ -28,6 +29,24 @@ void FillConstant(const ColumnType& type, const CellValue& value, size_t count, 
   }
 }
 
+// Piece by piece: no string is moved of a column of numbers.
+void SwapCells(ColumnData* a, ColumnData* b) {
+  a->fixed.swap(b->fixed);
+  a->states.swap(b->states);
+  a->offsets.swap(b->offsets);
+  if (a->lane == Lane::kBytes || b->lane == Lane::kBytes) a->heap.swap(b->heap);
+  std::swap(a->lane, b->lane);
+}
+
+// Whether a column is asked for more than once.
+bool HasRepeats(const std::vector<size_t>& columns) {
+  for (size_t i = 1; i < columns.size(); ++i) {
+    const auto end = columns.begin() + static_cast<ptrdiff_t>(i);
+    if (std::find(columns.begin(), end, columns[i]) != end) return true;
+  }
+  return false;
+}
+
 // Start of the bucket that holds `ticks`; beyond the table's times, that far out.
 int64_t ClampedStart(const Bucketer& bucketer, int64_t ticks) {
   return bucketer.StartOf(std::clamp(ticks, bucketer.min_ticks(), bucketer.max_ticks()));
@@ -49,6 +68,7 @@ ScanCursor::ScanCursor(const QueryContext* context, ScanShape shape, const ScanR
       shape_(std::move(shape)),
       entity_(request.entity.bytes),
       columns_(std::move(columns)),
+      has_repeats_(HasRepeats(columns_)),
       request_checksum_(request_checksum),
       limit_(request.limit),
       batch_rows_max_(std::clamp<size_t>(request.batch_rows_max, 1, limits::kPageRowsMax)),
@@ -65,10 +85,12 @@ ScanCursor::ScanCursor(const QueryContext* context, ScanShape shape, const ScanR
   const int64_t last = ClampedStart(bucketer_, span.unbounded_to ? span.to : span.to - 1);
   next_at_s_ = first_at_s_ = span.descending ? last : first;
   last_at_s_ = span.descending ? first : last;
+  pages_.GiveBack(context->spare_rows->Take());
 }
 
 ScanCursor::~ScanCursor() {
   for (const auto& group : groups_) group->WaitIdle();
+  context_->spare_rows->Give(pages_.TakeSpare());
 }
 
 Result<std::vector<CellValue>> ParseEntityKey(const TableSchema& schema, std::string_view bytes) {
@@ -329,10 +351,10 @@ void ScanCursor::Emit(GroupRows rows, int64_t start_s, ResultBatch* batch) {
         }
         break;
       default:
-        if (std::count(columns_.begin(), columns_.end(), c) > 1) {
+        if (has_repeats_) {
           out = rows.rows.columns[c];
         } else {
-          std::swap(out, rows.rows.columns[c]);
+          SwapCells(&out, &rows.rows.columns[c]);
         }
         out.Truncate(count);
     }
@@ -346,8 +368,12 @@ Result<std::vector<size_t>> ProjectedColumns(const TableSchema& schema,
                                              const std::vector<std::string>& names) {
   std::vector<size_t> columns;
   columns.reserve(names.empty() ? schema.columns.size() : names.size());
+  size_t next = 0;  // names come in the order of the columns, mostly
   for (const std::string& name : names) {
-    const std::optional<size_t> column = schema.FindColumn(name);
+    while (next < schema.columns.size() && schema.columns[next].name != name) ++next;
+    const std::optional<size_t> column =
+        next < schema.columns.size() ? next : schema.FindColumn(name);
+    ++next;
     if (!column) {
       std::string known;
       for (const ColumnSpec& c : schema.columns) known += (known.empty() ? "" : ", ") + c.name;

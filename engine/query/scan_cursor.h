@@ -66,6 +66,7 @@ class ScanCursor final : public Cursor {
   const ScanShape shape_;
   const std::string entity_;
   const std::vector<size_t> columns_;
+  const bool has_repeats_;  // among them
   const uint64_t request_checksum_;
   const uint64_t limit_;  // 0: none
   const size_t batch_rows_max_;

@@ -4,6 +4,8 @@
 #include <initializer_list>
 #include <limits>
 
+#include "lib/base/scratch_array.h"
+
 namespace cistern {
 namespace {
 
@@ -119,7 +121,8 @@ void EncodeStates(std::span<const CellState> states, std::string* out) {
 }
 
 void DecodeStates(ByteReader* in, std::span<CellState> out) {
-  std::vector<int64_t> values(out.size());
+  ScratchArray<int64_t, 512> of_values(out.size());
+  const std::span<int64_t> values = of_values.all();
   DecodeIntegers(in, values);
   if (!in->ok()) return;
   for (size_t i = 0; i < out.size(); ++i) {

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
-#include <vector>
 
+#include "lib/base/scratch_array.h"
 #include "lib/codec/bit_pack.h"
 #include "lib/codec/integer_codec.h"
 #include "lib/codec/integer_stream.h"
@@ -18,6 +18,9 @@ using integer_stream::kOrderMask;
 using integer_stream::kRuns;
 using integer_stream::kWidthApart;
 using integer_stream::kWidthShift;
+
+// Runs and patches of a stream are few.
+using Side = ScratchArray<int64_t, 64>;
 
 uint64_t U(int64_t v) { return static_cast<uint64_t>(v); }
 int64_t S(uint64_t v) { return static_cast<int64_t>(v); }
@@ -70,8 +73,10 @@ size_t ReadPatchCount(ByteReader* in, size_t count) {
 void ReadRuns(ByteReader* in, size_t count, std::span<int64_t> out) {
   const size_t run_count = ReadRunCount(in, count);
   if (!in->ok()) return;
-  std::vector<int64_t> lengths(run_count);
-  std::vector<int64_t> values(run_count);
+  Side of_lengths(run_count);
+  Side of_values(run_count);
+  const std::span<int64_t> lengths = of_lengths.all();
+  const std::span<int64_t> values = of_values.all();
   DecodeStream(in, lengths, /*nested=*/true);
   DecodeStream(in, values, /*nested=*/true);
   if (!in->ok()) return;
@@ -91,8 +96,10 @@ void ReadRuns(ByteReader* in, size_t count, std::span<int64_t> out) {
 void ReadPatches(ByteReader* in, size_t count, std::span<int64_t> residuals) {
   const size_t patch_count = ReadPatchCount(in, count);
   if (!in->ok()) return;
-  std::vector<int64_t> positions(patch_count);
-  std::vector<int64_t> values(patch_count);
+  Side of_positions(patch_count);
+  Side of_values(patch_count);
+  const std::span<int64_t> positions = of_positions.all();
+  const std::span<int64_t> values = of_values.all();
   DecodeStream(in, positions, /*nested=*/true);
   DecodeStream(in, values, /*nested=*/true);
   if (!in->ok()) return;

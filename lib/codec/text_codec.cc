@@ -7,6 +7,7 @@
 
 #include "cistern/limits.h"
 #include "lib/base/checksum.h"
+#include "lib/base/scratch_array.h"
 #include "lib/base/short_bytes.h"
 #include "lib/codec/integer_codec.h"
 #include "lib/codec/zstd_codec.h"
@@ -86,7 +87,8 @@ void DecodeTrained(size_t heap_bytes, const DictionarySource& dictionaries, Byte
 
 void DecodeBlob(size_t count, size_t heap_bytes_max, const DictionarySource* dictionaries,
                 ByteReader* in, TextRun* out) {
-  std::vector<int64_t> lengths(count);
+  ScratchArray<int64_t, 64> of_lengths(count);
+  const std::span<int64_t> lengths = of_lengths.all();
   DecodeIntegers(in, lengths);
   if (!in->ok()) return;
   uint64_t total = 0;
@@ -194,10 +196,10 @@ void DecodeDictionary(const WantedValues& wanted, size_t heap_bytes_max,
   TextRun entries;
   DecodeBlob(entry_count, heap_bytes_max, dictionaries, in, &entries);
   if (!in->ok()) return;
-  std::vector<int64_t> read(wanted.end);
-  DecodeIntegers(in, wanted, read);
+  ScratchArray<int64_t, 512> read(wanted.end);
+  DecodeIntegers(in, wanted, read.all());
   if (!in->ok()) return;
-  const std::span<const int64_t> codes = std::span(read).subspan(wanted.begin);
+  const std::span<const int64_t> codes = read.all().subspan(wanted.begin);
   const size_t count = codes.size();
   uint64_t total = 0;
   out->offsets.resize(count + 1);

@@ -329,7 +329,9 @@ class PageDecoder {
 
   void ReadBytes(EncodingId encoding, const WantedValues& wanted, ByteReader* in,
                  ColumnData* column) {
-    TextRun run;
+    TextRun run{std::move(column->offsets), std::move(column->heap)};  // their memory
+    run.offsets.clear();
+    run.heap.clear();
     DecodeText(encoding, wanted, segment_format::kPageRawBytesMax - heap_bytes_, dictionaries_, in,
                &run);
     if (!in->ok()) return;
