@@ -11,6 +11,7 @@
 
 #include "storage/file_place.h"
 #include "storage/file_system.h"
+#include "storage/io_guard.h"
 
 namespace cistern {
 
@@ -57,16 +58,12 @@ class CountingWritableFile : public rocksdb::FSWritableFileOwnerWrapper {
   IOStatus Sync(const IOOptions& options, IODebugContext* dbg) override {
     const uint64_t size = fs_->SizeOf(*tracked_);  // before: others append meanwhile
     IOStatus status = FSWritableFileOwnerWrapper::Sync(options, dbg);
-    if (!status.ok()) return status;
-    fs_->NoteSync(tracked_.get(), size);
-    return CheckPlace();
+    return status.ok() ? NoteSync(size) : status;
   }
   IOStatus Fsync(const IOOptions& options, IODebugContext* dbg) override {
     const uint64_t size = fs_->SizeOf(*tracked_);
     IOStatus status = FSWritableFileOwnerWrapper::Fsync(options, dbg);
-    if (!status.ok()) return status;
-    fs_->NoteSync(tracked_.get(), size);
-    return CheckPlace();
+    return status.ok() ? NoteSync(size) : status;
   }
   IOStatus Truncate(uint64_t size, const IOOptions& options, IODebugContext* dbg) override {
     IOStatus status = FSWritableFileOwnerWrapper::Truncate(size, options, dbg);
@@ -81,6 +78,13 @@ class CountingWritableFile : public rocksdb::FSWritableFileOwnerWrapper {
   }
 
  private:
+  // What follows may need memory, and RocksDB's thread is no place for an exception.
+  IOStatus NoteSync(uint64_t size) {
+    return GuardedIo([&] {
+      fs_->NoteSync(tracked_.get(), size);
+      return CheckPlace();
+    });
+  }
   // The bytes are on the device; is the file still where an opening will look for it? One call of
   // stat beside a flush of the device.
   IOStatus CheckPlace() const {

@@ -10,6 +10,7 @@
 #include "lib/base/concat.h"
 #include "storage/ended_file.h"
 #include "storage/counting_files.h"
+#include "storage/io_guard.h"
 #include "storage/rocksdb_status.h"
 #include "storage/stand_in.h"
 #include "storage/table_check.h"
@@ -202,21 +203,21 @@ uint64_t StoreFileSystem::SizeOf(const TrackedFile& file) const {
 }
 
 void StoreFileSystem::NoteSync(TrackedFile* file, uint64_t synced_bytes) {
-  ManifestListener listener;
+  std::shared_ptr<const ManifestListener> listener;
   {
     const std::lock_guard lock(mutex_);
     if (file->deleted || file->number == 0) return;
     file->synced_bytes = std::max(file->synced_bytes, synced_bytes);
     if (file->kind == FileKind::kManifest) listener = manifest_listener_;
   }
-  if (listener) listener(file->number, synced_bytes);
+  if (listener) (*listener)(file->number, synced_bytes);
 }
 
 void StoreFileSystem::SetManifestListener(const ManifestListener& listener) {
   SyncedEnds ends;
   {
     const std::lock_guard lock(mutex_);
-    manifest_listener_ = listener;
+    manifest_listener_ = std::make_shared<const ManifestListener>(listener);
     for (const auto& [path, file] : files_) {
       if (file->kind != FileKind::kManifest || file->number <= ends.manifest_number) continue;
       if (file->synced_bytes == 0) continue;  // not since this process began
@@ -267,29 +268,33 @@ StoreFileSystem::StandIn StoreFileSystem::FindStandIn(const std::string& path) c
 IOStatus StoreFileSystem::NewSequentialFile(const std::string& path, const FileOptions& options,
                                             std::unique_ptr<rocksdb::FSSequentialFile>* result,
                                             IODebugContext* dbg) {
-  IOStatus status = target_->NewSequentialFile(path, options, result, dbg);
-  const std::lock_guard lock(mutex_);
-  const auto end = ends_.find(path);
-  if (!status.ok() || end == ends_.end()) return status;
-  *result = std::make_unique<EndedSequentialFile>(std::move(*result), end->second);
-  return status;
+  return GuardedIo([&]() -> IOStatus {
+    IOStatus status = target_->NewSequentialFile(path, options, result, dbg);
+    const std::lock_guard lock(mutex_);
+    const auto end = ends_.find(path);
+    if (!status.ok() || end == ends_.end()) return status;
+    *result = std::make_unique<EndedSequentialFile>(std::move(*result), end->second);
+    return status;
+  });
 }
 
 IOStatus StoreFileSystem::NewRandomAccessFile(const std::string& path, const FileOptions& options,
                                               std::unique_ptr<rocksdb::FSRandomAccessFile>* result,
                                               IODebugContext* dbg) {
-  StandIn stand_in = FindStandIn(path);
-  if (stand_in.bytes != nullptr) {
-    *result = OpenStandIn(std::move(stand_in.bytes), stand_in.size_bytes);
-    return IOStatus::OK();
-  }
-  IOStatus status = target_->NewRandomAccessFile(path, options, result, dbg);
-  if (!status.ok() || FileKindOf(path) != FileKind::kSst) return status;
-  uint64_t size_bytes = 0;
-  status = target_->GetFileSize(path, options.io_options, &size_bytes, dbg);
-  if (status.ok()) status = CheckTable(**result, path, size_bytes);
-  if (!status.ok()) result->reset();
-  return status;
+  return GuardedIo([&]() -> IOStatus {
+    StandIn stand_in = FindStandIn(path);
+    if (stand_in.bytes != nullptr) {
+      *result = OpenStandIn(std::move(stand_in.bytes), stand_in.size_bytes);
+      return IOStatus::OK();
+    }
+    IOStatus status = target_->NewRandomAccessFile(path, options, result, dbg);
+    if (!status.ok() || FileKindOf(path) != FileKind::kSst) return status;
+    uint64_t size_bytes = 0;
+    status = target_->GetFileSize(path, options.io_options, &size_bytes, dbg);
+    if (status.ok()) status = CheckTable(**result, path, size_bytes);
+    if (!status.ok()) result->reset();
+    return status;
+  });
 }
 
 IOStatus StoreFileSystem::GetFileSize(const std::string& path, const IOOptions& options,
@@ -303,36 +308,44 @@ IOStatus StoreFileSystem::GetFileSize(const std::string& path, const IOOptions& 
 IOStatus StoreFileSystem::NewWritableFile(const std::string& path, const FileOptions& options,
                                           std::unique_ptr<rocksdb::FSWritableFile>* result,
                                           IODebugContext* dbg) {
-  // RocksDB logs this and goes on, as fail_if_options_file_error is not set.
-  if (FileKindOf(path) == FileKind::kOptions) return IOStatus::NotSupported("OPTIONS file refused");
-  IOStatus status = CheckWritable(path);
-  if (status.ok()) status = CheckRoom(FileKindOf(path), 0);
-  if (status.ok()) status = RefuseSymlink(path);
-  std::unique_ptr<rocksdb::FSWritableFile> file;
-  if (status.ok()) {
-    const std::lock_guard lock(mutex_);
-    held_.erase(path);  // it is another file from here on
-  }
-  if (status.ok()) status = target_->NewWritableFile(path, options, &file, dbg);
-  if (!status.ok()) return status;
-  auto tracked = Track(path, 0);
-  *result = std::make_unique<CountingWritableFile>(std::move(file), this, std::move(tracked), path);
-  return KeepToOwner(path, kFileMode);
+  return GuardedIo([&]() -> IOStatus {
+    // RocksDB logs this and goes on, as fail_if_options_file_error is not set.
+    const FileKind kind = FileKindOf(path);
+    if (kind == FileKind::kOptions) return IOStatus::NotSupported("OPTIONS file refused");
+    IOStatus status = CheckWritable(path);
+    if (status.ok()) status = CheckRoom(kind, 0);
+    if (status.ok()) status = RefuseSymlink(path);
+    std::unique_ptr<rocksdb::FSWritableFile> file;
+    if (status.ok()) {
+      const std::lock_guard lock(mutex_);
+      held_.erase(path);  // it is another file from here on
+      to_hold_.erase(path);
+    }
+    if (status.ok()) status = target_->NewWritableFile(path, options, &file, dbg);
+    if (!status.ok()) return status;
+    auto tracked = Track(path, 0);
+    *result =
+        std::make_unique<CountingWritableFile>(std::move(file), this, std::move(tracked), path);
+    return KeepToOwner(path, kFileMode);
+  });
 }
 
 IOStatus StoreFileSystem::ReopenWritableFile(const std::string& path, const FileOptions& options,
                                              std::unique_ptr<rocksdb::FSWritableFile>* result,
                                              IODebugContext* dbg) {
-  IOStatus status = CheckWritable(path);
-  if (status.ok()) status = RefuseSymlink(path);
-  std::unique_ptr<rocksdb::FSWritableFile> file;
-  if (status.ok()) status = target_->ReopenWritableFile(path, options, &file, dbg);
-  if (!status.ok()) return status;
-  uint64_t size_bytes = 0;
-  target_->GetFileSize(path, IOOptions(), &size_bytes, nullptr).PermitUncheckedError();
-  auto tracked = Track(path, size_bytes);
-  *result = std::make_unique<CountingWritableFile>(std::move(file), this, std::move(tracked), path);
-  return KeepToOwner(path, kFileMode);
+  return GuardedIo([&]() -> IOStatus {
+    IOStatus status = CheckWritable(path);
+    if (status.ok()) status = RefuseSymlink(path);
+    std::unique_ptr<rocksdb::FSWritableFile> file;
+    if (status.ok()) status = target_->ReopenWritableFile(path, options, &file, dbg);
+    if (!status.ok()) return status;
+    uint64_t size_bytes = 0;
+    target_->GetFileSize(path, IOOptions(), &size_bytes, nullptr).PermitUncheckedError();
+    auto tracked = Track(path, size_bytes);
+    *result =
+        std::make_unique<CountingWritableFile>(std::move(file), this, std::move(tracked), path);
+    return KeepToOwner(path, kFileMode);
+  });
 }
 
 IOStatus StoreFileSystem::ReuseWritableFile(const std::string& /*path*/,
@@ -347,30 +360,39 @@ IOStatus StoreFileSystem::ReuseWritableFile(const std::string& /*path*/,
 IOStatus StoreFileSystem::NewRandomRWFile(const std::string& path, const FileOptions& options,
                                           std::unique_ptr<rocksdb::FSRandomRWFile>* result,
                                           IODebugContext* dbg) {
-  IOStatus status = CheckWritable(path);
-  if (status.ok()) status = RefuseSymlink(path);
-  std::unique_ptr<rocksdb::FSRandomRWFile> file;
-  if (status.ok()) status = target_->NewRandomRWFile(path, options, &file, dbg);
-  if (!status.ok()) return status;
-  *result = std::make_unique<CountingRandomRwFile>(std::move(file), this, FileKindOf(path));
-  return IOStatus::OK();
+  return GuardedIo([&]() -> IOStatus {
+    IOStatus status = CheckWritable(path);
+    if (status.ok()) status = RefuseSymlink(path);
+    std::unique_ptr<rocksdb::FSRandomRWFile> file;
+    if (status.ok()) status = target_->NewRandomRWFile(path, options, &file, dbg);
+    if (!status.ok()) return status;
+    *result = std::make_unique<CountingRandomRwFile>(std::move(file), this, FileKindOf(path));
+    return IOStatus::OK();
+  });
 }
 
 void StoreFileSystem::HoldDeletions() {
   const std::lock_guard lock(mutex_);
-  holds_deletions_ = true;
+  for (const auto& [path, file] : files_) {
+    if (file->number != 0) to_hold_.insert(path);  // copies in quarantine have none
+  }
 }
 
-void StoreFileSystem::ReleaseDeletions() {
+void StoreFileSystem::ReleaseDeletions() { EndHold(false); }
+
+void StoreFileSystem::KeepHeldTables() { EndHold(true); }
+
+void StoreFileSystem::EndHold(bool tables_stay) {
   std::unordered_set<std::string> held;
   {
     const std::lock_guard lock(mutex_);
-    holds_deletions_ = false;
+    to_hold_.clear();
     held = held_;
   }
   for (const std::string& path : held) {
     const std::lock_guard lock(mutex_);
     if (held_.erase(path) == 0) continue;
+    if (tables_stay && FileKindOf(path) == FileKind::kSst) continue;
     // What stays is deleted by the next opening.
     target_->DeleteFile(path, IOOptions(), nullptr).PermitUncheckedError();
     Forget(path);
@@ -379,20 +401,22 @@ void StoreFileSystem::ReleaseDeletions() {
 
 bool StoreFileSystem::Hold(const std::string& path) {
   const std::lock_guard lock(mutex_);
-  if (!holds_deletions_ || FileKindOf(path) != FileKind::kSst) return false;
+  if (!to_hold_.contains(path)) return false;
   held_.insert(path);
   return true;
 }
 
 IOStatus StoreFileSystem::DeleteFile(const std::string& path, const IOOptions& options,
                                      IODebugContext* dbg) {
-  IOStatus status = CheckWritable(path);
-  if (status.ok() && Hold(path)) return IOStatus::OK();
-  if (status.ok()) status = target_->DeleteFile(path, options, dbg);
-  const bool was_gone = status.IsNotFound() || status.IsPathNotFound();
-  if (was_gone && FindStandIn(path).bytes != nullptr) status = IOStatus::OK();
-  if (status.ok()) Untrack(path);
-  return status;
+  return GuardedIo([&]() -> IOStatus {
+    IOStatus status = CheckWritable(path);
+    if (status.ok() && Hold(path)) return IOStatus::OK();
+    if (status.ok()) status = target_->DeleteFile(path, options, dbg);
+    const bool was_gone = status.IsNotFound() || status.IsPathNotFound();
+    if (was_gone && FindStandIn(path).bytes != nullptr) status = IOStatus::OK();
+    if (status.ok()) Untrack(path);
+    return status;
+  });
 }
 
 IOStatus StoreFileSystem::Truncate(const std::string& path, size_t size, const IOOptions& options,
@@ -407,28 +431,33 @@ IOStatus StoreFileSystem::Truncate(const std::string& path, size_t size, const I
 
 IOStatus StoreFileSystem::RenameFile(const std::string& from, const std::string& to,
                                      const IOOptions& options, IODebugContext* dbg) {
-  IOStatus status = CheckWritable(to);
-  if (status.ok()) status = target_->RenameFile(from, to, options, dbg);
-  if (!status.ok()) return status;
-  uint64_t size_bytes = 0;
-  {
-    const std::lock_guard lock(mutex_);
-    if (const auto it = files_.find(from); it != files_.end()) size_bytes = it->second->size_bytes;
-  }
-  Untrack(from);
-  Track(to, size_bytes);  // RocksDB renames only files that it has closed
-  return status;
+  return GuardedIo([&]() -> IOStatus {
+    IOStatus status = CheckWritable(to);
+    if (status.ok()) status = target_->RenameFile(from, to, options, dbg);
+    if (!status.ok()) return status;
+    uint64_t size_bytes = 0;
+    {
+      const std::lock_guard lock(mutex_);
+      const auto it = files_.find(from);
+      if (it != files_.end()) size_bytes = it->second->size_bytes;
+    }
+    Untrack(from);
+    Track(to, size_bytes);  // RocksDB renames only files that it has closed
+    return status;
+  });
 }
 
 IOStatus StoreFileSystem::LinkFile(const std::string& from, const std::string& to,
                                    const IOOptions& options, IODebugContext* dbg) {
-  IOStatus status = CheckWritable(to);
-  if (status.ok()) status = target_->LinkFile(from, to, options, dbg);
-  if (!status.ok()) return status;
-  uint64_t size_bytes = 0;
-  target_->GetFileSize(to, IOOptions(), &size_bytes, nullptr).PermitUncheckedError();
-  Track(to, size_bytes);
-  return status;
+  return GuardedIo([&]() -> IOStatus {
+    IOStatus status = CheckWritable(to);
+    if (status.ok()) status = target_->LinkFile(from, to, options, dbg);
+    if (!status.ok()) return status;
+    uint64_t size_bytes = 0;
+    target_->GetFileSize(to, IOOptions(), &size_bytes, nullptr).PermitUncheckedError();
+    Track(to, size_bytes);
+    return status;
+  });
 }
 
 IOStatus StoreFileSystem::CreateDir(const std::string& path, const IOOptions& options,

@@ -43,7 +43,8 @@ struct FileBytes {
 //   - gives stand-ins for files that cannot be read, and no SST file of which RocksDB would
 //     believe what is damaged (storage/table_check.h).
 //
-// Thread-safe. Counts only files below the store's directory.
+// Thread-safe. Counts only files below the store's directory. RocksDB calls it on threads of its
+// own: nothing that it does throws.
 class StoreFileSystem : public rocksdb::FileSystemWrapper {
  public:
   // `base` null: the machine's file system.
@@ -92,11 +93,15 @@ class StoreFileSystem : public rocksdb::FileSystemWrapper {
   void SetManifestListener(const ManifestListener& listener);
   // Up to where the write-ahead logs are on the device; of the MANIFEST it says nothing.
   [[nodiscard]] SyncedEnds SyncedLogEnds() const;
-  // From here on SST files that are to be deleted stay, and whoever deletes one is told that it is
-  // gone: RocksDB deletes at an opening what the MANIFEST does not list, before anybody knows
-  // whether that is right. ReleaseDeletions() deletes them; without it they stay.
+  // From here on the files of RocksDB that are there now stay when they are to be deleted, and
+  // whoever deletes one is told that it is gone: RocksDB deletes at an opening what the MANIFEST
+  // does not list, tables, logs and other MANIFESTs, before anybody knows whether that is right.
+  // ReleaseDeletions() deletes them; without it they stay.
   void HoldDeletions();
   void ReleaseDeletions();
+  // Ends the hold as well. Tables that are held stay, for the next opening to decide; logs and
+  // MANIFESTs are deleted, as what the database has of them is on the device.
+  void KeepHeldTables();
 
   [[nodiscard]] const std::string& directory() const { return directory_; }
 
@@ -166,6 +171,7 @@ class StoreFileSystem : public rocksdb::FileSystemWrapper {
   [[nodiscard]] StandIn FindStandIn(const std::string& path) const;
   // Whether the deletion of the file is held, from here on.
   [[nodiscard]] bool Hold(const std::string& path);
+  void EndHold(bool tables_stay);
 
   [[nodiscard]] rocksdb::IOStatus CheckWritable(const std::string& path) const;
   [[nodiscard]] rocksdb::IOStatus CheckRoom(FileKind kind, uint64_t bytes) const;
@@ -190,9 +196,10 @@ class StoreFileSystem : public rocksdb::FileSystemWrapper {
   std::unordered_map<std::string, TrackedFilePtr> files_;  // guarded by mutex_
   std::unordered_map<std::string, StandIn> stand_ins_;     // guarded by mutex_
   FileEnds ends_;                                          // guarded by mutex_
-  ManifestListener manifest_listener_;                     // guarded by mutex_
-  bool holds_deletions_ = false;                           // guarded by mutex_
-  std::unordered_set<std::string> held_;                   // paths; guarded by mutex_
+  std::shared_ptr<const ManifestListener> manifest_listener_;  // guarded by mutex_
+  // Paths: those whose deletion would be held, and those of which it is; guarded by mutex_.
+  std::unordered_set<std::string> to_hold_;
+  std::unordered_set<std::string> held_;
 };
 
 }  // namespace cistern

@@ -7,6 +7,7 @@
 
 #include "cistern/limits.h"
 #include "lib/base/concat.h"
+#include "lib/base/guard.h"
 
 namespace cistern {
 namespace {
@@ -91,15 +92,19 @@ void InfoLog::Logv(InfoLogLevel level, const char* format, va_list arguments) {
   Write(LevelOf(level), message);
 }
 
+// RocksDB writes on threads of its own, where an exception, the sink's too, would end the process.
 void InfoLog::Write(LogLevel level, std::string_view message) {
-  const std::string line = Escaped(message.substr(0, kLineBytesMax));
-  {
-    const std::lock_guard lock(mutex_);
-    if (!MayWriteNow()) return;
-    if (fs_ != nullptr) WriteLine(level, line);
-  }
-  // Not under the lock: it may take its time.
-  if (sink_ && level >= LogLevel::kWarning) sink_(level, line);
+  static_cast<void>(GuardedOr(false, [&] {
+    const std::string line = Escaped(message.substr(0, kLineBytesMax));
+    {
+      const std::lock_guard lock(mutex_);
+      if (!MayWriteNow()) return true;
+      if (fs_ != nullptr) WriteLine(level, line);
+    }
+    // Not under the lock: it may take its time.
+    if (sink_ && level >= LogLevel::kWarning) sink_(level, line);
+    return true;
+  }));
 }
 
 void InfoLog::WriteLine(LogLevel level, std::string_view message) {

@@ -16,6 +16,8 @@ bool Contains(const std::string& text, std::string_view part) {
 
 // RocksDB keeps errno only as the text of strerror, so the text has to be read.
 Translation TranslateIoError(const rocksdb::Status& status, const std::string& text) {
+  // What GuardedIo made of an allocation that failed.
+  if (status.subcode() == rocksdb::Status::kMemoryLimit) return {StatusCode::kOutOfMemory, {}};
   if (status.IsNoSpace() || status.subcode() == rocksdb::Status::kSpaceLimit ||
       Contains(text, "No space left on device") || Contains(text, "Disk quota exceeded")) {
     return {StatusCode::kNoSpace, "free disk space, then try again"};

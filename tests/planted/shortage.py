@@ -19,4 +19,10 @@ BUGS = [
     Bug('a cursor that was left half way reads on', 'engine/held_cursor.h',
         'half_read([this] { why_broken_ = Status::OutOfMemory(); });\n', 'half_read([] {});\n',
         '*AllocationSweep.Scan*', SWEEP),
+    Bug('an exception leaves what RocksDB calls', 'storage/io_guard.h',
+        '[[nodiscard]] rocksdb::IOStatus GuardedIo(Body&& body) noexcept {\n'
+        '  return GuardedOr(rocksdb::IOStatus::IOError(rocksdb::IOStatus::SubCode::kMemoryLimit),\n'
+        '                   std::forward<Body>(body));\n',
+        '[[nodiscard]] rocksdb::IOStatus GuardedIo(Body&& body) {\n'
+        '  return std::forward<Body>(body)();\n', '*FilesThrowNothing*', SWEEP),
 ]

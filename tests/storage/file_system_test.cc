@@ -74,6 +74,35 @@ TEST_F(StoreFileSystemTest, FollowsDeletesRenamesAndReplacements) {
   EXPECT_EQ(files_->bytes_written().wal, 10u);  // what was written stays written
 }
 
+// Tables, logs and MANIFESTs that were there stay while it is open whether the listing is right.
+TEST_F(StoreFileSystemTest, HeldDeletionsAreMadeUpFor) {
+  const std::vector<std::string> held = {"000001.log", "000002.sst", "MANIFEST-000003"};
+  for (const std::string& name : held) Put(name, 10);
+  Put("CURRENT", 5);
+  const auto remove = [&](const std::string& name) {
+    return files_->DeleteFile(temp_.Path(name), IOOptions(), nullptr).ok();
+  };
+  for (const bool tables_stay : {false, true}) {
+    files_->HoldDeletions();
+    Put("000009.sst", 7);  // of the opening itself
+    for (const std::string& name : held) EXPECT_TRUE(remove(name)) << name;
+    EXPECT_TRUE(remove("000009.sst"));
+    EXPECT_FALSE(fs::exists(temp_.Path("000009.sst")));
+    for (const std::string& name : held) EXPECT_TRUE(fs::exists(temp_.Path(name))) << name;
+    EXPECT_EQ(files_->disk_bytes_used(), BytesIn(temp_.config.directory));
+    if (tables_stay) files_->KeepHeldTables();
+    else files_->ReleaseDeletions();
+    EXPECT_EQ(fs::exists(temp_.Path("000002.sst")), tables_stay);
+    EXPECT_FALSE(fs::exists(temp_.Path("000001.log")));
+    EXPECT_FALSE(fs::exists(temp_.Path("MANIFEST-000003")));
+    EXPECT_EQ(files_->disk_bytes_used(), BytesIn(temp_.config.directory));
+    for (const std::string& name : held) Put(name, 10);
+    EXPECT_TRUE(remove("000002.sst"));  // nothing is held any more
+    EXPECT_FALSE(fs::exists(temp_.Path("000002.sst")));
+    Put("000002.sst", 10);
+  }
+}
+
 TEST_F(StoreFileSystemTest, WritesToADeletedFileDoNotCountAsOnDisk) {
   auto file = New("000001.sst");
   ASSERT_TRUE(files_->DeleteFile(temp_.Path("000001.sst"), IOOptions(), nullptr).ok());
