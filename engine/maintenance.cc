@@ -111,7 +111,7 @@ Result<bool> Maintenance::StepWindows() {
   if (!did.ok()) return Watch(did.status());
   if (*did) {
     sealer_->ChargeWindows();
-    ChargePushes();
+    ChargeRecords();
   }
   return *did;
 }

@@ -52,8 +52,8 @@ class Maintenance {
         keeper_(keeper),
         merger_(merger),
         limits_(limits),
-        push_charge_(budget) {
-    ChargePushes();
+        record_charge_(budget) {
+    ChargeRecords();
   }
 
   // Does up to budget.steps_max due steps. After an error that leaves the store's state
@@ -150,7 +150,7 @@ class Maintenance {
   [[nodiscard]] Status Watch(const Status& status);
   [[nodiscard]] Status PublishPushes(Result<std::shared_ptr<const SpillView>> view);
   [[nodiscard]] Status RoomToNote();
-  void ChargePushes();
+  void ChargeRecords();
 
   Store* const store_;
   HeadSet* const heads_;
@@ -165,7 +165,7 @@ class Maintenance {
 
   std::mutex by_hand_mutex_;  // one Seal at a time; taken before the actor
   FairMutex mutex_;  // the actor; taken before the committer's and the heads' locks
-  MemoryCharge push_charge_;  // of what is remembered of pushes
+  MemoryCharge record_charge_;  // of what is remembered of pushes and of the catalog
   bool by_hand_ = false;  // a Seal is under way: no rounds are begun but its own
   bool prepares_seal_ = false;  // its rotation is
   uint64_t files_seals_ = UINT64_MAX;  // buckets sealed when files of windows were looked at last

@@ -65,7 +65,7 @@ Result<bool> Maintenance::Resend(SealResend* resend) {
 // REQUIRES: mutex_.
 Status Maintenance::PublishPushes(Result<std::shared_ptr<const SpillView>> view) {
   CISTERN_RETURN_IF_ERROR(Watch(view.status()));
-  ChargePushes();
+  ChargeRecords();
   heads_->work_came->Soon();  // a window that is confirmed may end
   if (*view == nullptr) return Status::Ok();
   const std::unique_lock lock_heads(heads_->mutex);
@@ -73,8 +73,8 @@ Status Maintenance::PublishPushes(Result<std::shared_ptr<const SpillView>> view)
   return Status::Ok();
 }
 
-void Maintenance::ChargePushes() {
-  push_charge_.Set(store_->push_bytes());
+void Maintenance::ChargeRecords() {
+  record_charge_.Set(store_->push_bytes() + store_->catalog_copy_bytes());
 }
 
 }  // namespace cistern

@@ -276,11 +276,16 @@ class Rescue {
   RescueReport report_;
 };
 
-Status NothingToGoBy(const Status& opened) {
-  return Status::Corruption(Concat({opened.message(), ". Without the database salvage needs "
-      "CATALOG-1 or CATALOG-2, which say what tables there are and which segments count. Put those "
-      "files back from a backup of this very store; the rows of segments (*.sst) are still there, "
-      "so keep the directory"}));
+// `copy` says why the copy of the catalog is of no use.
+Status NothingToGoBy(const Status& opened, const Status& copy) {
+  if (copy.code() != StatusCode::kNotFound && !copy.ok()) {
+    return Status::Corruption(opened.message() + ". Without the database: " + copy.message());
+  }
+  return Status::Corruption(
+      opened.message() +
+      ". Without the database salvage needs CATALOG-1 or CATALOG-2, which say what tables there "
+      "are and which segments count. Put those files back from a backup of this very store; the "
+      "rows of segments (*.sst) are still there, so keep the directory");
 }
 
 // Whether the database of an open store says all that it is to say of its files. What is damaged of
@@ -288,6 +293,10 @@ Status NothingToGoBy(const Status& opened) {
 Status CheckCatalog(Store* store) {
   if (!store->damaged_records().empty()) {
     return Status::Corruption(store->damaged_records().front().what);
+  }
+  if (store->versions_quarantined() > 0) {
+    return Status::Corruption(std::to_string(store->versions_quarantined()) +
+                              " row versions are in nothing that the catalog has");
   }
   const auto view = store->spills().view();
   std::map<uint64_t, uint64_t> seals;
@@ -319,7 +328,7 @@ bool MayBeRescued(const Status& opened, const std::string& from) {
   const bool is_damage = code == StatusCode::kCorruption || code == StatusCode::kIoError ||
                          code == StatusCode::kNotFound || code == StatusCode::kInvalidArgument ||
                          code == StatusCode::kTooNew;  // which one bit of CISTERN may say
-  return is_damage && HasCatalogCopy(from);
+  return is_damage && CheckCatalogCopy(from).ok();
 }
 
 }  // namespace
@@ -343,7 +352,7 @@ Result<SalvageReport> SalvageOver(const std::string& from, const std::string& to
     source = rescue.Open(sound, options);
   }
   if (!is_rescued && source.status().code() == StatusCode::kCorruption) {
-    return NothingToGoBy(source.status());
+    return NothingToGoBy(source.status(), CheckCatalogCopy(from));
   }
   CISTERN_RETURN_IF_ERROR(source.status());
   if (!options.table.empty()) {

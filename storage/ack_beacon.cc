@@ -35,7 +35,39 @@ std::string IdBytes(std::string_view hex) {
   return bytes;
 }
 
+std::string HexOf(std::string_view bytes) {
+  std::string hex;
+  for (const char c : bytes) {
+    hex += "0123456789abcdef"[static_cast<uint8_t>(c) >> 4];
+    hex += "0123456789abcdef"[static_cast<uint8_t>(c) & 15];
+  }
+  return hex;
+}
+
+// Whether the record begins with the magic and ends with its checksum.
+bool IsRecord(std::string_view record, uint64_t magic) {
+  const size_t covered = record.size() - kChecksumBytes;
+  return GetLittle<uint64_t>(record.data()) == magic &&
+         GetLittle<uint64_t>(record.data() + covered) == Checksum(record.substr(0, covered));
+}
+
 }  // namespace
+
+std::optional<std::string> AckBeacon::StoreIdIn(rocksdb::FileSystem* fs,
+                                                const std::string& directory) {
+  const auto content =
+      ReadSmallFile(fs, directory + "/" + std::string(kFileName), kSlotBytes * kSlotCount);
+  if (!content.ok()) return std::nullopt;
+  const std::string_view bytes = *content;
+  for (const auto& [record_bytes, magic] :
+       {std::pair(kRecordBytes, kMagic), std::pair(kSlotBytes, kFormerMagic)}) {
+    for (size_t at = 0; at + record_bytes <= bytes.size(); at += record_bytes) {
+      if (!IsRecord(bytes.substr(at, record_bytes), magic)) continue;
+      return HexOf(bytes.substr(at + sizeof(magic), kIdBytes));
+    }
+  }
+  return std::nullopt;
+}
 
 AckBeacon::AckBeacon(rocksdb::FileSystem* fs, std::string directory, std::string store_id)
     : fs_(fs), directory_(std::move(directory)), store_id_(std::move(store_id)) {}
@@ -187,7 +219,7 @@ std::string AckBeacon::EncodeSlot(const Facts& facts) const {
 
 std::optional<AckBeacon::Facts> AckBeacon::Decode(std::string_view record, uint64_t magic) const {
   ByteReader reader(record, "record of ACK");
-  const uint64_t read_magic = reader.ReadU64("magic");
+  reader.ReadU64("magic");
   const std::string_view id = reader.ReadBytes("store id", kIdBytes);
   Facts facts;
   facts.generation = reader.ReadU64("generation");
@@ -199,11 +231,8 @@ std::optional<AckBeacon::Facts> AckBeacon::Decode(std::string_view record, uint6
   facts.ends.log_bytes = reader.ReadU64("log bytes");
   const uint64_t doubt = reader.ReadU64("doubt");
   facts.doubt = static_cast<Doubt>(std::min(doubt, static_cast<uint64_t>(Doubt::kLostLogs)));
-  const size_t covered = record.size() - kChecksumBytes;
-  const bool right = reader.ok() && read_magic == magic && id == IdBytes(store_id_) &&
-                     GetLittle<uint64_t>(record.data() + covered) ==
-                         Checksum(record.substr(0, covered));
-  return right ? std::optional(facts) : std::nullopt;
+  const bool is_ours = reader.ok() && id == IdBytes(store_id_) && IsRecord(record, magic);
+  return is_ours ? std::optional(facts) : std::nullopt;
 }
 
 Status AckBeacon::Write(uint64_t sequence, const SyncedEnds& ends) {

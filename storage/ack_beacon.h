@@ -46,6 +46,10 @@ class AckBeacon {
                                                                const std::string& directory,
                                                                const std::string& store_id,
                                                                bool read_only);
+  // The identity of the store whose file it is, 32 hexadecimal digits; nothing: no record of the
+  // file can be read. For where CISTERN cannot tell.
+  [[nodiscard]] static std::optional<std::string> StoreIdIn(rocksdb::FileSystem* fs,
+                                                            const std::string& directory);
   ~AckBeacon();
 
   // The highest journal sequence known as acknowledged; 0: none.

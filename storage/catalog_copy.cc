@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "cistern/limits.h"
 #include "lib/base/coding.h"
 #include "lib/base/concat.h"
 #include "lib/base/crash_point.h"
 #include "storage/catalog_frames.h"
 #include "storage/catalog_names.h"
+#include "storage/confirmed_seals.h"
 #include "storage/keyspace.h"
 #include "storage/record_coding.h"
 #include "storage/rocksdb_status.h"
@@ -22,7 +24,8 @@ using rocksdb::IOOptions;
 using rocksdb::IOStatus;
 
 constexpr std::string_view kMagic = "cistern catalog\n";
-constexpr size_t kFileBytesMax = 256ull << 20;    // a larger one is none of ours
+constexpr size_t kHeaderBytesMax = 128;
+constexpr size_t kEntryBytes = 96;  // of memory for each record, beside its bytes
 constexpr uint64_t kAppendedBytesMin = 64 * 1024;  // before the files are written anew
 
 void PutStep(char kind, std::string_view key, std::string_view value, std::string* out) {
@@ -50,7 +53,7 @@ std::string Header(const CatalogContent& content) {
 }
 
 // Header, then what there is, in frames that one flipped bit does not make one loss.
-std::string Snapshot(const CatalogContent& content) {
+Result<std::string> Snapshot(const CatalogContent& content) {
   std::string out = Header(content);
   std::string payload;
   const auto end_frame = [&] {
@@ -61,10 +64,19 @@ std::string Snapshot(const CatalogContent& content) {
     payload.clear();
   };
   for (const auto& [key, value] : content.records) {
+    if (key.size() + value.size() > limits::kCatalogFrameBytesMax / 2) {
+      return Status::TooLarge("a record of the catalog has " + std::to_string(value.size()) +
+                              " bytes, too many for its copy");
+    }
     PutStep('P', key, value, &payload);
     if (payload.size() >= kFramePayloadBytes) end_frame();
   }
   end_frame();
+  if (out.size() > limits::kCatalogCopyBytesMax / 2) {
+    return Status::TooLarge("the catalog has " + std::to_string(out.size()) +
+                            " bytes, and its copy at most " +
+                            std::to_string(limits::kCatalogCopyBytesMax / 2));
+  }
   return out;
 }
 
@@ -80,33 +92,46 @@ Status ReadHeader(std::string_view payload, CatalogContent* content) {
   return in.status();
 }
 
-// Up to the first frame that is not whole: that is how a crash leaves the file.
-Result<CatalogContent> ReadFile(rocksdb::FileSystem* fs, const std::string& path, bool* is_whole) {
-  uint64_t size_bytes = 0;
-  const IOStatus s = fs->GetFileSize(path, IOOptions(), &size_bytes, nullptr);
-  if (s.ok() && size_bytes > kFileBytesMax) return Status::Corruption(Concat({path,
-      " is too large"}));
-  CISTERN_ASSIGN_OR_RETURN(const std::string bytes, ReadSmallFile(fs, path, size_bytes));
-  std::string_view rest = bytes;
-  CatalogContent content;
-  const auto header = TakeFrame(&rest);
-  if (!header) return Status::Corruption(Concat({path, " has no header"}));
-  CISTERN_RETURN_IF_ERROR(ReadHeader(*header, &content));
-  while (const auto payload = TakeFrame(&rest)) {
-    ByteReader in(*payload, "change of the catalog");
-    content.change = in.ReadVarint("number");
-    while (in.ok() && in.remaining() > 0) {
-      const char kind = static_cast<char>(in.ReadU8("kind"));
-      std::string key(in.ReadBytes("key", in.ReadCount("key length", kFileBytesMax)));
-      const auto value = in.ReadBytes("value", in.ReadCount("value length", kFileBytesMax));
-      if (in.ok() && !Apply(kind, std::move(key), value, &content.records)) {
-        in.Fail("kind", "is not known");
-      }
+Status ReadChange(std::string_view payload, CatalogContent* content) {
+  ByteReader in(payload, "change of the catalog");
+  content->change = in.ReadVarint("number");
+  while (in.ok() && in.remaining() > 0) {
+    const char kind = static_cast<char>(in.ReadU8("kind"));
+    std::string key(in.ReadBytes("key", in.ReadCount("key length", in.remaining())));
+    const auto value = in.ReadBytes("value", in.ReadCount("value length", in.remaining()));
+    if (in.ok() && !IsCatalogKey(key)) in.Fail("key", "is of no record");
+    if (in.ok() && !Apply(kind, std::move(key), value, &content->records)) {
+      in.Fail("kind", "is not known");
     }
-    if (!in.ok()) return in.status();
   }
-  *is_whole = rest.empty();
+  return in.status();
+}
+
+// Up to the first frame that is not whole: that is how a crash leaves the file. Who it belongs to
+// is looked at before anything else of it is.
+Result<CatalogContent> ReadFile(rocksdb::FileSystem* fs, const std::string& path, bool* is_whole) {
+  CISTERN_ASSIGN_OR_RETURN(FrameReader frames, FrameReader::Open(fs, path));
+  CatalogContent content;
+  CISTERN_ASSIGN_OR_RETURN(const auto header, frames.Next(kHeaderBytesMax));
+  if (!header) return Status::Corruption(path + " has no header");
+  CISTERN_RETURN_IF_ERROR(ReadHeader(*header, &content));
+  while (true) {
+    CISTERN_ASSIGN_OR_RETURN(const auto payload, frames.Next());
+    if (!payload) break;
+    CISTERN_RETURN_IF_ERROR(ReadChange(*payload, &content));
+  }
+  *is_whole = frames.is_at_end();
   return content;
+}
+
+std::string IsOfAnother(const std::string& path, const std::string& of, const std::string& ours) {
+  return path + " is of another store (" + of + "), and this is " + ours;
+}
+
+uint64_t BytesOf(const std::map<std::string, std::string>& records) {
+  uint64_t bytes = 0;
+  for (const auto& [key, value] : records) bytes += key.size() + value.size();
+  return bytes;
 }
 
 // Which records the copy keeps, by their keys' first byte.
@@ -175,23 +200,58 @@ std::string CatalogRoundsKey(uint64_t window_id) {
   return key;
 }
 
-Result<CatalogContent> CatalogCopy::Read(rocksdb::FileSystem* fs, const std::string& directory) {
+// 'A' has no number; a table's key has two of four bytes, and a boot's one.
+bool IsCatalogKey(std::string_view key) {
+  if (key.empty()) return false;
+  switch (key[0]) {
+    case 'A': return key == kStateKey;
+    case 'B': return key.size() == 1 + sizeof(uint32_t);
+    case 'C':
+    case 'R':
+    case 'S':
+    case 'T':
+    case 'W': return key.size() == 1 + sizeof(uint64_t);
+    default: return false;
+  }
+}
+
+Result<CatalogContent> CatalogCopy::Read(rocksdb::FileSystem* fs, const std::string& directory,
+                                         const std::string& store_id,
+                                         std::vector<std::string>* foreign) {
   std::optional<CatalogContent> newest;
   bool newest_is_whole = false;
-  Status failed = Status::NotFound(Concat({"there is no copy of the catalog in ", directory}));
+  std::string others;
+  Status failed = Status::NotFound("there is no copy of the catalog in " + directory);
   for (const char* name : kCatalogFileNames) {
+    const std::string path = directory + "/" + name;
     bool is_whole = false;
-    auto content = ReadFile(fs, Concat({directory, "/", name}), &is_whole);
+    auto content = ReadFile(fs, path, &is_whole);
     if (!content.ok()) {
       if (content.status().code() != StatusCode::kNotFound) failed = content.status();
-    } else if (!newest || content->change > newest->change ||
-               (content->change == newest->change && is_whole && !newest_is_whole)) {
+      continue;
+    }
+    if (!store_id.empty() && content->store_id != store_id) {
+      others += (others.empty() ? "" : "; ") + IsOfAnother(path, content->store_id, store_id);
+      if (foreign != nullptr) foreign->push_back(IsOfAnother(path, content->store_id, store_id));
+      continue;
+    }
+    if (newest && content->store_id != newest->store_id) {
+      return Status::Corruption("CATALOG-1 and CATALOG-2 in " + directory +
+                                " are of different stores (" + newest->store_id + " and " +
+                                content->store_id +
+                                "), and nothing else says which one this is: take away the one "
+                                "that does not belong there");
+    }
+    if (!newest || content->change > newest->change ||
+        (content->change == newest->change && is_whole && !newest_is_whole)) {
       newest = *std::move(content);
       newest_is_whole = is_whole;
     }
   }
-  if (!newest) return failed;
-  return *std::move(newest);
+  if (newest) return *std::move(newest);
+  if (others.empty()) return failed;
+  return Status::Corruption(others + ": nothing of it is believed. Put the store's own CATALOG-1 "
+                                     "or CATALOG-2 back, from a backup of this very store");
 }
 
 CatalogCopy::~CatalogCopy() { CloseFiles(); }
@@ -203,16 +263,16 @@ void CatalogCopy::CloseFiles() {
   }
 }
 
-Status CatalogCopy::Load() {
+Status CatalogCopy::Load(std::vector<std::string>* foreign) {
   const std::lock_guard lock(mutex_);
-  auto found = Read(fs_, directory_);
+  auto found = Read(fs_, directory_, content_.store_id, foreign);
   if (!found.ok()) {
     const StatusCode code = found.status().code();
     const bool is_told = code == StatusCode::kNotFound || code == StatusCode::kCorruption;
     return is_told ? Status::Ok() : found.status();
   }
-  if (found->store_id != content_.store_id) return Status::Ok();
   content_ = *std::move(found);
+  record_bytes_ = bytes_anew_ = BytesOf(content_.records);
   is_written_ = true;
   for (const char* name : kCatalogFileNames) {
     bool is_whole = false;
@@ -228,6 +288,11 @@ CatalogContent CatalogCopy::content() const {
   return content_;
 }
 
+uint64_t CatalogCopy::memory_bytes() const {
+  const std::lock_guard lock(mutex_);
+  return record_bytes_ + content_.records.size() * kEntryBytes;
+}
+
 Status CatalogCopy::Replace(std::map<std::string, std::string> records) {
   const std::lock_guard lock(mutex_);
   if (is_written_ && records == content_.records) return Status::Ok();
@@ -237,11 +302,18 @@ Status CatalogCopy::Replace(std::map<std::string, std::string> records) {
 }
 
 // The second file first: should the first one be lost in between, there is one that was synced.
+// What was appended to a record counts once, as who confirms, and sends again, and confirms, would
+// make it grow without end.
 Status CatalogCopy::WriteAnew() {
   CloseFiles();
   is_written_ = false;
   bytes_appended_ = 0;
-  const std::string bytes = Snapshot(content_);
+  for (auto& [key, value] : content_.records) {
+    if (key[0] == 'C') value = CompactConfirmed(std::move(value));
+  }
+  record_bytes_ = BytesOf(content_.records);
+  CISTERN_ASSIGN_OR_RETURN(const std::string bytes, Snapshot(content_));
+  bytes_anew_ = bytes.size();
   CrashPoint("catalog:before_rewrite");
   CISTERN_RETURN_IF_ERROR(WriteFileDurably(fs_, directory_, kCatalogFileNames[1], bytes));
   CrashPoint("catalog:between_files");
@@ -268,10 +340,15 @@ Status CatalogCopy::AppendFrame(std::string_view frame) {
   return Status::Ok();
 }
 
+// Four times what each file had when it was written anew, and no more than it may have.
+uint64_t CatalogCopy::AppendedBytesMax() const {
+  return std::min<uint64_t>(std::max(kAppendedBytesMin, 4 * bytes_anew_),
+                            limits::kCatalogCopyBytesMax / 2);
+}
+
 Status CatalogCopy::Write(const CatalogChange& change) {
   const std::lock_guard lock(mutex_);
   std::string payload;
-  uint64_t live_bytes = 0;
   for (const CatalogChange::Step& step : change.steps_) {
     const auto found = content_.records.find(step.key);
     const bool is_there = found != content_.records.end();
@@ -283,8 +360,9 @@ Status CatalogCopy::Write(const CatalogChange& change) {
   if (payload.empty()) return Status::Ok();
   ++content_.change;
   CrashPoint("catalog:before_change");
-  for (const auto& [key, value] : content_.records) live_bytes += key.size() + value.size();
-  if (!is_written_ || bytes_appended_ > std::max(kAppendedBytesMin, 4 * live_bytes)) {
+  record_bytes_ = BytesOf(content_.records);
+  if (!is_written_ || payload.size() > limits::kCatalogFrameBytesMax / 2 ||
+      bytes_appended_ + payload.size() > AppendedBytesMax()) {
     return WriteAnew();
   }
   std::string whole;

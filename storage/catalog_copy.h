@@ -66,6 +66,8 @@ struct CatalogContent {
 };
 
 [[nodiscard]] std::string CatalogRoundsKey(uint64_t window_id);
+// Whether the copy may have a record by that key: a kind that it keeps, in its full length.
+[[nodiscard]] bool IsCatalogKey(std::string_view key);
 
 // Two files, CATALOG-1 and CATALOG-2, with the same content. Each begins with a header and what
 // there was then, and every change is appended to both. So one damaged file costs nothing, and two
@@ -79,9 +81,15 @@ struct CatalogContent {
 // Thread-safe. `fs` must outlive it.
 class CatalogCopy {
  public:
-  // The newer of the two files. kNotFound: there are none. kCorruption: none can be read.
+  // The newer of the two files, of those that are of this store. An empty `store_id`, for where
+  // nothing else says which store this is: both files must be of the same one.
+  //   kNotFound    there are none
+  //   kCorruption  none can be read, or they are of another store, which the message names
+  // *foreign, if not null, gets a line for each file that is of another store.
   [[nodiscard]] static Result<CatalogContent> Read(rocksdb::FileSystem* fs,
-                                                   const std::string& directory);
+                                                   const std::string& directory,
+                                                   const std::string& store_id,
+                                                   std::vector<std::string>* foreign = nullptr);
 
   CatalogCopy(rocksdb::FileSystem* fs, std::string directory, std::string store_id)
       : fs_(fs), directory_(std::move(directory)) {
@@ -89,10 +97,15 @@ class CatalogCopy {
   }
   ~CatalogCopy();
 
-  // What the files said when the store was opened; nothing that is of another store.
-  [[nodiscard]] Status Load();
+  // What the files said when the store was opened; nothing that is of another store. `foreign` as
+  // in Read().
+  [[nodiscard]] Status Load(std::vector<std::string>* foreign);
   [[nodiscard]] CatalogContent content() const;
-  // Brings both files to this; writes nothing where they say it already.
+  // Of memory, about, that the content takes.
+  [[nodiscard]] uint64_t memory_bytes() const;
+  // Brings both files to this; writes nothing where they say it already. An error leaves the files
+  // as they were, which may be ahead of what they are to say: the next change writes them anew.
+  // kTooLarge: it is more than a file may have.
   [[nodiscard]] Status Replace(std::map<std::string, std::string> records);
   // Appends a change. An error leaves the files behind: the next change writes them anew.
   [[nodiscard]] Status Write(const CatalogChange& change);
@@ -102,6 +115,7 @@ class CatalogCopy {
   [[nodiscard]] Status WriteAnew();                        // REQUIRES: mutex_ held
   [[nodiscard]] Status AppendFrame(std::string_view frame);  // the same
   void CloseFiles();                                       // the same
+  [[nodiscard]] uint64_t AppendedBytesMax() const;         // the same
 
   rocksdb::FileSystem* const fs_;
   const std::string directory_;
@@ -110,6 +124,8 @@ class CatalogCopy {
   std::unique_ptr<rocksdb::FSWritableFile> files_[kFileCount];
   bool is_written_ = false;    // both files say what content_ does
   uint64_t bytes_appended_ = 0;  // since both were written anew
+  uint64_t bytes_anew_ = 0;      // that each had then
+  uint64_t record_bytes_ = 0;    // of keys and values
 };
 
 }  // namespace cistern

@@ -2,40 +2,53 @@
 #ifndef CISTERN_STORAGE_CATALOG_FRAMES_H_
 #define CISTERN_STORAGE_CATALOG_FRAMES_H_
 
+#include <rocksdb/file_system.h>
+
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
-#include "lib/base/checksum.h"
-#include "lib/base/coding.h"
+#include "cistern/limits.h"
+#include "cistern/result.h"
 
 namespace cistern {
 
-inline constexpr size_t kFrameBytesMin = 4 + 8;  // length and checksum
 // A frame is begun anew behind so much, so that damage of one costs little.
 inline constexpr size_t kFramePayloadBytes = 64 * 1024;
 
 // length u32 | payload | XXH3 u64 over both
-[[nodiscard]] inline std::string MakeFrame(std::string_view payload) {
-  std::string frame;
-  PutLittle(&frame, static_cast<uint32_t>(payload.size()));
-  frame.append(payload);
-  PutLittle<uint64_t>(&frame, Checksum(frame));
-  return frame;
-}
+[[nodiscard]] std::string MakeFrame(std::string_view payload);
 
-// The next payload; nothing at the end, or where a frame is not whole.
-[[nodiscard]] inline std::optional<std::string_view> TakeFrame(std::string_view* bytes) {
-  if (bytes->size() < kFrameBytesMin) return std::nullopt;
-  const size_t length = GetLittle<uint32_t>(bytes->data());
-  if (length > bytes->size() - kFrameBytesMin) return std::nullopt;
-  const std::string_view covered = bytes->substr(0, 4 + length);
-  if (GetLittle<uint64_t>(bytes->data() + covered.size()) != Checksum(covered)) return std::nullopt;
-  bytes->remove_prefix(kFrameBytesMin + length);
-  return covered.substr(4);
-}
+// Reads the frames of a file from its beginning, one at a time, and holds no more than one of them.
+// No length in the file makes it allocate more than the file has. One thread.
+class FrameReader {
+ public:
+  // kNotFound: there is no such file. kCorruption: it is larger than any is.
+  [[nodiscard]] static Result<FrameReader> Open(rocksdb::FileSystem* fs, const std::string& path);
+
+  // The next payload, which is valid until the next call. Nothing: the file ends here, or what
+  // follows is not a whole frame of at most `payload_bytes_max`.
+  [[nodiscard]] Result<std::optional<std::string_view>> Next(
+      size_t payload_bytes_max = limits::kCatalogFrameBytesMax);
+  // Whether every byte of the file was in a frame that Next() gave.
+  [[nodiscard]] bool is_at_end() const { return left_bytes_ == 0; }
+
+ private:
+  FrameReader(std::unique_ptr<rocksdb::FSSequentialFile> file, std::string path,
+              uint64_t size_bytes)
+      : file_(std::move(file)), path_(std::move(path)), left_bytes_(size_bytes) {}
+  // Appends so many bytes of the file to frame_; fewer where the file ends.
+  [[nodiscard]] Status ReadInto(size_t bytes);
+
+  std::unique_ptr<rocksdb::FSSequentialFile> file_;
+  std::string path_;
+  uint64_t left_bytes_ = 0;  // behind the last frame that was whole
+  std::string frame_;
+};
 
 }  // namespace cistern
 

@@ -75,7 +75,7 @@ class Rescuer {
   [[nodiscard]] Result<uint64_t> FindSeals(uint64_t window_id, const SealRound& round,
                                            const ConfirmedSeals& confirmed,
                                            rocksdb::SstFileReader* reader,
-                                           std::set<uint64_t>* missing);
+                                           std::set<uint64_t>* found);
   void CountRotations(uint64_t family_id, const SpillRecord& record);
   [[nodiscard]] Result<rocksdb::ColumnFamilyHandle*> JournalOf(uint32_t family);
   [[nodiscard]] Status PutMeta(const std::string& key, const std::string& value);
@@ -108,14 +108,20 @@ Result<RescueReport> Rescuer::Run() {
   return std::move(report_);
 }
 
-// A store whose CISTERN can be read is what that says, whatever lies beside.
+// A store whose CISTERN can be read is what that says, whatever lies beside; then what ACK says.
+std::string StoreIdOf(rocksdb::FileSystem* fs, const std::string& directory) {
+  const auto format = ReadStoreFormat(fs, directory);
+  if (format.ok()) return format->store_id;
+  return AckBeacon::StoreIdIn(fs, directory).value_or("");
+}
+
 Status Rescuer::ReadCopy() {
   rocksdb::FileSystem* fs = rocksdb::FileSystem::Default().get();
-  CISTERN_ASSIGN_OR_RETURN(copy_, CatalogCopy::Read(fs, from_));
-  const auto format = ReadStoreFormat(fs, from_);
-  if (format.ok() && format->store_id != copy_.store_id) {
-    return Status::Corruption(Concat({"CATALOG-1 and CATALOG-2 in ", from_,
-        " are of another store"}));
+  std::vector<std::string> foreign;
+  CISTERN_ASSIGN_OR_RETURN(copy_,
+                           CatalogCopy::Read(fs, from_, StoreIdOf(fs, from_), &foreign));
+  for (const std::string& file : foreign) {
+    report_.problems.push_back(file + ": it was not believed");
   }
   return Status::Ok();
 }
@@ -304,16 +310,13 @@ Status Rescuer::MakeManifests(uint64_t window_id) {
   uint64_t missing_count = 0;
   uint64_t found_versions = 0;
   for (const SealRound& round : rounds) {
-    std::set<uint64_t> missing;
-    for (const SequenceInterval& i : round.indexes) {
-      for (uint64_t n = 0; n < i.length; ++n) missing.insert(i.first + n);
-    }
+    std::set<uint64_t> found;  // indexes
     for (const auto& reader : readers) {
       CISTERN_ASSIGN_OR_RETURN(const uint64_t versions,
-                               FindSeals(window_id, round, confirmed, reader.get(), &missing));
+                               FindSeals(window_id, round, confirmed, reader.get(), &found));
       found_versions += versions;
     }
-    missing_count += missing.size();
+    missing_count += CountSequences(round.indexes) - found.size();
   }
   if (missing_count == 0) return Status::Ok();
   const uint64_t version_count = windows_.at(window_id).version_count;
@@ -329,11 +332,11 @@ Result<ConfirmedSeals> Rescuer::ConfirmedIn(uint64_t window_id) const {
   return known == copy_.records.end() ? ConfirmedSeals() : DecodeConfirmed(known->second);
 }
 
-// Makes the manifests of the round's seals whose headers are in the file, and takes them from
-// *missing; those that are not known to be confirmed wait. Returns their row versions.
+// Makes the manifests of the round's seals whose headers are in the file, and adds their indexes to
+// *found; those that are not known to be confirmed wait. Returns their row versions.
 Result<uint64_t> Rescuer::FindSeals(uint64_t window_id, const SealRound& round,
                                     const ConfirmedSeals& confirmed,
-                                    rocksdb::SstFileReader* reader, std::set<uint64_t>* missing) {
+                                    rocksdb::SstFileReader* reader, std::set<uint64_t>* found) {
   const auto headers = NewHeaderIterator(
       [reader](const rocksdb::ReadOptions& options) { return reader->NewIterator(options); },
       false);
@@ -343,17 +346,18 @@ Result<uint64_t> Rescuer::FindSeals(uint64_t window_id, const SealRound& round,
     ByteReader in(value, "segment header");
     const uint64_t index = in.ReadCount("index", kSegmentIndexMask);
     const auto bucket = ParseHeaderKey(headers->key().ToStringView());
-    if (!in.ok() || !bucket || !missing->contains(index)) continue;
+    if (!in.ok() || !bucket || !HasSequence(round.indexes, index)) continue;
+    if (found->contains(index)) continue;
     const auto header = DecodeSegmentHeader(value.substr(in.position()));
     if (!header.ok()) continue;
     Manifest manifest = ManifestOf(*header);
     const auto named = round.named.find(index);
     if (named != round.named.end()) manifest.rotations = named->second;
     versions += manifest.version_count();
-    missing->erase(index);
+    found->insert(index);
     const uint64_t seal = round.round << kSegmentIndexBits | index;
-    const auto proof = confirmed.find(seal);
-    if (proof != confirmed.end()) manifest.proof = proof->second;
+    const auto proof = confirmed.ProofOf(seal);
+    if (proof) manifest.proof = *proof;
     else CISTERN_RETURN_IF_ERROR(PutMeta(OutboxKey(window_id, seal), EncodeBucketKey(*bucket)));
     CISTERN_RETURN_IF_ERROR(
         PutMeta(ManifestKey(window_id, *bucket, seal), EncodeManifest(manifest)));
@@ -399,8 +403,9 @@ Status Rescuer::CopyJournals() {
 
 }  // namespace
 
-bool HasCatalogCopy(const std::string& directory) {
-  return CatalogCopy::Read(rocksdb::FileSystem::Default().get(), directory).ok();
+Status CheckCatalogCopy(const std::string& directory) {
+  rocksdb::FileSystem* fs = rocksdb::FileSystem::Default().get();
+  return CatalogCopy::Read(fs, directory, StoreIdOf(fs, directory)).status();
 }
 
 Result<RescueReport> RescueCatalog(const std::string& from, const StoreConfig& scratch) {

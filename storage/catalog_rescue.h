@@ -16,8 +16,9 @@ struct RescueReport {
   uint64_t versions_lost = 0;         // in rotations and seals of which no file can be read
 };
 
-// Whether a copy of the catalog is in the directory and can be read.
-[[nodiscard]] bool HasCatalogCopy(const std::string& directory);
+// OK if a copy of the catalog is in the directory, can be read, and is of the store that CISTERN or
+// ACK say this is. Otherwise as RescueCatalog.
+[[nodiscard]] Status CheckCatalogCopy(const std::string& directory);
 
 // Makes a store in `scratch.directory`, which must not exist, that reads as the one in `from` did:
 // tables, boots and what counts are those of the copy of the catalog (catalog_copy.h), rows are

@@ -99,17 +99,18 @@ Status WriteEndedSeals(rocksdb::FileSystem* fs, const std::string& directory,
 
 Status ReadEndedSeals(rocksdb::FileSystem* fs, const std::string& directory, uint64_t window_id,
                       const VisitEndedSeal& visit) {
-  const std::string path = Concat({directory, "/", FileName(window_id)});
-  uint64_t size_bytes = 0;
-  fs->GetFileSize(path, IOOptions(), &size_bytes, nullptr).PermitUncheckedError();
-  CISTERN_ASSIGN_OR_RETURN(const std::string bytes, ReadSmallFile(fs, path, size_bytes));
-  std::string_view rest = bytes;
-  while (const auto payload = TakeFrame(&rest)) {
+  const std::string path = directory + "/" + FileName(window_id);
+  CISTERN_ASSIGN_OR_RETURN(FrameReader frames, FrameReader::Open(fs, path));
+  while (true) {
+    CISTERN_ASSIGN_OR_RETURN(const auto payload, frames.Next());
+    if (!payload) break;
     if (*payload == kLastFrame) return Status::Ok();
     ByteReader in(*payload, "seals of an ended window");
     while (in.ok() && in.remaining() > 0) {
       const auto key = in.ReadBytes("key", in.ReadCount("key length", kFieldBytesMax));
       const auto value = in.ReadBytes("value", in.ReadCount("value length", kFieldBytesMax));
+      const auto name = ParseManifestKey(key);
+      if (in.ok() && (!name || name->window_id != window_id)) in.Fail("key", "is of no manifest");
       if (in.ok()) CISTERN_RETURN_IF_ERROR(visit(key, value));
     }
     if (!in.ok()) return in.status();

@@ -1,11 +1,14 @@
 #include "storage/safe_repair.h"
 
 #include <algorithm>
+#include <iterator>
 #include <string_view>
 #include <vector>
 
 #include "lib/base/concat.h"
+#include "storage/ack_beacon.h"
 #include "storage/catalog_copy.h"
+#include "storage/catalog_names.h"
 #include "storage/file_kind.h"
 #include "storage/log_end.h"
 #include "storage/restored_mark.h"
@@ -18,6 +21,16 @@ namespace cistern {
 namespace {
 
 constexpr size_t kNameBytesMax = 256;
+
+// Of a file of ours, by a bare name.
+bool IsTemporary(std::string_view name) {
+  constexpr std::string_view kNames[] = {kStoreFormatFileName, kRestoringMarkFileName, "ACK",
+                                         "CURRENT"};
+  if (!name.ends_with(kTemporarySuffix)) return false;
+  name.remove_suffix(kTemporarySuffix.size());
+  return IsCatalogCopyName(name) ||
+         std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
+}
 
 Status CheckManifest(rocksdb::FileSystem* fs, const std::string& path) {
   CISTERN_ASSIGN_OR_RETURN(const LogEnd end, FindLogEnd(fs, path, 0));
@@ -66,11 +79,30 @@ Result<std::string> RepairIdentity(rocksdb::FileSystem* fs, const std::string& d
   return std::string("the file IDENTITY is damaged: RocksDB makes another");
 }
 
+Status RemoveTemporaries(rocksdb::FileSystem* fs, const std::string& directory) {
+  std::vector<std::string> names;
+  const auto listed = fs->GetChildren(directory, rocksdb::IOOptions(), &names, nullptr);
+  if (!listed.ok()) return ToStatus(listed, "listing " + directory);
+  for (const std::string& name : names) {
+    if (!IsTemporary(name)) continue;
+    // What stays is tried again by the next opening: no reason to stay shut.
+    fs->DeleteFile(directory + "/" + name, rocksdb::IOOptions(), nullptr).PermitUncheckedError();
+  }
+  return Status::Ok();
+}
+
 Result<StoreFormat> RecoverStoreFormat(rocksdb::FileSystem* fs, const std::string& directory,
                                        const Status& why) {
   const std::string mark = Concat({directory, "/", kRestoringMarkFileName});
   if (fs->FileExists(mark, rocksdb::IOOptions(), nullptr).ok()) return why;
-  const auto copy = CatalogCopy::Read(fs, directory);
+  // ACK is a witness, where it can be read: a copy that is of another store must not make this one
+  // the other.
+  const std::string witnessed = AckBeacon::StoreIdIn(fs, directory).value_or("");
+  const auto copy = CatalogCopy::Read(fs, directory, witnessed);
+  if (copy.status().code() == StatusCode::kCorruption) {
+    return Status::Corruption(why.message() + ", and the copy of the catalog cannot tell which "
+                              "store this is: " + copy.status().message());
+  }
   if (!copy.ok()) return why;
   return StoreFormat{.version = kStoreFormatVersion, .ready = true, .store_id = copy->store_id};
 }

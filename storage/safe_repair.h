@@ -7,6 +7,7 @@
 #include <string>
 
 #include "cistern/result.h"
+#include "cistern/status.h"
 #include "storage/store_format.h"
 
 namespace cistern {
@@ -24,9 +25,14 @@ namespace cistern {
 [[nodiscard]] Result<std::string> RepairIdentity(rocksdb::FileSystem* fs,
                                                  const std::string& directory);
 
+// Removes what a crash left of small files that were being written (small_file.h): no other write
+// takes away what is left of a file that is not written again. REQUIRES: the store's lock.
+[[nodiscard]] Status RemoveTemporaries(rocksdb::FileSystem* fs, const std::string& directory);
+
 // What CISTERN said, by the copy of the catalog (catalog_copy.h), where CISTERN is missing or
-// damaged. `why` is what reading it said. It is told where the copy cannot be read either, and
-// where a restoring was interrupted, as the directory is no store then.
+// damaged. `why` is what reading it said. It is told where there is no copy either, and where a
+// restoring was interrupted, as the directory is no store then. kCorruption: the copies are of
+// different stores, or of another one than ACK, and nothing is guessed.
 [[nodiscard]] Result<StoreFormat> RecoverStoreFormat(rocksdb::FileSystem* fs,
                                                      const std::string& directory,
                                                      const Status& why);

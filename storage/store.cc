@@ -18,10 +18,12 @@ constexpr uint64_t kSequencesReservedAtOnce = 1024;
 
 Result<std::unique_ptr<Store>> Store::Open(const StoreConfig& config, RecoveryReport* report) {
   CISTERN_ASSIGN_OR_RETURN(OpenedStore opened, OpenStore(config));
-  *report = opened.recovery;
-  report->created = opened.created;
+  opened.recovery.created = opened.created;
   std::unique_ptr<Store> store(new Store(std::make_shared<StoreDb>(std::move(opened))));
-  CISTERN_RETURN_IF_ERROR(store->Load(config.read_only, report));
+  RecoveryReport* told = &store->db_->opened().recovery;  // with what NoteOddity() adds meanwhile
+  const Status loaded = store->Load(config.read_only, told);
+  *report = *told;
+  CISTERN_RETURN_IF_ERROR(loaded);
   return store;
 }
 

@@ -176,6 +176,10 @@ class Store {
   [[nodiscard]] std::optional<PushRecord> push(uint64_t seal) const;
   // Of memory, about, that they take. From any thread.
   [[nodiscard]] uint64_t push_bytes() const;
+  // The same of the second copy of the catalog.
+  [[nodiscard]] uint64_t catalog_copy_bytes() const {
+    return copy_ == nullptr ? 0 : copy_->memory_bytes();
+  }
   // One bounded step: looks at some manifests, puts the confirmed seals among them back into the
   // outbox and takes them from what their window counts as confirmed and as proved, and the level
   // of the proof from their manifests, in one synced batch. As CommitSpill; null: there were none.
@@ -245,13 +249,14 @@ class Store {
   struct FoundFamilies;
   [[nodiscard]] Status Load(bool read_only, RecoveryReport* report);
   [[nodiscard]] Status LoadMeta();
+  [[nodiscard]] Status CheckFamilies() const;
   [[nodiscard]] Status LoadRecord(std::string_view key, std::string_view value);
   [[nodiscard]] Status LoadTableRecord(uint32_t table_id, uint32_t schema_version,
                                        std::string_view value);
   [[nodiscard]] Status LoadBootRecord(uint32_t boot, std::string_view value);
   [[nodiscard]] Status LoadSpillRecord(uint64_t family_id, std::string_view value);
   [[nodiscard]] FoundFamilies TakeFamilies();
-  [[nodiscard]] Status LoadSpillFamilies(FoundFamilies* found, bool read_only);
+  [[nodiscard]] Status LoadSpillFamilies(FoundFamilies* found, bool may_drop);
   void CountQuarantined();
   // Whether a reader may look at the spill family, now or later.
   [[nodiscard]] bool MayBeRead(uint64_t spill_id) const;
@@ -304,11 +309,23 @@ class Store {
   [[nodiscard]] Status ReleaseBallast();
   // store_copy.cc: writes of meta, and of the copy of the catalog before. `change` is what the
   // batch does not tell of it.
-  [[nodiscard]] Status OpenCopy();
+  // Whether what the database does not count may be dropped.
+  [[nodiscard]] Result<bool> OpenCopy();
+  [[nodiscard]] std::map<std::string, std::string> RecordsToCopy(
+      const std::map<std::string, std::string>& was);
+  void AddSealsToCopy(uint64_t window_id, const WindowRecord& record,
+                      const std::map<std::string, std::string>& was, bool lacks_versions,
+                      std::map<std::string, std::string>* records) const;
+  [[nodiscard]] Result<bool> IsCut(const CatalogContent& copy) const;
+  [[nodiscard]] Status KeepBeyondCut(const CatalogContent& copy);
+  [[nodiscard]] Status TakeBackSpill(const std::string& key, const std::string& value,
+                                     rocksdb::WriteBatch* batch);
   [[nodiscard]] Status CheckAgainstCopy() const;
   // kCorruption: the MANIFEST does not list files that count (store_listing.cc).
   [[nodiscard]] Status CheckListed(const CatalogContent& copy) const;
-  void KeepEndedSeals();
+  [[nodiscard]] bool IsCopyAhead(const CatalogContent& copy) const;
+  // `may_drop`: files that no window needs any more go.
+  void KeepEndedSeals(bool may_drop);
   void CopyEndedSeals(uint64_t window_id);
   // Whether a spill family that may be read needs the window's manifests.
   [[nodiscard]] bool HasSourceToRead(const WindowRecord& record) const;

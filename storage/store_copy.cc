@@ -55,7 +55,7 @@ Result<CopiedSeals> ReadSeals(const FamilyPtr& meta, uint64_t window_id) {
     const auto manifest = DecodeManifest(it->value().ToStringView());
     if (manifest.ok() && manifest->rotations) rounds[round].named[index] = *manifest->rotations;
     if (waiting.contains(name->seal)) continue;
-    confirmed[name->seal] = manifest.ok() ? manifest->proof : ProofLevel::kAck;
+    confirmed.Confirm(name->seal, 1, manifest.ok() ? manifest->proof : ProofLevel::kAck);
   }
   if (!it->status().ok()) return ToReadStatus(it->status(), "reading manifests");
   CopiedSeals copied;
@@ -65,6 +65,22 @@ Result<CopiedSeals> ReadSeals(const FamilyPtr& meta, uint64_t window_id) {
   }
   PutConfirmed(confirmed, &copied.confirmed);
   return copied;
+}
+
+// What the copy said of a window, with what the database has beside it: the last word of a seal is
+// the database's.
+CopiedSeals Together(const std::string& rounds, const std::string& confirmed, CopiedSeals read) {
+  const auto known = DecodeSealRounds(rounds);
+  const auto added = DecodeSealRounds(read.rounds);
+  if (!known.ok() || !added.ok()) return read;
+  CopiedSeals both{rounds, confirmed + read.confirmed};
+  for (const SealRound& round : *added) {
+    const bool is_known = std::any_of(known->begin(), known->end(), [&](const SealRound& k) {
+      return k.round == round.round;
+    });
+    if (!is_known) PutSealRound(&both.rounds, round);
+  }
+  return both;
 }
 
 }  // namespace
@@ -105,7 +121,7 @@ Status Store::WriteSynced(rocksdb::WriteBatch* batch, const char* what, CatalogC
 }
 
 // An ended window's, while a spill family that may be read needs its manifests.
-void Store::KeepEndedSeals() {
+void Store::KeepEndedSeals(bool may_drop) {
   rocksdb::FileSystem* fs = db_->opened().fs.get();
   const std::string& directory = db_->opened().config.directory;
   auto listed = ListEndedSeals(fs, directory);
@@ -114,6 +130,7 @@ void Store::KeepEndedSeals() {
     if (!record.ended || !HasSourceToRead(record)) continue;
     if (listed->erase(id) == 0) CopyEndedSeals(id);
   }
+  if (!may_drop) return;
   for (const uint64_t left : *listed) {
     RemoveEndedSeals(fs, directory, left).IgnoreError();  // the next opening tries again
   }
@@ -134,10 +151,10 @@ void Store::CopyEndedSeals(uint64_t window_id) {
       window_id, " could not be written a second time: ", copied.message()}));
 }
 
-// The database is right where both can be read. What the copy has of damaged records stays in it,
-// and so do the rounds of windows of which it knows the same as the database.
-Status Store::OpenCopy() {
-  const OpenedStore& opened = db_->opened();
+// The database is right where both can be read, unless it has lost changes with its log: it takes
+// them back from the copy then.
+Result<bool> Store::OpenCopy() {
+  OpenedStore& opened = db_->opened();
   auto copy =
       std::make_unique<CatalogCopy>(opened.fs.get(), opened.config.directory, opened.store_id);
   const auto warn = [&opened](const char* what, const Status& status) {
@@ -145,10 +162,34 @@ Status Store::OpenCopy() {
     opened.info_log->Write(LogLevel::kWarning, Concat({"the copy of the catalog could not be ",
         what, ": ", status.message()}));
   };
-  warn("read", copy->Load());
+  std::vector<std::string> foreign;
+  warn("read", copy->Load(&foreign));
+  for (const std::string& file : foreign) {
+    opened.NoteOddity(file + ": it is not believed, and is written anew");
+  }
   const CatalogContent told = copy->content();
   CISTERN_RETURN_IF_ERROR(CheckListed(told));
-  const std::map<std::string, std::string>& was = told.records;
+  CISTERN_ASSIGN_OR_RETURN(const bool is_cut, IsCut(told));
+  Status copied;
+  if (is_cut) {
+    CISTERN_RETURN_IF_ERROR(KeepBeyondCut(told));
+  } else {
+    copied = copy->Replace(RecordsToCopy(told.records));
+    warn("written", copied);
+  }
+  copy_ = std::move(copy);
+  // A copy that could not be brought to what the database says may be ahead of it: it counts files
+  // which the database does not know, and nothing else would tell of them if they were gone.
+  const bool may_drop = copied.ok() && opened.rung == RecoveryRung::kClean && !is_cut;
+  if (may_drop) opened.fs->ReleaseDeletions();
+  else opened.fs->KeepHeldTables();
+  return may_drop;
+}
+
+// The records of the database, with what the copy has of those that are damaged, of windows of
+// which it knows the same, and, where row versions are missing, whatever else it knows.
+std::map<std::string, std::string> Store::RecordsToCopy(
+    const std::map<std::string, std::string>& was) {
   std::map<std::string, std::string> records;
   records[std::string(kStateKey)] = EncodeState(state_);
   for (const auto& [id, versions] : tables_) {
@@ -160,36 +201,102 @@ Status Store::OpenCopy() {
     if (!boots_[boot].boot_id.empty()) records[BootKey(boot)] = EncodeBoot(boots_[boot]);
   }
   for (const auto& [id, record] : spill_records_) records[SpillKey(id)] = EncodeSpill(record);
+  CountQuarantined();
+  const bool lacks_versions = !damaged_.empty() || versions_quarantined_ > 0;
   for (const auto& [id, record] : window_records_) {
-    const std::string key = WindowKey(id);
-    const std::string bytes = records[key] = EncodeWindow(record);
-    if (record.ended) continue;
-    const auto known = was.find(key);
-    const auto keep = [&](const std::string& name) {
-      const auto found = was.find(name);
-      if (found != was.end()) records.insert(*found);
-    };
-    const bool is_known = known != was.end() && known->second == bytes &&
-                          was.contains(CatalogRoundsKey(id)) &&
-                          (record.confirmed_count == 0 || was.contains(CatalogConfirmedKey(id)));
-    auto read = is_known ? Result<CopiedSeals>(CopiedSeals()) : ReadSeals(meta_, id);
-    if (is_known || !read.ok()) {
-      keep(CatalogRoundsKey(id));
-      keep(CatalogConfirmedKey(id));
+    records[WindowKey(id)] = EncodeWindow(record);
+    if (!record.ended) AddSealsToCopy(id, record, was, lacks_versions, &records);
+  }
+  if (!lacks_versions) return records;
+  for (const auto& [key, value] : was) {
+    const bool is_kept = key[0] == 'S' || key[0] == 'B' || key[0] == 'W';
+    // Of a window that is not among the database's.
+    const bool is_of_kept = (key[0] == 'R' || key[0] == 'C') &&
+                            !window_records_.contains(GetBig<uint64_t>(key.data() + 1));
+    if (is_kept || is_of_kept) records.emplace(key, value);
+  }
+  return records;
+}
+
+void Store::AddSealsToCopy(uint64_t window_id, const WindowRecord& record,
+                           const std::map<std::string, std::string>& was, bool lacks_versions,
+                           std::map<std::string, std::string>* records) const {
+  const auto value_of = [&was](const std::string& key) {
+    const auto found = was.find(key);
+    return found == was.end() ? std::string() : found->second;
+  };
+  const std::string rounds = value_of(CatalogRoundsKey(window_id));
+  const std::string confirmed = value_of(CatalogConfirmedKey(window_id));
+  const bool is_known = value_of(WindowKey(window_id)) == EncodeWindow(record) &&
+                        was.contains(CatalogRoundsKey(window_id)) &&
+                        (record.confirmed_count == 0 || !confirmed.empty());
+  CopiedSeals copied{rounds, confirmed};
+  bool has_rounds = was.contains(CatalogRoundsKey(window_id));
+  if (!is_known) {
+    auto read = ReadSeals(meta_, window_id);
+    has_rounds = has_rounds || read.ok();
+    if (read.ok() && lacks_versions) read = Together(rounds, confirmed, *std::move(read));
+    if (read.ok()) copied = *std::move(read);
+  }
+  if (has_rounds) (*records)[CatalogRoundsKey(window_id)] = std::move(copied.rounds);
+  if (!copied.confirmed.empty()) {
+    (*records)[CatalogConfirmedKey(window_id)] = std::move(copied.confirmed);
+  }
+}
+
+// The database gets back what it has lost: tables, boots, and the rotations of spill families,
+// whose files are listed. Seals are not taken back, so their rows are open again. What nobody
+// accounts for then, as it is in windows that the copy alone knows, is missing by the count of row
+// versions: no later opening drops it, and salvage reads it by the copy. No number and no timestamp
+// is given again.
+Status Store::KeepBeyondCut(const CatalogContent& copy) {
+  CISTERN_ASSIGN_OR_RETURN(const StateRecord told,
+                           DecodeState(copy.records.at(std::string(kStateKey))));
+  rocksdb::WriteBatch batch;
+  bool is_same_window = true;
+  for (const auto& [key, value] : copy.records) {
+    if (key[0] == 'B' && GetBig<uint32_t>(key.data() + 1) < boots_.size()) continue;
+    if (key[0] == 'T' && GetBig<uint32_t>(key.data() + 5) <
+                             tables_[GetBig<uint32_t>(key.data() + 1)].size()) {
       continue;
     }
-    records[CatalogRoundsKey(id)] = std::move(read->rounds);
-    if (!read->confirmed.empty()) records[CatalogConfirmedKey(id)] = std::move(read->confirmed);
-  }
-  CountQuarantined();
-  if (!damaged_.empty() || versions_quarantined_ > 0) {
-    for (const auto& record : was) {
-      if (record.first[0] == 'S' || record.first[0] == 'B') records.insert(record);
+    if (key[0] == 'W') {
+      const auto known = window_records_.find(GetBig<uint64_t>(key.data() + 1));
+      is_same_window = is_same_window && known != window_records_.end() &&
+                       EncodeWindow(known->second) == value;
     }
+    if (key[0] == 'S') CISTERN_RETURN_IF_ERROR(TakeBackSpill(key, value, &batch));
+    if (key[0] != 'B' && key[0] != 'T') continue;
+    CISTERN_RETURN_IF_ERROR(LoadRecord(key, value));
+    batch.Put(meta_->handle(), key, value);
   }
-  warn("written", copy->Replace(std::move(records)));
-  copy_ = std::move(copy);
-  db_->opened().fs->ReleaseDeletions();
+  if (batch.Count() > 0 || IsCopyAhead(copy)) {
+    db_->opened().NoteOddity(
+        "changes of the catalog were lost with the log, and were taken from its copy");
+  }
+  state_.versions_written = std::max(state_.versions_written, told.versions_written);
+  state_.journal_floor = std::max(state_.journal_floor, told.journal_floor);
+  state_.sequence_reserved = std::max(state_.sequence_reserved, told.sequence_reserved);
+  state_.write_us_last = std::max(state_.write_us_last, told.write_us_last);
+  if (is_same_window) state_.versions_superseded = told.versions_superseded;
+  next_sequence_ = state_.sequence_reserved;
+  batch.Put(meta_->handle(), std::string(kStateKey), EncodeState(state_));
+  return WriteSynced(&batch, "taking back what the log has lost");
+}
+
+Status Store::TakeBackSpill(const std::string& key, const std::string& value,
+                            rocksdb::WriteBatch* batch) {
+  const auto id = GetBig<uint64_t>(key.data() + 1);
+  CISTERN_ASSIGN_OR_RETURN(SpillRecord record, DecodeSpill(value));
+  const auto known = spill_records_.find(id);
+  const bool is_more = known == spill_records_.end() ||
+                       (!known->second.superseded &&
+                        known->second.version_count < record.version_count);
+  const bool is_there = db_->opened().families.contains(SpillFamilyName(id));
+  if (record.superseded || !is_more || !is_there) return Status::Ok();
+  record.sealed_count = known == spill_records_.end() ? 0 : known->second.sealed_count;
+  batch->Put(meta_->handle(), key, EncodeSpill(record));
+  spill_records_[id] = std::move(record);
   return Status::Ok();
 }
 
@@ -197,9 +304,9 @@ Status Store::OpenCopy() {
 Status Store::CheckAgainstCopy() const {
   const OpenedStore& opened = db_->opened();
   if (!opened.config.is_alone) return Status::Ok();
-  const auto copy = CatalogCopy::Read(opened.fs.get(), opened.config.directory);
-  const bool is_ours = copy.ok() && copy->store_id == opened.store_id;
-  return is_ours ? CheckListed(*copy) : Status::Ok();
+  const auto copy =
+      CatalogCopy::Read(opened.fs.get(), opened.config.directory, opened.store_id);
+  return copy.ok() ? CheckListed(*copy) : Status::Ok();
 }
 
 }  // namespace cistern

@@ -55,18 +55,24 @@ Status Store::Load(bool read_only, RecoveryReport* report) {
   journal_ = std::make_unique<Journal>(db_);
   CISTERN_RETURN_IF_ERROR(LoadMeta());
   CISTERN_RETURN_IF_ERROR(LoadPushes(read_only, report));
+  CISTERN_RETURN_IF_ERROR(CheckFamilies());
   // Before any family is dropped.
-  CISTERN_RETURN_IF_ERROR(read_only ? CheckAgainstCopy() : OpenCopy());
+  bool may_drop = false;
+  if (read_only) {
+    CISTERN_RETURN_IF_ERROR(CheckAgainstCopy());
+  } else {
+    CISTERN_ASSIGN_OR_RETURN(may_drop, OpenCopy());
+  }
+  may_drop = may_drop && CheckDevice(kDropHeadroomBytes).ok();
   FoundFamilies found = TakeFamilies();
-  CISTERN_RETURN_IF_ERROR(LoadSpillFamilies(&found, read_only));
+  CISTERN_RETURN_IF_ERROR(LoadSpillFamilies(&found, may_drop));
   for (const DamagedRecord& damaged : damaged_) NoteDamage(damaged.what, report);
   report->records_damaged += damaged_.size();
   report->versions_quarantined = versions_quarantined_;
   if (!damaged_.empty() || !db_->opened().lost_tables.empty()) {
     FindDamage(report);
   }
-  if (!read_only) KeepEndedSeals();
-  const bool may_drop = !read_only && CheckDevice(kDropHeadroomBytes).ok();
+  if (!read_only) KeepEndedSeals(may_drop);
   return journal_->Adopt(std::move(found.journals), may_drop);
 }
 
@@ -84,6 +90,23 @@ Status Store::LoadMeta() {
   }
   if (!it->status().ok()) return Essential(ToReadStatus(it->status(), "reading it"));
   next_sequence_ = state_.sequence_reserved;
+  return Status::Ok();
+}
+
+// Before the copy of the catalog is brought to what the records say: it may know why.
+Status Store::CheckFamilies() const {
+  const auto& families = db_->opened().families;
+  for (const auto& [id, record] : spill_records_) {
+    const bool is_needed = !record.superseded && record.version_count > 0;
+    if (is_needed && !families.contains(SpillFamilyName(id))) {
+      return Essential(Status::Corruption("spill family " + std::to_string(id) + " is missing"));
+    }
+  }
+  for (const auto& [id, record] : window_records_) {
+    if (!record.ended && !families.contains(WindowFamilyName(id))) {
+      return Essential(Status::Corruption("a window that has a record has no family"));
+    }
+  }
   return Status::Ok();
 }
 
@@ -190,7 +213,7 @@ Store::FoundFamilies Store::TakeFamilies() {
 
 // Spill families with a live record make the view. Superseded and unborn ones are dropped,
 // unless row versions are missing that they may hold.
-Status Store::LoadSpillFamilies(FoundFamilies* found, bool read_only) {
+Status Store::LoadSpillFamilies(FoundFamilies* found, bool may_drop) {
   CountQuarantined();
   auto view = std::make_shared<SpillView>();
   view->round_last = next_sequence_ - 1;  // above every round that there was
@@ -198,8 +221,7 @@ Status Store::LoadSpillFamilies(FoundFamilies* found, bool read_only) {
   view->versions_expired = state_.versions_expired;
   view->versions_shed = state_.versions_shed;
   view->versions_parked = VersionsParked();
-  const bool may_drop =
-      !read_only && versions_quarantined_ == 0 && CheckDevice(kDropHeadroomBytes).ok();
+  may_drop = may_drop && versions_quarantined_ == 0;
   for (auto& [id, family] : found->spills) {
     const auto record = spill_records_.find(id);
     const auto damaged = std::find_if(damaged_.begin(), damaged_.end(),
@@ -217,13 +239,6 @@ Status Store::LoadSpillFamilies(FoundFamilies* found, bool read_only) {
       damaged_.push_back({Concat({"spill family ", id, " has no record, and row versions are "
           "missing: its segments are kept and not read"}),
                           id, std::move(family)});
-    }
-  }
-  for (const auto& [id, record] : spill_records_) {
-    const bool in_view = std::any_of(view->families.begin(), view->families.end(),
-                                     [id = id](const auto& f) { return f->id == id; });
-    if (!in_view && !record.superseded && record.version_count > 0) {
-      return Essential(Status::Corruption(Concat({"spill family ", id, " is missing"})));
     }
   }
   CISTERN_RETURN_IF_ERROR(LoadWindows(found, may_drop, view.get()));
@@ -248,9 +263,6 @@ Status Store::LoadWindows(FoundFamilies* found, bool may_drop, SpillView* view) 
   }
   for (const auto& [id, record] : window_records_) {
     if (record.ended) view->ended.push_back({id, record.span});
-  }
-  if (view->windows.size() + view->ended.size() != window_records_.size()) {
-    return Essential(Status::Corruption("a window that has a record has no family"));
   }
   return Status::Ok();
 }

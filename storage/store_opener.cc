@@ -220,6 +220,7 @@ Status Opener::RepairSmallFiles() {
     return Status::Corruption(Concat({"the file CURRENT is missing from the store ", directory(),
         "; opening it for writing puts that right where it can"}));
   }
+  CISTERN_RETURN_IF_ERROR(RemoveTemporaries(store_.fs.get(), directory()));
   for (const auto& repair : {RepairCurrent, RepairIdentity}) {
     CISTERN_ASSIGN_OR_RETURN(std::string done, repair(store_.fs.get(), directory()));
     if (!done.empty()) store_.NoteOddity(std::move(done));

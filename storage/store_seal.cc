@@ -128,7 +128,7 @@ Result<std::shared_ptr<const SpillView>> Store::ConfirmSeals(std::span<const Pro
     for (const auto& [seal, found] : numbers) {
       batch.Delete(meta_->handle(), OutboxKey(window_id, seal));
       AddConfirmed(found.manifest, &record);
-      proofs[seal] = found.manifest.proof;
+      proofs.Confirm(seal, 1, found.manifest.proof);
       if (found.manifest.proof == ProofLevel::kAck) continue;  // its manifest says so already
       batch.Put(meta_->handle(), ManifestKey(window_id, found.name.bucket, seal),
                 EncodeManifest(found.manifest));

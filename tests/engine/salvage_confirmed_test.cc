@@ -215,7 +215,7 @@ TEST(ConfirmedSealsTest, TheLastChangeOfASealCounts) {
 
 TEST(ConfirmedSealsTest, MoreThanOneChangeHolds) {
   ConfirmedSeals all;
-  for (uint64_t seal = 0; seal < 200'000; ++seal) all[2 * seal] = ProofLevel::kAck;
+  for (uint64_t seal = 0; seal < 200'000; ++seal) all.Confirm(2 * seal, 1, ProofLevel::kAck);
   std::string bytes;
   PutConfirmed(all, &bytes);
   const auto confirmed = DecodeConfirmed(bytes);

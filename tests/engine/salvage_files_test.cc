@@ -4,58 +4,12 @@
 #include <fstream>
 
 #include "lib/base/crash_point.h"
-#include "tests/engine/damaged_store_fixture.h"
+#include "tests/engine/salvage_fixture.h"
 
 namespace cistern::testing {
 namespace {
 
 namespace fs = std::filesystem;
-
-class SalvageFilesTest : public DamagedStoreFixture {
- protected:
-  // What salvage makes of the store is opened, and holds what is expected.
-  void ExpectSalvaged() {
-    const std::string to = (fs::path(temp_.path()) / "salvaged").string();
-    fs::remove_all(to);
-    SalvageOptions options;
-    options.clock = clock_;
-    const auto report = Salvage(directory(), to, options);
-    ASSERT_TRUE(report.ok()) << report.status().ToString();
-    problems_ = report->problems;
-    std::string told;
-    for (const std::string& problem : problems_) told += problem + "\n";
-    SCOPED_TRACE(told);
-    EXPECT_EQ(report->versions_lost, 0u);
-    EXPECT_FALSE(fs::exists(fs::path(to) / "rescue"));
-    const std::string damaged = directory();
-    directory_ = to;
-    Open();
-    for (const auto& [sensor, rows] : expected_) EXPECT_EQ(ScanAll(sensor), rows) << sensor;
-    EXPECT_EQ(engine_->GetMetrics().versions_confirmed, confirmed_);
-    ExpectSound();
-    Shut();
-    directory_ = damaged;
-  }
-  void ExpectOpened(const std::string& told) {
-    Open();
-    ASSERT_NE(engine_, nullptr);
-    const auto notes = engine_->Recovery().notes;
-    EXPECT_TRUE(std::any_of(notes.begin(), notes.end(), [&](const std::string& note) {
-      return note.find(told) != std::string::npos;
-    })) << told;
-    EXPECT_FALSE(engine_->Recovery().clean);
-    for (const auto& [sensor, rows] : expected_) EXPECT_EQ(ScanAll(sensor), rows) << sensor;
-    Reopen();
-    EXPECT_TRUE(engine_->Recovery().clean);
-    Shut();
-  }
-  void ExpectDoesNotOpen() {
-    const auto opened = TryOpen(options_);
-    EXPECT_EQ(opened.status().code(), StatusCode::kCorruption) << opened.status().ToString();
-  }
-
-  std::vector<std::string> problems_;
-};
 
 TEST_F(SalvageFilesTest, WithoutAManifestEveryRowIsThere) {
   MakeStore();
@@ -304,22 +258,16 @@ TEST_F(SalvageFilesTest, NothingInTheDamagedStoreIsChanged) {
   EXPECT_EQ(before, after);
 }
 
-TEST_F(SalvageFilesTest, OfAnotherStoresCopyNothingIsBelieved) {
+TEST_F(SalvageFilesTest, WhatACrashLeavesOfSmallFilesIsRemoved) {
   MakeStore();
-  const std::string mine = directory();
-  directory_ = (fs::path(temp_.path()) / "other").string();
-  OpenWithTable(kPumps);
+  const std::vector<std::string> ours = {"ENDED-0000000000000005.tmp", "CATALOG-1.tmp", "ACK.tmp",
+                                         "CISTERN.tmp"};
+  for (const std::string& name : ours) std::ofstream(PathOf(name)) << "half";
+  std::ofstream(PathOf("notes.tmp")) << "of somebody else";
+  Open();
   Shut();
-  for (const char* name : {"CATALOG-1", "CATALOG-2"}) {
-    fs::copy(PathOf(name), fs::path(mine) / name, fs::copy_options::overwrite_existing);
-  }
-  directory_ = mine;
-  for (const std::string& name : FilesOf(FileKind::kManifest)) Remove(name);
-  const auto report =
-      Salvage(directory(), (fs::path(temp_.path()) / "salvaged").string(), {.clock = clock_});
-  ASSERT_EQ(report.status().code(), StatusCode::kCorruption);
-  EXPECT_NE(report.status().message().find("of another store"), std::string::npos)
-      << report.status().ToString();
+  for (const std::string& name : ours) EXPECT_FALSE(fs::exists(PathOf(name))) << name;
+  EXPECT_TRUE(fs::exists(PathOf("notes.tmp")));
 }
 
 TEST_F(SalvageFilesTest, CurrentIsWrittenAnew) {

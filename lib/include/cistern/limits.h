@@ -103,6 +103,10 @@ inline constexpr size_t kWindowFamilyCountMax = 48;  // of sealed buckets; a sma
 inline constexpr size_t kWindowFamilyBytes = 92 * 1024;  // of memory for each of these
 inline constexpr uint8_t kSpillTierMax = 5;  // of those groups; each takes 32 of the one below
 
+// --- the second copy of the catalog, CATALOG-1 and CATALOG-2
+inline constexpr size_t kCatalogCopyBytesMax = 64 * 1024 * 1024;   // of one of the files
+inline constexpr size_t kCatalogFrameBytesMax = 16 * 1024 * 1024;  // read at once: one change
+
 // --- backups
 inline constexpr size_t kBackupKeepDefault = 7;
 inline constexpr size_t kBackupKeepMax = 1000;           // from 1
