@@ -141,12 +141,7 @@ Result<uint64_t> SalvageTarget::AddBucket(BucketMerge* merge) {
 Status SalvageTarget::EndRotation() {
   if (!writer_) return Status::Ok();
   CISTERN_RETURN_IF_ERROR(writer_->Flush());
-  SpillCommit commit;
-  commit.family_id = target_.id;
-  commit.family = target_.family;
-  commit.rotations = {rotation_};
-  commit.version_count = writer_->version_count();
-  commit.byte_count = writer_->byte_count();
+  SpillCommit commit = CommitOf(target_, rotation_, *writer_);
   state_.versions_written += commit.version_count;
   commit.state = state_;
   CISTERN_ASSIGN_OR_RETURN(auto view, store_->CommitSpill(commit));

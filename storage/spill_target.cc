@@ -15,4 +15,14 @@ Result<SpillTarget> TakeSpillTarget(Store* store, const SpillLimits& limits) {
   return target;
 }
 
+SpillCommit CommitOf(const SpillTarget& target, uint64_t rotation, const SpillWriter& writer) {
+  SpillCommit commit;
+  commit.family_id = target.id;
+  commit.family = target.family;
+  commit.rotations = {rotation};
+  commit.version_count = writer.version_count();
+  commit.byte_count = writer.byte_count();
+  return commit;
+}
+
 }  // namespace cistern

@@ -122,12 +122,7 @@ Status Rotation::WriteBucket(const Head& head, const HeadBucket& bucket) {
 
 Result<std::shared_ptr<const SpillView>> Rotation::Commit(const FrozenState& frozen) {
   CISTERN_CHECK(writer_->version_count() + dropped_.count == frozen.version_count);
-  SpillCommit commit;
-  commit.family_id = target_.id;
-  commit.family = target_.family;
-  commit.rotations = {rotation_};
-  commit.version_count = writer_->version_count();
-  commit.byte_count = writer_->byte_count();
+  SpillCommit commit = CommitOf(target_, rotation_, *writer_);
   commit.state = store_->state();
   commit.state.versions_superseded += dropped_.count;
   commit.state.journal_floor = frozen.journal_floor;
