@@ -157,10 +157,16 @@ std::string ClockGuard::Why() const {
       return Concat({"the wall clock shows ", TimeText(wall_us_), ", which is before ",
           TimeText(limits_.floor_us), " (clock_floor_s): it was never set. Set it"});
     case ClockVerdict::kBeyondCeiling:
-      return Concat({"the wall clock shows ", TimeText(wall_us_), ", which is ",
-          SpanText(ahead_us), " ahead of the time that was believed last, more than "
-          "clock_ceiling_ahead_s: set it, or confirm it (cistern clock --confirm, "
-          "Engine::ConfirmClock)"});
+      if (record_.trusted_us == 0) {
+        return "the wall clock shows " + TimeText(wall_us_) + ", which is " +
+               SpanText(wall_us_ - limits_.floor_us) + " after clock_floor_s, more than "
+               "clock_ceiling_ahead_s, and this store has not believed a time yet: raise the "
+               "ceiling, or set the clock, or confirm it (cistern clock --confirm, "
+               "Engine::ConfirmClock)";
+      }
+      return "the wall clock shows " + TimeText(wall_us_) + ", which is " + SpanText(ahead_us) +
+             " ahead of the time that was believed last, more than clock_ceiling_ahead_s: set it, "
+             "or confirm it (cistern clock --confirm, Engine::ConfirmClock)";
     case ClockVerdict::kDwells: break;
   }
   return Concat({"the wall clock shows ", TimeText(wall_us_), ", which is ", SpanText(ahead_us),

@@ -257,6 +257,15 @@ TEST(ClockGuard, NoHistoryMakesTimeCertainThatHasNotPassed) {
   }
 }
 
+// A new store has the floor alone to go by.
+TEST(ClockGuard, ACeilingShorterThanTheTimeSinceTheFloorIsNamed) {
+  Machine machine;
+  machine.Set(kFloorUs + 80 * kYearUs);
+  const std::string why = machine.guard().Why();
+  EXPECT_NE(why.find("days after clock_floor_s"), std::string::npos) << why;
+  EXPECT_NE(why.find("raise the ceiling"), std::string::npos) << why;
+}
+
 TEST(ClockGuard, ItSaysWhatItBelievesAndWhatWouldHelp) {
   Machine machine;
   machine.Set(kFloorUs + kYearUs);

@@ -57,6 +57,8 @@ struct EngineOptions {
   int64_t clock_floor_s = 0;
   // A wall clock that runs ahead of the last trusted reading plus the time passed since
   // then by more than this is not believed, whatever else speaks for it. From 0; default ten years.
+  // A new store has clock_floor_s for that reading. A ceiling that is shorter than the time since
+  // the floor therefore keeps the clock of a new store untrusted until it is confirmed.
   int64_t clock_ceiling_ahead_s = 10ll * 365 * 86400;
   // A wall clock that the monotonic clock contradicts, or that a boot finds further away than
   // clock_boot_ahead_s, is believed once it has gone on for as long as it jumped, but for no longer
