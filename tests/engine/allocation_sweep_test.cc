@@ -15,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include "lib/base/guard.h"
 #include "tests/engine/engine_fixture.h"
 #include "tests/support/failing_new.h"
 #include "tests/support/rng.h"
@@ -247,6 +248,30 @@ TEST_F(AllocationSweep, Submit) {
 
 TEST_F(AllocationSweep, Rotate) {
   Sweep([this] { return AppendSome(3); }, [this] { return engine_->Rotate(); });
+}
+
+// The heads are never without an active one, which every reader looks at.
+TEST_F(AllocationSweep, AFreezeThatFailsLeavesAHead) {
+  for (uint64_t nth = 1; nth < 64; ++nth) {
+    SCOPED_TRACE(nth);
+    ASSERT_TRUE(AppendSome(2).ok());
+    uint64_t failed_at = 0;
+    {
+      const auto core = Core();  // which nobody may hold while the engine comes back
+      FailingNew::Arm(nth, FailingNew::Times::kOnce);
+      const Status status = Guarded([&] {
+        (void)core->committer().Freeze();
+        return Status::Ok();
+      });
+      failed_at = FailingNew::Disarm();
+      ASSERT_NE(core->heads().active, nullptr);
+      EXPECT_EQ(status.ok(), failed_at == 0);
+    }
+    ASSERT_NO_FATAL_FAILURE(Heal());
+    ASSERT_TRUE(engine_->Rotate().ok());
+    if (failed_at == 0) break;
+  }
+  ASSERT_NO_FATAL_FAILURE(ExpectAll());
 }
 
 TEST_F(AllocationSweep, Seal) {

@@ -10,6 +10,8 @@
 
 #include "engine/query/bucket_index.h"
 #include "engine/replicate/push_memory.h"
+#include "storage/keyspace.h"
+#include "storage/seal_reader.h"
 #include "tests/engine/engine_fixture.h"
 #include "tests/engine/window_merge_fixture.h"
 #include "tests/support/rng.h"
@@ -129,6 +131,35 @@ class BucketIndexTest : public EngineFixture {
 
   Rows rows_;
 };
+
+// More is looked for than was asked, and what is damaged there is for who asks for it.
+TEST_F(BucketIndexTest, ADamagedManifestOfALaterBucketFailsNoEarlierOne) {
+  for (int64_t day = 0; day < 30; ++day) {
+    rows_.emplace_back(Day(day), static_cast<double>(day));
+    MustAppend("a", rows_.back().first, rows_.back().second);
+  }
+  SealAll();
+  const auto view = Core()->store().spills().view();
+  ManifestWalker manifests(view, "");
+  size_t damaged = 0;
+  while (true) {
+    const auto item = manifests.Next();
+    ASSERT_TRUE(item.ok());
+    if (!*item) break;
+    const auto& [window, bucket, seal, manifest] = **item;
+    if (bucket.start_s != Day(20) / 1000) continue;
+    ++damaged;
+    ASSERT_TRUE(view->meta->db()
+                    ->Put({}, view->meta->handle(), ManifestKey(window->id, bucket, seal), "?")
+                    .ok());
+  }
+  ASSERT_EQ(damaged, 1u);
+  SmallAnswers answers(engine_.get(), schema_);
+  for (const auto& row : rows_) {
+    if (row.first >= Day(20)) break;
+    EXPECT_EQ(answers.At("a", row.first), Rows{row}) << row.second;
+  }
+}
 
 TEST_F(BucketIndexTest, ALateRowOfAKnownBucketIsSeen) {
   LiveThreeDays();

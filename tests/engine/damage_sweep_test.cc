@@ -80,16 +80,6 @@ class DamageSweepTest : public EngineFixture {
     fs::copy(directory(), copy, fs::copy_options::recursive);
     directory_ = copy;
   }
-  void Flip(const std::string& name, uint64_t offset, int bit) {
-    const fs::path path = fs::path(directory()) / name;
-    std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
-    file.seekg(static_cast<std::streamoff>(offset));
-    char byte = 0;
-    file.read(&byte, 1);
-    byte = static_cast<char>(byte ^ (1 << bit));
-    file.seekp(static_cast<std::streamoff>(offset));
-    file.write(&byte, 1);
-  }
 
   // Opens what was damaged and looks at everything.
   void ExpectHonest(const std::string& name, bool read_only) {
@@ -186,7 +176,8 @@ TEST_F(DamageSweepTest, AFlippedBitAnywhere) {
       for (const bool read_only : {false, true}) {
         if (read_only && offset % 2 == 1) continue;
         Copy();
-        Flip(name, offset, static_cast<int>(offset % 8));
+        FlipBit(fs::path(directory()) / name, static_cast<int64_t>(offset),
+                static_cast<int>(offset % 8));
         ExpectHonest(name, read_only);
         directory_.clear();
       }

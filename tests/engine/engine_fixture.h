@@ -203,13 +203,13 @@ class EngineFixture : public ::testing::Test {
     EXPECT_TRUE(report->problems.empty()) << report->problems.front();
     EXPECT_EQ(report->versions, m.versions_open + m.versions_sealed);
   }
-  static void FlipBit(const std::string& path, int64_t at) {
+  static void FlipBit(const std::string& path, int64_t at, int bit = 0) {
     std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
     char byte = 0;
     file.seekg(at);
     file.get(byte);
     file.seekp(at);
-    file.put(static_cast<char>(byte ^ 1));
+    file.put(static_cast<char>(byte ^ (1 << bit)));
     ASSERT_TRUE(file.good()) << path;
   }
   // The core behind the engine, for tests that look inside.

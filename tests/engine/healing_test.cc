@@ -66,6 +66,16 @@ TEST_F(HealingTest, AFailedStoreTakesNoNewReads) {
   EXPECT_EQ(ScanAll("a").front(), (std::pair<int64_t, double>{kStartMs, 1}));
 }
 
+// A group that failed may be half in the head: nothing of it gets into a segment.
+TEST_F(HealingTest, AFailedHeadIsNotFrozen) {
+  OpenWithTable(kPumps);
+  MustAppend("a", kStartMs, 1);
+  const auto core = Core();
+  FailOnce();
+  EXPECT_FALSE(core->committer().Freeze());
+  EXPECT_EQ(core->heads().frozen_head(), nullptr);
+}
+
 TEST_F(HealingTest, ACursorReadsOnForAWhileAndIsEndedThen) {
   OpenWithTable(kPumps);
   constexpr int kRows = 100;

@@ -47,4 +47,7 @@ BUGS = [
         '  const std::lock_guard lock(stop_mutex_);\n', '',
         'MaintenanceThread.IsStopped*:CallPairs.CloseFromManyThreads*',
         (*LIFE_CYCLE, 'tests/engine/call_pairs_test')),
+    Bug('a head with half of a group is frozen', 'engine/ingest/committer.cc',
+        '  if (has_failed()) return false;  // the head may have half of a group\n', '',
+        '*AFailedHead*', LIFE_CYCLE),
 ]

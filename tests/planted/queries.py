@@ -52,4 +52,7 @@ BUGS = [
     Bug('the newest rows of a page are its first ones', 'engine/query/sealed_rows.cc',
         '    if (shape_->span.descending) begin = end - shape_->limit;\n',
         '    if (shape_->span.descending) end = begin + shape_->limit;\n', '*BucketIndex*', SMALL),
+    Bug('a damaged manifest of a later bucket fails an earlier one', 'engine/query/bucket_walk.cc',
+        '      buckets_.reset();\n      passed_s_ = INT64_MIN;\n      return true;\n',
+        '      return next.status();\n', '*ADamagedManifestOfALater*', SMALL),
 ]

@@ -19,6 +19,9 @@ BUGS = [
     Bug('a cursor that was left half way reads on', 'engine/held_cursor.h',
         'half_read([this] { why_broken_ = Status::OutOfMemory(); });\n', 'half_read([] {});\n',
         '*AllocationSweep.Scan*', SWEEP),
+    Bug('the heads have no active one while the next is made', 'engine/ingest/committer.cc',
+        '  StartGeneration(std::move(next));\n', '  StartGeneration(MakeGeneration());\n',
+        '*AFreezeThatFails*', SWEEP),
     Bug('an exception leaves what RocksDB calls', 'storage/io_guard.h',
         '[[nodiscard]] rocksdb::IOStatus GuardedIo(Body&& body) noexcept {\n'
         '  return GuardedOr(rocksdb::IOStatus::IOError(rocksdb::IOStatus::SubCode::kMemoryLimit),\n'

@@ -48,6 +48,7 @@ inline EngineOptions RandomOptions(Rng* rng) {
   o.seal_when_due = !rng->OneIn(4);
   o.seal_grace_s = RandomSeconds(limits::kSealDelaySecondsMax, rng);
   o.seal_idle_s = RandomSeconds(limits::kSealDelaySecondsMax, rng);
+  o.seal_age_s_max = RandomSeconds(limits::kSealDelaySecondsMax, rng);
   o.seal_rows_max = RandomOrNone(uint64_t{1} << 32, rng);
   o.seal_bytes_max = RandomOrNone(uint64_t{1} << 40, rng);
   o.scan_threads = static_cast<uint32_t>(RandomOrNone(limits::kScanThreadsMax, rng));
@@ -71,8 +72,9 @@ inline std::string OptionsText(const EngineOptions& o) {
   return "options:" + text("memory", o.memory_budget_bytes) + text("sync_us", o.sync_interval_us) +
          text("commit_us", o.commit_interval_us) + text("head_age_us", o.head_age_us_max) +
          text("seal_when_due", int{o.seal_when_due}) + text("grace_s", o.seal_grace_s) +
-         text("idle_s", o.seal_idle_s) + text("seal_rows", o.seal_rows_max) +
-         text("seal_bytes", o.seal_bytes_max) + text("scan_threads", o.scan_threads) +
+         text("idle_s", o.seal_idle_s) + text("age_s", o.seal_age_s_max) +
+         text("seal_rows", o.seal_rows_max) + text("seal_bytes", o.seal_bytes_max) +
+         text("scan_threads", o.scan_threads) +
          text("ceiling_s", o.clock_ceiling_ahead_s) + text("dwell_s", o.clock_dwell_s) +
          text("boot_ahead_s", o.clock_boot_ahead_s) +
          text("future_s", o.event_future_s_max);
