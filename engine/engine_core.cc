@@ -90,6 +90,12 @@ std::string FirstDifference(std::string_view there, std::string_view asked) {
 
 }  // namespace
 
+SealLimits SealLimitsOf(const EngineOptions& options) {
+  return {options.seal_grace_s,  options.seal_idle_s,
+          WindowCountFor(options.memory_budget_bytes), options.seal_rows_max,
+          SealBytesMax(options), options.seal_age_s_max};
+}
+
 Result<std::shared_ptr<EngineCore>> EngineCore::Open(const CoreConfig& config) {
   std::shared_ptr<EngineCore> core(new EngineCore(config));
   const int64_t began_us = config.options.clock->MonotonicMicros();
@@ -129,10 +135,7 @@ Status EngineCore::Build() {
   rotation_ =
       std::make_unique<Rotation>(store_.get(), &heads_, &tables_, committer_.get(), spill_limits);
   respill_ = std::make_unique<Respill>(store_.get(), &heads_, &tables_, boots_.get(), spill_limits);
-  const SealLimits seal_limits{options.seal_grace_s, options.seal_idle_s,
-                               WindowCountFor(options.memory_budget_bytes),
-                               options.seal_rows_max, SealBytesMax(options),
-                               options.seal_age_s_max};
+  const SealLimits seal_limits = SealLimitsOf(options);
   sealer_ = std::make_unique<Sealer>(store_.get(), &heads_, &tables_, boots_.get(),
                                      config_.budget.get(), seal_limits);
   const RetentionLimits retention{options.keep_confirmed_s, options.keep_unconfirmed_s,

@@ -28,6 +28,9 @@ namespace cistern {
 class BucketIndex;
 class SpareRows;
 
+// When buckets are due for their seal.
+[[nodiscard]] SealLimits SealLimitsOf(const EngineOptions& options);
+
 // What an opening needs; kept by the engine so that it can open anew after a failure.
 struct CoreConfig {
   StoreConfig store;

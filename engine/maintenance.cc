@@ -29,11 +29,13 @@ Result<TickReport> Maintenance::Tick(TickBudget budget) {
     const Result<bool> did = Step();
     if (!did.ok()) return did.status();
     if (!*did) {
+      NoteWhyNotSealing();
       idle_us_ = IdleUs();
       return report;
     }
     ++report.steps_done;
   }
+  NoteWhyNotSealing();
   report.more_due = true;
   return report;
 }

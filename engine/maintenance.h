@@ -75,7 +75,8 @@ class Maintenance {
   [[nodiscard]] Result<SealReport> Seal(SealScope scope);
   // Why what is due is not sealed by itself: the failure of a write, kBusy (the clock is not
   // trusted), kNotFound (it is left to Seal), kNoSpace, kCorruption (a damaged bucket); OK: it is.
-  [[nodiscard]] Status WhyNotSealing();
+  // The last two as of the last Tick; at once, whatever a step does meanwhile.
+  [[nodiscard]] Status WhyNotSealing() const;
   // --- what a replicator asks for (maintenance_push.cc). kNoSpace: nothing was done
   // Upstream has the rows of these seals: Store::ConfirmSeals. kBusy: the clock is not trusted,
   // or windows are being merged; nothing was done. Gives the numbers of those that were not passed
@@ -144,6 +145,8 @@ class Maintenance {
   struct SealByHand;
   [[nodiscard]] Result<bool> SealByHandStep(SealByHand* work);
   [[nodiscard]] Status BeginRound(const SealScope& scope);
+  [[nodiscard]] Status RoomToSeal() const;
+  void NoteWhyNotSealing();
   [[nodiscard]] int64_t now_us() const { return clock_->now_s() * 1'000'000; }
   [[nodiscard]] Status GatherRotations();
   [[nodiscard]] Status WhyNotRotated() const;
@@ -173,6 +176,10 @@ class Maintenance {
   int64_t ballast_us_ = 0;
   int64_t seal_us_ = 0;
   std::atomic<int64_t> idle_us_{0};
+  int64_t room_asked_us_ = INT64_MIN / 2;  // for room_to_seal_
+  Status room_to_seal_;
+  mutable std::mutex stopped_mutex_;
+  Status seals_stopped_;  // why nothing is sealed, beside the clock and a failure
   bool seal_more_ = false;  // what is due is not through: look again at once
 };
 

@@ -1,5 +1,7 @@
 // Maintenance: seal rounds, those that are due and those that somebody asks for.
+#include <algorithm>
 #include <mutex>
+#include <utility>
 
 #include "engine/maintenance.h"
 #include "lib/base/check.h"
@@ -44,8 +46,7 @@ bool Maintenance::EndedTheRoundAlone(const Status& s) const {
   return sealer_->idle() && (Sealer::IsDamage(s) || s.code() == StatusCode::kNoSpace);
 }
 
-Status Maintenance::WhyNotSealing() {
-  const std::lock_guard lock(mutex_);
+Status Maintenance::WhyNotSealing() const {
   CISTERN_RETURN_IF_ERROR(committer_->failure());
   if (!clock_->settled()) {
     return Status::Busy("the clock is not trusted, so that nothing is sealed: see what cistern "
@@ -55,8 +56,32 @@ Status Maintenance::WhyNotSealing() {
     return Status::NotFound("nothing is sealed by itself (EngineOptions::seal_when_due is off): "
                             "call Engine::Seal, or cistern seal");
   }
-  CISTERN_RETURN_IF_ERROR(store_->CheckDevice(kFamilyHeadroomBytes));
-  return sealer_->trouble();
+  const std::lock_guard lock(stopped_mutex_);
+  return seals_stopped_;
+}
+
+// Who watches asks at any time, and a step may wait for the device: so it is noted for him.
+// REQUIRES: mutex_.
+void Maintenance::NoteWhyNotSealing() {
+  Status stopped = sealer_->trouble();
+  const bool has_rows =
+      committer_->waiting().rows_since_us != 0 || !store_->spills().view()->families.empty();
+  const int64_t now_us = clock_->monotonic_us();
+  if (has_rows && now_us - room_asked_us_ >= limits_.retry_interval_us) {
+    room_asked_us_ = now_us;
+    room_to_seal_ = RoomToSeal();
+  }
+  if (stopped.ok() && has_rows) stopped = room_to_seal_;
+  const std::lock_guard lock(stopped_mutex_);
+  seals_stopped_ = std::move(stopped);
+}
+
+// For the smallest round, as it would be made: the ballast may go for it.
+Status Maintenance::RoomToSeal() const {
+  const uint64_t bytes = sealer_->RoomOfLeastRound();
+  const auto& ballast = store_->db().opened().ballast;
+  const uint64_t spare_bytes = ballast != nullptr && ballast->held() ? ballast->bytes() : 0;
+  return store_->CheckHeadroom(bytes - std::min(bytes, spare_bytes));
 }
 
 struct Maintenance::SealByHand {
@@ -79,7 +104,9 @@ Result<SealReport> Maintenance::Seal(SealScope scope) {
     const Status failure = committer_->failure();
     more = failure.ok() ? SealByHandStep(&work) : Result<bool>(failure);
     by_hand_ = more.ok() && *more;
-    if (!by_hand_) report.problems = sealer_->ProblemsOf(scope);
+    if (by_hand_) continue;
+    report.problems = sealer_->ProblemsOf(scope);
+    NoteWhyNotSealing();
   }
   heads_->work_came->Soon();  // families that are sealed whole, windows that are to be merged
   report.buckets = sealer_->buckets_sealed() - buckets_before;

@@ -108,8 +108,8 @@ Result<OutboxStatus> GetOutboxStatus(Engine* engine) {
   EngineImpl* const impl = EngineImpl::Of(engine);
   CISTERN_ASSIGN_OR_RETURN(const auto core, impl->core());
   OutboxStatus status;
-  RotationTimes times;
-  CISTERN_ASSIGN_OR_RETURN(status.open, FindOpenRows(core.get(), impl->options(), &times));
+  JournalTimes times;
+  status.open = FindOpenRows(core.get(), impl->options(), &times);
   const auto pushes = core->store().pushes();
   const auto view = core->store().spills().view();
   for (const auto& window : view->windows) {

@@ -21,9 +21,6 @@ namespace {
 constexpr size_t kHandlersMax = 256;
 // Steps between two looks at the network.
 constexpr int kStepsMax = 16;
-// A walk over what is open takes at most that part of the time.
-constexpr int64_t kOpenLookUs = 60'000'000;
-constexpr int64_t kOpenLookPart = 200;
 
 // Writes what the replicator asks for between the steps of maintenance.
 class EngineLedger final : public replicate::PushLedger {
@@ -76,9 +73,7 @@ struct ReplicationService::Parts {
   std::unique_ptr<EngineLedger> ledger;
   std::unique_ptr<replicate::Replicator> replicator;
   ReplicationCounters before;  // of replicators that are gone
-  OpenRows open_rows;          // as of the last walk
-  RotationTimes times;
-  int64_t open_look_at_us = 0;  // monotonic
+  std::optional<OpenRowsWatch> open_rows;
   bool is_broken = false;      // an exception left a turn half done
 
   // Begins anew as after a lost connection: what was sent and not confirmed is sent again.
@@ -105,6 +100,7 @@ void ReplicationService::Parts::Drop() {
   replicator.reset();
   ledger.reset();
   core.reset();
+  open_rows->Forget();
 }
 
 // An answer may be for a replicator whose opening of the store is gone: both go first, and as long
@@ -148,17 +144,9 @@ Result<bool> ReplicationService::Parts::StepSome() {
 
 // Rows in open buckets are behind too, though nothing of them can be sent.
 void ReplicationService::Parts::NoteOpen(EngineCore* now, ReplicationStatus* status) {
-  const EngineOptions& options = engine->options();
-  const int64_t began_us = options.clock->MonotonicMicros();
-  if (began_us >= open_look_at_us) {
-    Result<OpenRows> found = FindOpenRows(now, options, &times);
-    if (found.ok()) open_rows = *std::move(found);  // damage shows where it is read
-    const int64_t ended_us = options.clock->MonotonicMicros();
-    open_look_at_us = ended_us + std::max(kOpenLookUs, (ended_us - began_us) * kOpenLookPart);
-  }
-  RefreshOpenRows(now, options, &open_rows);
-  status->open = open_rows;
-  if (open_rows.versions > 0 && status->phase == ReplicationPhase::kIdle) {
+  open_rows->Turn(now);
+  status->open = open_rows->rows();
+  if (status->open.versions > 0 && status->phase == ReplicationPhase::kIdle) {
     status->phase = ReplicationPhase::kCollecting;
   }
 }
@@ -172,6 +160,7 @@ Result<std::unique_ptr<ReplicationService>> ReplicationService::Start(Engine* en
   parts->host = engine;
   parts->engine = EngineImpl::Of(engine);
   parts->config = std::move(config);
+  parts->open_rows.emplace(parts->engine->options());
   CISTERN_RETURN_IF_ERROR(parts->engine->writable_core().status());
   CISTERN_ASSIGN_OR_RETURN(parts->loop, cql::EventLoop::Create(parts->engine->options().clock));
   parts->session = std::make_unique<cql::Session>(*parts->loop, parts->config.session);

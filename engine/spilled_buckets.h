@@ -10,6 +10,7 @@ namespace cistern {
 // As much of it as tells whether a bucket may be due for its seal.
 struct SpilledBuckets {
   uint64_t rotation = 0;
+  int64_t oldest_us = INT64_MIN;    // when the first of its rows was written; lowest: not known
   int64_t end_first_s = INT64_MAX;  // where the first of them ends
   uint64_t rows_max = 0;            // of one of them
   uint64_t bytes_max = 0;           // the same, encoded

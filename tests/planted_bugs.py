@@ -12,11 +12,13 @@ import shutil
 import subprocess
 import sys
 
-from planted import backups, engine, intake, life_cycle, queries, salvage, shortage, storage
+from planted import (backups, engine, intake, life_cycle, queries, salvage, shortage, storage,
+                     watching)
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 COPY = ROOT / 'build-planted'
-BUGS = [bug for part in (backups, engine, intake, life_cycle, queries, salvage, shortage, storage)
+BUGS = [bug for part in (backups, engine, intake, life_cycle, queries, salvage, shortage, storage,
+                         watching)
         for bug in part.BUGS]
 
 

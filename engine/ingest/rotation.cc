@@ -28,6 +28,7 @@ Result<bool> Rotation::Step() {
       if (heads_->frozen_head() == nullptr) return false;
       CISTERN_RETURN_IF_ERROR(store_->CheckHeadroom(headroom_bytes()));
       CISTERN_RETURN_IF_ERROR(Begin(*heads_->frozen_head()));
+      spilling_.oldest_us = committer_->OldestInHeads().value_or(INT64_MIN);
       phase_ = Phase::kPages;
       return true;
     case Phase::kPages:

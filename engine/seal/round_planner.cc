@@ -279,7 +279,6 @@ int64_t RoundPlanner::NewestIn(uint64_t rotation) {
 }
 
 void RoundPlanner::ForgetOldRotations() {
-  times_.ForgetBut(*view_);
   std::erase_if(first_seen_us_, [&](const auto& entry) {
     return std::none_of(view_->families.begin(), view_->families.end(), [&](const auto& f) {
       return f->record.Contains(entry.first);
@@ -336,7 +335,7 @@ bool RoundPlanner::IsDueByAge(const TablePtr& table, int64_t due_at_us) {
   if (limits_.age_s_max == 0) return false;
   int64_t oldest_us = INT64_MAX;
   for (const SegmentRef& s : candidate_.segments) {
-    const std::optional<WriteTimes> times = times_.Of(s, table, *boots_->bases());
+    const std::optional<WriteTimes> times = times_.Of(s, table, boots_->bases(), now_us_);
     // Timestamps ahead of the clock, as behind a false time, are older than they say.
     const int64_t newest_us = NewestIn(RotationOf(s.id));
     if (times) oldest_us = std::min({oldest_us, times->first_us, newest_us});

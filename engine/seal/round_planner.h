@@ -15,8 +15,8 @@
 #include "lib/base/memory_budget.h"
 #include "storage/boot_table.h"
 #include "storage/head_set.h"
+#include "storage/journal_times.h"
 #include "storage/keyspace.h"
-#include "storage/rotation_times.h"
 #include "storage/segment_walker.h"
 #include "storage/store.h"
 #include "storage/table_set.h"
@@ -148,7 +148,7 @@ class RoundPlanner {
   };
   std::optional<Ahead> ahead_;
   int64_t last_now_us_ = INT64_MIN;
-  RotationTimes times_;
+  JournalTimes times_;
   std::vector<uint64_t> due_in_head_;          // checksums of encoded bucket keys, ascending
   std::map<std::string, std::string> damaged_;  // encoded bucket keys, and why
   std::string resume_;   // key bytes where the next walk begins

@@ -6,8 +6,6 @@ namespace cistern {
 
 namespace {
 
-constexpr int64_t kHeadPart = 8;  // of the age limit, that a row may have been in the head
-
 // At most what a number holds.
 uint64_t Sum(uint64_t a, uint64_t b) { return a + std::min(b, UINT64_MAX - a); }
 
@@ -39,11 +37,8 @@ void SealOutlook::EndWalk() { is_known_ = true; }
 void SealOutlook::NoteRotation(const SpilledBuckets& spilled, int64_t now_us) {
   noted_rotations_.insert(spilled.rotation);
   due_first_us_ = std::min(due_first_us_, DueAt(spilled.end_first_s, now_us, limits_));
-  if (limits_.age_s_max > 0) {
-    // Its rows are older by what they were in the head: a look tells.
-    const int64_t head_us = limits_.age_s_max * 1'000'000 / kHeadPart;
-    NoteDueAt(DueByAgeAt(INT64_MAX, now_us - head_us, limits_));
-  }
+  // Its rows are older by what they were in the head.
+  NoteDueAt(DueByAgeAt(INT64_MAX, spilled.oldest_us, limits_));
   rows_noted_ = Sum(rows_noted_, spilled.rows_max);
   bytes_noted_ = Sum(bytes_noted_, spilled.bytes_max);
 }

@@ -353,6 +353,8 @@ Status Sealer::Commit() {
   return Status::Ok();
 }
 
+uint64_t Sealer::RoomOfLeastRound() { return RoomFor(kShortRoundBytesMin); }
+
 Status Sealer::trouble() const {
   CISTERN_RETURN_IF_ERROR(trouble_);
   const std::vector<std::string> problems = planner_.ProblemsOf({});

@@ -78,6 +78,8 @@ class Sealer {
   // Why something that is due is not sealed: what the last round that was given up met, until
   // another one counts, or a bucket that is damaged.
   [[nodiscard]] Status trouble() const;
+  // What must be free for the smallest round to begin.
+  [[nodiscard]] uint64_t RoomOfLeastRound();
   // What of the scope could not be sealed in this opening, and why; after IsThrough(scope).
   [[nodiscard]] std::vector<std::string> ProblemsOf(const SealScope& scope) const;
   // Whether an error means that stored bytes cannot be sealed as they are, not that the

@@ -1,7 +1,13 @@
 // What is told of rows that are not sealed: how many, since when, what is overdue and why.
 #include "engine/open_rows.h"
 
+#include <algorithm>
+#include <chrono>
 #include <cstdlib>
+#include <future>
+#include <memory>
+#include <optional>
+#include <string>
 
 #include "engine/replication_service.h"
 #include "tests/engine/engine_fixture.h"
@@ -10,15 +16,26 @@ namespace cistern::testing {
 namespace {
 
 constexpr int64_t kDayS = 86'400;
+constexpr int64_t kSecondUs = 1'000'000;
+// Behind the moment in which a bucket is due, until it is overdue.
+constexpr int64_t kOverdueS = 900;
 
 class OpenRowsTest : public EngineFixture {
  protected:
-  OpenRows Find() {
-    auto found = FindOpenRows(Core().get(), EngineImpl::Of(engine_.get())->options(), &times_);
-    EXPECT_TRUE(found.ok()) << found.status().ToString();
-    return found.ok() ? *std::move(found) : OpenRows();
+  OpenRows Find() { return FindOpenRows(Core().get(), options_, &times_); }
+  // Time passes with its maintenance, minute by minute.
+  void Live(int64_t s) {
+    for (; s > 0; s -= 60) {
+      clock_->AdvanceSeconds(std::min<int64_t>(s, 60));
+      TickAll();
+    }
   }
-  RotationTimes times_;
+  void MustAppendMany(int sensors, int64_t ts) {
+    RowBatch batch(schema_);
+    for (int i = 0; i < sensors; ++i) AddRow(&batch, "s" + std::to_string(i), ts, i);
+    ASSERT_TRUE(engine_->Append(batch).ok());
+  }
+  JournalTimes times_;
 };
 
 TEST_F(OpenRowsTest, AnEmptyStoreHasNone) {
@@ -88,14 +105,17 @@ TEST_F(OpenRowsTest, WhatSealingIsLeftOutForIsOverdueAfterAWhile) {
   MustAppend("b", kStartMs + 1, 1);
   MustAppend("c", kStartMs, 1);
   MustAppend("c", kStartMs + 3 * kDayMs, 1);  // of a day that goes on
+  ASSERT_TRUE(engine_->DeleteRange("pumps", Entity("c"), {kStartMs, kStartMs + 1}).ok());
   EXPECT_EQ(Find().why.code(), StatusCode::kNotFound);
   clock_->AdvanceSeconds(kDayS + 300);
   EXPECT_EQ(Find().buckets_overdue, 0u) << "due this moment";
-  clock_->AdvanceSeconds(601);
+  clock_->AdvanceSeconds(kOverdueS - 1);
+  EXPECT_EQ(Find().buckets_overdue, 0u);
+  clock_->AdvanceSeconds(1);
   OpenRows open = Find();
   EXPECT_EQ(open.buckets_overdue, 3u) << "in memory, spilled, and both";
-  EXPECT_EQ(open.versions_overdue, 4u);
-  EXPECT_EQ(open.versions, 5u);
+  EXPECT_EQ(open.versions_overdue, 5u) << "deletes too";
+  EXPECT_EQ(open.versions, 6u);
   ASSERT_TRUE(open.overdue_since_us.has_value());
   EXPECT_EQ(*open.overdue_since_us, kStartUs + (kDayS + 300) * 1'000'000);
   const auto sealed = engine_->Seal({.due_only = true});
@@ -126,16 +146,39 @@ TEST_F(OpenRowsTest, AClockThatIsNotTrustedIsTheReason) {
   EXPECT_TRUE(Find().why.ok());
 }
 
-TEST_F(OpenRowsTest, AFullDiskIsTheReason) {
-  auto faults = std::make_shared<FaultFileSystem>();
-  faults->SetDiskBytes(64 << 20);
-  fs_ = faults;
-  Reopen();
+class OpenRowsDiskTest : public OpenRowsTest {
+ protected:
+  static constexpr uint64_t kDiskBytes = 64 << 20;
+  void SetUp() override {
+    faults_ = std::make_shared<FaultFileSystem>();
+    faults_->SetDiskBytes(kDiskBytes);
+    fs_ = faults_;
+    OpenRowsTest::SetUp();
+  }
+  void LeaveFree(uint64_t bytes) {
+    faults_->SetForeignBytes(kDiskBytes - faults_->used_bytes() - bytes);
+    clock_->AdvanceSeconds(61);
+    TickAll();
+  }
+  std::shared_ptr<FaultFileSystem> faults_;
+};
+
+// The reason is what a round would meet: the ballast goes for it, and less than a round needs is
+// too little.
+TEST_F(OpenRowsDiskTest, AFullDiskIsTheReason) {
   MustAppend("a", kStartMs, 1);
-  faults->SetForeignBytes(64 << 20);
+  Rotate();
+  TickAll();
+  ASSERT_TRUE(Core()->store().ballast_held());
+  LeaveFree(0);
+  EXPECT_TRUE(Find().why.ok()) << "with the ballast there is room: " << Find().why.ToString();
+  LeaveFree(0);  // others take what it gave back
+  LeaveFree(0);
   EXPECT_EQ(Find().why.code(), StatusCode::kNoSpace);
-  faults->SetForeignBytes(0);
-  EXPECT_TRUE(Find().why.ok());
+  LeaveFree(3 << 19);
+  EXPECT_EQ(Find().why.code(), StatusCode::kNoSpace) << "not even the smallest round has room";
+  LeaveFree(4 << 20);
+  EXPECT_TRUE(Find().why.ok()) << Find().why.ToString();
 }
 
 // As `cistern sync status` sees a store whose firmware was stopped.
@@ -152,6 +195,148 @@ TEST_F(OpenRowsTest, WhoOnlyReadsTellsThatNobodySeals) {
   open = Find();
   EXPECT_EQ(open.buckets_overdue, 1u);
   EXPECT_EQ(open.why.code(), StatusCode::kReadOnly);
+}
+
+// What is to leave before the end of its bucket is overdue as well.
+TEST_F(OpenRowsTest, FullBucketsAndOldRowsOfWideOnesAreOverdue) {
+  options_.seal_when_due = false;
+  options_.event_future_s_max = 400 * kDayS;
+  options_.seal_rows_max = 10;
+  Reopen();
+  for (int i = 0; i < 10; ++i) MustAppend("full", kStartMs + 300 * kDayMs + i, i);
+  for (int i = 0; i < 9; ++i) MustAppend("open", kStartMs + 300 * kDayMs + i, i);
+  Rotate();
+  clock_->AdvanceSeconds(kOverdueS + 1);
+  OpenRows open = Find();
+  EXPECT_EQ(open.buckets_overdue, 1u);
+  EXPECT_EQ(open.versions_overdue, 10u);
+  options_.seal_rows_max = 0;
+  options_.seal_age_s_max = 8 * 3600;
+  options_.head_age_us_max = 3600 * kSecondUs;
+  Reopen();
+  clock_->AdvanceSeconds(9 * 3600 - 2);
+  EXPECT_EQ(Find().buckets_overdue, 0u);
+  clock_->AdvanceSeconds(2);
+  open = Find();
+  EXPECT_EQ(open.buckets_overdue, 2u);
+  EXPECT_EQ(open.versions_overdue, 19u);
+}
+
+// Timestamps that a clock gave which was ahead tell nothing: the rows are as old as they are known.
+TEST_F(OpenRowsTest, RowsOfAFalseTimeAreNotYoungForEver) {
+  constexpr int64_t kAheadS = 60 * kDayS / 16;
+  options_.seal_when_due = false;
+  Reopen();
+  clock_->StepWallMicros(kAheadS * kSecondUs);
+  Live(limits::kClockDwellSecondsDefault + 60);
+  ASSERT_TRUE(engine_->GetMetrics().clock_trusted);
+  MustAppend("a", kStartMs, 1);
+  Rotate();
+  clock_->StepWallMicros(-kAheadS * kSecondUs);
+  Live(limits::kClockDwellSecondsDefault + 60);
+  ASSERT_TRUE(engine_->GetMetrics().clock_trusted);
+  EXPECT_FALSE(Find().oldest_us.has_value()) << "nobody knows";
+  const int64_t seen_us = clock_->WallMicros();
+  for (int i = 0; i < 3; ++i) {
+    clock_->AdvanceSeconds(1000);
+    const OpenRows open = Find();
+    ASSERT_TRUE(open.oldest_us.has_value());
+    EXPECT_LT(std::abs(*open.oldest_us - seen_us), 2 * kSecondUs);
+  }
+}
+
+// Segments that cannot be read are no reason to say nothing of the rest.
+TEST_F(OpenRowsTest, WhatCannotBeReadIsSaid) {
+  auto faults = std::make_shared<FaultFileSystem>();
+  fs_ = faults;
+  options_.seal_when_due = false;
+  Reopen();
+  MustAppendMany(50, kStartMs);
+  Rotate();
+  MustAppend("a", kStartMs, 1);
+  clock_->AdvanceSeconds(kDayS + 300 + kOverdueS);
+  options_.seal_when_due = true;
+  Reopen();
+  faults->Arm({.op = FaultOp::kRead, .kind = FileKind::kSst, .forever = true});
+  const auto outbox = GetOutboxStatus(engine_.get());
+  faults->Disarm();
+  ASSERT_TRUE(outbox.ok()) << outbox.status().ToString();
+  EXPECT_EQ(outbox->open.why.code(), StatusCode::kIoError) << outbox->open.why.ToString();
+  EXPECT_EQ(outbox->open.versions, 51u);
+  EXPECT_TRUE(outbox->open.oldest_us.has_value()) << "of the rows in memory";
+  EXPECT_TRUE(Find().why.ok());
+}
+
+class OpenRowsWatchTest : public OpenRowsTest {
+ protected:
+  static constexpr int kSensors = 700;  // more than one slice takes
+  // A day of many sensors that is overdue, and one that goes on.
+  void SetUp() override {
+    options_.seal_when_due = false;
+    OpenRowsTest::SetUp();
+    MustAppendMany(kSensors, kStartMs);
+    Rotate();
+    clock_->AdvanceSeconds(kDayS + 300 + kOverdueS);
+    MustAppend("a", kStartMs + kDayMs, 1);
+    watch_.emplace(options_);
+  }
+  void TearDown() override { watch_.reset(); }
+  const OpenRows& Turn(int64_t later_us = 0) {
+    clock_->AdvanceMicros(later_us);
+    watch_->Turn(Core().get());
+    return watch_->rows();
+  }
+  std::optional<OpenRowsWatch> watch_;
+};
+
+// A loop that answers must be sent in waits for a part of a look at most.
+TEST_F(OpenRowsWatchTest, LooksInSlicesAndHoldsNothingInBetween) {
+  const int64_t views = Core()->store().spills().view().use_count();
+  EXPECT_EQ(Turn().versions, 701u) << "at once";
+  const uint64_t first = watch_->rows().buckets_overdue;
+  EXPECT_GE(first, 1u);
+  EXPECT_LT(first, 700u);
+  EXPECT_EQ(Core()->store().spills().view().use_count(), views);
+  EXPECT_EQ(Turn().buckets_overdue, first) << "not before a pause";
+  EXPECT_EQ(Turn(100'000).buckets_overdue, 700u);
+  EXPECT_EQ(watch_->rows().versions_overdue, 700u);
+}
+
+TEST_F(OpenRowsWatchTest, GoesOnInAnotherOpening) {
+  (void)Turn();
+  watch_->Forget();
+  Reopen();
+  for (int i = 0; i < 3; ++i) (void)Turn(kSecondUs);
+  EXPECT_EQ(watch_->rows().buckets_overdue, 700u);
+}
+
+TEST_F(OpenRowsWatchTest, WhatWasSealedIsNotOverdueForLong) {
+  for (int i = 0; i < 3; ++i) (void)Turn(kSecondUs);
+  ASSERT_EQ(watch_->rows().buckets_overdue, 700u);
+  const auto sealed = engine_->Seal({.due_only = true});
+  ASSERT_TRUE(sealed.ok()) << sealed.status().ToString();
+  for (int i = 0; i < 3; ++i) (void)Turn(kSecondUs);
+  EXPECT_EQ(watch_->rows().versions, 1u);
+  EXPECT_EQ(watch_->rows().buckets_overdue, 0u);
+  EXPECT_FALSE(watch_->rows().overdue_since_us.has_value());
+}
+
+// Nor does it wait while a step of maintenance waits for the device.
+TEST_F(OpenRowsWatchTest, DoesNotWaitForMaintenance) {
+  options_.seal_when_due = true;
+  Reopen();
+  EngineCore* const core = Core().get();
+  std::future<uint64_t> versions;
+  const Status held = core->maintenance().WithoutHead([&] {
+    versions = std::async(std::launch::async, [&] {
+      watch_->Turn(core);
+      return watch_->rows().versions;
+    });
+    const bool is_there = versions.wait_for(std::chrono::seconds(20)) == std::future_status::ready;
+    return is_there ? Status::Ok() : Status::Busy("it waits");
+  });
+  EXPECT_TRUE(held.ok()) << held.ToString();
+  EXPECT_EQ(versions.get(), 701u);
 }
 
 }  // namespace

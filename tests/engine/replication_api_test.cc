@@ -13,6 +13,10 @@ constexpr int64_t kHourUs = 3'600'000'000;
 // What expires later is refused by Cassandra 5.0 as it is set up.
 constexpr uint32_t kTwentyYearsS = 20 * 365 * 86'400;
 
+// Programs that were built before have these numbers.
+static_assert(static_cast<int>(ReplicationPhase::kIdle) == 4);
+static_assert(static_cast<int>(ReplicationPhase::kCollecting) == 5);
+
 using ReplicationApi = ReplicationApiFixture;
 
 TEST_F(ReplicationApi, AThreadOfItsOwnSendsWhatIsSealed) {

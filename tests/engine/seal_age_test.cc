@@ -88,6 +88,26 @@ TEST_F(SealAgeTest, ABucketThatIsSoonDueIsNotSealedTwice) {
   EXPECT_EQ(m.amendments, 0u);
 }
 
+// However long they were in memory, the look comes when they are due.
+TEST_F(SealAgeTest, RowsThatWereLongInMemoryAreNotLookedAtTooLate) {
+  options_.seal_age_s_max = 2 * kHourS;
+  Reopen();
+  yearly_ = *engine_->FindTable("yearly");
+  for (int rows = 0; rows < 2; ++rows) {
+    RowBatch batch(yearly_);
+    batch.BeginRow();
+    ASSERT_TRUE(batch.SetBytes(0, "a").ok());
+    ASSERT_TRUE(batch.SetInt(2, clock_->WallMicros() / 1000).ok() && batch.EndRow().ok());
+    ASSERT_TRUE(engine_->Append(batch).ok());
+    for (int minute = 0; minute < 122; ++minute) {
+      clock_->AdvanceSeconds(60);
+      ASSERT_NO_FATAL_FAILURE(TickAll());
+    }
+    EXPECT_EQ(engine_->GetMetrics().versions_open, 0u) << rows;
+  }
+  ExpectSound();
+}
+
 TEST_F(SealAgeTest, AnAbsurdLimitIsRefused) {
   for (const int64_t seconds : {int64_t{-1}, limits::kSealDelaySecondsMax + 1}) {
     EngineOptions options = options_;

@@ -316,6 +316,21 @@ TEST_F(SealOutlookTest, HugeNumbersDoNotOverflow) {
   EXPECT_FALSE(MayBeDue(INT64_MAX - 1));
 }
 
+TEST_F(SealOutlookTest, ARotationIsDueByTheAgeOfItsOldestRow) {
+  SealLimits limits = kLimits;
+  limits.age_s_max = 7200;
+  outlook_.emplace(limits);
+  SpilledBuckets spilled = Spilled(20, kEndS + 365 * 86'400);
+  view_ = later_;
+  Walk(kEndS + 365 * 86'400, kNoonUs);
+  spilled.oldest_us = kNoonUs - 3600 * kSecond;
+  outlook_->NoteRotation(spilled, kNoonUs);
+  ExpectDueFrom(kNoonUs + 3600 * kSecond);
+  Walk(kEndS + 365 * 86'400, kNoonUs);
+  outlook_->NoteRotation(Spilled(20, kEndS + 365 * 86'400), kNoonUs);
+  EXPECT_TRUE(MayBeDue(kNoonUs)) << "its age is not known";
+}
+
 TEST(SealOutlookSpilledBuckets, KeepTheFirstEndAndTheMostOfOneBucket) {
   SpilledBuckets spilled;
   EXPECT_EQ(spilled.end_first_s, INT64_MAX);

@@ -21,23 +21,26 @@ enum class ReplicationPhase : uint8_t {
   kAway,     // no host takes requests: it is tried again
   kHolding,  // all that may go is acknowledged; the hold time is not over
   kStuck,    // what is left needs a person: parked seals, tables that differ, damage
+  kIdle,     // nothing is left, open rows neither
   kCollecting,  // all that is sealed is confirmed; rows of open buckets wait for their seal
-  kIdle,        // nothing is left, open rows neither
 };
 
 // Rows that upstream cannot have yet, as their buckets are not sealed.
 struct OpenRows {
   uint64_t versions = 0;  // row versions, deletes included
-  // When the oldest of them was written, microseconds since 1970, at latest: rows that were spilled
-  // together share it. Nothing: there are none, or their pages cannot be read.
+  // About when the oldest of them was written, microseconds since 1970; of rows that were written
+  // while the clock was ahead, when they were first seen. Nothing: there are none, or that is not
+  // known of any, as their pages cannot be read.
   std::optional<int64_t> oldest_us;
-  // Buckets that should have been sealed some minutes ago, and their row versions.
+  // Buckets that should have been sealed some minutes ago, by any of the options seal_*, and their
+  // row versions, deletes included.
   uint64_t buckets_overdue = 0;
   uint64_t versions_overdue = 0;
   std::optional<int64_t> overdue_since_us;  // when the first of them was due
   // What keeps sealing from going on, also where nothing is overdue yet: kBusy, a clock that is not
-  // trusted; kNoSpace, a full disk; kCorruption, damage; kReadOnly, as this process only reads the
-  // store; kNotFound, nobody seals by himself (EngineOptions::seal_when_due); or a failed write.
+  // trusted; kNoSpace, not even the smallest seal has room; kReadOnly, as this process only reads
+  // the store; kNotFound, nobody seals unasked (EngineOptions::seal_when_due); or a failed write.
+  // kCorruption: damage, be it that not all open rows can be told, and the rest stands here.
   Status why;
 };
 
@@ -92,7 +95,8 @@ struct ReplicationStatus {
   uint64_t window_bytes = 0;        // that may be in flight
   uint64_t memory_bytes = 0;        // of the engine's budget, for seals on their way
   uint64_t memory_share_bytes = 0;  // of it at most, but for one huge page
-  // As of some minutes ago at most; its count and its reason as of now.
+  // Its count and its reason are as of a second ago at most. The rest is looked for in small steps,
+  // in a hundredth of the time, about once a minute where that suffices.
   OpenRows open;
   // How long from the end of the turn until there may be something to do though nothing came from
   // the cluster, in microseconds.
@@ -188,7 +192,8 @@ class CISTERN_EXPORT Replication {
   //   kNotFound         no such table
   //   kInvalidArgument  an empty range
   [[nodiscard]] virtual Result<uint64_t> Resend(const std::string& table, TimeRange range) = 0;
-  // Walks over the outbox. kCorruption: a damaged header or manifest.
+  // Walks over the outbox and over what is open. kCorruption: a damaged entry or manifest; where
+  // open rows cannot be told, OutboxStatus::open says so.
   [[nodiscard]] virtual Result<OutboxStatus> GetOutbox() = 0;
 
   // Ends the connections and the thread. What was acknowledged and is not confirmed yet is sent
