@@ -168,12 +168,13 @@ class OpenRowsDiskTest : public OpenRowsTest {
 TEST_F(OpenRowsDiskTest, AFullDiskIsTheReason) {
   MustAppend("a", kStartMs, 1);
   Rotate();
-  TickAll();
+  clock_->AdvanceSeconds(61);
+  TickAll();  // nothing is due: the next looks do without the ballast
+  LeaveFree(0);
   ASSERT_TRUE(Core()->store().ballast_held());
-  LeaveFree(0);
   EXPECT_TRUE(Find().why.ok()) << "with the ballast there is room: " << Find().why.ToString();
+  ASSERT_TRUE(Core()->store().MakeDeviceRoom(1 << 20).ok());
   LeaveFree(0);  // others take what it gave back
-  LeaveFree(0);
   EXPECT_EQ(Find().why.code(), StatusCode::kNoSpace);
   LeaveFree(3 << 19);
   EXPECT_EQ(Find().why.code(), StatusCode::kNoSpace) << "not even the smallest round has room";
@@ -195,6 +196,20 @@ TEST_F(OpenRowsTest, WhoOnlyReadsTellsThatNobodySeals) {
   open = Find();
   EXPECT_EQ(open.buckets_overdue, 1u);
   EXPECT_EQ(open.why.code(), StatusCode::kReadOnly);
+}
+
+// Rows that were spilled together need not have been written together.
+TEST_F(OpenRowsTest, ALateRowIsNotOverdueByOlderOnesBesideIt) {
+  options_.seal_when_due = false;
+  options_.event_future_s_max = 10 * kDayS;
+  Reopen();
+  MustAppend("a", kStartMs + 3 * kDayMs, 1);  // of a day that goes on
+  clock_->AdvanceSeconds(kDayS + 300 + kOverdueS);
+  MustAppend("b", kStartMs, 1);
+  Rotate();
+  EXPECT_EQ(Find().buckets_overdue, 0u);
+  clock_->AdvanceSeconds(300 + kOverdueS + 1);
+  EXPECT_EQ(Find().buckets_overdue, 1u);
 }
 
 // What is to leave before the end of its bucket is overdue as well.

@@ -32,7 +32,8 @@ BUGS = [
         '  if (!read) Note(first, last, {now_us, now_us});\n'
         '  if (!read) return GuessOf(segment);\n', '*JournalTimes*'),
     Bug('each segment is read for its time', 'storage/journal_times.cc',
-        '  if (const auto known = Find(first, last, now_us)) return known;\n', '',
+        '  if (const auto known = Find(first, last, now_us)) return known;\n',
+        '  if (const auto known = Find(first, last, now_us); known && last == 0) return known;\n',
         '*JournalTimes*'),
     Bug('the age of a rotation begins when it is written', 'engine/ingest/rotation.cc',
         '      spilling_.oldest_us = committer_->OldestInHeads().value_or(INT64_MIN);\n',
