@@ -38,9 +38,6 @@ constexpr uint64_t kLogFilesMax = 8;
 
 constexpr int kBucketLooksMax = 3;
 
-// Of a disk budget, what is sealed of one bucket at a time at most.
-constexpr uint64_t kPiecesOfDisk = 16;
-
 // Active and frozen head, their journals in RocksDB's memtables, the pages of one
 // rotation, the block cache and a scan must fit together.
 HeadLimits HeadLimitsFor(const EngineOptions& options) {
@@ -49,13 +46,12 @@ HeadLimits HeadLimitsFor(const EngineOptions& options) {
   HeadLimits limits;
   limits.bytes = std::min(budget_bytes / 3 * 2,
                           budget_bytes - RocksDbBytes(budget_bytes) - kScanReserveBytes);
-  limits.journal_bytes =
-      std::min<uint64_t>(options.disk_budget_bytes / kPiecesOfDisk, limits.generation_bytes());
+  if (options.disk_budget_bytes != 0) limits.disk_bytes = options.disk_budget_bytes;
   return limits;
 }
 
 uint64_t SealBytesMax(const EngineOptions& options) {
-  const uint64_t piece_bytes = options.disk_budget_bytes / kPiecesOfDisk;
+  const uint64_t piece_bytes = options.disk_budget_bytes / HeadLimits::kPiecesOfDisk;
   if (piece_bytes == 0) return options.seal_bytes_max;
   return options.seal_bytes_max == 0 ? piece_bytes : std::min(options.seal_bytes_max, piece_bytes);
 }
@@ -139,7 +135,7 @@ Status EngineCore::Build() {
   sealer_ = std::make_unique<Sealer>(store_.get(), &heads_, &tables_, boots_.get(),
                                      config_.budget.get(), seal_limits);
   const RetentionLimits retention{options.keep_confirmed_s, options.keep_unconfirmed_s,
-                                  options.disk_shed, head_limits.seal_reserve_bytes()};
+                                  options.disk_shed};
   keeper_ = std::make_unique<WindowKeeper>(store_.get(), &heads_, retention);
   merger_ = std::make_unique<WindowMerger>(store_.get(), &heads_, seal_limits.window_count_max);
   MaintenanceLimits limits;

@@ -109,7 +109,8 @@ Result<bool> Maintenance::StepRewrite(Respill::Scope scope) {
 // Ends windows between seal rounds and rewritings, which look at the set of windows.
 Result<bool> Maintenance::StepWindows() {
   if (!sealer_->idle() || !respill_->idle() || !merger_->idle()) return false;
-  const Result<bool> did = keeper_->Step(retention_time());
+  const Result<bool> did =
+      keeper_->Step(retention_time(), committer_->RoomSought(), clock_->monotonic_us());
   if (!did.ok()) return Watch(did.status());
   if (*did) {
     sealer_->ChargeWindows();
@@ -219,15 +220,18 @@ Result<bool> Maintenance::StepRotation() {
   const Result<bool> did = rotation_->Step();
   if (!did.ok()) return Watch(did.status());
   const std::optional<SpilledBuckets> spilled = rotation_->TakeSpilled();
+  if (spilled) committer_->NoteSpilled(spilled->bytes_max);
   if (spilled && clock_->settled()) sealer_->NoteRotation(*spilled, now_us());
   return *did;
 }
 
 // Rows that are to be sealed may have the ballast: their journal goes, and what is sealed does once
-// upstream has it.
+// upstream has it. Not while rounds find no room themselves: it would be given up for nothing.
 Status Maintenance::RoomForRotation() {
   const uint64_t bytes = rotation_->headroom_bytes();
-  const bool is_for_seal = prepares_seal_ || sealer_->awaits_rotation();
+  const bool is_for_seal =
+      prepares_seal_ || (sealer_->awaits_rotation() &&
+                         sealer_->trouble().code() != StatusCode::kNoSpace);
   return is_for_seal ? store_->MakeRoom(bytes) : store_->CheckHeadroom(bytes);
 }
 

@@ -141,8 +141,8 @@ class Maintenance {
   [[nodiscard]] Result<bool> SealRoundStep();
   [[nodiscard]] bool EndedTheRoundAlone(const Status& s) const;
   [[nodiscard]] Status RotateAllLocked();
-  [[nodiscard]] Status PrepareSeal(SealScope* scope);
   struct SealByHand;
+  [[nodiscard]] Status PrepareSeal(SealByHand* work);
   [[nodiscard]] Result<bool> SealByHandStep(SealByHand* work);
   [[nodiscard]] Status BeginRound(const SealScope& scope);
   [[nodiscard]] Status RoomToSeal() const;

@@ -19,8 +19,12 @@ Result<bool> Maintenance::StepSeal() {
       !merger_->idle()) {
     return false;
   }
-  // What is due and still in the head is rotated first; then this step comes here again.
-  if (!seal_more_ && sealer_->NoteDueInHead({}, now_us())) return committer_->Freeze();
+  // What is due and still in the head is rotated first; then this step comes here again. A frozen
+  // head that waits for room keeps nobody from sealing what is spilled, which makes some.
+  if (!seal_more_ && sealer_->NoteDueInHead({}, now_us()) && heads_->frozen_head() == nullptr &&
+      committer_->Freeze()) {
+    return true;
+  }
   seal_us_ = monotonic_us;
   if (!seal_more_ && !sealer_->MayBeDue(now_us())) return false;
   seal_more_ = store_->MakeDeviceRoom(kFamilyHeadroomBytes).ok();
@@ -34,7 +38,10 @@ Result<bool> Maintenance::StepSeal() {
 Result<bool> Maintenance::SealRoundStep() {
   const Status s = sealer_->Step();
   if (!s.ok() && !EndedTheRoundAlone(s)) return Watch(s);
-  if (s.code() == StatusCode::kNoSpace) seal_more_ = false;
+  if (s.code() == StatusCode::kNoSpace) {
+    seal_more_ = false;
+    committer_->NoteSpilled(sealer_->passed_over_bytes());
+  }
   // Where not even the open segments can be told nothing is sealed any more. An opening takes
   // what it cannot read out of the way: one that has not yet done so makes room for another.
   const bool is_blind = s.code() == StatusCode::kCorruption && sealer_->IsThrough({});
@@ -79,23 +86,23 @@ void Maintenance::NoteWhyNotSealing() {
 // For the smallest round, as it would be made: the ballast may go for it.
 Status Maintenance::RoomToSeal() const {
   const uint64_t bytes = sealer_->RoomOfLeastRound();
-  const auto& ballast = store_->db().opened().ballast;
-  const uint64_t spare_bytes = ballast != nullptr && ballast->held() ? ballast->bytes() : 0;
+  const uint64_t spare_bytes = store_->ballast_spare_bytes();
   return store_->CheckHeadroom(bytes - std::min(bytes, spare_bytes));
 }
 
 struct Maintenance::SealByHand {
   SealScope scope;
   bool has_begun = false;  // its first round
+  uint64_t buckets_before = 0;
+  uint64_t amendments_before = 0;
+  uint64_t bytes_before = 0;
 };
 
 Result<SealReport> Maintenance::Seal(SealScope scope) {
   const std::lock_guard one_at_a_time(by_hand_mutex_);
-  const uint64_t buckets_before = sealer_->buckets_sealed();
-  const uint64_t amendments_before = sealer_->amendments();
-  const uint64_t bytes_before = sealer_->bytes_written();
-  CISTERN_RETURN_IF_ERROR(PrepareSeal(&scope));
-  SealByHand work{scope, false};
+  SealByHand work;
+  work.scope = std::move(scope);
+  CISTERN_RETURN_IF_ERROR(PrepareSeal(&work));
   Result<bool> more = true;
   SealReport report;
   while (more.ok() && *more) {
@@ -105,22 +112,27 @@ Result<SealReport> Maintenance::Seal(SealScope scope) {
     more = failure.ok() ? SealByHandStep(&work) : Result<bool>(failure);
     by_hand_ = more.ok() && *more;
     if (by_hand_) continue;
-    report.problems = sealer_->ProblemsOf(scope);
+    report.problems = sealer_->ProblemsOf(work.scope);
+    report.buckets = sealer_->buckets_sealed() - work.buckets_before;
+    report.amendments = sealer_->amendments() - work.amendments_before;
+    report.bytes = sealer_->bytes_written() - work.bytes_before;
     NoteWhyNotSealing();
   }
   heads_->work_came->Soon();  // families that are sealed whole, windows that are to be merged
-  report.buckets = sealer_->buckets_sealed() - buckets_before;
-  report.amendments = sealer_->amendments() - amendments_before;
-  report.bytes = sealer_->bytes_written() - bytes_before;
-  // What was sealed by then is sealed, and can be sent.
+  // What was sealed before the disk was full is sealed, and can be sent.
   report.stopped = more.status();
-  if (report.buckets == 0) CISTERN_RETURN_IF_ERROR(report.stopped);
+  const bool is_full = report.stopped.code() == StatusCode::kNoSpace;
+  if (!is_full || report.buckets == 0) CISTERN_RETURN_IF_ERROR(report.stopped);
   return report;
 }
 
 // Brings what the scope names out of the head, and says in it where the work ends.
-Status Maintenance::PrepareSeal(SealScope* scope) {
+Status Maintenance::PrepareSeal(SealByHand* work) {
   const Turn turn(this);
+  SealScope* const scope = &work->scope;
+  work->buckets_before = sealer_->buckets_sealed();
+  work->amendments_before = sealer_->amendments();
+  work->bytes_before = sealer_->bytes_written();
   CISTERN_RETURN_IF_ERROR(committer_->failure());
   CISTERN_RETURN_IF_ERROR(Watch(committer_->PollClock()));
   if (!clock_->settled()) {
@@ -147,6 +159,7 @@ Result<bool> Maintenance::SealByHandStep(SealByHand* work) {
     return Watch(s);
   }
   if (work->has_begun && sealer_->why_given_up().code() == StatusCode::kNoSpace) {
+    committer_->NoteSpilled(sealer_->passed_over_bytes());
     return sealer_->why_given_up();
   }
   if (work->has_begun && sealer_->IsThrough(work->scope)) return false;

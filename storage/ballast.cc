@@ -43,10 +43,15 @@ uint64_t BallastBytes(const StoreConfig& config) {
 
 Ballast::Ballast(rocksdb::FileSystem* fs, std::string directory, uint64_t bytes)
     : fs_(fs), directory_(std::move(directory)), bytes_(bytes) {
+  Measure();
+}
+
+std::string Ballast::Path() const { return directory_ + "/" + kFileName; }
+
+void Ballast::Measure() {
   uint64_t size_bytes = 0;
-  held_ = fs_->GetFileSize(Concat({directory_, "/", kFileName}), IOOptions(), &size_bytes, nullptr)
-              .ok() &&
-          size_bytes > 0;
+  const bool is_there = fs_->GetFileSize(Path(), IOOptions(), &size_bytes, nullptr).ok();
+  size_bytes_ = is_there ? size_bytes : 0;
 }
 
 bool Ballast::IsSpaceShort() const {
@@ -56,47 +61,58 @@ bool Ballast::IsSpaceShort() const {
   return free_bytes < bytes_;
 }
 
+// Where the file is gone but its directory cannot be synced, the space is there all the same: a
+// power cut may bring the ballast back, and no more.
 Status Ballast::Release() {
-  CISTERN_RETURN_IF_ERROR(RemoveFileDurably(fs_, directory_, kFileName));
-  held_ = false;
-  return Status::Ok();
+  const Status removed = RemoveFileDurably(fs_, directory_, kFileName);
+  Measure();
+  return is_empty() ? Status::Ok() : removed;
+}
+
+// The same.
+Status Ballast::ReleaseSpare() {
+  if (spare_bytes() == 0) return Status::Ok();
+  const Status cut = CutFile(fs_, Path(), OpeningBytes());
+  Measure();
+  return spare_bytes() == 0 ? Status::Ok() : cut;
 }
 
 Status Ballast::TryHold() {
-  if (held_) return Status::Ok();
+  if (held()) return Status::Ok();
   uint64_t free_bytes = 0;
   if (fs_->GetFreeSpace(directory_, IOOptions(), &free_bytes, nullptr).ok() &&
-      free_bytes < 2 * bytes_) {
+      free_bytes < bytes_ + missing_bytes()) {
     return Status::NoSpace(Concat({"no room for the ballast of ", bytes_, " bytes"}));
   }
-  const std::string path = Concat({directory_, "/", kFileName});
-  const IOStatus status = Fill(path);
+  const uint64_t size_before = size_bytes_;
+  const IOStatus status = Fill();
   if (!status.ok()) {
-    fs_->DeleteFile(path, IOOptions(), nullptr).PermitUncheckedError();
-    return ToStatus(status, "making the ballast");
+    if (size_before > 0) CutFile(fs_, Path(), size_before).IgnoreError();
+    else fs_->DeleteFile(Path(), IOOptions(), nullptr).PermitUncheckedError();
   }
-  held_ = true;
-  return Status::Ok();
+  Measure();
+  return ToStatus(status, "making the ballast");
 }
 
-IOStatus Ballast::Fill(const std::string& path) const {
+IOStatus Ballast::Fill() const {
   rocksdb::FileOptions options;
   options.allow_fallocate = true;
   options.fallocate_with_keep_size = false;
   std::unique_ptr<rocksdb::FSWritableFile> file;
-  IOStatus status = fs_->NewWritableFile(path, options, &file, nullptr);
+  IOStatus status = is_empty() ? fs_->NewWritableFile(Path(), options, &file, nullptr)
+                               : fs_->ReopenWritableFile(Path(), options, &file, nullptr);
   if (!status.ok()) return status;
   // Blocks without writing them, where the file system can: no wear, no wait.
-  status = file->Allocate(0, bytes_, IOOptions(), nullptr);
+  status = file->Allocate(Size(), missing_bytes(), IOOptions(), nullptr);
   uint64_t size_bytes = 0;
   const bool allocated =
-      status.ok() && fs_->GetFileSize(path, IOOptions(), &size_bytes, nullptr).ok() &&
+      status.ok() && fs_->GetFileSize(Path(), IOOptions(), &size_bytes, nullptr).ok() &&
       size_bytes >= bytes_;
   if (!allocated && !status.IsNoSpace()) {
     status = IOStatus::OK();
     std::string piece;
     uint64_t noise = 0x9e3779b97f4a7c15;
-    for (uint64_t done = 0; status.ok() && done < bytes_; done += piece.size()) {
+    for (uint64_t done = 0; status.ok() && done < missing_bytes(); done += piece.size()) {
       FillWithNoise(&piece, &noise);
       status = file->Append(piece, IOOptions(), nullptr);
     }

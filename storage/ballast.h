@@ -4,6 +4,7 @@
 
 #include <rocksdb/file_system.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <string>
@@ -20,28 +21,41 @@ namespace cistern {
 
 // The file BALLAST: blocks that are really taken, given back before opening when
 // space is short. Recovery and maintenance may then finish, and retention can free
-// space; so does maintenance where what gives space back finds none. One thread at a time, but any
-// may ask whether it is held. `fs` must outlive it.
+// space; so does maintenance where what gives space back finds none. Maintenance leaves a quarter
+// of the ballast to the next opening: others may take what maintenance gives back. One thread at a
+// time, but any may ask what is held. `fs` must outlive it.
 class Ballast {
  public:
   Ballast(rocksdb::FileSystem* fs, std::string directory, uint64_t bytes);
 
-  [[nodiscard]] bool held() const { return held_; }
+  // Whether all of it is.
+  [[nodiscard]] bool held() const { return missing_bytes() == 0; }
+  [[nodiscard]] bool is_empty() const { return size_bytes_ == 0; }
   [[nodiscard]] uint64_t bytes() const { return bytes_; }
+  // What is to be taken again.
+  [[nodiscard]] uint64_t missing_bytes() const { return bytes_ - std::min(bytes_, Size()); }
+  // What ReleaseSpare gives back.
+  [[nodiscard]] uint64_t spare_bytes() const { return Size() - std::min(OpeningBytes(), Size()); }
   // Whether the file system has less free space than the ballast is worth.
   [[nodiscard]] bool IsSpaceShort() const;
-  // Gives the space back. OK if nothing was held.
+  // Gives all of the space back; for an opening. OK if nothing was held.
   [[nodiscard]] Status Release();
-  // Takes the space if as much again stays free; otherwise kNoSpace, and nothing is
-  // held. OK at once if it is held.
+  // Gives back what no opening needs.
+  [[nodiscard]] Status ReleaseSpare();
+  // Takes what is missing if as much as the ballast stays free; otherwise kNoSpace, and as much is
+  // held as before. OK at once if all is.
   [[nodiscard]] Status TryHold();
 
  private:
-  [[nodiscard]] rocksdb::IOStatus Fill(const std::string& path) const;
+  [[nodiscard]] uint64_t Size() const { return size_bytes_; }
+  [[nodiscard]] uint64_t OpeningBytes() const { return bytes_ / 4; }
+  void Measure();
+  [[nodiscard]] std::string Path() const;
+  [[nodiscard]] rocksdb::IOStatus Fill() const;
   rocksdb::FileSystem* const fs_;
   const std::string directory_;
   const uint64_t bytes_;
-  std::atomic<bool> held_ = false;
+  std::atomic<uint64_t> size_bytes_ = 0;  // of the file
 };
 
 }  // namespace cistern

@@ -117,10 +117,13 @@ uint64_t StoreFileSystem::file_count(FileKind kind) const {
   return files_on_disk_[static_cast<size_t>(kind)].load(std::memory_order_relaxed);
 }
 
-bool StoreFileSystem::HasRoomFor(uint64_t bytes) const {
+uint64_t StoreFileSystem::BudgetLeft() const {
   const uint64_t limit = disk_limit();
-  return limit == 0 || disk_bytes_used() + bytes + kDiskReserveBytes <= limit;
+  if (limit == 0) return UINT64_MAX;
+  return limit - std::min(limit, disk_bytes_used() + kDiskReserveBytes);
 }
+
+bool StoreFileSystem::HasRoomFor(uint64_t bytes) const { return bytes <= BudgetLeft(); }
 
 bool StoreFileSystem::IsOurs(const std::string& path) const {
   return path.size() > directory_.size() && path.starts_with(directory_) &&

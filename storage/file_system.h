@@ -67,6 +67,8 @@ class StoreFileSystem : public rocksdb::FileSystemWrapper {
   void SetDiskLimit(uint64_t bytes) { disk_limit_.store(bytes, std::memory_order_relaxed); }
   [[nodiscard]] uint64_t disk_limit() const { return disk_limit_.load(std::memory_order_relaxed); }
   static constexpr uint64_t kDiskReserveBytes = 1024 * 1024;
+  // How much more of WAL and SST fits under the limit; UINT64_MAX: there is none.
+  [[nodiscard]] uint64_t BudgetLeft() const;
   // Whether `bytes` more of WAL and SST fit under the limit.
   [[nodiscard]] bool HasRoomFor(uint64_t bytes) const;
 

@@ -11,8 +11,8 @@
 namespace cistern {
 
 // A seal has all segments of the bucket that rotations of before its round wrote, unless its
-// manifest names those that it has: then a file could not be read, and what is in it is open
-// again when the file is back. One bucket, one thread.
+// manifest names those that it has: then it is a piece, or a file could not be read. What it does
+// not name is open, a file's rows when that is back. One bucket, one thread.
 class SealCover {
  public:
   // Adds a seal of the bucket, in any order; null: its manifest cannot be read, and it has all.

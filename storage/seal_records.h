@@ -74,8 +74,8 @@ struct Manifest {
   bool has_endless_rows = false;  // a row version in it never expires
   bool has_deletes = false;       // of rows or of ranges: these never expire either
   uint64_t content_hash = 0;   // sum over the row versions (lib/row/version_hash.h)
-  // The rotations whose segments the seal has; nothing: all of before its round. They are named
-  // where files could not be read that may have more rows of the bucket.
+  // The rotations whose segments the seal has; nothing: all of before its round. They are named of
+  // a piece of the bucket, and where files could not be read that may have more of its rows.
   std::optional<SequenceIntervals> rotations{};
   ProofLevel proof = ProofLevel::kAck;  // of a confirmed seal; one that waits has kAck
   // Of all its rows (lib/segment/page_statistics.h), written under that version of the table;

@@ -14,6 +14,15 @@ namespace cistern {
 
 namespace {
 constexpr uint64_t kSequencesReservedAtOnce = 1024;
+
+// Of the file system; nothing: it does not tell.
+std::optional<uint64_t> FreeBytes(const StoreDb& db) {
+  StoreFileSystem& fs = *db.opened().fs;
+  uint64_t free_bytes = 0;
+  const rocksdb::IOStatus s =
+      fs.GetFreeSpace(fs.directory(), rocksdb::IOOptions(), &free_bytes, nullptr);
+  return s.ok() ? std::optional(free_bytes) : std::nullopt;
+}
 }  // namespace
 
 Result<std::unique_ptr<Store>> Store::Open(const StoreConfig& config, RecoveryReport* report) {
@@ -84,36 +93,54 @@ Status Store::CheckHeadroom(uint64_t bytes) const {
 }
 
 Status Store::CheckRoomForRows(uint64_t bytes) const {
-  return CheckHeadroom(bytes + (ballast_held() ? 0 : db_->opened().ballast->bytes()));
+  return CheckHeadroom(bytes + BallastMissingBytes());
+}
+
+bool Store::BudgetHasRoomForRows(uint64_t bytes) const {
+  return BudgetHasRoomFor(bytes + BallastMissingBytes());
 }
 
 Status Store::MakeRoom(uint64_t bytes) {
-  if (CheckHeadroom(bytes).ok()) return Status::Ok();
-  CISTERN_RETURN_IF_ERROR(ReleaseBallast());
+  const Status room = CheckHeadroom(bytes);
+  const uint64_t spare = ballast_spare_bytes();
+  if (room.ok() || !CheckHeadroom(bytes - std::min(spare, bytes)).ok()) return room;
+  CISTERN_RETURN_IF_ERROR(db_->opened().ballast->ReleaseSpare());
   return CheckHeadroom(bytes);
 }
 
 Status Store::MakeDeviceRoom(uint64_t bytes) {
-  if (CheckDevice(bytes).ok()) return Status::Ok();
-  CISTERN_RETURN_IF_ERROR(ReleaseBallast());
+  const Status room = CheckDevice(bytes);
+  const uint64_t spare = ballast_spare_bytes();
+  if (room.ok() || !CheckDevice(bytes - std::min(spare, bytes)).ok()) return room;
+  CISTERN_RETURN_IF_ERROR(db_->opened().ballast->ReleaseSpare());
   return CheckDevice(bytes);
 }
 
-Status Store::ReleaseBallast() {
-  Ballast* const ballast = db_->opened().ballast.get();
-  return ballast != nullptr && ballast->held() ? ballast->Release() : Status::Ok();
+uint64_t Store::ballast_spare_bytes() const {
+  const Ballast* const ballast = db_->opened().ballast.get();
+  return ballast == nullptr ? 0 : ballast->spare_bytes();
+}
+
+uint64_t Store::BallastMissingBytes() const {
+  const Ballast* const ballast = db_->opened().ballast.get();
+  return ballast == nullptr ? 0 : ballast->missing_bytes();
 }
 
 Status Store::CheckDevice(uint64_t bytes) const {
-  StoreFileSystem& fs = *db_->opened().fs;
-  uint64_t free_bytes = 0;
-  const rocksdb::IOStatus s =
-      fs.GetFreeSpace(fs.directory(), rocksdb::IOOptions(), &free_bytes, nullptr);
-  if (s.ok() && free_bytes < bytes) {
-    return Status::NoSpace(Concat({"the file system of ", fs.directory(), " has ", free_bytes,
-        " bytes free, ", bytes, " are needed: free some space, the store goes on by itself"}));
-  }
-  return Status::Ok();
+  const std::optional<uint64_t> free_bytes = FreeBytes(*db_);
+  if (!free_bytes || *free_bytes >= bytes) return Status::Ok();
+  return Status::NoSpace(Concat({"the file system of ", db_->opened().fs->directory(), " has ",
+                                *free_bytes, " bytes free, ", bytes,
+                                " are needed: free some space, the store goes on by itself"}));
+}
+
+uint64_t Store::RoomLeft() const {
+  return std::min(FreeBytes(*db_).value_or(UINT64_MAX), db_->opened().fs->BudgetLeft());
+}
+
+uint64_t Store::DeviceBytes() const {
+  const std::optional<uint64_t> free_bytes = FreeBytes(*db_);
+  return free_bytes ? *free_bytes + db_->opened().fs->disk_bytes_used() : UINT64_MAX;
 }
 
 Result<FamilyPtr> Store::CreateSpill(uint64_t family_id) {
@@ -225,13 +252,13 @@ Status Store::ReleaseLogs() {
 }
 
 bool Store::ballast_held() const {
-  return db_->opened().ballast == nullptr || db_->opened().ballast->held();
+  return BallastMissingBytes() == 0;
 }
 
 Status Store::HoldBallast() {
   if (ballast_held()) return Status::Ok();
   Ballast& ballast = *db_->opened().ballast;
-  CISTERN_RETURN_IF_ERROR(CheckHeadroom(2 * ballast.bytes()));
+  CISTERN_RETURN_IF_ERROR(CheckRoomForRows(ballast.bytes()));
   return ballast.TryHold();
 }
 

@@ -132,13 +132,23 @@ class Store {
   [[nodiscard]] bool BudgetHasRoomFor(uint64_t bytes) const;
   // The same for rows that come: what the ballast is to take again is not theirs.
   [[nodiscard]] Status CheckRoomForRows(uint64_t bytes) const;
+  // Whether it is the disk budget that does not leave rows that room.
+  [[nodiscard]] bool BudgetHasRoomForRows(uint64_t bytes) const;
   // The same as CheckHeadroom, but the budget does not stand in its way.
   [[nodiscard]] Status CheckDevice(uint64_t bytes) const;
+  // Up to so much CheckHeadroom says OK. UINT64_MAX: there is no budget, and the file system does
+  // not tell.
+  [[nodiscard]] uint64_t RoomLeft() const;
+  // All that the store has on the device, and what is free there; UINT64_MAX: it is not told.
+  [[nodiscard]] uint64_t DeviceBytes() const;
   // --- for what gives space back in the end: seals, confirmations, ends of windows. Of the
-  // maintenance actor. Where there is no room the ballast goes, which maintenance takes again once
-  // there is plenty. kNoSpace: that does not suffice either.
+  // maintenance actor. Where there is no room, and the ballast makes it, the ballast goes but for
+  // what the next opening needs; maintenance takes it again once there is plenty. kNoSpace: the
+  // ballast would not suffice, and stays.
   [[nodiscard]] Status MakeRoom(uint64_t bytes);        // CheckHeadroom
   [[nodiscard]] Status MakeDeviceRoom(uint64_t bytes);  // CheckDevice
+  // How much room they make by the ballast.
+  [[nodiscard]] uint64_t ballast_spare_bytes() const;
   [[nodiscard]] Result<FamilyPtr> CreateSpill(uint64_t family_id);
   // Writes the batch, synced. On success the new view is returned but not yet
   // published: the caller does that together with its head.
@@ -306,7 +316,7 @@ class Store {
   void NoteDamage(const std::string& what, RecoveryReport* report);
 
   [[nodiscard]] Status LoadWindows(FoundFamilies* found, bool may_drop, SpillView* view);
-  [[nodiscard]] Status ReleaseBallast();
+  [[nodiscard]] uint64_t BallastMissingBytes() const;
   // store_copy.cc: writes of meta, and of the copy of the catalog before. `change` is what the
   // batch does not tell of it.
   // Whether what the database does not count may be dropped.

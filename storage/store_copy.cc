@@ -19,6 +19,9 @@ namespace cistern {
 
 namespace {
 
+constexpr uint64_t kEndHeadroomBytes = 512 * 1024;  // left to the end itself
+constexpr uint64_t kEndedSealBytes = 256;           // of one in the second copy, about
+
 // What the copy has of the seals in a live window.
 struct CopiedSeals {
   std::string rounds;     // those whose seals have manifests there
@@ -141,10 +144,15 @@ bool Store::HasSourceToRead(const WindowRecord& record) const {
                      [this](uint64_t spill_id) { return MayBeRead(spill_id); });
 }
 
+// The end of a window does not wait for room: the next opening makes up for it.
 void Store::CopyEndedSeals(uint64_t window_id) {
   CrashPoint("catalog:before_ended");
-  const Status copied = WriteEndedSeals(db_->opened().fs.get(), db_->opened().config.directory,
-                                        meta_, window_id);
+  const uint64_t seal_count = window_records_.at(window_id).seal_count;
+  Status copied = CheckHeadroom(kEndHeadroomBytes + seal_count * kEndedSealBytes);
+  if (copied.ok()) {
+    copied = WriteEndedSeals(db_->opened().fs.get(), db_->opened().config.directory, meta_,
+                             window_id);
+  }
   CrashPoint("catalog:after_ended");
   if (copied.ok()) return;
   db_->opened().info_log->Write(LogLevel::kWarning, Concat({"what was sealed in window ",

@@ -197,7 +197,7 @@ Status Opener::PrepareParts() {
   store_.write_buffers = MakeWriteBufferManager();
   if (config().read_only) return Status::Ok();
   store_.ballast = std::make_unique<Ballast>(store_.fs.get(), directory(), BallastBytes(config()));
-  if (store_.ballast->held() && store_.ballast->IsSpaceShort()) {
+  if (!store_.ballast->is_empty() && store_.ballast->IsSpaceShort()) {
     store_.NoteOddity("the disk is nearly full: the ballast was released to open");
     CISTERN_RETURN_IF_ERROR(store_.ballast->Release());
   }
@@ -257,7 +257,7 @@ Status Opener::OpenDatabase() {
   if (config().read_only) return ladder.OpenReadOnly();
   if (!creating_) store_.fs->HoldDeletions();
   Status status = ladder.OpenWritable();
-  if (status.code() == StatusCode::kNoSpace && store_.ballast->held()) {
+  if (status.code() == StatusCode::kNoSpace && !store_.ballast->is_empty()) {
     store_.NoteOddity("the disk is full: the ballast was released to open");
     CISTERN_RETURN_IF_ERROR(store_.ballast->Release());
     status = ladder.OpenWritable();

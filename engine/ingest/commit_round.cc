@@ -101,7 +101,6 @@ void Committer::CommitDrained() {
       continue;
     }
     const Status status = WriteGroup(group_, bytes, sync);
-    if (!status.ok()) heads_->work_came->Soon();  // maintenance may make room
     const WriteResult result{sync ? Durability::kSynced : Durability::kLog, sequence_};
     for (size_t i = first; i < begin; ++i) {
       if (drained_[i] != nullptr) complete(&drained_[i], status, result);

@@ -17,9 +17,7 @@ namespace {
 // A segment's header takes limits::kBucketRangeDeletesMax range deletes, and all of a
 // generation's may be of one bucket: it ends well before, as a group adds a few thousand.
 constexpr uint64_t kGenerationDeletesMax = limits::kBucketRangeDeletesMax / 2;
-constexpr uint64_t kDiskRoomStepBytes = 512 * 1024;        // journal between questions to the disk
 constexpr size_t kRowsAhead = 4;                           // whose memory is asked for
-constexpr uint64_t kDiskRoomForRotationBytes = 3 << 20;    // besides the segments' own bytes
 }  // namespace
 
 // Where a row or delete of the current group goes, between encoding and applying.
@@ -45,6 +43,7 @@ Committer::Committer(Store* store, HeadSet* heads, TableSet* tables, WriteClock*
   StartGeneration(MakeGeneration());
   heads_->versions_written = store_->state().versions_written;
   sequence_ = store_->state().journal_floor;
+  LookAtDisk();
 }
 
 Committer::~Committer() = default;
@@ -219,13 +218,6 @@ std::optional<int64_t> Committer::OldestInHeads() const {
   return clock_->now_s() * 1'000'000 - (clock_->monotonic_us() - began_us);
 }
 
-bool Committer::HeadIsLargeForDisk() {
-  const std::lock_guard lock(mutex_);
-  const bool was_refused = std::exchange(was_refused_room_, false);
-  const uint64_t most = was_refused ? kDiskRoomStepBytes : limits_.journal_bytes;
-  return most != 0 && store_->journal().active_bytes() >= most;
-}
-
 FrozenState Committer::frozen_state() const {
   const std::lock_guard lock(mutex_);
   FrozenState frozen = frozen_;
@@ -261,43 +253,6 @@ Status Committer::KeepClock() {
 ClockReport Committer::ReportClock() {
   const std::lock_guard lock(mutex_);
   return clock_->Report();
-}
-
-// What the device must keep free so that everything in the head can become segments, and what is
-// spilled can be sealed, so twice: a disk that is full of rows would else never be empty again.
-uint64_t Committer::RotationBytes() const {
-  const Journal& journal = store_->journal();
-  const uint64_t active_bytes =
-      heads_->active->version_count() == 0 ? 0 : journal.active_bytes();
-  return kDiskRoomForRotationBytes + limits_.seal_reserve_bytes() + 2 * active_bytes +
-         (journal.has_frozen() ? frozen_.journal_bytes : 0);
-}
-
-// Rows are refused while there is still room to rotate, so that RocksDB never meets the
-// full disk itself: nothing is written then, and nothing has failed. Deletes may use the
-// room that is kept for rotation: they are how space comes back.
-Status Committer::TakeDiskRoom(const std::vector<WriteUnit*>& units, size_t bytes) {
-  const uint64_t needed = 2 * uint64_t{bytes} + 4 * 1024;  // coded rows, the log's framing
-  if (needed <= disk_room_bytes_) {
-    disk_room_bytes_ -= needed;
-    return Status::Ok();
-  }
-  disk_room_bytes_ = 0;
-  const bool has_rows =
-      std::any_of(units.begin(), units.end(), [](const WriteUnit* u) { return u->batch; });
-  if (!has_rows) return store_->CheckHeadroom(needed);
-  const Status room = store_->CheckRoomForRows(needed + kDiskRoomStepBytes + RotationBytes());
-  was_refused_room_ = !room.ok();
-  if (was_refused_room_) heads_->work_came->Soon();  // segments may give room back
-  CISTERN_RETURN_IF_ERROR(room);
-  disk_room_bytes_ = kDiskRoomStepBytes;
-  return Status::Ok();
-}
-
-Status Committer::AcceptsRows() {
-  const std::lock_guard lock(mutex_);
-  CISTERN_RETURN_IF_ERROR(failure());
-  return store_->CheckRoomForRows(2 * kDiskRoomStepBytes + RotationBytes());
 }
 
 Status Committer::WriteGroup(const std::vector<WriteUnit*>& units, size_t bytes, bool sync) {

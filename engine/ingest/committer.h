@@ -28,11 +28,10 @@ struct HeadLimits {
   // At which the active one is frozen: pages are the longer and files the fewer the more it has.
   // What is left takes rows until the frozen one is in segments, which is soon.
   [[nodiscard]] size_t generation_bytes() const { return bytes / 4 * 3; }
-  // Of a small disk budget a sixteenth: what a generation has of one bucket is sealed at once, and
-  // there must be room for it. 0: no limit of its own.
-  uint64_t journal_bytes = 0;
-  // Of the disk budget, that rows leave for seals: for twice such a piece.
-  [[nodiscard]] uint64_t seal_reserve_bytes() const { return 2 * journal_bytes; }
+  // A generation is frozen at this part of the disk at the latest: what it has of one bucket is
+  // sealed at once, and there must be room for it.
+  static constexpr uint64_t kPiecesOfDisk = 16;
+  uint64_t disk_bytes = UINT64_MAX;  // the disk budget; the device may have less
   // Rows alone while they are replayed, where they can be spilled: the records that they come from
   // stay until the next rotation. What cannot be spilled may have all that it had before.
   [[nodiscard]] size_t replayed_bytes(bool can_spill) const {
@@ -103,7 +102,8 @@ class Committer {
   [[nodiscard]] Status RejectBusy();
   // Whether a write would be taken without waiting for a rotation.
   [[nodiscard]] bool HasRoom();
-  // OK if rows would be taken now; otherwise why not: the failure, or kNoSpace.
+  // OK if rows would be taken now; otherwise why not: the failure, or kNoSpace, for which
+  // maintenance makes room where it can.
   [[nodiscard]] Status AcceptsRows();
 
   // --- maintenance
@@ -121,6 +121,12 @@ class Committer {
   // Whether segments would give disk space back: the journal of the head is long for its disk, or
   // rows were refused beside a head that takes its room. Forgets the refusal.
   [[nodiscard]] bool HeadIsLargeForDisk();
+  // Free room with which rows are taken, once what is in the heads is in segments: windows are shed
+  // for as much (Store::CheckRoomForRows).
+  [[nodiscard]] uint64_t RoomSought();
+  // So many bytes of one bucket have been spilled that only leave together: rows keep the room
+  // that their seal takes.
+  void NoteSpilled(uint64_t bytes);
   // For the batch that commits the rotation, which keeps what is known of time as well.
   [[nodiscard]] FrozenState frozen_state() const;
   // Since when something waits for a sync or for the head's rotation, monotonic; 0: nothing does.
@@ -175,6 +181,13 @@ class Committer {
   bool AnswerQueued(const Status& status);
   [[nodiscard]] Status WriteGroup(const std::vector<WriteUnit*>& units, size_t bytes, bool sync);
   [[nodiscard]] Status TakeDiskRoom(const std::vector<WriteUnit*>& units, size_t bytes);
+  [[nodiscard]] Status RoomForRows(uint64_t bytes);
+  [[nodiscard]] Status RoomForDeletes(uint64_t bytes);
+  void NoteRefusal(uint64_t bytes);
+  void LookAtDisk();
+  [[nodiscard]] uint64_t PieceBytes() const;
+  [[nodiscard]] uint64_t SealReserveBytes() const;
+  [[nodiscard]] uint64_t FrozenJournalBytes() const;
   [[nodiscard]] uint64_t RotationBytes() const;
   [[nodiscard]] int64_t EncodeGroup(const std::vector<WriteUnit*>& units,
                                     const IssuedStamps& stamps);
@@ -219,6 +232,10 @@ class Committer {
   int64_t generation_start_us_ = 0;  // monotonic; of the first row
   bool held_ = false;
   bool was_refused_room_ = false;    // rows were, since HeadIsLargeForDisk
+  uint64_t refused_bytes_ = 0;       // that they needed, until rows are taken again
+  std::optional<int64_t> refused_at_us_;  // monotonic, when maintenance was told of it
+  uint64_t disk_bytes_ = 0;          // of the device or the budget, when it was looked at
+  uint64_t spilled_bytes_max_ = 0;   // NoteSpilled, while anything is spilled
   uint64_t generation_deletes_ = 0;  // range deletes in the active head
   int64_t unsynced_since_us_ = 0;    // monotonic; 0: all is synced
   int64_t last_sync_us_ = 0;

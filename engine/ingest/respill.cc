@@ -6,12 +6,15 @@
 
 #include "lib/base/check.h"
 #include "lib/base/concat.h"
+#include "storage/segment_runs.h"
 #include "storage/spill_stats.h"
 
 namespace cistern {
 
 namespace {
 constexpr size_t kPartBytes = 256 * 1024;  // encoded
+// Of one bucket, but for one run, what is merged: it can only be sealed together.
+constexpr uint64_t kMergedRunsBytesMax = 1 << 20;
 constexpr uint64_t kHeadroomBytes = 4 << 20;
 constexpr uint64_t kDropHeadroomBytes = 512 * 1024;  // records, and that of a dropped family
 
@@ -19,6 +22,26 @@ constexpr uint64_t kDropHeadroomBytes = 512 * 1024;  // records, and that of a d
 bool StaysWhereItIs(const Status& s) {
   return s.code() == StatusCode::kCorruption || s.code() == StatusCode::kTooNew ||
          s.code() == StatusCode::kTooLarge;
+}
+
+// The segments in groups of neighbouring runs, the oldest last.
+std::vector<std::vector<SegmentRef>> GroupRuns(std::vector<SegmentRef> segments) {
+  std::vector<std::vector<SegmentRef>> groups;
+  uint64_t bytes = 0;  // of the last one
+  size_t begin = 0;
+  for (const size_t end : SortIntoRuns(&segments)) {
+    uint64_t run_bytes = 0;
+    for (size_t i = begin; i < end; ++i) run_bytes += BytesOf(segments[i]);
+    if (groups.empty() || bytes + run_bytes > kMergedRunsBytesMax) {
+      groups.emplace_back();
+      bytes = 0;
+    }
+    bytes += run_bytes;
+    for (; begin < end; ++begin) groups.back().push_back(std::move(segments[begin]));
+  }
+  for (auto& group : groups) SortByNumber(&group);
+  std::reverse(groups.begin(), groups.end());
+  return groups;
 }
 }  // namespace
 
@@ -60,6 +83,7 @@ void Respill::GiveUp(const Status& why) {
   damaged_.insert(source_->families.front()->id);
   ahead_.reset();
   walker_.reset();
+  runs_left_.clear();
   merge_.reset();
   writer_.reset();
   target_.reset();
@@ -134,8 +158,10 @@ Status Respill::WritePart() {
   CISTERN_ASSIGN_OR_RETURN(const uint64_t rotation, store_->NextSequence());
   writer_.emplace(FamilyKind::kSpill, target_, rotation);
   if (merge_) BeginSegment();
+  else if (!runs_left_.empty()) NextRuns();
   while (writer_->byte_count() < kPartBytes) {
     if (!merge_) {
+      if (!runs_left_.empty()) break;
       CISTERN_ASSIGN_OR_RETURN(const bool more, NextBucket());
       if (!more) {
         CISTERN_RETURN_IF_ERROR(CheckAllRead());
@@ -180,19 +206,28 @@ Status Respill::EndSegment() {
 // Gathers the next bucket's segments of the source family; false at its end.
 Result<bool> Respill::NextBucket() {
   if (!ahead_) return false;
-  const BucketKey bucket = ahead_->bucket;
+  bucket_ = ahead_->bucket;
   std::vector<SegmentRef> segments;
-  while (ahead_ && ahead_->bucket == bucket) {
+  while (ahead_ && ahead_->bucket == bucket_) {
     segments.push_back(std::move(ahead_->segment));
     CISTERN_ASSIGN_OR_RETURN(ahead_, walker_->Next());
   }
-  const TablePtr table = tables_->FindById(bucket.table_id);
-  if (!table) return Status::Corruption("a segment names an unknown table");
-  merge_.emplace(table, bucket, std::move(segments), boots_->bases());
+  if (!tables_->FindById(bucket_.table_id)) {
+    return Status::Corruption("a segment names an unknown table");
+  }
+  runs_left_ = GroupRuns(std::move(segments));
+  NextRuns();
+  return true;
+}
+
+// Begins to merge the bucket's next runs. REQUIRES: some are left.
+void Respill::NextRuns() {
+  merge_.emplace(tables_->FindById(bucket_.table_id), bucket_, std::move(runs_left_.back()),
+                 boots_->bases());
+  runs_left_.pop_back();
   for (const auto& [family, versions] : merge_->versions_read()) versions_read_ += versions;
   deletes_ = merge_->deletes();
   BeginSegment();
-  return true;
 }
 
 // Merges some rows of the bucket; at its end its segment ends too.

@@ -56,6 +56,7 @@ class Respill {
   [[nodiscard]] Result<bool> SupersedeSealed(const SpillView& view);
   [[nodiscard]] Status WritePart();
   [[nodiscard]] Result<bool> NextBucket();
+  void NextRuns();
   void BeginSegment();
   [[nodiscard]] Status EndSegment();
   [[nodiscard]] Status MergeRows();
@@ -87,7 +88,10 @@ class Respill {
   uint64_t repeats_ = 0;  // left out of them
   std::optional<SpillWriter> writer_;  // of the part being written
 
-  // The bucket being merged; it may go on in the next part as another segment.
+  // The bucket being merged; it may go on in the next part as another segment. What is left of it,
+  // the oldest runs last, begins a part each time: a seal takes all of a part's or nothing.
+  BucketKey bucket_;
+  std::vector<std::vector<SegmentRef>> runs_left_;
   std::optional<BucketMerge> merge_;
   std::vector<RangeDelete> deletes_;  // not yet written
 

@@ -39,7 +39,6 @@ struct RetentionLimits {
   int64_t keep_confirmed_s = 30 * 86400;
   int64_t keep_unconfirmed_s = 0;  // 0: for ever
   DiskShed disk_shed = DiskShed::kConfirmed;
-  uint64_t seal_reserve_bytes = 0;  // of the disk budget, that rows leave for seals
 };
 
 // Every row of it is at the other end.

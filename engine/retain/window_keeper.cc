@@ -17,8 +17,6 @@ constexpr uint64_t kHeadroomBytes = 512 * 1024;  // records, and that of a dropp
 constexpr uint64_t kRecordBytes = 64 * 1024;   // of the log, for the end of a window
 constexpr uint64_t kPushKeyBytes = 12;         // of it, for what is remembered of one push
 static_assert(limits::kPushRecordsMax * kPushKeyBytes <= kRecordBytes / 4 * 3);
-// Less than this left, beside what rows leave for seals: a rotation could soon not begin.
-constexpr uint64_t kShedBelowBytes = 8 << 20;
 constexpr size_t kEndedMax = 2 * limits::kWindowFamilyCountMax;  // that are remembered
 }  // namespace
 
@@ -47,7 +45,8 @@ bool WindowKeeper::HasRoomToEnd() {
   return store_->MakeDeviceRoom(kHeadroomBytes).ok() && store_->MakeRoom(kRecordBytes).ok();
 }
 
-Result<bool> WindowKeeper::Step(const RetentionTime& time) {
+Result<bool> WindowKeeper::Step(const RetentionTime& time, uint64_t room_bytes,
+                                int64_t monotonic_us) {
   if (store_->HasEndedWindow() && store_->MakeDeviceRoom(kHeadroomBytes).ok()) {
     CISTERN_ASSIGN_OR_RETURN(const auto dropped, store_->DropEndedWindow());
     if (dropped && !dropped->was_merged) ++windows_dropped_;
@@ -62,7 +61,7 @@ Result<bool> WindowKeeper::Step(const RetentionTime& time) {
   }
   CISTERN_ASSIGN_OR_RETURN(const bool ended, EndOne(time));
   if (ended) return true;
-  return ShedForRoom(time);
+  return ShedForRoom(time, room_bytes, monotonic_us);
 }
 
 Result<bool> WindowKeeper::EndOne(const RetentionTime& time) {
@@ -78,21 +77,30 @@ Result<bool> WindowKeeper::EndOne(const RetentionTime& time) {
   return false;
 }
 
-// One at a time: what the last one gave back is counted before another one goes, and while
-// a reader holds its files none does, or one long scan would cost every window. What has expired by
-// a time that is believed, though nobody vouches for it, goes before anything that has not. A file
-// system that others have filled costs what upstream has, and nothing else.
-Result<bool> WindowKeeper::ShedForRoom(const RetentionTime& time) {
-  const uint64_t bytes = kShedBelowBytes + limits_.seal_reserve_bytes;
-  const bool is_budget_short = !store_->BudgetHasRoomFor(bytes);
-  if (!is_budget_short && store_->CheckDevice(kShedBelowBytes).ok()) return false;
-  if (store_->HoldsDroppedWindow()) return false;
-  if (is_budget_short) {
+// As long as rows would be refused, or the ballast is not back. One at a time: what the last one
+// gave back is counted before another one goes, and while a reader holds its files none does, or
+// one long scan would cost every window. What has expired by a time that is believed, though nobody
+// vouches for it, goes before anything that has not. A file system that others have filled costs
+// what upstream has, and nothing else, and not faster than something is gained by it.
+Result<bool> WindowKeeper::ShedForRoom(const RetentionTime& time, uint64_t room_bytes,
+                                       int64_t monotonic_us) {
+  if (store_->CheckRoomForRows(room_bytes).ok() || store_->HoldsDroppedWindow()) return false;
+  if (!store_->BudgetHasRoomForRows(room_bytes)) {
     CISTERN_ASSIGN_OR_RETURN(const bool ended, EndOne({time.now_s, time.now_s, time.settled}));
     if (ended) return true;
+    return ShedNext(limits_.disk_shed, "the disk budget leaves no room");
   }
-  if (limits_.disk_shed == DiskShed::kNothing) return false;
-  const DiskShed shed = is_budget_short ? limits_.disk_shed : DiskShed::kConfirmed;
+  const uint64_t device_bytes = store_->DeviceBytes();
+  if (limits_.disk_shed == DiskShed::kNothing || !pace_.MayShed(device_bytes, monotonic_us)) {
+    return false;
+  }
+  CISTERN_ASSIGN_OR_RETURN(const bool shed,
+                           ShedNext(DiskShed::kConfirmed, "the file system is full"));
+  if (shed) pace_.NoteShed(device_bytes, monotonic_us);
+  return shed;
+}
+
+Result<bool> WindowKeeper::ShedNext(DiskShed shed, std::string_view why) {
   const auto current = store_->spills().view();
   std::vector<std::shared_ptr<const WindowFamily>> windows;
   std::vector<WindowRecord> records;
@@ -106,9 +114,7 @@ Result<bool> WindowKeeper::ShedForRoom(const RetentionTime& time) {
     const std::optional<size_t> next = NextToShed(records, shed);
     if (!next) continue;
     if (!HasRoomToEnd()) return false;
-    CISTERN_RETURN_IF_ERROR(
-        End(*windows[*next], WindowFate::kShed,
-            is_budget_short ? "the disk budget leaves no room" : "the file system is full"));
+    CISTERN_RETURN_IF_ERROR(End(*windows[*next], WindowFate::kShed, why));
     return true;
   }
   return false;

@@ -12,6 +12,7 @@
 #include "cistern/engine.h"
 #include "cistern/result.h"
 #include "engine/retain/retention_policy.h"
+#include "engine/retain/shed_pace.h"
 #include "storage/head_set.h"
 #include "storage/store.h"
 
@@ -31,8 +32,10 @@ class WindowKeeper {
 
   // Of every window that there is; from any thread.
   [[nodiscard]] std::vector<WindowOutlook> Outlooks(const RetentionTime& time) const;
-  // Does one bounded step; false: nothing is due.
-  [[nodiscard]] Result<bool> Step(const RetentionTime& time);
+  // Does one bounded step; false: nothing is due. Windows are shed until rows would find
+  // `room_bytes` (Committer::RoomSought).
+  [[nodiscard]] Result<bool> Step(const RetentionTime& time, uint64_t room_bytes,
+                                  int64_t monotonic_us);
 
   [[nodiscard]] const RetentionLimits& limits() const { return limits_; }
   [[nodiscard]] uint64_t windows_dropped() const { return windows_dropped_.load(); }
@@ -43,7 +46,9 @@ class WindowKeeper {
 
  private:
   [[nodiscard]] Result<bool> EndOne(const RetentionTime& time);
-  [[nodiscard]] Result<bool> ShedForRoom(const RetentionTime& time);
+  [[nodiscard]] Result<bool> ShedForRoom(const RetentionTime& time, uint64_t room_bytes,
+                                         int64_t monotonic_us);
+  [[nodiscard]] Result<bool> ShedNext(DiskShed shed, std::string_view why);
   [[nodiscard]] bool HasRoomToEnd();
   [[nodiscard]] Status End(const WindowFamily& window, WindowFate fate, std::string_view why);
   void Publish(std::shared_ptr<const SpillView> view);
@@ -51,6 +56,7 @@ class WindowKeeper {
   Store* const store_;
   HeadSet* const heads_;
   const RetentionLimits limits_;
+  ShedPace pace_;
   std::atomic<uint64_t> windows_dropped_{0};
   uint64_t ended_count_ = 0;
   std::deque<WindowEnd> ended_;  // the last ones, the newest last

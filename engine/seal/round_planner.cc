@@ -9,6 +9,7 @@
 #include "lib/base/checksum.h"
 #include "lib/base/concat.h"
 #include "storage/seal_reader.h"
+#include "storage/segment_runs.h"
 
 namespace cistern {
 
@@ -17,7 +18,8 @@ namespace {
 constexpr int64_t kMicrosPerSecond = 1'000'000;
 constexpr size_t kRoundBucketsMax = 1024;
 constexpr size_t kRoundSegmentsMax = 4096;        // whose headers are held at once
-constexpr uint64_t kBucketRoomBytes = 4096;       // of its records, at most mostly
+constexpr uint64_t kBucketRecordBytes = 2048;     // of a bucket, beside its entity
+constexpr uint64_t kEntityCopies = 6;             // in its records
 constexpr size_t kRoundMemoryBytes = 1 << 20;     // of headers
 constexpr size_t kStepSegments = 512;             // looked at in a step
 
@@ -29,9 +31,7 @@ uint64_t RowsOf(const SealCandidate& candidate) {
 
 uint64_t BytesOf(const SealCandidate& candidate) {
   uint64_t bytes = 0;
-  for (const SegmentRef& s : candidate.segments) {
-    bytes += s.header.byte_count() + s.header.deletes.size() * sizeof(RangeDelete);
-  }
+  for (const SegmentRef& s : candidate.segments) bytes += BytesOf(s);
   return bytes;
 }
 
@@ -44,27 +44,25 @@ size_t MemoryOf(const SealCandidate& candidate) {
   return bytes;
 }
 
-// Leaves the oldest segments, by their journal records, of at most so many bytes but of one
-// generation at least. Everything that is left out was written later, as a window's end relies on.
+// Leaves the oldest runs, of at most so many bytes but one at least.
 void CutToPiece(uint64_t bytes_max, SealCandidate* candidate) {
   std::vector<SegmentRef>& segments = candidate->segments;
-  std::sort(segments.begin(), segments.end(), [](const SegmentRef& a, const SegmentRef& b) {
-    return std::pair(a.header.journal_first, a.id) < std::pair(b.header.journal_first, b.id);
-  });
   uint64_t bytes = 0;
-  uint64_t journal_last = 0;
-  size_t taken = 0;  // up to there nothing is as new as what follows; 0: all of them
-  for (size_t i = 0; i < segments.size(); ++i) {
-    const bool may_end = i > 0 && segments[i].header.journal_first > journal_last;
-    if (may_end && (taken == 0 || bytes <= bytes_max)) taken = i;
-    bytes += segments[i].header.byte_count();
-    journal_last = std::max(journal_last, segments[i].header.journal_last);
+  size_t taken = 0;
+  for (const size_t end : SortIntoRuns(&segments)) {
+    for (size_t i = taken; i < end; ++i) bytes += BytesOf(segments[i]);
+    if (taken > 0 && bytes > bytes_max) break;
+    taken = end;
   }
-  if (taken == 0 || bytes <= bytes_max) return;
+  candidate->is_piece = taken < segments.size();
   segments.erase(segments.begin() + static_cast<std::ptrdiff_t>(taken), segments.end());
-  std::sort(segments.begin(), segments.end(),
-            [](const SegmentRef& a, const SegmentRef& b) { return a.id < b.id; });
-  candidate->is_piece = true;
+  SortByNumber(&segments);
+}
+
+// In the log and in meta, of its seal and of what confirms that: manifest and outbox entry, with
+// the entity in each.
+uint64_t RecordBytesOf(const SealCandidate& candidate) {
+  return kBucketRecordBytes + kEntityCopies * candidate.key.entity.size();
 }
 
 }  // namespace
@@ -171,6 +169,7 @@ void RoundPlanner::Begin(const SealScope& scope, int64_t now_us, RoundSize size)
   NoteTime(now_us);
   if (!(scope == scope_)) resume_.clear();
   size_ = size;
+  passed_over_bytes_ = 0;
   scope_ = scope;
   now_us_ = now_us;
   view_ = store_->spills().view();
@@ -212,7 +211,8 @@ bool RoundPlanner::EndWalk() {
 }
 
 RoundPlan RoundPlanner::TakePlan() {
-  if (plan_.candidates.empty()) {
+  // What was passed over is as due as before.
+  if (plan_.candidates.empty() && passed_over_bytes_ == 0) {
     due_in_head_.clear();
     if (scope_ == SealScope{}) outlook_.EndWalk();
   }
@@ -237,8 +237,10 @@ void RoundPlanner::Abandon() {
 // full, and the next walk begins here.
 Result<bool> RoundPlanner::TakeCandidate() {
   if (candidate_.segments.empty() || !IsCandidate()) return true;
-  const bool has_room = BytesOf(candidate_) <= size_.bucket_bytes_max;
-  if (!has_room && plan_.candidates.empty()) CutToPiece(size_.bytes, &candidate_);
+  if (plan_.candidates.empty()) {
+    if (BytesOf(candidate_) > size_.bucket_bytes_max) CutToPiece(size_.bytes, &candidate_);
+    if (PassesOver(BytesOf(candidate_))) return true;
+  }
   CISTERN_ASSIGN_OR_RETURN(Place place, FindPlace());
   if (plan_.candidates.empty()) {  // the first one decides about the window
     plan_.span = place.span;
@@ -251,6 +253,7 @@ Result<bool> RoundPlanner::TakeCandidate() {
   }
   plan_.segment_count += candidate_.segments.size();
   plan_.byte_count += BytesOf(candidate_);
+  plan_.record_bytes += RecordBytesOf(candidate_);
   plan_.memory_bytes += MemoryOf(candidate_);
   const bool goes_on = !candidate_.is_piece;
   if (!goes_on) resume_ = EncodeBucketKey(candidate_.key);
@@ -258,13 +261,19 @@ Result<bool> RoundPlanner::TakeCandidate() {
   return goes_on;
 }
 
-size_t RoundPlanner::BucketsMax() const {
-  return size_.is_short ? std::max<uint64_t>(size_.bytes / kBucketRoomBytes, 1) : kRoundBucketsMax;
+// A run that there is no room for waits, and nothing else waits for it: what is behind it is sent
+// and dropped, which makes room.
+bool RoundPlanner::PassesOver(uint64_t bytes) {
+  if (bytes <= size_.run_bytes_max) return false;
+  if (passed_over_bytes_ == 0 || bytes < passed_over_bytes_) passed_over_bytes_ = bytes;
+  return true;
 }
 
 bool RoundPlanner::IsPlanFull() const {
-  return plan_.candidates.size() >= BucketsMax() || plan_.segment_count >= kRoundSegmentsMax ||
+  return plan_.candidates.size() >= kRoundBucketsMax ||
+         plan_.segment_count >= kRoundSegmentsMax ||
          plan_.byte_count + BytesOf(candidate_) > size_.bytes ||
+         plan_.record_bytes + RecordBytesOf(candidate_) > size_.record_bytes_max ||
          plan_.memory_bytes >= kRoundMemoryBytes;
 }
 

@@ -46,10 +46,12 @@ struct SealCandidate {
 
 // How much one round takes.
 struct RoundSize {
-  uint64_t bytes = 0;     // at most, but for one bucket, or one generation of it
-  bool is_short = false;  // it is less than it would be with more room
+  uint64_t bytes = 0;  // at most, but for one bucket, or one run of it
+  uint64_t record_bytes_max = UINT64_MAX;  // RoundPlan::record_bytes
   // A bucket that is larger has no room as a whole, and is sealed in pieces.
   uint64_t bucket_bytes_max = UINT64_MAX;
+  // A run (storage/segment_runs.h) that is larger has no room, though the ballast be given up.
+  uint64_t run_bytes_max = UINT64_MAX;
 };
 
 // What one round seals, all of it into one window.
@@ -59,6 +61,7 @@ struct RoundPlan {
   std::shared_ptr<const WindowFamily> window;  // null: one is to be made
   size_t segment_count = 0;
   uint64_t byte_count = 0;    // that is read for it, encoded
+  uint64_t record_bytes = 0;  // that it writes beside pages, about
   size_t memory_bytes = 0;    // of the candidates, about
 };
 
@@ -97,6 +100,8 @@ class RoundPlanner {
   [[nodiscard]] Result<bool> Step();
   // Hands the plan over. Without candidates: a walk over everything found none.
   [[nodiscard]] RoundPlan TakePlan();
+  // Of the smallest run that the last walk found no room for; 0: it met none.
+  [[nodiscard]] uint64_t passed_over_bytes() const { return passed_over_bytes_; }
   // The candidates of the plan are no longer held.
   void ReleasePlan() { charge_.Set(0); }
   // Ends what was begun, with nothing sealed: the next walk is over everything.
@@ -125,7 +130,7 @@ class RoundPlanner {
     std::shared_ptr<const WindowFamily> window;
   };
   [[nodiscard]] Result<Place> FindPlace() const;
-  [[nodiscard]] size_t BucketsMax() const;
+  [[nodiscard]] bool PassesOver(uint64_t bytes);
   [[nodiscard]] bool IsPlanFull() const;
   [[nodiscard]] Result<bool> TakeCandidate();
   [[nodiscard]] bool EndWalk();
@@ -157,6 +162,7 @@ class RoundPlanner {
   SealScope scope_;
   int64_t now_us_ = 0;
   RoundSize size_;
+  uint64_t passed_over_bytes_ = 0;
   std::shared_ptr<const SpillView> view_;
   std::optional<SegmentWalker> walker_;
   bool is_whole_walk_ = false;  // from the first bucket on

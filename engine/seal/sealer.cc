@@ -19,11 +19,12 @@ namespace {
 constexpr size_t kStepBytes = 128 * 1024;          // encoded, after which a step ends
 constexpr size_t kStepPages = 32;                  // the same
 constexpr size_t kStepChecks = 64;                 // pages read back in a step
-// Beside the pages: records of a round in the log and in meta, and what confirming it needs then.
+// Beside the pages: a family, the log, and some records of the round.
 constexpr uint64_t kHeadroomBytes = 2ull << 20;
+constexpr uint64_t kRecordsIncludedBytes = 512ull << 10;
 constexpr uint64_t kRoundBytesMin = 1ull << 20;        // of what is sealed: spilled pages
 constexpr uint64_t kShortRoundBytesMin = 128ull << 10;  // the same, where room is short
-constexpr uint64_t kBucketBytesSought = 1ull << 30;     // with room for so much there is enough
+constexpr uint64_t kEnoughBytes = 1ull << 30;           // with room for so much nothing is cut
 constexpr uint64_t kMemtableBytesMax = 8ull << 20;  // what a flush may still have to write
 constexpr uint64_t kRecordBytes = 64 * 1024;       // of the log, to drop a window
 
@@ -71,25 +72,33 @@ Status Sealer::Begin(const SealScope& scope, int64_t now_us) {
 }
 
 RoundSize Sealer::SizeOfRound() {
-  const auto has_room = [this](uint64_t bytes) {
-    return store_->CheckHeadroom(RoomFor(bytes)).ok();
-  };
+  const uint64_t room = store_->RoomLeft();
+  const uint64_t most = room + std::min(store_->ballast_spare_bytes(), UINT64_MAX - room);
   RoundSize size;
-  size.bytes = RoundBytesFor(store_->db());
-  while (size.bytes > kShortRoundBytesMin && !has_room(size.bytes)) {
-    size.bytes /= 2;
-    size.is_short = true;
+  size.bucket_bytes_max = BytesIn(room);
+  size.run_bytes_max = BytesIn(most);
+  size.bytes = std::min(RoundBytesFor(store_->db()), size.bucket_bytes_max);
+  // The ballast goes for a small round, and for a run that cannot be less.
+  if (size.bytes < kShortRoundBytesMin) {
+    size.bytes = std::min(kShortRoundBytesMin, size.run_bytes_max);
   }
-  size.bucket_bytes_max = size.bytes;
-  while (size.bucket_bytes_max < kBucketBytesSought && has_room(2 * size.bucket_bytes_max)) {
-    size.bucket_bytes_max *= 2;
-  }
-  if (size.bucket_bytes_max >= kBucketBytesSought) size.bucket_bytes_max = UINT64_MAX;
+  size.record_bytes_max = kRecordsIncludedBytes + (room - std::min(room, RoomFor(size.bytes, 0)));
   return size;
 }
 
-uint64_t Sealer::RoomFor(uint64_t round_bytes) {
-  return kHeadroomBytes + room_.Ask(FilesOf(round_bytes), began_s_);
+// What a round of so many spilled bytes asks for, that writes so much of records.
+uint64_t Sealer::RoomFor(uint64_t round_bytes, uint64_t record_bytes) {
+  return kHeadroomBytes + room_.Ask(FilesOf(round_bytes), began_s_) +
+         (record_bytes - std::min(record_bytes, kRecordsIncludedBytes));
+}
+
+// The largest round, but for its records, that the room suffices for.
+uint64_t Sealer::BytesIn(uint64_t room_bytes) {
+  uint64_t bytes = 0;
+  for (uint64_t more = kEnoughBytes; more > 0; more /= 2) {
+    if (RoomFor(bytes + more, 0) <= room_bytes) bytes += more;
+  }
+  return bytes < kEnoughBytes ? bytes : UINT64_MAX;
 }
 
 Status Sealer::Plan() {
@@ -102,6 +111,12 @@ Status Sealer::Plan() {
   if (*more) return Status::Ok();
   plan_ = planner_.TakePlan();
   if (!plan_.candidates.empty()) return BeginWriting();
+  if (const uint64_t bytes = passed_over_bytes(); bytes != 0) {
+    Status room = store_->CheckHeadroom(RoomFor(bytes, 0));
+    return GiveUp(!room.ok() ? std::move(room)
+                             : Status::NoSpace("there was no room to seal " +
+                                               std::to_string(bytes) + " bytes of a bucket"));
+  }
   is_through_ = true;
   trouble_ = Status::Ok();
   phase_ = Phase::kIdle;
@@ -109,7 +124,7 @@ Status Sealer::Plan() {
 }
 
 Status Sealer::BeginWriting() {
-  Status room = store_->MakeRoom(RoomFor(plan_.byte_count));
+  Status room = store_->MakeRoom(RoomFor(plan_.byte_count, plan_.record_bytes));
   if (!room.ok()) return GiveUp(std::move(room));
   written_.clear();
   next_check_ = 0;
@@ -353,7 +368,7 @@ Status Sealer::Commit() {
   return Status::Ok();
 }
 
-uint64_t Sealer::RoomOfLeastRound() { return RoomFor(kShortRoundBytesMin); }
+uint64_t Sealer::RoomOfLeastRound() { return RoomFor(kShortRoundBytesMin, 0); }
 
 Status Sealer::trouble() const {
   CISTERN_RETURN_IF_ERROR(trouble_);

@@ -75,6 +75,8 @@ class Sealer {
   [[nodiscard]] Status Step();
   // How the last round ended, if it was given up.
   [[nodiscard]] const Status& why_given_up() const { return why_given_up_; }
+  // RoundPlanner::passed_over_bytes: why the last round was given up, if it is not 0.
+  [[nodiscard]] uint64_t passed_over_bytes() const { return planner_.passed_over_bytes(); }
   // Why something that is due is not sealed: what the last round that was given up met, until
   // another one counts, or a bucket that is damaged.
   [[nodiscard]] Status trouble() const;
@@ -111,7 +113,8 @@ class Sealer {
   [[nodiscard]] Status BeginWriting();
   [[nodiscard]] Status WriteBuckets();
   [[nodiscard]] RoundSize SizeOfRound();
-  [[nodiscard]] uint64_t RoomFor(uint64_t round_bytes);
+  [[nodiscard]] uint64_t RoomFor(uint64_t round_bytes, uint64_t record_bytes);
+  [[nodiscard]] uint64_t BytesIn(uint64_t room_bytes);
   void BeginBucket();
   [[nodiscard]] Status LeaveOut(const BucketKey& key, const Status& why);
   [[nodiscard]] Status Flush();
@@ -132,7 +135,8 @@ class Sealer {
   SealDictionaries dictionaries_;
   MemoryCharge charge_;  // of the windows' families
   MemoryCharge at_hand_charge_;
-  RoomBackoff room_;
+  static constexpr uint64_t kSurplusBytesMax = 4 << 20;  // small rounds are what frees a full disk
+  RoomBackoff room_{kSurplusBytesMax};
 
   Phase phase_ = Phase::kIdle;
   SealScope scope_;          // of the last round

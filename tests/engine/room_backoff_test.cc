@@ -41,5 +41,16 @@ TEST(RoomBackoff, NoRoomIsAskedForThatNoNumberHolds) {
   EXPECT_EQ(room.Ask(1 << 20, 100), uint64_t{1} << 30);
 }
 
+// Rounds of a full disk, which make the room that large ones wait for.
+TEST(RoomBackoff, ASmallWorkIsNotKeptFromItsRoomByManyThatWereGivenUp) {
+  RoomBackoff room(1000);
+  for (int n = 0; n < 10; ++n) room.NoteGivenUp(n);
+  EXPECT_EQ(room.Ask(10, 10), 1010u);
+  EXPECT_EQ(room.Ask(5000, 10), 10'000u) << "twice what it needs all the same";
+  RoomBackoff once(1000);
+  once.NoteGivenUp(0);
+  EXPECT_EQ(once.Ask(10, 1), 20u);
+}
+
 }  // namespace
 }  // namespace cistern

@@ -73,6 +73,50 @@ TEST(DiskFaults, AFullDiskRefusesWritesAndHealsByReopening) {
   }
 }
 
+TEST(DiskFaults, MaintenanceLeavesAPartOfTheBallastToTheNextOpening) {
+  TempStore temp;
+  auto disk = std::make_shared<FaultFileSystem>();
+  disk->SetDiskBytes(64 * kMiB);
+  temp.config.base_fs = disk;
+  auto store = temp.Open();
+  ASSERT_TRUE(store.ok()) << store.status().ToString();
+  Ballast& ballast = *store->ballast;
+  const uint64_t used = disk->used_bytes();
+  const uint64_t spare = ballast.spare_bytes();
+  ASSERT_TRUE(ballast.ReleaseSpare().ok());
+  EXPECT_EQ(disk->used_bytes(), used - spare);
+  EXPECT_EQ(ballast.missing_bytes(), spare);
+  EXPECT_EQ(ballast.bytes() - spare, ballast.bytes() / 4);
+  EXPECT_EQ(std::filesystem::file_size(temp.config.directory + "/BALLAST"), ballast.bytes() / 4);
+  ASSERT_TRUE(ballast.TryHold().ok());
+  EXPECT_EQ(disk->used_bytes(), used);
+  EXPECT_EQ(std::filesystem::file_size(temp.config.directory + "/BALLAST"), ballast.bytes());
+  EXPECT_TRUE(ballast.held());
+}
+
+// What was given back is there, and what is missing is taken again.
+TEST(DiskFaults, ABallastWhoseDirectoryCannotBeSyncedIsGoneAllTheSame) {
+  TempStore temp;
+  auto disk = std::make_shared<FaultFileSystem>();
+  disk->SetDiskBytes(64 * kMiB);
+  temp.config.base_fs = disk;
+  auto store = temp.Open();
+  ASSERT_TRUE(store.ok()) << store.status().ToString();
+  disk->Arm({.op = FaultOp::kDirSync, .nth = 1});
+  EXPECT_TRUE(store->ballast->Release().ok());
+  EXPECT_EQ(disk->injected(), 1u);
+  EXPECT_FALSE(store->ballast->held());
+  disk->Arm({.op = FaultOp::kSync, .kind = FileKind::kOther, .nth = 1});
+  EXPECT_FALSE(store->ballast->TryHold().ok());
+  EXPECT_FALSE(store->ballast->held());
+  disk->Disarm();
+  EXPECT_TRUE(store->ballast->TryHold().ok());
+  disk->Arm({.op = FaultOp::kSync, .kind = FileKind::kOther, .nth = 1});
+  EXPECT_TRUE(store->ballast->ReleaseSpare().ok());
+  EXPECT_EQ(store->ballast->spare_bytes(), 0u);
+  EXPECT_FALSE(store->ballast->is_empty());
+}
+
 TEST(DiskFaults, ADiskWithoutAnyRoomIsNoSpaceAndNoAbort) {
   TempStore temp;
   auto disk = std::make_shared<FaultFileSystem>();

@@ -79,6 +79,11 @@ class FaultyWritableFile : public Faulty<WritableFile, rocksdb::FSWritableFile> 
       return WritableFile::Allocate(offset, length, options, dbg);
     });
   }
+  IOStatus Truncate(uint64_t size, const IOOptions& options, IODebugContext* dbg) override {
+    const IOStatus status = WritableFile::Truncate(size, options, dbg);
+    if (status.ok()) fs_->GiveBack(path_, size);
+    return status;
+  }
 };
 
 using RandomRwFile = rocksdb::FSRandomRWFileOwnerWrapper;
@@ -171,6 +176,11 @@ void FaultFileSystem::SetForeignBytes(uint64_t bytes) {
   foreign_bytes_ = bytes;
 }
 
+uint64_t FaultFileSystem::refused() const {
+  const std::lock_guard lock(mutex_);
+  return refused_;
+}
+
 uint64_t FaultFileSystem::used_bytes() const {
   const std::lock_guard lock(mutex_);
   return used_bytes_;
@@ -192,6 +202,14 @@ IOStatus FaultFileSystem::Check(FaultOp op, const std::string& path) {
   return Error(fault_->error, path);
 }
 
+void FaultFileSystem::GiveBack(const std::string& path, uint64_t size_bytes) {
+  const std::lock_guard lock(mutex_);
+  const auto it = sizes_.find(path);
+  if (it == sizes_.end() || it->second <= size_bytes) return;
+  used_bytes_ -= it->second - size_bytes;
+  it->second = size_bytes;
+}
+
 uint64_t FaultFileSystem::TakeRoom(const std::string& path, uint64_t bytes) {
   const std::lock_guard lock(mutex_);
   uint64_t fits = bytes;
@@ -199,6 +217,7 @@ uint64_t FaultFileSystem::TakeRoom(const std::string& path, uint64_t bytes) {
     const uint64_t taken = used_bytes_ + foreign_bytes_;
     fits = taken >= disk_bytes_ ? 0 : std::min(bytes, disk_bytes_ - taken);
   }
+  if (fits < bytes && FileKindOf(path) != FileKind::kOther) ++refused_;
   used_bytes_ += fits;
   sizes_[path] += fits;
   return fits;

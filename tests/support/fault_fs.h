@@ -61,6 +61,8 @@ class FaultFileSystem : public rocksdb::FileSystemWrapper {
   // What "another process" occupies of them.
   void SetForeignBytes(uint64_t bytes);
   [[nodiscard]] uint64_t used_bytes() const;
+  // Writes of logs, tables and MANIFESTs that it was too full for.
+  [[nodiscard]] uint64_t refused() const;
 
   const char* Name() const override { return "FaultFileSystem"; }
   rocksdb::IOStatus NewSequentialFile(const std::string& path, const rocksdb::FileOptions& options,
@@ -94,6 +96,8 @@ class FaultFileSystem : public rocksdb::FileSystemWrapper {
 
   // For the file classes in the .cc.
   rocksdb::IOStatus Check(FaultOp op, const std::string& path);
+  // The file has so many bytes from here on.
+  void GiveBack(const std::string& path, uint64_t size_bytes);
   // How many of `bytes` still fit; takes them.
   uint64_t TakeRoom(const std::string& path, uint64_t bytes);
 
@@ -102,6 +106,7 @@ class FaultFileSystem : public rocksdb::FileSystemWrapper {
   std::optional<Fault> fault_;
   uint64_t matched_ = 0;
   uint64_t injected_ = 0;
+  uint64_t refused_ = 0;
   uint64_t disk_bytes_ = 0;
   uint64_t foreign_bytes_ = 0;
   uint64_t used_bytes_ = 0;

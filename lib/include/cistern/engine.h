@@ -114,8 +114,9 @@ struct SealReport {
   uint64_t amendments = 0;  // of buckets that were sealed before
   uint64_t bytes = 0;       // written for them
   std::vector<std::string> problems;  // damaged buckets, which stay as they were
-  // Why it ended before all was sealed, as kNoSpace on a full disk; OK: it came to its end. What is
-  // counted above is sealed all the same.
+  // kNoSpace: the disk was full before all was sealed; what is counted above is, and can be sent.
+  // OK: it came to its end. Any other error, and a full disk before the first bucket, is what Seal
+  // gives instead of a report.
   Status stopped;
 };
 

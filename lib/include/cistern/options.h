@@ -34,7 +34,8 @@ enum class LogLevel : uint8_t { kDebug, kInfo, kWarning, kError };
 using LogSink = std::function<void(LogLevel, std::string_view)>;
 
 // Which windows of sealed buckets go before their time when the disk budget leaves no room. Where
-// the file system itself is full, which others may have done, unconfirmed ones never do.
+// the file system itself is full, which others may have done, unconfirmed ones never do; and while
+// others take what a window gave back, the next one waits: 10 s first, in the end an hour.
 // Their rows are counted as versions_shed and the store's LOG names each window.
 enum class DiskShed : uint8_t {
   kNothing,    // none: writes are refused with kNoSpace
