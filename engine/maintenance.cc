@@ -6,12 +6,11 @@
 #include <shared_mutex>
 
 #include "storage/rocksdb_options.h"
-#include "storage/window_files.h"
 
 namespace cistern {
 
 namespace {
-// More than a merge of files writes, and than rows need: no space comes of it, so it can wait.
+// More than a merge of files writes. No space comes of it, so it leaves the rest to what frees some.
 constexpr uint64_t kFileMergeBytes = 8 << 20;
 static_assert(kFileMergeBytes >= 4 * kMergedFileBytesMax);
 // More generations than this in the journal, after many short runs, and the head
@@ -134,15 +133,19 @@ Result<bool> Maintenance::StepMerge() {
 Result<bool> Maintenance::StepFiles() {
   const uint64_t seals = sealer_->buckets_sealed();
   if (seals == files_seals_ || store_->db().opened().config.segments_rest) return false;
-  if (!sealer_->idle() || !respill_->idle() || !merger_->idle() || seal_more_) return false;
+  if (!sealer_->idle() || !respill_->idle() || !merger_->idle() || seal_more_ || by_hand_) {
+    return false;
+  }
   if (!store_->CheckHeadroom(kFileMergeBytes).ok()) return false;
   const auto view = store_->spills().view();
+  bool is_busy = false;
   for (const auto& window : view->windows) {
-    const Result<bool> did = MergeSmallFiles(*window->family);
-    if (!did.ok()) return Watch(did.status());
-    if (*did) return true;
+    const auto outcome = window_files_.MergeSmall(*window->family);
+    if (!outcome.ok()) return Watch(outcome.status());
+    if (*outcome == WindowFiles::Outcome::kMerged) return true;
+    is_busy = is_busy || *outcome == WindowFiles::Outcome::kBusy;
   }
-  files_seals_ = seals;
+  if (!is_busy) files_seals_ = seals;
   return false;
 }
 

@@ -21,6 +21,7 @@
 #include "lib/base/fair_mutex.h"
 #include "lib/base/unwind_guard.h"
 #include "lib/base/memory_budget.h"
+#include "storage/window_files.h"
 
 namespace cistern {
 
@@ -52,6 +53,7 @@ class Maintenance {
         keeper_(keeper),
         merger_(merger),
         limits_(limits),
+        window_files_(&store->db()),
         record_charge_(budget) {
     ChargeRecords();
   }
@@ -165,6 +167,7 @@ class Maintenance {
   WindowKeeper* const keeper_;
   WindowMerger* const merger_;
   const MaintenanceLimits limits_;
+  WindowFiles window_files_;
 
   std::mutex by_hand_mutex_;  // one Seal at a time; taken before the actor
   FairMutex mutex_;  // the actor; taken before the committer's and the heads' locks

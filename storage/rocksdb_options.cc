@@ -102,7 +102,7 @@ void SwitchCompactionOff(rocksdb::ColumnFamilyOptions* options) {
 }
 
 // Each rotation is one SST with a key range of its own: files only move down to level 1,
-// where a lookup finds its file by binary search. Nothing is rewritten, nothing waits.
+// where a lookup finds its file by binary search. RocksDB rewrites none by itself, nothing waits.
 void SetSpillCompaction(rocksdb::ColumnFamilyOptions* options) {
   SwitchCompactionOff(options);
   options->disable_auto_compactions = false;
