@@ -10,7 +10,7 @@
 namespace cistern {
 
 namespace {
-// More than a merge of files writes. No space comes of it, so it leaves the rest to what frees some.
+// More than a merge of files writes. No space comes of it: it leaves the rest to what frees some.
 constexpr uint64_t kFileMergeBytes = 8 << 20;
 static_assert(kFileMergeBytes >= 4 * kMergedFileBytesMax);
 // More generations than this in the journal, after many short runs, and the head

@@ -58,8 +58,8 @@ Status VisitRecords(rocksdb::Env* env, const std::string& path, const RecordVisi
   if (!it->status().ok()) return ToStatus(it->status(), "reading " + path);
   const uint64_t entries = reader->GetTableProperties()->num_entries;
   if (count == entries) return Status::Ok();
-  return Status::Corruption(path + " has " + std::to_string(count) + " records and says that it has " +
-                            std::to_string(entries));
+  return Status::Corruption(path + " has " + std::to_string(count) +
+                            " records and says that it has " + std::to_string(entries));
 }
 
 }  // namespace

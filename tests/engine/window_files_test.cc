@@ -40,7 +40,8 @@ TEST(FileRuns, NeighboursThatAreSmallTogetherBecomeOne) {
 // As rounds leave them, one behind another: how many stay, and how often a record is copied. A
 // table takes its overhead beside the records, and a merge leaves all but one of these behind.
 TEST(FileRuns, TheirNumberIsBoundedByBytesAndSoIsTheCopying) {
-  for (const uint64_t bytes : {uint64_t{200}, uint64_t{500}, kKiB, 5 * kKiB, 20 * kKiB, 100 * kKiB}) {
+  constexpr uint64_t kRounds[] = {200, 500, kKiB, 5 * kKiB, 20 * kKiB, 100 * kKiB};
+  for (const uint64_t bytes : kRounds) {
     std::vector<uint64_t> files;  // bytes of records
     uint64_t written = 0;
     uint64_t copied = 0;
@@ -94,7 +95,8 @@ class RottenDisk : public rocksdb::FileSystemWrapper {
     }
     return s;
   }
-  rocksdb::IOStatus NewRandomAccessFile(const std::string& path, const rocksdb::FileOptions& options,
+  rocksdb::IOStatus NewRandomAccessFile(const std::string& path,
+                                        const rocksdb::FileOptions& options,
                                         std::unique_ptr<rocksdb::FSRandomAccessFile>* file,
                                         rocksdb::IODebugContext* dbg) override {
     const rocksdb::IOStatus s = FileSystemWrapper::NewRandomAccessFile(path, options, file, dbg);

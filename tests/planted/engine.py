@@ -167,11 +167,13 @@ BUGS = [
         '  left_out_.insert(file.file_number);\n', '', '*WindowFiles*'),
     Bug('a file that is to be merged is not read before', 'storage/window_files.cc',
         '    if (const Status read = AddRecordsOf(paths.back(), &before); !read.ok()) {',
-        '    if (const Status read = AddRecordsOf(paths.back(), &before); false) {', '*WindowFiles*'),
+        '    if (const Status read = AddRecordsOf(paths.back(), &before); false) {',
+        '*WindowFiles*'),
     Bug('files are merged again and again', 'storage/window_files.cc',
         '    if (total > bytes) return {first, i + 1 - first};\n',
         '    if (i > first) return {first, i + 1 - first};\n', '*FileRuns*'),
     Bug('what a table takes beside its records is counted as records', 'storage/window_files.cc',
-        '  return std::max(file_bytes, kTableOverheadBytes + kRecordBytesMin) - kTableOverheadBytes;',
+        '  return std::max(file_bytes, kTableOverheadBytes + kRecordBytesMin) - '
+        'kTableOverheadBytes;',
         '  return file_bytes;', '*FileRuns*'),
 ]
