@@ -11,6 +11,7 @@
 
 #include "lib/base/checksum.h"
 #include "lib/base/coding.h"
+#include "lib/base/concat.h"
 #include "lib/base/crash_point.h"
 #include "storage/file_survey.h"
 #include "storage/rocksdb_status.h"
@@ -58,8 +59,8 @@ Status VisitRecords(rocksdb::Env* env, const std::string& path, const RecordVisi
   if (!it->status().ok()) return ToStatus(it->status(), "reading " + path);
   const uint64_t entries = reader->GetTableProperties()->num_entries;
   if (count == entries) return Status::Ok();
-  return Status::Corruption(path + " has " + std::to_string(count) +
-                            " records and says that it has " + std::to_string(entries));
+  return Status::Corruption(
+      Concat({path, " has ", count, " records and says that it has ", entries}));
 }
 
 }  // namespace
@@ -180,10 +181,10 @@ Status WindowFiles::PutBack(const Family& window, const Files& run,
 
 void WindowFiles::LeaveOut(const rocksdb::SstFileMetaData& file, const Status& why) {
   left_out_.insert(file.file_number);
-  db_->opened().info_log->Write(LogLevel::kWarning, "the file " + file.name +
-                                                        " of a window is not merged with its "
-                                                        "neighbours, as it cannot be read: " +
-                                                        why.message());
+  db_->opened().info_log->Write(
+      LogLevel::kWarning,
+      Concat({"the file ", file.name, " of a window is not merged with its neighbours, as it ",
+              "cannot be read: ", why.message()}));
 }
 
 }  // namespace cistern

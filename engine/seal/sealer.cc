@@ -114,8 +114,8 @@ Status Sealer::Plan() {
   if (const uint64_t bytes = passed_over_bytes(); bytes != 0) {
     Status room = store_->CheckHeadroom(RoomFor(bytes, 0));
     return GiveUp(!room.ok() ? std::move(room)
-                             : Status::NoSpace("there was no room to seal " +
-                                               std::to_string(bytes) + " bytes of a bucket"));
+                             : Status::NoSpace(Concat({"there was no room to seal ", bytes,
+                                                       " bytes of a bucket"})));
   }
   is_through_ = true;
   trouble_ = Status::Ok();
