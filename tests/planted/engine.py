@@ -86,7 +86,7 @@ BUGS = [
         '|| !pace_.MayShed(device_bytes, monotonic_us)', '|| device_bytes > 0', '*DiskCycle*'),
     Bug('windows stay where rows find no room', 'engine/retain/window_keeper.cc',
         'store_->CheckRoomForRows(room_bytes).ok() || ', 'store_->CheckDevice(8 << 20).ok() || ',
-        '*FullDiskCycle*'),
+        '*FullDiskRoom*'),
     Bug('others cost every window at once', 'engine/retain/shed_pace.h',
         'return !IsLoss(device_bytes) || now_us - shed_at_us_ >= pause_us_;',
         'return !IsLoss(device_bytes) || now_us >= shed_at_us_;', '*FullDiskRoom*:*ShedPace*'),
