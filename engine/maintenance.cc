@@ -76,9 +76,12 @@ Status Maintenance::Watch(const Status& status) {
 }
 
 Result<bool> Maintenance::Step() {
-  for (const auto step :
-       {&Maintenance::StepJournal, &Maintenance::StepRotation, &Maintenance::StepSync,
-        &Maintenance::StepMeta, &Maintenance::StepBallast}) {
+  // A disk without room for the journal is told in the end: what gives room back comes before.
+  const Result<bool> prepared = StepJournal();
+  if (!prepared.ok() && prepared.status().code() != StatusCode::kNoSpace) return prepared;
+  if (prepared.ok() && *prepared) return true;
+  for (const auto step : {&Maintenance::StepRotation, &Maintenance::StepSync,
+                          &Maintenance::StepMeta, &Maintenance::StepBallast}) {
     CISTERN_ASSIGN_OR_RETURN(const bool did, (this->*step)());
     if (did) return true;
   }
@@ -90,7 +93,8 @@ Result<bool> Maintenance::Step() {
     CISTERN_ASSIGN_OR_RETURN(const bool did, (this->*step)());
     if (did) return true;
   }
-  return StepRewrite(Respill::Scope::kAll);
+  CISTERN_ASSIGN_OR_RETURN(const bool did, StepRewrite(Respill::Scope::kAll));
+  return did ? Result<bool>(true) : prepared;
 }
 
 // Between seal rounds, so that they do not need the room of all that they seal.
@@ -138,14 +142,13 @@ Result<bool> Maintenance::StepFiles() {
   }
   if (!store_->CheckHeadroom(kFileMergeBytes).ok()) return false;
   const auto view = store_->spills().view();
-  bool is_busy = false;
   for (const auto& window : view->windows) {
     const auto outcome = window_files_.MergeSmall(*window->family);
     if (!outcome.ok()) return Watch(outcome.status());
     if (*outcome == WindowFiles::Outcome::kMerged) return true;
-    is_busy = is_busy || *outcome == WindowFiles::Outcome::kBusy;
   }
-  if (!is_busy) files_seals_ = seals;
+  // Files that RocksDB had at work are looked at again behind the next seal.
+  files_seals_ = seals;
   return false;
 }
 
@@ -229,12 +232,13 @@ Result<bool> Maintenance::StepRotation() {
 }
 
 // Rows that are to be sealed may have the ballast: their journal goes, and what is sealed does once
-// upstream has it. Not while rounds find no room themselves: it would be given up for nothing.
+// upstream has it. Not while no round finds room itself: it would be given up for nothing.
 Status Maintenance::RoomForRotation() {
   const uint64_t bytes = rotation_->headroom_bytes();
   const bool is_for_seal =
       prepares_seal_ || (sealer_->awaits_rotation() &&
-                         sealer_->trouble().code() != StatusCode::kNoSpace);
+                         (sealer_->trouble().code() != StatusCode::kNoSpace ||
+                          sealer_->passed_over_bytes() != 0));
   return is_for_seal ? store_->MakeRoom(bytes) : store_->CheckHeadroom(bytes);
 }
 

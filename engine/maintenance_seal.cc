@@ -96,6 +96,7 @@ struct Maintenance::SealByHand {
   uint64_t buckets_before = 0;
   uint64_t amendments_before = 0;
   uint64_t bytes_before = 0;
+  Status unrotated;  // why rows are left in the head: what is spilled is sealed all the same
 };
 
 Result<SealReport> Maintenance::Seal(SealScope scope) {
@@ -120,7 +121,7 @@ Result<SealReport> Maintenance::Seal(SealScope scope) {
   }
   heads_->work_came->Soon();  // families that are sealed whole, windows that are to be merged
   // What was sealed before the disk was full is sealed, and can be sent.
-  report.stopped = more.status();
+  report.stopped = more.ok() ? work.unrotated : more.status();
   const bool is_full = report.stopped.code() == StatusCode::kNoSpace;
   if (!is_full || report.buckets == 0) CISTERN_RETURN_IF_ERROR(report.stopped);
   return report;
@@ -143,7 +144,8 @@ Status Maintenance::PrepareSeal(SealByHand* work) {
     prepares_seal_ = true;
     const Status rotated = RotateAllLocked();
     prepares_seal_ = false;
-    CISTERN_RETURN_IF_ERROR(rotated);
+    if (rotated.code() != StatusCode::kNoSpace) CISTERN_RETURN_IF_ERROR(rotated);
+    work->unrotated = rotated;
   }
   // Who asks for everything means what is there now, not what others write meanwhile.
   if (!scope->due_only) scope->journal_last = store_->state().journal_floor;

@@ -279,6 +279,13 @@ Status CatalogCopy::Load(std::vector<std::string>* foreign) {
     const auto file = ReadFile(fs_, Concat({directory_, "/", name}), &is_whole);
     is_written_ = is_written_ && file.ok() && is_whole && file->records == content_.records &&
                   file->store_id == content_.store_id;
+    uint64_t size_bytes = 0;
+    const bool is_known = fs_->GetFileSize(Concat({directory_, "/", name}), IOOptions(),
+                                           &size_bytes, nullptr).ok();
+    // What former openings appended counts, or many short ones would make the files grow for ever.
+    if (is_known && size_bytes > bytes_anew_) {
+      bytes_appended_ = std::max(bytes_appended_, size_bytes - bytes_anew_);
+    }
   }
   return Status::Ok();
 }

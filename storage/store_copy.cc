@@ -270,8 +270,11 @@ Status Store::KeepBeyondCut(const CatalogContent& copy) {
     }
     if (key[0] == 'W') {
       const auto known = window_records_.find(GetBig<uint64_t>(key.data() + 1));
-      is_same_window = is_same_window && known != window_records_.end() &&
-                       EncodeWindow(known->second) == value;
+      const auto told_window = DecodeWindow(value);
+      // By its rows: a confirmation, say, changes nothing of these.
+      is_same_window = is_same_window && known != window_records_.end() && told_window.ok() &&
+                       known->second.ended == told_window->ended &&
+                       known->second.version_count == told_window->version_count;
     }
     if (key[0] == 'S') CISTERN_RETURN_IF_ERROR(TakeBackSpill(key, value, &batch));
     if (key[0] != 'B' && key[0] != 'T') continue;

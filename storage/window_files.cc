@@ -1,16 +1,13 @@
 #include "storage/window_files.h"
 
-#include <rocksdb/convenience.h>
-#include <rocksdb/write_batch.h>
-
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <memory>
 #include <string_view>
 #include <utility>
 
 #include "lib/base/checksum.h"
-#include "lib/base/coding.h"
 #include "lib/base/concat.h"
 #include "lib/base/crash_point.h"
 #include "storage/file_survey.h"
@@ -98,43 +95,43 @@ WindowFiles::Files WindowFiles::SmallFilesOf(const Family& window) const {
   return {first, first + static_cast<std::ptrdiff_t>(run.count)};
 }
 
-Status WindowFiles::AddRecordsOf(const std::string& path, Digest* digest) const {
-  return VisitRecords(db_->db()->GetEnv(), path, [digest](const auto& key, const auto& value) {
-    std::string sums;
-    PutLittle(&sums, digest->checksum);
-    PutLittle(&sums, Checksum(ViewOf(key)));
-    PutLittle(&sums, Checksum(ViewOf(value)));
-    digest->checksum = Checksum(sums);
+Status WindowFiles::AddRecordsOf(const std::string& path, Digest* digest, const Family& window,
+                                 rocksdb::WriteBatch* batch) const {
+  std::array<uint64_t, 3> sums{};
+  const std::string_view bytes(reinterpret_cast<const char*>(sums.data()), sizeof(sums));
+  return VisitRecords(db_->db()->GetEnv(), path, [&](const auto& key, const auto& value) {
+    sums = {digest->checksum, Checksum(ViewOf(key)), Checksum(ViewOf(value))};
+    digest->checksum = Checksum(bytes);
     ++digest->records;
+    if (batch != nullptr) batch->Put(window.handle(), key, value).PermitUncheckedError();
   });
 }
 
 Result<WindowFiles::Outcome> WindowFiles::MergeSmall(const Family& window) {
   if (has_ended_) return Outcome::kNothing;
-  const Files run = SmallFilesOf(window);
-  if (run.empty()) return Outcome::kNothing;
   std::vector<std::string> names;
-  std::vector<std::string> paths;
   Digest before;
-  for (const auto& file : run) {
+  rocksdb::WriteBatch records;
+  for (const auto& file : SmallFilesOf(window)) {
     if (file.being_compacted) return Outcome::kBusy;
     names.push_back(file.name);
-    paths.push_back(file.db_path + file.name);
-    if (const Status read = AddRecordsOf(paths.back(), &before); !read.ok()) {
+    const Status read = AddRecordsOf(file.db_path + file.name, &before, window, &records);
+    if (!read.ok()) {
       LeaveOut(file, read);
       return Outcome::kMerged;  // another run may be found without it
     }
   }
-  // Holds the old files until the new one has been read.
-  const std::unique_ptr<rocksdb::Iterator> hold(
-      window.db()->NewIterator(rocksdb::ReadOptions(), window.handle()));
+  if (names.empty()) return Outcome::kNothing;
   std::vector<std::string> merged;
   CISTERN_ASSIGN_OR_RETURN(const Outcome outcome, Merge(window, names, &merged));
   if (outcome != Outcome::kMerged) return outcome;
+  CrashPoint("files:before_read_back");
   Digest after;
   Status read;
-  for (size_t i = 0; i < merged.size() && read.ok(); ++i) read = AddRecordsOf(merged[i], &after);
-  if (!read.ok() || !(after == before)) CISTERN_RETURN_IF_ERROR(PutBack(window, run, paths));
+  for (size_t i = 0; i < merged.size() && read.ok(); ++i) {
+    read = AddRecordsOf(merged[i], &after, window, nullptr);
+  }
+  if (!read.ok() || !(after == before)) CISTERN_RETURN_IF_ERROR(PutBack(window, &records, merged));
   CrashPoint("files:after_merge");
   return Outcome::kMerged;
 }
@@ -154,28 +151,22 @@ Result<WindowFiles::Outcome> WindowFiles::Merge(const Family& window,
   return Outcome::kMerged;
 }
 
-// The records are in the log before the new file is removed: what reads meanwhile may be told that
-// a block is damaged, and nothing is lost by a crash.
-Status WindowFiles::PutBack(const Family& window, const Files& run,
-                            const std::vector<std::string>& paths) {
+// The records are in a file of their own before the new one is removed: what reads meanwhile may be
+// told that a block is damaged.
+Status WindowFiles::PutBack(const Family& window, rocksdb::WriteBatch* records,
+                            const std::vector<std::string>& merged) {
   has_ended_ = true;
   db_->opened().info_log->Write(LogLevel::kError,
                                 "a file that RocksDB made of small ones lacks records: they are "
                                 "put back, and no more files are merged until the next opening");
-  rocksdb::WriteBatch batch;
-  const auto put = [&](const rocksdb::Slice& key, const rocksdb::Slice& value) {
-    batch.Put(window.handle(), key, value).PermitUncheckedError();
-  };
-  for (const std::string& path : paths) {
-    CISTERN_RETURN_IF_ERROR(VisitRecords(db_->db()->GetEnv(), path, put));
-  }
   rocksdb::WriteOptions synced;
   synced.sync = true;
-  rocksdb::Status s = window.db()->Write(synced, &batch);
-  const rocksdb::Slice first(run.front().smallestkey);
-  const rocksdb::Slice last(run.back().largestkey);
-  if (s.ok()) s = rocksdb::DeleteFilesInRange(window.db(), window.handle(), &first, &last);
+  rocksdb::Status s = window.db()->Write(synced, records);
   if (s.ok()) s = window.db()->Flush(rocksdb::FlushOptions(), window.handle());
+  for (const std::string& path : merged) {
+    // RocksDB may have merged it with the others by now.
+    if (s.ok()) window.db()->DeleteFile(path.substr(path.rfind('/'))).PermitUncheckedError();
+  }
   return s.ok() ? Status::Ok() : ToStatus(s, "putting records of a window back");
 }
 

@@ -3,6 +3,7 @@
 #define CISTERN_STORAGE_WINDOW_FILES_H_
 
 #include <rocksdb/metadata.h>
+#include <rocksdb/write_batch.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -44,9 +45,10 @@ struct FileRun {
 [[nodiscard]] FileRun NextFilesToMerge(std::span<const uint64_t> record_bytes);
 
 // Merges small files of windows. RocksDB writes the new file and replaces the old ones by it, in
-// one edit of the MANIFEST. What they hold is read before, file by file, and compared with the new
-// file behind it: a compaction of RocksDB 7.8 may take a read error for the end of a file. The
-// old files are held until then, and their records are put back if the new one lacks any.
+// one edit of the MANIFEST. What they hold is read before, file by file, kept in memory, and
+// compared with the new file behind it: a compaction of RocksDB 7.8 may take a read error for the
+// end of a file. If the new file lacks records they are put back. Only a crash, or a disk that
+// refuses writes, between a merge that failed in such a way and the end of that loses them.
 // Of the maintenance actor. `db` must outlive it.
 class WindowFiles {
  public:
@@ -57,8 +59,7 @@ class WindowFiles {
   enum class Outcome { kNothing, kMerged, kBusy };
   // Merges one run, of twice kMergedFileBytesMax at most, in the caller's thread. kNothing: there
   // is none; kBusy: RocksDB has its files at work. A file that cannot be read is left as it is
-  // until the next opening. Errors, which are of the new file, end the opening: the old ones are
-  // whole then.
+  // until the next opening. Errors, which are of writing, end the opening.
   [[nodiscard]] Result<Outcome> MergeSmall(const Family& window);
 
  private:
@@ -70,11 +71,13 @@ class WindowFiles {
   };
   using Files = std::vector<rocksdb::SstFileMetaData>;
   [[nodiscard]] Files SmallFilesOf(const Family& window) const;
-  [[nodiscard]] Status AddRecordsOf(const std::string& path, Digest* digest) const;
+  // Puts the records into the batch too, where there is one.
+  [[nodiscard]] Status AddRecordsOf(const std::string& path, Digest* digest, const Family& window,
+                                    rocksdb::WriteBatch* batch) const;
   [[nodiscard]] Result<Outcome> Merge(const Family& window, const std::vector<std::string>& names,
                                       std::vector<std::string>* merged);
-  [[nodiscard]] Status PutBack(const Family& window, const Files& run,
-                               const std::vector<std::string>& paths);
+  [[nodiscard]] Status PutBack(const Family& window, rocksdb::WriteBatch* records,
+                               const std::vector<std::string>& merged);
   void LeaveOut(const rocksdb::SstFileMetaData& file, const Status& why);
 
   const StoreDb* const db_;

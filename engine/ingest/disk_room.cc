@@ -14,6 +14,7 @@ constexpr uint64_t kForSealBytes = (2ull << 20) + (256ull << 10);
 // Windows are shed while less than this is left. No ballast is larger.
 constexpr uint64_t kSoughtBytesMin = 8ull << 20;
 constexpr int64_t kRefusalTellUs = 1'000'000;
+constexpr int64_t kRefusalHoldsUs = 60'000'000;  // then whoever was refused has gone
 }  // namespace
 
 // The disk is the budget, or what the device has for the store where that is less: what is there of
@@ -56,8 +57,11 @@ void Committer::NoteSpilled(uint64_t bytes) {
 uint64_t Committer::RoomSought() {
   const std::lock_guard lock(mutex_);
   LookAtDisk();
+  const bool has_gone =
+      !refused_at_us_ || clock_->monotonic_us() - *refused_at_us_ > kRefusalHoldsUs;
   if (refused_bytes_ > 0 &&
-      store_->CheckRoomForRows(refused_bytes_ + kStepBytes + RotationBytes()).ok()) {
+      (has_gone ||
+       store_->CheckRoomForRows(refused_bytes_ + kStepBytes + RotationBytes()).ok())) {
     refused_bytes_ = 0;
   }
   return std::max(kSoughtBytesMin,
@@ -91,8 +95,10 @@ Status Committer::TakeDiskRoom(const std::vector<WriteUnit*>& units, size_t byte
 Status Committer::RoomForRows(uint64_t bytes) {
   LookAtDisk();
   const Status room = store_->CheckRoomForRows(bytes + kStepBytes + RotationBytes());
-  was_refused_room_ = !room.ok();
-  if (!room.ok()) NoteRefusal(bytes);
+  if (!room.ok()) {
+    was_refused_room_ = true;
+    NoteRefusal(bytes);
+  }
   return room;
 }
 
@@ -106,9 +112,10 @@ Status Committer::RoomForDeletes(uint64_t bytes) {
   return room;
 }
 
-// Segments may give room back. Who is refused a thousand times a second wakes maintenance once.
+// Segments may give room back. Who is refused a thousand times a second wakes maintenance once. No
+// windows are shed for a batch that a quarter of the disk does not suffice for.
 void Committer::NoteRefusal(uint64_t bytes) {
-  refused_bytes_ = std::max(refused_bytes_, bytes);
+  refused_bytes_ = std::max(refused_bytes_, std::min(bytes, disk_bytes_ / 4));
   const int64_t now_us = clock_->monotonic_us();
   if (refused_at_us_ && now_us - *refused_at_us_ < kRefusalTellUs) return;
   refused_at_us_ = now_us;

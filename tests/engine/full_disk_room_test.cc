@@ -81,6 +81,28 @@ TEST_F(FullDiskRoomTest, ABucketThatFindsNoRoomKeepsNoOtherFromIt) {
   ExpectSound();
 }
 
+// What is spilled is sealed though the head's own rows find no room, and the report says both.
+TEST_F(FullDiskRoomTest, ASealByHandTakesWhatIsSpilledBesideAHeadThatFindsNoRoom) {
+  options_.seal_when_due = false;
+  UseDefaultMemory();
+  ASSERT_TRUE(AppendWide("bcdefghij").ok());
+  Rotate();
+  for (int i = 0; i < 30; ++i) ASSERT_TRUE(AppendWide("a").ok());
+  ASSERT_NO_FATAL_FAILURE(GiveUpBallast());
+  LeaveFree(3 << 20);
+  const auto some = engine_->Seal({.due_only = false});
+  ASSERT_TRUE(some.ok()) << some.status().ToString();
+  EXPECT_EQ(some->buckets, 9u);
+  EXPECT_EQ(some->stopped.code(), StatusCode::kNoSpace);
+  EXPECT_EQ(faults_->refused(), 0u);
+  faults_->SetForeignBytes(0);
+  const auto rest = engine_->Seal({.due_only = false});
+  ASSERT_TRUE(rest.ok()) << rest.status().ToString();
+  EXPECT_EQ(rest->buckets, 1u);
+  EXPECT_TRUE(rest->stopped.ok());
+  ExpectSound();
+}
+
 // Nor from its own minute: what waits is tried again beside what has come since.
 TEST_F(FullDiskRoomTest, ABucketThatFindsNoRoomIsSealedOnceThereIsSome) {
   UseDefaultMemory();

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "cistern/limits.h"
 #include "lib/base/coding.h"
@@ -368,6 +369,23 @@ TEST_F(CatalogCopyTest, EndedSealsCutOrHostileAreErrors) {
   for (const std::string& hostile : {std::string(), std::string("M"), std::string("A"),
                                      ManifestKey(8, {1, "a", 0, 0}, 5)}) {
     EXPECT_EQ(read(MakeFrame(entry(hostile)) + MakeFrame("end")).code(), StatusCode::kCorruption);
+  }
+}
+
+// Many short lives, each of which changes little, leave no more than a long one.
+TEST_F(CatalogCopyTest, WhatFormerOpeningsAppendedCounts) {
+  MakeFiles(kOurs, 0);
+  for (uint64_t life = 0; life < 40; ++life) {
+    CatalogCopy copy(&fs_, directory(), kOurs);
+    std::vector<std::string> foreign;
+    ASSERT_TRUE(copy.Load(&foreign).ok());
+    for (uint64_t n = 0; n < 10; ++n) {
+      CatalogChange change;
+      change.Put(SpillKey(1), std::string(1000, static_cast<char>('a' + (life + n) % 26)));
+      ASSERT_TRUE(copy.Write(change).ok());
+    }
+    EXPECT_LE(fs::file_size(First()), uint64_t{70} * 1024) << life;
+    EXPECT_LE(fs::file_size(Second()), uint64_t{70} * 1024) << life;
   }
 }
 
