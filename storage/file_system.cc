@@ -119,11 +119,12 @@ uint64_t StoreFileSystem::file_count(FileKind kind) const {
 
 uint64_t StoreFileSystem::BudgetLeft() const {
   const uint64_t limit = disk_limit();
-  if (limit == 0) return UINT64_MAX;
-  return limit - std::min(limit, disk_bytes_used() + kDiskReserveBytes);
+  return limit == 0 ? UINT64_MAX : limit - std::min(limit, disk_bytes_used() + kDiskReserveBytes);
 }
 
-bool StoreFileSystem::HasRoomFor(uint64_t bytes) const { return bytes <= BudgetLeft(); }
+bool StoreFileSystem::HasRoomFor(uint64_t bytes) const {
+  return disk_limit() == 0 || disk_bytes_used() + bytes + kDiskReserveBytes <= disk_limit();
+}
 
 bool StoreFileSystem::IsOurs(const std::string& path) const {
   return path.size() > directory_.size() && path.starts_with(directory_) &&

@@ -76,7 +76,7 @@ TEST_F(ReplicationTest, ATableCanHaveTheTimestampsOfItsEvents) {
 TEST_F(ReplicationTest, WhatIsOpenIsNotSent) {
   ASSERT_NO_FATAL_FAILURE(StartAll());
   ASSERT_NO_FATAL_FAILURE(WriteDays(1));
-  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kIdle));
+  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kCollecting));
   EXPECT_EQ(status_.counters.batches_sent, 0u);
 }
 
