@@ -89,7 +89,7 @@ void Report(int minute, const std::string& directory, const cistern::Metrics& me
 
 Status Run(const std::string& directory, int minutes) {
   const int64_t start_ms = cistern::bench::kFirstTimeMs;
-  auto clock = std::make_shared<cistern::testing::FakeClock>(start_ms * 1000);
+  auto clock = std::make_shared<cistern::FakeClock>(start_ms * 1000);
   cistern::EngineOptions options;
   options.clock = clock;
   options.clock_floor_s = start_ms / 1000 - 1;
