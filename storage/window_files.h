@@ -22,7 +22,7 @@ namespace cistern {
 // most 1 KiB of records each once it has more than 1 KiB, then the same with 8, 64 and 512 KiB.
 // Neighbours of at most 512 KiB together are all that stays small, so that the number of files is
 // bounded by those of windows and bytes. Each size is left by one merge, so that a record is copied
-// four times at most.
+// four times, and some more where the merged file compresses better than its parts.
 inline constexpr uint64_t kMergedFileBytesMax = 512ull << 10;
 inline constexpr uint64_t kFileClassRatio = 8;
 inline constexpr int kFileClasses = 4;
