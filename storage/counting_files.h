@@ -29,7 +29,8 @@ inline bool HoldsTheStore(FileKind kind) {
   return kind == FileKind::kWal || kind == FileKind::kManifest;
 }
 
-// Counts what is appended, stops at the disk limit, and is synced only where it can be found.
+// Counts what is appended, stops at the disk limit, and is synced only where it can be found. Calls
+// throw nothing: RocksDB makes them on threads of its own.
 class CountingWritableFile : public rocksdb::FSWritableFileOwnerWrapper {
  public:
   using IOStatus = rocksdb::IOStatus;
@@ -45,45 +46,52 @@ class CountingWritableFile : public rocksdb::FSWritableFileOwnerWrapper {
   }
 
   IOStatus Append(const Slice& data, const IOOptions& options, IODebugContext* dbg) override {
-    IOStatus status = fs_->CheckRoom(tracked_->kind, data.size());
-    if (!status.ok()) return status;
-    status = FSWritableFileOwnerWrapper::Append(data, options, dbg);
-    if (status.ok()) fs_->CountWrite(tracked_.get(), data.size());
-    return status;
+    return GuardedIo([&]() -> IOStatus {
+      IOStatus status = fs_->CheckRoom(tracked_->kind, data.size());
+      if (!status.ok()) return status;
+      status = FSWritableFileOwnerWrapper::Append(data, options, dbg);
+      if (status.ok()) fs_->CountWrite(tracked_.get(), data.size());
+      return status;
+    });
   }
   IOStatus Append(const Slice& data, const IOOptions& options,
                   const rocksdb::DataVerificationInfo& /*info*/, IODebugContext* dbg) override {
     return Append(data, options, dbg);
   }
   IOStatus Sync(const IOOptions& options, IODebugContext* dbg) override {
-    const uint64_t size = fs_->SizeOf(*tracked_);  // before: others append meanwhile
-    IOStatus status = FSWritableFileOwnerWrapper::Sync(options, dbg);
-    return status.ok() ? NoteSync(size) : status;
+    return GuardedIo([&]() -> IOStatus {
+      const uint64_t size = fs_->SizeOf(*tracked_);  // before: others append meanwhile
+      IOStatus status = FSWritableFileOwnerWrapper::Sync(options, dbg);
+      return status.ok() ? NoteSync(size) : status;
+    });
   }
   IOStatus Fsync(const IOOptions& options, IODebugContext* dbg) override {
-    const uint64_t size = fs_->SizeOf(*tracked_);
-    IOStatus status = FSWritableFileOwnerWrapper::Fsync(options, dbg);
-    return status.ok() ? NoteSync(size) : status;
+    return GuardedIo([&]() -> IOStatus {
+      const uint64_t size = fs_->SizeOf(*tracked_);
+      IOStatus status = FSWritableFileOwnerWrapper::Fsync(options, dbg);
+      return status.ok() ? NoteSync(size) : status;
+    });
   }
   IOStatus Truncate(uint64_t size, const IOOptions& options, IODebugContext* dbg) override {
-    IOStatus status = FSWritableFileOwnerWrapper::Truncate(size, options, dbg);
-    if (status.ok()) fs_->SetSize(tracked_.get(), size);
-    return status;
+    return GuardedIo([&]() -> IOStatus {
+      IOStatus status = FSWritableFileOwnerWrapper::Truncate(size, options, dbg);
+      if (status.ok()) fs_->SetSize(tracked_.get(), size);
+      return status;
+    });
   }
   IOStatus Allocate(uint64_t offset, uint64_t length, const IOOptions& options,
                     IODebugContext* dbg) override {
-    IOStatus status = FSWritableFileOwnerWrapper::Allocate(offset, length, options, dbg);
-    if (status.ok()) fs_->SetSize(tracked_.get(), offset + length);
-    return status;
+    return GuardedIo([&]() -> IOStatus {
+      IOStatus status = FSWritableFileOwnerWrapper::Allocate(offset, length, options, dbg);
+      if (status.ok()) fs_->SetSize(tracked_.get(), offset + length);
+      return status;
+    });
   }
 
  private:
-  // What follows may need memory, and RocksDB's thread is no place for an exception.
   IOStatus NoteSync(uint64_t size) {
-    return GuardedIo([&] {
-      fs_->NoteSync(tracked_.get(), size);
-      return CheckPlace();
-    });
+    fs_->NoteSync(tracked_.get(), size);
+    return CheckPlace();
   }
   // The bytes are on the device; is the file still where an opening will look for it? One call of
   // stat beside a flush of the device.
@@ -110,12 +118,14 @@ class CountingRandomRwFile : public rocksdb::FSRandomRWFileOwnerWrapper {
 
   IOStatus Write(uint64_t offset, const Slice& data, const IOOptions& options,
                  IODebugContext* dbg) override {
-    IOStatus status = FSRandomRWFileOwnerWrapper::Write(offset, data, options, dbg);
-    if (status.ok()) {
-      fs_->bytes_written_[static_cast<size_t>(kind_)].fetch_add(data.size(),
-                                                                std::memory_order_relaxed);
-    }
-    return status;
+    return GuardedIo([&]() -> IOStatus {
+      IOStatus status = FSRandomRWFileOwnerWrapper::Write(offset, data, options, dbg);
+      if (status.ok()) {
+        fs_->bytes_written_[static_cast<size_t>(kind_)].fetch_add(data.size(),
+                                                                  std::memory_order_relaxed);
+      }
+      return status;
+    });
   }
 
  private:

@@ -93,39 +93,6 @@ Status StoreFileSystem::ScanDirectory() {
   return Status::Ok();
 }
 
-FileBytes StoreFileSystem::bytes_written() const {
-  const auto of = [this](FileKind kind) {
-    return bytes_written_[static_cast<size_t>(kind)].load(std::memory_order_relaxed);
-  };
-  return {.wal = of(FileKind::kWal),
-          .sst = of(FileKind::kSst),
-          .manifest = of(FileKind::kManifest),
-          .other = of(FileKind::kOther)};
-}
-
-uint64_t StoreFileSystem::disk_bytes_used() const {
-  uint64_t sum = 0;
-  for (const auto& bytes : bytes_on_disk_) sum += bytes.load(std::memory_order_relaxed);
-  return sum;
-}
-
-uint64_t StoreFileSystem::wal_bytes_on_disk() const {
-  return bytes_on_disk_[static_cast<size_t>(FileKind::kWal)].load(std::memory_order_relaxed);
-}
-
-uint64_t StoreFileSystem::file_count(FileKind kind) const {
-  return files_on_disk_[static_cast<size_t>(kind)].load(std::memory_order_relaxed);
-}
-
-uint64_t StoreFileSystem::BudgetLeft() const {
-  const uint64_t limit = disk_limit();
-  return limit == 0 ? UINT64_MAX : limit - std::min(limit, disk_bytes_used() + kDiskReserveBytes);
-}
-
-bool StoreFileSystem::HasRoomFor(uint64_t bytes) const {
-  return disk_limit() == 0 || disk_bytes_used() + bytes + kDiskReserveBytes <= disk_limit();
-}
-
 bool StoreFileSystem::IsOurs(const std::string& path) const {
   return path.size() > directory_.size() && path.starts_with(directory_) &&
          path[directory_.size()] == '/';
@@ -148,108 +115,6 @@ IOStatus StoreFileSystem::CheckRoom(FileKind kind, uint64_t bytes) const {
   if (kind != FileKind::kWal && kind != FileKind::kSst) return IOStatus::OK();
   if (HasRoomFor(bytes)) return IOStatus::OK();
   return IOStatus::NoSpace(Concat({"the disk budget of ", disk_limit(), " bytes is used up"}));
-}
-
-StoreFileSystem::TrackedFilePtr StoreFileSystem::Track(const std::string& path,
-                                                       uint64_t size_bytes) {
-  Untrack(path);
-  const FileKind kind = FileKindOf(path);
-  const bool is_in_use = kind != FileKind::kOther && IsOurs(path) &&
-                         path.find('/', directory_.size() + 1) == std::string::npos;
-  auto file = std::make_shared<TrackedFile>(kind, is_in_use ? FileNumberOf(path) : 0);
-  if (!IsOurs(path)) {
-    file->deleted = true;  // counted as written, not as ours on disk
-    return file;
-  }
-  const std::lock_guard lock(mutex_);
-  files_[path] = file;
-  files_on_disk_[static_cast<size_t>(file->kind)].fetch_add(1, std::memory_order_relaxed);
-  Resize(file.get(), size_bytes);
-  return file;
-}
-
-void StoreFileSystem::Untrack(const std::string& path) {
-  const std::lock_guard lock(mutex_);
-  Forget(path);
-}
-
-void StoreFileSystem::Forget(const std::string& path) {
-  const auto it = files_.find(path);
-  if (it == files_.end()) return;
-  Resize(it->second.get(), 0);
-  it->second->deleted = true;
-  files_on_disk_[static_cast<size_t>(it->second->kind)].fetch_sub(1, std::memory_order_relaxed);
-  files_.erase(it);
-}
-
-void StoreFileSystem::Resize(TrackedFile* file, uint64_t size_bytes) {
-  if (file->deleted) return;
-  // Unsigned wrap-around makes one addition of growth and shrinkage.
-  bytes_on_disk_[static_cast<size_t>(file->kind)].fetch_add(size_bytes - file->size_bytes,
-                                                            std::memory_order_relaxed);
-  file->size_bytes = size_bytes;
-}
-
-void StoreFileSystem::SetSize(TrackedFile* file, uint64_t size_bytes) {
-  const std::lock_guard lock(mutex_);
-  Resize(file, size_bytes);
-}
-
-void StoreFileSystem::CountWrite(TrackedFile* file, uint64_t bytes) {
-  bytes_written_[static_cast<size_t>(file->kind)].fetch_add(bytes, std::memory_order_relaxed);
-  const std::lock_guard lock(mutex_);
-  Resize(file, file->size_bytes + bytes);
-}
-
-uint64_t StoreFileSystem::SizeOf(const TrackedFile& file) const {
-  const std::lock_guard lock(mutex_);
-  return file.size_bytes;
-}
-
-void StoreFileSystem::NoteSync(TrackedFile* file, uint64_t synced_bytes) {
-  std::shared_ptr<const ManifestListener> listener;
-  {
-    const std::lock_guard lock(mutex_);
-    if (file->deleted || file->number == 0) return;
-    file->synced_bytes = std::max(file->synced_bytes, synced_bytes);
-    if (file->kind == FileKind::kManifest) listener = manifest_listener_;
-  }
-  if (listener) (*listener)(file->number, synced_bytes);
-}
-
-void StoreFileSystem::SetManifestListener(const ManifestListener& listener) {
-  SyncedEnds ends;
-  {
-    const std::lock_guard lock(mutex_);
-    manifest_listener_ = std::make_shared<const ManifestListener>(listener);
-    for (const auto& [path, file] : files_) {
-      if (file->kind != FileKind::kManifest || file->number <= ends.manifest_number) continue;
-      if (file->synced_bytes == 0) continue;  // not since this process began
-      ends.manifest_number = file->number;
-      ends.manifest_bytes = file->synced_bytes;
-    }
-  }
-  if (ends.manifest_number != 0) listener(ends.manifest_number, ends.manifest_bytes);
-}
-
-// A log is synced with all that were written before it, and never again once it is no more
-// written.
-SyncedEnds StoreFileSystem::SyncedLogEnds() const {
-  const std::lock_guard lock(mutex_);
-  const TrackedFile* last = nullptr;
-  const TrackedFile* first_open = nullptr;  // with bytes that are not on the device
-  for (const auto& [path, file] : files_) {
-    if (file->kind != FileKind::kWal || file->number == 0) continue;
-    if (last == nullptr || file->number > last->number) last = file.get();
-    if (file->synced_bytes >= file->size_bytes) continue;
-    if (first_open == nullptr || file->number < first_open->number) first_open = file.get();
-  }
-  SyncedEnds ends;
-  if (const TrackedFile* end = first_open != nullptr ? first_open : last; end != nullptr) {
-    ends.log_number = end->number;
-    ends.log_bytes = end->synced_bytes;
-  }
-  return ends;
 }
 
 void StoreFileSystem::SetEnds(FileEnds ends) {
@@ -303,10 +168,12 @@ IOStatus StoreFileSystem::NewRandomAccessFile(const std::string& path, const Fil
 
 IOStatus StoreFileSystem::GetFileSize(const std::string& path, const IOOptions& options,
                                       uint64_t* size_bytes, IODebugContext* dbg) {
-  const StandIn stand_in = FindStandIn(path);
-  if (stand_in.bytes == nullptr) return target_->GetFileSize(path, options, size_bytes, dbg);
-  *size_bytes = stand_in.size_bytes;
-  return IOStatus::OK();
+  return GuardedIo([&]() -> IOStatus {
+    const StandIn stand_in = FindStandIn(path);
+    if (stand_in.bytes == nullptr) return target_->GetFileSize(path, options, size_bytes, dbg);
+    *size_bytes = stand_in.size_bytes;
+    return IOStatus::OK();
+  });
 }
 
 IOStatus StoreFileSystem::NewWritableFile(const std::string& path, const FileOptions& options,
@@ -425,12 +292,14 @@ IOStatus StoreFileSystem::DeleteFile(const std::string& path, const IOOptions& o
 
 IOStatus StoreFileSystem::Truncate(const std::string& path, size_t size, const IOOptions& options,
                                    IODebugContext* dbg) {
-  IOStatus status = CheckWritable(path);
-  if (status.ok()) status = target_->Truncate(path, size, options, dbg);
-  if (!status.ok()) return status;
-  const std::lock_guard lock(mutex_);
-  if (const auto it = files_.find(path); it != files_.end()) Resize(it->second.get(), size);
-  return status;
+  return GuardedIo([&]() -> IOStatus {
+    IOStatus status = CheckWritable(path);
+    if (status.ok()) status = target_->Truncate(path, size, options, dbg);
+    if (!status.ok()) return status;
+    const std::lock_guard lock(mutex_);
+    if (const auto it = files_.find(path); it != files_.end()) Resize(it->second.get(), size);
+    return status;
+  });
 }
 
 IOStatus StoreFileSystem::RenameFile(const std::string& from, const std::string& to,
@@ -466,35 +335,40 @@ IOStatus StoreFileSystem::LinkFile(const std::string& from, const std::string& t
 
 IOStatus StoreFileSystem::CreateDir(const std::string& path, const IOOptions& options,
                                     IODebugContext* dbg) {
-  IOStatus status = CheckWritable(path);
-  if (status.ok()) status = target_->CreateDir(path, options, dbg);
-  if (!status.ok()) return status;
-  return KeepToOwner(path, kDirectoryMode);
+  return GuardedIo([&]() -> IOStatus {
+    IOStatus status = CheckWritable(path);
+    if (status.ok()) status = target_->CreateDir(path, options, dbg);
+    return status.ok() ? KeepToOwner(path, kDirectoryMode) : status;
+  });
 }
 
 IOStatus StoreFileSystem::CreateDirIfMissing(const std::string& path, const IOOptions& options,
                                              IODebugContext* dbg) {
-  bool is_directory = false;
-  if (target_->IsDirectory(path, options, &is_directory, dbg).ok() && is_directory) {
-    return IOStatus::OK();  // whoever made it decided its mode
-  }
-  return CreateDir(path, options, dbg);
+  return GuardedIo([&]() -> IOStatus {
+    bool is_directory = false;
+    if (target_->IsDirectory(path, options, &is_directory, dbg).ok() && is_directory) {
+      return IOStatus::OK();  // whoever made it decided its mode
+    }
+    return CreateDir(path, options, dbg);
+  });
 }
 
 IOStatus StoreFileSystem::DeleteDir(const std::string& path, const IOOptions& options,
                                     IODebugContext* dbg) {
-  IOStatus status = CheckWritable(path);
-  if (status.ok()) status = target_->DeleteDir(path, options, dbg);
-  return status;
+  return GuardedIo([&]() -> IOStatus {
+    IOStatus status = CheckWritable(path);
+    return status.ok() ? target_->DeleteDir(path, options, dbg) : status;
+  });
 }
 
 IOStatus StoreFileSystem::LockFile(const std::string& path, const IOOptions& options,
                                    rocksdb::FileLock** lock, IODebugContext* dbg) {
-  IOStatus status = CheckWritable(path);
-  if (status.ok()) status = RefuseSymlink(path);
-  if (status.ok()) status = target_->LockFile(path, options, lock, dbg);
-  if (!status.ok()) return status;
-  return KeepToOwner(path, kFileMode);
+  return GuardedIo([&]() -> IOStatus {
+    IOStatus status = CheckWritable(path);
+    if (status.ok()) status = RefuseSymlink(path);
+    if (status.ok()) status = target_->LockFile(path, options, lock, dbg);
+    return status.ok() ? KeepToOwner(path, kFileMode) : status;
+  });
 }
 
 }  // namespace cistern

@@ -58,6 +58,8 @@ class StoreFileSystem : public rocksdb::FileSystemWrapper {
   [[nodiscard]] FileBytes bytes_written() const;
   // Sum of the sizes of the store's files, LOG and ballast included.
   [[nodiscard]] uint64_t disk_bytes_used() const;
+  // The same in blocks of the device, of which each file leaves a part of the last one unused.
+  [[nodiscard]] uint64_t disk_bytes_taken() const { return disk_bytes_taken_.load(); }
   [[nodiscard]] uint64_t wal_bytes_on_disk() const;
   [[nodiscard]] uint64_t file_count(FileKind kind) const;
 
@@ -194,6 +196,7 @@ class StoreFileSystem : public rocksdb::FileSystemWrapper {
   std::array<std::atomic<uint64_t>, kFileKindCount> bytes_written_{};
   std::array<std::atomic<uint64_t>, kFileKindCount> bytes_on_disk_{};
   std::array<std::atomic<uint64_t>, kFileKindCount> files_on_disk_{};
+  std::atomic<uint64_t> disk_bytes_taken_{0};
   mutable std::mutex mutex_;
   std::unordered_map<std::string, TrackedFilePtr> files_;  // guarded by mutex_
   std::unordered_map<std::string, StandIn> stand_ins_;     // guarded by mutex_

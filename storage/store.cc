@@ -140,7 +140,7 @@ uint64_t Store::RoomLeft() const {
 
 uint64_t Store::DeviceBytes() const {
   const std::optional<uint64_t> free_bytes = FreeBytes(*db_);
-  return free_bytes ? *free_bytes + db_->opened().fs->disk_bytes_used() : UINT64_MAX;
+  return free_bytes ? *free_bytes + db_->opened().fs->disk_bytes_taken() : UINT64_MAX;
 }
 
 Result<FamilyPtr> Store::CreateSpill(uint64_t family_id) {

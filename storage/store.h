@@ -139,7 +139,8 @@ class Store {
   // Up to so much CheckHeadroom says OK. UINT64_MAX: there is no budget, and the file system does
   // not tell.
   [[nodiscard]] uint64_t RoomLeft() const;
-  // All that the store has on the device, and what is free there; UINT64_MAX: it is not told.
+  // All that the store has on the device, in its blocks, and what is free there; UINT64_MAX: it is
+  // not told.
   [[nodiscard]] uint64_t DeviceBytes() const;
   // --- for what gives space back in the end: seals, confirmations, ends of windows. Of the
   // maintenance actor. Where there is no room, and the ballast makes it, the ballast goes but for

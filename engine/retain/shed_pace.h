@@ -14,7 +14,7 @@ class ShedPace {
  public:
   static constexpr int64_t kPauseUsMin = 10'000'000;
   static constexpr int64_t kPauseUsMax = 3'600'000'000;
-  // What changes by less was not taken: sizes of files are not what they take on the device.
+  // What changes by less was not taken: directories and the like take room that nobody counts.
   static constexpr uint64_t kLossBytes = 1 << 20;
 
   // Whether a window may go. `device_bytes`: all that the store has on the device, and what is free

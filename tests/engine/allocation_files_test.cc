@@ -28,10 +28,12 @@ TEST(FailingAllocations, FilesThrowNothing) {
   const std::string renamed = table + "x";
   const std::string manifest = path + "/MANIFEST-900002";
   const std::string stood_in = path + "/900003.sst";
+  const std::string inside = path + "/quarantine";
   std::unique_ptr<rocksdb::FSWritableFile> file;
   std::unique_ptr<rocksdb::FSRandomAccessFile> read;
   std::unique_ptr<rocksdb::FSSequentialFile> sequential;
   std::unique_ptr<rocksdb::FSRandomRWFile> random;
+  rocksdb::FileLock* lock = nullptr;
   files.SetStandIn(stood_in, std::make_shared<const std::string>(100, 's'), 200);
   const std::function<rocksdb::IOStatus()> calls[] = {
       [&] { return files.NewWritableFile(manifest, file_options, &file, nullptr); },
@@ -44,6 +46,14 @@ TEST(FailingAllocations, FilesThrowNothing) {
       [&] { return files.RenameFile(table, renamed, io, nullptr); },
       [&] { return files.LinkFile(renamed, table, io, nullptr); },
       [&] { return files.DeleteFile(renamed, io, nullptr); },
+      // Refusals are said in words, which need memory.
+      [&] { files.SetDiskLimit(1); return file->Append("x", io, nullptr); },
+      [&] { return file->Append("x", io, rocksdb::DataVerificationInfo(), nullptr); },
+      [&] { files.SetReadOnly(); return files.Truncate(table, 0, io, nullptr); },
+      [&] { return files.CreateDir(inside, io, nullptr); },
+      [&] { return files.CreateDirIfMissing(inside, io, nullptr); },
+      [&] { return files.DeleteDir(inside, io, nullptr); },
+      [&] { return files.LockFile(inside, io, &lock, nullptr); },
   };
   size_t failed = 0;
   for (const auto& call : calls) {

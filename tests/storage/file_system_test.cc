@@ -44,6 +44,22 @@ class StoreFileSystemTest : public testing::Test {
   std::shared_ptr<StoreFileSystem> files_;
 };
 
+// A device gives whole blocks, so that what many small files have taken is no loss of room.
+TEST_F(StoreFileSystemTest, CountsWhatFilesTakeOfTheDevice) {
+  for (int i = 0; i < 10; ++i) Put("small" + std::to_string(i), 100);
+  EXPECT_EQ(files_->disk_bytes_used(), 1000u);
+  EXPECT_EQ(files_->disk_bytes_taken(), 10 * 4096u);
+  Put("small0", 4096);
+  EXPECT_EQ(files_->disk_bytes_taken(), 10 * 4096u);
+  Put("small1", 4097);
+  EXPECT_EQ(files_->disk_bytes_taken(), 11 * 4096u);
+  for (int i = 0; i < 10; ++i) {
+    const std::string path = temp_.Path("small" + std::to_string(i));
+    EXPECT_TRUE(files_->DeleteFile(path, IOOptions(), nullptr).ok());
+  }
+  EXPECT_EQ(files_->disk_bytes_taken(), 0u);
+}
+
 TEST_F(StoreFileSystemTest, CountsBytesByKindOfFile) {
   Put("000001.log", 10);
   Put("000002.sst", 20);
