@@ -72,7 +72,8 @@ Result<bool> OpenRowsWalk::Step(EngineCore* core, const Slice& slice) {
   charge.Set(walker.MemoryBytes());
   bucket_ = Bucket();
   for (size_t segments = 0;; ++segments) {
-    CISTERN_ASSIGN_OR_RETURN(const auto item, walker.Next());
+    // Sealed ones too: they may be many before an open one is met.
+    CISTERN_ASSIGN_OR_RETURN(const auto item, walker.NextOfAll());
     if (segments > 0 && (!item || item->bucket != bucket_.key)) {
       EndBucket(core);
       if (item && is_over(segments)) {
@@ -82,7 +83,7 @@ Result<bool> OpenRowsWalk::Step(EngineCore* core, const Slice& slice) {
     }
     if (!item) break;
     bucket_.key = item->bucket;
-    NoteSegment(core, item->segment);
+    if (!item->is_replaced) NoteSegment(core, item->segment);
   }
   times_->NoteSeen(core->committer().last_sequence(), now_us_);
   return false;
@@ -187,6 +188,7 @@ int64_t OpenRowsWalk::DueOf(EngineCore* core, const Bucket& bucket) const {
 
 void OpenRowsWalk::EndBucket(EngineCore* core) {
   const Bucket bucket = std::exchange(bucket_, Bucket());
+  if (bucket.versions == 0) return;  // all of it is sealed
   const int64_t due_us = DueOf(core, bucket);
   if (!IsOverdue(due_us)) return;
   const bool is_known = std::binary_search(overdue_in_heads_.begin(), overdue_in_heads_.end(),
@@ -233,9 +235,11 @@ void OpenRowsWatch::Count(EngineCore* core) {
   Explain(core, options_, damage_, &rows_);
 }
 
-// What was sealed was found open by the last one.
+// What was found overdue may be sealed by now. Where nothing is, as it should be, a look does not
+// follow every seal.
 bool OpenRowsWatch::IsWalkDue(int64_t now_us) const {
-  return !has_walked_ || now_us >= walk_us_ || sealed_ != walked_sealed_;
+  return !has_walked_ || now_us >= walk_us_ ||
+         (rows_.buckets_overdue > 0 && sealed_ != walked_sealed_);
 }
 
 void OpenRowsWatch::StepWalk(EngineCore* core, int64_t began_us) {

@@ -24,7 +24,7 @@ class OpenRowsWalk {
  public:
   // Where a slice ends. One bucket is looked at in each, whatever it has.
   struct Slice {
-    size_t segments_max = 0;
+    size_t segments_max = 0;  // sealed ones count too
     uint64_t pages_max = 0;  // read, of those whose time is not known
     int64_t until_us = 0;    // monotonic
   };

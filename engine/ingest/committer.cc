@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <shared_mutex>
 #include <string>
 #include <thread>
 
@@ -193,7 +194,7 @@ bool Committer::FreezeLocked() {
   frozen_.version_count = heads_->active->version_count();
   frozen_.write_us_last = clock_->last_issued_us();
   frozen_.journal_bytes = journal.active_bytes();
-  frozen_.began_us = generation_start_us_;
+  frozen_start_us_ = generation_start_us_.load();
   frozen_.memory_bytes = std::min(ActiveBytes(), limits_.bytes);
   journal.Switch();
   const std::unique_lock lock(heads_->mutex);
@@ -211,9 +212,13 @@ bool Committer::HeadIsOlderThan(int64_t age_us) const {
 }
 
 std::optional<int64_t> Committer::OldestInHeads() const {
-  const std::lock_guard lock(mutex_);
-  int64_t began_us = generation_start_us_;
-  if (heads_->frozen_head() != nullptr && frozen_.began_us != 0) began_us = frozen_.began_us;
+  int64_t began_us = 0;
+  {
+    // Not the leader's lock: who watches would wait for the device.
+    const std::shared_lock lock(heads_->mutex);
+    if (heads_->frozen != nullptr) began_us = frozen_start_us_;
+    if (began_us == 0) began_us = generation_start_us_;
+  }
   if (began_us == 0) return std::nullopt;
   return clock_->now_s() * 1'000'000 - (clock_->monotonic_us() - began_us);
 }
@@ -232,7 +237,7 @@ Status Committer::WhileStill(const std::function<Status(uint64_t sequence)>& loo
 
 Committer::Waiting Committer::waiting() const {
   const std::lock_guard lock(mutex_);
-  return {unsynced_since_us_, generation_start_us_};
+  return {unsynced_since_us_, generation_start_us_.load()};
 }
 
 Status Committer::PollClock() {

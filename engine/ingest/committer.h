@@ -48,7 +48,6 @@ struct FrozenState {
   size_t memory_bytes = 0;        // of the generation
   int64_t write_us_last = 0;
   ClockRecord clock;              // what is known of time when this is asked for
-  int64_t began_us = 0;  // monotonic, when its first row came
 };
 
 struct CommitCounters {
@@ -116,7 +115,7 @@ class Committer {
   bool Freeze();
   [[nodiscard]] bool HeadIsOlderThan(int64_t age_us) const;
   // When the oldest row in the heads was written, microseconds since 1970 as the clock is believed
-  // now; nothing: they are empty.
+  // now; nothing: they are empty. At once, whatever is committed meanwhile.
   [[nodiscard]] std::optional<int64_t> OldestInHeads() const;
   // Whether segments would give disk space back: the journal of the head is long for its disk, or
   // rows were refused beside a head that takes its room. Forgets the refusal.
@@ -229,7 +228,11 @@ class Committer {
   std::vector<PlacedRow> placed_;                // scratch: rows of the group, where they go
   std::map<uint32_t, RoundRobin> round_robins_;  // by table
   FrozenState frozen_;
-  int64_t generation_start_us_ = 0;  // monotonic; of the first row
+  // Monotonic, of the first row; written under the lock. That of the frozen generation tells
+  // nothing where there is none.
+  std::atomic<int64_t> generation_start_us_{0};
+  std::atomic<int64_t> frozen_start_us_{0};
+  uint64_t replayed_bytes_ = 0;      // of the journal, whose rows the active head has: at open
   bool held_ = false;
   bool was_refused_room_ = false;    // rows were, since HeadIsLargeForDisk
   uint64_t refused_bytes_ = 0;       // that they needed, until rows are taken again

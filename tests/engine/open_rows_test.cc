@@ -282,6 +282,29 @@ TEST_F(OpenRowsTest, WhatCannotBeReadIsSaid) {
   EXPECT_TRUE(Find().why.ok());
 }
 
+TEST_F(OpenRowsTest, ALookDoesNotFollowEverySealWhereNothingIsOverdue) {
+  options_.seal_when_due = false;
+  Reopen();
+  MustAppend("a", kStartMs, 1);
+  clock_->AdvanceSeconds(100);
+  MustAppend("b", kStartMs, 1);
+  Rotate();
+  OpenRowsWatch watch(options_);
+  const auto oldest_later = [&](int64_t seconds) {
+    clock_->AdvanceSeconds(seconds);
+    watch.Turn(Core().get());
+    return watch.rows().oldest_us.value_or(0);
+  };
+  const int64_t oldest_us = oldest_later(0);
+  SealRequest only_a;
+  only_a.due_only = false;
+  only_a.table = schema_->name;
+  only_a.entity = Entity("a");
+  ASSERT_EQ(engine_->Seal(only_a)->buckets, 1u);
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(oldest_later(5), oldest_us);
+  EXPECT_GT(oldest_later(15), oldest_us + 30 * kSecondUs) << "once a minute";
+}
+
 class OpenRowsWatchTest : public OpenRowsTest {
  protected:
   static constexpr int kSensors = 700;  // more than one slice takes
@@ -317,6 +340,24 @@ TEST_F(OpenRowsWatchTest, LooksInSlicesAndHoldsNothingInBetween) {
   EXPECT_EQ(watch_->rows().versions_overdue, 700u);
 }
 
+// Segments that a seal has replaced are passed over one by one, and may be many.
+TEST_F(OpenRowsWatchTest, SealedBucketsAreLookedAtInSlicesToo) {
+  Rotate();  // what goes on keeps them where they are
+  const auto sealed = engine_->Seal({.due_only = true});
+  ASSERT_TRUE(sealed.ok()) << sealed.status().ToString();
+  ASSERT_EQ(sealed->buckets, 700u);
+  OpenRowsWalk walk(options_, &times_);
+  int slices = 0;
+  Result<bool> more = true;
+  for (; more.ok() && *more; ++slices) {
+    more = walk.Step(Core().get(),
+                     {.segments_max = 100, .pages_max = UINT64_MAX, .until_us = INT64_MAX});
+  }
+  ASSERT_TRUE(more.ok()) << more.status().ToString();
+  EXPECT_EQ(slices, 8);
+  EXPECT_EQ(walk.found().buckets_overdue, 0u);
+}
+
 TEST_F(OpenRowsWatchTest, GoesOnInAnotherOpening) {
   (void)Turn();
   watch_->Forget();
@@ -343,6 +384,22 @@ TEST_F(OpenRowsWatchTest, DoesNotWaitForMaintenance) {
   EngineCore* const core = Core().get();
   std::future<uint64_t> versions;
   const Status held = core->maintenance().WithoutHead([&] {
+    versions = std::async(std::launch::async, [&] {
+      watch_->Turn(core);
+      return watch_->rows().versions;
+    });
+    const bool is_there = versions.wait_for(std::chrono::seconds(20)) == std::future_status::ready;
+    return is_there ? Status::Ok() : Status::Busy("it waits");
+  });
+  EXPECT_TRUE(held.ok()) << held.ToString();
+  EXPECT_EQ(versions.get(), 701u);
+}
+
+// Nor while a group of rows does.
+TEST_F(OpenRowsWatchTest, DoesNotWaitForACommit) {
+  EngineCore* const core = Core().get();
+  std::future<uint64_t> versions;
+  const Status held = core->committer().WhileStill([&](uint64_t) {
     versions = std::async(std::launch::async, [&] {
       watch_->Turn(core);
       return watch_->rows().versions;
