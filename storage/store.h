@@ -327,14 +327,33 @@ class Store {
   void AddSealsToCopy(uint64_t window_id, const WindowRecord& record,
                       const std::map<std::string, std::string>& was, bool lacks_versions,
                       std::map<std::string, std::string>* records) const;
-  [[nodiscard]] Result<bool> IsCut(const CatalogContent& copy) const;
-  [[nodiscard]] Status KeepBeyondCut(const CatalogContent& copy);
-  [[nodiscard]] Status TakeBackSpill(const std::string& key, const std::string& value,
-                                     rocksdb::WriteBatch* batch);
-  [[nodiscard]] Status CheckAgainstCopy() const;
-  // kCorruption: the MANIFEST does not list files that count (store_listing.cc).
-  [[nodiscard]] Status CheckListed(const CatalogContent& copy) const;
+  [[nodiscard]] Status CheckAgainstCopy();
+  // kCorruption: the MANIFEST does not list files that count (store_listing.cc). `is_ahead`: the
+  // copy counts more than the database.
+  [[nodiscard]] Status CheckListed(const CatalogContent& copy, bool is_ahead) const;
+  // store_cut.cc: what the log has lost, taken back from the copy. In memory, and in `batch` for
+  // the database.
+  // The copy's; nothing: it has none, or the database is ahead of it.
+  [[nodiscard]] std::optional<StateRecord> StateInCopy(const CatalogContent& copy) const;
   [[nodiscard]] bool IsCopyAhead(const CatalogContent& copy) const;
+  // Whether the database has lost changes that the copy knows.
+  [[nodiscard]] Result<bool> IsCut(const CatalogContent& copy) const;
+  // Whether a record up to `floor` is missing that the database does not call spilled.
+  [[nodiscard]] Result<bool> JournalLacks(uint64_t floor) const;
+  [[nodiscard]] bool HasWindowsOf(const CatalogContent& copy) const;
+  [[nodiscard]] Status TakeBack(const CatalogContent& copy, rocksdb::WriteBatch* batch);
+  void TakeBackEnds(const CatalogContent& copy, const StateRecord& told,
+                    rocksdb::WriteBatch* batch);
+  [[nodiscard]] Status TakeBackDeclarations(const CatalogContent& copy,
+                                            rocksdb::WriteBatch* batch);
+  void TakeBackNumbers(const StateRecord& told);
+  [[nodiscard]] Status TakeBackSpills(const CatalogContent& copy, rocksdb::WriteBatch* batch);
+  // Whether the copy has more of the family than the database.
+  [[nodiscard]] Result<bool> TakeBackSpill(const std::string& key, const std::string& value,
+                                           rocksdb::WriteBatch* batch);
+  [[nodiscard]] Status WriteTakenBack(rocksdb::WriteBatch* batch);
+  // Where nothing is lost.
+  [[nodiscard]] Status TakeBackBesideCrash(const CatalogContent& copy);
   // `may_drop`: files that no window needs any more go.
   void KeepEndedSeals(bool may_drop);
   void CopyEndedSeals(uint64_t window_id);

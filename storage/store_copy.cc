@@ -1,7 +1,9 @@
 // The catalog kept twice: every write of meta passes here, and what it changes of the records
 // that CatalogCopy keeps is written there first.
 #include <algorithm>
+#include <optional>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "lib/base/coding.h"
@@ -21,6 +23,8 @@ namespace {
 
 constexpr uint64_t kEndHeadroomBytes = 512 * 1024;  // left to the end itself
 constexpr uint64_t kEndedSealBytes = 256;           // of one in the second copy, about
+constexpr std::string_view kTakenBack =
+    "changes of the catalog were lost with the log, and were taken from its copy";
 
 // What the copy has of the seals in a live window.
 struct CopiedSeals {
@@ -68,6 +72,15 @@ Result<CopiedSeals> ReadSeals(const FamilyPtr& meta, uint64_t window_id) {
   }
   PutConfirmed(confirmed, &copied.confirmed);
   return copied;
+}
+
+// Nothing: they cannot be read. A log that was lost may have had a round that the copy has still.
+std::optional<uint64_t> CountSeals(const std::string& rounds) {
+  const auto known = DecodeSealRounds(rounds);
+  if (!known.ok()) return std::nullopt;
+  uint64_t count = 0;
+  for (const SealRound& round : *known) count += CountSequences(round.indexes);
+  return count;
 }
 
 // What the copy said of a window, with what the database has beside it: the last word of a seal is
@@ -176,12 +189,18 @@ Result<bool> Store::OpenCopy() {
     opened.NoteOddity(file + ": it is not believed, and is written anew");
   }
   const CatalogContent told = copy->content();
-  CISTERN_RETURN_IF_ERROR(CheckListed(told));
+  const bool is_ahead = IsCopyAhead(told);
   CISTERN_ASSIGN_OR_RETURN(const bool is_cut, IsCut(told));
+  rocksdb::WriteBatch batch;
+  if (is_cut) CISTERN_RETURN_IF_ERROR(TakeBack(told, &batch));
+  CISTERN_RETURN_IF_ERROR(CheckFamilies());
+  CISTERN_RETURN_IF_ERROR(CheckListed(told, is_ahead));
   Status copied;
   if (is_cut) {
-    CISTERN_RETURN_IF_ERROR(KeepBeyondCut(told));
+    if (batch.Count() > 0 || is_ahead) opened.NoteOddity(std::string(kTakenBack));
+    CISTERN_RETURN_IF_ERROR(WriteTakenBack(&batch));
   } else {
+    CISTERN_RETURN_IF_ERROR(TakeBackBesideCrash(told));
     copied = copy->Replace(RecordsToCopy(told.records));
     warn("written", copied);
   }
@@ -237,6 +256,7 @@ void Store::AddSealsToCopy(uint64_t window_id, const WindowRecord& record,
   const std::string confirmed = value_of(CatalogConfirmedKey(window_id));
   const bool is_known = value_of(WindowKey(window_id)) == EncodeWindow(record) &&
                         was.contains(CatalogRoundsKey(window_id)) &&
+                        CountSeals(rounds) == record.seal_count &&
                         (record.confirmed_count == 0 || !confirmed.empty());
   CopiedSeals copied{rounds, confirmed};
   bool has_rounds = was.contains(CatalogRoundsKey(window_id));
@@ -252,72 +272,26 @@ void Store::AddSealsToCopy(uint64_t window_id, const WindowRecord& record,
   }
 }
 
-// The database gets back what it has lost: tables, boots, and the rotations of spill families,
-// whose files are listed. Seals are not taken back, so their rows are open again. What nobody
-// accounts for then, as it is in windows that the copy alone knows, is missing by the count of row
-// versions: no later opening drops it, and salvage reads it by the copy. No number and no timestamp
-// is given again.
-Status Store::KeepBeyondCut(const CatalogContent& copy) {
-  CISTERN_ASSIGN_OR_RETURN(const StateRecord told,
-                           DecodeState(copy.records.at(std::string(kStateKey))));
-  rocksdb::WriteBatch batch;
-  bool is_same_window = true;
-  for (const auto& [key, value] : copy.records) {
-    if (key[0] == 'B' && GetBig<uint32_t>(key.data() + 1) < boots_.size()) continue;
-    if (key[0] == 'T' && GetBig<uint32_t>(key.data() + 5) <
-                             tables_[GetBig<uint32_t>(key.data() + 1)].size()) {
-      continue;
-    }
-    if (key[0] == 'W') {
-      const auto known = window_records_.find(GetBig<uint64_t>(key.data() + 1));
-      const auto told_window = DecodeWindow(value);
-      // By its rows: a confirmation, say, changes nothing of these.
-      is_same_window = is_same_window && known != window_records_.end() && told_window.ok() &&
-                       known->second.ended == told_window->ended &&
-                       known->second.version_count == told_window->version_count;
-    }
-    if (key[0] == 'S') CISTERN_RETURN_IF_ERROR(TakeBackSpill(key, value, &batch));
-    if (key[0] != 'B' && key[0] != 'T') continue;
-    CISTERN_RETURN_IF_ERROR(LoadRecord(key, value));
-    batch.Put(meta_->handle(), key, value);
-  }
-  if (batch.Count() > 0 || IsCopyAhead(copy)) {
-    db_->opened().NoteOddity(
-        "changes of the catalog were lost with the log, and were taken from its copy");
-  }
-  state_.versions_written = std::max(state_.versions_written, told.versions_written);
-  state_.journal_floor = std::max(state_.journal_floor, told.journal_floor);
-  state_.sequence_reserved = std::max(state_.sequence_reserved, told.sequence_reserved);
-  state_.write_us_last = std::max(state_.write_us_last, told.write_us_last);
-  if (is_same_window) state_.versions_superseded = told.versions_superseded;
-  next_sequence_ = state_.sequence_reserved;
-  batch.Put(meta_->handle(), std::string(kStateKey), EncodeState(state_));
-  return WriteSynced(&batch, "taking back what the log has lost");
-}
-
-Status Store::TakeBackSpill(const std::string& key, const std::string& value,
-                            rocksdb::WriteBatch* batch) {
-  const auto id = GetBig<uint64_t>(key.data() + 1);
-  CISTERN_ASSIGN_OR_RETURN(SpillRecord record, DecodeSpill(value));
-  const auto known = spill_records_.find(id);
-  const bool is_more = known == spill_records_.end() ||
-                       (!known->second.superseded &&
-                        known->second.version_count < record.version_count);
-  const bool is_there = db_->opened().families.contains(SpillFamilyName(id));
-  if (record.superseded || !is_more || !is_there) return Status::Ok();
-  record.sealed_count = known == spill_records_.end() ? 0 : known->second.sealed_count;
-  batch->Put(meta_->handle(), key, EncodeSpill(record));
-  spill_records_[id] = std::move(record);
-  return Status::Ok();
-}
-
-// Beside a writer the copy may know of files that were not there when this opening began.
-Status Store::CheckAgainstCopy() const {
-  const OpenedStore& opened = db_->opened();
-  if (!opened.config.is_alone) return Status::Ok();
+// A reader takes back in memory what the log has lost. Beside a writer the copy may know of files
+// that were not there when this opening began: there it is asked only where nothing could be read.
+Status Store::CheckAgainstCopy() {
+  OpenedStore& opened = db_->opened();
+  const Status families = CheckFamilies();
+  if (!opened.config.is_alone && families.ok()) return Status::Ok();
   const auto copy =
       CatalogCopy::Read(opened.fs.get(), opened.config.directory, opened.store_id);
-  return copy.ok() ? CheckListed(*copy) : Status::Ok();
+  if (!copy.ok()) return families;
+  const bool is_ahead = IsCopyAhead(*copy);
+  CISTERN_ASSIGN_OR_RETURN(const bool is_cut, IsCut(*copy));
+  rocksdb::WriteBatch unwritten;
+  if (is_cut) {
+    CISTERN_RETURN_IF_ERROR(TakeBack(*copy, &unwritten));
+    if (unwritten.Count() > 0 || is_ahead) opened.NoteOddity(std::string(kTakenBack));
+  } else if (StateInCopy(*copy)) {
+    CISTERN_RETURN_IF_ERROR(TakeBackDeclarations(*copy, &unwritten));
+  }
+  CISTERN_RETURN_IF_ERROR(CheckFamilies());
+  return CheckListed(*copy, is_ahead);
 }
 
 }  // namespace cistern

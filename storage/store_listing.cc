@@ -1,8 +1,6 @@
 // Opening: whether the MANIFEST lists the files of all that counts. One that was cut, or is an old
 // one, opens without a word; what it does not list would be deleted.
-#include <algorithm>
 #include <map>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,7 +9,6 @@
 #include "lib/base/concat.h"
 #include "storage/header_iterator.h"
 #include "storage/keyspace.h"
-#include "storage/rocksdb_options.h"
 #include "storage/rocksdb_status.h"
 #include "storage/store.h"
 
@@ -70,51 +67,11 @@ Status TooOld(const std::string& what) {
       "a backup"}));
 }
 
-bool IsAhead(const StateRecord& a, const StateRecord& b) {
-  return a.sequence_reserved > b.sequence_reserved || a.journal_floor > b.journal_floor ||
-         a.versions_written > b.versions_written || a.versions_superseded > b.versions_superseded ||
-         a.versions_expired > b.versions_expired || a.versions_shed > b.versions_shed;
-}
-
 }  // namespace
-
-// By what it counts; not where the database is ahead in another way.
-bool Store::IsCopyAhead(const CatalogContent& copy) const {
-  const auto state = copy.records.find(std::string(kStateKey));
-  if (state == copy.records.end()) return false;
-  const auto told = DecodeState(state->second);
-  return told.ok() && IsAhead(*told, state_) && !IsAhead(state_, *told);
-}
-
-// Whether the copy knows changes that the database had and has lost with its log. A crash leaves
-// the copy ahead too, by the last change: then what was acknowledged of the rows that it calls
-// spilled is in the journal still.
-Result<bool> Store::IsCut(const CatalogContent& copy) const {
-  const OpenedStore& opened = db_->opened();
-  const auto state = copy.records.find(std::string(kStateKey));
-  if (state == copy.records.end()) return false;
-  const auto decoded = DecodeState(state->second);
-  if (!decoded.ok() || IsAhead(state_, *decoded)) return false;
-  if (opened.rung != RecoveryRung::kClean) return true;  // a table's declaration counts nothing
-  const StateRecord& told = *decoded;
-  uint64_t last = state_.journal_floor;
-  for (const auto& [name, handle] : opened.families) {
-    if (FamilyKindOf(name) != FamilyKind::kJournal) continue;
-    const std::unique_ptr<rocksdb::Iterator> it(
-        db_->db()->NewIterator(MetaIteratorOptions(), handle));
-    it->SeekToLast();
-    if (!it->status().ok()) return ToReadStatus(it->status(), "reading the journal");
-    const auto sequence = it->Valid() ? ParseJournalKey(it->key().ToStringView()) : std::nullopt;
-    last = std::max(last, sequence.value_or(0));
-  }
-  const uint64_t acknowledged =
-      opened.beacon->is_whole() ? opened.beacon->sequence() : told.journal_floor;
-  return last < std::min(told.journal_floor, acknowledged);
-}
 
 // `copy` may be ahead of the database by what a crash kept from being committed; the files of that
 // are there, and listed. One that is behind says nothing.
-Status Store::CheckListed(const CatalogContent& copy) const {
+Status Store::CheckListed(const CatalogContent& copy, bool is_ahead) const {
   std::vector<rocksdb::LiveFileMetaData> files;
   db_->db()->GetLiveFilesMetaData(&files);
   const Listing listing(files);
@@ -123,7 +80,7 @@ Status Store::CheckListed(const CatalogContent& copy) const {
       return TooOld(Concat({"a rotation of spill family ", id}));
     }
   }
-  if (!IsCopyAhead(copy)) return Status::Ok();
+  if (!is_ahead) return Status::Ok();
   for (const auto& [key, value] : copy.records) {
     if (key.size() != 1 + sizeof(uint64_t)) continue;
     const auto id = GetBig<uint64_t>(key.data() + 1);

@@ -55,7 +55,6 @@ Status Store::Load(bool read_only, RecoveryReport* report) {
   journal_ = std::make_unique<Journal>(db_);
   CISTERN_RETURN_IF_ERROR(LoadMeta());
   CISTERN_RETURN_IF_ERROR(LoadPushes(read_only, report));
-  CISTERN_RETURN_IF_ERROR(CheckFamilies());
   // Before any family is dropped.
   bool may_drop = false;
   if (read_only) {
@@ -93,7 +92,7 @@ Status Store::LoadMeta() {
   return Status::Ok();
 }
 
-// Before the copy of the catalog is brought to what the records say: it may know why.
+// Whether every family that counts is there.
 Status Store::CheckFamilies() const {
   const auto& families = db_->opened().families;
   for (const auto& [id, record] : spill_records_) {

@@ -1,39 +1,16 @@
 // A copy of the catalog that knows more than the database: nothing that it counts is deleted.
-#include "lib/base/crash_point.h"
-#include "tests/engine/salvage_fixture.h"
+#include "tests/engine/left_store_fixture.h"
 
 namespace cistern::testing {
 namespace {
 
 namespace fs = std::filesystem;
 
-struct Left {
-  std::string from;
-  std::string to;
-  std::string at;
-  bool is_committing = false;
-};
-Left g_left;
-
-// What a process leaves that ends at a point of the commit of a rotation.
-void KeepWhatIsLeft(const char* point) {
-  const std::string name = point;
-  g_left.is_committing = g_left.is_committing || name == "spill:before_commit";
-  if (!g_left.is_committing || name != g_left.at || fs::exists(g_left.to)) return;
-  fs::copy(g_left.from, g_left.to, fs::copy_options::recursive);
-}
-
-class CutCatalogTest : public SalvageFilesTest {
+class CutCatalogTest : public LeftStoreFixture {
  protected:
   // The directory of what is left.
   std::string RotateAndEndAt(const std::string& point) {
-    const std::string to = (fs::path(temp_.path()) / "left").string();
-    g_left = {directory(), to, point, false};
-    g_crash_hook = KeepWhatIsLeft;
-    Rotate();
-    g_crash_hook = nullptr;
-    EXPECT_TRUE(fs::exists(to));
-    return to;
+    return EndAt(point, [this] { Rotate(); });
   }
 };
 
@@ -63,13 +40,6 @@ TEST_F(CutCatalogTest, NothingIsDroppedWhileTheCopyCannotBeWritten) {
   for (const std::string& manifest : FilesOf(FileKind::kManifest)) Remove(manifest);
   ExpectSalvaged();
 }
-
-constexpr char kValves[] = R"(
-CREATE TABLE plant.valves (
-  sensor text, day date, ts timestamp, state text,
-  PRIMARY KEY ((sensor, day), ts))
-WITH comment = 'cistern: bucket day = 1 day';
-)";
 
 // The log had the commit of a rotation, and its damage takes it. The rows are in a table that the
 // copy of the catalog knows.
