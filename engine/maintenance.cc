@@ -13,6 +13,9 @@ namespace {
 // More than a merge of files writes. No space comes of it: it leaves the rest to what frees some.
 constexpr uint64_t kFileMergeBytes = 8 << 20;
 static_assert(kFileMergeBytes >= 4 * kMergedFileBytesMax);
+// Where many files are small, as behind an update, merging them takes that part of the time: the
+// device does other things too.
+constexpr int64_t kFileMergeParts = 10;
 // More generations than this in the journal, after many short runs, and the head
 // rotates: opening replays at most one or two families.
 constexpr size_t kActiveFamiliesMax = 3;
@@ -61,6 +64,7 @@ int64_t Maintenance::IdleUs() const {
   if (waits_for_room || !clock_->settled()) due_at(now_us + limits_.retry_interval_us);
   const auto view = store_->spills().view();
   const bool has_rows = waiting.rows_since_us != 0 || !view->families.empty();
+  if (files_us_ > now_us) due_at(files_us_);
   if (has_rows && limits_.seal_interval_us != 0) due_at(seal_us_ + limits_.seal_interval_us);
   if (has_rows || !view->windows.empty() || !view->ended.empty()) {
     due_at(now_us + limits_.look_interval_us);
@@ -140,12 +144,16 @@ Result<bool> Maintenance::StepFiles() {
   if (!sealer_->idle() || !respill_->idle() || !merger_->idle() || seal_more_ || by_hand_) {
     return false;
   }
-  if (!store_->CheckHeadroom(kFileMergeBytes).ok()) return false;
+  const int64_t began_us = clock_->monotonic_us();
+  if (began_us < files_us_ || !store_->CheckHeadroom(kFileMergeBytes).ok()) return false;
   const auto view = store_->spills().view();
   for (const auto& window : view->windows) {
     const auto outcome = window_files_.MergeSmall(*window->family);
     if (!outcome.ok()) return Watch(outcome.status());
-    if (*outcome == WindowFiles::Outcome::kMerged) return true;
+    if (*outcome != WindowFiles::Outcome::kMerged) continue;
+    const int64_t ended_us = clock_->monotonic_us();
+    files_us_ = ended_us + (kFileMergeParts - 1) * (ended_us - began_us);
+    return true;
   }
   // Files that RocksDB had at work are looked at again behind the next seal.
   files_seals_ = seals;

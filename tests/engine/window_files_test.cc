@@ -301,6 +301,41 @@ TEST_F(WindowFilesTest, ADamagedFileIsLeftAlone) {
   EXPECT_LE(files.size(), kFileClasses * kFileClassRatio);
 }
 
+// Where many wait, as behind an update, the device has other things to do as well.
+TEST_F(WindowFilesTest, AreMergedInATenthOfTheTime) {
+  auto faults = std::make_shared<FaultFileSystem>();
+  faults->SetDiskBytes(64 << 20);
+  fs_ = faults;
+  Reopen();
+  minutes_ = *engine_->FindTable("minutes");
+  faults->SetForeignBytes((64 << 20) - faults->used_bytes() - (15 << 19));
+  LiveMinutes(150);
+  ASSERT_GT(FilesOfWindows(), 40u);
+  int merges = 0;
+  g_before_merge = [&] {
+    ++merges;
+    clock_->AdvanceMicros(20'000);
+  };
+  faults->SetForeignBytes(0);
+  TickAll();
+  EXPECT_EQ(merges, 1);
+  EXPECT_LE(Core()->maintenance().idle_us(), 180'000);
+  clock_->AdvanceMicros(179'999);
+  TickAll();
+  EXPECT_EQ(merges, 1);
+  for (int i = 2; i <= 4; ++i) {
+    clock_->AdvanceMicros(i == 2 ? 1 : 180'000);
+    TickAll();
+    EXPECT_EQ(merges, i);
+  }
+  for (int i = 0; i < 40; ++i) {
+    clock_->AdvanceMicros(180'000);
+    TickAll();
+  }
+  EXPECT_LE(FilesOfWindows(), kFileClasses * kFileClassRatio);
+  ExpectSound();
+}
+
 // Without room nothing is merged, and nothing fails.
 TEST_F(WindowFilesTest, WaitForRoom) {
   auto faults = std::make_shared<FaultFileSystem>();

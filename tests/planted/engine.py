@@ -158,7 +158,7 @@ BUGS = [
         '    return Status::Busy("the clock is not trusted, so that',
         '    if (false) return Status::Busy("the clock is not trusted, so that', '*OpenRows*'),
     Bug('files of windows are never merged', 'engine/maintenance.cc',
-        '    if (*outcome == WindowFiles::Outcome::kMerged) return true;\n',
+        '    if (*outcome != WindowFiles::Outcome::kMerged) continue;\n',
         '    if (*outcome == WindowFiles::Outcome::kMerged) return false;\n', '*WindowFiles*'),
     Bug('merged files are not read back', 'storage/window_files.cc',
         '  if (!read.ok() || !(after == before)) CISTERN',
