@@ -234,8 +234,11 @@ Result<bool> Maintenance::StepRotation() {
   const Result<bool> did = rotation_->Step();
   if (!did.ok()) return Watch(did.status());
   const std::optional<SpilledBuckets> spilled = rotation_->TakeSpilled();
-  if (spilled) committer_->NoteSpilled(spilled->bytes_max);
-  if (spilled && clock_->settled()) sealer_->NoteRotation(*spilled, now_us());
+  if (spilled) {
+    sealer_->NoteRotation(*spilled,
+                          clock_->settled() ? std::optional(now_us()) : std::nullopt);
+    committer_->KeepRoomToSeal(sealer_->BytesToKeepRoomFor());
+  }
   return *did;
 }
 

@@ -141,6 +141,7 @@ class Maintenance {
   [[nodiscard]] Result<bool> StepFiles();
   [[nodiscard]] Result<bool> ExpireStep();
   [[nodiscard]] Result<bool> SealRoundStep();
+  [[nodiscard]] Status StepRound();
   [[nodiscard]] bool EndedTheRoundAlone(const Status& s) const;
   [[nodiscard]] Status RotateAllLocked();
   struct SealByHand;
@@ -175,8 +176,8 @@ class Maintenance {
   bool by_hand_ = false;  // a Seal is under way: no rounds are begun but its own
   bool prepares_seal_ = false;  // its rotation is
   uint64_t files_seals_ = UINT64_MAX;  // buckets sealed when files of windows were looked at last
-  int64_t beacon_us_ = 0;
   int64_t files_us_ = 0;  // monotonic, before which they are merged no more
+  int64_t beacon_us_ = 0;
   int64_t ballast_us_ = 0;
   int64_t seal_us_ = 0;
   std::atomic<int64_t> idle_us_{0};

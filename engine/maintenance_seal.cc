@@ -36,17 +36,21 @@ Result<bool> Maintenance::StepSeal() {
 // A damaged bucket stays as it is, and is not looked at again: verify names it. A full disk is
 // met again later.
 Result<bool> Maintenance::SealRoundStep() {
-  const Status s = sealer_->Step();
+  const Status s = StepRound();
   if (!s.ok() && !EndedTheRoundAlone(s)) return Watch(s);
-  if (s.code() == StatusCode::kNoSpace) {
-    seal_more_ = false;
-    committer_->NoteSpilled(sealer_->passed_over_bytes());
-  }
+  if (s.code() == StatusCode::kNoSpace) seal_more_ = false;
   // Where not even the open segments can be told nothing is sealed any more. An opening takes
   // what it cannot read out of the way: one that has not yet done so makes room for another.
   const bool is_blind = s.code() == StatusCode::kCorruption && sealer_->IsThrough({});
   if (is_blind && !store_->db().opened().config.segments_rest) return Watch(s);
   return true;
+}
+
+// A look that has come to its end knows what the next seals need.
+Status Maintenance::StepRound() {
+  Status s = sealer_->Step();
+  if (sealer_->idle()) committer_->KeepRoomToSeal(sealer_->BytesToKeepRoomFor());
+  return s;
 }
 
 bool Maintenance::EndedTheRoundAlone(const Status& s) const {
@@ -156,12 +160,11 @@ Status Maintenance::PrepareSeal(SealByHand* work) {
 // REQUIRES: mutex_.
 Result<bool> Maintenance::SealByHandStep(SealByHand* work) {
   if (!sealer_->idle()) {
-    const Status s = sealer_->Step();
+    const Status s = StepRound();
     if (s.ok() || EndedTheRoundAlone(s)) return true;
     return Watch(s);
   }
   if (work->has_begun && sealer_->why_given_up().code() == StatusCode::kNoSpace) {
-    committer_->NoteSpilled(sealer_->passed_over_bytes());
     return sealer_->why_given_up();
   }
   if (work->has_begun && sealer_->IsThrough(work->scope)) return false;

@@ -20,6 +20,11 @@ struct SpilledBuckets {
     rows_max = std::max(rows_max, rows);
     bytes_max = std::max(bytes_max, bytes);
   }
+  // Counts what another rotation has spilled before as if this one had.
+  void NoteEarlier(const SpilledBuckets& other) {
+    Note(other.end_first_s, other.rows_max, other.bytes_max);
+    oldest_us = std::min(oldest_us, other.oldest_us);
+  }
 };
 
 }  // namespace cistern

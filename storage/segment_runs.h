@@ -36,6 +36,18 @@ namespace cistern {
   return ends;
 }
 
+// Encoded bytes of the largest run; sorts the segments as SortIntoRuns does.
+[[nodiscard]] inline uint64_t LargestRunBytes(std::vector<SegmentRef>* segments) {
+  uint64_t largest = 0;
+  size_t begin = 0;
+  for (const size_t end : SortIntoRuns(segments)) {
+    uint64_t bytes = 0;
+    for (; begin < end; ++begin) bytes += BytesOf((*segments)[begin]);
+    largest = std::max(largest, bytes);
+  }
+  return largest;
+}
+
 // Sorts them by their numbers, as readers have them.
 inline void SortByNumber(std::vector<SegmentRef>* segments) {
   std::sort(segments->begin(), segments->end(),

@@ -116,6 +116,15 @@ Status Store::MakeDeviceRoom(uint64_t bytes) {
   return CheckDevice(bytes);
 }
 
+Status Store::MakeRoomToOpen(uint64_t bytes) {
+  const Status room = CheckHeadroom(bytes);
+  Ballast& ballast = *db_->opened().ballast;
+  const uint64_t held = ballast.bytes() - ballast.missing_bytes();
+  if (room.ok() || !CheckHeadroom(bytes - std::min(held, bytes)).ok()) return room;
+  CISTERN_RETURN_IF_ERROR(ballast.Release());
+  return CheckHeadroom(bytes);
+}
+
 uint64_t Store::ballast_spare_bytes() const {
   const Ballast* const ballast = db_->opened().ballast.get();
   return ballast == nullptr ? 0 : ballast->spare_bytes();

@@ -148,7 +148,9 @@ class Store {
   // ballast would not suffice, and stays.
   [[nodiscard]] Status MakeRoom(uint64_t bytes);        // CheckHeadroom
   [[nodiscard]] Status MakeDeviceRoom(uint64_t bytes);  // CheckDevice
-  // How much room they make by the ballast.
+  // CheckHeadroom, for an opening: all of the ballast may go.
+  [[nodiscard]] Status MakeRoomToOpen(uint64_t bytes);
+  // How much room the others make by the ballast.
   [[nodiscard]] uint64_t ballast_spare_bytes() const;
   [[nodiscard]] Result<FamilyPtr> CreateSpill(uint64_t family_id);
   // Writes the batch, synced. On success the new view is returned but not yet

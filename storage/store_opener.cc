@@ -67,6 +67,7 @@ class Opener {
   Status OpenBeacon();
   void ListenToManifest();
   Status WipeDatabaseFiles();
+  Status HoldBallast();
 
   OpenedStore store_;
   StoreFormat format_;
@@ -305,11 +306,19 @@ Status Opener::Settle() {
   if (restored.ok()) store_.recovery.restored = *std::move(restored);
   else store_.NoteOddity(restored.status().message());
   if (config().read_only) return Status::Ok();
-  const Status held = store_.ballast->TryHold();
-  // Not having it is no reason to stay shut: the engine tries again.
-  if (!held.ok()) store_.info_log->Write(LogLevel::kWarning, held.message());
   store_.fs->SetDiskLimit(config().disk_budget_bytes);
+  // Not having it is no reason to stay shut: the engine tries again.
+  const Status held = HoldBallast();
+  if (!held.ok()) store_.info_log->Write(LogLevel::kWarning, held.message());
   return Status::Ok();
+}
+
+// As much as the ballast stays free, of the budget as of the device.
+Status Opener::HoldBallast() {
+  Ballast& ballast = *store_.ballast;
+  const bool fits = store_.fs->HasRoomFor(ballast.bytes() + ballast.missing_bytes());
+  if (fits || ballast.held()) return ballast.TryHold();
+  return Status::NoSpace("the disk budget has no room for the ballast");
 }
 
 }  // namespace

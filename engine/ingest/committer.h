@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "engine/bucketing/bucketer.h"
@@ -123,9 +124,9 @@ class Committer {
   // Free room with which rows are taken, once what is in the heads is in segments: windows are shed
   // for as much (Store::CheckRoomForRows).
   [[nodiscard]] uint64_t RoomSought();
-  // So many bytes of one bucket have been spilled that only leave together: rows keep the room
-  // that their seal takes.
-  void NoteSpilled(uint64_t bytes);
+  // Rows leave the room that a seal of so many encoded bytes takes. Nothing, as at an opening: the
+  // spilled runs are not known, and may be as large as what is spilled.
+  void KeepRoomToSeal(std::optional<uint64_t> bytes);
   // For the batch that commits the rotation, which keeps what is known of time as well.
   [[nodiscard]] FrozenState frozen_state() const;
   // Since when something waits for a sync or for the head's rotation, monotonic; 0: nothing does.
@@ -185,6 +186,7 @@ class Committer {
   void NoteRefusal(uint64_t bytes);
   void LookAtDisk();
   [[nodiscard]] uint64_t PieceBytes() const;
+  [[nodiscard]] uint64_t SpilledRunBytes() const;
   [[nodiscard]] uint64_t SealReserveBytes() const;
   [[nodiscard]] uint64_t FrozenJournalBytes() const;
   [[nodiscard]] uint64_t RotationBytes() const;
@@ -238,7 +240,7 @@ class Committer {
   uint64_t refused_bytes_ = 0;       // that they needed, until rows are taken again
   std::optional<int64_t> refused_at_us_;  // monotonic, when maintenance was told of it
   uint64_t disk_bytes_ = 0;          // of the device or the budget, when it was looked at
-  uint64_t spilled_bytes_max_ = 0;   // NoteSpilled, while anything is spilled
+  std::optional<uint64_t> seal_bytes_;  // KeepRoomToSeal
   uint64_t generation_deletes_ = 0;  // range deletes in the active head
   int64_t unsynced_since_us_ = 0;    // monotonic; 0: all is synced
   int64_t last_sync_us_ = 0;

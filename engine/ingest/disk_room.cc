@@ -22,7 +22,6 @@ constexpr int64_t kRefusalHoldsUs = 60'000'000;  // then whoever was refused has
 // REQUIRES: the leader's lock, or nobody else.
 void Committer::LookAtDisk() {
   disk_bytes_ = std::min(limits_.disk_bytes, store_->DeviceBytes());
-  if (store_->spills().view()->families.empty()) spilled_bytes_max_ = 0;
 }
 
 uint64_t Committer::PieceBytes() const {
@@ -33,9 +32,18 @@ uint64_t Committer::FrozenJournalBytes() const {
   return store_->journal().has_frozen() ? frozen_.journal_bytes : 0;
 }
 
+// A run is of one family, and of no more than one generation.
+uint64_t Committer::SpilledRunBytes() const {
+  const auto view = store_->spills().view();
+  if (seal_bytes_ && !view->families.empty()) return *seal_bytes_;
+  uint64_t bytes = 0;
+  for (const auto& family : view->families) bytes = std::max(bytes, family->record.byte_count);
+  return std::min<uint64_t>(bytes, limits_.generation_bytes());
+}
+
 // A seal needs twice what it seals. Never more than half of the disk: a small one takes rows too.
 uint64_t Committer::SealReserveBytes() const {
-  const uint64_t bytes = std::max({PieceBytes(), spilled_bytes_max_, FrozenJournalBytes()});
+  const uint64_t bytes = std::max({PieceBytes(), SpilledRunBytes(), FrozenJournalBytes()});
   return std::min(2 * bytes, disk_bytes_ / 2);
 }
 
@@ -47,9 +55,9 @@ uint64_t Committer::RotationBytes() const {
   return kForRotationBytes + SealReserveBytes() + 2 * active_bytes + FrozenJournalBytes();
 }
 
-void Committer::NoteSpilled(uint64_t bytes) {
+void Committer::KeepRoomToSeal(std::optional<uint64_t> bytes) {
   const std::lock_guard lock(mutex_);
-  spilled_bytes_max_ = std::max(spilled_bytes_max_, bytes);
+  seal_bytes_ = bytes;
 }
 
 // A head of less than a step is not rotated for a refusal, and rows are asked for one step more

@@ -144,6 +144,8 @@ class Replayer {
 
   [[nodiscard]] uint64_t deletes_applied() const { return sink_.deletes_applied(); }
   [[nodiscard]] int64_t first_write_us() const { return sink_.first_write_us(); }
+  // Records up to it are in segments.
+  [[nodiscard]] uint64_t floor() const { return floor_; }
   // The last sequence that was met or is known to be in segments.
   [[nodiscard]] uint64_t last_sequence() const { return std::max(last_seen_, floor_); }
   [[nodiscard]] bool lost_any() const { return lost_count_ > 0; }
@@ -201,6 +203,7 @@ Status Committer::Replay(const OverflowFunction& overflow, bool read_only,
         CISTERN_ASSIGN_OR_RETURN(const uint64_t versions,
                                  replayer.Visit(sequence, record, new_family));
         heads_->versions_written += versions;
+        if (sequence > replayer.floor()) replayed_bytes_ += record.size();
         ++report->records_replayed;
         store_->journal().NoteReplayed(record);
         return Status::Ok();
@@ -225,9 +228,11 @@ Status Committer::SpillReplayed(uint64_t journal_floor, const OverflowFunction& 
   full.journal_floor = journal_floor;
   full.versions_written = heads_->versions_written;
   full.version_count = heads_->active->version_count();
+  full.journal_bytes = replayed_bytes_;
   full.write_us_last = clock_->last_issued_us();
   full.clock = clock_->TakeRecord();
   CISTERN_RETURN_IF_ERROR(overflow(full));
+  replayed_bytes_ = 0;
   StartGeneration(MakeGeneration());
   return Status::Ok();
 }

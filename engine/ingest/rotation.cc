@@ -133,6 +133,7 @@ Result<std::shared_ptr<const SpillView>> Rotation::Commit(const FrozenState& fro
   CISTERN_ASSIGN_OR_RETURN(auto view, store_->CommitSpill(commit));
   spill_bytes_ += writer_->byte_count();
   versions_repeated_ += dropped_.repeats;
+  if (spilled_) spilling_.NoteEarlier(*spilled_);
   spilled_ = spilling_;
   writer_.reset();
   rows_ = {};
@@ -141,7 +142,7 @@ Result<std::shared_ptr<const SpillView>> Rotation::Commit(const FrozenState& fro
 }
 
 Status Rotation::SpillWhole(const Head& head, const FrozenState& frozen) {
-  CISTERN_RETURN_IF_ERROR(store_->CheckHeadroom(kHeadroomBytes));
+  CISTERN_RETURN_IF_ERROR(store_->MakeRoomToOpen(kHeadroomBytes + frozen.journal_bytes));
   CISTERN_RETURN_IF_ERROR(Begin(head));
   while (next_bucket_ < buckets_.size()) CISTERN_RETURN_IF_ERROR(WritePages(head));
   CISTERN_RETURN_IF_ERROR(writer_->Flush());

@@ -38,7 +38,8 @@ class Rotation {
   // Does one bounded step. False when there is nothing to do. kNoSpace, with nothing
   // changed, when the device has no room to begin; any other error needs a reopen.
   [[nodiscard]] Result<bool> Step();
-  // Writes `head`, which the caller owns alone, in one go: for replay.
+  // Writes `head`, which the caller owns alone, in one go: for replay. kNoSpace, with nothing
+  // changed, when the device has no room for all of it, though the ballast be given up.
   [[nodiscard]] Status SpillWhole(const Head& head, const FrozenState& frozen);
 
   // What must be free on the device for the frozen generation, before it begins.
@@ -46,7 +47,8 @@ class Rotation {
     return kHeadroomBytes + committer_->frozen_state().journal_bytes;
   }
   [[nodiscard]] bool idle() const { return phase_ == Phase::kIdle; }
-  // What the rotation that committed last has spilled, once: nothing until the next one has.
+  // What the rotations have spilled that committed since this was asked, as if it were the last
+  // one's: an opening may have made several. Nothing: none has.
   [[nodiscard]] std::optional<SpilledBuckets> TakeSpilled() {
     return std::exchange(spilled_, std::nullopt);
   }
@@ -74,7 +76,7 @@ class Rotation {
   std::optional<SpillWriter> writer_;
   std::vector<const HeadBucket*> buckets_;
   SpilledBuckets spilling_;                // of those that are written
-  std::optional<SpilledBuckets> spilled_;  // by the last rotation; nobody has asked yet
+  std::optional<SpilledBuckets> spilled_;  // TakeSpilled
   size_t next_bucket_ = 0;
   DroppedRows dropped_;  // of those that are written
   VersionColumns rows_;  // scratch: of a bucket, while pages are written

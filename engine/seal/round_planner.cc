@@ -87,10 +87,12 @@ bool RoundPlanner::MayBeDueInHead(const Head& head, int64_t now_us) const {
   });
 }
 
-void RoundPlanner::NoteRotation(const SpilledBuckets& spilled, int64_t now_us) {
-  NoteTime(now_us);
-  first_seen_us_.try_emplace(spilled.rotation, now_us);
-  outlook_.NoteRotation(spilled, now_us);
+void RoundPlanner::NoteRotation(const SpilledBuckets& spilled, std::optional<int64_t> now_us) {
+  runs_.NoteRotation(spilled.bytes_max);
+  if (!now_us) return;
+  NoteTime(*now_us);
+  first_seen_us_.try_emplace(spilled.rotation, *now_us);
+  outlook_.NoteRotation(spilled, *now_us);
 }
 
 bool RoundPlanner::MayBeDue(int64_t now_us) const {
@@ -178,6 +180,7 @@ void RoundPlanner::Begin(const SealScope& scope, int64_t now_us, RoundSize size)
   ForgetOldRotations();
   outlook_.BeginWalk(*view_, tables_->change_count());
   is_whole_walk_ = resume_.empty();
+  if (is_whole_walk_) runs_.BeginLook();
   walker_.emplace(view_, resume_);
   charge_.Set(walker_->MemoryBytes());
 }
@@ -204,8 +207,10 @@ Result<bool> RoundPlanner::Step() {
 // is more to look at.
 bool RoundPlanner::EndWalk() {
   resume_.clear();
+  runs_.EndLook();
   if (is_whole_walk_ || !plan_.candidates.empty()) return false;
   is_whole_walk_ = true;
+  runs_.BeginLook();
   walker_.emplace(view_, "");
   return true;
 }
@@ -236,7 +241,9 @@ void RoundPlanner::Abandon() {
 // Puts the bucket at hand into the plan if it belongs there; false: it would, but the plan is
 // full, and the next walk begins here.
 Result<bool> RoundPlanner::TakeCandidate() {
-  if (candidate_.segments.empty() || !IsCandidate()) return true;
+  if (candidate_.segments.empty()) return true;
+  NoteRuns();
+  if (!IsCandidate()) return true;
   if (plan_.candidates.empty()) {
     if (BytesOf(candidate_) > size_.bucket_bytes_max) CutToPiece(size_.bytes, &candidate_);
     if (PassesOver(BytesOf(candidate_))) return true;
@@ -259,6 +266,13 @@ Result<bool> RoundPlanner::TakeCandidate() {
   if (!goes_on) resume_ = EncodeBucketKey(candidate_.key);
   plan_.candidates.push_back(std::move(candidate_));
   return goes_on;
+}
+
+// Of every bucket, as what is not due yet is to have its room one day.
+void RoundPlanner::NoteRuns() {
+  if (BytesOf(candidate_) <= runs_.seen_bytes()) return;
+  runs_.NoteSeen(LargestRunBytes(&candidate_.segments));
+  SortByNumber(&candidate_.segments);
 }
 
 // A run that there is no room for waits, and nothing else waits for it: what is behind it is sent

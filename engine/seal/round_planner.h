@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/seal/largest_run.h"
 #include "engine/seal/seal_outlook.h"
 #include "engine/seal/seal_policy.h"
 #include "lib/base/memory_budget.h"
@@ -81,14 +82,16 @@ class RoundPlanner {
         limits_(limits),
         outlook_(limits),
         opened_(store->state()),
-        charge_(budget) {}
+        charge_(budget) {
+    if (store->spills().view()->families.empty()) runs_.EndLook();
+  }
 
   // Remembers which of the head's buckets are due: they are to be rotated, and are due
   // then. Whether there are any.
   [[nodiscard]] bool NoteDueInHead(const SealScope& scope, int64_t now_us);
 
-  // A rotation has committed.
-  void NoteRotation(const SpilledBuckets& spilled, int64_t now_us);
+  // A rotation has committed; `now_us` is nothing while the clock is not trusted.
+  void NoteRotation(const SpilledBuckets& spilled, std::optional<int64_t> now_us);
   // Whether a walk may find a bucket that is due; false: it need not be made.
   [[nodiscard]] bool MayBeDue(int64_t now_us) const;
   [[nodiscard]] bool awaits_rotation() const { return !due_in_head_.empty(); }
@@ -102,6 +105,8 @@ class RoundPlanner {
   [[nodiscard]] RoundPlan TakePlan();
   // Of the smallest run that the last walk found no room for; 0: it met none.
   [[nodiscard]] uint64_t passed_over_bytes() const { return passed_over_bytes_; }
+  // LargestRun::bytes.
+  [[nodiscard]] std::optional<uint64_t> largest_run_bytes() const { return runs_.bytes(); }
   // The candidates of the plan are no longer held.
   void ReleasePlan() { charge_.Set(0); }
   // Ends what was begun, with nothing sealed: the next walk is over everything.
@@ -131,6 +136,7 @@ class RoundPlanner {
   };
   [[nodiscard]] Result<Place> FindPlace() const;
   [[nodiscard]] bool PassesOver(uint64_t bytes);
+  void NoteRuns();
   [[nodiscard]] bool IsPlanFull() const;
   [[nodiscard]] Result<bool> TakeCandidate();
   [[nodiscard]] bool EndWalk();
@@ -154,6 +160,7 @@ class RoundPlanner {
   std::optional<Ahead> ahead_;
   int64_t last_now_us_ = INT64_MIN;
   JournalTimes times_;
+  LargestRun runs_;
   std::vector<uint64_t> due_in_head_;          // checksums of encoded bucket keys, ascending
   std::map<std::string, std::string> damaged_;  // encoded bucket keys, and why
   std::string resume_;   // key bytes where the next walk begins

@@ -118,6 +118,7 @@ Status Sealer::Plan() {
                                                        " bytes of a bucket"})));
   }
   is_through_ = true;
+  said_full_ = false;
   trouble_ = Status::Ok();
   phase_ = Phase::kIdle;
   return Status::Ok();
@@ -178,8 +179,12 @@ Status Sealer::Flush() {
 // Nothing was committed, so nothing has changed. A window that was made for the round waits
 // for the next one that needs one. Returns why, or what went wrong on top of it.
 Status Sealer::GiveUp(Status why) {
-  store_->db().opened().info_log->Write(LogLevel::kError,
-                                        "a seal round was given up: " + why.message());
+  // Of a full disk it is said once, and not each minute, until nothing waits for room any more.
+  const bool is_said = why.code() == StatusCode::kNoSpace && std::exchange(said_full_, true);
+  if (!is_said) {
+    store_->db().opened().info_log->Write(LogLevel::kError,
+                                          "a seal round was given up: " + why.message());
+  }
   if (window_is_new_ && window_ != nullptr) {
     spare_ = window_;
     spare_is_written_ = writer_ && writer_->byte_count() > 0;
@@ -366,6 +371,14 @@ Status Sealer::Commit() {
   bytes_written_ += writer_->byte_count();
   EndRound(Phase::kFlushMeta);
   return Status::Ok();
+}
+
+// Behind a round that others took the room of the next ones ask for more, for a day.
+std::optional<uint64_t> Sealer::BytesToKeepRoomFor() {
+  const uint64_t passed_over = planner_.passed_over_bytes();
+  const std::optional<uint64_t> largest = planner_.largest_run_bytes();
+  if (passed_over == 0) return largest;
+  return std::max(largest.value_or(0), room_.Ask(FilesOf(passed_over), began_s_) / 2);
 }
 
 uint64_t Sealer::RoomOfLeastRound() { return RoomFor(kShortRoundBytesMin, 0); }

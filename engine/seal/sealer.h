@@ -56,7 +56,7 @@ class Sealer {
     return planner_.NoteDueInHead(scope, now_us);
   }
   // RoundPlanner::NoteRotation, MayBeDue.
-  void NoteRotation(const SpilledBuckets& spilled, int64_t now_us) {
+  void NoteRotation(const SpilledBuckets& spilled, std::optional<int64_t> now_us) {
     planner_.NoteRotation(spilled, now_us);
   }
   [[nodiscard]] bool MayBeDue(int64_t now_us) const { return planner_.MayBeDue(now_us); }
@@ -77,6 +77,9 @@ class Sealer {
   [[nodiscard]] const Status& why_given_up() const { return why_given_up_; }
   // RoundPlanner::passed_over_bytes: why the last round was given up, if it is not 0.
   [[nodiscard]] uint64_t passed_over_bytes() const { return planner_.passed_over_bytes(); }
+  // What rows are to leave twice the room of, encoded: the largest run, or as much as a round asked
+  // for that found no room. Nothing: it is not known yet.
+  [[nodiscard]] std::optional<uint64_t> BytesToKeepRoomFor();
   // Why something that is due is not sealed: what the last round that was given up met, until
   // another one counts, or a bucket that is damaged.
   [[nodiscard]] Status trouble() const;
@@ -143,6 +146,7 @@ class Sealer {
   bool is_through_ = false;  // it found nothing
   Status why_given_up_;      // it
   Status trouble_;           // since the last round that did not end so
+  bool said_full_ = false;   // that rounds find no room, in the log of events
   int64_t began_s_ = 0;
 
   // The round.

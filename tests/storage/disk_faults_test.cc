@@ -73,6 +73,27 @@ TEST(DiskFaults, AFullDiskRefusesWritesAndHealsByReopening) {
   }
 }
 
+// An opening takes the ballast as maintenance does: within the budget of the disk, with as much
+// left as it is worth.
+TEST(DiskFaults, TheBallastIsTakenWithinTheDiskBudget) {
+  TempStore temp;
+  temp.config.disk_budget_bytes = 32 * kMiB;
+  const auto reopen = [&] {
+    std::filesystem::remove(temp.Path("BALLAST"));
+    auto store = temp.Open();
+    EXPECT_TRUE(store.ok()) << store.status().ToString();
+    EXPECT_LE(store->fs->disk_bytes_used(), 32 * kMiB);
+    return store->ballast->held();
+  };
+  ASSERT_TRUE(temp.Open().ok());
+  const uint64_t ballast_bytes = BallastBytes(temp.config);
+  std::ofstream(temp.Path("rows")).put('x');
+  std::filesystem::resize_file(temp.Path("rows"), 31 * kMiB - ballast_bytes / 2);
+  EXPECT_FALSE(reopen());
+  std::filesystem::resize_file(temp.Path("rows"), 30 * kMiB - 2 * ballast_bytes);
+  EXPECT_TRUE(reopen());
+}
+
 TEST(DiskFaults, MaintenanceLeavesAPartOfTheBallastToTheNextOpening) {
   TempStore temp;
   auto disk = std::make_shared<FaultFileSystem>();
