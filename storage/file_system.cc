@@ -212,7 +212,19 @@ IOStatus StoreFileSystem::ReopenWritableFile(const std::string& path, const File
     if (!status.ok()) return status;
     uint64_t size_bytes = 0;
     target_->GetFileSize(path, IOOptions(), &size_bytes, nullptr).PermitUncheckedError();
+    // RocksDB reopens each log that it keeps, to cut room off that was never written.
+    // What was synced of it stays so.
+    uint64_t synced_bytes = 0;
+    {
+      const std::lock_guard lock(mutex_);
+      const auto known = files_.find(path);
+      if (known != files_.end()) synced_bytes = known->second->synced_bytes;
+    }
     auto tracked = Track(path, size_bytes);
+    {
+      const std::lock_guard lock(mutex_);
+      tracked->synced_bytes = std::min(synced_bytes, size_bytes);
+    }
     *result =
         std::make_unique<CountingWritableFile>(std::move(file), this, std::move(tracked), path);
     return KeepToOwner(path, kFileMode);

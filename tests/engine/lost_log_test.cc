@@ -63,6 +63,29 @@ class LostLogTest : public LeftStoreFixture {
   }
 };
 
+// A log stays behind its repair. What is written then is in logs behind the damage, and is synced.
+TEST_F(LostLogTest, WhatIsWrittenBehindADamagedLogStays) {
+  Write("a", kStartMs, 1);
+  Write("b", kStartMs, 2);
+  Rotate();
+  Reopen();
+  SealOf("a");
+  const std::string left = EndSyncedAt("seal:after_commit", [this] { SealOf("b"); });
+  Shut();
+  directory_ = left;
+  DamageLog();
+  Open();
+  ASSERT_NE(engine_, nullptr);
+  EXPECT_FALSE(engine_->Recovery().clean);
+  for (int64_t opening = 0; opening < 3; ++opening) {
+    Write("c", kStartMs + opening, 3);
+    Reopen();
+    EXPECT_TRUE(engine_->Recovery().clean);
+    EXPECT_EQ(ScanAll("c").size(), static_cast<size_t>(opening + 1));
+  }
+  ExpectSound();
+}
+
 // A rotation is acknowledged, and within the second logs are lost.
 class LostRotationLogTest : public LostLogTest,
                             public ::testing::WithParamInterface<const char*> {};
