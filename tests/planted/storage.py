@@ -78,6 +78,12 @@ BUGS = [
         '    fs_->NoteSync(tracked_.get(), size);\n'
         '    IOStatus status = FSWritableFileOwnerWrapper::Sync(options, dbg);\n',
         'PowerCut.LosesNothing*', POWER_CUTS),
+    Bug('the ends of small files look like room that others took', 'storage/file_counts.cc',
+        'return (bytes + kBlockBytes - 1) / kBlockBytes * kBlockBytes;',
+        'return bytes + 0 * kBlockBytes;', '*StoreFileSystem*', STORAGE),
+    Bug('an opening takes the ballast beyond the disk budget', 'storage/store_opener.cc',
+        'if (fits || ballast.held())', 'if (fits || ballast.bytes() > 0)', '*DiskFaults*',
+        ('tests/storage/disk_faults_test',)),
     Bug('logs behind a torn one are replayed', 'storage/torn_end.cc',
         '    is_behind_hole = !found.empty();\n', '', '*TornEnd*', STORAGE),
     Bug('one flipped bit of ACK costs its newest record', 'storage/ack_beacon.cc',
