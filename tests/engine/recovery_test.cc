@@ -197,9 +197,20 @@ TEST_F(RecoveryTest, ARecordOfAnUnknownBootIsDamageNotTheEnd) {
     ASSERT_TRUE(opened->db->Delete({}, opened->families["meta"], BootKey(1)).ok());
     ASSERT_TRUE(opened->Close().ok());
   }
+  const std::string with_copy = (std::filesystem::path(temp_.path()) / "with-copy").string();
+  std::filesystem::copy(directory(), with_copy, std::filesystem::copy_options::recursive);
+  for (const char* copy : {"/CATALOG-1", "/CATALOG-2"}) {
+    std::filesystem::remove(directory() + copy);
+  }
   Open();
   ASSERT_NE(engine_, nullptr);
   EXPECT_TRUE(engine_->Recovery().recovered_with_loss);
+  ExpectSound();
+  // The copy of the catalog has it still.
+  GoOnWith(with_copy);
+  ASSERT_NE(engine_, nullptr);
+  EXPECT_FALSE(engine_->Recovery().recovered_with_loss);
+  EXPECT_EQ(ScanAll("a").size(), 1u);
   ExpectSound();
 }
 
