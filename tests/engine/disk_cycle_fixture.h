@@ -3,6 +3,8 @@
 #ifndef CISTERN_TESTS_ENGINE_DISK_CYCLE_FIXTURE_H_
 #define CISTERN_TESTS_ENGINE_DISK_CYCLE_FIXTURE_H_
 
+#include <rocksdb/db.h>
+
 #include <memory>
 #include <string>
 #include <string_view>
@@ -99,8 +101,11 @@ class FullDiskFixture : public DiskCycleFixture {
     fs_ = faults_;
     DiskCycleFixture::SetUp();
   }
-  // Another process takes all but `bytes` of what is free.
+  // Another process takes all but `bytes` of what is free, when RocksDB has ended the compactions
+  // that it had room for.
   void LeaveFree(uint64_t bytes) {
+    rocksdb::DB* db = Core()->store().db().db();
+    EXPECT_TRUE(db->PauseBackgroundWork().ok() && db->ContinueBackgroundWork().ok());
     faults_->SetForeignBytes(kDiskBytes - faults_->used_bytes() - bytes);
   }
   // What the store held back for what frees a disk is gone.
