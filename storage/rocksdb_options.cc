@@ -113,14 +113,16 @@ void SetSpillCompaction(rocksdb::ColumnFamilyOptions* options) {
   options->level_compaction_dynamic_level_bytes = false;
 }
 
+// A flush behind each round and rotation leaves a small file. Runs of like size are merged: level 1
+// would be written anew with every fourth file, and is most of what flash takes of small buckets.
 void SetMetaCompaction(rocksdb::ColumnFamilyOptions* options) {
+  options->compaction_style = rocksdb::kCompactionStyleUniversal;
   options->disable_auto_compactions = false;
-  options->num_levels = 4;
+  options->num_levels = 4;  // files of stores that were opened with levels stay where they are
   options->level0_file_num_compaction_trigger = 4;
   options->level0_slowdown_writes_trigger = 20;
   options->level0_stop_writes_trigger = 36;
   options->target_file_size_base = 1 * kMiB;
-  options->max_bytes_for_level_base = 4 * kMiB;
   options->level_compaction_dynamic_level_bytes = false;
 }
 
@@ -229,6 +231,7 @@ Status CheckFamily(const std::string& name, FamilyKind kind,
   }
   if (kind == FamilyKind::kMeta) {
     check.Expect(live.write_buffer_size >= kMetaBufferBytes, "write_buffer_size");
+    check.Expect(live.compaction_style == rocksdb::kCompactionStyleUniversal, "compaction_style");
   }
   if (has_segments) {
     check.Expect(live.target_file_size_base >= uint64_t{1} << 40, "target_file_size_base");
