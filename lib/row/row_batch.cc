@@ -197,7 +197,7 @@ int64_t RowBatch::AddBytes(std::string_view value) {
 }
 
 Status RowBatch::SetBytes(size_t column, std::string_view value) {
-  return Fail(Guarded([&]() -> Status {
+  Status set = Guarded([&]() -> Status {
     if (column >= open_width_ || !rules_[column].is_bytes) {
       CISTERN_RETURN_IF_ERROR(CheckTarget(column));
       const ColumnSpec& spec = schema_->columns[column];
@@ -219,7 +219,8 @@ Status RowBatch::SetBytes(size_t column, std::string_view value) {
     }
     Place(column, AddBytes(value), CellState::kValue);
     return Status::Ok();
-  }));
+  });
+  return set.ok() ? set : Fail(std::move(set));
 }
 
 Status RowBatch::SetNull(size_t column) {
