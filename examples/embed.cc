@@ -21,7 +21,7 @@ constexpr size_t kSensor = 0, kTime = 2, kCelsius = 3;  // columns by their plac
 
 // README begins
 Status LogAndReadBack(const std::string& directory, int64_t now_ms) {
-  CISTERN_ASSIGN_OR_RETURN(auto engine, Engine::Open(directory));
+  CISTERN_ASSIGN_OR_RETURN(auto engine, Engine::Open(directory));  // makes one if there is none
   CISTERN_RETURN_IF_ERROR(engine->CreateTable(kReadings));  // the cluster's CREATE TABLE text
   CISTERN_ASSIGN_OR_RETURN(auto schema, engine->FindTable("readings"));
   RowBatch rows(schema);
