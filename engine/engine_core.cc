@@ -175,6 +175,7 @@ Status EngineCore::Recover() {
     return rotation_->SpillWhole(*heads_.active, state);
   };
   const size_t told = recovery_.notes.size();  // those of the storage are in LOG
+  const bool has_lost_logs = store_->has_lost_logs();  // known before this opening's own
   CISTERN_RETURN_IF_ERROR(committer_->Replay(overflow, config_.options.read_only, &recovery_));
   const uint64_t acknowledged =
       std::max(store_->beacon_sequence(), config_.acknowledged_sequence);
@@ -187,7 +188,7 @@ Status EngineCore::Recover() {
     recovery_.notes.push_back(Concat({"journal records ", recovered + 1, " to ", acknowledged,
         " were acknowledged and are missing from the log"}));
   }
-  if (store_->has_lost_logs()) NoteUnknownLoss(std::max(acknowledged, recovered));
+  if (has_lost_logs) NoteUnknownLoss(std::max(acknowledged, recovered));
   LogLoss(told);
   if (config_.options.read_only) return Status::Ok();
   if (acknowledged > recovered) {
@@ -200,15 +201,16 @@ Status EngineCore::Recover() {
   return BoundLogs();
 }
 
-// The log was damaged and so was ACK: it would be luck if what is missing had not been
-// acknowledged. `known` is the last sequence that one of them has.
+// The log was damaged, and so was ACK, or an opening before met the damage and did not come to
+// report it. It would be luck if what is missing had not been acknowledged. `known` is the last
+// sequence that one of them has.
 void EngineCore::NoteUnknownLoss(uint64_t known) {
   recovery_.clean = false;
   if (!recovery_.recovered_with_loss) recovery_.lost_sequence_first = known + 1;
   recovery_.recovered_with_loss = true;
   recovery_.lost_sequence_last = 0;
-  recovery_.notes.push_back(Concat({"the log is damaged, and the file ACK is not whole: "
-      "acknowledged journal records from ", recovery_.lost_sequence_first,
+  recovery_.notes.push_back(Concat({"the log is damaged, and the file ACK does not tell "
+      "what it had: acknowledged journal records from ", recovery_.lost_sequence_first,
       " on are missing; up to where is not known"}));
 }
 

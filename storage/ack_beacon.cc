@@ -108,7 +108,9 @@ Status AckBeacon::Read() {
                   "be noticed");
   } else if (whole_ && facts_.doubt != Doubt::kNone) {
     whole_ = false;
-    note_ = "the file ACK was damaged, and the store was not opened since";
+    note_ = facts_.doubt == Doubt::kNotWhole
+                ? "the file ACK was damaged, and the store was not opened since"
+                : "an opening before met a damaged log, and did not come to its end";
   }
   if (read_only_ || !rewrite_) return Status::Ok();
   const Status written = WriteBoth();

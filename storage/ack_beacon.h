@@ -60,8 +60,8 @@ class AckBeacon {
   // Whether the newest record was read. Otherwise more may have been acknowledged than sequence(),
   // by a second or by all, and ends() was not known.
   [[nodiscard]] bool is_whole() const { return whole_; }
-  // Whether the logs were damaged when it was not whole, by NoteLostLogs() of this opening or of
-  // one before that came to no Write(): acknowledged rows count as lost.
+  // Whether the logs were damaged, by NoteLostLogs() of this opening or of one before that came to
+  // no Write(): acknowledged rows count as lost.
   [[nodiscard]] bool has_lost_logs() const;
   // Before use: `number` is that of the MANIFEST in use, read before the file was. One that knows
   // of older ones alone was put back from somewhere: it is odd, and not whole.
@@ -71,8 +71,8 @@ class AckBeacon {
   // pacing, and at a clean close. No write if the sequence is not higher, `ends`, which tells of
   // the logs alone, is what was written before, and there is no doubt, which would end with it.
   [[nodiscard]] Status Write(uint64_t sequence, const SyncedEnds& ends = {});
-  // REQUIRES: !is_whole(). Before the logs are repaired, as nothing tells of it then. A store that
-  // is read-only keeps it in memory.
+  // Before the logs are repaired, or what they lack is passed over, as nothing tells of it then. A
+  // store that is read-only keeps it in memory.
   [[nodiscard]] Status NoteLostLogs();
   // The same for a MANIFEST: after each of its syncs.
   [[nodiscard]] Status NoteManifest(uint64_t number, uint64_t synced_bytes);
@@ -81,7 +81,7 @@ class AckBeacon {
   enum class Doubt : uint64_t {
     kNone = 0,
     kNotWhole = 1,  // the file was damaged, and nobody was told what that means
-    kLostLogs = 2,  // and so were the logs
+    kLostLogs = 2,  // the logs were, and nobody was told
   };
   // What one write remembers.
   struct Facts {

@@ -286,7 +286,8 @@ void Store::AddMetrics(Metrics* metrics) const {
 }
 
 Status Store::EndDoubt() {
-  if (db_->opened().beacon->is_whole()) return Status::Ok();
+  const AckBeacon& beacon = *db_->opened().beacon;
+  if (beacon.is_whole() && !beacon.has_lost_logs()) return Status::Ok();
   const Status written = WriteBeacon(beacon_sequence());
   return written.code() == StatusCode::kNoSpace ? Status::Ok() : written;
 }

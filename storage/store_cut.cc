@@ -17,7 +17,7 @@ namespace cistern {
 
 namespace {
 
-constexpr uint64_t kDeclarationRoomBytes = 512 * 1024;  // to write some that were lost
+constexpr uint64_t kTakenBackRoomBytes = 512 * 1024;  // to write what was lost
 
 bool IsAhead(const StateRecord& a, const StateRecord& b) {
   return a.sequence_reserved > b.sequence_reserved || a.journal_floor > b.journal_floor ||
@@ -90,6 +90,7 @@ Status Store::TakeBack(const CatalogContent& copy, rocksdb::WriteBatch* batch) {
 }
 
 Status Store::WriteTakenBack(rocksdb::WriteBatch* batch) {
+  CISTERN_RETURN_IF_ERROR(MakeRoomToOpen(kTakenBackRoomBytes));
   batch->Put(meta_->handle(), std::string(kStateKey), EncodeState(state_));
   return WriteSynced(batch, "taking back what the log has lost");
 }
@@ -118,11 +119,14 @@ void Store::TakeBackEnds(const CatalogContent& copy, const StateRecord& told,
       const auto ended = DecodeWindow(found->second);
       if (!ended.ok() || !ended->ended) continue;
     }
-    const bool is_expired = expired >= record.version_count;
-    uint64_t& untold = is_expired ? expired : shed;
-    if (untold < record.version_count) continue;
-    untold -= record.version_count;
-    (is_expired ? state_.versions_expired : state_.versions_shed) += record.version_count;
+    if (expired + shed < record.version_count) continue;
+    // Which of them expired is not told where several have ended: their sum is.
+    const uint64_t of_expired = std::min(expired, record.version_count);
+    const uint64_t of_shed = record.version_count - of_expired;
+    expired -= of_expired;
+    shed -= of_shed;
+    state_.versions_expired += of_expired;
+    state_.versions_shed += of_shed;
     record.ended = true;
     batch->Put(meta_->handle(), WindowKey(id), EncodeWindow(record));
     for (auto push = pushes_.begin(); push != pushes_.end();) {
@@ -152,14 +156,15 @@ void Store::TakeBackNumbers(const StateRecord& told) {
 }
 
 // What a crash kept from being committed holds as well: it was asked for, and the answer was never
-// given. Without room it stays in memory and in the copy, which the next opening reads.
+// given. The database has it before anything is written that builds on it.
 Status Store::TakeBackBesideCrash(const CatalogContent& copy) {
   const auto told = StateInCopy(copy);
   if (!told) return Status::Ok();
   TakeBackNumbers(*told);
   rocksdb::WriteBatch batch;
   CISTERN_RETURN_IF_ERROR(TakeBackDeclarations(copy, &batch));
-  if (batch.Count() == 0 || !CheckDevice(kDeclarationRoomBytes).ok()) return Status::Ok();
+  if (batch.Count() == 0) return Status::Ok();
+  CISTERN_RETURN_IF_ERROR(MakeRoomToOpen(kTakenBackRoomBytes));
   db_->opened().info_log->Write(LogLevel::kInfo, Concat({batch.Count(),
       " declarations of tables and boots were not in the database, and were taken from the copy of "
       "the catalog"}));

@@ -194,7 +194,8 @@ Status Committer::Replay(const OverflowFunction& overflow, bool read_only,
         const uint64_t deletes = read_only ? 0 : replayer.deletes_applied() - deletes_spilled;
         if (heads_->active->memory_bytes() >= limits_.replayed_bytes(!read_only) ||
             deletes >= limits::kBucketRangeDeletesMax / 2) {
-          const Status spilled = SpillReplayed(replayer.last_sequence(), overflow);
+          Status spilled = replayer.lost_any() ? store_->NoteLostLogs() : Status::Ok();
+          if (spilled.ok()) spilled = SpillReplayed(replayer.last_sequence(), overflow);
           const bool may_grow = spilled.code() == StatusCode::kNoSpace &&
                                 heads_->active->memory_bytes() < limits_.replayed_bytes(false);
           if (!spilled.ok() && !may_grow) return spilled;
@@ -237,10 +238,12 @@ Status Committer::SpillReplayed(uint64_t journal_floor, const OverflowFunction& 
   return Status::Ok();
 }
 
-// What was lost must neither be replayed nor reported again: the floor passes it.
+// What was lost must neither be replayed nor reported again: the floor passes it. An opening that
+// ends between that and its report leaves the doubt, so that the next one reports a loss.
 // REQUIRES: the leader's lock.
 Status Committer::PassLoss(const OverflowFunction& overflow, RecoveryReport* report) {
-  const Status s = SpillReplayed(sequence_, overflow);
+  Status s = store_->NoteLostLogs();
+  if (s.ok()) s = SpillReplayed(sequence_, overflow);
   if (s.code() != StatusCode::kNoSpace) return s;
   report->notes.push_back("no room to note the loss: the next open will report it again");
   return Status::Ok();

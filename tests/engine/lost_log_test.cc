@@ -209,6 +209,65 @@ TEST_F(LostEndTest, WhatWasSealedInItDoesNotRise) {
   ExpectTakenBack();
 }
 
+// Which of them expired, and which was dropped unconfirmed, the copy does not tell.
+TEST_F(LostEndTest, WindowsThatEndedForSeveralReasons) {
+  Write("a", kStartMs, 1);
+  SealAll();
+  const auto unconfirmed = NamesInOutbox(Core()->store().spills().view());
+  clock_->AdvanceSeconds(30 * 86'400);
+  for (int64_t i = 0; i < 3; ++i) Write("b", kStartMs + 30 * kDayMs + i, 2);
+  SealAll();
+  auto names = NamesInOutbox(Core()->store().spills().view());
+  ASSERT_TRUE(unconfirmed.ok() && names.ok());
+  std::erase_if(*names, [&](const auto& name) { return name.seal == unconfirmed->front().seal; });
+  ASSERT_EQ(names->size(), 1u);
+  ASSERT_TRUE(TryConfirm(*names, ProofLevel::kCount).ok());
+  options_.keep_unconfirmed_s = 86'400;
+  Reopen();
+  clock_->AdvanceSeconds(40 * 86'400);
+  const auto expired = engine_->Expire();
+  ASSERT_TRUE(expired.ok()) << expired.status().ToString();
+  ASSERT_EQ(expired->windows, 2u);
+  ASSERT_EQ(expired->versions_shed, 1u);
+  for (const char* sensor : kSensors) expected_[sensor].clear();
+  const std::string left = CopyStore();
+  Shut();
+  directory_ = left;
+  RemoveLogs();
+  ExpectTakenBack();
+}
+
+// An opening passes what is lost by a commit, and reports it behind that.
+TEST_F(LostLogTest, ALossIsReportedThoughTheOpeningThatMetItDidNotEnd) {
+  Write("a", kStartMs, 1);
+  Rotate();
+  Reopen();
+  Write("b", kStartMs, 2);
+  ASSERT_TRUE(Core()->store().WriteBeacon(Core()->committer().last_sequence()).ok());
+  const std::string lost = CopyStore();
+  Shut();
+  for (const char* point : {"catalog:after_first", "spill:after_commit"}) {
+    SCOPED_TRACE(point);
+    GoOnWithout(lost, ~0u);
+    const std::string left = EndAt(point, [this] { Open(); });
+    ASSERT_NE(engine_, nullptr);
+    EXPECT_TRUE(engine_->Recovery().recovered_with_loss);
+    EXPECT_GT(engine_->Recovery().lost_sequence_last, 0u);
+    Shut();
+    directory_ = left;
+    Open();
+    ASSERT_NE(engine_, nullptr);
+    EXPECT_TRUE(engine_->Recovery().recovered_with_loss);
+    EXPECT_EQ(ScanAll("a").size(), 1u);
+    EXPECT_EQ(ScanAll("b"), Rows());
+    ExpectSound();
+    Reopen();
+    EXPECT_TRUE(engine_->Recovery().clean);
+    Shut();
+    fs::remove_all(left);
+  }
+}
+
 // A round whose commit was lost with the log is no round of the window, in the copy neither.
 TEST_F(LostLogTest, ARoundThatWasLostIsNotInTheCopy) {
   Write("a", kStartMs, 1);
