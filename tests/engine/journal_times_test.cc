@@ -111,7 +111,9 @@ TEST_F(JournalTimesTest, FewPagesTellTheAgeOfMany) {
       EXPECT_LE(std::abs(times->last_us - written_us), off_us) << record;
       ++seen;
     }
-    if (!once_more) EXPECT_LE(times_.pages_read(), seen / 4);
+    if (!once_more) {
+      EXPECT_LE(times_.pages_read(), seen / 4);
+    }
   }
   EXPECT_EQ(seen, 2u * kSensors);
 }
