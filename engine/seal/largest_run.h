@@ -22,6 +22,8 @@ class LargestRun {
     seen_bytes_ = 0;
     rotated_bytes_ = 0;
   }
+  // The same look begins again: what rotations have spilled since it began is still not in it.
+  void LookAgain() { seen_bytes_ = 0; }
   void NoteSeen(uint64_t run_bytes) { seen_bytes_ = std::max(seen_bytes_, run_bytes); }
   // By the look under way.
   [[nodiscard]] uint64_t seen_bytes() const { return seen_bytes_; }

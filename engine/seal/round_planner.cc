@@ -210,7 +210,7 @@ bool RoundPlanner::EndWalk() {
   runs_.EndLook();
   if (is_whole_walk_ || !plan_.candidates.empty()) return false;
   is_whole_walk_ = true;
-  runs_.BeginLook();
+  runs_.LookAgain();  // the view is the same one: rotations since are as unseen as before
   walker_.emplace(view_, "");
   return true;
 }

@@ -34,6 +34,19 @@ TEST(LargestRun, FallsByALookAndGrowsByRotations) {
   EXPECT_EQ(run.bytes(), 3u);
 }
 
+// A look that began in the midst and goes over all once more.
+TEST(LargestRun, ALookThatBeginsAgainKeepsWhatRotationsSpilled) {
+  LargestRun run;
+  run.EndLook();
+  run.BeginLook();
+  run.NoteSeen(9);  // and is sealed meanwhile
+  run.NoteRotation(5);
+  run.LookAgain();
+  run.NoteSeen(3);
+  run.EndLook();
+  EXPECT_EQ(run.bytes(), 5u);
+}
+
 // A look that was given up, and one that has begun anew since.
 TEST(LargestRun, ALookThatWasGivenUpTellsNothing) {
   LargestRun run;

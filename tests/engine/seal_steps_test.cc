@@ -111,6 +111,30 @@ TEST_F(SealStepsTest, AFullRoundIsGoneOnWithWhereItEnded) {
   EXPECT_EQ(budget_.used_bytes(), 0u);
 }
 
+// A walk from where a full round has ended finds no room for anything, and goes over everything.
+// The rotation that has committed between two steps is in neither, and its run is the largest.
+TEST_F(SealStepsTest, ARunThatIsSpilledWhileAWalkBeginsAgainIsKnown) {
+  constexpr uint64_t kRunBytes = 12 << 20;
+  const RoundSize no_room{.bytes = kBytes, .run_bytes_max = 0};
+  AppendPumps(1100, 0);
+  Rotate();
+  RoundPlanner planner = Planner();
+  planner.Begin(All(), now_us(), {kBytes});
+  StepsOf(&planner);
+  ASSERT_EQ(planner.TakePlan().candidates.size(), 1024u);
+  planner.Begin(All(), now_us(), no_room);
+  SpilledBuckets spilled;
+  spilled.Note(0, 1, kRunBytes);
+  planner.NoteRotation(spilled, now_us());
+  StepsOf(&planner);
+  EXPECT_TRUE(planner.TakePlan().candidates.empty());
+  EXPECT_EQ(planner.largest_run_bytes(), kRunBytes);
+  // The next look has all that there is before it.
+  planner.Begin(All(), now_us(), no_room);
+  StepsOf(&planner);
+  EXPECT_LT(planner.largest_run_bytes(), kRunBytes);
+}
+
 // Rows that come, and are spilled, while the buckets of a round are chosen.
 TEST_F(SealStepsTest, WhatIsSpilledBetweenTwoStepsIsLaterRows) {
   options_.seal_when_due = true;
