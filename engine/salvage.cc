@@ -21,6 +21,7 @@
 #include "storage/catalog_rescue.h"
 #include "storage/keyspace.h"
 #include "storage/path_check.h"
+#include "storage/salvage_advice.h"
 #include "storage/seal_reader.h"
 
 namespace cistern {
@@ -322,6 +323,14 @@ Status CheckCatalog(Store* store) {
   return Status::Ok();
 }
 
+// The damaged store as it is. A message that it cannot be opened does not advise to salvage it.
+Result<std::shared_ptr<EngineCore>> OpenSource(const std::string& from,
+                                               const SalvageOptions& options) {
+  auto source = OpenDamaged(from, options);
+  if (source.ok()) return source;
+  return Status(source.status().code(), WithoutSalvageAdvice(source.status().message()));
+}
+
 // Whether files of the store may be readable though the store is not.
 bool MayBeRescued(const Status& opened, const std::string& from) {
   const StatusCode code = opened.code();
@@ -344,7 +353,7 @@ Result<SalvageReport> SalvageOver(const std::string& from, const std::string& to
   }
   SalvageTarget target;
   Rescue rescue(from, to);
-  auto source = OpenDamaged(from, options);
+  auto source = OpenSource(from, options);
   const Status sound = source.ok() ? CheckCatalog(&(*source)->store()) : source.status();
   const bool is_rescued = !sound.ok() && MayBeRescued(sound, from);
   if (is_rescued) {

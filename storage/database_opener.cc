@@ -6,6 +6,7 @@
 #include "lib/base/concat.h"
 #include "lib/base/unwind_guard.h"
 #include "storage/rocksdb_status.h"
+#include "storage/salvage_advice.h"
 #include "storage/stand_in.h"
 
 namespace cistern {
@@ -98,8 +99,7 @@ Status DatabaseOpener::StandIn(std::vector<LostTable> lost) {
       is_catalog_lost_ = true;
       return Status::Corruption(Concat({directory(), "/", table.name,
           ", a file of the catalog, cannot be used: ", table.why, "; without it nobody can tell "
-          "what counts of the rows that are there. Keep it, and restore the directory from a "
-          "backup, or that file alone, or begin a new store beside"}));
+          "what counts of the rows that are there", kSalvageAdvice}));
     }
     CISTERN_ASSIGN_OR_RETURN(std::string bytes, MakeStandIn(table.largest_key));
     CISTERN_ASSIGN_OR_RETURN(auto fitted, FitStandIn(std::move(bytes), table.size_bytes));

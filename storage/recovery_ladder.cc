@@ -6,6 +6,7 @@
 #include "lib/base/concat.h"
 #include "storage/quarantine.h"
 #include "storage/rocksdb_status.h"
+#include "storage/salvage_advice.h"
 #include "storage/small_file.h"
 
 namespace cistern {
@@ -43,8 +44,8 @@ Status RecoveryLadder::CheckManifestLength() const {
       store_->fs->GetFileSize(Concat({directory(), "/", name}), IOOptions(), &size_bytes, nullptr);
   if (!looked.ok() || size_bytes >= ends.manifest_bytes) return Status::Ok();
   return Status::Corruption(Concat({name, " in ", directory(), " has ", size_bytes,
-      " bytes, and had ", ends.manifest_bytes, ": its end is missing. Nothing was deleted; salvage "
-      "the store, or restore the directory from a backup"}));
+      " bytes, and had ", ends.manifest_bytes, ": its end is missing. Nothing was deleted",
+      kSalvageAdvice}));
 }
 
 // One that cannot be read is left to the database to name.
@@ -125,7 +126,7 @@ Status RecoveryLadder::GoDown(Status first) {
     first = std::move(status);
   }
   return Status::Corruption(Concat({first.message(), "; the store ", directory(),
-      " cannot be opened. Keep the directory, restore a backup, or begin a new store beside it"}));
+      " cannot be opened", kSalvageAdvice}));
 }
 
 Status RecoveryLadder::OpenReadOnly() {
@@ -146,8 +147,7 @@ Status RecoveryLadder::OpenReadOnly() {
   if (database_.is_catalog_lost()) return status;
   if (LacksFile(status)) {
     return Status::Corruption(Concat({status.message(), "; if a process writes the store, try "
-        "again; if none does, a file of it was taken away: restore the directory from a backup, or "
-        "begin a new store beside it"}));
+        "again; if none does, a file of it was taken away", kSalvageAdvice}));
   }
   return status.code() == StatusCode::kCorruption ? ReadPastDamage(status) : status;
 }
@@ -157,8 +157,7 @@ Status RecoveryLadder::ReadPastDamage(const Status& first) {
   // RocksDB names the MANIFEST wherever it or an SST that it lists is damaged. No way of
   // reading the logs helps then.
   if (first.message().find("MANIFEST") != std::string::npos) {
-    return Status::Corruption(Concat({first.message(), "; restore the directory from a backup, or "
-        "begin a new store beside it"}));
+    return Status::Corruption(Concat({first.message(), kSalvageAdvice}));
   }
   rocksdb::DBOptions options = database_.Options();
   options.wal_recovery_mode = WALRecoveryMode::kPointInTimeRecovery;

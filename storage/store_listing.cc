@@ -10,6 +10,7 @@
 #include "storage/header_iterator.h"
 #include "storage/keyspace.h"
 #include "storage/rocksdb_status.h"
+#include "storage/salvage_advice.h"
 #include "storage/store.h"
 
 namespace cistern {
@@ -63,8 +64,7 @@ class Listing {
 
 Status TooOld(const std::string& what) {
   return Status::Corruption(Concat({"the MANIFEST is damaged or an old one: it lists no file for ",
-      what, ", which counts. Nothing was deleted; salvage the store, or restore the directory from "
-      "a backup"}));
+      what, ", which counts. Nothing was deleted", kSalvageAdvice}));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "storage/keyspace.h"
 #include "storage/rocksdb_options.h"
 #include "storage/rocksdb_status.h"
+#include "storage/salvage_advice.h"
 #include "storage/store.h"
 
 namespace cistern {
@@ -31,8 +32,7 @@ bool IsReadElsewhere(std::string_view key) {
 Status Essential(const Status& status, const std::string& prefix = "") {
   if (status.code() != StatusCode::kCorruption) return status;
   return Status::Corruption(Concat({"meta: ", prefix, status.message(),
-      "; the store cannot be opened without it. Keep the directory, restore a backup, or begin a "
-      "new store beside it"}));
+      "; the store cannot be opened without it", kSalvageAdvice}));
 }
 
 }  // namespace
@@ -48,7 +48,7 @@ Status Store::Load(bool read_only, RecoveryReport* report) {
   auto& families = db_->opened().families;
   const auto meta = families.find(std::string(kMetaFamilyName));
   if (meta == families.end()) {
-    return Status::Corruption("the store has no family 'meta': restore it from a backup");
+    return Status::Corruption(Concat({"the store has no family 'meta'", kSalvageAdvice}));
   }
   meta_ = std::make_shared<Family>(db_, meta->second);
   families.erase(meta);
