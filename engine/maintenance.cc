@@ -5,6 +5,7 @@
 #include <optional>
 #include <shared_mutex>
 
+#include "storage/meta_merge.h"
 #include "storage/rocksdb_options.h"
 
 namespace cistern {
@@ -19,6 +20,9 @@ constexpr int64_t kFileMergeParts = 10;
 // More generations than this in the journal, after many short runs, and the head
 // rotates: opening replays at most one or two families.
 constexpr size_t kActiveFamiliesMax = 3;
+
+// Every flush of meta may be followed by a merge of all of it.
+uint64_t MetaBytes(Store& store) { return MetaMergeBytes(*store.spills().view()->meta); }
 }  // namespace
 
 Result<TickReport> Maintenance::Tick(TickBudget budget) {
@@ -245,7 +249,7 @@ Result<bool> Maintenance::StepRotation() {
 // Rows that are to be sealed may have the ballast: their journal goes, and what is sealed does once
 // upstream has it. Not while no round finds room itself: it would be given up for nothing.
 Status Maintenance::RoomForRotation() {
-  const uint64_t bytes = rotation_->headroom_bytes();
+  const uint64_t bytes = rotation_->headroom_bytes() + MetaBytes(*store_);
   const bool is_for_seal =
       prepares_seal_ || (sealer_->awaits_rotation() &&
                          (sealer_->trouble().code() != StatusCode::kNoSpace ||
@@ -273,7 +277,7 @@ Result<bool> Maintenance::StepSync() {
 // host that declares tables and writes no rows never rotates.
 Result<bool> Maintenance::StepMeta() {
   if (store_->MetaMemtableBytes() < kMetaFlushBytes) return false;
-  if (!store_->CheckHeadroom(kFamilyHeadroomBytes).ok()) return false;
+  if (!store_->CheckHeadroom(kFamilyHeadroomBytes + MetaBytes(*store_)).ok()) return false;
   CISTERN_RETURN_IF_ERROR(Watch(store_->FlushMeta()));
   return true;
 }
@@ -372,7 +376,8 @@ Status Maintenance::GatherRotations() {
 // Why the head stays where it is though every step was taken.
 Status Maintenance::WhyNotRotated() const {
   CISTERN_RETURN_IF_ERROR(committer_->failure());
-  CISTERN_RETURN_IF_ERROR(store_->CheckHeadroom(rotation_->headroom_bytes()));
+  CISTERN_RETURN_IF_ERROR(
+      store_->CheckHeadroom(rotation_->headroom_bytes() + MetaBytes(*store_)));
   return Status::Busy("the head is full and cannot rotate yet: try again after a pause");
 }
 

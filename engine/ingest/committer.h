@@ -187,7 +187,7 @@ class Committer {
   void LookAtDisk();
   [[nodiscard]] uint64_t PieceBytes() const;
   [[nodiscard]] uint64_t SpilledRunBytes() const;
-  [[nodiscard]] uint64_t SealReserveBytes() const;
+  [[nodiscard]] uint64_t SealReserveBytes(uint64_t run_bytes) const;
   [[nodiscard]] uint64_t FrozenJournalBytes() const;
   [[nodiscard]] uint64_t RotationBytes() const;
   [[nodiscard]] int64_t EncodeGroup(const std::vector<WriteUnit*>& units,

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "engine/ingest/committer.h"
+#include "storage/meta_merge.h"
 
 namespace cistern {
 
@@ -15,6 +16,9 @@ constexpr uint64_t kForSealBytes = (2ull << 20) + (256ull << 10);
 constexpr uint64_t kSoughtBytesMin = 8ull << 20;
 constexpr int64_t kRefusalTellUs = 1'000'000;
 constexpr int64_t kRefusalHoldsUs = 60'000'000;  // then whoever was refused has gone
+
+// Rotations and seals flush meta, and RocksDB may merge all of meta behind each flush.
+uint64_t MetaBytes(Store& store) { return MetaMergeBytes(*store.spills().view()->meta); }
 }  // namespace
 
 // The disk is the budget, or what the device has for the store where that is less: what is there of
@@ -42,8 +46,8 @@ uint64_t Committer::SpilledRunBytes() const {
 }
 
 // A seal needs twice what it seals. Never more than half of the disk: a small one takes rows too.
-uint64_t Committer::SealReserveBytes() const {
-  const uint64_t bytes = std::max({PieceBytes(), SpilledRunBytes(), FrozenJournalBytes()});
+uint64_t Committer::SealReserveBytes(uint64_t run_bytes) const {
+  const uint64_t bytes = std::max({PieceBytes(), run_bytes, FrozenJournalBytes()});
   return std::min(2 * bytes, disk_bytes_ / 2);
 }
 
@@ -52,7 +56,8 @@ uint64_t Committer::SealReserveBytes() const {
 uint64_t Committer::RotationBytes() const {
   const uint64_t active_bytes =
       heads_->active->version_count() == 0 ? 0 : store_->journal().active_bytes();
-  return kForRotationBytes + SealReserveBytes() + 2 * active_bytes + FrozenJournalBytes();
+  return kForRotationBytes + SealReserveBytes(SpilledRunBytes()) + 2 * active_bytes +
+         FrozenJournalBytes() + MetaBytes(*store_);
 }
 
 void Committer::KeepRoomToSeal(std::optional<uint64_t> bytes) {
@@ -61,7 +66,8 @@ void Committer::KeepRoomToSeal(std::optional<uint64_t> bytes) {
 }
 
 // A head of less than a step is not rotated for a refusal, and rows are asked for one step more
-// than they need.
+// than they need. A run that may be large, as no look has told, keeps rows out until one has: a
+// window that is shed does not come back.
 uint64_t Committer::RoomSought() {
   const std::lock_guard lock(mutex_);
   LookAtDisk();
@@ -72,8 +78,9 @@ uint64_t Committer::RoomSought() {
        store_->CheckRoomForRows(refused_bytes_ + kStepBytes + RotationBytes()).ok())) {
     refused_bytes_ = 0;
   }
-  return std::max(kSoughtBytesMin,
-                  kForRotationBytes + SealReserveBytes() + 4 * kStepBytes + refused_bytes_);
+  const uint64_t run_bytes = seal_bytes_ ? SpilledRunBytes() : 0;
+  return std::max(kSoughtBytesMin, kForRotationBytes + SealReserveBytes(run_bytes) +
+                                       MetaBytes(*store_) + 4 * kStepBytes + refused_bytes_);
 }
 
 bool Committer::HeadIsLargeForDisk() {
@@ -113,7 +120,7 @@ Status Committer::RoomForRows(uint64_t bytes) {
 // Deletes may use the room that is kept for rotation: they are how space comes back. What a seal
 // needs they leave, of the ballast or beside it.
 Status Committer::RoomForDeletes(uint64_t bytes) {
-  const uint64_t left = kForSealBytes + FrozenJournalBytes();
+  const uint64_t left = kForSealBytes + FrozenJournalBytes() + MetaBytes(*store_);
   const Status room = store_->CheckHeadroom(
       bytes + left - std::min(left, store_->ballast_spare_bytes()));
   if (!room.ok()) NoteRefusal(0);

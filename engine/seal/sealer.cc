@@ -8,6 +8,7 @@
 #include "lib/base/check.h"
 #include "lib/base/concat.h"
 #include "lib/base/crash_point.h"
+#include "storage/meta_merge.h"
 #include "storage/rocksdb_options.h"
 #include "storage/seal_reader.h"
 #include "storage/window_dictionaries.h"
@@ -27,6 +28,11 @@ constexpr uint64_t kShortRoundBytesMin = 128ull << 10;  // the same, where room 
 constexpr uint64_t kEnoughBytes = 1ull << 30;           // with room for so much nothing is cut
 constexpr uint64_t kMemtableBytesMax = 8ull << 20;  // what a flush may still have to write
 constexpr uint64_t kRecordBytes = 64 * 1024;       // of the log, to drop a window
+
+// What a round leaves beside its files: its end flushes meta, which RocksDB may merge then.
+uint64_t HeadroomBytes(Store& store) {
+  return kHeadroomBytes + MetaMergeBytes(*store.spills().view()->meta);
+}
 
 // What a round may need of its files, and once more while RocksDB merges them.
 uint64_t FilesOf(uint64_t round_bytes) { return 2 * round_bytes; }
@@ -88,7 +94,7 @@ RoundSize Sealer::SizeOfRound() {
 
 // What a round of so many spilled bytes asks for, that writes so much of records.
 uint64_t Sealer::RoomFor(uint64_t round_bytes, uint64_t record_bytes) {
-  return kHeadroomBytes + room_.Ask(FilesOf(round_bytes), began_s_) +
+  return HeadroomBytes(*store_) + room_.Ask(FilesOf(round_bytes), began_s_) +
          (record_bytes - std::min(record_bytes, kRecordsIncludedBytes));
 }
 
@@ -167,7 +173,7 @@ Status Sealer::Step() {
 // full disk itself.
 Status Sealer::Flush() {
   const uint64_t left = std::min(writer_->byte_count(), kMemtableBytesMax);
-  if (Status room = store_->MakeRoom(kHeadroomBytes + left); !room.ok()) {
+  if (Status room = store_->MakeRoom(HeadroomBytes(*store_) + left); !room.ok()) {
     // What it has written into a window that was there stays until that one ends.
     if (!window_is_new_) room_.NoteGivenUp(began_s_);
     return GiveUp(std::move(room));
@@ -377,8 +383,8 @@ Status Sealer::Commit() {
 std::optional<uint64_t> Sealer::BytesToKeepRoomFor() {
   const uint64_t passed_over = planner_.passed_over_bytes();
   const std::optional<uint64_t> largest = planner_.largest_run_bytes();
-  if (passed_over == 0) return largest;
-  return std::max(largest.value_or(0), room_.Ask(FilesOf(passed_over), began_s_) / 2);
+  if (passed_over == 0 || !largest) return largest;
+  return std::max(*largest, room_.Ask(FilesOf(passed_over), began_s_) / 2);
 }
 
 uint64_t Sealer::RoomOfLeastRound() { return RoomFor(kShortRoundBytesMin, 0); }

@@ -65,6 +65,28 @@ TEST_F(FullDiskReserveTest, RowsLeaveTheRoomOfWhatAFormerOpeningSpilled) {
   EXPECT_TRUE(report->stopped.ok()) << report->stopped.ToString();
 }
 
+// No bucket of it is large, but nobody has looked yet: rows may wait for that, and no window ends.
+TEST_F(FullDiskReserveTest, AnOpeningShedsNothingForWhatItHasNotLookedAt) {
+  UseMemory(limits::kMemoryBudgetBytesDefault);
+  for (int i = 0; i < 20; ++i) ASSERT_TRUE(AppendWide("ab").ok());
+  clock_->AdvanceSeconds(5 * 86'400);
+  ts_ += 5 * kDayMs;
+  ASSERT_NO_FATAL_FAILURE(TickAll());
+  ASSERT_NO_FATAL_FAILURE(ConfirmAll());
+  for (int i = 0; i < 120; ++i) ASSERT_TRUE(AppendWide("cdefghij").ok());
+  ASSERT_NO_FATAL_FAILURE(Rotate());
+  ASSERT_NO_FATAL_FAILURE(TickAll());
+  const uint64_t sought = Core()->committer().RoomSought();
+  LeaveFree(sought + (2 << 20));
+  ASSERT_NO_FATAL_FAILURE(TickAll());
+  ASSERT_EQ(engine_->GetMetrics().versions_shed, 0u);
+  options_.seal_when_due = false;
+  Reopen();
+  ASSERT_NO_FATAL_FAILURE(TickAll());
+  EXPECT_EQ(engine_->GetMetrics().versions_shed, 0u);
+  EXPECT_LE(Core()->committer().RoomSought(), sought + (1 << 20));
+}
+
 // The room of a bucket that was large once is not kept for ever, though others are open still.
 TEST_F(FullDiskReserveTest, RowsHaveTheRoomOfWhatIsSealed) {
   options_.seal_when_due = false;
@@ -169,6 +191,42 @@ TEST_F(FullDiskReserveTest, ThatARunFindsNoRoomIsSaidOnce) {
     EXPECT_EQ(engine_->GetMetrics().versions_open, 0u);
     ts_ = clock_->WallMicros() / 1000;
   }
+}
+
+// As of very many buckets: meta has more than rows leave otherwise, and RocksDB merges all of it
+// behind the next rotation.
+TEST_F(FullDiskReserveTest, RowsLeaveTheRoomOfAMergeOfMeta) {
+  constexpr uint64_t kFileBytes = 5 << 20;
+  FamilyPtr meta = Core()->store().spills().view()->meta;
+  rocksdb::WriteOptions unlogged;
+  unlogged.disableWAL = true;
+  for (int file = 0; file < 3; ++file) {  // a fourth one, and they are merged
+    for (int n = 0; n < 50; ++n) {
+      std::string noise(kFileBytes / 50, ' ');
+      for (char& c : noise) c = static_cast<char>(random_.Below(256));
+      const std::string key = "~" + std::to_string(file * 50 + n);
+      ASSERT_TRUE(meta->db()->Put(unlogged, meta->handle(), key, noise).ok());
+    }
+    ASSERT_TRUE(meta->db()->Flush({}, meta->handle()).ok());
+    if (file > 0) continue;
+    ASSERT_TRUE(meta->db()->CompactRange({}, meta->handle(), nullptr, nullptr).ok());
+  }
+  LeaveFree(10 << 20);
+  EXPECT_EQ(FillUp("abc").code(), StatusCode::kNoSpace);
+  EXPECT_EQ(taken_, 0u) << "no rotation would find room";
+  EXPECT_EQ(faults_->refused(), 0u) << "RocksDB met the full disk itself";
+  const uint64_t written = engine_->GetMetrics().sst_bytes_written;
+  LeaveFree(28 << 20);
+  EXPECT_EQ(FillUp("abc").code(), StatusCode::kNoSpace);
+  EXPECT_GT(taken_, 0u);
+  LeaveFree(FreeBytes());  // behind the merge
+  EXPECT_GT(engine_->GetMetrics().sst_bytes_written, written + 3 * kFileBytes) << "of all of it";
+  EXPECT_EQ(faults_->refused(), 0u) << "RocksDB met the full disk itself";
+  for (int n = 0; n < 150; ++n) {
+    ASSERT_TRUE(meta->db()->Delete({}, meta->handle(), "~" + std::to_string(n)).ok());
+  }
+  meta.reset();
+  ASSERT_NO_FATAL_FAILURE(Drain());
 }
 
 // A journal of 13 MB, written with more memory than is there now: some of it is spilled by the
