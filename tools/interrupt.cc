@@ -2,22 +2,46 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
+#include <cstdint>
 
 namespace cistern::tool {
 namespace {
 
+constexpr int64_t kSameWishMs = 1000;
+
 std::atomic<int> caught_signal{0};
+std::atomic<int64_t> caught_at_ms{0};  // of the monotonic clock; 0: none came
 int pipe_fds[2] = {-1, -1};
 
+int64_t MonotonicMs() {
+  struct timespec now = {};
+  clock_gettime(CLOCK_MONOTONIC, &now);  // may be called in a signal handler
+  return static_cast<int64_t>(now.tv_sec) * 1000 + now.tv_nsec / 1'000'000 + 1;
+}
+
+// One wish to end may come as several signals: `timeout` sends its signal to the process and to
+// the group, a terminal and a supervisor may both send one. A later signal is a wish of its own.
 void OnSignal(int signal) {
-  int none = 0;
-  if (!caught_signal.compare_exchange_strong(none, signal)) return;
-  const char byte = 0;
-  // The pipe is empty and non-blocking; the flag stands even if this failed.
-  [[maybe_unused]] const ssize_t written = write(pipe_fds[1], &byte, 1);
+  const int kept_errno = errno;
+  const int64_t now_ms = MonotonicMs();
+  int64_t first_ms = 0;
+  if (caught_at_ms.compare_exchange_strong(first_ms, now_ms)) {
+    caught_signal.store(signal);
+    const char byte = 0;
+    // The pipe is empty and non-blocking; the flag stands even if this failed.
+    [[maybe_unused]] const ssize_t written = write(pipe_fds[1], &byte, 1);
+  } else if (now_ms - first_ms >= kSameWishMs) {
+    struct sigaction action = {};
+    action.sa_handler = SIG_DFL;
+    sigaction(signal, &action, nullptr);
+    raise(signal);  // ends the process as soon as this handler returns
+  }
+  errno = kept_errno;
 }
 
 }  // namespace
@@ -27,7 +51,7 @@ void CatchInterrupts() {
   struct sigaction action = {};
   action.sa_handler = OnSignal;
   // The engine's threads go on with their system calls; poll() is never restarted.
-  action.sa_flags = SA_RESTART | static_cast<int>(SA_RESETHAND);
+  action.sa_flags = SA_RESTART;
   sigemptyset(&action.sa_mask);
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);

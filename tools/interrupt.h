@@ -4,8 +4,9 @@
 
 namespace cistern::tool {
 
-// Catches SIGINT and SIGTERM from here on. A second signal of the same kind ends the process
-// at once, as by default. Call once, before threads start.
+// Catches SIGINT and SIGTERM from here on. A second signal within a second of the first one is
+// taken for the same; a later one ends the process at once, as by default. Call once, before
+// threads start.
 void CatchInterrupts();
 
 // The signal that came, or 0.

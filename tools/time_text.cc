@@ -28,11 +28,18 @@ Status NotATime(std::string_view text) {
       fmt::format("{} is neither an ISO 8601 time nor a number", Quoted(text)));
 }
 
+bool IsInRange(const Instant& t) {
+  return t.seconds >= limits::kEventSecondsMin && t.seconds <= limits::kEventSecondsMax;
+}
+
+// `advice` follows what is wrong.
+Status OutsideRange(std::string_view text, std::string_view advice) {
+  return Status::OutOfRange(
+      fmt::format("time {} lies outside the years 0001 to 9999: {}", Quoted(text), advice));
+}
+
 Result<Instant> CheckRange(Instant t, std::string_view text) {
-  if (t.seconds < limits::kEventSecondsMin || t.seconds > limits::kEventSecondsMax) {
-    return Status::OutOfRange(fmt::format(
-        "time {} lies outside the years 0001 to 9999: wrong time unit?", Quoted(text)));
-  }
+  if (!IsInRange(t)) return OutsideRange(text, "wrong time unit?");
   return t;
 }
 
@@ -194,6 +201,27 @@ Status ReadClock(std::string_view s, size_t* i, ClockTime* t) {
   return Status::Ok();
 }
 
+// What to do about a number that is no time of its unit: the unit in which it falls into the years
+// 1990 to 2100, or a question if there is none. `d` counts seconds, by the unit that was wrong.
+std::string_view UnitAdvice(const Decimal& d, TimeUnit wrong) {
+  constexpr std::pair<TimeUnit, std::string_view> kAdvice[] = {
+      {TimeUnit::kSeconds, "it looks like seconds: --time-unit s"},
+      {TimeUnit::kMillis, "it looks like milliseconds: --time-unit ms"},
+      {TimeUnit::kMicros, "it looks like microseconds: --time-unit us"},
+      {TimeUnit::kNanos, "it looks like nanoseconds: --time-unit ns"}};
+  constexpr int64_t kSecondsOf1990 = 631'152'000;
+  constexpr int64_t kSecondsOf2100 = 4'102'444'800;
+  for (const auto& [unit, advice] : kAdvice) {
+    const Decimal in_seconds{d.negative, d.digits,
+                             d.point - UnitExponent(wrong) + UnitExponent(unit)};
+    if (d.negative || in_seconds.point < 1 || in_seconds.point > 10) continue;
+    int64_t seconds = 0;
+    for (int place = -10; place < 0; ++place) seconds = seconds * 10 + DigitAt(in_seconds, place);
+    if (seconds >= kSecondsOf1990 && seconds < kSecondsOf2100) return advice;
+  }
+  return "wrong time unit?";
+}
+
 bool LooksNumeric(std::string_view text) {
   Decimal ignored;
   return TakeApart(text, &ignored);
@@ -208,7 +236,7 @@ Result<Instant> ParseNumericTime(std::string_view text, TimeUnit unit) {
   }
   d.point += UnitExponent(unit);
   if (d.digits.empty()) return Instant{};
-  if (d.point > 13) return CheckRange({INT64_MAX, 0}, text);
+  if (d.point > 13) return OutsideRange(text, UnitAdvice(d, unit));
   Instant t;
   for (int place = -13; place < 0; ++place) t.seconds = t.seconds * 10 + DigitAt(d, place);
   for (int place = 0; place < 9; ++place) t.nanos = t.nanos * 10 + DigitAt(d, place);
@@ -225,7 +253,8 @@ Result<Instant> ParseNumericTime(std::string_view text, TimeUnit unit) {
       t.nanos = kNanosPerSecond - t.nanos;
     }
   }
-  return CheckRange(t, text);
+  if (!IsInRange(t)) return OutsideRange(text, UnitAdvice(d, unit));
+  return t;
 }
 
 Result<Instant> ParseIsoTime(std::string_view text, int32_t utc_offset_s) {

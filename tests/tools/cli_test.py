@@ -3,6 +3,7 @@
 Environment: CISTERN_BIN.
 """
 
+import contextlib
 import csv
 import io
 import json
@@ -528,7 +529,7 @@ class CliTest(CliCase):
 
     # --- signals and pipes
 
-    def interrupted(self, number, code):
+    def interrupted(self, number, code, times=1):
         self.create()
         with subprocess.Popen([BIN, "ingest", "--store", self.store, "--table", "air",
                                "--batch-rows", "60000", "-"], stdin=subprocess.PIPE,
@@ -539,7 +540,9 @@ class CliTest(CliCase):
             process.stdin.write(b"".join(b"a,%d\n" % i for i in range(1000, 1100)))
             process.stdin.flush()
             time.sleep(0.1)
-            process.send_signal(number)
+            for _ in range(times):
+                process.send_signal(number)
+                time.sleep(0.01)  # or the kernel makes one of them
             # Standard input stays open: the signal alone must end it.
             self.assertEqual(process.wait(timeout=30), code)
             self.assertIn(b"rows stored in air, interrupted", process.stderr.read())
@@ -551,6 +554,32 @@ class CliTest(CliCase):
 
     def test_terminate(self):
         self.interrupted(signal.SIGTERM, 143)
+
+    def test_signals_that_come_at_once_are_one(self):
+        self.interrupted(signal.SIGTERM, 143, times=3)
+
+    def test_a_later_signal_ends_the_process_at_once(self):
+        self.create()
+        self.ingest("station,ts\na,1\n")
+        reader, writer = os.pipe()  # nobody reads it: what prints into it waits
+        os.set_blocking(writer, False)
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                os.write(writer, b"x" * 4096)
+        os.set_blocking(writer, True)
+        with subprocess.Popen([BIN, "ingest", "--store", self.store, "--table", "air", "-"],
+                              stdin=subprocess.PIPE, stderr=writer,
+                              cwd=self.directory) as process:
+            process.stdin.write(b"station,ts\nb,2\n")
+            process.stdin.flush()
+            time.sleep(1)
+            process.send_signal(signal.SIGINT)
+            time.sleep(1.2)
+            self.assertIsNone(process.poll())  # its last line waits
+            process.send_signal(signal.SIGINT)
+            self.assertEqual(process.wait(timeout=30), -signal.SIGINT)
+        os.close(reader)
+        os.close(writer)
 
     def test_rows_are_stored_while_the_input_is_quiet(self):
         with self.holder_of_store() as holder:
@@ -649,6 +678,8 @@ class CliTest(CliCase):
             damage()
             for command in (("verify",), ("scan", "--table", "air", "--entity", "a")):
                 done = self.run_tool(command[0], "--store", self.store, *command[1:], expect=3)
+                self.assertIn("`cistern salvage --store S --to NEW` (Salvage in the library) reads "
+                              "the rows all the same", done.err, file)
                 self.assertIn("restore the directory from a backup", done.err, file)
                 if file != "CURRENT":  # RocksDB names the MANIFEST that it names
                     self.assertIn(file.strip(), done.err)
@@ -814,6 +845,7 @@ class CliTest(CliCase):
         done = self.run_tool("salvage", "--store", again, "--to", self.directory / "y", expect=6)
         self.assertIn("air: 4 buckets, 4003 row versions saved, 0 lost", done.out.decode())
         self.assertIn("files were read without it", done.err)
+        self.assertNotIn("cistern salvage", done.err)
         self.store = self.directory / "y"
         self.assertEqual({entity: self.scan_text(entity=entity) for entity in "abc"}, rows)
         for copy in again.glob("CATALOG-*"):

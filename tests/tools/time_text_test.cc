@@ -87,6 +87,24 @@ TEST(TimeText, AbsurdTimes) {
   EXPECT_EQ(Failure("1e-1000000", TimeUnit::kSeconds), StatusCode::kInvalidArgument);
 }
 
+TEST(TimeText, AbsurdTimesNameTheUnitThatTheyLookLike) {
+  const auto told = [](std::string_view text, TimeUnit unit) {
+    return ParseNumericTime(text, unit).status().message();
+  };
+  EXPECT_EQ(told("1704067200000000", TimeUnit::kMillis),
+            "time '1704067200000000' lies outside the years 0001 to 9999: it looks like "
+            "microseconds: --time-unit us");
+  EXPECT_NE(told("1704067200000.5", TimeUnit::kSeconds).find("milliseconds: --time-unit ms"),
+            std::string::npos);
+  EXPECT_NE(told("1704067200000000000", TimeUnit::kMicros).find("nanoseconds: --time-unit ns"),
+            std::string::npos);
+  EXPECT_NE(told("1704067200000000000", TimeUnit::kSeconds).find("nanoseconds: --time-unit ns"),
+            std::string::npos);
+  for (const char* unlike : {"99999999999999999", "-1704067200000000", "1e60"}) {
+    EXPECT_NE(told(unlike, TimeUnit::kMillis).find("9999: wrong time unit?"), std::string::npos);
+  }
+}
+
 TEST(TimeText, LimitsOf64BitNanoseconds) {
   const TimeUnit ns = TimeUnit::kNanos;
   EXPECT_EQ(Ticks("9223372036854775807", ns), INT64_MAX);
