@@ -7,6 +7,7 @@
 #include "lib/base/crash_point.h"
 #include "storage/rocksdb_status.h"
 #include "storage/small_file.h"
+#include "storage/store_format.h"
 #include "storage/text_record.h"
 
 namespace cistern {
@@ -42,7 +43,11 @@ Result<std::string> BackupDirectory::ReadOwnerFile() const {
   const std::string path = Concat({directory_, "/", kBackupsFileName});
   const auto text = ReadSmallFile(fs_.get(), path, kOwnerBytesMax);
   if (text.status().code() == StatusCode::kNotFound) {
-    return Status::NotFound(Concat({"there are no backups in ", directory_}));
+    const std::string format = Concat({directory_, "/", kStoreFormatFileName});
+    const bool is_store = fs_->FileExists(format, IOOptions(), nullptr).ok();
+    return Status::NotFound(
+        is_store ? Concat({directory_, " is a store, not a directory of backups"})
+                 : Concat({"there are no backups in ", directory_}));
   }
   CISTERN_RETURN_IF_ERROR(text.status());
   auto owner = DecodeBackupOwner(*text);
@@ -106,7 +111,8 @@ Result<BackupRecord> BackupDirectory::Read(uint64_t number) const {
   const std::string path = Concat({PathOf(number), "/", kBackupRecordFileName});
   uint64_t size_bytes = 0;
   if (!fs_->FileExists(path, IOOptions(), nullptr).ok()) {
-    return Status::NotFound(Concat({"there is no backup ", number, " in ", directory_}));
+    return Status::NotFound(Concat({"there is no backup ", number, " in ", directory_,
+        "; `cistern backup list` (ListBackups in the library) shows those that are"}));
   }
   const IOStatus told = fs_->GetFileSize(path, IOOptions(), &size_bytes, nullptr);
   if (!told.ok()) return ToStatus(told, "looking at " + path);

@@ -27,9 +27,12 @@ Translation TranslateIoError(const rocksdb::Status& status, const std::string& t
       return {StatusCode::kLocked, "close the store where it is open"};
     }
   }
-  if (Contains(text, "Read-only file system") || Contains(text, "Permission denied") ||
-      Contains(text, "Operation not permitted")) {
-    return {StatusCode::kReadOnly, "check the mount and the owner of the directory"};
+  if (Contains(text, "Read-only file system")) {
+    return {StatusCode::kReadOnly, "its file system is mounted for reading alone"};
+  }
+  if (Contains(text, "Permission denied") || Contains(text, "Operation not permitted")) {
+    return {StatusCode::kReadOnly,
+            "this user has no right to it: run as the owner of the store, as `ls -ld` names it"};
   }
   if (Contains(text, "Too many open files")) {
     return {StatusCode::kIoError, "raise the limit of open files (ulimit -n)"};

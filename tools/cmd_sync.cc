@@ -365,13 +365,20 @@ int ChangeOutbox(const StoreOptions& options,
   Result<std::unique_ptr<Engine>> engine = OpenStore(options.store, Access::kWrite, open_options);
   if (!engine.ok()) return FailOpen(engine.status());
   const Result<uint64_t> changed = change(engine->get(), options);
+  const Result<OutboxStatus> outbox = GetOutboxStatus(engine->get());
   const Status closed = (*engine)->Close();
   if (!changed.ok()) {
     const bool is_usage = changed.status().code() == StatusCode::kNotFound;
     return is_usage ? FailUsage(changed.status()) : Fail(changed.status());
   }
-  const int said =
-      Say(fmt::format("{} {} again", Counted(*changed, "seal"), *changed == 1 ? "waits" : "wait"));
+  std::string line =
+      fmt::format("{} {} again", Counted(*changed, "seal"), *changed == 1 ? "waits" : "wait");
+  // One that waits is not sent again, which surprises who asked for that.
+  if (*changed == 0 && outbox.ok() && outbox->seals_waiting > 0) {
+    line += fmt::format("; {} of the store {} already", Counted(outbox->seals_waiting, "seal"),
+                        outbox->seals_waiting == 1 ? "waits" : "wait");
+  }
+  const int said = Say(line);
   return said != kExitOk || closed.ok() ? said : Fail(closed);
 }
 

@@ -99,12 +99,17 @@ void AddTables(CLI::App* app, Action* action) {
   CLI::App* command = app->add_subcommand("tables", "Print the tables of the store");
   AddStoreOption(command, &options->store);
   command->add_option("--table", options->table, "This table alone");
-  auto* format = command->add_option("--format", options->format, "table (default), csv or jsonl");
-  command->add_flag("--cql", options->cql, "As CREATE TABLE text, which create takes")
-      ->excludes(format);
+  CLI::Option* format =
+      command->add_option("--format", options->format, "table (default), csv or jsonl");
+  command->add_flag("--cql", options->cql, "As CREATE TABLE text, which create takes");
   command->footer("\nExamples:\n  cistern tables --store S --format jsonl\n"
                   "  cistern tables --store S --cql >schema.cql");
-  command->callback([options, action] { *action = [options] { return RunTables(*options); }; });
+  command->callback([options, action, format] {
+    if (options->cql && format->count() > 0) {
+      throw CLI::ValidationError("--cql", "prints CQL, whatever --format says: leave one out");
+    }
+    *action = [options] { return RunTables(*options); };
+  });
 }
 
 }  // namespace cistern::tool

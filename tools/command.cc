@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "engine/bucketing/bucket_value.h"
+#include "storage/backup_record.h"
 #include "tools/output.h"
 #include "tools/time_text.h"
 
@@ -20,6 +21,16 @@ bool loss_met = false;  // by an opening of this process
 
 // What a person at the command line can do, beside what the engine says.
 std::string OpenAdvice(const std::string& directory, StatusCode code) {
+  std::error_code looked;
+  const std::filesystem::file_status status = std::filesystem::status(directory, looked);
+  if (code == StatusCode::kNotFound && looked == std::errc::permission_denied) {
+    return " that this user may look at: a directory above it is closed to this user";
+  }
+  if (code == StatusCode::kNotFound && std::filesystem::is_directory(status) &&
+      std::filesystem::exists(directory + "/" + std::string(kBackupsFileName), looked)) {
+    return fmt::format("; these are backups: cistern restore --from {} --to NEW makes a store of "
+                       "one", directory);
+  }
   std::error_code ignored;  // what cannot be looked at is not empty
   const bool is_free = !std::filesystem::exists(directory, ignored) ||
                        std::filesystem::is_empty(directory, ignored);

@@ -115,6 +115,13 @@ class BackupTest(CliCase):
                                                   expect=3).err)
         self.backup()
         self.assertIn("which nothing overwrites", self.restore(self.store, expect=2).err)
+        self.assertIn("`cistern backup list` (ListBackups in the library) shows those that are",
+                      self.restore(self.directory / "new", "--number", 7, expect=3).err)
+        told = self.run_tool("restore", "--from", self.store, "--to", self.directory / "new",
+                             expect=3).err
+        self.assertIn(f"{self.store} is a store, not a directory of backups", told)
+        told = self.run_tool("verify", "--store", self.backups, expect=3).err
+        self.assertIn(f"these are backups: cistern restore --from {self.backups} --to NEW", told)
         self.assertIn("no backup 7", self.restore(self.directory / "new", "--number", 7,
                                                   expect=3).err)
         self.assertIn("in the store", self.run_tool("backup", "--store", self.store, "--to",

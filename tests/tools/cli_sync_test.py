@@ -270,7 +270,7 @@ class SyncTest(CliCase):
             self.assertIn("parked: plant.air, entity b", done.err)
         self.check_parked()
         for options, told in ((("--table", "air"), b"2 seals wait again\n"),
-                              ((), b"0 seals wait again\n")):
+                              ((), b"0 seals wait again; 2 seals of the store wait already\n")):
             self.assertEqual(self.outbox("retry", *options).out, told)
         with cluster("--expiry-2106") as modern:
             self.make_table(modern)
@@ -480,10 +480,10 @@ class SyncTest(CliCase):
         status = self.run_tool("sync", "status", "--config", config, "--json").out
         self.assertEqual(json.loads(status)["seals_waiting"], 4)
         self.assertEqual(self.run_tool("sync", "retry", "--config", config).out,
-                         b"0 seals wait again\n")
+                         b"0 seals wait again; 4 seals of the store wait already\n")
         resend = ("resend", "--table", "air", "--from", "2024-01-01", "--to", "2024-01-02")
         self.assertEqual(self.run_tool("sync", *resend, "--config", config).out,
-                         b"0 seals wait again\n")
+                         b"0 seals wait again; 4 seals of the store wait already\n")
         for words in (("status",), ("retry",), resend):
             done = self.run_tool("sync", *words, "--config", config, "--store", "nowhere", expect=3)
             self.assertIn("nowhere", done.err)
