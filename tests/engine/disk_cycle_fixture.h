@@ -55,8 +55,14 @@ class DiskCycleFixture : public EngineFixture {
     }
     return s;
   }
+  // What RocksDB merges takes room until its compaction has ended.
+  void LetCompactionsEnd() {
+    rocksdb::DB* db = Core()->store().db().db();
+    EXPECT_TRUE(db->PauseBackgroundWork().ok() && db->ContinueBackgroundWork().ok());
+  }
   // As upstream does.
   void ConfirmAll() {
+    LetCompactionsEnd();
     std::vector<SealName> names;
     const auto view = Core()->store().spills().view();
     for (const auto& window : view->windows) {
@@ -104,10 +110,7 @@ class FullDiskFixture : public DiskCycleFixture {
   // Another process takes all but `bytes` of what is free, when RocksDB has ended the compactions
   // that it had room for.
   void LeaveFree(uint64_t bytes) {
-    if (engine_ != nullptr) {
-      rocksdb::DB* db = Core()->store().db().db();
-      EXPECT_TRUE(db->PauseBackgroundWork().ok() && db->ContinueBackgroundWork().ok());
-    }
+    if (engine_ != nullptr) LetCompactionsEnd();
     faults_->SetForeignBytes(kDiskBytes - faults_->used_bytes() - bytes);
   }
   // What the store held back for what frees a disk is gone.
