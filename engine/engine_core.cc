@@ -17,6 +17,7 @@
 #include "lib/cql/bucket_rule.h"
 #include "lib/cql/ddl_print.h"
 #include "lib/cql/time_text.h"
+#include "storage/meta_merge.h"
 
 namespace cistern {
 
@@ -175,7 +176,7 @@ Status EngineCore::Recover() {
     return rotation_->SpillWhole(*heads_.active, state);
   };
   const size_t told = recovery_.notes.size();  // those of the storage are in LOG
-  const bool has_lost_logs = store_->has_lost_logs();  // known before this opening's own
+  const auto lost_before = store_->beacon().lost_sequences();  // not by this opening
   CISTERN_RETURN_IF_ERROR(committer_->Replay(overflow, config_.options.read_only, &recovery_));
   const uint64_t acknowledged =
       std::max(store_->beacon_sequence(), config_.acknowledged_sequence);
@@ -188,22 +189,33 @@ Status EngineCore::Recover() {
     recovery_.notes.push_back(Concat({"journal records ", recovered + 1, " to ", acknowledged,
         " were acknowledged and are missing from the log"}));
   }
-  if (has_lost_logs) NoteUnknownLoss(std::max(acknowledged, recovered));
+  if (lost_before) NoteFormerLoss(*lost_before, std::max(acknowledged, recovered));
   LogLoss(told);
   if (config_.options.read_only) return Status::Ok();
   if (acknowledged > recovered) {
     CISTERN_RETURN_IF_ERROR(committer_->GiveUpTo(acknowledged, overflow, &recovery_));
   }
-  CISTERN_RETURN_IF_ERROR(store_->EndDoubt());
   // A journal family to write and the next one. Without room the store still opens for
   // reading, and writing begins when there is some.
   CISTERN_RETURN_IF_ERROR(maintenance_->PrepareJournals());
-  return BoundLogs();
+  CISTERN_RETURN_IF_ERROR(BoundLogs());
+  return store_->EndDoubt();  // the report is the host's when the opening ends
 }
 
-// The log was damaged, and so was ACK, or an opening before met the damage and did not come to
-// report it. It would be luck if what is missing had not been acknowledged. `known` is the last
-// sequence that one of them has.
+void EngineCore::NoteFormerLoss(const LostSequences& lost, uint64_t known) {
+  if (lost.first == 0) return NoteUnknownLoss(known);
+  recovery_.clean = false;
+  const bool has_more = recovery_.recovered_with_loss;
+  recovery_.lost_sequence_first =
+      has_more ? std::min(lost.first, recovery_.lost_sequence_first) : lost.first;
+  recovery_.lost_sequence_last = std::max(lost.last, recovery_.lost_sequence_last);
+  recovery_.recovered_with_loss = true;
+  recovery_.notes.push_back(Concat({"journal records ", lost.first, " to ", lost.last,
+      " were lost; the opening that met it did not come to its end"}));
+}
+
+// The log was damaged, and so was ACK: it would be luck if what is missing had not been
+// acknowledged. `known` is the last sequence that one of them has.
 void EngineCore::NoteUnknownLoss(uint64_t known) {
   recovery_.clean = false;
   if (!recovery_.recovered_with_loss) recovery_.lost_sequence_first = known + 1;
@@ -233,7 +245,8 @@ void EngineCore::LogLoss(size_t first_note) {
 // nothing, one after another, never come to one. A full disk leaves the logs to a later opening.
 Status EngineCore::BoundLogs() {
   if (store_->log_file_count() <= kLogFilesMax) return Status::Ok();
-  const uint64_t room_bytes = Rotation::kHeadroomBytes + store_->log_bytes_on_disk();
+  const uint64_t room_bytes = Rotation::kHeadroomBytes + store_->log_bytes_on_disk() +
+                              MetaMergeBytes(*store_->spills().view()->meta);
   if (!store_->CheckHeadroom(room_bytes).ok()) return Status::Ok();
   // Nobody else takes steps yet. Of a rotation the last one flushes meta, in the same way.
   if (!committer_->Freeze()) return store_->ReleaseLogs();

@@ -76,6 +76,8 @@ class EngineCore {
   [[nodiscard]] Status Build();
   [[nodiscard]] Status Recover();
   // What of the notes from `first_note` on is a loss, into the store's LOG.
+  // Which the opening met that came to no end.
+  void NoteFormerLoss(const LostSequences& lost, uint64_t known);
   void NoteUnknownLoss(uint64_t known);
   void LogLoss(size_t first_note);
   [[nodiscard]] Status BoundLogs();

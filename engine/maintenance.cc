@@ -17,6 +17,8 @@ static_assert(kFileMergeBytes >= 4 * kMergedFileBytesMax);
 // Where many files are small, as behind an update, merging them takes that part of the time: the
 // device does other things too.
 constexpr int64_t kFileMergeParts = 10;
+// A flush of meta that has no room for a merge behind it is put off no further.
+constexpr uint64_t kMetaFlushBytesMax = 4 * kMetaFlushBytes;
 // More generations than this in the journal, after many short runs, and the head
 // rotates: opening replays at most one or two families.
 constexpr size_t kActiveFamiliesMax = 3;
@@ -276,8 +278,12 @@ Result<bool> Maintenance::StepSync() {
 // One unflushed record of meta pins every log file behind it. Rotation flushes meta; a
 // host that declares tables and writes no rows never rotates.
 Result<bool> Maintenance::StepMeta() {
-  if (store_->MetaMemtableBytes() < kMetaFlushBytes) return false;
-  if (!store_->CheckHeadroom(kFamilyHeadroomBytes + MetaBytes(*store_)).ok()) return false;
+  const uint64_t bytes = store_->MetaMemtableBytes();
+  if (bytes < kMetaFlushBytes) return false;
+  // Where there is no room for a merge behind it the flush waits, but not for long: RocksDB would
+  // flush by itself in the end.
+  const uint64_t merge_bytes = bytes < kMetaFlushBytesMax ? MetaBytes(*store_) : 0;
+  if (!store_->CheckHeadroom(kFamilyHeadroomBytes + merge_bytes).ok()) return false;
   CISTERN_RETURN_IF_ERROR(Watch(store_->FlushMeta()));
   return true;
 }

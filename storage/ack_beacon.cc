@@ -214,6 +214,8 @@ std::string AckBeacon::EncodeSlot(const Facts& facts) const {
   PutLittle(&record, facts.ends.log_number);
   PutLittle(&record, facts.ends.log_bytes);
   PutLittle(&record, static_cast<uint64_t>(facts.doubt));
+  PutLittle(&record, facts.lost.first);
+  PutLittle(&record, facts.lost.last);
   record.resize(kRecordBytes - kChecksumBytes, '\0');
   PutLittle(&record, Checksum(record));
   return record + record;
@@ -233,6 +235,8 @@ std::optional<AckBeacon::Facts> AckBeacon::Decode(std::string_view record, uint6
   facts.ends.log_bytes = reader.ReadU64("log bytes");
   const uint64_t doubt = reader.ReadU64("doubt");
   facts.doubt = static_cast<Doubt>(std::min(doubt, static_cast<uint64_t>(Doubt::kLostLogs)));
+  facts.lost.first = reader.ReadU64("first lost sequence");
+  facts.lost.last = reader.ReadU64("last lost sequence");
   const bool is_ours = reader.ok() && id == IdBytes(store_id_) && IsRecord(record, magic);
   return is_ours ? std::optional(facts) : std::nullopt;
 }
@@ -242,23 +246,32 @@ Status AckBeacon::Write(uint64_t sequence, const SyncedEnds& ends) {
   Facts facts = facts_;
   facts.sequence = std::max(facts.sequence, sequence);
   facts.doubt = Doubt::kNone;
+  facts.lost = {};
   if (ends.log_number != 0) {
     facts.ends.log_number = ends.log_number;
     facts.ends.log_bytes = ends.log_bytes;
   }
   const bool is_same = facts.sequence == facts_.sequence && facts.ends == facts_.ends &&
-                       facts_.doubt == Doubt::kNone;
+                       facts_.doubt == Doubt::kNone && !rewrite_;
   return is_same ? Status::Ok() : WriteNext(facts);
 }
 
-bool AckBeacon::has_lost_logs() const {
+std::optional<LostSequences> AckBeacon::lost_sequences() const {
   const std::lock_guard lock(mutex_);
-  return facts_.doubt == Doubt::kLostLogs;
+  return facts_.doubt == Doubt::kLostLogs ? std::optional(facts_.lost) : std::nullopt;
 }
 
-Status AckBeacon::NoteLostLogs() {
+Status AckBeacon::NoteLostLogs(LostSequences lost) {
   const std::lock_guard lock(mutex_);
   Facts facts = facts_;
+  if (facts.doubt != Doubt::kLostLogs) {
+    facts.lost = lost;
+  } else if (facts.lost.first == 0 || lost.first == 0) {
+    facts.lost = {};
+  } else {
+    facts.lost.first = std::min(facts.lost.first, lost.first);
+    facts.lost.last = std::max(facts.lost.last, lost.last);
+  }
   facts.doubt = Doubt::kLostLogs;
   if (!read_only_) return WriteNext(facts);
   facts_ = facts;

@@ -19,11 +19,17 @@
 
 namespace cistern {
 
+// Journal sequences that are lost, both inclusive. Zeros: it is not known which.
+struct LostSequences {
+  uint64_t first = 0;
+  uint64_t last = 0;
+};
+
 // The file ACK: two slots of 512 bytes, written by turns, so that a torn write leaves the other.
 // A slot holds the same record twice, so that a flipped bit costs neither; little-endian:
 //   magic u64 "CISTACK2" | store id 16 B | generation u64 | sequence u64 |
-//   MANIFEST number u64, bytes u64 | log number u64, bytes u64 | doubt u64 | zeros |
-//   XXH3 u64 of the rest
+//   MANIFEST number u64, bytes u64 | log number u64, bytes u64 | doubt u64 |
+//   first u64 and last u64 lost sequence | zeros | XXH3 u64 of the rest
 // which are 256 bytes. The record with the highest generation counts. A slot of before has one
 // record of 512 bytes, with the magic "CISTACK1" and without the numbers of files; it is read.
 //
@@ -62,7 +68,9 @@ class AckBeacon {
   [[nodiscard]] bool is_whole() const { return whole_; }
   // Whether the logs were damaged, by NoteLostLogs() of this opening or of one before that came to
   // no Write(): acknowledged rows count as lost.
-  [[nodiscard]] bool has_lost_logs() const;
+  [[nodiscard]] bool has_lost_logs() const { return lost_sequences().has_value(); }
+  // Nothing: no logs are lost.
+  [[nodiscard]] std::optional<LostSequences> lost_sequences() const;
   // Before use: `number` is that of the MANIFEST in use, read before the file was. One that knows
   // of older ones alone was put back from somewhere: it is odd, and not whole.
   void ExpectManifest(uint64_t number);
@@ -72,8 +80,8 @@ class AckBeacon {
   // the logs alone, is what was written before, and there is no doubt, which would end with it.
   [[nodiscard]] Status Write(uint64_t sequence, const SyncedEnds& ends = {});
   // Before the logs are repaired, or what they lack is passed over, as nothing tells of it then. A
-  // store that is read-only keeps it in memory.
-  [[nodiscard]] Status NoteLostLogs();
+  // store that is read-only keeps it in memory. Without `lost` it is not known which.
+  [[nodiscard]] Status NoteLostLogs(LostSequences lost = {});
   // The same for a MANIFEST: after each of its syncs.
   [[nodiscard]] Status NoteManifest(uint64_t number, uint64_t synced_bytes);
 
@@ -89,6 +97,7 @@ class AckBeacon {
     uint64_t sequence = 0;
     SyncedEnds ends;
     Doubt doubt = Doubt::kNone;
+    LostSequences lost;  // with kLostLogs
   };
 
   AckBeacon(rocksdb::FileSystem* fs, std::string directory, std::string store_id);

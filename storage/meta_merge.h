@@ -1,4 +1,4 @@
-// MetaMergeBytes: the room that a merge of meta's files takes.
+// MetaMergeBytes: the room that a merge of meta's files takes. IsMerging: whether one goes on.
 #ifndef CISTERN_STORAGE_META_MERGE_H_
 #define CISTERN_STORAGE_META_MERGE_H_
 
@@ -18,6 +18,13 @@ namespace cistern {
   const bool is_known = meta.db()->GetIntProperty(
       meta.handle(), rocksdb::DB::Properties::kLiveSstFilesSize, &bytes);
   return is_known ? bytes : 0;
+}
+
+// Whether RocksDB merges files now: the new ones take room, and the old ones do still.
+[[nodiscard]] inline bool IsMerging(const Family& meta) {
+  uint64_t running = 0;
+  return meta.db()->GetIntProperty(rocksdb::DB::Properties::kNumRunningCompactions, &running) &&
+         running > 0;
 }
 
 }  // namespace cistern

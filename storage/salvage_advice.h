@@ -7,11 +7,12 @@
 
 namespace cistern {
 
-// Salvage reads the rows of a store by its files of segments, its logs and the copies of its
-// catalog, so a store that cannot be opened is not to be given up. This follows what is wrong.
+// Salvage reads the rows of a store by its files of segments, its logs and a copy of its catalog,
+// of which one is enough. So a store that cannot be opened is not to be given up. This follows what
+// is wrong.
 inline constexpr std::string_view kSalvageAdvice =
-    "; `cistern salvage --store S --to NEW` (Salvage in the library) reads the rows all the same, "
-    "or restore the directory from a backup";
+    "; `cistern salvage --store S --to NEW` (Salvage in the library) reads the rows by CATALOG-1 "
+    "or -2, or restore the directory from a backup";
 
 // `message` without that advice: for salvage itself, which is what it advises.
 [[nodiscard]] inline std::string WithoutSalvageAdvice(std::string message) {

@@ -244,9 +244,7 @@ class Store {
 
   // The highest journal sequence remembered as acknowledged, beside the database.
   [[nodiscard]] uint64_t beacon_sequence() const { return db_->opened().beacon->sequence(); }
-  // AckBeacon::NoteLostLogs, has_lost_logs
-  [[nodiscard]] Status NoteLostLogs() { return db_->opened().beacon->NoteLostLogs(); }
-  [[nodiscard]] bool has_lost_logs() const { return db_->opened().beacon->has_lost_logs(); }
+  [[nodiscard]] AckBeacon& beacon() const { return *db_->opened().beacon; }
   // The loss is told: what a damaged ACK left in doubt is decided. Without room it stays.
   [[nodiscard]] Status EndDoubt();
   [[nodiscard]] Status WriteBeacon(uint64_t sequence) {

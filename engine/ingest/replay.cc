@@ -149,6 +149,7 @@ class Replayer {
   // The last sequence that was met or is known to be in segments.
   [[nodiscard]] uint64_t last_sequence() const { return std::max(last_seen_, floor_); }
   [[nodiscard]] bool lost_any() const { return lost_count_ > 0; }
+  [[nodiscard]] LostSequences lost() const { return {lost_first_, lost_last_}; }
 
   void Report(RecoveryReport* report) const {
     if (!lost_any()) return;
@@ -194,7 +195,8 @@ Status Committer::Replay(const OverflowFunction& overflow, bool read_only,
         const uint64_t deletes = read_only ? 0 : replayer.deletes_applied() - deletes_spilled;
         if (heads_->active->memory_bytes() >= limits_.replayed_bytes(!read_only) ||
             deletes >= limits::kBucketRangeDeletesMax / 2) {
-          Status spilled = replayer.lost_any() ? store_->NoteLostLogs() : Status::Ok();
+          Status spilled = replayer.lost_any() ? store_->beacon().NoteLostLogs(replayer.lost())
+                                               : Status::Ok();
           if (spilled.ok()) spilled = SpillReplayed(replayer.last_sequence(), overflow);
           const bool may_grow = spilled.code() == StatusCode::kNoSpace &&
                                 heads_->active->memory_bytes() < limits_.replayed_bytes(false);
@@ -242,7 +244,8 @@ Status Committer::SpillReplayed(uint64_t journal_floor, const OverflowFunction& 
 // ends between that and its report leaves the doubt, so that the next one reports a loss.
 // REQUIRES: the leader's lock.
 Status Committer::PassLoss(const OverflowFunction& overflow, RecoveryReport* report) {
-  Status s = store_->NoteLostLogs();
+  Status s = store_->beacon().NoteLostLogs(
+      {report->lost_sequence_first, report->lost_sequence_last});
   if (s.ok()) s = SpillReplayed(sequence_, overflow);
   if (s.code() != StatusCode::kNoSpace) return s;
   report->notes.push_back("no room to note the loss: the next open will report it again");

@@ -9,6 +9,7 @@
 
 #include "engine/retain/window_outlook.h"
 #include "lib/base/concat.h"
+#include "storage/meta_merge.h"
 
 namespace cistern {
 
@@ -79,12 +80,14 @@ Result<bool> WindowKeeper::EndOne(const RetentionTime& time) {
 
 // As long as rows would be refused, or the ballast is not back. One at a time: what the last one
 // gave back is counted before another one goes, and while a reader holds its files none does, or
-// one long scan would cost every window. What has expired by a time that is believed, though nobody
+// one long scan would cost every window. While RocksDB merges, room is missing that comes back by
+// itself. What has expired by a time that is believed, though nobody
 // vouches for it, goes before anything that has not. A file system that others have filled costs
 // what upstream has, and nothing else, and not faster than something is gained by it.
 Result<bool> WindowKeeper::ShedForRoom(const RetentionTime& time, uint64_t room_bytes,
                                        int64_t monotonic_us) {
   if (store_->CheckRoomForRows(room_bytes).ok() || store_->HoldsDroppedWindow()) return false;
+  if (IsMerging(*store_->spills().view()->meta)) return false;
   if (!store_->BudgetHasRoomForRows(room_bytes)) {
     CISTERN_ASSIGN_OR_RETURN(const bool ended, EndOne({time.now_s, time.now_s, time.settled}));
     if (ended) return true;

@@ -8,6 +8,7 @@
 
 #include "engine/retain/merge_policy.h"
 #include "lib/base/concat.h"
+#include "storage/meta_merge.h"
 
 namespace cistern {
 
@@ -59,7 +60,7 @@ Result<bool> WindowMerger::Begin(int64_t now_s) {
   if (next.empty()) return false;
   WindowMerge merge;
   merge.span = candidates[next.front()].span;
-  uint64_t bytes = kHeadroomBytes + store_->push_bytes();
+  uint64_t bytes = kHeadroomBytes + store_->push_bytes() + MetaMergeBytes(*view->meta);
   for (const size_t i : next) {
     merge.sources.push_back(windows[i]);
     merge.span.start_s = std::min(merge.span.start_s, candidates[i].span.start_s);
@@ -76,11 +77,12 @@ Result<bool> WindowMerger::Begin(int64_t now_s) {
 
 // Others write meanwhile: the disk must not be found full by RocksDB. Most of the copy is on
 // disk already and has its room; what is flushed needs it once, and so does what is remembered of
-// pushes, which the commit writes anew.
+// pushes, which the commit writes anew. Behind the commit meta is flushed, and may be merged.
 Status WindowMerger::HasRoomToGoOn() const {
   if (phase_ > Phase::kFlush) return Status::Ok();
   return store_->CheckHeadroom(kGoOnHeadroomBytes + copy_->unflushed_bytes() +
-                               store_->push_bytes());
+                               store_->push_bytes() +
+                               MetaMergeBytes(*store_->spills().view()->meta));
 }
 
 Status WindowMerger::GoOn() {

@@ -252,12 +252,16 @@ TEST_F(LostLogTest, ALossIsReportedThoughTheOpeningThatMetItDidNotEnd) {
     const std::string left = EndAt(point, [this] { Open(); });
     ASSERT_NE(engine_, nullptr);
     EXPECT_TRUE(engine_->Recovery().recovered_with_loss);
-    EXPECT_GT(engine_->Recovery().lost_sequence_last, 0u);
+    const uint64_t lost = engine_->Recovery().lost_sequence_first;
+    EXPECT_GT(lost, 0u);
+    EXPECT_EQ(engine_->Recovery().lost_sequence_last, lost);
     Shut();
     directory_ = left;
     Open();
     ASSERT_NE(engine_, nullptr);
     EXPECT_TRUE(engine_->Recovery().recovered_with_loss);
+    EXPECT_EQ(engine_->Recovery().lost_sequence_first, lost);
+    EXPECT_EQ(engine_->Recovery().lost_sequence_last, lost);
     EXPECT_EQ(ScanAll("a").size(), 1u);
     EXPECT_EQ(ScanAll("b"), Rows());
     ExpectSound();
