@@ -1,5 +1,7 @@
 // The store under a replication: opened anew while answers are on their way, without room, without
 // a clock that is trusted.
+#include <rocksdb/db.h>
+
 #include <functional>
 #include <memory>
 #include <string>
@@ -29,7 +31,10 @@ class ReplicationHealTest : public ReplicationFixture {
     EXPECT_FALSE(Append("other", kStartMs + 1, 2).ok());
     faults_->Disarm();
   }
+  // When RocksDB has ended the compactions that it had room for.
   void FillDisk() {
+    rocksdb::DB* db = Core()->store().db().db();
+    EXPECT_TRUE(db->PauseBackgroundWork().ok() && db->ContinueBackgroundWork().ok());
     faults_->SetDiskBytes(1u << 30);
     faults_->SetForeignBytes(1u << 30);
   }
