@@ -119,7 +119,9 @@ void SetMetaCompaction(rocksdb::ColumnFamilyOptions* options) {
   options->compaction_style = rocksdb::kCompactionStyleUniversal;
   options->disable_auto_compactions = false;
   options->num_levels = 4;  // files of stores that were opened with levels stay where they are
-  options->level0_file_num_compaction_trigger = 4;
+  // Four or more at a time, or nearly every flush would be followed by a merge of two.
+  options->level0_file_num_compaction_trigger = 8;
+  options->compaction_options_universal.min_merge_width = 4;
   options->level0_slowdown_writes_trigger = 20;
   options->level0_stop_writes_trigger = 36;
   options->target_file_size_base = 1 * kMiB;

@@ -62,7 +62,7 @@ void ExpectRecords(rocksdb::DB* db, rocksdb::ColumnFamilyHandle* meta, int end) 
   EXPECT_EQ(number, end);
 }
 
-// RocksDB merges in the background. It calls a compaction pending for as long as there are four
+// RocksDB merges in the background. It calls a compaction pending for as long as there are eight
 // runs, whether it would merge them or not: so it is looked at until it has been idle for a while.
 void Settle(rocksdb::DB* db) {
   for (int idle = 0; idle < kIdleLooks; ++idle) {
@@ -85,7 +85,7 @@ TEST(MetaFiles, ARecordIsWrittenAFewTimesHoweverManyFollow) {
   }
   const uint64_t written = store->fs->bytes_written().sst;
   EXPECT_GT(written, kFlushes * kRecordBytes);
-  EXPECT_LT(written, 10 * kFlushes * kRecordBytes);
+  EXPECT_LT(written, 6 * kFlushes * kRecordBytes);
   rocksdb::ColumnFamilyMetaData files;
   store->db->GetColumnFamilyMetaData(MetaOf(*store), &files);
   EXPECT_LE(files.file_count, 12u);
