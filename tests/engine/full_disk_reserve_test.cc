@@ -196,15 +196,17 @@ TEST_F(FullDiskReserveTest, ThatARunFindsNoRoomIsSaidOnce) {
 // As of very many buckets: meta has more than rows leave otherwise, and RocksDB merges all of it
 // behind the next rotation.
 TEST_F(FullDiskReserveTest, RowsLeaveTheRoomOfAMergeOfMeta) {
-  constexpr uint64_t kFileBytes = 5 << 20;
+  constexpr int kFiles = 7;
+  constexpr int kRecords = 20;  // of each
+  constexpr uint64_t kFileBytes = (15 << 20) / kFiles;
   FamilyPtr meta = Core()->store().spills().view()->meta;
   rocksdb::WriteOptions unlogged;
   unlogged.disableWAL = true;
-  for (int file = 0; file < 3; ++file) {  // a fourth one, and they are merged
-    for (int n = 0; n < 50; ++n) {
-      std::string noise(kFileBytes / 50, ' ');
+  for (int file = 0; file < kFiles; ++file) {  // an eighth one, and they are merged
+    for (int n = 0; n < kRecords; ++n) {
+      std::string noise(kFileBytes / kRecords, ' ');
       for (char& c : noise) c = static_cast<char>(random_.Below(256));
-      const std::string key = "~" + std::to_string(file * 50 + n);
+      const std::string key = "~" + std::to_string(file * kRecords + n);
       ASSERT_TRUE(meta->db()->Put(unlogged, meta->handle(), key, noise).ok());
     }
     ASSERT_TRUE(meta->db()->Flush({}, meta->handle()).ok());
@@ -220,9 +222,9 @@ TEST_F(FullDiskReserveTest, RowsLeaveTheRoomOfAMergeOfMeta) {
   EXPECT_EQ(FillUp("abc").code(), StatusCode::kNoSpace);
   EXPECT_GT(taken_, 0u);
   LeaveFree(FreeBytes());  // behind the merge
-  EXPECT_GT(engine_->GetMetrics().sst_bytes_written, written + 3 * kFileBytes) << "of all of it";
+  EXPECT_GT(engine_->GetMetrics().sst_bytes_written, written + kFiles * kFileBytes) << "of all of it";
   EXPECT_EQ(faults_->refused(), 0u) << "RocksDB met the full disk itself";
-  for (int n = 0; n < 150; ++n) {
+  for (int n = 0; n < kFiles * kRecords; ++n) {
     ASSERT_TRUE(meta->db()->Delete({}, meta->handle(), "~" + std::to_string(n)).ok());
   }
   meta.reset();
