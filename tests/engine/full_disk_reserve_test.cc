@@ -222,7 +222,7 @@ TEST_F(FullDiskReserveTest, RowsLeaveTheRoomOfAMergeOfMeta) {
   EXPECT_EQ(FillUp("abc").code(), StatusCode::kNoSpace);
   EXPECT_GT(taken_, 0u);
   LeaveFree(FreeBytes());  // behind the merge
-  EXPECT_GT(engine_->GetMetrics().sst_bytes_written, written + kFiles * kFileBytes) << "of all of it";
+  EXPECT_GT(engine_->GetMetrics().sst_bytes_written, written + kFiles * kFileBytes) << "of it all";
   EXPECT_EQ(faults_->refused(), 0u) << "RocksDB met the full disk itself";
   for (int n = 0; n < kFiles * kRecords; ++n) {
     ASSERT_TRUE(meta->db()->Delete({}, meta->handle(), "~" + std::to_string(n)).ok());
