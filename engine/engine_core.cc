@@ -246,7 +246,7 @@ void EngineCore::LogLoss(size_t first_note) {
 Status EngineCore::BoundLogs() {
   if (store_->log_file_count() <= kLogFilesMax) return Status::Ok();
   const uint64_t room_bytes = Rotation::kHeadroomBytes + store_->log_bytes_on_disk() +
-                              MetaMergeBytes(*store_->spills().view()->meta);
+                              MetaMergeBytes(*store_);
   if (!store_->CheckHeadroom(room_bytes).ok()) return Status::Ok();
   // Nobody else takes steps yet. Of a rotation the last one flushes meta, in the same way.
   if (!committer_->Freeze()) return store_->ReleaseLogs();

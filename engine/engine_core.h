@@ -75,10 +75,10 @@ class EngineCore {
   explicit EngineCore(const CoreConfig& config);
   [[nodiscard]] Status Build();
   [[nodiscard]] Status Recover();
-  // What of the notes from `first_note` on is a loss, into the store's LOG.
-  // Which the opening met that came to no end.
+  // A loss that an opening before this one met, which did not come to its end.
   void NoteFormerLoss(const LostSequences& lost, uint64_t known);
   void NoteUnknownLoss(uint64_t known);
+  // What of the notes from `first_note` on is a loss, into the store's LOG.
   void LogLoss(size_t first_note);
   [[nodiscard]] Status BoundLogs();
   [[nodiscard]] Status AlterBuckets(const Table& table, std::shared_ptr<const TableSchema> schema,

@@ -22,9 +22,6 @@ constexpr uint64_t kMetaFlushBytesMax = 4 * kMetaFlushBytes;
 // More generations than this in the journal, after many short runs, and the head
 // rotates: opening replays at most one or two families.
 constexpr size_t kActiveFamiliesMax = 3;
-
-// Every flush of meta may be followed by a merge of all of it.
-uint64_t MetaBytes(Store& store) { return MetaMergeBytes(*store.spills().view()->meta); }
 }  // namespace
 
 Result<TickReport> Maintenance::Tick(TickBudget budget) {
@@ -251,7 +248,7 @@ Result<bool> Maintenance::StepRotation() {
 // Rows that are to be sealed may have the ballast: their journal goes, and what is sealed does once
 // upstream has it. Not while no round finds room itself: it would be given up for nothing.
 Status Maintenance::RoomForRotation() {
-  const uint64_t bytes = rotation_->headroom_bytes() + MetaBytes(*store_);
+  const uint64_t bytes = rotation_->headroom_bytes() + MetaMergeBytes(*store_);
   const bool is_for_seal =
       prepares_seal_ || (sealer_->awaits_rotation() &&
                          (sealer_->trouble().code() != StatusCode::kNoSpace ||
@@ -282,7 +279,7 @@ Result<bool> Maintenance::StepMeta() {
   if (bytes < kMetaFlushBytes) return false;
   // Where there is no room for a merge behind it the flush waits, but not for long: RocksDB would
   // flush by itself in the end.
-  const uint64_t merge_bytes = bytes < kMetaFlushBytesMax ? MetaBytes(*store_) : 0;
+  const uint64_t merge_bytes = bytes < kMetaFlushBytesMax ? MetaMergeBytes(*store_) : 0;
   if (!store_->CheckHeadroom(kFamilyHeadroomBytes + merge_bytes).ok()) return false;
   CISTERN_RETURN_IF_ERROR(Watch(store_->FlushMeta()));
   return true;
@@ -383,7 +380,7 @@ Status Maintenance::GatherRotations() {
 Status Maintenance::WhyNotRotated() const {
   CISTERN_RETURN_IF_ERROR(committer_->failure());
   CISTERN_RETURN_IF_ERROR(
-      store_->CheckHeadroom(rotation_->headroom_bytes() + MetaBytes(*store_)));
+      store_->CheckHeadroom(rotation_->headroom_bytes() + MetaMergeBytes(*store_)));
   return Status::Busy("the head is full and cannot rotate yet: try again after a pause");
 }
 

@@ -6,24 +6,26 @@
 
 #include <cstdint>
 
-#include "storage/store_db.h"
+#include "storage/store.h"
 
 namespace cistern {
 
-// Bytes of the table files of `meta`, the family of that name. Behind a flush RocksDB merges them
+// Bytes of the table files of meta. Behind a flush RocksDB merges them
 // by likeness of size, in the background, and may take all of them at once: as much must be free
 // until the old files are gone. Thread-safe.
-[[nodiscard]] inline uint64_t MetaMergeBytes(const Family& meta) {
+[[nodiscard]] inline uint64_t MetaMergeBytes(Store& store) {
+  const FamilyPtr meta = store.spills().view()->meta;
   uint64_t bytes = 0;
-  const bool is_known = meta.db()->GetIntProperty(
-      meta.handle(), rocksdb::DB::Properties::kLiveSstFilesSize, &bytes);
+  const bool is_known = meta->db()->GetIntProperty(
+      meta->handle(), rocksdb::DB::Properties::kLiveSstFilesSize, &bytes);
   return is_known ? bytes : 0;
 }
 
 // Whether RocksDB merges files now: the new ones take room, and the old ones do still.
-[[nodiscard]] inline bool IsMerging(const Family& meta) {
+[[nodiscard]] inline bool IsMerging(Store& store) {
+  const FamilyPtr meta = store.spills().view()->meta;
   uint64_t running = 0;
-  return meta.db()->GetIntProperty(rocksdb::DB::Properties::kNumRunningCompactions, &running) &&
+  return meta->db()->GetIntProperty(rocksdb::DB::Properties::kNumRunningCompactions, &running) &&
          running > 0;
 }
 

@@ -16,9 +16,6 @@ constexpr uint64_t kForSealBytes = (2ull << 20) + (256ull << 10);
 constexpr uint64_t kSoughtBytesMin = 8ull << 20;
 constexpr int64_t kRefusalTellUs = 1'000'000;
 constexpr int64_t kRefusalHoldsUs = 60'000'000;  // then whoever was refused has gone
-
-// Rotations and seals flush meta, and RocksDB may merge all of meta behind each flush.
-uint64_t MetaBytes(Store& store) { return MetaMergeBytes(*store.spills().view()->meta); }
 }  // namespace
 
 // The disk is the budget, or what the device has for the store where that is less: what is there of
@@ -57,7 +54,7 @@ uint64_t Committer::RotationBytes() const {
   const uint64_t active_bytes =
       heads_->active->version_count() == 0 ? 0 : store_->journal().active_bytes();
   return kForRotationBytes + SealReserveBytes(SpilledRunBytes()) + 2 * active_bytes +
-         FrozenJournalBytes() + MetaBytes(*store_);
+         FrozenJournalBytes() + MetaMergeBytes(*store_);
 }
 
 void Committer::KeepRoomToSeal(std::optional<uint64_t> bytes) {
@@ -80,7 +77,7 @@ uint64_t Committer::RoomSought() {
   }
   const uint64_t run_bytes = seal_bytes_ ? SpilledRunBytes() : 0;
   return std::max(kSoughtBytesMin, kForRotationBytes + SealReserveBytes(run_bytes) +
-                                       MetaBytes(*store_) + 4 * kStepBytes + refused_bytes_);
+                                       MetaMergeBytes(*store_) + 4 * kStepBytes + refused_bytes_);
 }
 
 bool Committer::HeadIsLargeForDisk() {
@@ -120,7 +117,7 @@ Status Committer::RoomForRows(uint64_t bytes) {
 // Deletes may use the room that is kept for rotation: they are how space comes back. What a seal
 // needs they leave, of the ballast or beside it.
 Status Committer::RoomForDeletes(uint64_t bytes) {
-  const uint64_t left = kForSealBytes + FrozenJournalBytes() + MetaBytes(*store_);
+  const uint64_t left = kForSealBytes + FrozenJournalBytes() + MetaMergeBytes(*store_);
   const Status room = store_->CheckHeadroom(
       bytes + left - std::min(left, store_->ballast_spare_bytes()));
   if (!room.ok()) NoteRefusal(0);

@@ -87,7 +87,7 @@ Result<bool> WindowKeeper::EndOne(const RetentionTime& time) {
 Result<bool> WindowKeeper::ShedForRoom(const RetentionTime& time, uint64_t room_bytes,
                                        int64_t monotonic_us) {
   if (store_->CheckRoomForRows(room_bytes).ok() || store_->HoldsDroppedWindow()) return false;
-  if (IsMerging(*store_->spills().view()->meta)) return false;
+  if (IsMerging(*store_)) return false;
   if (!store_->BudgetHasRoomForRows(room_bytes)) {
     CISTERN_ASSIGN_OR_RETURN(const bool ended, EndOne({time.now_s, time.now_s, time.settled}));
     if (ended) return true;

@@ -49,6 +49,21 @@ class LostLogTest : public LeftStoreFixture {
     ASSERT_TRUE(sealed.ok()) << sealed.status().ToString();
     ASSERT_EQ(sealed->buckets, 1u);
   }
+  // Two buckets are sealed, one after the other, and the log with the second seal is damaged.
+  void LoseTheSealOfB() {
+    Write("a", kStartMs, 1);
+    Write("b", kStartMs, 2);
+    Rotate();
+    Reopen();
+    SealOf("a");
+    const std::string left = EndSyncedAt("seal:after_commit", [this] { SealOf("b"); });
+    Shut();
+    directory_ = left;
+    DamageLog();
+    Open();
+    ASSERT_NE(engine_, nullptr);
+    EXPECT_FALSE(engine_->Recovery().clean);
+  }
   // As it is said once and is so from then on.
   void ExpectTakenBack() {
     for (int opening = 0; opening < 3; ++opening) {
@@ -65,18 +80,7 @@ class LostLogTest : public LeftStoreFixture {
 
 // A log stays behind its repair. What is written then is in logs behind the damage, and is synced.
 TEST_F(LostLogTest, WhatIsWrittenBehindADamagedLogStays) {
-  Write("a", kStartMs, 1);
-  Write("b", kStartMs, 2);
-  Rotate();
-  Reopen();
-  SealOf("a");
-  const std::string left = EndSyncedAt("seal:after_commit", [this] { SealOf("b"); });
-  Shut();
-  directory_ = left;
-  DamageLog();
-  Open();
-  ASSERT_NE(engine_, nullptr);
-  EXPECT_FALSE(engine_->Recovery().clean);
+  ASSERT_NO_FATAL_FAILURE(LoseTheSealOfB());
   for (int64_t opening = 0; opening < 3; ++opening) {
     Write("c", kStartMs + opening, 3);
     Reopen();
@@ -274,18 +278,7 @@ TEST_F(LostLogTest, ALossIsReportedThoughTheOpeningThatMetItDidNotEnd) {
 
 // A round whose commit was lost with the log is no round of the window, in the copy neither.
 TEST_F(LostLogTest, ARoundThatWasLostIsNotInTheCopy) {
-  Write("a", kStartMs, 1);
-  Write("b", kStartMs, 2);
-  Rotate();
-  Reopen();
-  SealOf("a");
-  const std::string left = EndSyncedAt("seal:after_commit", [this] { SealOf("b"); });
-  Shut();
-  directory_ = left;
-  DamageLog();
-  Open();
-  ASSERT_NE(engine_, nullptr);
-  EXPECT_FALSE(engine_->Recovery().clean);
+  ASSERT_NO_FATAL_FAILURE(LoseTheSealOfB());
   EXPECT_EQ(ScanAll("b").size(), 1u);
   EXPECT_EQ(engine_->GetMetrics().versions_open, 1u) << "it is open again";
   ConfirmAll();  // the copy gets the window's record

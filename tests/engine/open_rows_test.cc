@@ -324,7 +324,17 @@ class OpenRowsWatchTest : public OpenRowsTest {
     watch_->Turn(Core().get());
     return watch_->rows();
   }
+  // kBusy: a look by another thread waits for who calls this.
+  Status Watched(EngineCore* core) {
+    watched_ = std::async(std::launch::async, [this, core] {
+      watch_->Turn(core);
+      return watch_->rows().versions;
+    });
+    const bool is_there = watched_.wait_for(std::chrono::seconds(20)) == std::future_status::ready;
+    return is_there ? Status::Ok() : Status::Busy("it waits");
+  }
   std::optional<OpenRowsWatch> watch_;
+  std::future<uint64_t> watched_;  // versions
 };
 
 // A loop that answers must be sent in waits for a part of a look at most.
@@ -382,33 +392,17 @@ TEST_F(OpenRowsWatchTest, DoesNotWaitForMaintenance) {
   options_.seal_when_due = true;
   Reopen();
   EngineCore* const core = Core().get();
-  std::future<uint64_t> versions;
-  const Status held = core->maintenance().WithoutHead([&] {
-    versions = std::async(std::launch::async, [&] {
-      watch_->Turn(core);
-      return watch_->rows().versions;
-    });
-    const bool is_there = versions.wait_for(std::chrono::seconds(20)) == std::future_status::ready;
-    return is_there ? Status::Ok() : Status::Busy("it waits");
-  });
+  const Status held = core->maintenance().WithoutHead([&] { return Watched(core); });
   EXPECT_TRUE(held.ok()) << held.ToString();
-  EXPECT_EQ(versions.get(), 701u);
+  EXPECT_EQ(watched_.get(), 701u);
 }
 
 // Nor while a group of rows does.
 TEST_F(OpenRowsWatchTest, DoesNotWaitForACommit) {
   EngineCore* const core = Core().get();
-  std::future<uint64_t> versions;
-  const Status held = core->committer().WhileStill([&](uint64_t) {
-    versions = std::async(std::launch::async, [&] {
-      watch_->Turn(core);
-      return watch_->rows().versions;
-    });
-    const bool is_there = versions.wait_for(std::chrono::seconds(20)) == std::future_status::ready;
-    return is_there ? Status::Ok() : Status::Busy("it waits");
-  });
+  const Status held = core->committer().WhileStill([&](uint64_t) { return Watched(core); });
   EXPECT_TRUE(held.ok()) << held.ToString();
-  EXPECT_EQ(versions.get(), 701u);
+  EXPECT_EQ(watched_.get(), 701u);
 }
 
 }  // namespace

@@ -175,6 +175,17 @@ class WindowFilesTest : public EngineFixture {
       ASSERT_NO_FATAL_FAILURE(TickAll());
     }
   }
+  // On a disk whose rest is too little for a merge of files.
+  std::shared_ptr<FaultFileSystem> LiveWithoutRoom() {
+    auto faults = std::make_shared<FaultFileSystem>();
+    faults->SetDiskBytes(64 << 20);
+    fs_ = faults;
+    Reopen();
+    minutes_ = *engine_->FindTable("minutes");
+    faults->SetForeignBytes((64 << 20) - faults->used_bytes() - (15 << 19));
+    LiveMinutes(150);
+    return faults;
+  }
   // A row of each sensor.
   Status AppendMinute() {
     RowBatch batch(minutes_);
@@ -303,13 +314,7 @@ TEST_F(WindowFilesTest, ADamagedFileIsLeftAlone) {
 
 // Where many wait, as behind an update, the device has other things to do as well.
 TEST_F(WindowFilesTest, AreMergedInATenthOfTheTime) {
-  auto faults = std::make_shared<FaultFileSystem>();
-  faults->SetDiskBytes(64 << 20);
-  fs_ = faults;
-  Reopen();
-  minutes_ = *engine_->FindTable("minutes");
-  faults->SetForeignBytes((64 << 20) - faults->used_bytes() - (15 << 19));
-  LiveMinutes(150);
+  const auto faults = LiveWithoutRoom();
   ASSERT_GT(FilesOfWindows(), 40u);
   int merges = 0;
   g_before_merge = [&] {
@@ -338,13 +343,7 @@ TEST_F(WindowFilesTest, AreMergedInATenthOfTheTime) {
 
 // Without room nothing is merged, and nothing fails.
 TEST_F(WindowFilesTest, WaitForRoom) {
-  auto faults = std::make_shared<FaultFileSystem>();
-  faults->SetDiskBytes(64 << 20);
-  fs_ = faults;
-  Reopen();
-  minutes_ = *engine_->FindTable("minutes");
-  faults->SetForeignBytes((64 << 20) - faults->used_bytes() - (15 << 19));
-  LiveMinutes(150);
+  const auto faults = LiveWithoutRoom();
   const size_t before = FilesOfWindows();
   EXPECT_GT(before, 40u);
   faults->SetForeignBytes(0);
