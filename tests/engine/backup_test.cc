@@ -340,7 +340,9 @@ TEST_F(BackupTest, EndsWhenTheEngineIsClosedOrItsStoreHasFailed) {
   static EngineCore* core = nullptr;
   core = Core().get();
   g_crash_hook = [](const char* name) {
-    if (std::string_view(name) == "backup:after_begin") EXPECT_TRUE(core->Finish().ok());
+    if (std::string_view(name) == "backup:after_begin") {
+      EXPECT_TRUE(core->Finish().ok());
+    }
   };
   EXPECT_EQ(engine_->Backup(Backups()).status().code(), StatusCode::kClosed);
   Reopen();

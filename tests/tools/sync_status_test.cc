@@ -34,7 +34,8 @@ TEST(SyncStatus, TheAgeComesFirst) {
                    .versions_confirmed = 9000,
                    .versions_confirmed_by_count = 3000,
                    .versions_confirmed_by_rows = 1,
-                   .oldest_end_s = kNowS - 3 * 3600 - 12 * 60 - 5};
+                   .oldest_end_s = kNowS - 3 * 3600 - 12 * 60 - 5,
+                   .open = {}};
   status.parked = {Parked()};
   status.outbox.open.versions = 7;
   status.outbox.open.oldest_us = (kNowS - 7200) * 1'000'000;
