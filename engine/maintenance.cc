@@ -65,6 +65,7 @@ int64_t Maintenance::IdleUs() const {
   const Journal& journal = store_->journal();
   const bool waits_for_room = !journal.writable() || !journal.next_ready() || journal.has_frozen();
   if (waits_for_room || !clock_->settled()) due_at(now_us + limits_.retry_interval_us);
+  if (MetaMergesWait(*store_)) due_at(meta_merges_us_);
   const auto view = store_->spills().view();
   const bool has_rows = waiting.rows_since_us != 0 || !view->families.empty();
   if (files_us_ > now_us) due_at(files_us_);
@@ -94,9 +95,9 @@ Result<bool> Maintenance::Step() {
   }
   if (committer_->CommitQueued()) return true;
   if (!rotation_->idle()) return false;
-  for (const auto step : {&Maintenance::StepMerge, &Maintenance::StepDropSealed,
-                          &Maintenance::StepSeal, &Maintenance::StepWindows,
-                          &Maintenance::StepFiles}) {
+  for (const auto step : {&Maintenance::StepMetaMerges, &Maintenance::StepMerge,
+                          &Maintenance::StepDropSealed, &Maintenance::StepSeal,
+                          &Maintenance::StepWindows, &Maintenance::StepFiles}) {
     CISTERN_ASSIGN_OR_RETURN(const bool did, (this->*step)());
     if (did) return true;
   }
@@ -248,7 +249,7 @@ Result<bool> Maintenance::StepRotation() {
 // Rows that are to be sealed may have the ballast: their journal goes, and what is sealed does once
 // upstream has it. Not while no round finds room itself: it would be given up for nothing.
 Status Maintenance::RoomForRotation() {
-  const uint64_t bytes = rotation_->headroom_bytes() + MetaMergeBytes(*store_);
+  const uint64_t bytes = rotation_->headroom_bytes() + MergeBytesBehindFlush(*store_);
   const bool is_for_seal =
       prepares_seal_ || (sealer_->awaits_rotation() &&
                          (sealer_->trouble().code() != StatusCode::kNoSpace ||
@@ -279,9 +280,22 @@ Result<bool> Maintenance::StepMeta() {
   if (bytes < kMetaFlushBytes) return false;
   // Where there is no room for a merge behind it the flush waits, but not for long: RocksDB would
   // flush by itself in the end.
-  const uint64_t merge_bytes = bytes < kMetaFlushBytesMax ? MetaMergeBytes(*store_) : 0;
+  const uint64_t merge_bytes = bytes < kMetaFlushBytesMax ? MergeBytesBehindFlush(*store_) : 0;
   if (!store_->CheckHeadroom(kFamilyHeadroomBytes + merge_bytes).ok()) return false;
   CISTERN_RETURN_IF_ERROR(Watch(store_->FlushMeta()));
+  return true;
+}
+
+// A round that is under way has a claim to the room: merges of meta are let between rounds.
+Result<bool> Maintenance::StepMetaMerges() {
+  const int64_t now_us = clock_->monotonic_us();
+  if (now_us < meta_merges_us_) return false;
+  if (!sealer_->idle() || !respill_->idle() || !merger_->idle()) return false;
+  if (!MetaMergesWait(*store_)) return false;
+  meta_merges_us_ = now_us + limits_.retry_interval_us;
+  if (!store_->CheckHeadroom(kFamilyHeadroomBytes + MetaMergeBytes(*store_)).ok()) return false;
+  CISTERN_RETURN_IF_ERROR(Watch(AllowMetaMerges(*store_)));
+  meta_merges_us_ = INT64_MAX;
   return true;
 }
 
@@ -380,7 +394,7 @@ Status Maintenance::GatherRotations() {
 Status Maintenance::WhyNotRotated() const {
   CISTERN_RETURN_IF_ERROR(committer_->failure());
   CISTERN_RETURN_IF_ERROR(
-      store_->CheckHeadroom(rotation_->headroom_bytes() + MetaMergeBytes(*store_)));
+      store_->CheckHeadroom(rotation_->headroom_bytes() + MergeBytesBehindFlush(*store_)));
   return Status::Busy("the head is full and cannot rotate yet: try again after a pause");
 }
 

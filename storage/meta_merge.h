@@ -1,33 +1,37 @@
-// MetaMergeBytes: the room that a merge of meta's files takes. IsMerging: whether one goes on.
+// When RocksDB merges the files of meta, and the room that this takes.
 #ifndef CISTERN_STORAGE_META_MERGE_H_
 #define CISTERN_STORAGE_META_MERGE_H_
 
-#include <rocksdb/db.h>
-
 #include <cstdint>
 
+#include "cistern/status.h"
 #include "storage/store.h"
 
 namespace cistern {
 
-// Bytes of the table files of meta. Behind a flush RocksDB merges them
-// by likeness of size, in the background, and may take all of them at once: as much must be free
-// until the old files are gone. Thread-safe.
-[[nodiscard]] inline uint64_t MetaMergeBytes(Store& store) {
-  const FamilyPtr meta = store.spills().view()->meta;
-  uint64_t bytes = 0;
-  const bool is_known = meta->db()->GetIntProperty(
-      meta->handle(), rocksdb::DB::Properties::kLiveSstFilesSize, &bytes);
-  return is_known ? bytes : 0;
-}
+// RocksDB merges files of meta by likeness of size, in the background, behind a flush: it asks
+// nobody for room, and a merge that meets a full disk ends the opening. So no opening begins with
+// one. Merges are let once there is room, and until then files wait side by side. Thread-safe, all
+// of them.
+
+// Whether RocksDB may merge files of meta, as AllowMetaMerges has been called.
+[[nodiscard]] bool MetaMergesAllowed(Store& store);
+
+// Whether there are enough files for a merge, and none may begin.
+[[nodiscard]] bool MetaMergesWait(Store& store);
+
+// From here on until the store is closed. An error leaves the database as it was.
+[[nodiscard]] Status AllowMetaMerges(Store& store);
+
+// Bytes of the table files of meta. A merge may take all of them at once: as much must be free
+// until the old files are gone. Rows leave so much, or merges would wait for ever.
+[[nodiscard]] uint64_t MetaMergeBytes(Store& store);
+
+// What a flush of meta needs beside its own file: MetaMergeBytes, and 0 while no merge may begin.
+[[nodiscard]] uint64_t MergeBytesBehindFlush(Store& store);
 
 // Whether RocksDB merges files now: the new ones take room, and the old ones do still.
-[[nodiscard]] inline bool IsMerging(Store& store) {
-  const FamilyPtr meta = store.spills().view()->meta;
-  uint64_t running = 0;
-  return meta->db()->GetIntProperty(rocksdb::DB::Properties::kNumRunningCompactions, &running) &&
-         running > 0;
-}
+[[nodiscard]] bool IsMerging(Store& store);
 
 }  // namespace cistern
 

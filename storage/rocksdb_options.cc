@@ -117,7 +117,7 @@ void SetSpillCompaction(rocksdb::ColumnFamilyOptions* options) {
 // would be written anew with every fourth file, and is most of what flash takes of small buckets.
 void SetMetaCompaction(rocksdb::ColumnFamilyOptions* options) {
   options->compaction_style = rocksdb::kCompactionStyleUniversal;
-  options->disable_auto_compactions = false;
+  options->disable_auto_compactions = true;  // until AllowMetaMerges (meta_merge.h)
   options->num_levels = 4;  // files of stores that were opened with levels stay where they are
   // Four or more at a time, or nearly every flush would be followed by a merge of two.
   options->level0_file_num_compaction_trigger = 8;
@@ -226,7 +226,7 @@ Status CheckFamily(const std::string& name, FamilyKind kind,
   check.Expect(live.force_consistency_checks, "force_consistency_checks");
   check.Expect(!live.enable_blob_files, "enable_blob_files");
   const bool has_segments = kind == FamilyKind::kSpill || kind == FamilyKind::kWindow;
-  const bool compacts = kind == FamilyKind::kMeta || (has_segments && !segments_rest);
+  const bool compacts = has_segments && !segments_rest;
   check.Expect(live.disable_auto_compactions != compacts, "disable_auto_compactions");
   if (kind == FamilyKind::kJournal) {
     check.Expect(live.write_buffer_size >= kJournalBufferBytes, "write_buffer_size");

@@ -31,7 +31,7 @@ constexpr uint64_t kRecordBytes = 64 * 1024;       // of the log, to drop a wind
 
 // What a round leaves beside its files: its end flushes meta, which RocksDB may merge then.
 uint64_t HeadroomBytes(Store& store) {
-  return kHeadroomBytes + MetaMergeBytes(store);
+  return kHeadroomBytes + MergeBytesBehindFlush(store);
 }
 
 // What a round may need of its files, and once more while RocksDB merges them.

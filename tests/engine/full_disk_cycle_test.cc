@@ -1,6 +1,9 @@
 // A disk full of rows becomes empty again by what the store does itself: it seals, sends, has
 // confirmed and drops, a little at a time, and nothing fails on the way.
+#include <rocksdb/db.h>
+
 #include "lib/base/crash_point.h"
+#include "storage/store_opener.h"
 #include "tests/engine/disk_cycle_fixture.h"
 #include "tests/support/small_disk.h"
 
@@ -23,6 +26,31 @@ class FullDiskCycleTest : public FullDiskFixture {
     g_at_round = nullptr;
     g_first_is_written = false;
     FullDiskFixture::TearDown();
+  }
+  // Files in `meta` that a merge would copy whole: manifests of a window that is none, which
+  // nobody reads. The engine is closed.
+  void FattenCatalog(int files, size_t file_bytes) {
+    StoreConfig config;
+    config.directory = directory();
+    config.base_fs = fs_;
+    config.clock = clock_;
+    auto store = OpenStore(config);
+    ASSERT_TRUE(store.ok()) << store.status().ToString();
+    rocksdb::ColumnFamilyHandle* meta = store->families.at("meta");
+    for (int i = 0; i < files; ++i) {
+      const std::string key = "M" + std::string(8, '\xee') + std::to_string(i);
+      std::string noise(file_bytes, ' ');
+      for (char& c : noise) c = static_cast<char>(random_.Below(256));
+      ASSERT_TRUE(store->db->Put({}, meta, key, noise).ok());
+      ASSERT_TRUE(store->db->Flush({}, meta).ok());
+    }
+    ASSERT_TRUE(store->Close().ok());
+  }
+  [[nodiscard]] int CatalogFiles() {
+    rocksdb::ColumnFamilyMetaData files;
+    Store& store = Core()->store();
+    store.db().db()->GetColumnFamilyMetaData(store.spills().view()->meta->handle(), &files);
+    return static_cast<int>(files.file_count);
   }
 };
 
@@ -49,6 +77,26 @@ TEST_F(FullDiskCycleTest, WithNothingFreeButTheBallast) {
   ASSERT_TRUE(Core()->store().ballast_held());
   LeaveFree(0);
   Drain();
+}
+
+// RocksDB would begin a merge with the opening, and again with each one that follows it.
+TEST_F(FullDiskCycleTest, AMergeOfTheCatalogWaitsForItsRoom) {
+  for (int i = 0; i < 60; ++i) ASSERT_TRUE(AppendWide("abc").ok());
+  TickAll();
+  ASSERT_TRUE(engine_->Close().ok());
+  engine_.reset();
+  constexpr int kFiles = 12;
+  ASSERT_NO_FATAL_FAILURE(FattenCatalog(kFiles, 500'000));
+  LeaveFree(2'500'000);
+  Open();
+  Drain();
+  EXPECT_GE(CatalogFiles(), kFiles);
+  faults_->SetForeignBytes(0);
+  clock_->AdvanceSeconds(60);
+  ASSERT_NO_FATAL_FAILURE(TickAll());
+  LetCompactionsEnd();
+  EXPECT_LT(CatalogFiles(), 8);
+  EXPECT_TRUE(AppendWide("a").ok());
 }
 
 TEST_F(FullDiskCycleTest, OfADiskThatRowsHaveFilled) {

@@ -4,6 +4,15 @@ from planted.bug import Bug
 SWEEP = ('tests/engine/allocation_sweep_test',)
 
 BUGS = [
+    Bug('a merge of meta begins without room', 'engine/maintenance.cc',
+        '  if (!store_->CheckHeadroom(kFamilyHeadroomBytes + MetaMergeBytes(*store_)).ok()) '
+        'return false;\n', '', '*AMergeOfTheCatalogWaits*'),
+    Bug('meta is never merged', 'engine/maintenance.cc',
+        '  CISTERN_RETURN_IF_ERROR(Watch(AllowMetaMerges(*store_)));\n', '',
+        '*AMergeOfTheCatalogWaits*'),
+    Bug('a seal waits for the room of a merge that nobody may begin', 'engine/seal/sealer.cc',
+        '  return kHeadroomBytes + MergeBytesBehindFlush(store);',
+        '  return kHeadroomBytes + MetaMergeBytes(store);', '*AMergeOfTheCatalogWaits*'),
     Bug('half of a group is in the journal and the engine goes on', 'engine/ingest/committer.cc',
         '  const UnwindGuard half_written([this] { Fail(Status::OutOfMemory()); });\n', '',
         '*AllocationSweep.Append*', SWEEP),

@@ -20,6 +20,15 @@ namespace {
 constexpr size_t kRecordBytes = 8 * 1024;  // of one flush, about that of a round of some buckets
 constexpr int kIdleLooks = 5;
 
+rocksdb::ColumnFamilyHandle* MetaOf(const OpenedStore& store) {
+  return store.families.at("meta");
+}
+
+// As maintenance does once there is room.
+void LetMerge(const OpenedStore& store) {
+  ASSERT_TRUE(store.db->EnableAutoCompaction({MetaOf(store)}).ok());
+}
+
 // Bytes that no compression makes fewer, another for each number.
 std::string RecordOf(int number) {
   std::string value;
@@ -34,10 +43,6 @@ std::string RecordOf(int number) {
 std::string KeyOf(int number) {
   std::string digits = std::to_string(number);
   return "M" + std::string(8 - digits.size(), '0') + digits;
-}
-
-rocksdb::ColumnFamilyHandle* MetaOf(const OpenedStore& store) {
-  return store.families.at("meta");
 }
 
 // With a record on either side that each flush has anew, as it has the state and a window: so no
@@ -78,6 +83,7 @@ TEST(MetaFiles, ARecordIsWrittenAFewTimesHoweverManyFollow) {
   TempStore temp;
   auto store = temp.Open();
   ASSERT_TRUE(store.ok()) << store.status().ToString();
+  ASSERT_NO_FATAL_FAILURE(LetMerge(*store));
   constexpr int kFlushes = 240;
   for (int number = 0; number < kFlushes; ++number) {
     ASSERT_NO_FATAL_FAILURE(WriteFlushed(store->db.get(), MetaOf(*store), number, number + 1));
@@ -132,6 +138,7 @@ TEST(MetaFiles, AStoreWithLevelsOpensAndItsRecordsStay) {
   auto store = temp.Open();
   ASSERT_TRUE(store.ok()) << store.status().ToString();
   ExpectRecords(store->db.get(), MetaOf(*store), 42);
+  ASSERT_NO_FATAL_FAILURE(LetMerge(*store));
   ASSERT_NO_FATAL_FAILURE(WriteFlushed(store->db.get(), MetaOf(*store), 42, 100));
   ASSERT_NO_FATAL_FAILURE(Settle(store->db.get()));
   ExpectRecords(store->db.get(), MetaOf(*store), 100);

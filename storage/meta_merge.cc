@@ -1,0 +1,57 @@
+#include "storage/meta_merge.h"
+
+#include <rocksdb/db.h>
+
+#include <string>
+
+#include "storage/rocksdb_status.h"
+
+namespace cistern {
+namespace {
+
+constexpr uint64_t kFilesMin = 4;  // min_merge_width of meta's options
+
+// 0: it is not known.
+uint64_t PropertyOfMeta(Store& store, const std::string& name) {
+  const FamilyPtr meta = store.spills().view()->meta;
+  uint64_t value = 0;
+  return meta->db()->GetIntProperty(meta->handle(), name, &value) ? value : 0;
+}
+
+uint64_t FilesBehindFlushes(Store& store) {
+  const FamilyPtr meta = store.spills().view()->meta;
+  std::string count;
+  const std::string name = rocksdb::DB::Properties::kNumFilesAtLevelPrefix + "0";
+  if (!meta->db()->GetProperty(meta->handle(), name, &count)) return 0;
+  return std::stoull(count);
+}
+
+}  // namespace
+
+bool MetaMergesAllowed(Store& store) {
+  const FamilyPtr meta = store.spills().view()->meta;
+  return !meta->db()->GetOptions(meta->handle()).disable_auto_compactions;
+}
+
+bool MetaMergesWait(Store& store) {
+  return FilesBehindFlushes(store) >= kFilesMin && !MetaMergesAllowed(store);
+}
+
+Status AllowMetaMerges(Store& store) {
+  const FamilyPtr meta = store.spills().view()->meta;
+  return ToStatus(meta->db()->EnableAutoCompaction({meta->handle()}), "letting meta be merged");
+}
+
+uint64_t MetaMergeBytes(Store& store) {
+  return PropertyOfMeta(store, rocksdb::DB::Properties::kLiveSstFilesSize);
+}
+
+uint64_t MergeBytesBehindFlush(Store& store) {
+  return MetaMergesAllowed(store) ? MetaMergeBytes(store) : 0;
+}
+
+bool IsMerging(Store& store) {
+  return PropertyOfMeta(store, rocksdb::DB::Properties::kNumRunningCompactions) > 0;
+}
+
+}  // namespace cistern
