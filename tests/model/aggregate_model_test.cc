@@ -109,9 +109,7 @@ class AggregateModel : public EngineFixture {
     RowBatch batch(schema_);
     const std::string sensor = RandomSensor();
     const int64_t spacing = 1000 * rng_.Between(1, 12);
-    const std::optional<uint32_t> ttl =
-        rng_.OneIn(4) ? std::optional(static_cast<uint32_t>(rng_.Between(100, 9000)))
-                      : std::nullopt;
+    const uint32_t ttl = rng_.OneIn(4) ? static_cast<uint32_t>(rng_.Between(100, 9000)) : 0;
     wild_ = rng_.OneIn(6);
     for (size_t i = 0; i < count && time < kStartMs + kRangeMs; ++i, time += spacing) {
       batch.BeginRow(whole || rng_.OneIn(2) ? RowKind::kInsert : RowKind::kUpdate);
@@ -125,8 +123,8 @@ class AggregateModel : public EngineFixture {
           SetValue(&batch, c);
         }
       }
-      if (ttl) {
-        ASSERT_TRUE(batch.SetTtl(*ttl).ok());
+      if (ttl > 0) {
+        ASSERT_TRUE(batch.SetTtl(ttl).ok());
       }
       const Status ended = batch.EndRow();
       ASSERT_TRUE(ended.ok()) << ended.ToString();
