@@ -22,6 +22,7 @@ constexpr uint64_t kMetaFlushBytesMax = 4 * kMetaFlushBytes;
 // More generations than this in the journal, after many short runs, and the head
 // rotates: opening replays at most one or two families.
 constexpr size_t kActiveFamiliesMax = 3;
+constexpr uint64_t kSwitchBytes = 64 << 10;  // of the MANIFEST, to allow merges or to forbid them
 }  // namespace
 
 Result<TickReport> Maintenance::Tick(TickBudget budget) {
@@ -65,7 +66,9 @@ int64_t Maintenance::IdleUs() const {
   const Journal& journal = store_->journal();
   const bool waits_for_room = !journal.writable() || !journal.next_ready() || journal.has_frozen();
   if (waits_for_room || !clock_->settled()) due_at(now_us + limits_.retry_interval_us);
-  if (MetaMergesWait(*store_)) due_at(meta_merges_us_);
+  if (MetaMergesWait(*store_) && !store_->db().opened().config.segments_rest) {
+    due_at(meta_merges_us_);
+  }
   const auto view = store_->spills().view();
   const bool has_rows = waiting.rows_since_us != 0 || !view->families.empty();
   if (files_us_ > now_us) due_at(files_us_);
@@ -286,16 +289,27 @@ Result<bool> Maintenance::StepMeta() {
   return true;
 }
 
-// A round that is under way has a claim to the room: merges of meta are let between rounds.
+// Merges of meta are allowed where there is room for one beside the least round and the ballast,
+// and no more where that room is gone and a seal waits for it: even that takes a little room of the
+// ballast. A round that is under way has a claim to the room, so this is decided between rounds.
 Result<bool> Maintenance::StepMetaMerges() {
   const int64_t now_us = clock_->monotonic_us();
-  if (now_us < meta_merges_us_) return false;
+  if (now_us < meta_merges_us_ || store_->db().opened().config.segments_rest) return false;
   if (!sealer_->idle() || !respill_->idle() || !merger_->idle()) return false;
-  if (!MetaMergesWait(*store_)) return false;
+  const bool are_allowed = MetaMergesAllowed(*store_);
+  if (are_allowed ? IsMerging(*store_) : !MetaMergesWait(*store_)) return false;
   meta_merges_us_ = now_us + limits_.retry_interval_us;
-  if (!store_->CheckHeadroom(kFamilyHeadroomBytes + MetaMergeBytes(*store_)).ok()) return false;
-  CISTERN_RETURN_IF_ERROR(Watch(AllowMetaMerges(*store_)));
-  meta_merges_us_ = INT64_MAX;
+  const uint64_t round_bytes = sealer_->RoomOfLeastRound();
+  const Status room =
+      are_allowed ? store_->CheckHeadroom(round_bytes)
+                  : store_->CheckRoomForRows(round_bytes + MetaMergeBytes(*store_));
+  if (room.ok() == are_allowed) return false;
+  if (are_allowed) {
+    const bool is_for_seal = by_hand_ || prepares_seal_ || sealer_->awaits_rotation() ||
+                             sealer_->trouble().code() == StatusCode::kNoSpace;
+    if (!is_for_seal || !store_->MakeDeviceRoom(kSwitchBytes).ok()) return false;
+  }
+  CISTERN_RETURN_IF_ERROR(Watch(AllowMetaMerges(*store_, !are_allowed)));
   return true;
 }
 
@@ -382,6 +396,7 @@ Status Maintenance::RotateAllLocked() {
 // Whoever asks for rotations faster than he ticks pays for the files that they make.
 Status Maintenance::GatherRotations() {
   if (!sealer_->idle() || !merger_->idle()) return Status::Ok();
+  CISTERN_RETURN_IF_ERROR(StepMetaMerges().status());
   for (bool more = true; more;) {
     const Result<bool> did = respill_->Step(clock_->settled(), Respill::Scope::kGather);
     if (!did.ok()) return Watch(did.status());

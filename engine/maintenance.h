@@ -178,7 +178,7 @@ class Maintenance {
   bool prepares_seal_ = false;  // its rotation is
   uint64_t files_seals_ = UINT64_MAX;  // buckets sealed when files of windows were looked at last
   int64_t files_us_ = 0;  // monotonic, before which they are merged no more
-  int64_t meta_merges_us_ = 0;  // monotonic, before which merges of meta are not asked for
+  int64_t meta_merges_us_ = 0;  // monotonic, before which no room is asked for merges of meta
   int64_t beacon_us_ = 0;
   int64_t ballast_us_ = 0;
   int64_t seal_us_ = 0;

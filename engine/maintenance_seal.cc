@@ -114,6 +114,7 @@ Result<SealReport> Maintenance::Seal(SealScope scope) {
     // Between two steps the lock is free: a writer whose head is full waits for it.
     const Turn turn(this);
     const Status failure = committer_->failure();
+    by_hand_ = true;
     more = failure.ok() ? SealByHandStep(&work) : Result<bool>(failure);
     by_hand_ = more.ok() && *more;
     if (by_hand_) continue;
@@ -178,7 +179,8 @@ Result<bool> Maintenance::SealByHandStep(SealByHand* work) {
     CISTERN_RETURN_IF_ERROR(StepRewrite(Respill::Scope::kAll).status());
     return true;
   }
-  for (const auto step : {&Maintenance::StepMerge, &Maintenance::StepDropSealed}) {
+  for (const auto step : {&Maintenance::StepMetaMerges, &Maintenance::StepMerge,
+                          &Maintenance::StepDropSealed}) {
     CISTERN_ASSIGN_OR_RETURN(const bool did, (this->*step)());
     if (did) return true;
   }

@@ -9,7 +9,9 @@
 namespace cistern {
 namespace {
 
-constexpr uint64_t kFilesMin = 4;  // min_merge_width of meta's options
+// RocksDB looks for a merge from eight runs on: each file behind a flush is one, and so is each of
+// the three levels below.
+constexpr uint64_t kFilesMin = 5;
 
 // 0: it is not known.
 uint64_t PropertyOfMeta(Store& store, const std::string& name) {
@@ -37,9 +39,11 @@ bool MetaMergesWait(Store& store) {
   return FilesBehindFlushes(store) >= kFilesMin && !MetaMergesAllowed(store);
 }
 
-Status AllowMetaMerges(Store& store) {
+Status AllowMetaMerges(Store& store, bool are_allowed) {
   const FamilyPtr meta = store.spills().view()->meta;
-  return ToStatus(meta->db()->EnableAutoCompaction({meta->handle()}), "letting meta be merged");
+  return ToStatus(meta->db()->SetOptions(meta->handle(), {{"disable_auto_compactions",
+                                                           are_allowed ? "false" : "true"}}),
+                  "switching merges of meta on or off");
 }
 
 uint64_t MetaMergeBytes(Store& store) {

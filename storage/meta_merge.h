@@ -9,19 +9,20 @@
 
 namespace cistern {
 
-// RocksDB merges files of meta by likeness of size, in the background, behind a flush: it asks
-// nobody for room, and a merge that meets a full disk ends the opening. So no opening begins with
-// one. Merges are let once there is room, and until then files wait side by side. Thread-safe, all
-// of them.
+// RocksDB merges files of meta by likeness of size, in the background, behind a flush. RocksDB asks
+// nobody for room, and a merge that meets a full disk ends the opening. So merges are off in each
+// opening, and on once there is room for one. Meanwhile files wait side by side: they cost a little
+// memory, and no write is stopped for their number. All of this is thread-safe.
 
-// Whether RocksDB may merge files of meta, as AllowMetaMerges has been called.
+// Whether RocksDB may begin a merge of files of meta.
 [[nodiscard]] bool MetaMergesAllowed(Store& store);
 
-// Whether there are enough files for a merge, and none may begin.
+// Whether merges are off and so many files wait that RocksDB would begin one.
 [[nodiscard]] bool MetaMergesWait(Store& store);
 
-// From here on until the store is closed. An error leaves the database as it was.
-[[nodiscard]] Status AllowMetaMerges(Store& store);
+// Until the next call, or until the store is closed. One that has begun goes on. After an error the
+// database refuses writes, and whether merges are allowed is not known.
+[[nodiscard]] Status AllowMetaMerges(Store& store, bool are_allowed);
 
 // Bytes of the table files of meta. A merge may take all of them at once: as much must be free
 // until the old files are gone. Rows leave so much, or merges would wait for ever.

@@ -122,8 +122,8 @@ void SetMetaCompaction(rocksdb::ColumnFamilyOptions* options) {
   // Four or more at a time, or nearly every flush would be followed by a merge of two.
   options->level0_file_num_compaction_trigger = 8;
   options->compaction_options_universal.min_merge_width = 4;
-  options->level0_slowdown_writes_trigger = 20;
-  options->level0_stop_writes_trigger = 36;
+  options->level0_slowdown_writes_trigger = kNoLevelZeroLimit;  // files may have waited for room
+  options->level0_stop_writes_trigger = kNoLevelZeroLimit;
   options->target_file_size_base = 1 * kMiB;
   options->level_compaction_dynamic_level_bytes = false;
 }

@@ -60,7 +60,7 @@ Result<bool> WindowMerger::Begin(int64_t now_s) {
   if (next.empty()) return false;
   WindowMerge merge;
   merge.span = candidates[next.front()].span;
-  uint64_t bytes = kHeadroomBytes + store_->push_bytes() + MetaMergeBytes(*store_);
+  uint64_t bytes = kHeadroomBytes + store_->push_bytes() + MergeBytesBehindFlush(*store_);
   for (const size_t i : next) {
     merge.sources.push_back(windows[i]);
     merge.span.start_s = std::min(merge.span.start_s, candidates[i].span.start_s);
@@ -81,7 +81,7 @@ Result<bool> WindowMerger::Begin(int64_t now_s) {
 Status WindowMerger::HasRoomToGoOn() const {
   if (phase_ > Phase::kFlush) return Status::Ok();
   return store_->CheckHeadroom(kGoOnHeadroomBytes + copy_->unflushed_bytes() +
-                               store_->push_bytes() + MetaMergeBytes(*store_));
+                               store_->push_bytes() + MergeBytesBehindFlush(*store_));
 }
 
 Status WindowMerger::GoOn() {

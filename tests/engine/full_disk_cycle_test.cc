@@ -4,6 +4,7 @@
 
 #include "lib/base/coding.h"
 #include "lib/base/crash_point.h"
+#include "storage/meta_merge.h"
 #include "storage/store_opener.h"
 #include "tests/engine/disk_cycle_fixture.h"
 #include "tests/support/small_disk.h"
@@ -80,6 +81,35 @@ TEST_F(FullDiskCycleTest, WithNothingFreeButTheBallast) {
   ASSERT_TRUE(Core()->store().ballast_held());
   LeaveFree(0);
   Drain();
+}
+
+// Merges were let while there was room: a seal does not wait for theirs.
+TEST_F(FullDiskCycleTest, OfACatalogThatMayBeMerged) {
+  for (int i = 0; i < 20; ++i) ASSERT_TRUE(AppendWide("abc").ok());
+  TickAll();
+  ASSERT_TRUE(engine_->Close().ok());
+  engine_.reset();
+  ASSERT_NO_FATAL_FAILURE(FattenCatalog(12, 1'000'000));
+  Open();
+  ASSERT_NO_FATAL_FAILURE(TickAll());
+  LetCompactionsEnd();
+  ASSERT_TRUE(MetaMergesAllowed(Core()->store()));
+  LeaveFree(2'500'000);
+  Drain();
+  EXPECT_FALSE(MetaMergesAllowed(Core()->store()));
+}
+
+// Nobody ticks beside it, as in a process that seals and ends.
+TEST_F(FullDiskCycleTest, ACatalogIsMergedBySealsByHandToo) {
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(AppendWide("abc").ok());
+  ASSERT_TRUE(engine_->Close().ok());
+  engine_.reset();
+  ASSERT_NO_FATAL_FAILURE(FattenCatalog(8, 1000));
+  Open();
+  ASSERT_FALSE(MetaMergesAllowed(Core()->store()));
+  const auto report = engine_->Seal({.due_only = false});
+  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  EXPECT_TRUE(MetaMergesAllowed(Core()->store()));
 }
 
 // RocksDB would begin a merge with the opening, and again with each one that follows it.

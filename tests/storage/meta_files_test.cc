@@ -98,6 +98,28 @@ TEST(MetaFiles, ARecordIsWrittenAFewTimesHoweverManyFollow) {
   ExpectRecords(store->db.get(), MetaOf(*store), kFlushes);
 }
 
+// However many there are when merges begin: the merge has not ended yet, and a write does not wait.
+TEST(MetaFiles, FilesThatWaitedForRoomStopNoWrite) {
+  TempStore temp;
+  auto store = temp.Open();
+  ASSERT_TRUE(store.ok()) << store.status().ToString();
+  ASSERT_NO_FATAL_FAILURE(WriteFlushed(store->db.get(), MetaOf(*store), 0, 60));
+  rocksdb::ColumnFamilyMetaData files;
+  store->db->GetColumnFamilyMetaData(MetaOf(*store), &files);
+  EXPECT_EQ(files.file_count, 60u);
+  ASSERT_TRUE(store->db->PauseBackgroundWork().ok());
+  ASSERT_NO_FATAL_FAILURE(LetMerge(*store));
+  rocksdb::WriteOptions at_once;
+  at_once.no_slowdown = true;
+  const rocksdb::Status written = store->db->Put(at_once, MetaOf(*store), "A", "");
+  EXPECT_TRUE(written.ok()) << written.ToString();
+  ASSERT_TRUE(store->db->ContinueBackgroundWork().ok());
+  ASSERT_NO_FATAL_FAILURE(Settle(store->db.get()));
+  store->db->GetColumnFamilyMetaData(MetaOf(*store), &files);
+  EXPECT_LT(files.file_count, 12u);
+  ExpectRecords(store->db.get(), MetaOf(*store), 60);
+}
+
 // Opens the database as versions before did, whose meta had levels.
 void WithLevels(const std::string& directory,
                 const std::function<void(rocksdb::DB*, rocksdb::ColumnFamilyHandle*)>& use) {
