@@ -10,7 +10,7 @@
 
 #include "cistern/limits.h"
 #include "tools/counted.h"
-#include "tools/time_pattern.h"
+#include "tools/utc_offset.h"
 
 namespace cistern::tool {
 namespace {
@@ -147,26 +147,6 @@ bool ReadChar(std::string_view s, size_t* i, char c) {
   return true;
 }
 
-// "Z", "+08:00", "-0530", "+8" from *i on. False if it is none of these.
-bool ReadOffset(std::string_view s, size_t* i, int32_t* offset_s) {
-  if (ReadChar(s, i, 'Z') || ReadChar(s, i, 'z')) {
-    *offset_s = 0;
-    return true;
-  }
-  if (*i >= s.size() || (s[*i] != '+' && s[*i] != '-')) return false;
-  const int sign = s[(*i)++] == '-' ? -1 : 1;
-  int hours = 0;
-  int minutes = 0;
-  if (!ReadNumber(s, i, 1, 2, &hours)) return false;
-  const bool colon = ReadChar(s, i, ':');
-  if (colon || (*i < s.size() && IsDigit(s[*i]))) {
-    if (!ReadNumber(s, i, 2, 2, &minutes)) return false;
-  }
-  if (hours > 18 || minutes > 59) return false;
-  *offset_s = sign * (hours * 3600 + minutes * 60);
-  return true;
-}
-
 struct ClockTime {
   int hour = 0, minute = 0, second = 0;
   int32_t nanos = 0;
@@ -257,7 +237,7 @@ Result<Instant> ParseNumericTime(std::string_view text, TimeUnit unit) {
   return t;
 }
 
-Result<Instant> ParseIsoTime(std::string_view text, int32_t utc_offset_s) {
+Result<Instant> ParseIsoTime(std::string_view text, const LocalClock& clock) {
   size_t i = 0;
   int year = 0;
   int month = 0;
@@ -273,29 +253,34 @@ Result<Instant> ParseIsoTime(std::string_view text, int32_t utc_offset_s) {
   if (!date.ok() || year == 0) {
     return Status::OutOfRange(fmt::format("{} is not a date of the calendar", Quoted(text)));
   }
-  ClockTime clock;
-  int32_t offset_s = utc_offset_s;
+  ClockTime time;
+  std::optional<int32_t> offset_s;
   if (ReadChar(text, &i, 'T') || ReadChar(text, &i, 't') || ReadChar(text, &i, ' ')) {
-    CISTERN_RETURN_IF_ERROR(ReadClock(text, &i, &clock));
-    if (i < text.size() && !ReadOffset(text, &i, &offset_s)) return NotATime(text);
+    CISTERN_RETURN_IF_ERROR(ReadClock(text, &i, &time));
+    if (i < text.size() && !ReadUtcOffset(text, &i, 1, &offset_s.emplace())) return NotATime(text);
   }
   if (i != text.size()) return NotATime(text);
   const int64_t days = std::chrono::sys_days(date).time_since_epoch().count();
   Instant t;
-  t.seconds = days * 86400 + clock.hour * 3600 + clock.minute * 60 + clock.second - offset_s;
-  t.nanos = clock.nanos;
+  const int64_t local_s = days * 86400 + time.hour * 3600 + time.minute * 60 + time.second;
+  if (offset_s) {
+    t.seconds = local_s - *offset_s;
+  } else {
+    CISTERN_ASSIGN_OR_RETURN(t.seconds, clock.UtcOf(local_s, text));
+  }
+  t.nanos = time.nanos;
   return CheckRange(t, text);
 }
 
 Result<Instant> ParseTime(std::string_view text, const TimeFormat& format, TimeUnit column_unit) {
   Instant t;
   if (!format.pattern.empty()) {
-    CISTERN_ASSIGN_OR_RETURN(t, ParseTimeByPattern(text, format.pattern, format.utc_offset_s));
+    CISTERN_ASSIGN_OR_RETURN(t, format.pattern.Parse(text, format.clock));
     CISTERN_ASSIGN_OR_RETURN(t, CheckRange(t, text));
   } else if (LooksNumeric(text)) {
     CISTERN_ASSIGN_OR_RETURN(t, ParseNumericTime(text, format.number_unit.value_or(column_unit)));
   } else {
-    CISTERN_ASSIGN_OR_RETURN(t, ParseIsoTime(text, format.utc_offset_s));
+    CISTERN_ASSIGN_OR_RETURN(t, ParseIsoTime(text, format.clock));
   }
   if (!format.base) return t;
   if (!LooksNumeric(text)) {
@@ -358,7 +343,7 @@ Result<int64_t> ParseTicks(std::string_view text, TimeUnit unit) {
     }
     return sign ? -static_cast<int64_t>(value) : static_cast<int64_t>(value);
   }
-  CISTERN_ASSIGN_OR_RETURN(const Instant t, ParseIsoTime(text, 0));
+  CISTERN_ASSIGN_OR_RETURN(const Instant t, ParseIsoTime(text, LocalClock()));
   return ToTicks(t, unit, text);
 }
 
@@ -452,16 +437,6 @@ Result<TimeUnit> ParseTimeUnit(std::string_view text) {
   if (text == "ns") return TimeUnit::kNanos;
   return Status::InvalidArgument(
       fmt::format("{} is not a time unit; expected s, ms, us or ns", Quoted(text)));
-}
-
-Result<int32_t> ParseUtcOffset(std::string_view text) {
-  size_t i = 0;
-  int32_t offset_s = 0;
-  if (!ReadOffset(text, &i, &offset_s) || i != text.size()) {
-    return Status::InvalidArgument(
-        fmt::format("{} is not an offset from UTC; expected for example +08:00", Quoted(text)));
-  }
-  return offset_s;
 }
 
 }  // namespace cistern::tool
