@@ -202,6 +202,49 @@ std::string_view UnitAdvice(const Decimal& d, TimeUnit wrong) {
   return "wrong time unit?";
 }
 
+bool IsWholeNumber(std::string_view text) {
+  const std::string_view digits = text.substr(text.starts_with('-') ? 1 : 0);
+  return !digits.empty() && digits.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+// Of a text that IsWholeNumber().
+Result<int64_t> ParseTicks(std::string_view text) {
+  int64_t ticks = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), ticks);
+  if (error == std::errc() && end == text.data() + text.size()) return ticks;
+  return Status::OutOfRange(fmt::format("{} does not fit in 64 bits", Quoted(text)));
+}
+
+// "now", or what "now-1h", "+90s" or "-400d" add to it; nullopt for any other text.
+std::optional<int64_t> SecondsFromNow(std::string_view text) {
+  const bool names_now = text.starts_with("now");
+  if (names_now) text.remove_prefix(3);
+  if (names_now && text.empty()) return 0;
+  if (!text.starts_with('-') && !text.starts_with('+')) return std::nullopt;
+  constexpr int64_t kSpanMaxS = limits::kEventSecondsMax - limits::kEventSecondsMin;
+  const Result<int64_t> span_s = ParseSpan("", text.substr(1), 0, kSpanMaxS);
+  if (!span_s.ok()) return std::nullopt;
+  return text.front() == '-' ? -*span_s : *span_s;
+}
+
+Result<int64_t> TicksFromNow(std::string_view text, TimeUnit unit, int64_t now_us) {
+  int64_t now_s = now_us / 1'000'000;
+  int64_t part_us = now_us % 1'000'000;
+  if (part_us < 0) {
+    part_us += 1'000'000;
+    --now_s;
+  }
+  Instant t{now_s + SecondsFromNow(text).value_or(0), static_cast<int32_t>(part_us * 1000)};
+  t.nanos -= t.nanos % static_cast<int32_t>(kNanosPerSecond / PerSecond(unit));
+  if (!IsInRange(t)) return OutsideRange(text, "it counts from now");
+  return ToTicks(t, unit, text);
+}
+
+Result<int64_t> IsoTicks(std::string_view text, TimeUnit unit) {
+  CISTERN_ASSIGN_OR_RETURN(const Instant t, ParseIsoTime(text, LocalClock()));
+  return ToTicks(t, unit, text);
+}
+
 bool LooksNumeric(std::string_view text) {
   Decimal ignored;
   return TakeApart(text, &ignored);
@@ -331,32 +374,19 @@ Result<int64_t> ToTicks(const Instant& instant, const TimeFormat& format, TimeUn
   return Status(s.code(), s.message() + format.too_fine_advice);
 }
 
-Result<int64_t> ParseTicks(std::string_view text, TimeUnit unit) {
-  const bool sign = !text.empty() && text[0] == '-';
-  const std::string_view digits = text.substr(sign ? 1 : 0);
-  if (!digits.empty() && digits.size() <= 19 &&
-      digits.find_first_not_of("0123456789") == std::string_view::npos) {
-    uint64_t value = 0;
-    for (const char c : digits) value = value * 10 + static_cast<uint64_t>(c - '0');
-    if (value > static_cast<uint64_t>(INT64_MAX)) {
-      return Status::OutOfRange(fmt::format("{} does not fit in 64 bits", Quoted(text)));
-    }
-    return sign ? -static_cast<int64_t>(value) : static_cast<int64_t>(value);
-  }
-  CISTERN_ASSIGN_OR_RETURN(const Instant t, ParseIsoTime(text, LocalClock()));
-  return ToTicks(t, unit, text);
-}
-
-Result<int64_t> ParseBound(std::string_view option, std::string_view text, TimeUnit unit) {
-  Result<int64_t> ticks = ParseTicks(text, unit);
+Result<int64_t> ParseBound(std::string_view option, std::string_view text, TimeUnit unit,
+                           int64_t now_us) {
+  Result<int64_t> ticks = IsWholeNumber(text)    ? ParseTicks(text)
+                          : SecondsFromNow(text) ? TicksFromNow(text, unit, now_us)
+                                                 : IsoTicks(text, unit);
   if (ticks.ok()) return ticks;
   if (ticks.status().code() != StatusCode::kInvalidArgument) {
     return Status(ticks.status().code(),
                   fmt::format("{}: {}", option, ticks.status().message()));
   }
   return Status::InvalidArgument(
-      fmt::format("{} {} is no time: expected ISO 8601 such as 2016-12-01 or 2016-12-01T05:00, or "
-                  "a whole number of the event time's unit",
+      fmt::format("{} {} is no time: expected ISO 8601 such as 2016-12-01 or 2016-12-01T05:00, a "
+                  "whole number of the event time's unit, or a time from now such as now or -36h",
                   option, Quoted(text)));
 }
 

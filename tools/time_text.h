@@ -50,12 +50,11 @@ struct TimeFormat {
 [[nodiscard]] Result<int64_t> ToTicks(const Instant& instant, const TimeFormat& format,
                                       TimeUnit unit, std::string_view text);
 
-// For bounds on the command line: an integer is ticks of `unit`, all else is ISO 8601 in UTC.
-[[nodiscard]] Result<int64_t> ParseTicks(std::string_view text, TimeUnit unit);
-
-// The same, and what is wrong is told with the option: "--from 'x' is no time: ...".
+// For times on the command line, in ticks of `unit`. An integer is ticks. "now", "-36h" and
+// "now+90s" count from `now_us`, microseconds since 1970 UTC, and are cut off at a tick. All else
+// is ISO 8601 in UTC. What is wrong is told with the option: "--from 'x' is no time: ...".
 [[nodiscard]] Result<int64_t> ParseBound(std::string_view option, std::string_view text,
-                                         TimeUnit unit);
+                                         TimeUnit unit, int64_t now_us);
 
 // "2024-05-24T07:03:50.123Z" with as many decimals as the unit has; plain ticks when the
 // time lies outside the years 0001 to 9999.

@@ -5,6 +5,7 @@ Environment: CISTERN_BIN.
 
 import os
 import subprocess
+import time
 import unittest
 from pathlib import Path
 
@@ -216,6 +217,31 @@ class OptionTest(CliCase):
             for text in ("yesterday", "2026-09"):
                 told = self.run_tool(*words, text, expect=2).err
                 self.assertIn(f"cistern: {words[-1]} '{text}' is no time: expected ISO 8601", told)
+
+    def test_times_count_from_now(self):
+        self.create()
+        now_s = int(time.time())
+        for ago_s, n in ((600, 1), (3 * 3600, 2), (50 * 3600, 3)):
+            self.ingest(f"station,ts,n\na,{now_s - ago_s},{n}\n", "--time-unit", "s")
+
+        def rows(*bounds):
+            return [row["n"] for row in self.scan(*bounds)]
+
+        self.assertEqual(rows("--from", "-1h"), ["1"])
+        self.assertEqual(rows("--from", "now-4h", "--to", "now"), ["2", "1"])
+        self.assertEqual(rows("--from=-3d", "--to", "-2h"), ["3", "2"])
+        self.assertEqual(rows("--to", "-1d"), ["3"])
+        self.assertEqual(rows("--from", "now+1h"), [])
+        words = ("--store", self.store, "--table", "air", "--entity", "a", "--from", "-4h")
+        self.run_tool("delete", *words, "--to", "now")
+        self.assertEqual(rows(), ["3"])
+        steps = self.run_tool("aggregate", *words[:-1], "-3d", "--step", "1d", "--of", "n:count",
+                              "--format", "csv").out.decode()
+        self.assertEqual(len(steps.splitlines()), 2)
+        buckets = ("buckets", "--store", self.store, "--format", "jsonl")
+        self.assertEqual(self.run_tool(*buckets, "--from", "-3d", "--to", "now").out,
+                         self.run_tool(*buckets).out)
+        self.assertEqual(self.run_tool(*buckets, "--from", "now+2d").out, b"")
 
     def test_help_is_a_word_too(self):
         for words, same in ((("help",), ("--help",)), (("help", "scan"), ("scan", "--help"))):

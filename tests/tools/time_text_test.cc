@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <tuple>
 #include <utility>
 
 namespace cistern::tool {
@@ -143,11 +144,45 @@ TEST(TimeText, TimesOfAZoneKnowSummerTime) {
 }
 
 TEST(TimeText, Bounds) {
-  EXPECT_EQ(*ParseTicks("-5", TimeUnit::kMillis), -5);
-  EXPECT_EQ(*ParseTicks("2013-03-01", TimeUnit::kSeconds), 1362096000);
-  EXPECT_FALSE(ParseTicks("5.5", TimeUnit::kMillis).ok());
-  EXPECT_FALSE(ParseTicks("99999999999999999999", TimeUnit::kMillis).ok());
-  EXPECT_FALSE(ParseTicks("", TimeUnit::kMillis).ok());
+  const auto bound = [](std::string_view text, TimeUnit unit) {
+    return ParseBound("--from", text, unit, 0);
+  };
+  EXPECT_EQ(*bound("-5", TimeUnit::kMillis), -5);
+  EXPECT_EQ(*bound("9223372036854775807", TimeUnit::kMillis), INT64_MAX);
+  EXPECT_EQ(*bound("-9223372036854775808", TimeUnit::kMillis), INT64_MIN);
+  EXPECT_EQ(*bound("2013-03-01", TimeUnit::kSeconds), 1362096000);
+  EXPECT_EQ(*bound("2013-03-01T02:00+02:00", TimeUnit::kSeconds), 1362096000);
+  EXPECT_EQ(bound("99999999999999999999", TimeUnit::kMillis).status().message(),
+            "--from: '99999999999999999999' does not fit in 64 bits");
+  for (const char* text : {"5.5", "", "-", "yesterday"}) {
+    EXPECT_EQ(bound(text, TimeUnit::kMillis).status().code(), StatusCode::kInvalidArgument);
+  }
+}
+
+TEST(TimeText, BoundsThatCountFromNow) {
+  constexpr int64_t kNowUs = 1'716'534'230'123'456;
+  const std::tuple<const char*, TimeUnit, int64_t> cases[] = {
+      {"now", TimeUnit::kMicros, kNowUs},
+      {"now", TimeUnit::kMillis, kNowUs / 1000},
+      {"now", TimeUnit::kSeconds, kNowUs / 1'000'000},
+      {"now", TimeUnit::kNanos, kNowUs * 1000},
+      {"-1h", TimeUnit::kSeconds, 1'716'530'630},
+      {"now-1h", TimeUnit::kSeconds, 1'716'530'630},
+      {"+90s", TimeUnit::kMillis, kNowUs / 1000 + 90'000},
+      {"now+2d", TimeUnit::kMicros, kNowUs + 172'800'000'000}};
+  for (const auto& [text, unit, ticks] : cases) {
+    const Result<int64_t> read = ParseBound("--to", text, unit, kNowUs);
+    ASSERT_TRUE(read.ok()) << text << ": " << read.status().ToString();
+    EXPECT_EQ(*read, ticks) << text;
+  }
+  EXPECT_EQ(*ParseBound("--to", "now", TimeUnit::kSeconds, -1), -1);
+  for (const char* text : {"1h", "now1h", "now-5", "-1x", "now-", "--1h", "Now", "now -1h"}) {
+    EXPECT_EQ(ParseBound("--to", text, TimeUnit::kMillis, kNowUs).status().code(),
+              StatusCode::kInvalidArgument)
+        << text;
+  }
+  EXPECT_EQ(ParseBound("--to", "-900000d", TimeUnit::kMillis, kNowUs).status().message(),
+            "--to: time '-900000d' lies outside the years 0001 to 9999: it counts from now");
 }
 
 TEST(TimeText, Format) {
