@@ -31,10 +31,11 @@ TEXTS_PER_PATTERN = 460
 DATES = ("%Y-%m-%d", "%d.%m.%Y", "%m/%d/%Y", "%Y/%m/%d", "%Y%m%d", "%d-%b-%Y", "%d %B %Y",
          "%a, %d %b %Y", "%A %d. %B %Y", "%b %d %Y", "%d/%m/%y", "%y%m%d", "%Y-%j", "%j/%y",
          "%G-W%V-%u", "%G %V %a", "%Y %U %w", "%Y-%W-%u", "%A %W %y", "%x", "%d%m%Y", "%w %d %m %Y",
-         "day %d of month %m in %Y (100%%)")
+         "day %d of month %m in %Y (100%%)", "%a %d.%m.%Y (%j)")
 TIMES = ("%H:%M:%S", "%H:%M", "%H", "%H%M%S", "%H:%M:%S.%f", "%H.%M.%S,%f", "%I:%M:%S %p",
          "%I:%M %p", "%I%p", "%p %I:%M:%S", "%X", "%H:%M:%S%z", "%H:%M:%S %z", "%H:%M:%S.%f%z",
-         "%I:%M:%S.%f %p %z", "%H:%M %Z", "%Hh %Mm %Ss", "T%H:%M:%SZ")
+         "%I:%M:%S.%f %p %z", "%H:%M %Z", "%Hh %Mm %Ss", "T%H:%M:%SZ",
+         "%H:%M %p")
 WHOLE = ("%c", "%a %b %d %H:%M:%S %Y", "%H:%M:%S %d.%m.%Y", "%p%I%M%S%d%m%y", "%z %d.%m.%Y %H:%M",
          "%Y-%m-%dT%H:%M:%S.%f%z", "[%d/%b/%Y:%H:%M:%S %z]", "%S:%M:%H %j %Y",
          "%f %S %M %H %d %m %Y")
@@ -269,13 +270,17 @@ class TimeReference(unittest.TestCase):
             self.assertEqual(found, expected, f"{pattern!r} {text!r}")
 
     def check_refused(self, pattern, text, answer, is_mutated):
-        """Only what contradicts itself, week 0 of ISO's, and what glibc takes beyond Python."""
+        """Only what contradicts itself, week 0 of ISO's, an offset that no clock has, and what
+        glibc takes beyond Python."""
         told = f"{pattern!r} {text!r}: {answer}"
         self.assertTrue(is_mutated, told)
-        contradicts = "contradicts itself" in answer or "%V (1 to 53)" in answer
+        contradicts = re.search(r"contradicts itself|%V \(1 to 53\)|not a date of the", answer)
         if contradicts and is_pythons(pattern):
             again = written(pattern, datetime.datetime.strptime(text, pattern))
-            self.assertNotEqual(again.lower().replace("0", ""), text.lower().replace("0", ""), told)
+            again, text = (re.sub(r"\b0+(?=\d)", "", words).lower() for words in (again, text))
+            self.assertNotEqual(again, text, told)
+            return
+        if "where %z" in answer and re.search(r"[+-](19|2\d)", text):
             return
         self.assertFalse(is_pythons(pattern), told)
 
