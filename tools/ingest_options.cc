@@ -9,8 +9,8 @@
 #include "tools/command.h"
 #include "tools/reject_file.h"
 #include "tools/size_text.h"
-#include "tools/time_pattern.h"
 #include "tools/time_text.h"
+#include "tools/utc_offset.h"
 
 namespace cistern::tool {
 namespace {
@@ -27,6 +27,27 @@ Result<char> ParseDelimiter(std::string_view text) {
       fmt::format("--delimiter '{}' is not one character (tab is written \\t)", text));
 }
 
+// The clock of times that name no offset.
+Result<LocalClock> ClockOf(const IngestOptions& options) {
+  LocalClock clock;
+  if (!options.utc_offset.empty()) {
+    const Result<int32_t> offset_s = ParseUtcOffset(options.utc_offset);
+    if (!offset_s.ok()) return OfOption("--utc-offset", offset_s.status());
+    clock = LocalClock(*offset_s);
+  }
+  if (!options.time_zone.empty()) {
+    Result<LocalClock> zone = LocalClock::OfZone(options.time_zone);
+    if (!zone.ok()) return OfOption("--time-zone", zone.status());
+    clock = std::move(*zone);
+  }
+  if (!options.ambiguous_times.empty()) {
+    const Result<AmbiguousTimes> ambiguous = ParseAmbiguousTimes(options.ambiguous_times);
+    if (!ambiguous.ok()) return OfOption("--ambiguous-times", ambiguous.status());
+    clock.set_ambiguous(*ambiguous);
+  }
+  return clock;
+}
+
 // How the times of the input are written.
 Status CompleteTimes(const IngestOptions& options, TimeFormat* time) {
   time->too_fine_advice = "; --truncate-times cuts times off at the unit of their column";
@@ -36,13 +57,17 @@ Status CompleteTimes(const IngestOptions& options, TimeFormat* time) {
     if (!unit.ok()) return OfOption("--time-unit", unit.status());
     time->number_unit = *unit;
   }
-  if (!options.utc_offset.empty()) {
-    const Result<int32_t> offset_s = ParseUtcOffset(options.utc_offset);
-    if (!offset_s.ok()) return OfOption("--utc-offset", offset_s.status());
-    time->utc_offset_s = *offset_s;
+  CISTERN_ASSIGN_OR_RETURN(time->clock, ClockOf(options));
+  if (!options.time_format.empty()) {
+    Result<TimePattern> pattern = TimePattern::Compile(options.time_format);
+    if (!pattern.ok()) return OfOption("--time-format", pattern.status());
+    time->pattern = std::move(*pattern);
   }
   if (!options.time_base.empty()) {
-    const Result<Instant> base = ParseIsoTime(options.time_base, time->utc_offset_s);
+    const Result<Instant> base = ParseIsoTime(options.time_base, time->clock);
+    if (!base.ok() && base.status().code() == StatusCode::kOutOfRange) {
+      return OfOption("--time-base", base.status());
+    }
     if (!base.ok()) {
       return Status::InvalidArgument(
           fmt::format("--time-base '{}' is no ISO 8601 time such as 2024-05-24 or "
@@ -50,7 +75,7 @@ Status CompleteTimes(const IngestOptions& options, TimeFormat* time) {
     }
     time->base = *base;
   }
-  return time->pattern.empty() ? Status::Ok() : CheckTimePattern(time->pattern);
+  return Status::Ok();
 }
 
 // What would be taken and do nothing beside the others.
@@ -63,10 +88,18 @@ Status CheckTogether(const IngestOptions& options) {
     if (!options.delimiter.empty()) return useless("--delimiter", why);
     if (!options.header.empty()) return useless("--header", why);
   }
-  if (!options.mapping.time.pattern.empty()) {
+  if (!options.time_format.empty()) {
     const char* why = "is of numbers, and --time-format says that times are dates";
     if (!options.time_unit.empty()) return useless("--time-unit", why);
     if (!options.time_base.empty()) return useless("--time-base", why);
+  }
+  if (!options.time_zone.empty() && !options.utc_offset.empty()) {
+    return useless("--utc-offset", "is of clocks that stay as they are, and --time-zone says whose "
+                                   "clock it is");
+  }
+  if (!options.ambiguous_times.empty() && options.time_zone.empty() &&
+      options.time_format.find("%Z") == std::string::npos) {
+    return useless("--ambiguous-times", "is of --time-zone or of %Z in --time-format");
   }
   const auto has_stem = [](const std::vector<std::string>& texts) {
     return std::any_of(texts.begin(), texts.end(), [](const std::string& text) {
@@ -108,7 +141,13 @@ void AddTimeOptions(CLI::App* command, IngestOptions* o) {
                       "Event times are numbers that count from this ISO 8601 time");
   command->add_option("--utc-offset", o->utc_offset,
                       "Of times that name no offset, for example +08:00 (default: UTC)");
-  command->add_option("--time-format", o->mapping.time.pattern,
+  command->add_option("--time-zone", o->time_zone,
+                      "Of times that name no offset, with summer time: a zone such as "
+                      "Europe/Berlin (default: UTC)");
+  command->add_option("--ambiguous-times", o->ambiguous_times,
+                      "Of the hour that is there twice as clocks are put back: earlier, later or "
+                      "refuse (default)");
+  command->add_option("--time-format", o->time_format,
                       "Pattern of times, for example '%d.%m.%Y %H:%M:%S' (default: ISO 8601 or a "
                       "number)");
   command->add_flag("--truncate-times", o->mapping.time.truncate,

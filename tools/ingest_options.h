@@ -29,6 +29,9 @@ struct IngestOptions {
   std::string time_unit;
   std::string time_base;
   std::string utc_offset;
+  std::string time_zone;
+  std::string ambiguous_times;
+  std::string time_format;
   std::string reject;
   std::string durability = "synced";
   MappingOptions mapping;

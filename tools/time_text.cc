@@ -10,7 +10,7 @@
 
 #include "cistern/limits.h"
 #include "tools/counted.h"
-#include "tools/time_pattern.h"
+#include "tools/utc_offset.h"
 
 namespace cistern::tool {
 namespace {
@@ -147,26 +147,6 @@ bool ReadChar(std::string_view s, size_t* i, char c) {
   return true;
 }
 
-// "Z", "+08:00", "-0530", "+8" from *i on. False if it is none of these.
-bool ReadOffset(std::string_view s, size_t* i, int32_t* offset_s) {
-  if (ReadChar(s, i, 'Z') || ReadChar(s, i, 'z')) {
-    *offset_s = 0;
-    return true;
-  }
-  if (*i >= s.size() || (s[*i] != '+' && s[*i] != '-')) return false;
-  const int sign = s[(*i)++] == '-' ? -1 : 1;
-  int hours = 0;
-  int minutes = 0;
-  if (!ReadNumber(s, i, 1, 2, &hours)) return false;
-  const bool colon = ReadChar(s, i, ':');
-  if (colon || (*i < s.size() && IsDigit(s[*i]))) {
-    if (!ReadNumber(s, i, 2, 2, &minutes)) return false;
-  }
-  if (hours > 18 || minutes > 59) return false;
-  *offset_s = sign * (hours * 3600 + minutes * 60);
-  return true;
-}
-
 struct ClockTime {
   int hour = 0, minute = 0, second = 0;
   int32_t nanos = 0;
@@ -222,6 +202,49 @@ std::string_view UnitAdvice(const Decimal& d, TimeUnit wrong) {
   return "wrong time unit?";
 }
 
+bool IsWholeNumber(std::string_view text) {
+  const std::string_view digits = text.substr(text.starts_with('-') ? 1 : 0);
+  return !digits.empty() && digits.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+// Of a text that IsWholeNumber().
+Result<int64_t> ParseTicks(std::string_view text) {
+  int64_t ticks = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), ticks);
+  if (error == std::errc() && end == text.data() + text.size()) return ticks;
+  return Status::OutOfRange(fmt::format("{} does not fit in 64 bits", Quoted(text)));
+}
+
+// "now", or what "now-1h", "+90s" or "-400d" add to it; nullopt for any other text.
+std::optional<int64_t> SecondsFromNow(std::string_view text) {
+  const bool names_now = text.starts_with("now");
+  if (names_now) text.remove_prefix(3);
+  if (names_now && text.empty()) return 0;
+  if (!text.starts_with('-') && !text.starts_with('+')) return std::nullopt;
+  constexpr int64_t kSpanMaxS = limits::kEventSecondsMax - limits::kEventSecondsMin;
+  const Result<int64_t> span_s = ParseSpan("", text.substr(1), 0, kSpanMaxS);
+  if (!span_s.ok()) return std::nullopt;
+  return text.front() == '-' ? -*span_s : *span_s;
+}
+
+Result<int64_t> TicksFromNow(std::string_view text, TimeUnit unit, int64_t now_us) {
+  int64_t now_s = now_us / 1'000'000;
+  int64_t part_us = now_us % 1'000'000;
+  if (part_us < 0) {
+    part_us += 1'000'000;
+    --now_s;
+  }
+  Instant t{now_s + SecondsFromNow(text).value_or(0), static_cast<int32_t>(part_us * 1000)};
+  t.nanos -= t.nanos % static_cast<int32_t>(kNanosPerSecond / PerSecond(unit));
+  if (!IsInRange(t)) return OutsideRange(text, "it counts from now");
+  return ToTicks(t, unit, text);
+}
+
+Result<int64_t> IsoTicks(std::string_view text, TimeUnit unit) {
+  CISTERN_ASSIGN_OR_RETURN(const Instant t, ParseIsoTime(text, LocalClock()));
+  return ToTicks(t, unit, text);
+}
+
 bool LooksNumeric(std::string_view text) {
   Decimal ignored;
   return TakeApart(text, &ignored);
@@ -257,7 +280,7 @@ Result<Instant> ParseNumericTime(std::string_view text, TimeUnit unit) {
   return t;
 }
 
-Result<Instant> ParseIsoTime(std::string_view text, int32_t utc_offset_s) {
+Result<Instant> ParseIsoTime(std::string_view text, const LocalClock& clock) {
   size_t i = 0;
   int year = 0;
   int month = 0;
@@ -273,29 +296,34 @@ Result<Instant> ParseIsoTime(std::string_view text, int32_t utc_offset_s) {
   if (!date.ok() || year == 0) {
     return Status::OutOfRange(fmt::format("{} is not a date of the calendar", Quoted(text)));
   }
-  ClockTime clock;
-  int32_t offset_s = utc_offset_s;
+  ClockTime time;
+  std::optional<int32_t> offset_s;
   if (ReadChar(text, &i, 'T') || ReadChar(text, &i, 't') || ReadChar(text, &i, ' ')) {
-    CISTERN_RETURN_IF_ERROR(ReadClock(text, &i, &clock));
-    if (i < text.size() && !ReadOffset(text, &i, &offset_s)) return NotATime(text);
+    CISTERN_RETURN_IF_ERROR(ReadClock(text, &i, &time));
+    if (i < text.size() && !ReadUtcOffset(text, &i, 1, &offset_s.emplace())) return NotATime(text);
   }
   if (i != text.size()) return NotATime(text);
   const int64_t days = std::chrono::sys_days(date).time_since_epoch().count();
   Instant t;
-  t.seconds = days * 86400 + clock.hour * 3600 + clock.minute * 60 + clock.second - offset_s;
-  t.nanos = clock.nanos;
+  const int64_t local_s = days * 86400 + time.hour * 3600 + time.minute * 60 + time.second;
+  if (offset_s) {
+    t.seconds = local_s - *offset_s;
+  } else {
+    CISTERN_ASSIGN_OR_RETURN(t.seconds, clock.UtcOf(local_s, text));
+  }
+  t.nanos = time.nanos;
   return CheckRange(t, text);
 }
 
 Result<Instant> ParseTime(std::string_view text, const TimeFormat& format, TimeUnit column_unit) {
   Instant t;
   if (!format.pattern.empty()) {
-    CISTERN_ASSIGN_OR_RETURN(t, ParseTimeByPattern(text, format.pattern, format.utc_offset_s));
+    CISTERN_ASSIGN_OR_RETURN(t, format.pattern.Parse(text, format.clock));
     CISTERN_ASSIGN_OR_RETURN(t, CheckRange(t, text));
   } else if (LooksNumeric(text)) {
     CISTERN_ASSIGN_OR_RETURN(t, ParseNumericTime(text, format.number_unit.value_or(column_unit)));
   } else {
-    CISTERN_ASSIGN_OR_RETURN(t, ParseIsoTime(text, format.utc_offset_s));
+    CISTERN_ASSIGN_OR_RETURN(t, ParseIsoTime(text, format.clock));
   }
   if (!format.base) return t;
   if (!LooksNumeric(text)) {
@@ -346,32 +374,19 @@ Result<int64_t> ToTicks(const Instant& instant, const TimeFormat& format, TimeUn
   return Status(s.code(), s.message() + format.too_fine_advice);
 }
 
-Result<int64_t> ParseTicks(std::string_view text, TimeUnit unit) {
-  const bool sign = !text.empty() && text[0] == '-';
-  const std::string_view digits = text.substr(sign ? 1 : 0);
-  if (!digits.empty() && digits.size() <= 19 &&
-      digits.find_first_not_of("0123456789") == std::string_view::npos) {
-    uint64_t value = 0;
-    for (const char c : digits) value = value * 10 + static_cast<uint64_t>(c - '0');
-    if (value > static_cast<uint64_t>(INT64_MAX)) {
-      return Status::OutOfRange(fmt::format("{} does not fit in 64 bits", Quoted(text)));
-    }
-    return sign ? -static_cast<int64_t>(value) : static_cast<int64_t>(value);
-  }
-  CISTERN_ASSIGN_OR_RETURN(const Instant t, ParseIsoTime(text, 0));
-  return ToTicks(t, unit, text);
-}
-
-Result<int64_t> ParseBound(std::string_view option, std::string_view text, TimeUnit unit) {
-  Result<int64_t> ticks = ParseTicks(text, unit);
+Result<int64_t> ParseBound(std::string_view option, std::string_view text, TimeUnit unit,
+                           int64_t now_us) {
+  Result<int64_t> ticks = IsWholeNumber(text)    ? ParseTicks(text)
+                          : SecondsFromNow(text) ? TicksFromNow(text, unit, now_us)
+                                                 : IsoTicks(text, unit);
   if (ticks.ok()) return ticks;
   if (ticks.status().code() != StatusCode::kInvalidArgument) {
     return Status(ticks.status().code(),
                   fmt::format("{}: {}", option, ticks.status().message()));
   }
   return Status::InvalidArgument(
-      fmt::format("{} {} is no time: expected ISO 8601 such as 2016-12-01 or 2016-12-01T05:00, or "
-                  "a whole number of the event time's unit",
+      fmt::format("{} {} is no time: expected ISO 8601 such as 2016-12-01 or 2016-12-01T05:00, a "
+                  "whole number of the event time's unit, or a time from now such as now or -36h",
                   option, Quoted(text)));
 }
 
@@ -452,16 +467,6 @@ Result<TimeUnit> ParseTimeUnit(std::string_view text) {
   if (text == "ns") return TimeUnit::kNanos;
   return Status::InvalidArgument(
       fmt::format("{} is not a time unit; expected s, ms, us or ns", Quoted(text)));
-}
-
-Result<int32_t> ParseUtcOffset(std::string_view text) {
-  size_t i = 0;
-  int32_t offset_s = 0;
-  if (!ReadOffset(text, &i, &offset_s) || i != text.size()) {
-    return Status::InvalidArgument(
-        fmt::format("{} is not an offset from UTC; expected for example +08:00", Quoted(text)));
-  }
-  return offset_s;
 }
 
 }  // namespace cistern::tool

@@ -41,7 +41,7 @@ std::vector<Recording> Recordings() {
   air.mapping.null_tokens = {"NA", " "};
   air.mapping.ignores = {"No"};
   air.mapping.maps = {"{year}-{month}-{day}T{hour}=ts", "PM2.5=pm25"};
-  air.mapping.time.utc_offset_s = 8 * 3600;
+  air.mapping.time.clock = tool::LocalClock(8 * 3600);
   Recording buses{"capmetro-buses", 86'400, "speed"};
   buses.is_sorted = false;
   buses.mapping.maps = {"timestamp=ts"};

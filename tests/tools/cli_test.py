@@ -77,7 +77,8 @@ class CliTest(CliCase):
             self.assertIn("--table: is empty", done.err)
         self.assertFalse((self.directory / "new").exists())
         for option in ("--header", "--stem", "--time-unit", "--time-base", "--utc-offset",
-                       "--time-format", "--reject", "--memory-budget", "--set", "--map"):
+                       "--time-zone", "--ambiguous-times", "--time-format", "--reject",
+                       "--memory-budget", "--set", "--map"):
             self.assertIn(option, self.ingest("", option, "", expect=2).err)
         self.ingest("station,ts\na,1\n", "--null", "")
 
