@@ -1,0 +1,40 @@
+// CsvDialect: how a csv input is written, beyond RFC 4180.
+#ifndef CISTERN_TOOLS_CSV_DIALECT_H_
+#define CISTERN_TOOLS_CSV_DIALECT_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "cistern/result.h"
+
+namespace cistern::tool {
+
+struct CsvDialect {
+  char delimiter = ',';
+  bool delimiter_given = false;  // by a person: a `sep=` line of the input must agree
+  // '\0': none. Before the quote, the delimiter, itself or a line end the escape takes away their
+  // meaning. Before any other character the escape is a character itself, as DSBulk has it.
+  char escape = '\0';
+  // As cqlsh writes: \n, \r, \t and \xHH are control characters, and the escape before any other
+  // character is left out.
+  bool escapes_controls = false;
+  uint64_t skip_lines = 0;  // lines before the header, or before the first row without one
+  std::string comment;      // lines that begin so are left out; empty: none
+};
+
+// "," ";" "\t" "tab": any single byte but the quote, line ends and a comma that is the `decimal`
+// mark of numbers. Empty: a comma, or, where numbers have commas, a semicolon, as Excel has it.
+[[nodiscard]] Result<char> ParseDelimiter(std::string_view text, char decimal);
+
+// Sets the escape of `dialect` from a character, or "cqlsh". Empty: none.
+[[nodiscard]] Status ParseEscape(std::string_view text, CsvDialect* dialect);
+
+// The delimiter that a line `sep=;` (of Excel, without its line end) names; nullopt if the line
+// is another.
+[[nodiscard]] std::optional<char> SeparatorOf(std::string_view line);
+
+}  // namespace cistern::tool
+
+#endif  // CISTERN_TOOLS_CSV_DIALECT_H_
