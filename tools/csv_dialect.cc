@@ -7,12 +7,7 @@ namespace cistern::tool {
 Result<char> ParseDelimiter(std::string_view text, char decimal) {
   if (text.empty()) return decimal == ',' ? ';' : ',';
   if (text == "\\t" || text == "tab") return '\t';
-  const bool is_character = text.size() == 1 && text != "\"" && text != "\n" && text != "\r";
-  if (is_character && text[0] == ',' && decimal == ',') {
-    return Status::InvalidArgument(
-        "--delimiter ,: with --decimal , a comma is in numbers; leave one of them out");
-  }
-  if (is_character) return text[0];
+  if (text.size() == 1 && text != "\"" && text != "\n" && text != "\r") return text[0];
   return Status::InvalidArgument(
       fmt::format("--delimiter '{}' is not one character (tab is written \\t)", text));
 }

@@ -11,6 +11,9 @@
 
 namespace cistern::tool {
 
+// Lines before the header that can be passed over.
+inline constexpr uint64_t kSkipLinesMax = 100'000;
+
 struct CsvDialect {
   char delimiter = ',';
   bool delimiter_given = false;  // by a person: a `sep=` line of the input must agree
@@ -24,8 +27,8 @@ struct CsvDialect {
   std::string comment;      // lines that begin so are left out; empty: none
 };
 
-// "," ";" "\t" "tab": any single byte but the quote, line ends and a comma that is the `decimal`
-// mark of numbers. Empty: a comma, or, where numbers have commas, a semicolon, as Excel has it.
+// "," ";" "\t" "tab": any single byte but the quote and line ends. Empty: a comma, or, where
+// numbers have a comma as their `decimal` mark, a semicolon, as Excel has it.
 [[nodiscard]] Result<char> ParseDelimiter(std::string_view text, char decimal);
 
 // Sets the escape of `dialect` from a character, or "cqlsh". Empty: none.

@@ -164,7 +164,7 @@ void AddTextOptions(CLI::App* command, IngestOptions* o) {
   command->add_option("--header", o->header,
                       "Names of the cells of csv, for files without a header: a,b");
   command->add_option("--skip-lines", o->skip_lines, "Lines of csv before the header")
-      ->check(WholeNumber(1, limits::kBatchRowsMax));
+      ->check(WholeNumber(1, kSkipLinesMax));
   command->add_option("--comment", o->comment, "Lines of csv that begin so are left out, as #");
   command->add_option("--decimal", o->decimal,
                       "Before the decimals of numbers of csv: , or . (default)");

@@ -56,26 +56,22 @@ std::unique_ptr<Input> Input::FromText(std::string text, TextEncoding encoding) 
 // Turns what was read into buffer_ from `from` on into UTF-8. True if text was added to it.
 bool Input::Decode(size_t from, bool ended) {
   constexpr size_t kMarkBytesMax = 3;
-  size_t mark_bytes = 0;
   if (!knows_encoding_) {
     if (!ended && buffer_.size() < kMarkBytesMax) return true;  // no reader takes so few bytes
     from = 0;
-    const ByteOrderMark mark = FindByteOrderMark(buffer_, encoding_);
+    const TextEncoding by_mark = EncodingByMark(buffer_, encoding_);
     knows_encoding_ = true;
-    if (mark.encoding != encoding_ && encoding_ != TextEncoding::kUtf8) {
+    if (by_mark != encoding_ && encoding_ != TextEncoding::kUtf8) {
       status_ = Status::InvalidArgument(
           fmt::format("{} begins with the byte order mark of {}: leave --encoding out", path_,
-                      mark.encoding == TextEncoding::kUtf8 ? "UTF-8" : "UTF-16"));
+                      by_mark == TextEncoding::kUtf8 ? "UTF-8" : "UTF-16"));
       return false;
     }
-    encoding_ = mark.encoding;
-    if (encoding_ != TextEncoding::kUtf8) {
-      decoder_.emplace(encoding_);
-      mark_bytes = mark.size;
-    }
+    encoding_ = by_mark;
+    if (encoding_ != TextEncoding::kUtf8) decoder_.emplace(encoding_);
   }
   if (!decoder_) return !ended;
-  const std::string bytes = buffer_.substr(from + mark_bytes);
+  const std::string bytes = buffer_.substr(from);
   buffer_.resize(from);
   decoder_->Decode(bytes, &buffer_);
   if (ended) decoder_->Finish(&buffer_);

@@ -80,11 +80,11 @@ Result<TextEncoding> ParseTextEncoding(std::string_view name) {
                   "order mark, and `iconv -t UTF-8` makes UTF-8 of others", name.substr(0, 40)));
 }
 
-ByteOrderMark FindByteOrderMark(std::string_view bytes, TextEncoding fallback) {
-  if (bytes.starts_with("\xFF\xFE")) return {TextEncoding::kUtf16Le, 2};
-  if (bytes.starts_with("\xFE\xFF")) return {TextEncoding::kUtf16Be, 2};
-  if (bytes.starts_with("\xEF\xBB\xBF")) return {TextEncoding::kUtf8, 3};
-  return {fallback, 0};
+TextEncoding EncodingByMark(std::string_view bytes, TextEncoding fallback) {
+  if (bytes.starts_with("\xFF\xFE")) return TextEncoding::kUtf16Le;
+  if (bytes.starts_with("\xFE\xFF")) return TextEncoding::kUtf16Be;
+  if (bytes.starts_with("\xEF\xBB\xBF")) return TextEncoding::kUtf8;
+  return fallback;
 }
 
 void TextDecoder::Decode(std::string_view bytes, std::string* utf8) {

@@ -22,13 +22,9 @@ enum class TextEncoding : uint8_t {
 // kInvalidArgument lists them.
 [[nodiscard]] Result<TextEncoding> ParseTextEncoding(std::string_view name);
 
-// What the byte order mark at the front says: its encoding and how long the mark is. Without a
-// mark `fallback` and 0.
-struct ByteOrderMark {
-  TextEncoding encoding = TextEncoding::kUtf8;
-  size_t size = 0;
-};
-[[nodiscard]] ByteOrderMark FindByteOrderMark(std::string_view bytes, TextEncoding fallback);
+// What the byte order mark at the front says; `fallback` without a mark. Decoded, each mark is the
+// one of UTF-8, which readers drop.
+[[nodiscard]] TextEncoding EncodingByMark(std::string_view bytes, TextEncoding fallback);
 
 // Turns bytes into UTF-8, piece by piece. Bytes that stand for no character (half a surrogate pair,
 // 81 in Windows-1252) become bytes that are not UTF-8: CheckText refuses their line, and none else.

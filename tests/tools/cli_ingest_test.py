@@ -53,6 +53,13 @@ class IngestTest(CliCase):
             self.ingest(text, *before, *after)
             self.assertEqual(self.values(column), [(value,)])
 
+    def test_another_delimiter_beside_decimal_commas(self):
+        text = f'station,ts,temp\na,{MILLIS},"2,5"\n'
+        done = self.ingest(text, "--decimal", ",", expect=2)
+        self.assertIn("are its cells apart by --delimiter ','?", done.err)
+        self.ingest(text, "--decimal", ",", "--delimiter", ",")
+        self.assertEqual(self.values("temp"), [("2.5",)])
+
     def test_a_header_without_a_name_is_told_how(self):
         text = f",station,ts\n7,a,{MILLIS}\n"
         self.assertIn("--map '#1=COLUMN', or leave it out with --ignore '#1'",
@@ -117,7 +124,6 @@ class IngestTest(CliCase):
         for options, told in (
                 (("--encoding", "ebcdic"), "utf-8, latin-1, windows-1252"),
                 (("--decimal", ";"), "neither ',' nor '.'"),
-                (("--decimal", ",", "--delimiter", ","), "a comma is in numbers"),
                 (("--escape", '"'), "leave it out"), (("--escape", ","), "beside the delimiter"),
                 (("--non-finite", "zero"), "store, missing, refuse"),
                 (("--format", "jsonl", "--skip-lines", "1"), "is of --format csv"),

@@ -162,7 +162,7 @@ TEST(CsvDialect, TheLastLineOfARecordMayComeLater) {
   const std::string record = "\"a\nb\",12345678\n";
   for (size_t cut = 1; cut < record.size(); ++cut) {
     std::string text;
-    while (text.size() + 100 < kChunkBytes) text += "x,1\n";
+    while (text.size() + 5000 < kChunkBytes) text += std::string(4000, 'x') + ",1\n";
     text.resize(kChunkBytes - cut - 1, 'y');
     text += "\n" + record + "z,2\n";
     std::ofstream(path) << text;
