@@ -437,6 +437,14 @@ Status RowMapper::SetTime(const Record& record, RowBatch* batch) {
   CISTERN_ASSIGN_OR_RETURN(const Instant instant,
                            time_sum_ ? SummedTime() : options_.time_steps->At(record.number));
   time_text_ = text;
+  // Hours and minutes alone are of a day that nobody named.
+  constexpr int64_t kYearSeconds = 366 * 86400;
+  if (time_sum_ && !options_.time.base && instant.seconds > -kYearSeconds &&
+      instant.seconds < kYearSeconds) {
+    return Status::OutOfRange(
+        fmt::format("--time-sum comes to {} s, which is of 1970 or so; --time-base says from when "
+                    "it counts, 1970-01-01 too", instant.seconds));
+  }
   const bool millis = schema_->columns[column].type.kind == CqlType::kTimestamp;
   CISTERN_ASSIGN_OR_RETURN(
       const int64_t ticks,

@@ -151,6 +151,8 @@ class IngestTest(CliCase):
         self.assertEqual(self.values("ts"), [])
         self.ingest(text, *options, "--truncate-times")
         self.assertEqual(self.values("ts"), [("2024-05-24T07:03:50.150Z",)])
+        done = self.ingest(text, *options[:2], "--truncate-times", expect=1)
+        self.assertIn("--time-base says from when it counts", done.err)
 
     def test_a_time_by_the_number_of_the_record(self):
         options = ("--time-start", START, "--time-step", "250ms")

@@ -412,6 +412,22 @@ TEST_F(RowMapperTest, TimeOfSeveralCells) {
   EXPECT_THAT(MakeError(), HasSubstr("given by two options"));
 }
 
+TEST_F(RowMapperTest, ASumOfHoursNeedsItsDay) {
+  options_.time_sum = "hour*3600";
+  RowBatch batch(schema_);
+  const auto add = [&](std::string_view hour) {
+    RowMapper mapper = Make();
+    EXPECT_TRUE(mapper.BindHeader({"station", "hour"}).ok());
+    return mapper.AddRow(CsvRecord({Bare("a"), Bare(hour)}), &batch);
+  };
+  EXPECT_THAT(add("7").message(), HasSubstr("comes to 25200 s, which is of 1970 or so"));
+  EXPECT_THAT(add("-1").message(), HasSubstr("--time-base"));
+  EXPECT_TRUE(add("480000").ok());
+  options_.time.base = Instant{};
+  EXPECT_TRUE(add("7").ok());
+  EXPECT_EQ(batch.fixed(1, kTs), 25'200'000);
+}
+
 TEST_F(RowMapperTest, TimeByTheNumberOfTheRecord) {
   options_.time_steps = TimeSteps{{1'700'000'000, 0}, 20'000'000};
   RowMapper mapper = Make();

@@ -82,6 +82,23 @@ TEST(TextEncoding, AMarkAgainstTheOptionIsRefused) {
   }
 }
 
+// Of a stream the first bytes come one by one: what they are is known from the third on.
+TEST(TextEncoding, AStreamThatBeginsSlowly) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const auto input = Input::Open("/proc/self/fd/" + std::to_string(ends[0]), TextEncoding::kUtf8);
+  ASSERT_TRUE(input.ok());
+  const std::string_view bytes = "\xff\xfe\xe9\0\n\0"sv;
+  for (const char byte : bytes) {
+    ASSERT_EQ(write(ends[1], &byte, 1), 1);
+    ASSERT_EQ((*input)->Grow(), Fill::kData);
+  }
+  EXPECT_EQ((*input)->window(), "\xEF\xBB\xBF\u00e9\n");
+  close(ends[1]);
+  EXPECT_EQ((*input)->Grow(), Fill::kEnd);
+  close(ends[0]);
+}
+
 // Through a file, whose chunks cut characters anywhere.
 TEST(TextEncoding, AFileOfManyChunks) {
   namespace fs = std::filesystem;
