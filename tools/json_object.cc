@@ -53,11 +53,6 @@ class JsonObject::Collector : public nlohmann::json_sax<Json> {
   }
 
   bool null() override {
-    // Without an object there are no members: each of them is missing.
-    if (!frames_.empty() && closers_.empty() && NextIsOpened()) {
-      ++frames_.back().next;
-      return true;
-    }
     return Scalar("null", CellForm::kNull);
   }
   bool boolean(bool value) override { return Scalar(value ? "true" : "false", CellForm::kBare); }
@@ -93,7 +88,7 @@ class JsonObject::Collector : public nlohmann::json_sax<Json> {
       after_key_ = true;
       return true;
     }
-    key_ = name;
+    WriteName(name);
     return true;
   }
   bool parse_error(size_t position, const std::string&, const Json::exception& e) override {
@@ -125,22 +120,20 @@ class JsonObject::Collector : public nlohmann::json_sax<Json> {
     return false;
   }
 
-  // Of the value that comes next, with the path to it.
-  std::string NextName() const {
-    const Frame& frame = frames_.back();
-    return path_ + (frame.is_array ? std::to_string(frame.next) : key_);
-  }
-  bool NextIsOpened() const { return !opened_.empty() && opened_.contains(NextName()); }
-  void BeginMember() {
+  void WriteName(std::string_view name) {
     name_begin_ = heap.size();
     heap += path_;
-    if (frames_.back().is_array) {
-      heap += fmt::format_int(frames_.back().next).str();
-    } else {
-      heap += key_;
-    }
-    ++frames_.back().next;
+    heap += name;
     name_size_ = heap.size() - name_begin_;
+  }
+  // Before each value whose members or itself are cells. In an object its key has come before.
+  void BeginValue() {
+    Frame& frame = frames_.back();
+    if (frame.is_array) WriteName(std::string_view(fmt::format_int(frame.next++).str()));
+  }
+  bool IsOpened() const {
+    return !opened_.empty() &&
+           opened_.contains(std::string_view(heap).substr(name_begin_, name_size_));
   }
 
   // Inside a nested value: its CQL literal grows in the heap.
@@ -169,7 +162,9 @@ class JsonObject::Collector : public nlohmann::json_sax<Json> {
       }
       return true;
     }
-    BeginMember();
+    BeginValue();
+    // Without an object there are no members: each of them is missing.
+    if (form == CellForm::kNull && IsOpened()) return true;
     members.push_back({name_begin_, name_size_, heap.size(), text.size(), form});
     heap += text;
     return true;
@@ -182,14 +177,13 @@ class JsonObject::Collector : public nlohmann::json_sax<Json> {
       return true;
     }
     if (closers_.empty()) {
-      if (NextIsOpened()) {
-        std::string path = NextName() + '.';
-        ++frames_.back().next;
+      BeginValue();
+      if (IsOpened()) {
         frames_.push_back({path_.size(), open == '['});
-        path_ = std::move(path);
+        path_.assign(heap, name_begin_, name_size_);
+        path_ += '.';
         return true;
       }
-      BeginMember();
       text_begin_ = heap.size();
     } else {
       Separate();
@@ -222,7 +216,6 @@ class JsonObject::Collector : public nlohmann::json_sax<Json> {
   size_t string_count_ = 0;
   std::vector<Frame> frames_;
   std::string path_;     // to the innermost frame, with a point at its end
-  std::string key_;
   std::string closers_;  // of the literal that is being written
   bool first_in_nest_ = false;
   bool after_key_ = false;
