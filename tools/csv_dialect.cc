@@ -19,12 +19,13 @@ Status ParseEscape(std::string_view text, CsvDialect* dialect) {
         "--escape '\"' is what csv has without it: a quote in quotes is doubled; leave it out");
   }
   dialect->escapes_controls = text == "cqlsh";
-  if (dialect->escapes_controls) text = "\\";
+  dialect->escapes_twice = text == "cqlsh-python3.10";
+  if (dialect->escapes_controls || dialect->escapes_twice) text = "\\";
   const bool is_character = text.size() == 1 && text != "\n" && text != "\r";
   if (!is_character || text[0] == dialect->delimiter) {
     return Status::InvalidArgument(fmt::format(
-        "--escape '{}' is neither cqlsh nor one character beside the delimiter, such as '\\'",
-        text));
+        "--escape '{}' is neither cqlsh, cqlsh-python3.10 nor one character beside the delimiter, "
+        "such as '\\'", text));
   }
   dialect->escape = text[0];
   return Status::Ok();

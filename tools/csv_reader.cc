@@ -113,7 +113,7 @@ class CsvReader : public RecordReader {
   ReadOutcome Checked(Record* record) {
     if (Status s = CheckText(record->raw); !s.ok()) return Bad(record, s.message());
     // A control character may be spelled (\x00); text with one is refused here as in a raw line.
-    for (size_t i = 0; dialect_.escapes_controls && i < record->cells.size(); ++i) {
+    for (size_t i = 0; HasControls() && i < record->cells.size(); ++i) {
       if (record->cells[i].text.find('\0') == std::string_view::npos) continue;
       return Bad(record, fmt::format("cell {} holds a NUL byte", i + 1));
     }
@@ -253,10 +253,10 @@ class CsvReader : public RecordReader {
     return Parse::kDone;
   }
 
-  // `end`: behind the cell in `text`. The CR of a line end is none of the cell.
+  // `end`: behind the cell in `text`. The CR of a line end is none of the cell, an escaped one is.
   static void PushBare(std::string_view text, size_t end, std::string_view cell, Record* record) {
     const bool at_line_end = end >= text.size() || text[end] == '\n';
-    if (at_line_end && cell.ends_with('\r')) cell.remove_suffix(1);
+    if (at_line_end && !cell.empty() && text[end - 1] == '\r') cell.remove_suffix(1);
     record->cells.push_back({{}, cell, CellForm::kBare});
   }
 
@@ -268,6 +268,7 @@ class CsvReader : public RecordReader {
 
   // --- Escapes
 
+  bool HasControls() const { return dialect_.escapes_controls || dialect_.escapes_twice; }
   bool IsEscape(char c) const { return c == dialect_.escape && c != '\0'; }
 
   // Appends what the escape at *k and the characters behind it stand for; *k is then the last
@@ -283,19 +284,37 @@ class CsvReader : public RecordReader {
     if (crlf) ++*k;
     if (crlf || next == '\n') ++*lines;
     if (crlf || next == '\n' || next == '"' || next == dialect_.delimiter || IsEscape(next)) {
-      unquoted_.push_back(text[++*k]);
-      return;
-    }
-    if (!dialect_.escapes_controls) {
+      ++*k;
+      if (dialect_.escapes_twice && IsEscape(next)) return TakeDoubled(text, k);
       unquoted_.push_back(text[*k]);
       return;
     }
-    if (next == 'x' && TakeHexControl(text, k)) return;
+    const bool is_control = dialect_.escapes_controls && TakeControl(text, k);
+    if (is_control) return;
+    if (dialect_.escapes_controls) ++*k;
+    unquoted_.push_back(text[*k]);
+  }
+
+  // A backslash that the writer doubled, with *k at the second one: one of two, or of a control
+  // character.
+  void TakeDoubled(std::string_view text, size_t* k) {
+    const std::string_view behind = text.substr(*k + 1, 2);
+    if (TakeControl(text, k)) return;
+    unquoted_.push_back(text[*k]);
+    if (behind.size() == 2 && IsEscape(behind[0]) && IsEscape(behind[1])) *k += 2;
+  }
+
+  // \n, \r, \t or \xHH at *k, which is then its last character. False if it is none.
+  bool TakeControl(std::string_view text, size_t* k) {
     constexpr std::string_view kLetters = "nrt";
     constexpr std::string_view kControls = "\n\r\t";
-    const size_t control = kLetters.find(next);
-    unquoted_.push_back(control == std::string_view::npos ? next : kControls[control]);
+    if (*k + 1 >= text.size()) return false;
+    if (text[*k + 1] == 'x') return TakeHexControl(text, k);
+    const size_t control = kLetters.find(text[*k + 1]);
+    if (control == std::string_view::npos) return false;
+    unquoted_.push_back(kControls[control]);
     ++*k;
+    return true;
   }
 
   // \xHH, a code point below 256, at *k. False if it is none.

@@ -159,8 +159,8 @@ void AddTextOptions(CLI::App* command, IngestOptions* o) {
   command->add_flag("--trailing-delimiter", o->mapping.trailing_delimiter,
                     "Every line of csv ends with a delimiter");
   command->add_option("--escape", o->escape,
-                      "Before quotes and delimiters of csv, such as '\\'; cqlsh: as its COPY TO "
-                      "writes");
+                      "Before quotes and delimiters of csv, such as '\\'; cqlsh, or "
+                      "cqlsh-python3.10: as its COPY TO writes");
   command->add_option("--header", o->header,
                       "Names of the cells of csv, for files without a header: a,b");
   command->add_option("--skip-lines", o->skip_lines, "Lines of csv before the header")

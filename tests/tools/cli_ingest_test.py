@@ -5,7 +5,11 @@ the advice that messages give, followed.
 Environment: CISTERN_BIN.
 """
 
+import csv
+import io
 import json
+import random
+import re
 import unittest
 
 from cli_case import CliCase
@@ -59,6 +63,33 @@ class IngestTest(CliCase):
         self.assertIn("are its cells apart by --delimiter ','?", done.err)
         self.ingest(text, "--decimal", ",", "--delimiter", ",")
         self.assertEqual(self.values("temp"), [("2.5",)])
+
+    # Against Python's writer, which cqlsh and pandas use. Before 3.10 it left backslashes alone.
+    def test_what_a_writer_escapes_comes_back(self):
+        random_texts = random.Random(7)
+        letters = "\\\\\",\n\r\tnrtx41a \x1b\xa0é"
+        texts = ["".join(random_texts.choices(letters, k=12)) for _ in range(400)]
+
+        def shown(text):
+            doubled = text.replace("\\", "\\\\")
+            return re.sub(r"[\x01-\x1f\x7f-\xa0]", lambda c: repr(c[0])[1:-1], doubled)
+
+        def written(values, **dialect):
+            out = io.StringIO(newline="")
+            csv.writer(out, **dialect).writerows(
+                ["a", MILLIS + i, value] for i, value in enumerate(values))
+            return out.getvalue()
+
+        escaped = {"escapechar": "\\", "doublequote": False}
+        before_310 = "".join(f"a,{MILLIS + i},{shown(text)}\n".replace('"', '\\"')
+                             for i, text in enumerate(t.replace(",", ";") for t in texts))
+        for data, options, expected in (
+                (written(texts, **escaped), ("--escape", "\\"), texts),
+                (written(texts), (), texts),
+                (written(map(shown, texts), **escaped), ("--escape", "cqlsh-python3.10"), texts),
+                (before_310, ("--escape", "cqlsh"), [t.replace(",", ";") for t in texts])):
+            self.ingest(data, "--header", "station,ts,wd", *options)
+            self.assertEqual(self.values("wd"), [(text,) for text in expected], options)
 
     def test_a_header_without_a_name_is_told_how(self):
         text = f",station,ts\n7,a,{MILLIS}\n"
