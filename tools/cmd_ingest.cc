@@ -85,8 +85,9 @@ std::string DelimiterAdvice(const Record& header, char delimiter) {
 // none here, or rows from the first line on.
 std::string FormAdvice(const Record& header) {
   const std::string_view raw = header.raw;
-  if (raw.starts_with("\xFF\xFE") || raw.starts_with("\xFE\xFF")) {
-    return "; this is UTF-16: `iconv -f UTF-16 -t UTF-8` makes UTF-8 of it";
+  if (const size_t nul = raw.find('\0'); nul < 2) {
+    return fmt::format("; if this is UTF-16 without its mark: `iconv -f UTF-16{} -t UTF-8` makes "
+                       "UTF-8 of it", nul == 0 ? "BE" : "LE");
   }
   const size_t cr = raw.find('\r');
   if (cr != std::string_view::npos && cr + 2 < raw.size()) {
@@ -166,10 +167,12 @@ class IngestCommand {
         static_cast<double>(ahead_s) / 86400, ahead_s / 86400 + 1));
   }
 
-  std::unique_ptr<RecordReader> NewReader(Input* input) const {
-    if (options_.format == "jsonl") return NewJsonReader(input);
+  std::unique_ptr<RecordReader> NewReader(Input* input,
+                                          const std::vector<std::string>& names) const {
+    if (options_.format == "jsonl") return NewJsonReader(input, JsonLayout::kLines, names);
+    if (options_.format == "json") return NewJsonReader(input, JsonLayout::kDocument, names);
     if (options_.format == "line") return NewLineProtocolReader(input);
-    return NewCsvReader(input, plan_.delimiter);
+    return NewCsvReader(input, plan_.dialect);
   }
 
   RejectFile* RejectsFor(const std::string& file) {
@@ -186,13 +189,14 @@ class IngestCommand {
   // The header's names from the options or the first record; empty at an empty input.
   Status BindCsvHeader(const std::string& name, RecordReader* reader, Input* input,
                        RowMapper* mapper, RejectFile* rejects) {
-    if (!options_.header.empty()) return mapper->BindHeader(SplitNames(options_.header));
+    const bool has_names = !options_.header.empty();
+    if (has_names) CISTERN_RETURN_IF_ERROR(mapper->BindHeader(SplitNames(options_.header)));
     Record record;
     for (;;) {
-      switch (reader->Next(&record)) {
+      switch (has_names ? reader->ReadPreamble(&record) : reader->Next(&record)) {
         case ReadOutcome::kIdle: continue;
         case ReadOutcome::kEnd:
-          Complain(name + " is empty: it has not even a header");
+          if (!has_names) Complain(name + " is empty: it has not even a header");
           return Status::Ok();
         case ReadOutcome::kInterrupted: return Status::Ok();
         case ReadOutcome::kFailed: return input->status();
@@ -204,14 +208,16 @@ class IngestCommand {
       }
       break;
     }
+    rejects->SetHeader(input->Original(std::string(reader->preamble()) +
+                                       std::string(has_names ? "" : record.raw)));
+    if (has_names) return Status::Ok();
     std::vector<std::string> names;
     for (const Cell& cell : record.cells) names.emplace_back(cell.text);
-    rejects->SetHeader(record.raw);
     const Status s = mapper->BindHeader(names);
     if (s.ok()) return s;
     return {s.code(),
             fmt::format("{}: {}{}{}", name, s.message(),
-                        DelimiterAdvice(record, plan_.delimiter), FormAdvice(record))};
+                        DelimiterAdvice(record, plan_.dialect.delimiter), FormAdvice(record))};
   }
 
   int ReadFile(const std::string& file, IngestRun* run) {
@@ -221,10 +227,10 @@ class IngestCommand {
     if (!stem && file != "-") stem = StemOf(file);
     Result<RowMapper> mapper = RowMapper::Make(schema_, plan_.mapping, stem);
     if (!mapper.ok()) return FailUsage(mapper.status());
-    Result<std::unique_ptr<Input>> input = Input::Open(file);
+    Result<std::unique_ptr<Input>> input = Input::Open(file, plan_.encoding);
     if (!input.ok()) return FailUsage(input.status());
     if (const Status s = CheckIsPlain(file, input->get()); !s.ok()) return FailUsage(s);
-    const std::unique_ptr<RecordReader> reader = NewReader(input->get());
+    const std::unique_ptr<RecordReader> reader = NewReader(input->get(), mapper->CellNames());
     RejectFile* rejects = RejectsFor(file);
     if (options_.format == "csv") {
       const Status s = BindCsvHeader(name, reader.get(), input->get(), &*mapper, rejects);
@@ -270,6 +276,10 @@ class IngestCommand {
       }
       line += fmt::format(", {} rejected", Counted(totals.rejected, "line"));
       line += paths.empty() ? " and kept nowhere" : " to " + paths;
+      // Among others a line would have another number, and so another time.
+      if (plan_.mapping.time_steps) {
+        line += "; mend them in the input itself and ingest it whole: a line's time is its place";
+      }
     }
     if (InterruptSignal() != 0) line += ", interrupted";
     if (!options_.quiet || totals.rejected > 0) Complain(line);

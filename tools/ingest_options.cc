@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "cistern/limits.h"
 #include "tools/command.h"
@@ -19,12 +20,22 @@ Status OfOption(const char* option, const Status& status) {
   return {status.code(), fmt::format("{} {}", option, status.message())};
 }
 
-Result<char> ParseDelimiter(std::string_view text) {
-  if (text.empty()) return ',';
-  if (text == "\\t" || text == "tab") return '\t';
-  if (text.size() == 1 && text != "\"" && text != "\n" && text != "\r") return text[0];
-  return Status::InvalidArgument(
-      fmt::format("--delimiter '{}' is not one character (tab is written \\t)", text));
+// How the bytes of the input are text, and the text cells.
+Status CompleteText(const IngestOptions& options, IngestPlan* plan) {
+  if (!options.encoding.empty()) {
+    const Result<TextEncoding> encoding = ParseTextEncoding(options.encoding);
+    if (!encoding.ok()) return OfOption("--encoding", encoding.status());
+    plan->encoding = *encoding;
+  }
+  CISTERN_ASSIGN_OR_RETURN(plan->mapping.decimal, ParseDecimalMark(options.decimal));
+  CISTERN_ASSIGN_OR_RETURN(plan->dialect.delimiter,
+                           ParseDelimiter(options.delimiter, plan->mapping.decimal));
+  plan->dialect.delimiter_given = !options.delimiter.empty();
+  CISTERN_RETURN_IF_ERROR(ParseEscape(options.escape, &plan->dialect));
+  plan->dialect.skip_lines = options.skip_lines;
+  plan->dialect.comment = options.comment;
+  CISTERN_ASSIGN_OR_RETURN(plan->mapping.non_finite, ParseNonFinite(options.non_finite));
+  return Status::Ok();
 }
 
 // The clock of times that name no offset.
@@ -48,6 +59,17 @@ Result<LocalClock> ClockOf(const IngestOptions& options) {
   return clock;
 }
 
+// Of an option that is a time, such as --time-base.
+Result<Instant> TimeOfOption(const char* option, const std::string& text,
+                             const LocalClock& clock) {
+  Result<Instant> time = ParseIsoTime(text, clock);
+  if (time.ok()) return time;
+  if (time.status().code() == StatusCode::kOutOfRange) return OfOption(option, time.status());
+  return Status::InvalidArgument(
+      fmt::format("{} '{}' is no ISO 8601 time such as 2024-05-24 or 2024-05-24T07:03:50Z", option,
+                  text));
+}
+
 // How the times of the input are written.
 Status CompleteTimes(const IngestOptions& options, TimeFormat* time) {
   time->too_fine_advice = "; --truncate-times cuts times off at the unit of their column";
@@ -64,18 +86,47 @@ Status CompleteTimes(const IngestOptions& options, TimeFormat* time) {
     time->pattern = std::move(*pattern);
   }
   if (!options.time_base.empty()) {
-    const Result<Instant> base = ParseIsoTime(options.time_base, time->clock);
-    if (!base.ok() && base.status().code() == StatusCode::kOutOfRange) {
-      return OfOption("--time-base", base.status());
-    }
-    if (!base.ok()) {
-      return Status::InvalidArgument(
-          fmt::format("--time-base '{}' is no ISO 8601 time such as 2024-05-24 or "
-                      "2024-05-24T07:03:50Z", options.time_base));
-    }
-    time->base = *base;
+    CISTERN_ASSIGN_OR_RETURN(time->base,
+                             TimeOfOption("--time-base", options.time_base, time->clock));
   }
   return Status::Ok();
+}
+
+// A time by the record's number. Called when the clock of the times is known.
+Status CompleteTimeSteps(const IngestOptions& options, MappingOptions* mapping) {
+  if (options.time_start.empty()) return Status::Ok();
+  CISTERN_ASSIGN_OR_RETURN(
+      const Instant start, TimeOfOption("--time-start", options.time_start, mapping->time.clock));
+  CISTERN_ASSIGN_OR_RETURN(const int64_t step_ns, ParseTimeStep(options.time_step));
+  mapping->time_steps = TimeSteps{start, step_ns};
+  return Status::Ok();
+}
+
+bool UsesStem(const IngestOptions& options) {
+  const auto has_stem = [](const std::vector<std::string>& texts) {
+    return std::any_of(texts.begin(), texts.end(), [](const std::string& text) {
+      return text.find("{stem}") != std::string::npos;
+    });
+  };
+  return has_stem(options.mapping.maps) || has_stem(options.mapping.sets);
+}
+
+// Of the ways to make the event time from something else than a cell.
+Status CheckTimesTogether(const IngestOptions& options) {
+  if (options.time_start.empty() != options.time_step.empty()) {
+    return Status::InvalidArgument(
+        "--time-start and --time-step go together: the time of the first record, and from one to "
+        "the next");
+  }
+  if (options.time_start.empty()) return Status::Ok();
+  if (!options.time_base.empty()) {
+    return Status::InvalidArgument("--time-base is of numbers, and --time-start gives the time: "
+                                   "leave one out");
+  }
+  if (options.files.size() < 2 || UsesStem(options)) return Status::Ok();
+  return Status::InvalidArgument(
+      "--time-start is of one file: the records of a second one would have the times of the first "
+      "one's; tell them apart with --set 'COLUMN={stem}', or ingest each with a start of its own");
 }
 
 // What would be taken and do nothing beside the others.
@@ -87,7 +138,13 @@ Status CheckTogether(const IngestOptions& options) {
     const std::string why = fmt::format("is of --format csv, not of {}", options.format);
     if (!options.delimiter.empty()) return useless("--delimiter", why);
     if (!options.header.empty()) return useless("--header", why);
+    if (!options.escape.empty()) return useless("--escape", why);
+    if (!options.comment.empty()) return useless("--comment", why);
+    if (!options.decimal.empty()) return useless("--decimal", why);
+    if (options.skip_lines > 0) return useless("--skip-lines", why);
+    if (options.mapping.trailing_delimiter) return useless("--trailing-delimiter", why);
   }
+  CISTERN_RETURN_IF_ERROR(CheckTimesTogether(options));
   if (!options.time_format.empty()) {
     const char* why = "is of numbers, and --time-format says that times are dates";
     if (!options.time_unit.empty()) return useless("--time-unit", why);
@@ -101,12 +158,7 @@ Status CheckTogether(const IngestOptions& options) {
       options.time_format.find("%Z") == std::string::npos) {
     return useless("--ambiguous-times", "is of --time-zone or of %Z in --time-format");
   }
-  const auto has_stem = [](const std::vector<std::string>& texts) {
-    return std::any_of(texts.begin(), texts.end(), [](const std::string& text) {
-      return text.find("{stem}") != std::string::npos;
-    });
-  };
-  if (!options.stem.empty() && !has_stem(options.mapping.maps) && !has_stem(options.mapping.sets)) {
+  if (!options.stem.empty() && !UsesStem(options)) {
     return useless("--stem", "says what {stem} is, and no --map or --set has that");
   }
   return Status::Ok();
@@ -128,10 +180,29 @@ void AddMappingOptions(CLI::App* command, IngestOptions* o) {
        "A bare cell with this text is missing, like an empty one (repeatable)");
   command->add_flag("--null-deletes", o->mapping.null_deletes,
                     "Missing cells delete what the row had, instead of leaving it alone");
-  command->add_option("--delimiter", o->delimiter, "Between cells of csv (default ,); tab is \\t");
+  command->add_option("--stem", o->stem, "What {stem} stands for, whatever the file's name");
+}
+
+void AddTextOptions(CLI::App* command, IngestOptions* o) {
+  command->add_option("--encoding", o->encoding,
+                      "utf-8 (default), latin-1 or windows-1252; UTF-16 is known by its mark");
+  command->add_option("--delimiter", o->delimiter,
+                      "Between cells of csv; tab is \\t (default: , and ; with --decimal ,)");
+  command->add_flag("--trailing-delimiter", o->mapping.trailing_delimiter,
+                    "Every line of csv ends with a delimiter");
+  command->add_option("--escape", o->escape,
+                      "Before quotes and delimiters of csv, such as '\\'; cqlsh, or "
+                      "cqlsh-python3.10: as its COPY TO writes");
   command->add_option("--header", o->header,
                       "Names of the cells of csv, for files without a header: a,b");
-  command->add_option("--stem", o->stem, "What {stem} stands for, whatever the file's name");
+  command->add_option("--skip-lines", o->skip_lines, "Lines of csv before the header")
+      ->check(WholeNumber(1, kSkipLinesMax));
+  command->add_option("--comment", o->comment, "Lines of csv that begin so are left out, as #");
+  command->add_option("--decimal", o->decimal,
+                      "Before the decimals of numbers of csv: , or . (default)");
+  command->add_option("--non-finite", o->non_finite,
+                      "NaN and infinities in columns of numbers: store (default), missing or "
+                      "refuse");
 }
 
 void AddTimeOptions(CLI::App* command, IngestOptions* o) {
@@ -139,6 +210,12 @@ void AddTimeOptions(CLI::App* command, IngestOptions* o) {
                       "Of numeric times: s, ms, us or ns (default: the column's own; line: ns)");
   command->add_option("--time-base", o->time_base,
                       "Event times are numbers that count from this ISO 8601 time");
+  command->add_option("--time-sum", o->mapping.time_sum,
+                      "Event time in seconds, of cells: 'hour*3600 + minute*60 + micro/1e6'");
+  command->add_option("--time-start", o->time_start,
+                      "Event time of the first record, where the input has none, in ISO 8601");
+  command->add_option("--time-step", o->time_step,
+                      "From each record to the next, with --time-start, for example 20ms");
   command->add_option("--utc-offset", o->utc_offset,
                       "Of times that name no offset, for example +08:00 (default: UTC)");
   command->add_option("--time-zone", o->time_zone,
@@ -181,21 +258,23 @@ void AddWriteOptions(CLI::App* command, IngestOptions* o) {
 void AddIngestOptions(CLI::App* command, IngestOptions* options) {
   command->add_option("--table", options->table, "Table, or keyspace.table")->required();
   command->add_option("--format", options->format,
-                      "csv (default), jsonl, or line (InfluxDB line protocol)");
+                      "csv (default), jsonl (an object a line), json (objects or arrays of them), "
+                      "or line (InfluxDB line protocol)");
   AddMappingOptions(command, options);
+  AddTextOptions(command, options);
   AddTimeOptions(command, options);
   AddWriteOptions(command, options);
   command->add_option("FILE", options->files, "Files; - is standard input")->required();
 }
 
 Result<IngestPlan> PlanOf(const IngestOptions& options) {
-  if (options.format != "csv" && options.format != "jsonl" && options.format != "line") {
+  constexpr std::string_view kFormats[] = {"csv", "jsonl", "json", "line"};
+  if (std::find(std::begin(kFormats), std::end(kFormats), options.format) == std::end(kFormats)) {
     return Status::InvalidArgument(
-        fmt::format("--format '{}' is not one of csv, jsonl, line", options.format));
+        fmt::format("--format '{}' is not one of csv, jsonl, json, line", options.format));
   }
   CISTERN_RETURN_IF_ERROR(CheckTogether(options));
   IngestPlan plan;
-  CISTERN_ASSIGN_OR_RETURN(plan.delimiter, ParseDelimiter(options.delimiter));
   CISTERN_ASSIGN_OR_RETURN(plan.write.durability, ParseDurability(options.durability));
   if (!options.memory_budget.empty()) {
     CISTERN_ASSIGN_OR_RETURN(plan.engine.memory_budget_bytes,
@@ -211,7 +290,9 @@ Result<IngestPlan> PlanOf(const IngestOptions& options) {
   plan.engine.seal_when_due =
       std::find(options.files.begin(), options.files.end(), "-") != options.files.end();
   plan.mapping = options.mapping;
+  CISTERN_RETURN_IF_ERROR(CompleteText(options, &plan));
   CISTERN_RETURN_IF_ERROR(CompleteTimes(options, &plan.mapping.time));
+  CISTERN_RETURN_IF_ERROR(CompleteTimeSteps(options, &plan.mapping));
   if (!options.reject.empty()) {
     CISTERN_RETURN_IF_ERROR(RejectFile::CheckPath(options.reject));
   }

@@ -48,7 +48,7 @@ Status IngestRun::Reject(uint64_t line, std::string_view raw, const std::string&
       settings_.complain("further lines go to the reject file unnamed; --reasons N names more");
     }
   }
-  CISTERN_RETURN_IF_ERROR(rejects_->Add(raw));
+  CISTERN_RETURN_IF_ERROR(rejects_->Add(input_->Original(raw)));
   if (totals_.rejected <= settings_.rejected_max) return Status::Ok();
   return Status::InvalidArgument(
       fmt::format("more than {} {} rejected; stopped at line {} of {}", settings_.rejected_max,
@@ -58,7 +58,7 @@ Status IngestRun::Reject(uint64_t line, std::string_view raw, const std::string&
 Status IngestRun::TakeBad(const Record& record) {
   const bool rest_of_line = in_long_line_;
   in_long_line_ = record.raw_continues;
-  if (rest_of_line) return rejects_->Add(record.raw);
+  if (rest_of_line) return rejects_->Add(input_->Original(record.raw));
   return Reject(record.line, record.raw, record.reason);
 }
 
@@ -130,6 +130,7 @@ Status IngestRun::AppendHalf(const RowBatch& batch, size_t begin, size_t end, si
 Status IngestRun::Read(const std::string& name, Input* input, RecordReader* reader,
                        RowMapper* mapper, RejectFile* rejects) {
   name_ = name;
+  input_ = input;
   rejects_ = rejects;
   stored_to_line_ = 0;
   in_long_line_ = false;
@@ -139,9 +140,11 @@ Status IngestRun::Read(const std::string& name, Input* input, RecordReader* read
   while (reading && s.ok()) {
     switch (reader->Next(&record)) {
       case ReadOutcome::kRecord:
+        ++record.number;
         s = Take(record, mapper);
         break;
       case ReadOutcome::kBad:
+        if (!in_long_line_) ++record.number;
         s = TakeBad(record);
         break;
       case ReadOutcome::kIdle:  // nothing came for a while: what is there is stored

@@ -72,6 +72,7 @@ class IngestRun {
   std::vector<Pending> pending_;
   std::string pending_raw_;
   std::string name_;
+  Input* input_ = nullptr;
   RejectFile* rejects_ = nullptr;
   bool in_long_line_ = false;
   bool has_taken_ = false;  // a row, of any input

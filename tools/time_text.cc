@@ -10,6 +10,7 @@
 
 #include "cistern/limits.h"
 #include "tools/counted.h"
+#include "tools/decimal_text.h"
 #include "tools/utc_offset.h"
 
 namespace cistern::tool {
@@ -76,59 +77,6 @@ std::string_view UnitName(TimeUnit unit) {
   return "a tick";
 }
 
-// A decimal number taken apart: value = (-1)^negative * 0.digits * 10^point.
-struct Decimal {
-  bool negative = false;
-  std::string digits;  // without leading zeros
-  int point = 0;       // how many of the digits stand before the decimal point; may exceed them
-};
-
-// False if `text` is not a decimal number.
-bool TakeApart(std::string_view text, Decimal* out) {
-  size_t i = 0;
-  if (i < text.size() && (text[i] == '-' || text[i] == '+')) out->negative = text[i++] == '-';
-  size_t digit_count = 0;
-  int point = 0;
-  bool fraction = false;
-  for (; i < text.size(); ++i) {
-    if (text[i] == '.' && !fraction) {
-      fraction = true;
-    } else if (IsDigit(text[i])) {
-      if (++digit_count > 64) return false;
-      if (!fraction) ++point;
-      out->digits.push_back(text[i]);
-    } else {
-      break;
-    }
-  }
-  if (digit_count == 0) return false;
-  if (i < text.size() && (text[i] == 'e' || text[i] == 'E')) {
-    ++i;
-    bool exponent_negative = false;
-    if (i < text.size() && (text[i] == '-' || text[i] == '+')) exponent_negative = text[i++] == '-';
-    int exponent = 0;
-    const size_t first = i;
-    for (; i < text.size() && IsDigit(text[i]) && exponent < 1000; ++i) {
-      exponent = exponent * 10 + (text[i] - '0');
-    }
-    if (i == first) return false;
-    point += exponent_negative ? -exponent : exponent;
-  }
-  if (i != text.size()) return false;
-  size_t zeros = 0;
-  while (zeros < out->digits.size() && out->digits[zeros] == '0') ++zeros;
-  out->digits.erase(0, zeros);
-  out->point = point - static_cast<int>(zeros);
-  return true;
-}
-
-// The digit that stands `place` places after the decimal point (0 is the first after it).
-int DigitAt(const Decimal& d, int place) {
-  const int index = d.point + place;
-  if (index < 0 || index >= static_cast<int>(d.digits.size())) return 0;
-  return d.digits[static_cast<size_t>(index)] - '0';
-}
-
 // Reads `max` digits at most, `min` at least, from *i on; false if there are fewer.
 bool ReadNumber(std::string_view s, size_t* i, int min, int max, int* value) {
   int count = 0;
@@ -193,7 +141,7 @@ std::string_view UnitAdvice(const Decimal& d, TimeUnit wrong) {
   constexpr int64_t kSecondsOf2100 = 4'102'444'800;
   for (const auto& [unit, advice] : kAdvice) {
     const Decimal in_seconds{d.negative, d.digits,
-                             d.point - UnitExponent(wrong) + UnitExponent(unit)};
+                             d.point - UnitExponent(wrong) + UnitExponent(unit), false};
     if (d.negative || in_seconds.point < 1 || in_seconds.point > 10) continue;
     int64_t seconds = 0;
     for (int place = -10; place < 0; ++place) seconds = seconds * 10 + DigitAt(in_seconds, place);
@@ -245,6 +193,13 @@ Result<int64_t> IsoTicks(std::string_view text, TimeUnit unit) {
   return ToTicks(t, unit, text);
 }
 
+// Of a number such as 1.77252E+12, which is how spreadsheets show a time in milliseconds.
+Status LostDigits(std::string_view text, size_t digit_count) {
+  return Status::OutOfRange(
+      fmt::format("time {} has {} digits, and the exponent says that there were more: many times "
+                  "would fall together; write all digits", Quoted(text), digit_count));
+}
+
 bool LooksNumeric(std::string_view text) {
   Decimal ignored;
   return TakeApart(text, &ignored);
@@ -257,6 +212,7 @@ Result<Instant> ParseNumericTime(std::string_view text, TimeUnit unit) {
   if (!TakeApart(text, &d)) {
     return Status::InvalidArgument(fmt::format("{} is not a number", Quoted(text)));
   }
+  const bool lost_digits = d.LostDigits();
   d.point += UnitExponent(unit);
   if (d.digits.empty()) return Instant{};
   if (d.point > 13) return OutsideRange(text, UnitAdvice(d, unit));
@@ -277,6 +233,7 @@ Result<Instant> ParseNumericTime(std::string_view text, TimeUnit unit) {
     }
   }
   if (!IsInRange(t)) return OutsideRange(text, UnitAdvice(d, unit));
+  if (lost_digits) return LostDigits(text, d.digits.size());
   return t;
 }
 

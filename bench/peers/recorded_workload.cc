@@ -164,7 +164,9 @@ class Recorder {
   Status ReadFile(const fs::path& path) {
     CISTERN_ASSIGN_OR_RETURN(std::string text, Unpack(path));
     const auto input = tool::Input::FromText(std::move(text));
-    const auto reader = tool::NewCsvReader(input.get(), recording_.delimiter);
+    tool::CsvDialect dialect;
+    dialect.delimiter = recording_.delimiter;
+    const auto reader = tool::NewCsvReader(input.get(), std::move(dialect));
     const std::string stem = path.stem().stem().string();  // of x.csv.zst
     CISTERN_ASSIGN_OR_RETURN(auto mapper,
                              tool::RowMapper::Make(schema_, recording_.mapping, stem));

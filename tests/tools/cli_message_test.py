@@ -262,7 +262,9 @@ class MessageTest(CliCase):
 
     def test_what_no_header_can_be_is_told(self):
         self.create()
-        for text, told in (("station,ts\na,1\n".encode("utf-16"), "iconv -f UTF-16 -t UTF-8"),
+        good = "station,ts\na,1\n"
+        for text, told in ((good.encode("utf-16-le"), "`iconv -f UTF-16LE -t UTF-8`"),
+                           (good.encode("utf-16-be"), "`iconv -f UTF-16BE -t UTF-8`"),
                            ("station,note\ra,1\rb,2\r", "tr '\\r' '\\n'"),
                            ("a,1\nb,2\n", "name their cells by --header a,b,c"),
                            ("a,-1\n", "name their cells by --header a,b,c")):

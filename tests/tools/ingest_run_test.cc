@@ -52,7 +52,7 @@ class IngestRunTest : public ::testing::Test {
     EXPECT_TRUE(mapper.ok());
     EXPECT_TRUE(mapper->BindHeader({"e", "ts", "v"}).ok());
     const auto input = Input::FromText(text);
-    const auto reader = NewCsvReader(input.get(), ',');
+    const auto reader = NewCsvReader(input.get(), {});
     RejectFile rejects(directory_ / "rejects");
     rejects.SetHeader("e,ts,v\n");
     const Status s = run.Read("in.csv", input.get(), reader.get(), &*mapper, &rejects);

@@ -144,7 +144,9 @@ TEST_F(RowMapperTest, BadCellsSayWhichAndWhyAndLeaveTheBatchAlone) {
     EXPECT_FALSE(s.ok()) << column << " " << text;
     return s.message();
   };
-  EXPECT_EQ(error("temp", "1,5"), "column 'temp': '1,5' is not a number");
+  EXPECT_EQ(error("temp", "1,5"), "column 'temp': '1,5' is not a number; where a comma stands "
+                                  "before decimals, say --decimal ,");
+  EXPECT_EQ(error("temp", "1,5,"), "column 'temp': '1,5,' is not a number");
   EXPECT_EQ(error("temp", "1e999"), "column 'temp': '1e999' is beyond the range of double");
   EXPECT_THAT(error("temp", " "), HasSubstr("is blank"));
   EXPECT_EQ(error("n", "1.5"), "column 'n': '1.5' is not an integer, as int needs");
@@ -259,6 +261,202 @@ TEST_F(RowMapperTest, CopyRowCopiesEveryCell) {
       EXPECT_EQ(copy.bytes(0, i), batch_.bytes(0, i)) << i;
     }
   }
+}
+
+TEST_F(RowMapperTest, DecimalCommas) {
+  options_.decimal = ',';
+  RowMapper mapper = Make();
+  ASSERT_TRUE(mapper.BindHeader({"station", "ts", "temp", "n", "wd", "f"}).ok());
+  const auto add = [&](std::string_view ts, std::string_view temp, std::string_view n) {
+    return mapper.AddRow(
+        CsvRecord({Bare("a"), Bare(ts), Bare(temp), Bare(n), Bare("1,5"), Bare("-2,5e1")}),
+        &batch_);
+  };
+  ASSERT_TRUE(add("1,000", "21,5", "8,0").ok());
+  EXPECT_EQ(batch_.fixed(0, kTs), 1);
+  EXPECT_EQ(std::bit_cast<double>(batch_.fixed(0, kTemp)), 21.5);
+  EXPECT_EQ(batch_.fixed(0, kN), 8);
+  EXPECT_EQ(batch_.bytes(0, kWd), "1,5");
+  EXPECT_EQ(std::bit_cast<float>(static_cast<uint32_t>(batch_.fixed(0, kF))), -25.0f);
+  ASSERT_TRUE(add("2024-05-24T07:03:50,5Z", "21", "8").ok());
+  EXPECT_EQ(batch_.fixed(1, kTs), 1716534230500);
+  EXPECT_THAT(add("1", "1.234", "8").message(), HasSubstr("'1.234' has a point"));
+  EXPECT_THAT(add("1", "1.234,5", "8").message(), HasSubstr("'1.234,5' has a point"));
+  EXPECT_THAT(add("1", "1,234,5", "8").message(), HasSubstr("'1,234,5' is not a number"));
+  EXPECT_THAT(add("1", "1", "8,5").message(), HasSubstr("not an integer"));
+}
+
+TEST_F(RowMapperTest, WholeNumbersWrittenAsOthersAreIntegers) {
+  RowMapper mapper = Make();
+  Record record;
+  record.cells = {Named("station", "a"), Named("ts", "5"), Named("n", "")};
+  const auto n_of = [&](std::string_view text) {
+    record.cells.back().text = text;
+    const Status s = mapper.AddRow(record, &batch_);
+    EXPECT_TRUE(s.ok()) << s.ToString();
+    return batch_.fixed(batch_.row_count() - 1, kN);
+  };
+  EXPECT_EQ(n_of("8.0"), 8);
+  EXPECT_EQ(n_of("-8.000"), -8);
+  EXPECT_EQ(n_of("+8."), 8);
+  EXPECT_EQ(n_of("1.5e1"), 15);
+  EXPECT_EQ(n_of("20.0"), 20);
+  EXPECT_EQ(n_of("1200e-2"), 12);
+  EXPECT_EQ(n_of("0.0"), 0);
+  const auto refusal = [&](std::string_view text) {
+    record.cells.back().text = text;
+    return mapper.AddRow(record, &batch_).message();
+  };
+  EXPECT_THAT(refusal("8.01"), HasSubstr("not an integer"));
+  EXPECT_THAT(refusal("1.5e5"), HasSubstr("has 2 of its 6 digits"));
+  EXPECT_THAT(refusal("3000000000.0"), HasSubstr("'n'"));
+  EXPECT_THAT(refusal("99999999999999999999.0"), HasSubstr("does not fit in 64 bits"));
+  EXPECT_THAT(refusal("NaN"), HasSubstr("not an integer"));
+}
+
+TEST_F(RowMapperTest, TimesThatLostTheirDigitsAreRefused) {
+  RowMapper mapper = Make();
+  ASSERT_TRUE(mapper.BindHeader({"station", "ts"}).ok());
+  const auto add = [&](std::string_view ts) {
+    return mapper.AddRow(CsvRecord({Bare("a"), Bare(ts)}), &batch_);
+  };
+  EXPECT_THAT(add("1.77252E+12").message(), HasSubstr("has 6 digits, and the exponent says"));
+  EXPECT_THAT(add("1e3").message(), HasSubstr("write all digits"));
+  ASSERT_TRUE(add("1.772524800000E+12").ok());
+  EXPECT_EQ(batch_.fixed(0, kTs), 1772524800000);
+  ASSERT_TRUE(add("17725248001e-1").code() == StatusCode::kOutOfRange);  // finer than a millisecond
+  ASSERT_TRUE(add("1.772524800123E12").ok());
+  ASSERT_TRUE(add("0e5").ok());
+  EXPECT_EQ(batch_.fixed(2, kTs), 0);
+}
+
+TEST_F(RowMapperTest, NotFiniteNumbersAsAPolicy) {
+  const auto add = [&](std::string_view temp, CellForm form = CellForm::kBare) {
+    RowMapper mapper = Make();
+    Record record;
+    record.cells = {Named("station", "a"), Named("ts", "5"), Named("wd", "NaN"),
+                    Named("temp", temp, form)};
+    return mapper.AddRow(record, &batch_);
+  };
+  ASSERT_TRUE(add("-Infinity").ok());
+  EXPECT_EQ(std::bit_cast<double>(batch_.fixed(0, kTemp)),
+            -std::numeric_limits<double>::infinity());
+  options_.non_finite = NonFinite::kMissing;
+  for (const std::string_view text : {"NaN", "nan", "NAN", "-inf", "+Infinity"}) {
+    ASSERT_TRUE(add(text, CellForm::kQuoted).ok());
+    EXPECT_EQ(batch_.state(batch_.row_count() - 1, kTemp), CellState::kAbsent) << text;
+    EXPECT_EQ(batch_.bytes(batch_.row_count() - 1, kWd), "NaN");
+  }
+  ASSERT_TRUE(add("1.5").ok());
+  options_.non_finite = NonFinite::kRefuse;
+  EXPECT_THAT(add("NaN").message(), HasSubstr("column 'temp': 'NaN' is not finite"));
+  EXPECT_TRUE(add("1.5").ok());
+}
+
+TEST_F(RowMapperTest, ADelimiterBehindTheLastCell) {
+  RowMapper mapper = Make();
+  ASSERT_TRUE(mapper.BindHeader({"station", "ts", ""}).ok());
+  EXPECT_TRUE(mapper.AddRow(CsvRecord({Bare("a"), Bare("1"), Bare("")}), &batch_).ok());
+  EXPECT_THAT(mapper.AddRow(CsvRecord({Bare("a"), Bare("1"), Bare("x")}), &batch_).message(),
+              HasSubstr("cell 3 holds 'x', and the header gives it no name; --ignore '#3'"));
+  EXPECT_THAT(mapper.AddRow(CsvRecord({Bare("a"), Bare("1")}), &batch_).message(),
+              HasSubstr("2 cells where the header has 3"));
+
+  RowMapper plain = Make();
+  ASSERT_TRUE(plain.BindHeader({"station", "ts"}).ok());
+  const Record trailing = CsvRecord({Bare("a"), Bare("2"), Bare("")});
+  EXPECT_EQ(plain.AddRow(trailing, &batch_).message(),
+            "3 cells where the header has 2; if every line ends with a delimiter, say "
+            "--trailing-delimiter");
+  options_.trailing_delimiter = true;
+  RowMapper told = Make();
+  ASSERT_TRUE(told.BindHeader({"station", "ts"}).ok());
+  EXPECT_TRUE(told.AddRow(trailing, &batch_).ok());
+  EXPECT_THAT(told.AddRow(CsvRecord({Bare("a"), Bare("2")}), &batch_).message(),
+              HasSubstr("2 cells where the header has 2 and a delimiter behind the last"));
+  EXPECT_THAT(told.AddRow(CsvRecord({Bare("a"), Bare("2"), Bare("x")}), &batch_).message(),
+              HasSubstr("'x' stands behind the delimiter"));
+  EXPECT_EQ(batch_.row_count(), 2u);
+}
+
+TEST_F(RowMapperTest, CellsWithoutANameAreCalledByTheirPlace) {
+  EXPECT_THAT(Make().BindHeader({"", "station", "ts"}).message(),
+              HasSubstr("the cell '#1' of the header has no name; give it one with --map "
+                        "'#1=COLUMN', or leave it out with --ignore '#1'"));
+  options_.ignores = {"#1"};
+  EXPECT_TRUE(Make().BindHeader({"", "station", "ts"}).ok());
+  options_.ignores = {"#4"};
+  options_.maps = {"#1=n"};
+  RowMapper mapper = Make();
+  ASSERT_TRUE(mapper.BindHeader({"", "station", "ts", "", ""}).ok());
+  const Status s = mapper.AddRow(
+      CsvRecord({Bare("7"), Bare("a"), Bare("1"), Bare("left out"), Bare("")}), &batch_);
+  ASSERT_TRUE(s.ok()) << s.ToString();
+  EXPECT_EQ(batch_.fixed(0, kN), 7);
+}
+
+TEST_F(RowMapperTest, TimeOfSeveralCells) {
+  options_.time_sum = "hour*3600 + s/1e3";
+  options_.time.base = Instant{1'700'000'000, 0};
+  RowMapper mapper = Make();
+  ASSERT_TRUE(mapper.BindHeader({"station", "hour", "s"}).ok());
+  ASSERT_TRUE(mapper.AddRow(CsvRecord({Bare("a"), Bare(" 2 "), Bare("1.5004e+05")}), &batch_).ok());
+  EXPECT_EQ(batch_.fixed(0, kTs), 1'700'007'350'040);
+  EXPECT_THAT(mapper.AddRow(CsvRecord({Bare("a"), Bare(""), Bare("1")}), &batch_).message(),
+              HasSubstr("--time-sum: the cell 'hour' is missing"));
+  EXPECT_THAT(mapper.AddRow(CsvRecord({Bare("a"), Bare("1"), Bare("0.5")}), &batch_).message(),
+              HasSubstr("finer than a millisecond"));
+  EXPECT_THAT(Make().BindHeader({"station", "hour"}).message(),
+              HasSubstr("--time-sum: the header has no cell 's'"));
+  options_.maps = {"x=ts"};
+  EXPECT_THAT(MakeError(), HasSubstr("given by two options"));
+}
+
+TEST_F(RowMapperTest, ASumOfHoursNeedsItsDay) {
+  options_.time_sum = "hour*3600";
+  RowBatch batch(schema_);
+  const auto add = [&](std::string_view hour) {
+    RowMapper mapper = Make();
+    EXPECT_TRUE(mapper.BindHeader({"station", "hour"}).ok());
+    return mapper.AddRow(CsvRecord({Bare("a"), Bare(hour)}), &batch);
+  };
+  EXPECT_THAT(add("7").message(), HasSubstr("comes to 25200 s, which is of 1970 or so"));
+  EXPECT_THAT(add("-1").message(), HasSubstr("--time-base"));
+  EXPECT_TRUE(add("480000").ok());
+  options_.time.base = Instant{};
+  EXPECT_TRUE(add("7").ok());
+  EXPECT_EQ(batch.fixed(1, kTs), 25'200'000);
+}
+
+TEST_F(RowMapperTest, TimeByTheNumberOfTheRecord) {
+  options_.time_steps = TimeSteps{{1'700'000'000, 0}, 20'000'000};
+  RowMapper mapper = Make();
+  ASSERT_TRUE(mapper.BindHeader({"station", "temp"}).ok());
+  Record record = CsvRecord({Bare("a"), Bare("1")});
+  record.number = 1;
+  ASSERT_TRUE(mapper.AddRow(record, &batch_).ok());
+  record.number = 51;
+  ASSERT_TRUE(mapper.AddRow(record, &batch_).ok());
+  EXPECT_EQ(batch_.fixed(0, kTs), 1'700'000'000'000);
+  EXPECT_EQ(batch_.fixed(1, kTs), 1'700'000'001'000);
+  EXPECT_THAT(Make().BindHeader({"station", "ts"}).message(), HasSubstr("fed by --time-start"));
+}
+
+TEST_F(RowMapperTest, MembersOfNestedCells) {
+  options_.maps = {"s.t=ts"};
+  options_.ignores = {"s"};
+  RowMapper mapper = Make();
+  EXPECT_THAT(mapper.CellNames(), ::testing::IsSupersetOf({"s.t", "s", "station"}));
+  Record record;
+  record.cells = {Named("station", "a"), Named("s.t", "5"), Named("s.x", "1"), Named("s.y.z", "2")};
+  const Status s = mapper.AddRow(record, &batch_);
+  ASSERT_TRUE(s.ok()) << s.ToString();
+  EXPECT_EQ(batch_.fixed(0, kTs), 5);
+  EXPECT_TRUE(mapper.UnmetIgnores().empty());
+  record.cells.push_back(Named("o", "{'x': 1}", CellForm::kNested));
+  EXPECT_THAT(mapper.AddRow(record, &batch_).message(), HasSubstr("--map 'o.MEMBER=COLUMN'"));
+  record.cells.back() = Named("o.x", "1");
+  EXPECT_THAT(mapper.AddRow(record, &batch_).message(), HasSubstr("--ignore 'o.x'"));
 }
 
 }  // namespace
