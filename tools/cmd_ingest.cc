@@ -15,6 +15,7 @@
 #include "tools/ingest_run.h"
 #include "tools/input.h"
 #include "tools/interrupt.h"
+#include "tools/line_protocol_reader.h"
 #include "tools/name_list.h"
 #include "tools/progress.h"
 #include "tools/record_reader.h"

@@ -64,10 +64,8 @@ class RecordReader {
 [[nodiscard]] std::unique_ptr<RecordReader> NewCsvReader(Input* input, char delimiter);
 // One flat JSON object a line. Nested arrays and objects become CQL collection literals.
 [[nodiscard]] std::unique_ptr<RecordReader> NewJsonReader(Input* input);
-// InfluxDB line protocol: the measurement as cell "measurement()", tags and fields by name,
-// the timestamp as cell "timestamp()". `#` comments and blank lines are skipped.
-[[nodiscard]] std::unique_ptr<RecordReader> NewLineProtocolReader(Input* input);
 
+// Cells that line_protocol_reader.h has beside tags and fields.
 inline constexpr std::string_view kMeasurementCell = "measurement()";
 inline constexpr std::string_view kTimestampCell = "timestamp()";
 
