@@ -140,6 +140,7 @@ class IngestCommand {
     settings.batch_rows_max = options_.batch_rows;
     settings.reasons_shown_max = options_.reasons;
     settings.rejected_max = options_.reject_max;
+    if (!options_.header.empty()) settings.header_names = SplitNames(options_.header);
     settings.append = [this](const RowBatch& batch) { return Append(batch); };
     settings.complain = [](const std::string& line) { Complain(line); };
     return settings;
@@ -173,21 +174,39 @@ class IngestCommand {
     return NewCsvReader(input, plan_.delimiter);
   }
 
-  RejectFile* RejectsFor(const std::string& file) {
+  RejectFile* RejectsFor(const std::string& file, const std::string& header) {
     const std::string path =
         !options_.reject.empty() ? options_.reject
                                  : fmt::format("{}.reject", file == "-" ? "stdin" : BaseName(file));
+    auto rejects = std::make_unique<RejectFile>(path, header, options_.files);
     for (const auto& known : rejects_) {
-      if (known->path() == path) return known.get();
+      if (known->asked_path() == path && known->header() == rejects->header()) return known.get();
     }
-    rejects_.push_back(std::make_unique<RejectFile>(path));
+    rejects_.push_back(std::move(rejects));
     return rejects_.back().get();
   }
 
-  // The header's names from the options or the first record; empty at an empty input.
+  // The names of --header as the line that files would have.
+  std::string NamedHeader() const {
+    std::string line;
+    for (const std::string& name : SplitNames(options_.header)) {
+      if (!line.empty()) line += plan_.delimiter;
+      std::string doubled;
+      for (const char c : name) doubled += c == '"' ? "\"\"" : std::string(1, c);
+      const bool is_plain = doubled == name && name.find(plan_.delimiter) == std::string::npos;
+      line += is_plain ? name : '"' + doubled + '"';
+    }
+    return line;
+  }
+
+  // The header's names from the options or the first record, and the line that has them; empty at
+  // an empty input.
   Status BindCsvHeader(const std::string& name, RecordReader* reader, Input* input,
-                       RowMapper* mapper, RejectFile* rejects) {
-    if (!options_.header.empty()) return mapper->BindHeader(SplitNames(options_.header));
+                       RowMapper* mapper, std::string* header) {
+    if (!options_.header.empty()) {
+      *header = NamedHeader();
+      return mapper->BindHeader(SplitNames(options_.header));
+    }
     Record record;
     for (;;) {
       switch (reader->Next(&record)) {
@@ -207,7 +226,7 @@ class IngestCommand {
     }
     std::vector<std::string> names;
     for (const Cell& cell : record.cells) names.emplace_back(cell.text);
-    rejects->SetHeader(record.raw);
+    *header = record.raw;
     const Status s = mapper->BindHeader(names);
     if (s.ok()) return s;
     return {s.code(),
@@ -226,11 +245,12 @@ class IngestCommand {
     if (!input.ok()) return FailUsage(input.status());
     if (const Status s = CheckIsPlain(file, input->get()); !s.ok()) return FailUsage(s);
     const std::unique_ptr<RecordReader> reader = NewReader(input->get());
-    RejectFile* rejects = RejectsFor(file);
+    std::string header;
     if (options_.format == "csv") {
-      const Status s = BindCsvHeader(name, reader.get(), input->get(), &*mapper, rejects);
+      const Status s = BindCsvHeader(name, reader.get(), input->get(), &*mapper, &header);
       if (!s.ok()) return Fail(s);
     }
+    RejectFile* rejects = RejectsFor(file, header);
     const Status s = run->Read(name, input->get(), reader.get(), &*mapper, rejects);
     progress_.Clear();
     // Of a header it was told before; elsewhere any line may have the cell.
@@ -261,17 +281,24 @@ class IngestCommand {
     Complain(fmt::format("{} {} not read", names, one ? "was" : "were"));
   }
 
+  // ", 3 lines rejected to a.reject, b.reject": what is kept, where, and what is not.
+  std::string RejectedText(uint64_t rejected) const {
+    uint64_t kept = 0;
+    std::string paths;
+    for (const auto& file : rejects_) {
+      kept += file->kept();
+      if (file->kept() > 0) paths += (paths.empty() ? "" : ", ") + file->path();
+    }
+    const std::string lines = fmt::format(", {} rejected", Counted(rejected, "line"));
+    if (kept == 0) return lines + " and kept nowhere";
+    if (kept == rejected) return fmt::format("{} to {}", lines, paths);
+    return fmt::format("{}, {} of them kept in {}", lines, kept, paths);
+  }
+
   void Report(const IngestTotals& totals) {
     std::string line =
         fmt::format("{} stored in {}", Counted(totals.rows, "row"), schema_->QualifiedName());
-    if (totals.rejected > 0) {
-      std::string paths;
-      for (const auto& file : rejects_) {
-        if (file->used()) paths += (paths.empty() ? "" : ", ") + file->path();
-      }
-      line += fmt::format(", {} rejected", Counted(totals.rejected, "line"));
-      line += paths.empty() ? " and kept nowhere" : " to " + paths;
-    }
+    if (totals.rejected > 0) line += RejectedText(totals.rejected);
     if (InterruptSignal() != 0) line += ", interrupted";
     if (!options_.quiet || totals.rejected > 0) Complain(line);
   }

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "tools/cell_text.h"
 #include "tools/interrupt.h"
 #include "tools/time_text.h"
@@ -39,7 +42,8 @@ std::string_view IngestRun::RawOf(size_t row) const {
   return std::string_view(pending_raw_).substr(begin, pending_[row].raw_end - begin);
 }
 
-Status IngestRun::Reject(uint64_t line, std::string_view raw, const std::string& reason) {
+Status IngestRun::Reject(uint64_t line, std::string_view raw, const std::string& reason,
+                         bool continues) {
   ++totals_.rejected;
   if (totals_.rejected <= settings_.reasons_shown_max) {
     progress_->Clear();
@@ -48,7 +52,7 @@ Status IngestRun::Reject(uint64_t line, std::string_view raw, const std::string&
       settings_.complain("further lines go to the reject file unnamed; --reasons N names more");
     }
   }
-  CISTERN_RETURN_IF_ERROR(rejects_->Add(raw));
+  CISTERN_RETURN_IF_ERROR(rejects_->Add(raw, continues));
   if (totals_.rejected <= settings_.rejected_max) return Status::Ok();
   return Status::InvalidArgument(
       fmt::format("more than {} {} rejected; stopped at line {} of {}", settings_.rejected_max,
@@ -58,11 +62,19 @@ Status IngestRun::Reject(uint64_t line, std::string_view raw, const std::string&
 Status IngestRun::TakeBad(const Record& record) {
   const bool rest_of_line = in_long_line_;
   in_long_line_ = record.raw_continues;
-  if (rest_of_line) return rejects_->Add(record.raw);
-  return Reject(record.line, record.raw, record.reason);
+  if (rest_of_line) return rejects_->Add(record.raw, in_long_line_);
+  return Reject(record.line, record.raw, record.reason, in_long_line_);
+}
+
+// The names of --header again: a file that has a header after all, as reject files do.
+bool IngestRun::IsNamedHeader(const Record& record) const {
+  return !settings_.header_names.empty() &&
+         std::ranges::equal(record.cells, settings_.header_names, {}, &Cell::text);
 }
 
 Status IngestRun::Take(const Record& record, RowMapper* mapper) {
+  const bool is_first = std::exchange(at_first_record_, false);
+  if (is_first && IsNamedHeader(record)) return Status::Ok();
   if (const Status s = mapper->AddRow(record, &batch_); !s.ok()) {
     return Reject(record.line, record.raw, s.message());
   }
@@ -96,14 +108,18 @@ void IngestRun::DoubtUnit(const Record& record, const RowMapper& mapper) {
       record.line, *number, PluralOf(unit), FormatTicks(ticks, unit)));
 }
 
+// What was rejected is in its file when the rows beside it are stored.
 Status IngestRun::Flush() {
-  if (batch_.empty()) return Status::Ok();
-  const Status s = AppendRows(batch_, 0);
-  if (s.ok()) stored_to_line_ = pending_.back().line;
-  batch_.Clear();
-  pending_.clear();
-  pending_raw_.clear();
-  return s;
+  Status s;
+  if (!batch_.empty()) {
+    s = AppendRows(batch_, 0);
+    if (s.ok()) stored_to_line_ = pending_.back().line;
+    batch_.Clear();
+    pending_.clear();
+    pending_raw_.clear();
+  }
+  const Status kept = rejects_->Flush();
+  return s.ok() ? kept : s;
 }
 
 // All rows of `batch`, whose first is row `first` of batch_. A batch is taken whole or not at
@@ -133,6 +149,7 @@ Status IngestRun::Read(const std::string& name, Input* input, RecordReader* read
   rejects_ = rejects;
   stored_to_line_ = 0;
   in_long_line_ = false;
+  at_first_record_ = true;
   Record record;
   Status s;
   bool reading = true;
@@ -162,9 +179,12 @@ Status IngestRun::Read(const std::string& name, Input* input, RecordReader* read
   }
   // Rows read before the input failed, or before too many lines were rejected, are good.
   const Status flushed = Flush();
-  const Status kept = rejects->Flush();
+  const Status kept = rejects->Sync();
   if (s.ok()) s = flushed.ok() ? kept : flushed;
   if (s.ok()) return s;
+  if (stored_to_line_ == 0) {
+    return {s.code(), fmt::format("{}; nothing of {} is stored", s.message(), name)};
+  }
   return {s.code(), fmt::format("{}; lines up to {} of {} are stored", s.message(),
                                 stored_to_line_, name)};
 }

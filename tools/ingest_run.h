@@ -20,7 +20,7 @@ namespace cistern::tool {
 
 struct IngestTotals {
   uint64_t rows = 0;      // answered by the engine
-  uint64_t rejected = 0;  // lines in the reject file
+  uint64_t rejected = 0;  // lines; RejectFile::kept() says how many of them are kept
 };
 
 struct IngestSettings {
@@ -31,6 +31,8 @@ struct IngestSettings {
   std::shared_ptr<Clock> clock = SystemClock();
   uint64_t reasons_shown_max = 20;         // rejected lines that are named on standard error
   uint64_t rejected_max = UINT64_MAX;      // stop beyond it
+  // Of --header; empty: none. A first record of an input that has just these cells is its header.
+  std::vector<std::string> header_names;
   std::function<Status(const RowBatch&)> append;
   std::function<void(const std::string&)> complain;  // prints one line for people
 };
@@ -55,8 +57,11 @@ class IngestRun {
   };
 
   Status Take(const Record& record, RowMapper* mapper);
+  bool IsNamedHeader(const Record& record) const;
   void DoubtUnit(const Record& record, const RowMapper& mapper);
-  Status Reject(uint64_t line, std::string_view raw, const std::string& reason);
+  // `continues`: the line is too long, and its rest comes with the next record.
+  Status Reject(uint64_t line, std::string_view raw, const std::string& reason,
+                bool continues = false);
   Status TakeBad(const Record& record);
   Status Flush();
   Status AppendRows(const RowBatch& batch, size_t first);
@@ -74,6 +79,7 @@ class IngestRun {
   std::string name_;
   RejectFile* rejects_ = nullptr;
   bool in_long_line_ = false;
+  bool at_first_record_ = true;  // of the input
   bool has_taken_ = false;  // a row, of any input
   uint64_t stored_to_line_ = 0;
 };

@@ -53,10 +53,10 @@ class IngestRunTest : public ::testing::Test {
     EXPECT_TRUE(mapper->BindHeader({"e", "ts", "v"}).ok());
     const auto input = Input::FromText(text);
     const auto reader = NewCsvReader(input.get(), ',');
-    RejectFile rejects(directory_ / "rejects");
-    rejects.SetHeader("e,ts,v\n");
+    RejectFile rejects(directory_ / "rejects", "e,ts,v\n");
     const Status s = run.Read("in.csv", input.get(), reader.get(), &*mapper, &rejects);
     totals_ = run.totals();
+    kept_ = rejects.kept();
     return s;
   }
   std::string Rejects() const {
@@ -75,6 +75,7 @@ class IngestRunTest : public ::testing::Test {
   std::vector<int64_t> times_;
   std::vector<std::string> complaints_;
   IngestTotals totals_;
+  uint64_t kept_ = 0;
   int appends_ = 0;
 };
 
@@ -180,9 +181,26 @@ TEST_F(IngestRunTest, TooLongLineIsOneRejectAndKeptWhole) {
 }
 
 TEST_F(IngestRunTest, RejectFileIsNeverTruncated) {
-  std::ofstream(directory_ / "rejects") << "earlier\n";
+  std::ofstream(directory_ / "rejects") << "e,ts,v\nearlier\n";
   ASSERT_TRUE(Read("bad\n").ok());
-  EXPECT_EQ(Rejects(), "earlier\nbad\n");
+  EXPECT_EQ(Rejects(), "e,ts,v\nearlier\nbad\n");
+}
+
+TEST_F(IngestRunTest, NoMoreLinesAreKeptThanTheRejectFileTakes) {
+  std::filesystem::create_symlink("/dev/full", directory_ / "rejects");
+  const Status s = Read("a,1,1\nbad\nworse\na,2,2\n");
+  EXPECT_EQ(s.code(), StatusCode::kNoSpace);
+  EXPECT_THAT(s.message(), HasSubstr("No space left on device; name another file with --reject"));
+  EXPECT_EQ(totals_.rejected, 2u);
+  EXPECT_EQ(kept_, 0u);
+  EXPECT_THAT(times_, ElementsAre(1, 2));
+}
+
+TEST_F(IngestRunTest, AFirstRecordThatIsTheNamedHeaderIsNoRow) {
+  settings_.header_names = {"e", "ts", "v"};
+  ASSERT_TRUE(Read("e,ts,v\na,1,1\ne,ts,v\n").ok());
+  EXPECT_THAT(times_, ElementsAre(1));
+  EXPECT_EQ(totals_.rejected, 1u) << "the second one is a row like others";
 }
 
 }  // namespace
