@@ -128,6 +128,7 @@ class IngestCommand {
     if (const Status closed = engine_->Close(); !closed.ok() && code == kExitOk) {
       code = Fail(closed);
     }
+    if (const auto unmet = run.measurements().Unmet()) Complain(*unmet);
     Report(run.totals());
     if (InterruptSignal() != 0) return 128 + InterruptSignal();
     if (code != kExitOk) return code;
@@ -140,6 +141,9 @@ class IngestCommand {
     settings.batch_rows_max = options_.batch_rows;
     settings.reasons_shown_max = options_.reasons;
     settings.rejected_max = options_.reject_max;
+    settings.duplicates = plan_.duplicates;
+    settings.has_measurements = options_.format == "line";
+    settings.measurements = options_.measurements;
     if (!options_.header.empty()) settings.header_names = SplitNames(options_.header);
     settings.append = [this](const RowBatch& batch) { return Append(batch); };
     settings.complain = [](const std::string& line) { Complain(line); };
@@ -295,12 +299,29 @@ class IngestCommand {
     return fmt::format("{}, {} of them kept in {}", lines, kept, paths);
   }
 
+  static std::string DuplicateText(const IngestTotals& totals) {
+    std::string text;
+    if (totals.replaced > 0) {
+      text += fmt::format(", {} of them replaced values of an earlier row with the same key (the "
+                          "first is {})", totals.replaced, totals.first_replaced);
+    }
+    if (totals.uncompared > 0) {
+      text += fmt::format(", {} not compared with rows more than {} before",
+                          Counted(totals.uncompared, "row"), DuplicateWatch::kRowsMax);
+    }
+    return text;
+  }
+
   void Report(const IngestTotals& totals) {
     std::string line =
         fmt::format("{} stored in {}", Counted(totals.rows, "row"), schema_->QualifiedName());
+    line += DuplicateText(totals);
     if (totals.rejected > 0) line += RejectedText(totals.rejected);
+    if (totals.left_out > 0) {
+      line += fmt::format(", {} of other measurements left out", Counted(totals.left_out, "line"));
+    }
     if (InterruptSignal() != 0) line += ", interrupted";
-    if (!options_.quiet || totals.rejected > 0) Complain(line);
+    if (!options_.quiet || totals.rejected > 0 || totals.replaced > 0) Complain(line);
   }
 
   IngestOptions options_;

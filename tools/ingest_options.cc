@@ -27,6 +27,14 @@ Result<char> ParseDelimiter(std::string_view text) {
       fmt::format("--delimiter '{}' is not one character (tab is written \\t)", text));
 }
 
+Result<DuplicatePolicy> ParseDuplicates(std::string_view text) {
+  if (text == "warn") return DuplicatePolicy::kWarn;
+  if (text == "refuse") return DuplicatePolicy::kRefuse;
+  if (text == "allow") return DuplicatePolicy::kAllow;
+  return Status::InvalidArgument(
+      fmt::format("--duplicates '{}' is not one of warn, refuse, allow", text));
+}
+
 // How the times of the input are written.
 Status CompleteTimes(const IngestOptions& options, TimeFormat* time) {
   time->too_fine_advice = "; --truncate-times cuts times off at the unit of their column";
@@ -63,6 +71,9 @@ Status CheckTogether(const IngestOptions& options) {
     if (!options.delimiter.empty()) return useless("--delimiter", why);
     if (!options.header.empty()) return useless("--header", why);
   }
+  if (options.format != "line" && !options.measurements.empty()) {
+    return useless("--measurement", fmt::format("is of --format line, not of {}", options.format));
+  }
   if (!options.mapping.time.pattern.empty()) {
     const char* why = "is of numbers, and --time-format says that times are dates";
     if (!options.time_unit.empty()) return useless("--time-unit", why);
@@ -95,6 +106,9 @@ void AddMappingOptions(CLI::App* command, IngestOptions* o) {
        "A bare cell with this text is missing, like an empty one (repeatable)");
   command->add_flag("--null-deletes", o->mapping.null_deletes,
                     "Missing cells delete what the row had, instead of leaving it alone");
+  each("--measurement", &o->measurements,
+       "Lines of this measurement alone, of --format line (default: the first one, and lines of "
+       "others are rejected; repeatable where a key column has it)");
   command->add_option("--delimiter", o->delimiter, "Between cells of csv (default ,); tab is \\t");
   command->add_option("--header", o->header,
                       "Names of the cells of csv, for files without a header: a,b");
@@ -114,6 +128,8 @@ void AddTimeOptions(CLI::App* command, IngestOptions* o) {
   command->add_flag("--truncate-times", o->mapping.time.truncate,
                     "Cut off what is finer than a time's column holds (default: the line is "
                     "rejected)");
+  command->add_flag("--arrival-time", o->arrival_time,
+                    "Lines without an event time get the time at which they are read");
   command->add_option("--future-max", o->future_max,
                       "How far event times may be ahead of the clock, for example 36h or 400d "
                       "(default 1d)");
@@ -121,6 +137,9 @@ void AddTimeOptions(CLI::App* command, IngestOptions* o) {
 
 void AddWriteOptions(CLI::App* command, IngestOptions* o) {
   command->add_option("--durability", o->durability, "synced (default), log or memory");
+  command->add_option("--duplicates", o->duplicates,
+                      "Rows whose values replace those of an earlier line of this run: warn "
+                      "(default), refuse or allow");
   command->add_option("--batch-rows", o->batch_rows, "Rows stored at once (default 1000)")
       ->check(WholeNumber(1, limits::kBatchRowsMax));
   command->add_option("--ttl", o->mapping.ttl_s,
@@ -157,6 +176,7 @@ Result<IngestPlan> PlanOf(const IngestOptions& options) {
   CISTERN_RETURN_IF_ERROR(CheckTogether(options));
   IngestPlan plan;
   CISTERN_ASSIGN_OR_RETURN(plan.delimiter, ParseDelimiter(options.delimiter));
+  CISTERN_ASSIGN_OR_RETURN(plan.duplicates, ParseDuplicates(options.duplicates));
   CISTERN_ASSIGN_OR_RETURN(plan.write.durability, ParseDurability(options.durability));
   if (!options.memory_budget.empty()) {
     CISTERN_ASSIGN_OR_RETURN(plan.engine.memory_budget_bytes,
@@ -172,6 +192,8 @@ Result<IngestPlan> PlanOf(const IngestOptions& options) {
   plan.engine.seal_when_due =
       std::find(options.files.begin(), options.files.end(), "-") != options.files.end();
   plan.mapping = options.mapping;
+  plan.mapping.time_unit_given = !options.time_unit.empty();
+  if (options.arrival_time) plan.mapping.arrival_clock = SystemClock();
   CISTERN_RETURN_IF_ERROR(CompleteTimes(options, &plan.mapping.time));
   if (!options.reject.empty()) {
     CISTERN_RETURN_IF_ERROR(RejectFile::CheckPath(options.reject));

@@ -54,6 +54,12 @@ Result<RowMapper> RowMapper::Make(std::shared_ptr<const TableSchema> schema,
     CISTERN_RETURN_IF_ERROR(mapper.AddSet(text, stem));
   }
   CISTERN_RETURN_IF_ERROR(mapper.CheckConstants());
+  const ColumnSpec& time = mapper.schema_->columns[mapper.schema_->time_column()];
+  if (options.arrival_clock != nullptr && time.type.lane() != Lane::kFixed) {
+    return Status::InvalidArgument(fmt::format(
+        "--arrival-time: column '{}' is {}, which is more than a time", time.name,
+        time.type.ToCql()));
+  }
   mapper.AddDefaults();
   mapper.cells_.assign(mapper.sources_.size(), nullptr);
   return mapper;
@@ -305,9 +311,12 @@ Status RowMapper::CheckKeys(const std::vector<std::string>& names,
     const ColumnRole role = schema_->columns[i].role;
     if (filled[i] || !fed_by_[i].empty()) continue;
     if (role != ColumnRole::kEntity && role != ColumnRole::kClustering) continue;
+    const bool is_time = i == schema_->time_column();
+    if (is_time && options_.arrival_clock != nullptr) continue;
     return Status::InvalidArgument(fmt::format(
-        "nothing gives the key column '{}'; the header has {}; use --map or --set",
-        schema_->columns[i].name, Join(names)));
+        "nothing gives the key column '{}'; the header has {}; use --map or --set{}",
+        schema_->columns[i].name, Join(names),
+        is_time ? ", or --arrival-time for the time at which a line is read" : ""));
   }
   return Status::Ok();
 }
@@ -349,15 +358,54 @@ bool RowMapper::IsMissing(const Cell& cell) const {
 }
 
 Status RowMapper::SetText(size_t column, std::string_view text, RowBatch* batch) {
-  if (column == schema_->time_column()) time_text_ = text;
+  if (column == schema_->time_column()) {
+    if (had_time_) {
+      return Status::InvalidArgument(fmt::format(
+          "the event time is given twice, as '{}' and as '{}'", time_text_.substr(0, 80),
+          text.substr(0, 80)));
+    }
+    had_time_ = true;
+    time_text_ = text;
+  }
   return SetCellFromText(column, text, options_.time, batch);
 }
 
-std::optional<std::string_view> RowMapper::BareTimeNumber() const {
+std::optional<RowMapper::BareTime> RowMapper::BareTimeNumber() const {
   const TimeFormat& time = options_.time;
-  const bool is_number = time_text_.find_first_not_of("0123456789. ") == std::string_view::npos;
-  if (!is_number || time.number_unit || time.base || !time.pattern.empty()) return std::nullopt;
-  return time_text_;
+  const bool is_number = time_text_.find_first_not_of("0123456789. ") == std::string::npos;
+  if (!had_time_ || !is_number || options_.time_unit_given || time.base || !time.pattern.empty()) {
+    return std::nullopt;
+  }
+  return BareTime{time_text_, time.number_unit.value_or(schema_->time_unit)};
+}
+
+bool RowMapper::IsInKey(std::string_view cell) const {
+  const auto source = by_name_.find(cell);
+  if (source == by_name_.end()) return false;
+  const auto is_key = [this](size_t column) {
+    return schema_->columns[column].role != ColumnRole::kRegular;
+  };
+  return std::ranges::any_of(sources_[source->second].columns, is_key) ||
+         std::ranges::any_of(templates_, [&](const Template& t) {
+           return is_key(t.column) && std::ranges::any_of(t.pieces, [&](const Piece& piece) {
+             return piece.source == source->second;
+           });
+         });
+}
+
+// The time at which the row is taken, where it has none itself.
+Status RowMapper::SetArrivalTime(RowBatch* batch) {
+  if (options_.arrival_clock == nullptr) {
+    return Status::InvalidArgument(fmt::format(
+        "there is no event time for column '{}'; --arrival-time gives lines without one the time "
+        "at which they are read", schema_->columns[schema_->time_column()].name));
+  }
+  const int64_t per_second = TicksPerSecond(schema_->time_unit);
+  const int64_t now_us = options_.arrival_clock->WallMicros();
+  const bool is_fine = per_second >= 1'000'000;
+  const int64_t ticks =
+      is_fine ? now_us * (per_second / 1'000'000) : now_us / (1'000'000 / per_second);
+  return batch->SetInt(schema_->time_column(), ticks);
 }
 
 Status RowMapper::SetCell(size_t column, const Cell& cell, RowBatch* batch) {
@@ -391,6 +439,7 @@ Status RowMapper::SetTemplate(const Template& t, RowBatch* batch) {
 }
 
 Status RowMapper::AddRow(const Record& record, RowBatch* batch) {
+  had_time_ = false;
   CISTERN_RETURN_IF_ERROR(GatherCells(record));
   batch->BeginRow();
   Status s;
@@ -405,6 +454,7 @@ Status RowMapper::AddRow(const Record& record, RowBatch* batch) {
   for (size_t i = 0; i < constants_.size() && s.ok(); ++i) {
     s = SetText(constants_[i].column, constants_[i].text, batch);
   }
+  if (s.ok() && !had_time_) s = SetArrivalTime(batch);
   if (s.ok() && options_.ttl_s) s = batch->SetTtl(*options_.ttl_s);
   if (s.ok()) s = batch->EndRow();
   if (!s.ok()) batch->DropRow();

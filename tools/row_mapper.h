@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cistern/clock.h"
 #include "cistern/result.h"
 #include "cistern/row_batch.h"
 #include "cistern/schema.h"
@@ -26,6 +27,8 @@ struct MappingOptions {
   bool null_deletes = false;         // missing cells delete instead of being absent
   std::optional<uint32_t> ttl_s;
   TimeFormat time;
+  bool time_unit_given = false;          // by --time-unit: what numbers count is not doubted
+  std::shared_ptr<Clock> arrival_clock;  // gives rows without an event time one; nullptr: none
 };
 
 // Made once for each input. One thread at a time.
@@ -46,9 +49,18 @@ class RowMapper {
   // The cells to leave out that no record had so far: mistyped, or the input is another.
   [[nodiscard]] std::vector<std::string> UnmetIgnores() const;
 
-  // The event time of the last row as it was written, if it is a number and no option says what
-  // it counts or from when. Valid until the next row.
-  [[nodiscard]] std::optional<std::string_view> BareTimeNumber() const;
+  // The event time of the last row that was tried, as it was written, if it is a number and no
+  // option says what it counts or from when. Valid until the next row.
+  struct BareTime {
+    std::string_view number;
+    TimeUnit unit = TimeUnit::kSeconds;  // for which it is taken
+  };
+  [[nodiscard]] std::optional<BareTime> BareTimeNumber() const;
+  // Whether the last row that was tried had an event time of its own.
+  [[nodiscard]] bool HadTime() const { return had_time_; }
+
+  // Whether a key column takes the cell of this name, by itself or joined with others.
+  [[nodiscard]] bool IsInKey(std::string_view cell) const;
 
  private:
   // A named part of the input and the columns that take it as it is.
@@ -96,6 +108,7 @@ class RowMapper {
   Status SetText(size_t column, std::string_view text, RowBatch* batch);
   Status SetCell(size_t column, const Cell& cell, RowBatch* batch);
   Status SetTemplate(const Template& t, RowBatch* batch);
+  Status SetArrivalTime(RowBatch* batch);
 
   std::shared_ptr<const TableSchema> schema_;
   MappingOptions options_;
@@ -111,7 +124,8 @@ class RowMapper {
   std::vector<size_t> positions_;    // by cell: source or kIgnored
   std::vector<const Cell*> cells_;   // by source, of the record at hand
   std::string joined_;
-  std::string_view time_text_;       // of the last row's event time
+  bool had_time_ = false;            // the last row
+  std::string time_text_;            // as which its event time was written
 };
 
 }  // namespace cistern::tool

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/support/fake_clock.h"
 #include "tools/cell_text.h"
 
 namespace cistern::tool {
@@ -133,6 +134,57 @@ TEST_F(RowMapperTest, LineProtocolCells) {
   ASSERT_TRUE(s.ok()) << s.ToString();
   EXPECT_EQ(batch_.fixed(0, kTs), 1465839830100);
   EXPECT_EQ(batch_.fixed(0, kOk), 1);
+}
+
+TEST_F(RowMapperTest, ARowWithoutATimeGetsThatOfItsArrivalIfAsked) {
+  const Record record = CsvRecord({Named("station", "a"), Named("temp", "1")});
+  RowMapper strict = Make();
+  EXPECT_THAT(strict.AddRow(record, &batch_).message(),
+              HasSubstr("there is no event time for column 'ts'; --arrival-time gives"));
+  auto clock = std::make_shared<FakeClock>();
+  clock->SetWallMicros(1'772'524'800'123'456);
+  options_.arrival_clock = clock;
+  options_.time.number_unit = TimeUnit::kNanos;  // of numbers, not of the clock
+  RowMapper mapper = Make();
+  ASSERT_TRUE(mapper.AddRow(record, &batch_).ok());
+  EXPECT_EQ(batch_.fixed(0, kTs), 1'772'524'800'123);
+  EXPECT_FALSE(mapper.HadTime());
+  const Record timed = CsvRecord({Named("station", "a"), Named("ts", "5000000")});
+  ASSERT_TRUE(mapper.AddRow(timed, &batch_).ok());
+  EXPECT_EQ(batch_.fixed(1, kTs), 5);
+  EXPECT_TRUE(mapper.HadTime());
+}
+
+TEST_F(RowMapperTest, AnArrivalTimeInEveryUnit) {
+  auto clock = std::make_shared<FakeClock>();
+  clock->SetWallMicros(1'772'524'800'123'456);
+  options_.arrival_clock = clock;
+  for (const auto& [unit, ticks] : {std::pair<std::string, int64_t>{"s", 1'772'524'800},
+                                    {"ms", 1'772'524'800'123},
+                                    {"us", 1'772'524'800'123'456},
+                                    {"ns", 1'772'524'800'123'456'000}}) {
+    const auto schema = ParseCreateTable("CREATE TABLE t (e text, day date, ts bigint, v int, "
+                                         "PRIMARY KEY ((e, day), ts)) WITH comment = "
+                                         "'cistern: time ts = " + unit + "'");
+    ASSERT_TRUE(schema.ok()) << schema.status().ToString();
+    Result<RowMapper> mapper = RowMapper::Make(*schema, options_, std::nullopt);
+    ASSERT_TRUE(mapper.ok());
+    RowBatch batch(*schema);
+    ASSERT_TRUE(mapper->AddRow(CsvRecord({Named("e", "a")}), &batch).ok());
+    EXPECT_EQ(batch.fixed(0, 2), ticks) << unit;
+  }
+  const auto uuids = ParseCreateTable("CREATE TABLE t (e text, day date, ts timeuuid, v int, "
+                                      "PRIMARY KEY ((e, day), ts))");
+  ASSERT_TRUE(uuids.ok());
+  EXPECT_THAT(RowMapper::Make(*uuids, options_, std::nullopt).status().message(),
+              HasSubstr("--arrival-time: column 'ts' is timeuuid"));
+}
+
+TEST_F(RowMapperTest, WhetherACellIsPartOfTheKey) {
+  options_.maps = {"{a}-{b}=station", "c=temp", "d=ts"};
+  const RowMapper mapper = Make();
+  for (const char* cell : {"a", "b", "d"}) EXPECT_TRUE(mapper.IsInKey(cell)) << cell;
+  for (const char* cell : {"c", "n", "e"}) EXPECT_FALSE(mapper.IsInKey(cell)) << cell;
 }
 
 TEST_F(RowMapperTest, BadCellsSayWhichAndWhyAndLeaveTheBatchAlone) {
