@@ -17,10 +17,11 @@ namespace cistern::tool {
 // are merged, and nothing is lost, as when a line has the temperature and the next one the
 // humidity of one time.
 //
-// Memory is bounded: 16 bytes a row, in two generations. A generation that is full becomes the
-// older one, and the older one is forgotten, so a row is compared with at least the
-// `rows_max` before it. A row beyond all times of its entity so far is new without a
-// comparison: recordings in the order of time are judged exactly, however long they are.
+// Memory is bounded: two generations of at most 12 MiB each. A generation that is full becomes the
+// older one, and the older one is forgotten, so a row is compared with at least the `rows_max`
+// before it. A row beyond all times of its entity so far is new without a comparison: recordings in
+// the order of time are judged exactly, however long they are, and at little cost: their rows
+// are put on a list, which becomes a table when the first row has to be looked for.
 // Keys are compared by 64 bits of a hash: among a million rows one is taken for another with a
 // chance of 1 in 40 million. One thread at a time.
 class DuplicateWatch {
@@ -48,29 +49,45 @@ class DuplicateWatch {
     uint64_t key = 0;
     uint64_t columns = 0;  // that are set: bit i is the i-th of a group of 64 regular columns
   };
-  struct Generation {
-    std::vector<Slot> slots;  // a power of two
-    size_t used = 0;
-    [[nodiscard]] Slot* Find(uint64_t key);  // the slot of the key, or the empty one for it
+  class Generation {
+   public:
+    // Rows; a key counts as often as it was put on the list.
+    [[nodiscard]] size_t size() const { return used_ + listed_.size(); }
+    // Of a key that is not in it.
+    void List(Slot row) { listed_.push_back(row); }
+    // Of any key.
+    void Insert(Slot row);
+    // The columns that rows of the key set; nullptr: there are none. Valid until the next change.
+    [[nodiscard]] uint64_t* Find(uint64_t key);
+
+   private:
+    Slot* SlotOf(uint64_t key);  // the one that has the key, or the empty one for it
+    void TakeList();
+
+    std::vector<Slot> listed_;  // not in slots_ as yet
+    std::vector<Slot> slots_;   // a power of two; empty: no row was looked for
+    size_t used_ = 0;           // slots
   };
   struct Span {  // times of one entity so far
     int64_t first = INT64_MAX;
     int64_t last = INT64_MIN;
   };
   struct Row {
-    uint64_t key = 0;  // a hash of all key columns
+    uint64_t key = 0;      // a hash of all key columns
     Span* span = nullptr;  // of its entity; nullptr: there are too many entities
     int64_t time = 0;
   };
 
   Row Take(const RowBatch& batch, size_t row);
-  void PackKey(const RowBatch& batch, size_t row, size_t column);
+  void FindSpan(const RowBatch& batch, size_t row);
+  [[nodiscard]] static bool IsBeyond(const Row& row) {
+    return row.span != nullptr && (row.time > row.span->last || row.time < row.span->first);
+  }
   // Calls visit(key, columns) for each group of 64 regular columns of which the row sets some.
   template <typename Visit>
   void ForEachGroup(const RowBatch& batch, size_t row, uint64_t key, const Visit& visit) const;
   Verdict Judge(const RowBatch& batch, size_t row, const Row& taken);
-  void Insert(uint64_t key, uint64_t columns);
-  void MakeRoom();
+  void Insert(uint64_t key, uint64_t columns, bool is_beyond);
 
   const std::shared_ptr<const TableSchema> schema_;
   const size_t rows_max_;
@@ -78,7 +95,9 @@ class DuplicateWatch {
   Generation old_;
   bool has_forgotten_ = false;
   std::unordered_map<uint64_t, Span> spans_;  // by a hash of the entity
-  uint64_t last_entity_ = 0;                  // of last_span_
+  // Of the last row, since rows of one entity often follow one another:
+  std::string last_packed_;    // its entity columns
+  uint64_t last_entity_ = 0;   // a hash of them
   Span* last_span_ = nullptr;
   std::string packed_;
 };
