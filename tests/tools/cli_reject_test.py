@@ -3,6 +3,7 @@
 Environment: CISTERN_BIN.
 """
 
+import time
 import unittest
 
 from cli_case import CliCase
@@ -89,8 +90,9 @@ class Rejects(CliCase):
             holder.stderr.readline()
             holder.stdin.write(b"a,2\n")
             holder.stdin.flush()
+            deadline = time.monotonic() + 30
             while len(self.scan()) < 2:
-                pass
+                self.assertLess(time.monotonic(), deadline)
             self.assertEqual(self.text("stdin.reject"), "station,ts\nb,x\n")
             holder.stdin.close()
             self.assertEqual(holder.wait(), 1)
