@@ -41,4 +41,20 @@ std::optional<char> SeparatorOf(std::string_view line) {
   return line[4];
 }
 
+std::string HeaderLine(const std::vector<std::string>& names, char delimiter,
+                       const CsvDialect& dialect) {
+  std::string line;
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (i > 0) line += delimiter;
+    std::string doubled;
+    for (const char c : names[i]) doubled += c == '"' ? "\"\"" : std::string(1, c);
+    const bool is_comment =
+        i == 0 && !dialect.comment.empty() && names[i].starts_with(dialect.comment);
+    const bool is_plain = doubled == names[i] && !is_comment &&
+                          names[i].find(delimiter) == std::string::npos;
+    line += is_plain ? names[i] : '"' + doubled + '"';
+  }
+  return line;
+}
+
 }  // namespace cistern::tool

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cistern/result.h"
 
@@ -40,6 +41,11 @@ struct CsvDialect {
 // The delimiter that a line `sep=;` (of Excel, without its line end) names; nullopt if the line
 // is another.
 [[nodiscard]] std::optional<char> SeparatorOf(std::string_view line);
+
+// The line, without its end, that names the cells of an input of this delimiter. Names that would
+// be taken for something else are quoted.
+[[nodiscard]] std::string HeaderLine(const std::vector<std::string>& names, char delimiter,
+                                     const CsvDialect& dialect);
 
 }  // namespace cistern::tool
 

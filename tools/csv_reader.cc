@@ -11,13 +11,6 @@
 namespace cistern::tool {
 namespace {
 
-// A line without its LF or CRLF.
-std::string_view WithoutLineEnd(std::string_view raw) {
-  if (raw.ends_with('\n')) raw.remove_suffix(1);
-  if (raw.ends_with('\r')) raw.remove_suffix(1);
-  return raw;
-}
-
 class CsvReader : public RecordReader {
  public:
   CsvReader(Input* input, CsvDialect dialect) : framer_(input), dialect_(std::move(dialect)) {

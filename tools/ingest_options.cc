@@ -70,6 +70,14 @@ Result<Instant> TimeOfOption(const char* option, const std::string& text,
                   text));
 }
 
+Result<DuplicatePolicy> ParseDuplicates(std::string_view text) {
+  if (text == "warn") return DuplicatePolicy::kWarn;
+  if (text == "refuse") return DuplicatePolicy::kRefuse;
+  if (text == "allow") return DuplicatePolicy::kAllow;
+  return Status::InvalidArgument(
+      fmt::format("--duplicates '{}' is not one of warn, refuse, allow", text));
+}
+
 // How the times of the input are written.
 Status CompleteTimes(const IngestOptions& options, TimeFormat* time) {
   time->too_fine_advice = "; --truncate-times cuts times off at the unit of their column";
@@ -118,6 +126,11 @@ Status CheckTimesTogether(const IngestOptions& options) {
         "--time-start and --time-step go together: the time of the first record, and from one to "
         "the next");
   }
+  if (options.arrival_time && !(options.time_start.empty() && options.mapping.time_sum.empty())) {
+    return Status::InvalidArgument(
+        fmt::format("--arrival-time is of rows without an event time, and {} gives one to all: "
+                    "leave one out", options.time_start.empty() ? "--time-sum" : "--time-start"));
+  }
   if (options.time_start.empty()) return Status::Ok();
   if (!options.time_base.empty()) {
     return Status::InvalidArgument("--time-base is of numbers, and --time-start gives the time: "
@@ -143,6 +156,9 @@ Status CheckTogether(const IngestOptions& options) {
     if (!options.decimal.empty()) return useless("--decimal", why);
     if (options.skip_lines > 0) return useless("--skip-lines", why);
     if (options.mapping.trailing_delimiter) return useless("--trailing-delimiter", why);
+  }
+  if (options.format != "line" && !options.measurements.empty()) {
+    return useless("--measurement", fmt::format("is of --format line, not of {}", options.format));
   }
   CISTERN_RETURN_IF_ERROR(CheckTimesTogether(options));
   if (!options.time_format.empty()) {
@@ -180,6 +196,9 @@ void AddMappingOptions(CLI::App* command, IngestOptions* o) {
        "A bare cell with this text is missing, like an empty one (repeatable)");
   command->add_flag("--null-deletes", o->mapping.null_deletes,
                     "Missing cells delete what the row had, instead of leaving it alone");
+  each("--measurement", &o->measurements,
+       "Lines of this measurement alone, of --format line (default: the first one, and lines of "
+       "others are rejected; repeatable where a key column has it)");
   command->add_option("--stem", o->stem, "What {stem} stands for, whatever the file's name");
 }
 
@@ -230,6 +249,8 @@ void AddTimeOptions(CLI::App* command, IngestOptions* o) {
   command->add_flag("--truncate-times", o->mapping.time.truncate,
                     "Cut off what is finer than a time's column holds (default: the line is "
                     "rejected)");
+  command->add_flag("--arrival-time", o->arrival_time,
+                    "Lines without an event time get the time at which they are read");
   command->add_option("--future-max", o->future_max,
                       "How far event times may be ahead of the clock, for example 36h or 400d "
                       "(default 1d)");
@@ -237,6 +258,9 @@ void AddTimeOptions(CLI::App* command, IngestOptions* o) {
 
 void AddWriteOptions(CLI::App* command, IngestOptions* o) {
   command->add_option("--durability", o->durability, "synced (default), log or memory");
+  command->add_option("--duplicates", o->duplicates,
+                      "Rows whose values replace those of an earlier line of this run: warn "
+                      "(default), refuse or allow");
   command->add_option("--batch-rows", o->batch_rows, "Rows stored at once (default 1000)")
       ->check(WholeNumber(1, limits::kBatchRowsMax));
   command->add_option("--ttl", o->mapping.ttl_s,
@@ -275,6 +299,7 @@ Result<IngestPlan> PlanOf(const IngestOptions& options) {
   }
   CISTERN_RETURN_IF_ERROR(CheckTogether(options));
   IngestPlan plan;
+  CISTERN_ASSIGN_OR_RETURN(plan.duplicates, ParseDuplicates(options.duplicates));
   CISTERN_ASSIGN_OR_RETURN(plan.write.durability, ParseDurability(options.durability));
   if (!options.memory_budget.empty()) {
     CISTERN_ASSIGN_OR_RETURN(plan.engine.memory_budget_bytes,
@@ -290,6 +315,8 @@ Result<IngestPlan> PlanOf(const IngestOptions& options) {
   plan.engine.seal_when_due =
       std::find(options.files.begin(), options.files.end(), "-") != options.files.end();
   plan.mapping = options.mapping;
+  plan.mapping.time_unit_given = !options.time_unit.empty();
+  if (options.arrival_time) plan.mapping.arrival_clock = SystemClock();
   CISTERN_RETURN_IF_ERROR(CompleteText(options, &plan));
   CISTERN_RETURN_IF_ERROR(CompleteTimes(options, &plan.mapping.time));
   CISTERN_RETURN_IF_ERROR(CompleteTimeSteps(options, &plan.mapping));

@@ -10,6 +10,7 @@
 #include "cistern/options.h"
 #include "cistern/result.h"
 #include "tools/csv_dialect.h"
+#include "tools/ingest_run.h"
 #include "tools/row_mapper.h"
 #include "tools/text_encoding.h"
 
@@ -44,6 +45,9 @@ struct IngestOptions {
   std::string time_format;
   std::string reject;
   std::string durability = "synced";
+  std::string duplicates = "warn";
+  std::vector<std::string> measurements;
+  bool arrival_time = false;
   MappingOptions mapping;
   uint64_t batch_rows = 1000;
   uint64_t reasons = 20;
@@ -63,6 +67,7 @@ struct IngestPlan {
   MappingOptions mapping;
   WriteOptions write;
   EngineOptions engine;
+  DuplicatePolicy duplicates = DuplicatePolicy::kWarn;
 };
 
 // kInvalidArgument for what can be told to be wrong before the store is opened: a text that says

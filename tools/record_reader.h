@@ -81,10 +81,15 @@ enum class JsonLayout : uint8_t { kLines, kDocument };
 [[nodiscard]] std::unique_ptr<RecordReader> NewJsonReader(
     Input* input, JsonLayout layout = JsonLayout::kLines,
     const std::vector<std::string>& names = {});
-// InfluxDB line protocol: the measurement as cell "measurement()", tags and fields by name,
-// the timestamp as cell "timestamp()". `#` comments and blank lines are skipped.
-[[nodiscard]] std::unique_ptr<RecordReader> NewLineProtocolReader(Input* input);
 
+// A line without its LF or CRLF, if it has one.
+[[nodiscard]] inline std::string_view WithoutLineEnd(std::string_view line) {
+  if (line.ends_with('\n')) line.remove_suffix(1);
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  return line;
+}
+
+// Cells that line_protocol_reader.h has beside tags and fields.
 inline constexpr std::string_view kMeasurementCell = "measurement()";
 inline constexpr std::string_view kTimestampCell = "timestamp()";
 

@@ -61,6 +61,9 @@ Result<RowMapper> RowMapper::Make(std::shared_ptr<const TableSchema> schema,
   CISTERN_RETURN_IF_ERROR(mapper.CheckConstants());
   if (!options.time_sum.empty()) CISTERN_RETURN_IF_ERROR(mapper.AddTimeSum());
   if (options.time_steps) CISTERN_RETURN_IF_ERROR(mapper.ClaimTimeColumn("--time-start"));
+  if (options.arrival_clock != nullptr) {
+    CISTERN_RETURN_IF_ERROR(mapper.CheckTimeIsNumber("--arrival-time"));
+  }
   mapper.AddDefaults();
   mapper.cells_.assign(mapper.sources_.size(), nullptr);
   return mapper;
@@ -117,26 +120,6 @@ std::vector<std::string> RowMapper::UnmetIgnores() const {
     }
   }
   return unmet;
-}
-
-Status RowMapper::AddTimeSum() {
-  CISTERN_RETURN_IF_ERROR(ClaimTimeColumn("--time-sum"));
-  CISTERN_ASSIGN_OR_RETURN(time_sum_, TimeSum::Parse(options_.time_sum));
-  for (const std::string& name : time_sum_->names()) {
-    time_sources_.push_back(SourceNamed(name));
-    sources_[time_sources_.back()].needed_by = "--time-sum";
-  }
-  time_numbers_.resize(time_sources_.size());
-  time_cells_.resize(time_sources_.size());
-  return Status::Ok();
-}
-
-Status RowMapper::ClaimTimeColumn(std::string_view option) {
-  const ColumnSpec& column = schema_->columns[schema_->time_column()];
-  CISTERN_RETURN_IF_ERROR(TargetColumn(column.name, option).status());
-  if (column.type.lane() == Lane::kFixed) return Status::Ok();
-  return Status::InvalidArgument(fmt::format("{}: the event time '{}' is a {} and no number",
-                                             option, column.name, column.type.ToCql()));
 }
 
 // Columns that neither --map nor --set fill take the source of their own name.
@@ -334,7 +317,15 @@ bool RowMapper::IsMissing(const Cell& cell) const {
 }
 
 Status RowMapper::SetText(size_t column, std::string_view text, RowBatch* batch) {
-  if (column == schema_->time_column()) time_text_ = text;
+  if (column == schema_->time_column()) {
+    if (had_time_) {
+      return Status::InvalidArgument(fmt::format(
+          "the event time is given twice, as '{}' and as '{}'", time_text_.substr(0, 80),
+          text.substr(0, 80)));
+    }
+    had_time_ = true;
+    time_text_ = text;
+  }
   return SetCellFromText(column, text, options_.time, batch);
 }
 
@@ -366,11 +357,18 @@ bool RowMapper::IsNonFiniteCell(size_t column, std::string_view text) const {
          HoldsNumber(schema_->columns[column].type.kind) && IsNonFinite(text);
 }
 
-std::optional<std::string_view> RowMapper::BareTimeNumber() const {
-  const TimeFormat& time = options_.time;
-  const bool is_number = time_text_.find_first_not_of("0123456789. ") == std::string_view::npos;
-  if (!is_number || time.number_unit || time.base || !time.pattern.empty()) return std::nullopt;
-  return time_text_;
+bool RowMapper::IsInKey(std::string_view cell) const {
+  const auto source = by_name_.find(cell);
+  if (source == by_name_.end()) return false;
+  const auto is_key = [this](size_t column) {
+    return schema_->columns[column].role != ColumnRole::kRegular;
+  };
+  return std::ranges::any_of(sources_[source->second].columns, is_key) ||
+         std::ranges::any_of(templates_, [&](const Template& t) {
+           return is_key(t.column) && std::ranges::any_of(t.pieces, [&](const Piece& piece) {
+             return piece.source == source->second;
+           });
+         });
 }
 
 Status RowMapper::SetCell(size_t column, const Cell& cell, RowBatch* batch) {
@@ -409,50 +407,8 @@ Status RowMapper::SetTemplate(const Template& t, RowBatch* batch) {
   return SetCellText(t.column, joined_, batch);
 }
 
-Result<Instant> RowMapper::SummedTime() {
-  for (size_t i = 0; i < time_sources_.size(); ++i) {
-    const Cell* cell = cells_[time_sources_[i]];
-    if (cell == nullptr || IsMissing(*cell)) {
-      return Status::InvalidArgument(
-          fmt::format("--time-sum: the cell '{}' is missing", time_sum_->names()[i]));
-    }
-    std::string_view text = cell->text;
-    while (text.starts_with(' ')) text.remove_prefix(1);
-    while (text.ends_with(' ')) text.remove_suffix(1);
-    if (options_.decimal == ',' && HasDecimalComma(text)) {
-      time_numbers_[i] = text;
-      time_numbers_[i][text.find(',')] = '.';
-      text = time_numbers_[i];
-    }
-    time_cells_[i] = text;
-  }
-  return time_sum_->At(time_cells_, options_.time.base.value_or(Instant{}), options_.time.truncate);
-}
-
-// Where no cell alone is the event time.
-Status RowMapper::SetTime(const Record& record, RowBatch* batch) {
-  const size_t column = schema_->time_column();
-  const std::string_view text =
-      time_sum_ ? std::string_view(options_.time_sum) : "of --time-start";
-  CISTERN_ASSIGN_OR_RETURN(const Instant instant,
-                           time_sum_ ? SummedTime() : options_.time_steps->At(record.number));
-  time_text_ = text;
-  // Hours and minutes alone are of a day that nobody named.
-  constexpr int64_t kYearSeconds = 366 * 86400;
-  if (time_sum_ && !options_.time.base && instant.seconds > -kYearSeconds &&
-      instant.seconds < kYearSeconds) {
-    return Status::OutOfRange(
-        fmt::format("--time-sum comes to {} s, which is of 1970 or so; --time-base says from when "
-                    "it counts, 1970-01-01 too", instant.seconds));
-  }
-  const bool millis = schema_->columns[column].type.kind == CqlType::kTimestamp;
-  CISTERN_ASSIGN_OR_RETURN(
-      const int64_t ticks,
-      ToTicks(instant, options_.time, millis ? TimeUnit::kMillis : schema_->time_unit, text));
-  return batch->SetInt(column, ticks);
-}
-
 Status RowMapper::AddRow(const Record& record, RowBatch* batch) {
+  had_time_ = false;
   CISTERN_RETURN_IF_ERROR(GatherCells(record));
   batch->BeginRow();
   Status s;
@@ -467,7 +423,7 @@ Status RowMapper::AddRow(const Record& record, RowBatch* batch) {
   for (size_t i = 0; i < constants_.size() && s.ok(); ++i) {
     s = SetText(constants_[i].column, constants_[i].text, batch);
   }
-  if (s.ok() && (time_sum_ || options_.time_steps)) s = SetTime(record, batch);
+  if (s.ok() && !had_time_) s = SetTime(record, batch);
   if (s.ok() && options_.ttl_s) s = batch->SetTtl(*options_.ttl_s);
   if (s.ok()) s = batch->EndRow();
   if (!s.ok()) batch->DropRow();

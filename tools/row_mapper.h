@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cistern/clock.h"
 #include "cistern/result.h"
 #include "cistern/row_batch.h"
 #include "cistern/schema.h"
@@ -34,6 +35,8 @@ struct MappingOptions {
   std::optional<TimeSteps> time_steps;  // the event time by the record's number
   std::optional<uint32_t> ttl_s;
   TimeFormat time;
+  bool time_unit_given = false;          // by --time-unit: what numbers count is not doubted
+  std::shared_ptr<Clock> arrival_clock;  // gives rows without an event time one; nullptr: none
 };
 
 // Made once for each input. One thread at a time.
@@ -59,9 +62,18 @@ class RowMapper {
   // The cells to leave out that no record had so far: mistyped, or the input is another.
   [[nodiscard]] std::vector<std::string> UnmetIgnores() const;
 
-  // The event time of the last row as it was written, if it is a number and no option says what
-  // it counts or from when. Valid until the next row.
-  [[nodiscard]] std::optional<std::string_view> BareTimeNumber() const;
+  // The event time of the last row that was tried, as it was written, if it is a number and no
+  // option says what it counts or from when. Valid until the next row.
+  struct BareTime {
+    std::string_view number;
+    TimeUnit unit = TimeUnit::kSeconds;  // for which it is taken
+  };
+  [[nodiscard]] std::optional<BareTime> BareTimeNumber() const;
+  // Whether the last row that was tried had an event time of its own.
+  [[nodiscard]] bool HadTime() const { return had_time_; }
+
+  // Whether a key column takes the cell of this name, by itself or joined with others.
+  [[nodiscard]] bool IsInKey(std::string_view cell) const;
 
  private:
   // A named part of the input and the columns that take it as it is.
@@ -92,6 +104,7 @@ class RowMapper {
   Status AddTimeSum();
   // The event time is made by `option`, from something else than one cell.
   Status ClaimTimeColumn(std::string_view option);
+  Status CheckTimeIsNumber(std::string_view option) const;
   void AddDefaults();
   Result<size_t> TargetColumn(std::string_view name, std::string_view option);
   Result<std::vector<Piece>> ParseTemplate(std::string_view text,
@@ -125,6 +138,7 @@ class RowMapper {
   Result<Instant> SummedTime();
   // Whether `text` is NaN or an infinity of a column that holds numbers or times.
   bool IsNonFiniteCell(size_t column, std::string_view text) const;
+  Status SetArrivalTime(RowBatch* batch);
 
   std::shared_ptr<const TableSchema> schema_;
   MappingOptions options_;
@@ -146,7 +160,8 @@ class RowMapper {
   std::string number_;               // with a point for its comma
   std::vector<std::string> time_numbers_;
   std::vector<std::string_view> time_cells_;
-  std::string_view time_text_;       // of the last row's event time
+  bool had_time_ = false;            // a cell or a constant of the last row
+  std::string time_text_;            // as which its event time was written
 };
 
 }  // namespace cistern::tool

@@ -88,9 +88,12 @@ Status RowMapper::CheckKeys(const std::vector<std::string>& names,
     const ColumnRole role = schema_->columns[i].role;
     if (filled[i] || !fed_by_[i].empty()) continue;
     if (role != ColumnRole::kEntity && role != ColumnRole::kClustering) continue;
+    const bool is_time = i == schema_->time_column();
+    if (is_time && options_.arrival_clock != nullptr) continue;
     return Status::InvalidArgument(fmt::format(
-        "nothing gives the key column '{}'; the header has {}; use --map or --set",
-        schema_->columns[i].name, JoinNames(names)));
+        "nothing gives the key column '{}'; the header has {}; use --map or --set{}",
+        schema_->columns[i].name, JoinNames(names),
+        is_time ? ", or --arrival-time for the time at which a line is read" : ""));
   }
   return Status::Ok();
 }

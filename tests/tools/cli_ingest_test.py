@@ -112,9 +112,12 @@ class IngestTest(CliCase):
         options = ("--header", "station,ts,n", "--skip-lines", "2")
         self.ingest(text, *options, expect=1)
         kept = self.kept()
-        self.assertEqual(kept, text.encode())
-        self.ingest(kept.replace(b";x\n", b";2\n"), *options)
-        self.assertEqual(self.values("n"), [("2",)])
+        named = f"sep=;\n1;2;3\nstation;ts;n\na;{MILLIS};x\n"
+        self.assertEqual(kept, named.encode(), "the names have the delimiter of the file")
+        mended = kept.replace(b";x\n", b";2\n")
+        self.ingest(mended, *options)
+        self.ingest(mended.replace(b";2\n", b";3\n"), "--skip-lines", "2")
+        self.assertEqual(self.values("n"), [("3",)])
 
     def test_rejected_lines_keep_their_encoding(self):
         text = f"station,ts,wd,n\na,{MILLIS},grün,1\na,{MILLIS + 1},weiß,x\n"
@@ -167,6 +170,9 @@ class IngestTest(CliCase):
                 (("--time-start", START, "--time-step", "1s", "--time-base", START),
                  "leave one out"),
                 (("--time-start", START, "--time-step", "1s", "--time-sum", "n"), "two options"),
+                (("--time-start", START, "--time-step", "1s", "--arrival-time"),
+                 "--time-start gives one to all"),
+                (("--time-sum", "n", "--arrival-time"), "--time-sum gives one to all"),
                 (("--time-sum", "n*n"), "a term has one cell"),
                 (("--time-sum", "n", "--set", f"ts={START}"), "two options")):
             self.assertIn(told, self.ingest("station,n\na,1\n", *options, expect=2).err, options)
@@ -191,6 +197,9 @@ class IngestTest(CliCase):
         self.assertIn("mend them in the input itself", done.err)
         self.assertEqual(self.values("ts", "n"), [("2024-05-24T07:03:50.000Z", "1"),
                                                   ("2024-05-24T07:03:50.750Z", "3")])
+        self.ingest("station,n\nd,1\nd,2\n", *options, "--header", "station,n")
+        self.assertEqual(self.values("ts", entity="d"), [
+            ("2024-05-24T07:03:50.000Z",), ("2024-05-24T07:03:50.250Z",)], "a header is no record")
         for name in ("b", "c"):
             self.write(f"{name}.csv", "n\n1\n2\n")
         ingest = ("ingest", "--store", self.store, "--table", "air", *options, "b.csv", "c.csv")

@@ -5,6 +5,7 @@
 #include <random>
 
 #include "tests/tools/reader_test_util.h"
+#include "tools/line_protocol_reader.h"
 #include "tools/row_mapper.h"
 
 namespace cistern::tool {

@@ -3,50 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/tools/row_mapper_fixture.h"
 #include "tools/cell_text.h"
 
 namespace cistern::tool {
 namespace {
 
 using ::testing::HasSubstr;
-
-std::shared_ptr<const TableSchema> Air() {
-  auto schema = ParseCreateTable(R"(CREATE TABLE air (
-      station text, day date, ts timestamp, temp double, n int, wd text, tags frozen<set<text>>,
-      seen timestamp, ok boolean, f float,
-      PRIMARY KEY ((station, day), ts)))");
-  EXPECT_TRUE(schema.ok()) << schema.status().ToString();
-  return *schema;
-}
-constexpr size_t kStation = 0, kTs = 2, kTemp = 3, kN = 4, kWd = 5, kSeen = 7, kOk = 8, kF = 9;
-
-Record CsvRecord(std::vector<Cell> cells) {
-  Record record;
-  record.cells = std::move(cells);
-  return record;
-}
-Cell Bare(std::string_view text) { return {{}, text, CellForm::kBare}; }
-Cell Quoted(std::string_view text) { return {{}, text, CellForm::kQuoted}; }
-Cell Named(std::string_view name, std::string_view text, CellForm form = CellForm::kBare) {
-  return {name, text, form};
-}
-
-class RowMapperTest : public ::testing::Test {
- protected:
-  std::shared_ptr<const TableSchema> schema_ = Air();
-  MappingOptions options_;
-  RowBatch batch_{schema_};
-
-  RowMapper Make(const std::optional<std::string>& stem = std::nullopt) {
-    Result<RowMapper> mapper = RowMapper::Make(schema_, options_, stem);
-    EXPECT_TRUE(mapper.ok()) << mapper.status().ToString();
-    return std::move(*mapper);
-  }
-  std::string MakeError() {
-    const Result<RowMapper> mapper = RowMapper::Make(schema_, options_, std::nullopt);
-    return mapper.ok() ? "" : mapper.status().message();
-  }
-};
 
 TEST_F(RowMapperTest, HeaderNamesAreColumnNamesWhateverTheirCase) {
   RowMapper mapper = Make();
@@ -135,6 +98,13 @@ TEST_F(RowMapperTest, LineProtocolCells) {
   EXPECT_EQ(batch_.fixed(0, kOk), 1);
 }
 
+TEST_F(RowMapperTest, WhetherACellIsPartOfTheKey) {
+  options_.maps = {"{a}-{b}=station", "c=temp", "d=ts"};
+  const RowMapper mapper = Make();
+  for (const char* cell : {"a", "b", "d"}) EXPECT_TRUE(mapper.IsInKey(cell)) << cell;
+  for (const char* cell : {"c", "n", "e"}) EXPECT_FALSE(mapper.IsInKey(cell)) << cell;
+}
+
 TEST_F(RowMapperTest, BadCellsSayWhichAndWhyAndLeaveTheBatchAlone) {
   RowMapper mapper = Make();
   const auto error = [&](std::string_view column, std::string_view text) {
@@ -157,16 +127,6 @@ TEST_F(RowMapperTest, BadCellsSayWhichAndWhyAndLeaveTheBatchAlone) {
   EXPECT_THAT(error("day", "2024-01-01"), HasSubstr("derived"));
   EXPECT_THAT(error("ts", "6"), HasSubstr("given twice"));
   EXPECT_TRUE(batch_.empty());
-}
-
-TEST_F(RowMapperTest, BaseIsForTheEventTimeAlone) {
-  options_.time.base = Instant{1'000'000, 0};
-  RowMapper mapper = Make();
-  Record record;
-  record.cells = {Named("station", "a"), Named("ts", "5"), Named("seen", "7")};
-  ASSERT_TRUE(mapper.AddRow(record, &batch_).ok());
-  EXPECT_EQ(batch_.fixed(0, kTs), 1'000'000'005);
-  EXPECT_EQ(batch_.fixed(0, kSeen), 7);
 }
 
 TEST_F(RowMapperTest, JsonArrayFillsASet) {
@@ -314,22 +274,6 @@ TEST_F(RowMapperTest, WholeNumbersWrittenAsOthersAreIntegers) {
   EXPECT_THAT(refusal("NaN"), HasSubstr("not an integer"));
 }
 
-TEST_F(RowMapperTest, TimesThatLostTheirDigitsAreRefused) {
-  RowMapper mapper = Make();
-  ASSERT_TRUE(mapper.BindHeader({"station", "ts"}).ok());
-  const auto add = [&](std::string_view ts) {
-    return mapper.AddRow(CsvRecord({Bare("a"), Bare(ts)}), &batch_);
-  };
-  EXPECT_THAT(add("1.77252E+12").message(), HasSubstr("has 6 digits, and the exponent says"));
-  EXPECT_THAT(add("1e3").message(), HasSubstr("write all digits"));
-  ASSERT_TRUE(add("1.772524800000E+12").ok());
-  EXPECT_EQ(batch_.fixed(0, kTs), 1772524800000);
-  ASSERT_TRUE(add("17725248001e-1").code() == StatusCode::kOutOfRange);  // finer than a millisecond
-  ASSERT_TRUE(add("1.772524800123E12").ok());
-  ASSERT_TRUE(add("0e5").ok());
-  EXPECT_EQ(batch_.fixed(2, kTs), 0);
-}
-
 TEST_F(RowMapperTest, NotFiniteNumbersAsAPolicy) {
   const auto add = [&](std::string_view temp, CellForm form = CellForm::kBare) {
     RowMapper mapper = Make();
@@ -393,53 +337,6 @@ TEST_F(RowMapperTest, CellsWithoutANameAreCalledByTheirPlace) {
       CsvRecord({Bare("7"), Bare("a"), Bare("1"), Bare("left out"), Bare("")}), &batch_);
   ASSERT_TRUE(s.ok()) << s.ToString();
   EXPECT_EQ(batch_.fixed(0, kN), 7);
-}
-
-TEST_F(RowMapperTest, TimeOfSeveralCells) {
-  options_.time_sum = "hour*3600 + s/1e3";
-  options_.time.base = Instant{1'700'000'000, 0};
-  RowMapper mapper = Make();
-  ASSERT_TRUE(mapper.BindHeader({"station", "hour", "s"}).ok());
-  ASSERT_TRUE(mapper.AddRow(CsvRecord({Bare("a"), Bare(" 2 "), Bare("1.5004e+05")}), &batch_).ok());
-  EXPECT_EQ(batch_.fixed(0, kTs), 1'700'007'350'040);
-  EXPECT_THAT(mapper.AddRow(CsvRecord({Bare("a"), Bare(""), Bare("1")}), &batch_).message(),
-              HasSubstr("--time-sum: the cell 'hour' is missing"));
-  EXPECT_THAT(mapper.AddRow(CsvRecord({Bare("a"), Bare("1"), Bare("0.5")}), &batch_).message(),
-              HasSubstr("finer than a millisecond"));
-  EXPECT_THAT(Make().BindHeader({"station", "hour"}).message(),
-              HasSubstr("--time-sum: the header has no cell 's'"));
-  options_.maps = {"x=ts"};
-  EXPECT_THAT(MakeError(), HasSubstr("given by two options"));
-}
-
-TEST_F(RowMapperTest, ASumOfHoursNeedsItsDay) {
-  options_.time_sum = "hour*3600";
-  RowBatch batch(schema_);
-  const auto add = [&](std::string_view hour) {
-    RowMapper mapper = Make();
-    EXPECT_TRUE(mapper.BindHeader({"station", "hour"}).ok());
-    return mapper.AddRow(CsvRecord({Bare("a"), Bare(hour)}), &batch);
-  };
-  EXPECT_THAT(add("7").message(), HasSubstr("comes to 25200 s, which is of 1970 or so"));
-  EXPECT_THAT(add("-1").message(), HasSubstr("--time-base"));
-  EXPECT_TRUE(add("480000").ok());
-  options_.time.base = Instant{};
-  EXPECT_TRUE(add("7").ok());
-  EXPECT_EQ(batch.fixed(1, kTs), 25'200'000);
-}
-
-TEST_F(RowMapperTest, TimeByTheNumberOfTheRecord) {
-  options_.time_steps = TimeSteps{{1'700'000'000, 0}, 20'000'000};
-  RowMapper mapper = Make();
-  ASSERT_TRUE(mapper.BindHeader({"station", "temp"}).ok());
-  Record record = CsvRecord({Bare("a"), Bare("1")});
-  record.number = 1;
-  ASSERT_TRUE(mapper.AddRow(record, &batch_).ok());
-  record.number = 51;
-  ASSERT_TRUE(mapper.AddRow(record, &batch_).ok());
-  EXPECT_EQ(batch_.fixed(0, kTs), 1'700'000'000'000);
-  EXPECT_EQ(batch_.fixed(1, kTs), 1'700'000'001'000);
-  EXPECT_THAT(Make().BindHeader({"station", "ts"}).message(), HasSubstr("fed by --time-start"));
 }
 
 TEST_F(RowMapperTest, MembersOfNestedCells) {
