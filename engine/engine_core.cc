@@ -17,6 +17,7 @@
 #include "lib/cql/bucket_rule.h"
 #include "lib/cql/ddl_print.h"
 #include "lib/cql/time_text.h"
+#include "storage/meta_merge.h"
 
 namespace cistern {
 
@@ -244,7 +245,8 @@ void EngineCore::LogLoss(size_t first_note) {
 // nothing, one after another, never come to one. A full disk leaves the logs to a later opening.
 Status EngineCore::BoundLogs() {
   if (store_->log_file_count() <= kLogFilesMax) return Status::Ok();
-  const uint64_t room_bytes = Rotation::kHeadroomBytes + store_->log_bytes_on_disk();
+  const uint64_t room_bytes = Rotation::kHeadroomBytes + store_->log_bytes_on_disk() +
+                              MergeBytesBehindFlush(*store_);
   if (!store_->CheckHeadroom(room_bytes).ok()) return Status::Ok();
   // Nobody else takes steps yet. Of a rotation the last one flushes meta, in the same way.
   if (!committer_->Freeze()) return store_->ReleaseLogs();

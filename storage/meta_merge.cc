@@ -30,20 +30,18 @@ uint64_t FilesBehindFlushes(Store& store) {
 
 }  // namespace
 
-bool MetaMergesAllowed(Store& store) {
-  const FamilyPtr meta = store.spills().view()->meta;
-  return !meta->db()->GetOptions(meta->handle()).disable_auto_compactions;
-}
+bool MetaMergesAllowed(Store& store) { return store.db().meta_merges_allowed(); }
 
 bool MetaMergesWait(Store& store) {
-  return FilesBehindFlushes(store) >= kFilesMin && !MetaMergesAllowed(store);
+  return !MetaMergesAllowed(store) && FilesBehindFlushes(store) >= kFilesMin;
 }
 
 Status AllowMetaMerges(Store& store, bool are_allowed) {
   const FamilyPtr meta = store.spills().view()->meta;
-  return ToStatus(meta->db()->SetOptions(meta->handle(), {{"disable_auto_compactions",
-                                                           are_allowed ? "false" : "true"}}),
-                  "switching merges of meta on or off");
+  const rocksdb::Status s = meta->db()->SetOptions(
+      meta->handle(), {{"disable_auto_compactions", are_allowed ? "false" : "true"}});
+  if (s.ok()) store.db().meta_merges_allowed() = are_allowed;
+  return ToStatus(s, "switching merges of meta on or off");
 }
 
 uint64_t MetaMergeBytes(Store& store) {

@@ -4,6 +4,7 @@
 
 #include <rocksdb/db.h>
 
+#include <atomic>
 #include <memory>
 #include <string>
 
@@ -23,10 +24,14 @@ class StoreDb {
   [[nodiscard]] OpenedStore& opened() { return opened_; }
   [[nodiscard]] const OpenedStore& opened() const { return opened_; }
   [[nodiscard]] DictionaryCache& dictionaries() { return dictionaries_; }
+  // Whether RocksDB may merge files of meta (meta_merge.h), which RocksDB itself tells by a copy of
+  // all options alone.
+  [[nodiscard]] std::atomic<bool>& meta_merges_allowed() const { return meta_merges_allowed_; }
 
  private:
   OpenedStore opened_;
   DictionaryCache dictionaries_;
+  mutable std::atomic<bool> meta_merges_allowed_ = false;
 };
 
 // A column family, released with its last user: a dropped family's files go then.

@@ -18,7 +18,7 @@ BUGS = [
         '*WithNothingFreeBut*'),
     Bug('who only seals by hand never has meta merged', 'engine/maintenance_seal.cc',
         '{&Maintenance::StepMetaMerges, &Maintenance::StepMerge,', '{&Maintenance::StepMerge,',
-        '*ACatalogIsMergedBySeals*'),
+        '*ACatalogIsMergedBehind*'),
     Bug('writes wait for files of meta that waited for room', 'storage/rocksdb_options.cc',
         '  options->level0_stop_writes_trigger = kNoLevelZeroLimit;\n'
         '  options->target_file_size_base = 1 * kMiB;\n',
