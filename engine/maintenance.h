@@ -64,7 +64,8 @@ class Maintenance {
   // For how long nothing will be due as long as nothing comes, in microseconds: as of the last Tick
   // that found nothing to do. INT64_MAX: until something comes.
   [[nodiscard]] int64_t idle_us() const { return idle_us_.load(); }
-  // Makes the journal families that writing needs, if there is room for them; at open.
+  // Makes the journal families that writing needs, and allows merges of meta, as far as there is
+  // room; at open.
   [[nodiscard]] Status PrepareJournals();
   // Brings a waiting rotation forward until the head has room.
   [[nodiscard]] Status MakeRoom();
