@@ -9,6 +9,7 @@
 #include "lib/cql/value_text.h"
 #include "lib/cql/wire_value.h"
 #include "lib/row/row_order.h"
+#include "tools/decimal_text.h"
 
 namespace cistern::tool {
 namespace {
@@ -28,6 +29,32 @@ std::string_view WithoutPlus(std::string_view text) {
   return text;
 }
 
+// An integer that is written as another number would be: 8.0 or 1.5e1.
+Status SetWholeNumber(size_t index, const ColumnSpec& column, std::string_view text,
+                      RowBatch* batch) {
+  Decimal decimal;
+  const bool is_number = TakeApart(text, &decimal);
+  if (is_number && decimal.LostDigits()) {
+    return Refuse(column, text,
+                  fmt::format("has {} of its {} digits: the others are lost, write all of them",
+                              decimal.digits.size(), decimal.point));
+  }
+  const std::optional<ScaledInteger> number = is_number ? ToScaledInteger(decimal) : std::nullopt;
+  if (!number || number->exponent < 0) {
+    return Refuse(column, text, fmt::format("is not an integer, as {} needs",
+                                            column.type.ToCql()));
+  }
+  WideInt value = number->value;
+  for (int i = 0; i < number->exponent; ++i) {
+    if (value < INT64_MIN || value > INT64_MAX) break;
+    value *= 10;
+  }
+  if (value < INT64_MIN || value > INT64_MAX) {
+    return Refuse(column, text, "does not fit in 64 bits");
+  }
+  return batch->SetInt(index, static_cast<int64_t>(value));
+}
+
 Status SetInteger(size_t index, const ColumnSpec& column, std::string_view text, RowBatch* batch) {
   const std::string_view digits = WithoutPlus(text);
   int64_t value = 0;
@@ -36,8 +63,7 @@ Status SetInteger(size_t index, const ColumnSpec& column, std::string_view text,
     return Refuse(column, text, "does not fit in 64 bits");
   }
   if (error != std::errc() || end != digits.data() + digits.size()) {
-    return Refuse(column, text, fmt::format("is not an integer, as {} needs",
-                                            column.type.ToCql()));
+    return SetWholeNumber(index, column, text, batch);
   }
   return batch->SetInt(index, value);
 }

@@ -88,12 +88,14 @@ class AggregateCommand {
       }
       request->entities.push_back(std::move(entity));
     }
+    const int64_t now_us = SystemClock()->WallMicros();
     if (!options_.from.empty()) {
       CISTERN_ASSIGN_OR_RETURN(request->from,
-                               ParseBound("--from", options_.from, schema_->time_unit));
+                               ParseBound("--from", options_.from, schema_->time_unit, now_us));
     }
     if (!options_.to.empty()) {
-      CISTERN_ASSIGN_OR_RETURN(request->to, ParseBound("--to", options_.to, schema_->time_unit));
+      CISTERN_ASSIGN_OR_RETURN(request->to,
+                               ParseBound("--to", options_.to, schema_->time_unit, now_us));
     }
     CISTERN_ASSIGN_OR_RETURN(request->step, ParseStep(options_.step, schema_->time_unit));
     if (request->from >= request->to) {

@@ -88,7 +88,7 @@ class BucketFilter {
     for (const auto& [option, time] : {std::pair("--from", options_.from),
                                        std::pair("--to", options_.to)}) {
       if (time.empty()) continue;
-      CISTERN_RETURN_IF_ERROR(ParseBound(option, time, TimeUnit::kMillis).status());
+      CISTERN_RETURN_IF_ERROR(ParseBound(option, time, TimeUnit::kMillis, now_us_).status());
     }
     if (options_.from.empty() || options_.to.empty() || tables.empty()) return Status::Ok();
     // A bound that is a number is another time in another table.
@@ -117,8 +117,8 @@ class BucketFilter {
 
  private:
   // Times beyond what the unit can say are beyond every row.
-  [[nodiscard]] static int64_t TicksOf(const std::string& text, TimeUnit unit) {
-    const Result<int64_t> ticks = ParseTicks(text, unit);
+  [[nodiscard]] int64_t TicksOf(const std::string& text, TimeUnit unit) const {
+    const Result<int64_t> ticks = ParseBound("", text, unit, now_us_);
     return ticks.ok() ? *ticks : INT64_MAX;
   }
 
@@ -126,6 +126,7 @@ class BucketFilter {
   const std::string table_;
   const std::string entity_;
   const TableUnits* const units_;
+  const int64_t now_us_ = SystemClock()->WallMicros();
 };
 
 // Prints one line for each bucket, and their sum for people.

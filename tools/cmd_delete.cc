@@ -118,13 +118,15 @@ Result<Met> Delete(Engine* engine, const std::shared_ptr<const TableSchema>& sch
                    const DeleteOptions& options, const WriteOptions& write) {
   if (!options.at.empty()) return DeleteRow(engine, schema, options, write);
   CISTERN_ASSIGN_OR_RETURN(const EntityKey entity, ParseEntity(*schema, options.entity));
+  const int64_t now_us = SystemClock()->WallMicros();
   if (!options.bucket.empty() || !options.bucket_of.empty()) {
     int64_t time = 0;
     if (!options.bucket.empty()) {
       CISTERN_ASSIGN_OR_RETURN(time, TimeOfBucket(*schema, options.bucket));
     } else {
       CISTERN_ASSIGN_OR_RETURN(time,
-                               ParseBound("--bucket-of", options.bucket_of, schema->time_unit));
+                               ParseBound("--bucket-of", options.bucket_of, schema->time_unit,
+                                          now_us));
     }
     const TimeRange range = RangeOfBucket(*schema, time);
     const Met met = CountRows(engine, options.table, entity, range, 1) != 0;
@@ -132,8 +134,9 @@ Result<Met> Delete(Engine* engine, const std::shared_ptr<const TableSchema>& sch
     return met;
   }
   CISTERN_ASSIGN_OR_RETURN(const int64_t from,
-                           ParseBound("--from", options.from, schema->time_unit));
-  CISTERN_ASSIGN_OR_RETURN(const int64_t to, ParseBound("--to", options.to, schema->time_unit));
+                           ParseBound("--from", options.from, schema->time_unit, now_us));
+  CISTERN_ASSIGN_OR_RETURN(const int64_t to,
+                           ParseBound("--to", options.to, schema->time_unit, now_us));
   if (from >= to) {
     return Status::InvalidArgument("--from must be before --to, which is not included");
   }

@@ -15,6 +15,7 @@
 #include "tools/ingest_run.h"
 #include "tools/input.h"
 #include "tools/interrupt.h"
+#include "tools/line_protocol_reader.h"
 #include "tools/name_list.h"
 #include "tools/progress.h"
 #include "tools/record_reader.h"
@@ -85,8 +86,9 @@ std::string DelimiterAdvice(const Record& header, char delimiter) {
 // none here, or rows from the first line on.
 std::string FormAdvice(const Record& header) {
   const std::string_view raw = header.raw;
-  if (raw.starts_with("\xFF\xFE") || raw.starts_with("\xFE\xFF")) {
-    return "; this is UTF-16: `iconv -f UTF-16 -t UTF-8` makes UTF-8 of it";
+  if (const size_t nul = raw.find('\0'); nul < 2) {
+    return fmt::format("; if this is UTF-16 without its mark: `iconv -f UTF-16{} -t UTF-8` makes "
+                       "UTF-8 of it", nul == 0 ? "BE" : "LE");
   }
   const size_t cr = raw.find('\r');
   if (cr != std::string_view::npos && cr + 2 < raw.size()) {
@@ -127,6 +129,7 @@ class IngestCommand {
     if (const Status closed = engine_->Close(); !closed.ok() && code == kExitOk) {
       code = Fail(closed);
     }
+    if (const auto unmet = run.measurements().Unmet()) Complain(*unmet);
     Report(run.totals());
     if (InterruptSignal() != 0) return 128 + InterruptSignal();
     if (code != kExitOk) return code;
@@ -139,6 +142,10 @@ class IngestCommand {
     settings.batch_rows_max = options_.batch_rows;
     settings.reasons_shown_max = options_.reasons;
     settings.rejected_max = options_.reject_max;
+    settings.duplicates = plan_.duplicates;
+    settings.has_measurements = options_.format == "line";
+    settings.measurements = options_.measurements;
+    if (!options_.header.empty()) settings.header_names = SplitNames(options_.header);
     settings.append = [this](const RowBatch& batch) { return Append(batch); };
     settings.complain = [](const std::string& line) { Complain(line); };
     return settings;
@@ -166,33 +173,48 @@ class IngestCommand {
         static_cast<double>(ahead_s) / 86400, ahead_s / 86400 + 1));
   }
 
-  std::unique_ptr<RecordReader> NewReader(Input* input) const {
-    if (options_.format == "jsonl") return NewJsonReader(input);
+  std::unique_ptr<RecordReader> NewReader(Input* input,
+                                          const std::vector<std::string>& names) const {
+    if (options_.format == "jsonl") return NewJsonReader(input, JsonLayout::kLines, names);
+    if (options_.format == "json") return NewJsonReader(input, JsonLayout::kDocument, names);
     if (options_.format == "line") return NewLineProtocolReader(input);
-    return NewCsvReader(input, plan_.delimiter);
+    return NewCsvReader(input, plan_.dialect);
   }
 
-  RejectFile* RejectsFor(const std::string& file) {
+  RejectFile* RejectsFor(const std::string& file, const std::string& header) {
     const std::string path =
         !options_.reject.empty() ? options_.reject
                                  : fmt::format("{}.reject", file == "-" ? "stdin" : BaseName(file));
+    auto rejects = std::make_unique<RejectFile>(path, header, options_.files);
     for (const auto& known : rejects_) {
-      if (known->path() == path) return known.get();
+      if (known->asked_path() == path && known->header() == rejects->header()) return known.get();
     }
-    rejects_.push_back(std::make_unique<RejectFile>(path));
+    rejects_.push_back(std::move(rejects));
     return rejects_.back().get();
   }
 
-  // The header's names from the options or the first record; empty at an empty input.
+  // The names of --header as the line that a file would have behind `preamble`.
+  std::string NamedHeader(std::string_view preamble) const {
+    char delimiter = plan_.dialect.delimiter;
+    if (!plan_.dialect.delimiter_given) {
+      delimiter = SeparatorOf(WithoutLineEnd(preamble.substr(0, preamble.find('\n') + 1)))
+                      .value_or(delimiter);
+    }
+    return HeaderLine(SplitNames(options_.header), delimiter, plan_.dialect);
+  }
+
+  // The header's names from the options or the first record, and the line that has them; empty at
+  // an empty input.
   Status BindCsvHeader(const std::string& name, RecordReader* reader, Input* input,
-                       RowMapper* mapper, RejectFile* rejects) {
-    if (!options_.header.empty()) return mapper->BindHeader(SplitNames(options_.header));
+                       RowMapper* mapper, std::string* header) {
+    const bool has_names = !options_.header.empty();
+    if (has_names) CISTERN_RETURN_IF_ERROR(mapper->BindHeader(SplitNames(options_.header)));
     Record record;
     for (;;) {
-      switch (reader->Next(&record)) {
+      switch (has_names ? reader->ReadPreamble(&record) : reader->Next(&record)) {
         case ReadOutcome::kIdle: continue;
         case ReadOutcome::kEnd:
-          Complain(name + " is empty: it has not even a header");
+          if (!has_names) Complain(name + " is empty: it has not even a header");
           return Status::Ok();
         case ReadOutcome::kInterrupted: return Status::Ok();
         case ReadOutcome::kFailed: return input->status();
@@ -204,14 +226,17 @@ class IngestCommand {
       }
       break;
     }
+    const std::string preamble(reader->preamble());
+    *header = input->Original(preamble +
+                              (has_names ? NamedHeader(preamble) : std::string(record.raw)));
+    if (has_names) return Status::Ok();
     std::vector<std::string> names;
     for (const Cell& cell : record.cells) names.emplace_back(cell.text);
-    rejects->SetHeader(record.raw);
     const Status s = mapper->BindHeader(names);
     if (s.ok()) return s;
     return {s.code(),
             fmt::format("{}: {}{}{}", name, s.message(),
-                        DelimiterAdvice(record, plan_.delimiter), FormAdvice(record))};
+                        DelimiterAdvice(record, plan_.dialect.delimiter), FormAdvice(record))};
   }
 
   int ReadFile(const std::string& file, IngestRun* run) {
@@ -221,15 +246,16 @@ class IngestCommand {
     if (!stem && file != "-") stem = StemOf(file);
     Result<RowMapper> mapper = RowMapper::Make(schema_, plan_.mapping, stem);
     if (!mapper.ok()) return FailUsage(mapper.status());
-    Result<std::unique_ptr<Input>> input = Input::Open(file);
+    Result<std::unique_ptr<Input>> input = Input::Open(file, plan_.encoding);
     if (!input.ok()) return FailUsage(input.status());
     if (const Status s = CheckIsPlain(file, input->get()); !s.ok()) return FailUsage(s);
-    const std::unique_ptr<RecordReader> reader = NewReader(input->get());
-    RejectFile* rejects = RejectsFor(file);
+    const std::unique_ptr<RecordReader> reader = NewReader(input->get(), mapper->CellNames());
+    std::string header;
     if (options_.format == "csv") {
-      const Status s = BindCsvHeader(name, reader.get(), input->get(), &*mapper, rejects);
+      const Status s = BindCsvHeader(name, reader.get(), input->get(), &*mapper, &header);
       if (!s.ok()) return Fail(s);
     }
+    RejectFile* rejects = RejectsFor(file, header);
     const Status s = run->Read(name, input->get(), reader.get(), &*mapper, rejects);
     progress_.Clear();
     // Of a header it was told before; elsewhere any line may have the cell.
@@ -260,19 +286,52 @@ class IngestCommand {
     Complain(fmt::format("{} {} not read", names, one ? "was" : "were"));
   }
 
+  // ", 3 lines rejected to a.reject, b.reject": what is kept, where, and what is not.
+  std::string RejectedText(uint64_t rejected) const {
+    uint64_t kept = 0;
+    std::string paths;
+    for (const auto& file : rejects_) {
+      kept += file->kept();
+      if (file->kept() > 0) paths += (paths.empty() ? "" : ", ") + file->path();
+    }
+    std::string text = fmt::format(", {} rejected", Counted(rejected, "line"));
+    if (kept == 0) {
+      text += " and kept nowhere";
+    } else if (kept == rejected) {
+      text += " to " + paths;
+    } else {
+      text += fmt::format(", {} of them kept in {}", kept, paths);
+    }
+    // Among others a line would have another number, and so another time.
+    if (plan_.mapping.time_steps) {
+      text += "; mend them in the input itself and ingest it whole: a line's time is its place";
+    }
+    return text;
+  }
+
+  static std::string DuplicateText(const IngestTotals& totals) {
+    std::string text;
+    if (totals.replaced > 0) {
+      text += fmt::format(", {} of them replaced values of an earlier row with the same key (the "
+                          "first is {})", totals.replaced, totals.first_replaced);
+    }
+    if (totals.uncompared > 0) {
+      text += fmt::format(", {} not compared with rows more than {} before",
+                          Counted(totals.uncompared, "row"), DuplicateWatch::kRowsMax);
+    }
+    return text;
+  }
+
   void Report(const IngestTotals& totals) {
     std::string line =
         fmt::format("{} stored in {}", Counted(totals.rows, "row"), schema_->QualifiedName());
-    if (totals.rejected > 0) {
-      std::string paths;
-      for (const auto& file : rejects_) {
-        if (file->used()) paths += (paths.empty() ? "" : ", ") + file->path();
-      }
-      line += fmt::format(", {} rejected", Counted(totals.rejected, "line"));
-      line += paths.empty() ? " and kept nowhere" : " to " + paths;
+    line += DuplicateText(totals);
+    if (totals.rejected > 0) line += RejectedText(totals.rejected);
+    if (totals.left_out > 0) {
+      line += fmt::format(", {} of other measurements left out", Counted(totals.left_out, "line"));
     }
     if (InterruptSignal() != 0) line += ", interrupted";
-    if (!options_.quiet || totals.rejected > 0) Complain(line);
+    if (!options_.quiet || totals.rejected > 0 || totals.replaced > 0) Complain(line);
   }
 
   IngestOptions options_;

@@ -45,7 +45,8 @@ Examples:
   cistern scan --store S --table air --entity Dongsi --where "pm25 > 300 and wd = 'NW'"
   cistern scan --store S --table air --all-entities --from 2016-12-31 --format jsonl
 
-Times are ISO 8601 (UTC unless they name an offset) or integer ticks of the table's event time.
+Times are ISO 8601 (UTC unless they name an offset), integer ticks of the table's event time, or
+count from now: now, -36h, now+90s.
 Rows from A on and before B are printed, ascending; --desc, or A later than B, turns the order
 round. After --limit rows the token that continues the scan is printed on standard error.
 With --all-entities one entity's rows follow another's, in the order that entities has; then
@@ -98,12 +99,14 @@ class ScanCommand {
     if (!options_.all_entities) {
       CISTERN_ASSIGN_OR_RETURN(request->entity, ParseEntity(*schema_, options_.entity));
     }
+    const int64_t now_us = SystemClock()->WallMicros();
     if (!options_.from.empty()) {
       CISTERN_ASSIGN_OR_RETURN(request->from,
-                               ParseBound("--from", options_.from, schema_->time_unit));
+                               ParseBound("--from", options_.from, schema_->time_unit, now_us));
     }
     if (!options_.to.empty()) {
-      CISTERN_ASSIGN_OR_RETURN(request->to, ParseBound("--to", options_.to, schema_->time_unit));
+      CISTERN_ASSIGN_OR_RETURN(request->to,
+                               ParseBound("--to", options_.to, schema_->time_unit, now_us));
     }
     if (options_.descending && request->from < request->to) std::swap(request->from, request->to);
     CISTERN_RETURN_IF_ERROR(TakeColumns(request));

@@ -390,9 +390,11 @@ Result<uint64_t> Retry(Engine* engine, const StoreOptions& options) {
 
 Result<uint64_t> ResendRange(Engine* engine, const StoreOptions& options) {
   CISTERN_ASSIGN_OR_RETURN(const auto schema, engine->FindTable(options.table));
+  const int64_t now_us = SystemClock()->WallMicros();
   CISTERN_ASSIGN_OR_RETURN(const int64_t from,
-                           ParseBound("--from", options.from, schema->time_unit));
-  CISTERN_ASSIGN_OR_RETURN(const int64_t to, ParseBound("--to", options.to, schema->time_unit));
+                           ParseBound("--from", options.from, schema->time_unit, now_us));
+  CISTERN_ASSIGN_OR_RETURN(const int64_t to,
+                           ParseBound("--to", options.to, schema->time_unit, now_us));
   if (from >= to) {
     return Status::InvalidArgument(
         fmt::format("--from {} is not before --to {}", options.from, options.to));

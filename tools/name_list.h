@@ -1,4 +1,4 @@
-// Lists of names as the command line has them: a,b.
+// Lists of names: a,b as the command line has them, and as people read them.
 #ifndef CISTERN_TOOLS_NAME_LIST_H_
 #define CISTERN_TOOLS_NAME_LIST_H_
 
@@ -17,6 +17,17 @@ namespace cistern::tool {
     if (end == std::string_view::npos) return names;
     text.remove_prefix(end + 1);
   }
+}
+
+// "a, b", for people.
+template <typename Names>
+[[nodiscard]] std::string JoinNames(const Names& names) {
+  std::string joined;
+  for (const auto& name : names) {
+    if (!joined.empty()) joined += ", ";
+    joined += name;
+  }
+  return joined;
 }
 
 }  // namespace cistern::tool

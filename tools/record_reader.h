@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cistern/status.h"
+#include "tools/csv_dialect.h"
 #include "tools/input.h"
 
 namespace cistern::tool {
@@ -46,6 +47,7 @@ enum class ReadOutcome {
 // One record. All views point into the reader and are valid until its next call.
 struct Record {
   uint64_t line = 0;         // of its first line, from 1
+  uint64_t number = 0;       // from 1, without the header; bad records count. Set by IngestRun
   std::string_view raw;      // as it stands in the input, line end included
   std::vector<Cell> cells;   // in the order of the record
   std::string reason;        // why it is bad
@@ -56,18 +58,38 @@ class RecordReader {
  public:
   virtual ~RecordReader() = default;
   [[nodiscard]] virtual ReadOutcome Next(Record* record) = 0;
+
+  // Reads on to the first record, which the next call of Next returns then: kRecord. Otherwise
+  // as Next.
+  [[nodiscard]] virtual ReadOutcome ReadPreamble(Record*) { return ReadOutcome::kRecord; }
+  // What stood before the first record and is passed over by its place, not by its looks: a copy
+  // of some records of the input must begin with it. Complete from the first record on.
+  [[nodiscard]] virtual std::string_view preamble() const { return {}; }
 };
 
-// RFC 4180 with any single-byte delimiter: quotes, doubled quotes, delimiters and line ends in
-// quotes, LF or CRLF, a UTF-8 byte order mark. Blank lines are skipped. A quote that is never
-// closed spoils its own line only.
-[[nodiscard]] std::unique_ptr<RecordReader> NewCsvReader(Input* input, char delimiter);
-// One flat JSON object a line. Nested arrays and objects become CQL collection literals.
-[[nodiscard]] std::unique_ptr<RecordReader> NewJsonReader(Input* input);
-// InfluxDB line protocol: the measurement as cell "measurement()", tags and fields by name,
-// the timestamp as cell "timestamp()". `#` comments and blank lines are skipped.
-[[nodiscard]] std::unique_ptr<RecordReader> NewLineProtocolReader(Input* input);
+// RFC 4180 in a dialect: quotes, doubled quotes, delimiters and line ends in quotes, LF or CRLF, a
+// UTF-8 byte order mark. Blank lines are skipped. A quote that is never closed spoils its own line
+// only. A line `sep=;` at the very beginning names the delimiter.
+[[nodiscard]] std::unique_ptr<RecordReader> NewCsvReader(Input* input, CsvDialect dialect);
+// One JSON object a line, or, in a document, objects one after another and arrays of them over any
+// number of lines. NaN, Infinity and -Infinity are taken for numbers, as Python writes them.
+//
+// A nested array or object is a CQL collection literal. If one of `names` leads into it, its
+// members are cells of their own instead, `sensor.temp`, those of an array by their place,
+// `samples.0`.
+enum class JsonLayout : uint8_t { kLines, kDocument };
+[[nodiscard]] std::unique_ptr<RecordReader> NewJsonReader(
+    Input* input, JsonLayout layout = JsonLayout::kLines,
+    const std::vector<std::string>& names = {});
 
+// A line without its LF or CRLF, if it has one.
+[[nodiscard]] inline std::string_view WithoutLineEnd(std::string_view line) {
+  if (line.ends_with('\n')) line.remove_suffix(1);
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  return line;
+}
+
+// Cells that line_protocol_reader.h has beside tags and fields.
 inline constexpr std::string_view kMeasurementCell = "measurement()";
 inline constexpr std::string_view kTimestampCell = "timestamp()";
 

@@ -19,18 +19,23 @@ std::string Lower(std::string_view text) {
   return lower;
 }
 
-template <typename Names>
-std::string Join(const Names& names) {
-  std::string joined;
-  for (const auto& name : names) {
-    if (!joined.empty()) joined += ", ";
-    joined += name;
-  }
-  return joined;
-}
-
 bool HoldsNested(CqlType kind) {
   return kind == CqlType::kList || kind == CqlType::kSet || kind == CqlType::kMap;
+}
+
+// Columns whose values are numbers: a comma or NaN in them is one of a number.
+bool HoldsNumber(CqlType kind) {
+  switch (kind) {
+    case CqlType::kTinyint:
+    case CqlType::kSmallint:
+    case CqlType::kInt:
+    case CqlType::kBigint:
+    case CqlType::kFloat:
+    case CqlType::kDouble:
+    case CqlType::kDecimal:
+    case CqlType::kTimestamp: return true;
+    default: return false;
+  }
 }
 
 bool IsDerived(const ColumnSpec& column) {
@@ -54,6 +59,11 @@ Result<RowMapper> RowMapper::Make(std::shared_ptr<const TableSchema> schema,
     CISTERN_RETURN_IF_ERROR(mapper.AddSet(text, stem));
   }
   CISTERN_RETURN_IF_ERROR(mapper.CheckConstants());
+  if (!options.time_sum.empty()) CISTERN_RETURN_IF_ERROR(mapper.AddTimeSum());
+  if (options.time_steps) CISTERN_RETURN_IF_ERROR(mapper.ClaimTimeColumn("--time-start"));
+  if (options.arrival_clock != nullptr) {
+    CISTERN_RETURN_IF_ERROR(mapper.CheckTimeIsNumber("--arrival-time"));
+  }
   mapper.AddDefaults();
   mapper.cells_.assign(mapper.sources_.size(), nullptr);
   return mapper;
@@ -72,7 +82,7 @@ Status RowMapper::AddMap(const std::string& text, const std::optional<std::strin
   if (source.find('{') == std::string_view::npos) {
     Source& s = sources_[SourceNamed(source)];
     s.columns.push_back(column);
-    s.needed = true;
+    s.needed_by = "--map";
     return Status::Ok();
   }
   CISTERN_ASSIGN_OR_RETURN(std::vector<Piece> pieces, ParseTemplate(source, stem, true));
@@ -185,7 +195,7 @@ Result<std::vector<RowMapper::Piece>> RowMapper::ParseTemplate(
           fmt::format("--set knows {{stem}} alone, not '{{{}}}'; --map takes cells", name));
     } else {
       const size_t source = SourceNamed(name);
-      sources_[source].needed = true;
+      sources_[source].needed_by = "--map";
       pieces.back().source = source;
       pieces.emplace_back();
     }
@@ -196,7 +206,7 @@ Result<std::vector<RowMapper::Piece>> RowMapper::ParseTemplate(
 size_t RowMapper::SourceNamed(std::string_view name) {
   const auto it = by_name_.find(name);
   if (it != by_name_.end()) return it->second;
-  sources_.push_back({std::string(name), {}, false});
+  sources_.push_back({std::string(name), {}, {}});
   by_name_.emplace(std::string(name), sources_.size() - 1);
   return sources_.size() - 1;
 }
@@ -208,7 +218,28 @@ std::optional<size_t> RowMapper::Find(std::string_view name) const {
   if (const auto it = by_lower_name_.find(Lower(name)); it != by_lower_name_.end()) {
     return it->second;
   }
+  // What is nested in a cell that is left out is left out as well.
+  for (size_t end = name.rfind('.'); end != std::string_view::npos && end > 0;
+       end = name.rfind('.', end - 1)) {
+    if (ignored_.contains(name.substr(0, end))) return kIgnored;
+  }
   return std::nullopt;
+}
+
+std::map<std::string, bool, std::less<>>::iterator RowMapper::IgnoredName(std::string_view name) {
+  auto ignored = ignored_.find(name);
+  while (ignored == ignored_.end()) {
+    name = name.substr(0, name.rfind('.'));
+    ignored = ignored_.find(name);
+  }
+  return ignored;
+}
+
+std::vector<std::string> RowMapper::CellNames() const {
+  std::vector<std::string> names;
+  for (const Source& source : sources_) names.push_back(source.name);
+  for (const auto& [name, seen] : ignored_) names.push_back(name);
+  return names;
 }
 
 std::string RowMapper::ColumnNames() const {
@@ -216,7 +247,7 @@ std::string RowMapper::ColumnNames() const {
   for (const ColumnSpec& column : schema_->columns) {
     if (!IsDerived(column)) names.push_back(column.name);
   }
-  return Join(names);
+  return JoinNames(names);
 }
 
 Status RowMapper::Unknown(std::string_view name) const {
@@ -238,6 +269,14 @@ Status RowMapper::Unknown(std::string_view name) const {
       "with --ignore '{}'", schema_->QualifiedName(), shown, ColumnNames(), shown, shown));
 }
 
+Status RowMapper::UnknownNested(std::string_view name) const {
+  const std::string_view shown = name.substr(0, 80);
+  return Status::InvalidArgument(fmt::format(
+      "table {} has no column '{}'; it has {}; take a member of it with --map '{}.MEMBER=COLUMN', "
+      "or leave it out with --ignore '{}'", schema_->QualifiedName(), shown, ColumnNames(), shown,
+      shown));
+}
+
 // A constant that its column cannot hold would send every line to the reject file.
 Status RowMapper::CheckConstants() const {
   RowBatch batch(schema_);
@@ -250,86 +289,15 @@ Status RowMapper::CheckConstants() const {
   return Status::Ok();
 }
 
-Status RowMapper::BindHeader(const std::vector<std::string>& names) {
-  has_header_ = true;
-  positions_.clear();
-  std::vector<bool> seen(sources_.size(), false);
-  const std::string* unknown = nullptr;
-  for (const std::string& name : names) {
-    const std::optional<size_t> source = Find(name);
-    positions_.push_back(source.value_or(kIgnored));
-    if (!source && unknown == nullptr) unknown = &name;
-    if (!source || *source == kIgnored) continue;
-    if (seen[*source]) {
-      return Status::InvalidArgument(fmt::format("the header names column '{}' twice", name));
-    }
-    seen[*source] = true;
-  }
-  // What an option asks for and is not there comes first: it is why another cell is left over.
-  CISTERN_RETURN_IF_ERROR(CheckMaps(names, seen));
-  CISTERN_RETURN_IF_ERROR(CheckIgnores(names));
-  if (unknown != nullptr) return Unknown(*unknown);
-  return CheckKeys(names, seen);
-}
-
-Status RowMapper::CheckMaps(const std::vector<std::string>& names,
-                            const std::vector<bool>& seen) const {
-  for (size_t i = 0; i < sources_.size(); ++i) {
-    if (!sources_[i].needed || seen[i]) continue;
-    return Status::InvalidArgument(fmt::format("--map: the header has no cell '{}'; it has {}",
-                                               sources_[i].name, Join(names)));
-  }
-  return Status::Ok();
-}
-
-Status RowMapper::CheckIgnores(const std::vector<std::string>& names) {
-  for (const std::string& name : names) {
-    if (const auto ignored = ignored_.find(name); ignored != ignored_.end()) {
-      ignored->second = true;
-    }
-  }
-  const std::vector<std::string> unmet = UnmetIgnores();
-  if (unmet.empty()) return Status::Ok();
-  return Status::InvalidArgument(fmt::format("--ignore: the header has no cell '{}'; it has {}",
-                                             unmet.front(), Join(names)));
-}
-
-Status RowMapper::CheckKeys(const std::vector<std::string>& names,
-                            const std::vector<bool>& seen) const {
-  std::vector<bool> filled(schema_->columns.size(), false);
-  for (size_t i = 0; i < sources_.size(); ++i) {
-    if (!seen[i]) continue;
-    for (const size_t column : sources_[i].columns) filled[column] = true;
-  }
-  for (size_t i = 0; i < schema_->columns.size(); ++i) {
-    const ColumnRole role = schema_->columns[i].role;
-    if (filled[i] || !fed_by_[i].empty()) continue;
-    if (role != ColumnRole::kEntity && role != ColumnRole::kClustering) continue;
-    return Status::InvalidArgument(fmt::format(
-        "nothing gives the key column '{}'; the header has {}; use --map or --set",
-        schema_->columns[i].name, Join(names)));
-  }
-  return Status::Ok();
-}
-
 Status RowMapper::GatherCells(const Record& record) {
   std::fill(cells_.begin(), cells_.end(), nullptr);
-  if (has_header_) {
-    if (record.cells.size() != positions_.size()) {
-      return Status::InvalidArgument(fmt::format("{} where the header has {}",
-                                                 Counted(record.cells.size(), "cell"),
-                                                 positions_.size()));
-    }
-    for (size_t i = 0; i < positions_.size(); ++i) {
-      if (positions_[i] != kIgnored) cells_[positions_[i]] = &record.cells[i];
-    }
-    return Status::Ok();
-  }
+  if (has_header_) return GatherByHeader(record);
   for (const Cell& cell : record.cells) {
     const std::optional<size_t> source = Find(cell.name);
+    if (!source && cell.form == CellForm::kNested) return UnknownNested(cell.name);
     if (!source) return Unknown(cell.name);
     if (*source == kIgnored) {
-      ignored_.find(cell.name)->second = true;
+      IgnoredName(cell.name)->second = true;
       continue;
     }
     if (cells_[*source] != nullptr) {
@@ -349,15 +317,58 @@ bool RowMapper::IsMissing(const Cell& cell) const {
 }
 
 Status RowMapper::SetText(size_t column, std::string_view text, RowBatch* batch) {
-  if (column == schema_->time_column()) time_text_ = text;
+  if (column == schema_->time_column()) {
+    if (had_time_) {
+      return Status::InvalidArgument(fmt::format(
+          "the event time is given twice, as '{}' and as '{}'", time_text_.substr(0, 80),
+          text.substr(0, 80)));
+    }
+    had_time_ = true;
+    time_text_ = text;
+  }
   return SetCellFromText(column, text, options_.time, batch);
 }
 
-std::optional<std::string_view> RowMapper::BareTimeNumber() const {
-  const TimeFormat& time = options_.time;
-  const bool is_number = time_text_.find_first_not_of("0123456789. ") == std::string_view::npos;
-  if (!is_number || time.number_unit || time.base || !time.pattern.empty()) return std::nullopt;
-  return time_text_;
+Status RowMapper::SetCellText(size_t column, std::string_view text, RowBatch* batch) {
+  const ColumnSpec& spec = schema_->columns[column];
+  if (options_.decimal != ',') {
+    Status s = SetText(column, text, batch);
+    if (s.ok() || !HoldsNumber(spec.type.kind) || !HasDecimalComma(text)) return s;
+    return {s.code(), s.message() + "; where a comma stands before decimals, say --decimal ,"};
+  }
+  if (!HoldsNumber(spec.type.kind)) return SetText(column, text, batch);
+  if (HasDecimalComma(text)) {
+    number_ = text;
+    number_[text.find(',')] = '.';
+    return SetText(column, number_, batch);
+  }
+  const bool number = text.find_first_not_of("0123456789.,+-eE ") == std::string_view::npos;
+  const bool pattern = spec.type.kind == CqlType::kTimestamp && !options_.time.pattern.empty();
+  if (number && !pattern && text.find('.') != std::string_view::npos) {
+    return Status::InvalidArgument(
+        fmt::format("column '{}': '{}' has a point, and --decimal , says that a comma stands "
+                    "before decimals", spec.name, text.substr(0, 80)));
+  }
+  return SetText(column, text, batch);
+}
+
+bool RowMapper::IsNonFiniteCell(size_t column, std::string_view text) const {
+  return options_.non_finite != NonFinite::kStore &&
+         HoldsNumber(schema_->columns[column].type.kind) && IsNonFinite(text);
+}
+
+bool RowMapper::IsInKey(std::string_view cell) const {
+  const auto source = by_name_.find(cell);
+  if (source == by_name_.end()) return false;
+  const auto is_key = [this](size_t column) {
+    return schema_->columns[column].role != ColumnRole::kRegular;
+  };
+  return std::ranges::any_of(sources_[source->second].columns, is_key) ||
+         std::ranges::any_of(templates_, [&](const Template& t) {
+           return is_key(t.column) && std::ranges::any_of(t.pieces, [&](const Piece& piece) {
+             return piece.source == source->second;
+           });
+         });
 }
 
 Status RowMapper::SetCell(size_t column, const Cell& cell, RowBatch* batch) {
@@ -366,7 +377,13 @@ Status RowMapper::SetCell(size_t column, const Cell& cell, RowBatch* batch) {
         fmt::format("column '{}': an array or object does not go into {}",
                     schema_->columns[column].name, schema_->columns[column].type.ToCql()));
   }
-  if (!IsMissing(cell)) return SetText(column, cell.text, batch);
+  const bool non_finite = IsNonFiniteCell(column, cell.text);
+  if (non_finite && options_.non_finite == NonFinite::kRefuse) {
+    return Status::InvalidArgument(fmt::format("column '{}': '{}' is not finite; --non-finite "
+                                               "missing or store takes it",
+                                               schema_->columns[column].name, cell.text));
+  }
+  if (!non_finite && !IsMissing(cell)) return SetCellText(column, cell.text, batch);
   if (!options_.null_deletes || schema_->columns[column].role != ColumnRole::kRegular) {
     return Status::Ok();
   }
@@ -387,10 +404,11 @@ Status RowMapper::SetTemplate(const Template& t, RowBatch* batch) {
     }
     joined_ += cell->text;
   }
-  return SetText(t.column, joined_, batch);
+  return SetCellText(t.column, joined_, batch);
 }
 
 Status RowMapper::AddRow(const Record& record, RowBatch* batch) {
+  had_time_ = false;
   CISTERN_RETURN_IF_ERROR(GatherCells(record));
   batch->BeginRow();
   Status s;
@@ -405,6 +423,7 @@ Status RowMapper::AddRow(const Record& record, RowBatch* batch) {
   for (size_t i = 0; i < constants_.size() && s.ok(); ++i) {
     s = SetText(constants_[i].column, constants_[i].text, batch);
   }
+  if (s.ok() && !had_time_) s = SetTime(record, batch);
   if (s.ok() && options_.ttl_s) s = batch->SetTtl(*options_.ttl_s);
   if (s.ok()) s = batch->EndRow();
   if (!s.ok()) batch->DropRow();

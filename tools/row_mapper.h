@@ -10,10 +10,14 @@
 #include <string_view>
 #include <vector>
 
+#include "cistern/clock.h"
 #include "cistern/result.h"
 #include "cistern/row_batch.h"
 #include "cistern/schema.h"
+#include "tools/number_text.h"
 #include "tools/record_reader.h"
+#include "tools/time_steps.h"
+#include "tools/time_sum.h"
 #include "tools/time_text.h"
 
 namespace cistern::tool {
@@ -24,8 +28,15 @@ struct MappingOptions {
   std::vector<std::string> ignores;  // names of cells to leave out, or "a,b"
   std::vector<std::string> null_tokens;
   bool null_deletes = false;         // missing cells delete instead of being absent
+  char decimal = '.';                // before the decimals of numbers; ',' elsewhere
+  NonFinite non_finite = NonFinite::kStore;
+  bool trailing_delimiter = false;   // every csv record ends with a delimiter, the header or not
+  std::string time_sum;              // the event time as a TimeSum; empty: none
+  std::optional<TimeSteps> time_steps;  // the event time by the record's number
   std::optional<uint32_t> ttl_s;
   TimeFormat time;
+  bool time_unit_given = false;          // by --time-unit: what numbers count is not doubted
+  std::shared_ptr<Clock> arrival_clock;  // gives rows without an event time one; nullptr: none
 };
 
 // Made once for each input. One thread at a time.
@@ -37,8 +48,13 @@ class RowMapper {
                                               const MappingOptions& options,
                                               const std::optional<std::string>& stem);
 
-  // For formats with a header: cell i of every record is called names[i].
+  // For formats with a header: cell i of every record is called names[i]. A cell without a name is
+  // called by its place, "#3". Those at the end that no option names must be empty.
   [[nodiscard]] Status BindHeader(const std::vector<std::string>& names);
+
+  // Every name of a cell that an option or a column knows. A reader of nested values opens those
+  // that a name leads into.
+  [[nodiscard]] std::vector<std::string> CellNames() const;
 
   // Appends one row to `batch`, or nothing: kInvalidArgument, kOutOfRange, kTooLarge say why.
   [[nodiscard]] Status AddRow(const Record& record, RowBatch* batch);
@@ -46,16 +62,25 @@ class RowMapper {
   // The cells to leave out that no record had so far: mistyped, or the input is another.
   [[nodiscard]] std::vector<std::string> UnmetIgnores() const;
 
-  // The event time of the last row as it was written, if it is a number and no option says what
-  // it counts or from when. Valid until the next row.
-  [[nodiscard]] std::optional<std::string_view> BareTimeNumber() const;
+  // The event time of the last row that was tried, as it was written, if it is a number and no
+  // option says what it counts or from when. Valid until the next row.
+  struct BareTime {
+    std::string_view number;
+    TimeUnit unit = TimeUnit::kSeconds;  // for which it is taken
+  };
+  [[nodiscard]] std::optional<BareTime> BareTimeNumber() const;
+  // Whether the last row that was tried had an event time of its own.
+  [[nodiscard]] bool HadTime() const { return had_time_; }
+
+  // Whether a key column takes the cell of this name, by itself or joined with others.
+  [[nodiscard]] bool IsInKey(std::string_view cell) const;
 
  private:
   // A named part of the input and the columns that take it as it is.
   struct Source {
     std::string name;
     std::vector<size_t> columns;
-    bool needed = false;  // by --map: its absence from a header is an error
+    std::string needed_by;  // an option: its absence from a header is an error
   };
   struct Piece {
     std::string literal;
@@ -70,11 +95,16 @@ class RowMapper {
     std::string text;
   };
   static constexpr size_t kIgnored = SIZE_MAX;
+  static constexpr size_t kUnnamed = SIZE_MAX - 1;  // behind the last named cell: empty
 
   RowMapper() = default;
   Status AddMap(const std::string& text, const std::optional<std::string>& stem);
   Status AddSet(const std::string& text, const std::optional<std::string>& stem);
   void AddIgnores(const std::string& names);
+  Status AddTimeSum();
+  // The event time is made by `option`, from something else than one cell.
+  Status ClaimTimeColumn(std::string_view option);
+  Status CheckTimeIsNumber(std::string_view option) const;
   void AddDefaults();
   Result<size_t> TargetColumn(std::string_view name, std::string_view option);
   Result<std::vector<Piece>> ParseTemplate(std::string_view text,
@@ -83,7 +113,10 @@ class RowMapper {
   size_t SourceNamed(std::string_view name);
   // The source that a name of the input stands for; kIgnored; nullopt when unknown.
   std::optional<size_t> Find(std::string_view name) const;
+  // The entry of ignored_ that leaves out `name`, or what it is nested in.
+  std::map<std::string, bool, std::less<>>::iterator IgnoredName(std::string_view name);
   Status Unknown(std::string_view name) const;
+  Status UnknownNested(std::string_view name) const;
   Status CheckConstants() const;
   // Of a header that is bound: what it lacks. `seen`: by source, whether it has it.
   Status CheckIgnores(const std::vector<std::string>& names);
@@ -92,10 +125,20 @@ class RowMapper {
   std::string ColumnNames() const;
 
   Status GatherCells(const Record& record);
+  Status GatherByHeader(const Record& record);
+  Status WrongCount(const Record& record) const;
+  Status HasNoName(size_t i, std::string_view text) const;
   bool IsMissing(const Cell& cell) const;
   Status SetText(size_t column, std::string_view text, RowBatch* batch);
+  // As SetText, for what an input has: its numbers may have a comma before their decimals.
+  Status SetCellText(size_t column, std::string_view text, RowBatch* batch);
   Status SetCell(size_t column, const Cell& cell, RowBatch* batch);
   Status SetTemplate(const Template& t, RowBatch* batch);
+  Status SetTime(const Record& record, RowBatch* batch);
+  Result<Instant> SummedTime();
+  // Whether `text` is NaN or an infinity of a column that holds numbers or times.
+  bool IsNonFiniteCell(size_t column, std::string_view text) const;
+  Status SetArrivalTime(RowBatch* batch);
 
   std::shared_ptr<const TableSchema> schema_;
   MappingOptions options_;
@@ -106,12 +149,19 @@ class RowMapper {
   std::vector<std::string> fed_by_;  // by column: "--map" or "--set"; empty: by its own name
   std::vector<Template> templates_;
   std::vector<Constant> constants_;
+  std::optional<TimeSum> time_sum_;
+  std::vector<size_t> time_sources_;  // of the sum's cells
 
   bool has_header_ = false;
-  std::vector<size_t> positions_;    // by cell: source or kIgnored
+  std::vector<size_t> positions_;    // by cell: source, kIgnored or kUnnamed
+  size_t header_cells_ = 0;
   std::vector<const Cell*> cells_;   // by source, of the record at hand
   std::string joined_;
-  std::string_view time_text_;       // of the last row's event time
+  std::string number_;               // with a point for its comma
+  std::vector<std::string> time_numbers_;
+  std::vector<std::string_view> time_cells_;
+  bool had_time_ = false;            // a cell or a constant of the last row
+  std::string time_text_;            // as which its event time was written
 };
 
 }  // namespace cistern::tool

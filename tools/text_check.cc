@@ -55,7 +55,8 @@ Status CheckText(std::string_view line) {
     const size_t length = SequenceLength(line, i);
     if (length == 0) {
       return Status::InvalidArgument(
-          fmt::format("not UTF-8: byte {:#04x} at byte {}", ByteAt(line, i), i + 1));
+          fmt::format("not UTF-8: byte {:#04x} at byte {}; a file of one byte a character is read "
+                      "by --encoding latin-1 or windows-1252", ByteAt(line, i), i + 1));
     }
     i += length;
   }

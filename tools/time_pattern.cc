@@ -1,69 +1,102 @@
 #include "tools/time_pattern.h"
 
-#include <date/date.h>
 #include <fmt/format.h>
 
-#include <chrono>
-#include <sstream>
+#include <utility>
+
+#include "tools/pattern_match.h"
+#include "tools/utc_offset.h"
 
 namespace cistern::tool {
+namespace {
 
-Result<Instant> ParseTimeByPattern(std::string_view text, const std::string& pattern,
-                                   int32_t utc_offset_s) {
-  // Nanoseconds since 1970 in 64 bits end in 2262; the parts are read apart so that all
-  // years work.
-  std::istringstream in{std::string(text)};
-  in.imbue(std::locale::classic());
-  date::fields<std::chrono::nanoseconds> fields{};
-  std::string zone;
-  std::chrono::minutes offset{INT32_MIN};
-  date::from_stream(in, pattern.c_str(), fields, &zone, &offset);
-  if (in.fail() || !fields.ymd.ok()) {
-    return Status::InvalidArgument(
-        fmt::format("'{}' does not match the time format '{}'", text.substr(0, 80), pattern));
+std::string Quoted(std::string_view text) { return fmt::format("'{}'", text.substr(0, 80)); }
+
+// What an item wants of a text, for messages.
+std::string Wanted(const PatternItem& item) {
+  switch (item.kind) {
+    case PatternItem::Kind::kLiteral: return Quoted(item.text);
+    case PatternItem::Kind::kBlanks:
+    case PatternItem::Kind::kMaybeBlanks: return "a blank";
+    case PatternItem::Kind::kNumber:
+      return item.digits_min == item.digits_max
+                 ? fmt::format("{} ({} digits)", item.text, item.digits_max)
+                 : fmt::format("{} ({} to {})", item.text, item.value_min, item.value_max);
+    case PatternItem::Kind::kName:
+      return fmt::format("{} ({} or the like)", item.text, item.names[0]);
+    case PatternItem::Kind::kFraction: return fmt::format("{} (digits)", item.text);
+    case PatternItem::Kind::kOffset: return fmt::format("{} (+0200, +02:00 or Z)", item.text);
+    case PatternItem::Kind::kZone: return fmt::format("{} (a zone such as UTC)", item.text);
   }
-  // The library takes 1:2:60 for 01:03:00. No cluster keeps leap seconds.
-  if (fields.tod.hours().count() > 23 || fields.tod.minutes().count() > 59 ||
-      fields.tod.seconds().count() > 59) {
-    return Status::OutOfRange(fmt::format("'{}' is not a time of day", text.substr(0, 80)));
-  }
-  if (in.peek() != std::istringstream::traits_type::eof()) {
-    return Status::InvalidArgument(fmt::format("'{}' goes on after the time format '{}' ends",
-                                               text.substr(0, 80), pattern));
-  }
-  const int64_t days = date::sys_days(fields.ymd).time_since_epoch().count();
-  const int64_t nanos_of_day = fields.tod.to_duration().count();
-  const int64_t offset_s =
-      offset.count() == INT32_MIN ? utc_offset_s : static_cast<int64_t>(offset.count()) * 60;
-  Instant t;
-  t.seconds = days * 86400 + nanos_of_day / 1'000'000'000 - offset_s;
-  t.nanos = static_cast<int32_t>(nanos_of_day % 1'000'000'000);
-  return t;
+  return item.text;
 }
 
-Status CheckTimePattern(const std::string& pattern) {
-  // Every part has two digits or more, as %e and the like write a blank before a single one.
-  constexpr Instant kSample{1'640'351'655, 0};  // 2021-12-24T13:14:15Z
-  const std::chrono::sys_seconds sample{std::chrono::seconds(kSample.seconds)};
-  std::string told;
-  for (size_t i = pattern.find('%'); i < pattern.size(); i = pattern.find('%', i + 1)) {
-    if (++i < pattern.size() && (pattern[i] == 'E' || pattern[i] == 'O')) ++i;
-    constexpr std::string_view kKnown = "aAbBcCdDeFgGhHIjmMnprRStTuUVwWxXyYzZ%";
-    if (i < pattern.size() && kKnown.find(pattern[i]) != std::string_view::npos) continue;
-    told = fmt::format("'%{}' is none of its parts", pattern.substr(i, 1));
-    break;
+Status NoMatch(const PatternMatch& match, const std::vector<PatternItem>& items,
+               std::string_view text, const std::string& pattern) {
+  const std::string_view rest = text.substr(match.furthest_at());
+  if (match.furthest_item() == items.size()) {
+    return Status::InvalidArgument(fmt::format(
+        "{} goes on after the time format '{}' ends, with {}", Quoted(text), pattern,
+        Quoted(rest)));
   }
-  if (told.empty()) {
-    std::ostringstream out;
-    out.imbue(std::locale::classic());
-    date::to_stream(out, pattern.c_str(), date::sys_seconds{sample.time_since_epoch()});
-    const Result<Instant> read = ParseTimeByPattern(out.str(), pattern, 0);
-    if (!read.ok()) told = "it does not tell a day";
-  }
-  if (told.empty()) return Status::Ok();
+  const std::string found =
+      rest.empty() ? "it ends" : fmt::format("{} stands", Quoted(rest.substr(0, 20)));
   return Status::InvalidArgument(
-      fmt::format("--time-format '{}': {}; expected a pattern such as '%d.%m.%Y %H:%M:%S', %z for "
-                  "an offset from UTC", pattern, told));
+      fmt::format("{} does not match the time format '{}': {} where {} is expected", Quoted(text),
+                  pattern, found, Wanted(items[match.furthest_item()])));
+}
+
+// UTC by the parts that tell of an offset or a zone, or else by the clock.
+Result<int64_t> UtcSecondsOf(const TimeFields& fields, int64_t local_s, const LocalClock& clock,
+                             std::string_view text) {
+  const bool has_offset = fields.Has(TimePart::kOffset);
+  const int64_t by_offset_s = local_s - fields.Get(TimePart::kOffset);
+  if (!fields.Has(TimePart::kZone)) {
+    if (has_offset) return by_offset_s;
+    return clock.UtcOf(local_s, text);
+  }
+  LocalClock either = clock;
+  if (has_offset) either.set_ambiguous(AmbiguousTimes::kEarlier);
+  CISTERN_ASSIGN_OR_RETURN(const int64_t earlier_s, either.UtcOfNamed(local_s, fields.zone, text));
+  if (!has_offset || earlier_s == by_offset_s) return earlier_s;
+  either.set_ambiguous(AmbiguousTimes::kLater);
+  CISTERN_ASSIGN_OR_RETURN(const int64_t later_s, either.UtcOfNamed(local_s, fields.zone, text));
+  if (later_s == by_offset_s) return later_s;
+  return Status::OutOfRange(fmt::format(
+      "{} contradicts itself: its offset is {}, and clocks of '{}' are at {} then; if the word is "
+      "no zone, write it into the pattern in place of %Z", Quoted(text),
+      FormatUtcOffset(static_cast<int32_t>(fields.Get(TimePart::kOffset))), fields.zone,
+      FormatUtcOffset(static_cast<int32_t>(local_s - later_s))));
+}
+
+}  // namespace
+
+Result<TimePattern> TimePattern::Compile(std::string_view text) {
+  Result<std::vector<PatternItem>> items = ParsePattern(text);
+  if (!items.ok()) {
+    return Status::InvalidArgument(
+        fmt::format("'{}': {}; expected a pattern such as '%d.%m.%Y %H:%M:%S', %z for an offset "
+                    "from UTC", text, items.status().message()));
+  }
+  TimePattern pattern;
+  pattern.program_ =
+      std::make_shared<const Program>(Program{std::string(text), std::move(*items)});
+  return pattern;
+}
+
+Result<Instant> TimePattern::Parse(std::string_view text, const LocalClock& clock) const {
+  PatternMatch match(program_->items, text);
+  if (!match.Run()) return NoMatch(match, program_->items, text, program_->text);
+  if (match.finer_than_nanos()) {
+    return Status::OutOfRange(fmt::format("time {} is finer than a nanosecond", Quoted(text)));
+  }
+  const TimeFields& fields = match.fields();
+  if (fields.Has(TimePart::kEpoch)) return Instant{fields.Get(TimePart::kEpoch), 0};
+  CISTERN_ASSIGN_OR_RETURN(const int64_t local_s, LocalSecondsOf(fields, text));
+  Instant t;
+  CISTERN_ASSIGN_OR_RETURN(t.seconds, UtcSecondsOf(fields, local_s, clock, text));
+  t.nanos = static_cast<int32_t>(fields.Get(TimePart::kFraction));
+  return t;
 }
 
 }  // namespace cistern::tool

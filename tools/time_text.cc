@@ -10,7 +10,8 @@
 
 #include "cistern/limits.h"
 #include "tools/counted.h"
-#include "tools/time_pattern.h"
+#include "tools/decimal_text.h"
+#include "tools/utc_offset.h"
 
 namespace cistern::tool {
 namespace {
@@ -76,59 +77,6 @@ std::string_view UnitName(TimeUnit unit) {
   return "a tick";
 }
 
-// A decimal number taken apart: value = (-1)^negative * 0.digits * 10^point.
-struct Decimal {
-  bool negative = false;
-  std::string digits;  // without leading zeros
-  int point = 0;       // how many of the digits stand before the decimal point; may exceed them
-};
-
-// False if `text` is not a decimal number.
-bool TakeApart(std::string_view text, Decimal* out) {
-  size_t i = 0;
-  if (i < text.size() && (text[i] == '-' || text[i] == '+')) out->negative = text[i++] == '-';
-  size_t digit_count = 0;
-  int point = 0;
-  bool fraction = false;
-  for (; i < text.size(); ++i) {
-    if (text[i] == '.' && !fraction) {
-      fraction = true;
-    } else if (IsDigit(text[i])) {
-      if (++digit_count > 64) return false;
-      if (!fraction) ++point;
-      out->digits.push_back(text[i]);
-    } else {
-      break;
-    }
-  }
-  if (digit_count == 0) return false;
-  if (i < text.size() && (text[i] == 'e' || text[i] == 'E')) {
-    ++i;
-    bool exponent_negative = false;
-    if (i < text.size() && (text[i] == '-' || text[i] == '+')) exponent_negative = text[i++] == '-';
-    int exponent = 0;
-    const size_t first = i;
-    for (; i < text.size() && IsDigit(text[i]) && exponent < 1000; ++i) {
-      exponent = exponent * 10 + (text[i] - '0');
-    }
-    if (i == first) return false;
-    point += exponent_negative ? -exponent : exponent;
-  }
-  if (i != text.size()) return false;
-  size_t zeros = 0;
-  while (zeros < out->digits.size() && out->digits[zeros] == '0') ++zeros;
-  out->digits.erase(0, zeros);
-  out->point = point - static_cast<int>(zeros);
-  return true;
-}
-
-// The digit that stands `place` places after the decimal point (0 is the first after it).
-int DigitAt(const Decimal& d, int place) {
-  const int index = d.point + place;
-  if (index < 0 || index >= static_cast<int>(d.digits.size())) return 0;
-  return d.digits[static_cast<size_t>(index)] - '0';
-}
-
 // Reads `max` digits at most, `min` at least, from *i on; false if there are fewer.
 bool ReadNumber(std::string_view s, size_t* i, int min, int max, int* value) {
   int count = 0;
@@ -144,26 +92,6 @@ bool ReadNumber(std::string_view s, size_t* i, int min, int max, int* value) {
 bool ReadChar(std::string_view s, size_t* i, char c) {
   if (*i >= s.size() || s[*i] != c) return false;
   ++*i;
-  return true;
-}
-
-// "Z", "+08:00", "-0530", "+8" from *i on. False if it is none of these.
-bool ReadOffset(std::string_view s, size_t* i, int32_t* offset_s) {
-  if (ReadChar(s, i, 'Z') || ReadChar(s, i, 'z')) {
-    *offset_s = 0;
-    return true;
-  }
-  if (*i >= s.size() || (s[*i] != '+' && s[*i] != '-')) return false;
-  const int sign = s[(*i)++] == '-' ? -1 : 1;
-  int hours = 0;
-  int minutes = 0;
-  if (!ReadNumber(s, i, 1, 2, &hours)) return false;
-  const bool colon = ReadChar(s, i, ':');
-  if (colon || (*i < s.size() && IsDigit(s[*i]))) {
-    if (!ReadNumber(s, i, 2, 2, &minutes)) return false;
-  }
-  if (hours > 18 || minutes > 59) return false;
-  *offset_s = sign * (hours * 3600 + minutes * 60);
   return true;
 }
 
@@ -213,13 +141,63 @@ std::string_view UnitAdvice(const Decimal& d, TimeUnit wrong) {
   constexpr int64_t kSecondsOf2100 = 4'102'444'800;
   for (const auto& [unit, advice] : kAdvice) {
     const Decimal in_seconds{d.negative, d.digits,
-                             d.point - UnitExponent(wrong) + UnitExponent(unit)};
+                             d.point - UnitExponent(wrong) + UnitExponent(unit), false};
     if (d.negative || in_seconds.point < 1 || in_seconds.point > 10) continue;
     int64_t seconds = 0;
     for (int place = -10; place < 0; ++place) seconds = seconds * 10 + DigitAt(in_seconds, place);
     if (seconds >= kSecondsOf1990 && seconds < kSecondsOf2100) return advice;
   }
   return "wrong time unit?";
+}
+
+bool IsWholeNumber(std::string_view text) {
+  const std::string_view digits = text.substr(text.starts_with('-') ? 1 : 0);
+  return !digits.empty() && digits.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+// Of a text that IsWholeNumber().
+Result<int64_t> ParseTicks(std::string_view text) {
+  int64_t ticks = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), ticks);
+  if (error == std::errc() && end == text.data() + text.size()) return ticks;
+  return Status::OutOfRange(fmt::format("{} does not fit in 64 bits", Quoted(text)));
+}
+
+// "now", or what "now-1h", "+90s" or "-400d" add to it; nullopt for any other text.
+std::optional<int64_t> SecondsFromNow(std::string_view text) {
+  const bool names_now = text.starts_with("now");
+  if (names_now) text.remove_prefix(3);
+  if (names_now && text.empty()) return 0;
+  if (!text.starts_with('-') && !text.starts_with('+')) return std::nullopt;
+  constexpr int64_t kSpanMaxS = limits::kEventSecondsMax - limits::kEventSecondsMin;
+  const Result<int64_t> span_s = ParseSpan("", text.substr(1), 0, kSpanMaxS);
+  if (!span_s.ok()) return std::nullopt;
+  return text.front() == '-' ? -*span_s : *span_s;
+}
+
+Result<int64_t> TicksFromNow(std::string_view text, TimeUnit unit, int64_t now_us) {
+  int64_t now_s = now_us / 1'000'000;
+  int64_t part_us = now_us % 1'000'000;
+  if (part_us < 0) {
+    part_us += 1'000'000;
+    --now_s;
+  }
+  Instant t{now_s + SecondsFromNow(text).value_or(0), static_cast<int32_t>(part_us * 1000)};
+  t.nanos -= t.nanos % static_cast<int32_t>(kNanosPerSecond / PerSecond(unit));
+  if (!IsInRange(t)) return OutsideRange(text, "it counts from now");
+  return ToTicks(t, unit, text);
+}
+
+Result<int64_t> IsoTicks(std::string_view text, TimeUnit unit) {
+  CISTERN_ASSIGN_OR_RETURN(const Instant t, ParseIsoTime(text, LocalClock()));
+  return ToTicks(t, unit, text);
+}
+
+// Of a number such as 1.77252E+12, which is how spreadsheets show a time in milliseconds.
+Status LostDigits(std::string_view text, size_t digit_count) {
+  return Status::OutOfRange(
+      fmt::format("time {} has {} digits, and the exponent says that there were more: many times "
+                  "would fall together; write all digits", Quoted(text), digit_count));
 }
 
 bool LooksNumeric(std::string_view text) {
@@ -234,6 +212,7 @@ Result<Instant> ParseNumericTime(std::string_view text, TimeUnit unit) {
   if (!TakeApart(text, &d)) {
     return Status::InvalidArgument(fmt::format("{} is not a number", Quoted(text)));
   }
+  const bool lost_digits = d.LostDigits();
   d.point += UnitExponent(unit);
   if (d.digits.empty()) return Instant{};
   if (d.point > 13) return OutsideRange(text, UnitAdvice(d, unit));
@@ -254,10 +233,11 @@ Result<Instant> ParseNumericTime(std::string_view text, TimeUnit unit) {
     }
   }
   if (!IsInRange(t)) return OutsideRange(text, UnitAdvice(d, unit));
+  if (lost_digits) return LostDigits(text, d.digits.size());
   return t;
 }
 
-Result<Instant> ParseIsoTime(std::string_view text, int32_t utc_offset_s) {
+Result<Instant> ParseIsoTime(std::string_view text, const LocalClock& clock) {
   size_t i = 0;
   int year = 0;
   int month = 0;
@@ -273,29 +253,34 @@ Result<Instant> ParseIsoTime(std::string_view text, int32_t utc_offset_s) {
   if (!date.ok() || year == 0) {
     return Status::OutOfRange(fmt::format("{} is not a date of the calendar", Quoted(text)));
   }
-  ClockTime clock;
-  int32_t offset_s = utc_offset_s;
+  ClockTime time;
+  std::optional<int32_t> offset_s;
   if (ReadChar(text, &i, 'T') || ReadChar(text, &i, 't') || ReadChar(text, &i, ' ')) {
-    CISTERN_RETURN_IF_ERROR(ReadClock(text, &i, &clock));
-    if (i < text.size() && !ReadOffset(text, &i, &offset_s)) return NotATime(text);
+    CISTERN_RETURN_IF_ERROR(ReadClock(text, &i, &time));
+    if (i < text.size() && !ReadUtcOffset(text, &i, 1, &offset_s.emplace())) return NotATime(text);
   }
   if (i != text.size()) return NotATime(text);
   const int64_t days = std::chrono::sys_days(date).time_since_epoch().count();
   Instant t;
-  t.seconds = days * 86400 + clock.hour * 3600 + clock.minute * 60 + clock.second - offset_s;
-  t.nanos = clock.nanos;
+  const int64_t local_s = days * 86400 + time.hour * 3600 + time.minute * 60 + time.second;
+  if (offset_s) {
+    t.seconds = local_s - *offset_s;
+  } else {
+    CISTERN_ASSIGN_OR_RETURN(t.seconds, clock.UtcOf(local_s, text));
+  }
+  t.nanos = time.nanos;
   return CheckRange(t, text);
 }
 
 Result<Instant> ParseTime(std::string_view text, const TimeFormat& format, TimeUnit column_unit) {
   Instant t;
   if (!format.pattern.empty()) {
-    CISTERN_ASSIGN_OR_RETURN(t, ParseTimeByPattern(text, format.pattern, format.utc_offset_s));
+    CISTERN_ASSIGN_OR_RETURN(t, format.pattern.Parse(text, format.clock));
     CISTERN_ASSIGN_OR_RETURN(t, CheckRange(t, text));
   } else if (LooksNumeric(text)) {
     CISTERN_ASSIGN_OR_RETURN(t, ParseNumericTime(text, format.number_unit.value_or(column_unit)));
   } else {
-    CISTERN_ASSIGN_OR_RETURN(t, ParseIsoTime(text, format.utc_offset_s));
+    CISTERN_ASSIGN_OR_RETURN(t, ParseIsoTime(text, format.clock));
   }
   if (!format.base) return t;
   if (!LooksNumeric(text)) {
@@ -346,32 +331,19 @@ Result<int64_t> ToTicks(const Instant& instant, const TimeFormat& format, TimeUn
   return Status(s.code(), s.message() + format.too_fine_advice);
 }
 
-Result<int64_t> ParseTicks(std::string_view text, TimeUnit unit) {
-  const bool sign = !text.empty() && text[0] == '-';
-  const std::string_view digits = text.substr(sign ? 1 : 0);
-  if (!digits.empty() && digits.size() <= 19 &&
-      digits.find_first_not_of("0123456789") == std::string_view::npos) {
-    uint64_t value = 0;
-    for (const char c : digits) value = value * 10 + static_cast<uint64_t>(c - '0');
-    if (value > static_cast<uint64_t>(INT64_MAX)) {
-      return Status::OutOfRange(fmt::format("{} does not fit in 64 bits", Quoted(text)));
-    }
-    return sign ? -static_cast<int64_t>(value) : static_cast<int64_t>(value);
-  }
-  CISTERN_ASSIGN_OR_RETURN(const Instant t, ParseIsoTime(text, 0));
-  return ToTicks(t, unit, text);
-}
-
-Result<int64_t> ParseBound(std::string_view option, std::string_view text, TimeUnit unit) {
-  Result<int64_t> ticks = ParseTicks(text, unit);
+Result<int64_t> ParseBound(std::string_view option, std::string_view text, TimeUnit unit,
+                           int64_t now_us) {
+  Result<int64_t> ticks = IsWholeNumber(text)    ? ParseTicks(text)
+                          : SecondsFromNow(text) ? TicksFromNow(text, unit, now_us)
+                                                 : IsoTicks(text, unit);
   if (ticks.ok()) return ticks;
   if (ticks.status().code() != StatusCode::kInvalidArgument) {
     return Status(ticks.status().code(),
                   fmt::format("{}: {}", option, ticks.status().message()));
   }
   return Status::InvalidArgument(
-      fmt::format("{} {} is no time: expected ISO 8601 such as 2016-12-01 or 2016-12-01T05:00, or "
-                  "a whole number of the event time's unit",
+      fmt::format("{} {} is no time: expected ISO 8601 such as 2016-12-01 or 2016-12-01T05:00, a "
+                  "whole number of the event time's unit, or a time from now such as now or -36h",
                   option, Quoted(text)));
 }
 
@@ -452,16 +424,6 @@ Result<TimeUnit> ParseTimeUnit(std::string_view text) {
   if (text == "ns") return TimeUnit::kNanos;
   return Status::InvalidArgument(
       fmt::format("{} is not a time unit; expected s, ms, us or ns", Quoted(text)));
-}
-
-Result<int32_t> ParseUtcOffset(std::string_view text) {
-  size_t i = 0;
-  int32_t offset_s = 0;
-  if (!ReadOffset(text, &i, &offset_s) || i != text.size()) {
-    return Status::InvalidArgument(
-        fmt::format("{} is not an offset from UTC; expected for example +08:00", Quoted(text)));
-  }
-  return offset_s;
 }
 
 }  // namespace cistern::tool

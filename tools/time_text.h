@@ -10,22 +10,18 @@
 
 #include "cistern/result.h"
 #include "cistern/schema.h"
+#include "tools/instant.h"
+#include "tools/local_clock.h"
+#include "tools/time_pattern.h"
 
 namespace cistern::tool {
-
-// A point in time with nanoseconds: seconds since 1970-01-01 UTC (floor) and 0..999,999,999.
-struct Instant {
-  int64_t seconds = 0;
-  int32_t nanos = 0;
-  friend bool operator==(const Instant&, const Instant&) = default;
-};
 
 // How the times of one input are written.
 struct TimeFormat {
   std::optional<TimeUnit> number_unit;  // of numeric times; nullopt: the column's own unit
   std::optional<Instant> base;          // added to every time: the input's times are relative
-  int32_t utc_offset_s = 0;             // east of UTC; for times that name no offset themselves
-  std::string pattern{};                // strptime-like; empty: ISO 8601 or a number
+  LocalClock clock{};                   // of times that name no offset themselves
+  TimePattern pattern{};                // strptime-like; empty: ISO 8601 or a number
   bool truncate = false;                // what is finer than the column is cut off, to the past
   std::string too_fine_advice{};        // what to do about it where it is refused
 };
@@ -35,9 +31,10 @@ struct TimeFormat {
 [[nodiscard]] Result<Instant> ParseNumericTime(std::string_view text, TimeUnit unit);
 
 // ISO 8601 date or date and time: "2024-05-24", "2013-3-1T0", "2024-05-24 07:03:50.123456789",
-// with "Z", "+08:00", "+0800" or "+08" or without offset, then `utc_offset_s` applies. The parts
-// of a date may have one digit less than ISO wants, since files keep them in columns of numbers.
-[[nodiscard]] Result<Instant> ParseIsoTime(std::string_view text, int32_t utc_offset_s);
+// with "Z", "+08:00", "+0800" or "+08" or without offset, then `clock` says which moment it is. The
+// parts of a date may have one digit less than ISO wants, since files keep them in columns of
+// numbers.
+[[nodiscard]] Result<Instant> ParseIsoTime(std::string_view text, const LocalClock& clock);
 
 // By `format`: the pattern if there is one, else a number, else ISO 8601. `column_unit` is the
 // unit of a number when the format names none. kInvalidArgument for a date where there is a base.
@@ -53,12 +50,11 @@ struct TimeFormat {
 [[nodiscard]] Result<int64_t> ToTicks(const Instant& instant, const TimeFormat& format,
                                       TimeUnit unit, std::string_view text);
 
-// For bounds on the command line: an integer is ticks of `unit`, all else is ISO 8601 in UTC.
-[[nodiscard]] Result<int64_t> ParseTicks(std::string_view text, TimeUnit unit);
-
-// The same, and what is wrong is told with the option: "--from 'x' is no time: ...".
+// For times on the command line, in ticks of `unit`. An integer is ticks. "now", "-36h" and
+// "now+90s" count from `now_us`, microseconds since 1970 UTC, and are cut off at a tick. All else
+// is ISO 8601 in UTC. What is wrong is told with the option: "--from 'x' is no time: ...".
 [[nodiscard]] Result<int64_t> ParseBound(std::string_view option, std::string_view text,
-                                         TimeUnit unit);
+                                         TimeUnit unit, int64_t now_us);
 
 // "2024-05-24T07:03:50.123Z" with as many decimals as the unit has; plain ticks when the
 // time lies outside the years 0001 to 9999.
@@ -74,8 +70,6 @@ struct TimeFormat {
 
 // "s", "ms", "us", "ns".
 [[nodiscard]] Result<TimeUnit> ParseTimeUnit(std::string_view text);
-// "+08:00", "-0530", "+8", "Z": seconds east of UTC.
-[[nodiscard]] Result<int32_t> ParseUtcOffset(std::string_view text);
 
 }  // namespace cistern::tool
 

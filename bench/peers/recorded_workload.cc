@@ -41,7 +41,7 @@ std::vector<Recording> Recordings() {
   air.mapping.null_tokens = {"NA", " "};
   air.mapping.ignores = {"No"};
   air.mapping.maps = {"{year}-{month}-{day}T{hour}=ts", "PM2.5=pm25"};
-  air.mapping.time.utc_offset_s = 8 * 3600;
+  air.mapping.time.clock = tool::LocalClock(8 * 3600);
   Recording buses{"capmetro-buses", 86'400, "speed"};
   buses.is_sorted = false;
   buses.mapping.maps = {"timestamp=ts"};
@@ -164,7 +164,9 @@ class Recorder {
   Status ReadFile(const fs::path& path) {
     CISTERN_ASSIGN_OR_RETURN(std::string text, Unpack(path));
     const auto input = tool::Input::FromText(std::move(text));
-    const auto reader = tool::NewCsvReader(input.get(), recording_.delimiter);
+    tool::CsvDialect dialect;
+    dialect.delimiter = recording_.delimiter;
+    const auto reader = tool::NewCsvReader(input.get(), std::move(dialect));
     const std::string stem = path.stem().stem().string();  // of x.csv.zst
     CISTERN_ASSIGN_OR_RETURN(auto mapper,
                              tool::RowMapper::Make(schema_, recording_.mapping, stem));

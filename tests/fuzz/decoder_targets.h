@@ -32,6 +32,10 @@ void FuzzCqlResponse(std::string_view input);
 // back; unpacks them as a block that claims the bytes that its first two say.
 void FuzzLz4(std::string_view input);
 
+// A pattern of times up to the first newline, and behind it a text to read by the pattern. What is
+// read lies in the years that there are, and is moved by the clock of the input or by nothing.
+void FuzzTimePattern(std::string_view input);
+
 }  // namespace cistern
 
 #endif  // CISTERN_TESTS_FUZZ_DECODER_TARGETS_H_

@@ -53,6 +53,7 @@ TEST(FuzzReplay, Dictionaries) { Replay("dictionary", &FuzzDictionary); }
 TEST(FuzzReplay, Headers) { Replay("header", &FuzzHeader); }
 TEST(FuzzReplay, CqlResponses) { Replay("cql_response", &FuzzCqlResponse); }
 TEST(FuzzReplay, Lz4Blocks) { Replay("lz4", &FuzzLz4); }
+TEST(FuzzReplay, TimePatterns) { Replay("time_pattern", &FuzzTimePattern); }
 
 }  // namespace
 }  // namespace cistern

@@ -5,6 +5,7 @@ Environment: CISTERN_BIN.
 
 import os
 import subprocess
+import time
 import unittest
 from pathlib import Path
 
@@ -95,10 +96,68 @@ class OptionTest(CliCase):
         for pattern in ("%Q", "%Y-%m-%d %Q", "%H:%M:%S", "%Y-%m", "day", "%Y-%m-%d %"):
             told = self.refused("station,ts\na,2024-05-24\n", "--time-format", pattern)
             self.assertIn(f"--time-format '{pattern}': ", told)
-        for pattern, text in (("%d.%m.%Y %H:%M:%S", "24.5.2024 7:03:50"), ("%e %b %y", "4 Jan 24"),
-                              ("%Y-%j", "2024-12"), ("%m/%d/%y %I:%M %p", "01/02/24 07:03 PM"),
-                              ("%FT%T%z", "2024-05-24T07:03:50+0200"), ("%D", "05/24/24")):
-            self.ingest(f"station,ts\na,{text}\n", "--time-format", pattern)
+        for pattern, text, at in (
+                ("%d.%m.%Y %H:%M:%S", "24.5.2024 7:03:50", "2024-05-24T07:03:50"),
+                ("%e %b %y", "4 Jan 24", "2024-01-04T00:00:00"),
+                ("%Y-%j", "2024-12", "2024-01-12T00:00:00"),
+                ("%m/%d/%y %I:%M %p", "01/02/24 07:03 PM", "2024-01-02T19:03:00"),
+                ("%FT%T%z", "2024-05-24T07:03:50+0200", "2024-05-24T05:03:50"),
+                ("%FT%T %Z", "2024-05-24T08:03:50 UTC", "2024-05-24T08:03:50"),
+                ("%D", "05/24/24", "2024-05-24T00:00:00")):
+            self.ingest(f"station,ts,wd\na,{text},{at}.000Z\n", "--time-format", pattern)
+        rows = self.scan()
+        self.assertEqual([row["ts"] for row in rows], [row["wd"] for row in rows])
+        self.assertEqual(len(rows), 7)
+
+    def test_both_halves_of_a_day_are_kept(self):
+        self.create()
+        self.ingest("station,ts,n\n" + "".join(f"a,03/03/2026 {clock},{n}\n" for n, clock in (
+            (1, "12:00:01 AM"), (2, "09:15:00 AM"), (3, "12:00:01 PM"), (4, "09:15:00 PM"))),
+            "--time-format", "%m/%d/%Y %I:%M:%S %p")
+        self.assertEqual([(row["ts"][11:19], row["n"]) for row in self.scan()],
+                         [("00:00:01", "1"), ("09:15:00", "2"), ("12:00:01", "3"),
+                          ("21:15:00", "4")])
+        for pattern, text in (("%m/%d/%Y %H:%M %p", "03/03/2026 09:15 PM"),
+                              ("%Y-%m-%d %H:%M %Z", "2026-03-03 09:15 BANANA"),
+                              ("%Y-%m-%d %H:%M %Z", "2026-07-03 09:15 CEST"),
+                              ("%a %Y-%m-%d", "Mon 2026-03-03")):
+            self.ingest(f"station,ts\na,{text}\n", "--time-format", pattern, expect=1)
+        told = self.ingest("station,ts\na,2026-03-03 09:15\n", "--time-format",
+                           "%Y-%m-%d %I:%M", expect=2).err
+        self.assertIn("%I is an hour of a 12-hour clock, and only %p says", told)
+
+    def test_a_zone_has_summer_time(self):
+        self.create()
+        berlin = ("--time-zone", "Europe/Berlin")
+        text = "station,ts\na,2024-01-15 12:00\na,2024-07-15 12:00\na,2024-07-15 12:00Z\n"
+        self.ingest(text, *berlin)
+        self.assertEqual([row["ts"] for row in self.scan()],
+                         ["2024-01-15T11:00:00.000Z", "2024-07-15T10:00:00.000Z",
+                          "2024-07-15T12:00:00.000Z"])
+        night = "station,ts\nb,2024-03-31 02:30\nb,2024-10-27 02:30\n"
+        told = self.ingest(night, *berlin, expect=1).err
+        self.assertIn("'2024-03-31 02:30' does not exist in Europe/Berlin", told)
+        self.assertIn("'2024-10-27 02:30' is there twice in Europe/Berlin", told)
+        for which, hour in (("earlier", "00"), ("later", "01")):
+            self.ingest(night, *berlin, "--ambiguous-times", which, expect=1)
+            self.assertEqual([row["ts"] for row in self.scan(entity="b")][-1],
+                             f"2024-10-27T{hour}:30:00.000Z")
+        self.ingest("station,ts\nc,27.10.2024 02:30 CET\nc,27.10.2024 02:30 CEST\n", *berlin,
+                    "--time-format", "%d.%m.%Y %H:%M %Z")
+        self.assertEqual([row["ts"] for row in self.scan(entity="c")],
+                         ["2024-10-27T00:30:00.000Z", "2024-10-27T01:30:00.000Z"])
+
+    def test_zones_that_cannot_be_used_are_told(self):
+        self.create()
+        text = "station,ts\na,2024-01-15\n"
+        for options, told in (
+                (("--time-zone", "Europe/Berln"), "--time-zone 'Europe/Berln' is no zone of "),
+                (("--time-zone", "UTC", "--utc-offset", "+01:00"), "--utc-offset is of clocks"),
+                (("--time-zone", "UTC", "--ambiguous-times", "x"), "--ambiguous-times 'x' is not"),
+                (("--ambiguous-times", "later"), "--ambiguous-times is of --time-zone or of %Z"),
+                (("--time-zone", "Europe/Berlin", "--time-base", "2024-03-31T02:30"),
+                 "--time-base '2024-03-31T02:30' does not exist in Europe/Berlin")):
+            self.assertIn(told, self.refused(text, *options))
 
     def test_a_reject_file_that_cannot_be_written(self):
         self.create()
@@ -158,6 +217,31 @@ class OptionTest(CliCase):
             for text in ("yesterday", "2026-09"):
                 told = self.run_tool(*words, text, expect=2).err
                 self.assertIn(f"cistern: {words[-1]} '{text}' is no time: expected ISO 8601", told)
+
+    def test_times_count_from_now(self):
+        self.create()
+        now_s = int(time.time())
+        for ago_s, n in ((600, 1), (3 * 3600, 2), (50 * 3600, 3)):
+            self.ingest(f"station,ts,n\na,{now_s - ago_s},{n}\n", "--time-unit", "s")
+
+        def rows(*bounds):
+            return [row["n"] for row in self.scan(*bounds)]
+
+        self.assertEqual(rows("--from", "-1h"), ["1"])
+        self.assertEqual(rows("--from", "now-4h", "--to", "now"), ["2", "1"])
+        self.assertEqual(rows("--from=-3d", "--to", "-2h"), ["3", "2"])
+        self.assertEqual(rows("--to", "-1d"), ["3"])
+        self.assertEqual(rows("--from", "now+1h"), [])
+        words = ("--store", self.store, "--table", "air", "--entity", "a", "--from", "-4h")
+        self.run_tool("delete", *words, "--to", "now")
+        self.assertEqual(rows(), ["3"])
+        steps = self.run_tool("aggregate", *words[:-1], "-3d", "--step", "1d", "--of", "n:count",
+                              "--format", "csv").out.decode()
+        self.assertEqual(len(steps.splitlines()), 2)
+        buckets = ("buckets", "--store", self.store, "--format", "jsonl")
+        self.assertEqual(self.run_tool(*buckets, "--from", "-3d", "--to", "now").out,
+                         self.run_tool(*buckets).out)
+        self.assertEqual(self.run_tool(*buckets, "--from", "now+2d").out, b"")
 
     def test_help_is_a_word_too(self):
         for words, same in ((("help",), ("--help",)), (("help", "scan"), ("scan", "--help"))):

@@ -38,7 +38,7 @@ class CliTest(CliCase):
         self.assertIn("see cistern scan --help", self.run_tool("scan", expect=2).err)
         self.assertIn("'scna'", self.run_tool("scna", "--store", "x", expect=2).err)
         self.create()
-        self.assertIn("csv, jsonl, line", self.ingest("", "--format", "xml", expect=2).err)
+        self.assertIn("csv, jsonl, json, line", self.ingest("", "--format", "xml", expect=2).err)
         self.assertIn("one character", self.ingest("", "--delimiter", "ab", expect=2).err)
         self.assertIn("time unit", self.ingest("", "--time-unit", "d", expect=2).err)
         self.assertIn("synced, log, memory", self.ingest("", "--durability", "no", expect=2).err)
@@ -77,7 +77,8 @@ class CliTest(CliCase):
             self.assertIn("--table: is empty", done.err)
         self.assertFalse((self.directory / "new").exists())
         for option in ("--header", "--stem", "--time-unit", "--time-base", "--utc-offset",
-                       "--time-format", "--reject", "--memory-budget", "--set", "--map"):
+                       "--time-zone", "--ambiguous-times", "--time-format", "--reject",
+                       "--memory-budget", "--set", "--map"):
             self.assertIn(option, self.ingest("", option, "", expect=2).err)
         self.ingest("station,ts\na,1\n", "--null", "")
 

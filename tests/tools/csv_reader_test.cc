@@ -11,9 +11,15 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-std::vector<ReadRecord> ReadCsv(std::string text, char delimiter = ',') {
+std::vector<ReadRecord> ReadDialect(std::string text, CsvDialect dialect) {
   const auto input = Input::FromText(std::move(text));
-  return ReadAll(NewCsvReader(input.get(), delimiter).get());
+  return ReadAll(NewCsvReader(input.get(), std::move(dialect)).get());
+}
+
+std::vector<ReadRecord> ReadCsv(std::string text, char delimiter = ',') {
+  CsvDialect dialect;
+  dialect.delimiter = delimiter;
+  return ReadDialect(std::move(text), dialect);
 }
 
 TEST(CsvReader, BareCellsWithLfCrlfAndNoLastLineEnd) {

@@ -64,7 +64,7 @@ class EventClockIngest {
                  size_t batch_rows) {
     CISTERN_ASSIGN_OR_RETURN(const auto input, Input::Open(file));
     CISTERN_ASSIGN_OR_RETURN(RowMapper mapper, RowMapper::Make(schema, {}, std::nullopt));
-    const auto reader = NewCsvReader(input.get(), ',');
+    const auto reader = NewCsvReader(input.get(), {});
     Record header;
     if (reader->Next(&header) != ReadOutcome::kRecord) return Status::InvalidArgument("no header");
     std::vector<std::string> names;

@@ -30,6 +30,7 @@ class IngestRunTest : public ::testing::Test {
     schema_ = *schema;
     settings_.batch_rows_max = 8;
     mapping_.time.number_unit = TimeUnit::kMillis;
+    mapping_.time_unit_given = true;
     settings_.append = [this](const RowBatch& batch) { return Append(batch); };
     settings_.complain = [this](const std::string& line) { complaints_.push_back(line); };
   }
@@ -52,11 +53,11 @@ class IngestRunTest : public ::testing::Test {
     EXPECT_TRUE(mapper.ok());
     EXPECT_TRUE(mapper->BindHeader({"e", "ts", "v"}).ok());
     const auto input = Input::FromText(text);
-    const auto reader = NewCsvReader(input.get(), ',');
-    RejectFile rejects(directory_ / "rejects");
-    rejects.SetHeader("e,ts,v\n");
+    const auto reader = NewCsvReader(input.get(), {});
+    RejectFile rejects(directory_ / "rejects", "e,ts,v\n");
     const Status s = run.Read("in.csv", input.get(), reader.get(), &*mapper, &rejects);
     totals_ = run.totals();
+    kept_ = rejects.kept();
     return s;
   }
   std::string Rejects() const {
@@ -75,6 +76,7 @@ class IngestRunTest : public ::testing::Test {
   std::vector<int64_t> times_;
   std::vector<std::string> complaints_;
   IngestTotals totals_;
+  uint64_t kept_ = 0;
   int appends_ = 0;
 };
 
@@ -91,12 +93,34 @@ TEST_F(IngestRunTest, BadLinesGoToTheRejectFileWordForWord) {
   EXPECT_THAT(complaints_[2], HasSubstr("in.csv:5: not UTF-8"));
 }
 
-TEST_F(IngestRunTest, TheFirstTimeIsDoubtedIfItLiesIn1970) {
+TEST_F(IngestRunTest, AFirstTimeThatLooksLikeAnotherUnitStoresNothing) {
   mapping_.time.number_unit.reset();
-  ASSERT_TRUE(Read("bad\na,1700000000,1\na,1700000001,2\n").ok());
+  mapping_.time_unit_given = false;
+  const Status s = Read("a,1772524800,1\na,1772524801,2\n");
+  EXPECT_EQ(s.code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(s.message(),
+            "in.csv:1: event time 1772524800 looks like seconds, 2026-03-03T08:00:00Z, and would "
+            "be taken for milliseconds, 1970-01-21T12:22:04.800Z; say --time-unit s, or "
+            "--time-unit ms if that is meant; nothing of in.csv is stored");
+  EXPECT_THAT(times_, SizeIs(0));
+  EXPECT_EQ(appends_, 0);
+  EXPECT_FALSE(Read("a,1772524800123456,1\n").ok()) << "microseconds";
+  EXPECT_FALSE(Read("a,1772524800.5,x\n").ok()) << "though the line cannot be stored";
+  EXPECT_FALSE(Read("bad\na,,1\na,1772524800,1\n").ok()) << "the first that has a time";
+  EXPECT_TRUE(Read("a,1772524800123,1\na,1772524800,1\n").ok()) << "only the first is looked at";
+  EXPECT_TRUE(Read("a,2026-03-03,1\na,1772524800,1\n").ok());
+  mapping_.time_unit_given = true;
+  mapping_.time.number_unit = TimeUnit::kMillis;
+  EXPECT_TRUE(Read("a,1772524800,1\n").ok()) << "a person said so";
+}
+
+TEST_F(IngestRunTest, AFirstTimeIn1970IsTold) {
+  mapping_.time.number_unit.reset();
+  mapping_.time_unit_given = false;
+  ASSERT_TRUE(Read("bad\na,500000000,1\na,500000001,2\n").ok());
   ASSERT_THAT(complaints_, SizeIs(2));
-  EXPECT_EQ(complaints_[1], "in.csv:2: event time 1700000000 is taken for milliseconds, "
-                            "1970-01-20T16:13:20.000Z; if it counts seconds, say --time-unit s");
+  EXPECT_EQ(complaints_[1], "in.csv:2: event time 500000000 is taken for milliseconds, "
+                            "1970-01-06T18:53:20.000Z; if it counts seconds, say --time-unit s");
   for (const char* sure : {"a,1700000000000,1\n", "a,1970-01-20,1\n", "a,-1,1\n"}) {
     complaints_.clear();
     ASSERT_TRUE(Read(sure).ok());
@@ -105,6 +129,52 @@ TEST_F(IngestRunTest, TheFirstTimeIsDoubtedIfItLiesIn1970) {
   mapping_.time.base = Instant{1'700'000'000, 0};
   ASSERT_TRUE(Read("a,5,1\n").ok());
   EXPECT_THAT(complaints_, SizeIs(0));
+}
+
+TEST_F(IngestRunTest, RowsThatReplaceOthersAreCounted) {
+  ASSERT_TRUE(Read("a,1,1\na,2,2\nb,1,3\na,1,4\na,1,5\na,2,\n").ok());
+  EXPECT_EQ(totals_.rows, 6u);
+  EXPECT_EQ(totals_.replaced, 2u) << "the last line says nothing that would replace a value";
+  EXPECT_EQ(totals_.first_replaced, "in.csv:4");
+  EXPECT_EQ(totals_.uncompared, 0u);
+  settings_.duplicates = DuplicatePolicy::kAllow;
+  ASSERT_TRUE(Read("a,1,1\na,1,2\n").ok());
+  EXPECT_EQ(totals_.replaced, 0u);
+}
+
+TEST_F(IngestRunTest, RowsThatReplaceOthersAreRefusedIfAsked) {
+  settings_.duplicates = DuplicatePolicy::kRefuse;
+  settings_.batch_rows_max = 3;
+  refused_ = {7};
+  ASSERT_TRUE(Read("a,1,1\na,1,2\na,2,1\na,7,1\na,7,2\na,1,3\na,3,1\n").ok());
+  EXPECT_THAT(times_, ElementsAre(1, 2, 3));
+  EXPECT_EQ(Rejects(), "e,ts,v\na,1,2\na,7,2\na,1,3\na,7,1\n");
+  EXPECT_EQ(complaints_[0], "in.csv:2: a value of an earlier line of this run would be replaced, "
+                            "which has the same key; --duplicates allow takes the last one");
+  EXPECT_EQ(totals_.rows, 3u);
+  EXPECT_EQ(totals_.replaced, 0u);
+}
+
+TEST_F(IngestRunTest, ARowThatTheEngineRefusedIsReplacedByNone) {
+  settings_.duplicates = DuplicatePolicy::kRefuse;
+  settings_.batch_rows_max = 1;
+  refused_ = {7};
+  settings_.append = [this](const RowBatch& batch) {
+    const Status s = Append(batch);
+    refused_.clear();
+    return s;
+  };
+  ASSERT_TRUE(Read("a,7,1\na,7,2\na,7,3\n").ok());
+  EXPECT_THAT(times_, ElementsAre(7));
+  EXPECT_EQ(Rejects(), "e,ts,v\na,7,1\na,7,3\n");
+}
+
+TEST_F(IngestRunTest, TheRejectLimitEndsARunThatRefusesDuplicatesToo) {
+  settings_.duplicates = DuplicatePolicy::kRefuse;
+  settings_.rejected_max = 0;
+  const Status s = Read("a,1,1\na,1,2\na,2,1\n");
+  EXPECT_THAT(s.message(), HasSubstr("more than 0 lines were rejected"));
+  EXPECT_THAT(times_, ElementsAre(1, 2));
 }
 
 // Two rows and a half come in a second, without a pause.
@@ -180,9 +250,26 @@ TEST_F(IngestRunTest, TooLongLineIsOneRejectAndKeptWhole) {
 }
 
 TEST_F(IngestRunTest, RejectFileIsNeverTruncated) {
-  std::ofstream(directory_ / "rejects") << "earlier\n";
+  std::ofstream(directory_ / "rejects") << "e,ts,v\nearlier\n";
   ASSERT_TRUE(Read("bad\n").ok());
-  EXPECT_EQ(Rejects(), "earlier\nbad\n");
+  EXPECT_EQ(Rejects(), "e,ts,v\nearlier\nbad\n");
+}
+
+TEST_F(IngestRunTest, NoMoreLinesAreKeptThanTheRejectFileTakes) {
+  std::filesystem::create_symlink("/dev/full", directory_ / "rejects");
+  const Status s = Read("a,1,1\nbad\nworse\na,2,2\n");
+  EXPECT_EQ(s.code(), StatusCode::kNoSpace);
+  EXPECT_THAT(s.message(), HasSubstr("No space left on device; name another file with --reject"));
+  EXPECT_EQ(totals_.rejected, 2u);
+  EXPECT_EQ(kept_, 0u);
+  EXPECT_THAT(times_, ElementsAre(1, 2));
+}
+
+TEST_F(IngestRunTest, AFirstRecordThatIsTheNamedHeaderIsNoRow) {
+  settings_.header_names = {"e", "ts", "v"};
+  ASSERT_TRUE(Read("e,ts,v\na,1,1\ne,ts,v\n").ok());
+  EXPECT_THAT(times_, ElementsAre(1));
+  EXPECT_EQ(totals_.rejected, 1u) << "the second one is a row like others";
 }
 
 }  // namespace

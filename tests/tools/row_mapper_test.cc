@@ -3,50 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/tools/row_mapper_fixture.h"
 #include "tools/cell_text.h"
 
 namespace cistern::tool {
 namespace {
 
 using ::testing::HasSubstr;
-
-std::shared_ptr<const TableSchema> Air() {
-  auto schema = ParseCreateTable(R"(CREATE TABLE air (
-      station text, day date, ts timestamp, temp double, n int, wd text, tags frozen<set<text>>,
-      seen timestamp, ok boolean, f float,
-      PRIMARY KEY ((station, day), ts)))");
-  EXPECT_TRUE(schema.ok()) << schema.status().ToString();
-  return *schema;
-}
-constexpr size_t kStation = 0, kTs = 2, kTemp = 3, kN = 4, kWd = 5, kSeen = 7, kOk = 8, kF = 9;
-
-Record CsvRecord(std::vector<Cell> cells) {
-  Record record;
-  record.cells = std::move(cells);
-  return record;
-}
-Cell Bare(std::string_view text) { return {{}, text, CellForm::kBare}; }
-Cell Quoted(std::string_view text) { return {{}, text, CellForm::kQuoted}; }
-Cell Named(std::string_view name, std::string_view text, CellForm form = CellForm::kBare) {
-  return {name, text, form};
-}
-
-class RowMapperTest : public ::testing::Test {
- protected:
-  std::shared_ptr<const TableSchema> schema_ = Air();
-  MappingOptions options_;
-  RowBatch batch_{schema_};
-
-  RowMapper Make(const std::optional<std::string>& stem = std::nullopt) {
-    Result<RowMapper> mapper = RowMapper::Make(schema_, options_, stem);
-    EXPECT_TRUE(mapper.ok()) << mapper.status().ToString();
-    return std::move(*mapper);
-  }
-  std::string MakeError() {
-    const Result<RowMapper> mapper = RowMapper::Make(schema_, options_, std::nullopt);
-    return mapper.ok() ? "" : mapper.status().message();
-  }
-};
 
 TEST_F(RowMapperTest, HeaderNamesAreColumnNamesWhateverTheirCase) {
   RowMapper mapper = Make();
@@ -135,6 +98,13 @@ TEST_F(RowMapperTest, LineProtocolCells) {
   EXPECT_EQ(batch_.fixed(0, kOk), 1);
 }
 
+TEST_F(RowMapperTest, WhetherACellIsPartOfTheKey) {
+  options_.maps = {"{a}-{b}=station", "c=temp", "d=ts"};
+  const RowMapper mapper = Make();
+  for (const char* cell : {"a", "b", "d"}) EXPECT_TRUE(mapper.IsInKey(cell)) << cell;
+  for (const char* cell : {"c", "n", "e"}) EXPECT_FALSE(mapper.IsInKey(cell)) << cell;
+}
+
 TEST_F(RowMapperTest, BadCellsSayWhichAndWhyAndLeaveTheBatchAlone) {
   RowMapper mapper = Make();
   const auto error = [&](std::string_view column, std::string_view text) {
@@ -144,7 +114,9 @@ TEST_F(RowMapperTest, BadCellsSayWhichAndWhyAndLeaveTheBatchAlone) {
     EXPECT_FALSE(s.ok()) << column << " " << text;
     return s.message();
   };
-  EXPECT_EQ(error("temp", "1,5"), "column 'temp': '1,5' is not a number");
+  EXPECT_EQ(error("temp", "1,5"), "column 'temp': '1,5' is not a number; where a comma stands "
+                                  "before decimals, say --decimal ,");
+  EXPECT_EQ(error("temp", "1,5,"), "column 'temp': '1,5,' is not a number");
   EXPECT_EQ(error("temp", "1e999"), "column 'temp': '1e999' is beyond the range of double");
   EXPECT_THAT(error("temp", " "), HasSubstr("is blank"));
   EXPECT_EQ(error("n", "1.5"), "column 'n': '1.5' is not an integer, as int needs");
@@ -155,16 +127,6 @@ TEST_F(RowMapperTest, BadCellsSayWhichAndWhyAndLeaveTheBatchAlone) {
   EXPECT_THAT(error("day", "2024-01-01"), HasSubstr("derived"));
   EXPECT_THAT(error("ts", "6"), HasSubstr("given twice"));
   EXPECT_TRUE(batch_.empty());
-}
-
-TEST_F(RowMapperTest, BaseIsForTheEventTimeAlone) {
-  options_.time.base = Instant{1'000'000, 0};
-  RowMapper mapper = Make();
-  Record record;
-  record.cells = {Named("station", "a"), Named("ts", "5"), Named("seen", "7")};
-  ASSERT_TRUE(mapper.AddRow(record, &batch_).ok());
-  EXPECT_EQ(batch_.fixed(0, kTs), 1'000'000'005);
-  EXPECT_EQ(batch_.fixed(0, kSeen), 7);
 }
 
 TEST_F(RowMapperTest, JsonArrayFillsASet) {
@@ -259,6 +221,139 @@ TEST_F(RowMapperTest, CopyRowCopiesEveryCell) {
       EXPECT_EQ(copy.bytes(0, i), batch_.bytes(0, i)) << i;
     }
   }
+}
+
+TEST_F(RowMapperTest, DecimalCommas) {
+  options_.decimal = ',';
+  RowMapper mapper = Make();
+  ASSERT_TRUE(mapper.BindHeader({"station", "ts", "temp", "n", "wd", "f"}).ok());
+  const auto add = [&](std::string_view ts, std::string_view temp, std::string_view n) {
+    return mapper.AddRow(
+        CsvRecord({Bare("a"), Bare(ts), Bare(temp), Bare(n), Bare("1,5"), Bare("-2,5e1")}),
+        &batch_);
+  };
+  ASSERT_TRUE(add("1,000", "21,5", "8,0").ok());
+  EXPECT_EQ(batch_.fixed(0, kTs), 1);
+  EXPECT_EQ(std::bit_cast<double>(batch_.fixed(0, kTemp)), 21.5);
+  EXPECT_EQ(batch_.fixed(0, kN), 8);
+  EXPECT_EQ(batch_.bytes(0, kWd), "1,5");
+  EXPECT_EQ(std::bit_cast<float>(static_cast<uint32_t>(batch_.fixed(0, kF))), -25.0f);
+  ASSERT_TRUE(add("2024-05-24T07:03:50,5Z", "21", "8").ok());
+  EXPECT_EQ(batch_.fixed(1, kTs), 1716534230500);
+  EXPECT_THAT(add("1", "1.234", "8").message(), HasSubstr("'1.234' has a point"));
+  EXPECT_THAT(add("1", "1.234,5", "8").message(), HasSubstr("'1.234,5' has a point"));
+  EXPECT_THAT(add("1", "1,234,5", "8").message(), HasSubstr("'1,234,5' is not a number"));
+  EXPECT_THAT(add("1", "1", "8,5").message(), HasSubstr("not an integer"));
+}
+
+TEST_F(RowMapperTest, WholeNumbersWrittenAsOthersAreIntegers) {
+  RowMapper mapper = Make();
+  Record record;
+  record.cells = {Named("station", "a"), Named("ts", "5"), Named("n", "")};
+  const auto n_of = [&](std::string_view text) {
+    record.cells.back().text = text;
+    const Status s = mapper.AddRow(record, &batch_);
+    EXPECT_TRUE(s.ok()) << s.ToString();
+    return batch_.fixed(batch_.row_count() - 1, kN);
+  };
+  EXPECT_EQ(n_of("8.0"), 8);
+  EXPECT_EQ(n_of("-8.000"), -8);
+  EXPECT_EQ(n_of("+8."), 8);
+  EXPECT_EQ(n_of("1.5e1"), 15);
+  EXPECT_EQ(n_of("20.0"), 20);
+  EXPECT_EQ(n_of("1200e-2"), 12);
+  EXPECT_EQ(n_of("0.0"), 0);
+  const auto refusal = [&](std::string_view text) {
+    record.cells.back().text = text;
+    return mapper.AddRow(record, &batch_).message();
+  };
+  EXPECT_THAT(refusal("8.01"), HasSubstr("not an integer"));
+  EXPECT_THAT(refusal("1.5e5"), HasSubstr("has 2 of its 6 digits"));
+  EXPECT_THAT(refusal("3000000000.0"), HasSubstr("'n'"));
+  EXPECT_THAT(refusal("99999999999999999999.0"), HasSubstr("does not fit in 64 bits"));
+  EXPECT_THAT(refusal("NaN"), HasSubstr("not an integer"));
+}
+
+TEST_F(RowMapperTest, NotFiniteNumbersAsAPolicy) {
+  const auto add = [&](std::string_view temp, CellForm form = CellForm::kBare) {
+    RowMapper mapper = Make();
+    Record record;
+    record.cells = {Named("station", "a"), Named("ts", "5"), Named("wd", "NaN"),
+                    Named("temp", temp, form)};
+    return mapper.AddRow(record, &batch_);
+  };
+  ASSERT_TRUE(add("-Infinity").ok());
+  EXPECT_EQ(std::bit_cast<double>(batch_.fixed(0, kTemp)),
+            -std::numeric_limits<double>::infinity());
+  options_.non_finite = NonFinite::kMissing;
+  for (const std::string_view text : {"NaN", "nan", "NAN", "-inf", "+Infinity"}) {
+    ASSERT_TRUE(add(text, CellForm::kQuoted).ok());
+    EXPECT_EQ(batch_.state(batch_.row_count() - 1, kTemp), CellState::kAbsent) << text;
+    EXPECT_EQ(batch_.bytes(batch_.row_count() - 1, kWd), "NaN");
+  }
+  ASSERT_TRUE(add("1.5").ok());
+  options_.non_finite = NonFinite::kRefuse;
+  EXPECT_THAT(add("NaN").message(), HasSubstr("column 'temp': 'NaN' is not finite"));
+  EXPECT_TRUE(add("1.5").ok());
+}
+
+TEST_F(RowMapperTest, ADelimiterBehindTheLastCell) {
+  RowMapper mapper = Make();
+  ASSERT_TRUE(mapper.BindHeader({"station", "ts", ""}).ok());
+  EXPECT_TRUE(mapper.AddRow(CsvRecord({Bare("a"), Bare("1"), Bare("")}), &batch_).ok());
+  EXPECT_THAT(mapper.AddRow(CsvRecord({Bare("a"), Bare("1"), Bare("x")}), &batch_).message(),
+              HasSubstr("cell 3 holds 'x', and the header gives it no name; --ignore '#3'"));
+  EXPECT_THAT(mapper.AddRow(CsvRecord({Bare("a"), Bare("1")}), &batch_).message(),
+              HasSubstr("2 cells where the header has 3"));
+
+  RowMapper plain = Make();
+  ASSERT_TRUE(plain.BindHeader({"station", "ts"}).ok());
+  const Record trailing = CsvRecord({Bare("a"), Bare("2"), Bare("")});
+  EXPECT_EQ(plain.AddRow(trailing, &batch_).message(),
+            "3 cells where the header has 2; if every line ends with a delimiter, say "
+            "--trailing-delimiter");
+  options_.trailing_delimiter = true;
+  RowMapper told = Make();
+  ASSERT_TRUE(told.BindHeader({"station", "ts"}).ok());
+  EXPECT_TRUE(told.AddRow(trailing, &batch_).ok());
+  EXPECT_THAT(told.AddRow(CsvRecord({Bare("a"), Bare("2")}), &batch_).message(),
+              HasSubstr("2 cells where the header has 2 and a delimiter behind the last"));
+  EXPECT_THAT(told.AddRow(CsvRecord({Bare("a"), Bare("2"), Bare("x")}), &batch_).message(),
+              HasSubstr("'x' stands behind the delimiter"));
+  EXPECT_EQ(batch_.row_count(), 2u);
+}
+
+TEST_F(RowMapperTest, CellsWithoutANameAreCalledByTheirPlace) {
+  EXPECT_THAT(Make().BindHeader({"", "station", "ts"}).message(),
+              HasSubstr("the cell '#1' of the header has no name; give it one with --map "
+                        "'#1=COLUMN', or leave it out with --ignore '#1'"));
+  options_.ignores = {"#1"};
+  EXPECT_TRUE(Make().BindHeader({"", "station", "ts"}).ok());
+  options_.ignores = {"#4"};
+  options_.maps = {"#1=n"};
+  RowMapper mapper = Make();
+  ASSERT_TRUE(mapper.BindHeader({"", "station", "ts", "", ""}).ok());
+  const Status s = mapper.AddRow(
+      CsvRecord({Bare("7"), Bare("a"), Bare("1"), Bare("left out"), Bare("")}), &batch_);
+  ASSERT_TRUE(s.ok()) << s.ToString();
+  EXPECT_EQ(batch_.fixed(0, kN), 7);
+}
+
+TEST_F(RowMapperTest, MembersOfNestedCells) {
+  options_.maps = {"s.t=ts"};
+  options_.ignores = {"s"};
+  RowMapper mapper = Make();
+  EXPECT_THAT(mapper.CellNames(), ::testing::IsSupersetOf({"s.t", "s", "station"}));
+  Record record;
+  record.cells = {Named("station", "a"), Named("s.t", "5"), Named("s.x", "1"), Named("s.y.z", "2")};
+  const Status s = mapper.AddRow(record, &batch_);
+  ASSERT_TRUE(s.ok()) << s.ToString();
+  EXPECT_EQ(batch_.fixed(0, kTs), 5);
+  EXPECT_TRUE(mapper.UnmetIgnores().empty());
+  record.cells.push_back(Named("o", "{'x': 1}", CellForm::kNested));
+  EXPECT_THAT(mapper.AddRow(record, &batch_).message(), HasSubstr("--map 'o.MEMBER=COLUMN'"));
+  record.cells.back() = Named("o.x", "1");
+  EXPECT_THAT(mapper.AddRow(record, &batch_).message(), HasSubstr("--ignore 'o.x'"));
 }
 
 }  // namespace

@@ -21,7 +21,9 @@ TEST(CheckText, RefusesEverythingElse) {
 }
 
 TEST(CheckText, NamesThePlace) {
-  EXPECT_EQ(CheckText("abcdefghij\xff").message(), "not UTF-8: byte 0xff at byte 11");
+  EXPECT_EQ(CheckText("abcdefghij\xff").message(),
+            "not UTF-8: byte 0xff at byte 11; a file of one byte a character is read by "
+            "--encoding latin-1 or windows-1252");
   EXPECT_EQ(CheckText(std::string_view("ab\0", 3)).message(), "a NUL byte at byte 3");
 }
 
