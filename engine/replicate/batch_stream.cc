@@ -119,7 +119,9 @@ Status BatchStream::CheckPage() const {
 void BatchStream::LookAtCells() {
   all_have_values_ = false;
   mixed_columns_.clear();
+  multicell_columns_.clear();
   for (const size_t c : schema_.regular_columns) {
+    if (schema_.columns[c].type.is_multicell) multicell_columns_.push_back(c);
     const std::vector<CellState>& states = rows_.columns[c].states;
     if (states.empty()) {
       all_have_values_ = true;
@@ -140,6 +142,11 @@ bool BatchStream::HasDeletions() const {
          std::any_of(mixed_columns_.begin(), mixed_columns_.end(), [&](size_t c) {
            const std::vector<CellState>& states = rows_.columns[c].states;
            return std::find(states.begin(), states.end(), CellState::kNull) != states.end();
+         }) ||
+         std::any_of(multicell_columns_.begin(), multicell_columns_.end(), [&](size_t c) {
+           const std::vector<CellState>& states = rows_.columns[c].states;
+           return states.empty() ||
+                  std::find(states.begin(), states.end(), CellState::kValue) != states.end();
          });
 }
 
@@ -268,6 +275,10 @@ VersionTraits BatchStream::TraitsOf(size_t i, std::optional<int64_t> now_s) cons
     version.has_values |= state == CellState::kValue;
     version.has_nulls |= state == CellState::kNull;
   }
+  version.replaces_elements =
+      std::any_of(multicell_columns_.begin(), multicell_columns_.end(), [&](size_t c) {
+        return rows_.columns[c].state(i) == CellState::kValue;
+      });
   version.expires = rows_.expiry_of(i) != 0;
   version.is_expired = IsExpired(rows_.expiry_of(i), now_s);
   version.may_shadow = version.is_expired && MayShadow(i);

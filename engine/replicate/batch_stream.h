@@ -116,6 +116,7 @@ class BatchStream {
   std::optional<int32_t> page_now_s_;  // it has two passes; none: it is sent whole
   bool all_have_values_ = false;       // some regular column has a value in every version
   std::vector<size_t> mixed_columns_;  // regular ones with cells that are no values
+  std::vector<size_t> multicell_columns_;  // regular ones whose values replace elements upstream
 };
 
 }  // namespace cistern::replicate

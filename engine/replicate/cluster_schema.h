@@ -106,8 +106,8 @@ struct SchemaAnswers {
                                                       std::string_view table,
                                                       const SchemaAnswers& answers);
 
-// A type as system_schema.columns writes it; nothing for one that Cistern does not have, a
-// collection that is not frozen among them.
+// A type as system_schema.columns writes it; nothing for one that Cistern does not have, a list
+// that is not frozen among them.
 [[nodiscard]] std::optional<ColumnType> ParseClusterType(std::string_view text);
 
 }  // namespace cistern::replicate

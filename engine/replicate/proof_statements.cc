@@ -22,8 +22,9 @@ std::string CountText(const PushStatements& statements) {
   const std::string time = QuoteName(schema.columns[schema.time_column()].name);
   std::string text = Concat({"SELECT count(*), min(", time, "), max(", time, ")"});
   for (const size_t c : schema.regular_columns) {
+    if (CountCellsOf(schema.columns[c].type) == 0) continue;
     const std::string name = QuoteName(schema.columns[c].name);
-    text += Concat({", count(", name, "), max(writetime(", name, "))"});
+    text += Concat({", count(writetime(", name, ")), max(writetime(", name, "))"});
   }
   return text + FromPartition(statements);
 }
@@ -36,12 +37,26 @@ std::string RowsText(const PushStatements& statements) {
   }
   for (const size_t c : schema.regular_columns) {
     const std::string name = QuoteName(schema.columns[c].name);
-    text += Concat({", ", name, ", writetime(", name, "), ttl(", name, ")"});
+    text += ", " + name;
+    if (RowCellsOf(schema.columns[c].type) == 1) continue;
+    text += Concat({", writetime(", name, "), ttl(", name, ")"});
   }
   return text + FromPartition(statements);
 }
 
 }  // namespace
+
+size_t CountAnswerWidth(const TableSchema& schema) {
+  size_t width = kCountColumnsBegin;
+  for (const size_t c : schema.regular_columns) width += CountCellsOf(schema.columns[c].type);
+  return width;
+}
+
+size_t RowAnswerWidth(const TableSchema& schema) {
+  size_t width = schema.clustering_columns.size();
+  for (const size_t c : schema.regular_columns) width += RowCellsOf(schema.columns[c].type);
+  return width;
+}
 
 std::array<std::string, kProofStatementCount> ProofTexts(const PushStatements& statements) {
   return {CountText(statements), RowsText(statements)};

@@ -51,9 +51,10 @@ void AppendValue(std::string_view bytes, std::string* values) {
   values->append(bytes);
 }
 
-CellBind BindingOf(const CellBinding& cells, CellState state) {
+CellBind BindingOf(const CellBinding& cells, CellState state, bool is_multicell) {
   switch (state) {
-    case CellState::kValue: return cells.of_value;
+    case CellState::kValue:
+      return is_multicell && cells.deletes_alone() ? CellBind::kNull : cells.of_value;
     case CellState::kNull: return cells.of_null;
     case CellState::kAbsent: break;
   }
@@ -153,6 +154,7 @@ std::vector<RowBinder::Step> RowBinder::StepsOf(const PushStatement& statement) 
         step.width = static_cast<uint8_t>(
             column.type.lane() == Lane::kFixed ? WireWidth(column.type.kind) : 0);
         step.biased = column.type.kind == CqlType::kDate;
+        step.is_multicell = column.type.is_multicell;
         if (column.role == ColumnRole::kClustering) {
           step.what = Step::What::kClustering;
         } else if (column.role == ColumnRole::kRegular) {
@@ -205,7 +207,7 @@ void RowBinder::BindRow(const Emission& emission, const VersionColumns& rows, si
     const ColumnData& column = rows.columns[step.column];
     const CellBind bound = step.what == Step::What::kClustering
                                ? CellBind::kItself
-                               : BindingOf(emission.cells, column.state(i));
+                               : BindingOf(emission.cells, column.state(i), step.is_multicell);
     if (bound != CellBind::kItself) {
       at = PutBigAt(at, bound == CellBind::kNull ? kNullLength : kUnsetLength);
     } else if (step.width == 0) {

@@ -58,6 +58,7 @@ class RowBinder {
     What what = What::kPartition;
     uint8_t width = 0;   // bytes on the wire of a fixed-lane column
     bool biased = false;  // a date: days from 2^31
+    bool is_multicell = false;  // its elements are cells upstream
     size_t column = 0;
   };
 

@@ -49,7 +49,8 @@ std::optional<Emission> EmitVersion(const VersionTraits& version, const Emission
     return EmitShadow(version, rules);
   }
   if (rules.pass == PushPass::kDeletions) {
-    return version.has_nulls ? std::optional(Deletion(kNullsOnly)) : std::nullopt;
+    const bool deletes = version.has_nulls || version.replaces_elements;
+    return deletes ? std::optional(Deletion(kNullsOnly)) : std::nullopt;
   }
   const bool nulls_are_here = version.has_nulls && rules.pass == PushPass::kWhole;
   if (!version.has_liveness && !version.has_values && !nulls_are_here) return std::nullopt;

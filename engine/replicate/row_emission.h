@@ -10,6 +10,9 @@
 //                                     whose marker is expired as well
 //   expired, nothing older exists     none
 //
+// A value of a collection that is not frozen deletes the elements that were there: it is bound as a
+// deletion as well as a value.
+//
 // In a page that is sent with an old now (push_expiry.h) what deletes is apart from what sets:
 // deletions go before, in requests without a now, so that their gc_grace_seconds begin
 // when the server takes them. A version that sets some cells and deletes others is two
@@ -34,6 +37,10 @@ enum class CellBind : uint8_t { kUnset, kItself, kNull };
 struct CellBinding {
   CellBind of_value = CellBind::kItself;
   CellBind of_null = CellBind::kNull;
+  // Deletions alone are sent, among them that of the elements which a value replaces.
+  [[nodiscard]] bool deletes_alone() const {
+    return of_value == CellBind::kUnset && of_null == CellBind::kNull;
+  }
   friend bool operator==(const CellBinding&, const CellBinding&) = default;
 };
 
@@ -46,6 +53,7 @@ struct VersionTraits {
   bool has_liveness = false;
   bool has_values = false;
   bool has_nulls = false;
+  bool replaces_elements = false;  // has a value of a collection that is not frozen
   bool expires = false;
   bool is_expired = false;    // by the trusted clock
   bool may_shadow = false;  // a version that it beats may exist upstream, in this seal or to come

@@ -36,6 +36,18 @@ Finding JudgeValue(const ColumnType& type, const SealCell& ours, const UpstreamC
   return rules.mode == TimestampMode::kEventTime ? Finding::kNewer : Finding::kDiffers;
 }
 
+// Of a collection that is not frozen and that the cluster shows.
+Finding JudgeElements(const ColumnType& type, const SealCell& ours, bool deletes,
+                      const UpstreamCell& upstream) {
+  switch (ours.state) {
+    case CellState::kValue:
+      return SameValue(type, ours.bytes, *upstream.value) ? Finding::kAsSent : Finding::kUnseen;
+    case CellState::kNull: return Finding::kUnseen;
+    case CellState::kAbsent: break;
+  }
+  return deletes ? Finding::kUnseen : Finding::kNothing;
+}
+
 Finding JudgeCell(const ColumnType& type, const SealCell& ours, int64_t deleted_up_to_us,
                   const UpstreamCell& upstream, const JudgeRules& rules) {
   const bool deletes = ours.state == CellState::kNull || deleted_up_to_us != kNothingDeleted;
@@ -43,6 +55,7 @@ Finding JudgeCell(const ColumnType& type, const SealCell& ours, int64_t deleted_
     if (ours.state != CellState::kValue) return deletes ? Finding::kDeleted : Finding::kNothing;
     return MayBeOver(ours, rules) ? Finding::kOver : Finding::kAbsent;
   }
+  if (type.is_multicell) return JudgeElements(type, ours, deletes, upstream);
   if (upstream.write_us <= deleted_up_to_us) return Finding::kOlder;
   switch (ours.state) {
     case CellState::kValue: return JudgeValue(type, ours, upstream, rules);

@@ -14,6 +14,10 @@
 //                     a write at or before    kOlder: the deletion is not there
 //   nothing           whatever                kNothing
 //
+// A collection that is not frozen has no write time that is told. There a value is kAsSent if it is
+// the same. Any other, or one beside a deletion, is kUnseen: sent once more, ours replaces what is
+// older, and what shows then is newer.
+//
 // The gravest finding is the row's. A row's marker shows only in that the row does: of one that is
 // shown without a cell nothing tells when it was written. Beside a deletion of it that is kUnseen.
 // Of a TTL only that there is one is judged: the server's clock is not known.

@@ -163,10 +163,12 @@ Status SealProof::TakeCount(const cql::RowsResult& answer) {
     const bool is_time = reader[at] && ParseWireValue(type, *reader[at], &time).ok();
     is_enough = is_enough && is_time && time == (is_low ? counted_.first : counted_.last)[0];
   }
+  size_t next = kCountColumnsBegin;
   for (size_t k = 0; k < counted_.columns.size(); ++k) {
     const Counted::Column& column = counted_.columns[k];
-    if (column.cells == 0) continue;
-    const size_t at = kCountColumnsBegin + kCountCellsOfColumn * k;
+    const size_t cells = CountCellsOf(schema_.columns[schema_.regular_columns[k]].type);
+    const size_t at = std::exchange(next, next + cells);
+    if (column.cells == 0 || cells == 0) continue;
     is_enough = is_enough && reaches(at, static_cast<int64_t>(column.cells)) &&
                 reaches(at + 1, column.newest_us);
   }

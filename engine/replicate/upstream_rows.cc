@@ -63,13 +63,15 @@ bool UpstreamRows::ReadKey() {
 
 Status UpstreamRows::ReadCells() {
   row_.cells.resize(schema_.regular_columns.size());
+  size_t at = schema_.clustering_columns.size();
   for (size_t k = 0; k < row_.cells.size(); ++k) {
-    const size_t at = schema_.clustering_columns.size() + kRowCellsOfColumn * k;
-    const cql::CellView& write_us = (*reader_)[at + 1];
-    const cql::CellView& ttl_s = (*reader_)[at + 2];
+    const ColumnType& type = schema_.columns[schema_.regular_columns[k]].type;
     UpstreamCell& cell = row_.cells[k];
     cell = {(*reader_)[at], 0, std::nullopt};
-    if (!cell.value) continue;
+    const size_t begin = std::exchange(at, at + RowCellsOf(type));
+    if (!cell.value || type.is_multicell) continue;
+    const cql::CellView& write_us = (*reader_)[begin + 1];
+    const cql::CellView& ttl_s = (*reader_)[begin + 2];
     const bool is_right = write_us && write_us->size() == sizeof(int64_t) &&
                           (!ttl_s || ttl_s->size() == sizeof(int32_t));
     if (!is_right) {

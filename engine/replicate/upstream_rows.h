@@ -18,6 +18,7 @@ namespace cistern::replicate {
 // What a client can see of a cell that lives.
 struct UpstreamCell {
   cql::CellView value;  // nothing: there is none that lives
+  // Neither is told of a collection that is not frozen.
   int64_t write_us = 0;
   std::optional<int32_t> ttl_s;  // what was left when the cluster answered; nothing: for ever
 };

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "lib/base/check.h"
+#include "lib/base/coding.h"
 #include "lib/base/concat.h"
 
 namespace cistern {
@@ -63,6 +64,10 @@ bool IsCollection(CqlType kind) {
   return kind == CqlType::kList || kind == CqlType::kSet || kind == CqlType::kMap;
 }
 
+bool IsEmptyCollection(std::string_view bytes) {
+  return GetBig<uint32_t>(bytes.data()) == 0;
+}
+
 bool IsOpaque(CqlType kind) {
   return kind == CqlType::kDecimal || kind == CqlType::kVarint || IsCollection(kind);
 }
@@ -91,12 +96,12 @@ size_t WireWidth(CqlType kind) {
 
 std::string ColumnType::ToCql() const {
   if (!IsCollection(kind)) return std::string(CqlTypeName(kind));
-  std::string text = Concat({"frozen<", CqlTypeName(kind), "<"});
+  std::string text = Concat({(is_multicell ? "" : "frozen<"), CqlTypeName(kind), "<"});
   for (size_t i = 0; i < arguments.size(); ++i) {
     if (i > 0) text += ", ";
     text += arguments[i].ToCql();
   }
-  return text + ">>";
+  return text + (is_multicell ? ">" : ">>");
 }
 
 int64_t TicksPerSecond(TimeUnit unit) {

@@ -18,6 +18,9 @@ namespace cistern {
 // list, set, map.
 [[nodiscard]] bool IsCollection(CqlType kind);
 
+// Whether a value of it has no elements. REQUIRES: a collection, and CheckWireBytes is OK.
+[[nodiscard]] bool IsEmptyCollection(std::string_view bytes);
+
 // Types whose values Cistern stores and passes on but never orders: decimal, varint and
 // the collections. Regular columns only.
 [[nodiscard]] bool IsOpaque(CqlType kind);

@@ -169,7 +169,7 @@ class DdlParser {
     return Status::Ok();
   }
 
-  // --- types. `frozen`: inside frozen<...>, where collections may stand.
+  // --- types. `frozen`: inside frozen<...> or another type, where all is one value.
   Status ParseType(size_t depth, bool frozen, ColumnType* out) {
     if (depth >= limits::kTypeDepthMax) {
       return ErrorAt(StatusCode::kTooLarge, source_, token_.begin, Concat({
@@ -193,11 +193,9 @@ class DdlParser {
     const std::optional<CqlType> kind =
         token_.kind == TokenKind::kName ? CqlTypeFromName(token_.text) : std::nullopt;
     if (!kind.has_value()) return RefuseType();
-    if (IsCollection(*kind) && !frozen) {
-      return NotSupportedHere(Concat({"a ", token_.text, " must be frozen: write frozen<",
-          token_.text, "<...>>; its cells are not merged one by one"}));
-    }
+    if (*kind == CqlType::kList && !frozen) return RefuseList();
     out->kind = *kind;
+    out->is_multicell = IsCollection(*kind) && !frozen;
     CISTERN_RETURN_IF_ERROR(Advance());
     return IsCollection(*kind) ? ParseTypeArguments(depth, out) : Status::Ok();
   }
@@ -212,6 +210,15 @@ class DdlParser {
       out->arguments.push_back(std::move(argument));
     }
     return Symbol('>');
+  }
+
+  // Cassandra gives each element of such a list a cell under a number that it draws anew for each
+  // write. The same write repeated would have its elements there twice.
+  Status RefuseList() const {
+    return NotSupportedHere(
+        "a list must be frozen: write frozen<list<...>>. Where a batch has to be sent twice, "
+        "Cassandra keeps the elements of a list that is not frozen twice; where the cluster has "
+        "such a column, leave it out here");
   }
 
   Status RefuseFrozen() const {

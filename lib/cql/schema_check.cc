@@ -34,6 +34,7 @@ class SchemaChecker {
     CISTERN_RETURN_IF_ERROR(TakeBucket(rule));
     CISTERN_RETURN_IF_ERROR(TakeTime(rule));
     CISTERN_RETURN_IF_ERROR(TakeRoles());
+    CISTERN_RETURN_IF_ERROR(CheckMulticell());
     return std::shared_ptr<const TableSchema>(std::move(schema_));
   }
 
@@ -320,6 +321,19 @@ class SchemaChecker {
     }
     for (size_t i = 0; i < schema_->columns.size(); ++i) {
       if (schema_->columns[i].role == ColumnRole::kRegular) schema_->regular_columns.push_back(i);
+    }
+    return Status::Ok();
+  }
+
+  // Upstream a value replaces what is older than it. Of two of one timestamp all elements stay.
+  Status CheckMulticell() const {
+    if (schema_->timestamps != TimestampMode::kEventTime) return Status::Ok();
+    for (const size_t column : schema_->regular_columns) {
+      const ColumnType& type = schema_->columns[column].type;
+      if (!type.is_multicell) continue;
+      return Invalid(ddl_.columns[column].type_offset, Concat({NameOf(column), " must be frozen<",
+          type.ToCql(), "> where timestamps = event: all writes of a row have one timestamp there, "
+          "and Cassandra would mix the elements of two"}));
     }
     return Status::Ok();
   }

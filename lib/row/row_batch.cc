@@ -13,6 +13,7 @@
 #include "lib/base/concat.h"
 #include "lib/base/guard.h"
 #include "lib/base/short_bytes.h"
+#include "lib/cql/cql_type.h"
 #include "lib/cql/wire_value.h"
 #include "lib/row/column_roles.h"
 #include "lib/row/value_check.h"
@@ -216,6 +217,10 @@ Status RowBatch::SetBytes(size_t column, std::string_view value) {
     const bool is_good_text = rules_[column].is_text && (IsShortAscii(value) || IsUtf8(value));
     if (!is_good_text) {
       if (Status s = CheckWireBytes(spec.type, value); !s.ok()) return InColumn(spec, s);
+      if (spec.type.is_multicell && IsEmptyCollection(value)) {
+        Place(column, 0, CellState::kNull);  // as Cassandra has it: there is no cell
+        return Status::Ok();
+      }
     }
     Place(column, AddBytes(value), CellState::kValue);
     return Status::Ok();

@@ -8,10 +8,11 @@
    "cells": {"temp": [21.5, 1705327530123000, 86400]}}       (in one line)
 
 A cell is [value, writetime in microseconds, ttl in seconds or null]; cells that are absent are left
-out. Values have the form of `cistern scan --format jsonl` (literals.py). Partitions come in the
-order of their tokens, rows in the clustering order of the table. Of several tables each line begins
-with "table". One `now` holds for the whole read: the server finds rows expired, and counts every
-ttl, as of that second. A printed "partition" can be given back as --key.
+out. Of a collection that is not frozen the last two are null, as each element has its own. Values
+have the form of `cistern scan --format jsonl` (literals.py). Partitions come in the order of their
+tokens, rows in the clustering order of the table. Of several tables each line begins with "table".
+One `now` holds for the whole read: the server finds rows expired, and counts every ttl, as of that
+second. A printed "partition" can be given back as --key.
 
 The server is named by --contact, --ca, --user and --password-file, or by the environment that
 `server with` gives.
@@ -115,6 +116,8 @@ class Table:
         self.clustering = [column.name for column in self.metadata.clustering_key]
         keys = {*self.partition, *self.clustering}
         self.cells = [name for name in self.metadata.columns if name not in keys]
+        self.multicell = {name for name in self.cells if self.metadata.columns[name].cql_type
+                          .startswith(("list<", "set<", "map<"))}
 
     def select(self, key, only_partitions):
         names = [quoted(name) for name in self.partition]
@@ -122,7 +125,9 @@ class Table:
             return f"SELECT DISTINCT {', '.join(names)} FROM {self.name}"
         names += [quoted(name) for name in self.clustering]
         for name in self.cells:
-            names += [quoted(name), f"writetime({quoted(name)})", f"ttl({quoted(name)})"]
+            names.append(quoted(name))
+            if name not in self.multicell:
+                names += [f"writetime({quoted(name)})", f"ttl({quoted(name)})"]
         where = ""
         if key is not None:
             if key.keys() != set(self.partition):
@@ -137,14 +142,18 @@ class Table:
         """A row of select() as what stands in its JSON line."""
         values = [literal(value, kind) for value, kind in zip(row, types)]
         clustering_at = len(self.partition)
-        cells_at = clustering_at + len(self.clustering)
+        at = clustering_at + len(self.clustering)
         line = {"partition": dict(zip(self.partition, values))}
         if len(values) == clustering_at:
             return line
         line["clustering"] = dict(zip(self.clustering, values[clustering_at:]))
-        line["cells"] = {name: values[at:at + 3]
-                         for at, name in zip(range(cells_at, len(values), 3), self.cells)
-                         if values[at] is not None}
+        line["cells"] = {}
+        for name in self.cells:
+            width = 1 if name in self.multicell else 3
+            cell = (values[at:at + width] + [None, None])[:3]
+            at += width
+            if cell[0] is not None:
+                line["cells"][name] = cell
         return line
 
 

@@ -40,9 +40,11 @@ CELLS = {
     "frozen<set<text>>": ["{'a', 'it''s'}"],
     "frozen<map<text, frozen<list<double>>>>": ["{'a': [1.5, 0.1], 'b': []}"],
     "frozen<list<frozen<map<int, frozen<set<date>>>>>>": ["[{1: {'2024-02-29'}}, {}]"],
+    "set<inet>": ["{'10.0.0.1', '10.0.0.2'}"],
+    "map<text, blob>": ["{'a': 0x00ff, 'b': 0x}"],
 }
 FIRST_MS = 1_705_276_800_000  # 2024-01-15
-NOT_IN_KEYS = ("varint", "decimal", "frozen")
+NOT_IN_KEYS = ("varint", "decimal", "frozen", "set", "map")
 
 
 def same(kind, got, written):

@@ -37,9 +37,12 @@ enum class Lane : uint8_t { kFixed, kBytes };
 
 struct ColumnType {
   CqlType kind = CqlType::kInt;
-  std::vector<ColumnType> arguments;  // of frozen list, set, map
+  std::vector<ColumnType> arguments;  // of list, set, map
+  // A set or map that is not frozen. Here it is one value as any other; the cluster keeps a cell
+  // for each element.
+  bool is_multicell = false;
   [[nodiscard]] Lane lane() const { return LaneOf(kind); }
-  [[nodiscard]] std::string ToCql() const;  // "frozen<map<text, int>>"
+  [[nodiscard]] std::string ToCql() const;  // "frozen<map<text, int>>", "map<text, int>"
   friend bool operator==(const ColumnType&, const ColumnType&) = default;
 };
 

@@ -168,6 +168,27 @@ TEST_F(BatchStreamTest, DeletionsOfAPageWithAnOldNowGoBeforeItsRows) {
   EXPECT_EQ(batches[1].tally, (PushTally{3, 0, 0, 0}));
 }
 
+// What a value replaces is a deletion too, and would be forgotten at once under an old now.
+TEST_F(BatchStreamTest, WhatACollectionReplacesIsDeletedBeforeRowsThatHaveAnOldNow) {
+  schema_ = ParseTable(
+      "CREATE TABLE ks.t (id text, day date, ts timestamp, a int, b map<text, int>, "
+      "PRIMARY KEY ((id, day), ts))");
+  binder_ = BinderOf(schema_, {"p1"});
+  TestVersion with = Row(0, In(50));
+  with.cells[2] = Cell::Bytes(std::string(4, '\0'));
+  const auto batches = Drain(Stream({{with, Row(1)}}));
+  ASSERT_EQ(batches.size(), 2u);
+  EXPECT_EQ(Kinds(batches[0]), "U");
+  EXPECT_EQ(batches[0].now_in_seconds, std::nullopt);
+  const auto deleted = SplitValues(batches[0].values_of(0));  // timestamp, a, b, ...
+  EXPECT_TRUE(deleted[1].is_unset);
+  EXPECT_FALSE(deleted[2].is_unset);
+  EXPECT_FALSE(deleted[2].bytes.has_value());
+  EXPECT_EQ(Kinds(batches[1]), "iI");
+  EXPECT_EQ(batches[1].now_in_seconds, kWriteS);
+  EXPECT_EQ(batches[1].tally, (PushTally{2, 0, 0, 0}));
+}
+
 TEST_F(BatchStreamTest, WhatExpiresBetweenThePassesIsSentAsARow) {
   TestVersion partly = Row(0, In(50));
   partly.cells[2] = Cell::Null();

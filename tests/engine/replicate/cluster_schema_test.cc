@@ -65,7 +65,8 @@ TEST(ClusterSchema, ReadsTypesAsTheClusterWritesThem) {
   for (const char* text :
        {"boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "text", "ascii",
         "blob", "timestamp", "date", "time", "uuid", "timeuuid", "inet", "decimal", "varint",
-        "frozen<list<int>>", "frozen<set<text>>", "frozen<map<text, frozen<list<int>>>>"}) {
+        "frozen<list<int>>", "frozen<set<text>>", "frozen<map<text, frozen<list<int>>>>",
+        "set<int>", "map<text, frozen<list<int>>>"}) {
     const auto type = ParseClusterType(text);
     ASSERT_TRUE(type.has_value()) << text;
     EXPECT_EQ(type->ToCql(), text);

@@ -68,6 +68,31 @@ TEST(RowBinder, CellsAsTheyAreAsked) {
   EXPECT_EQ(bound({CellBind::kNull, CellBind::kNull}), "null null ");
 }
 
+TEST(RowBinder, AValueThatReplacesElementsIsANullAmongDeletions) {
+  const auto schema = ParseTable(
+      "CREATE TABLE k.t (id text, day date, ts timestamp, m map<text, int>, f frozen<set<int>>, "
+      "PRIMARY KEY ((id, day), ts))");
+  const std::string none(4, '\0');
+  const VersionColumns rows = PageOf(
+      *schema, {{7, 0, 0, {Cell::Fixed(1'000), Cell::Bytes(none), Cell::Bytes(none)}}});
+  const auto binder = BinderOf(schema, {"p1"});
+  const auto bound = [&](CellBinding cells) {
+    std::string values;
+    binder->BindRow({StatementKind::kUpdate, cells, Emission::Life::kEndless}, rows, 0, 7, 0,
+                    &values);
+    const std::vector<BoundValue> all = SplitValues(values);
+    std::string shown;
+    for (size_t i = 1; i <= 2; ++i) {
+      shown += all[i].is_unset ? "unset " : all[i].bytes ? "value " : "null ";
+    }
+    return shown;
+  };
+  EXPECT_EQ(bound({CellBind::kItself, CellBind::kNull}), "value value ");
+  EXPECT_EQ(bound({CellBind::kItself, CellBind::kUnset}), "value value ");
+  EXPECT_EQ(bound({CellBind::kUnset, CellBind::kNull}), "null unset ");
+  EXPECT_EQ(bound({CellBind::kUnset, CellBind::kUnset}), "unset unset ");
+}
+
 TEST(RowBinder, EveryTypeAsItIsSerialised) {
   const auto schema = ParseTable(
       "CREATE TABLE k.t (id text, day date, ts timestamp, b boolean, ti tinyint, si smallint, "

@@ -11,7 +11,7 @@ namespace {
 
 using Life = Emission::Life;
 
-// "liveness values nulls expires over shadows", in words that are wanted.
+// "liveness values nulls elements expires over shadows", in words that are wanted.
 VersionTraits Traits(const std::string& words) {
   const auto has = [&](const char* word) { return words.find(word) != std::string::npos; };
   VersionTraits version;
@@ -19,6 +19,7 @@ VersionTraits Traits(const std::string& words) {
   version.has_liveness = has("liveness");
   version.has_values = has("values");
   version.has_nulls = has("nulls");
+  version.replaces_elements = has("elements");
   version.expires = has("expires") || has("over");
   version.is_expired = has("over");
   version.may_shadow = has("shadows");
@@ -71,7 +72,9 @@ TEST(EmitVersion, DeletionsBeforeRowsThatHaveAnOldNow) {
                {"liveness values", "none"},
                {"liveness values nulls expires", "UPDATE nulls"},
                {"values nulls", "UPDATE nulls"},
+               {"liveness values elements expires", "UPDATE nulls"},
                {"values over", "none"},
+               {"values elements over", "none"},
                {"liveness values over shadows", "UPDATE values-deleted nulls"},
                {"liveness over shadows", "none"},
                {"values over shadows", "UPDATE values-deleted nulls"}});
@@ -79,6 +82,7 @@ TEST(EmitVersion, DeletionsBeforeRowsThatHaveAnOldNow) {
               {{"delete", "none"},
                {"liveness values", "INSERT values"},
                {"liveness values nulls expires", "INSERT+ values expiry"},
+               {"liveness values elements expires", "INSERT+ values expiry"},
                {"values nulls", "UPDATE values"},
                {"nulls", "none"},
                {"nulls expires", "none"},

@@ -244,6 +244,37 @@ TEST(RowJudgeTest, TiesInEventTimeAreOverwrites) {
   EXPECT_EQ(FindingOf(expiring, {low, 5, 100}, event_time), Finding::kAsSent);
 }
 
+// Of such a collection the cluster tells no write time.
+TEST(RowJudgeTest, ACollectionThatIsNotFrozenIsTheSameOrSentOnceMore) {
+  const auto schema = ParseTable(
+      "CREATE TABLE ks.t (id text, day date, ts timestamp, s set<text>, "
+      "PRIMARY KEY ((id, day), ts))");
+  const std::string ab = Collection({"a", "b"});
+  const std::string ba = Collection({"b", "a"});
+  const std::string c = Collection({"c"});
+  const auto finding = [&](SealCell ours, std::optional<std::string> shown,
+                           int64_t deleted_up_to_us = kNothingDeleted) {
+    SealRow row;
+    row.key = {{kDayStartS * 1000, ""}};
+    row.deleted_up_to_us = deleted_up_to_us;
+    row.cells = {std::move(ours)};
+    UpstreamRow upstream{row.key, {{}}};
+    if (shown) upstream.cells[0].value = *shown;
+    return JudgeRow(*schema, row, &upstream, JudgeRules{.now_s = kNowS}).finding;
+  };
+  const SealCell value{CellState::kValue, 5, 0, ab};
+  EXPECT_EQ(finding(value, ba), Finding::kAsSent);
+  EXPECT_EQ(finding(value, c), Finding::kUnseen);
+  EXPECT_EQ(finding(value, std::nullopt), Finding::kAbsent);
+  const SealCell over{CellState::kValue, 5, static_cast<uint32_t>(kNowS - 9), ab};
+  EXPECT_EQ(finding(over, std::nullopt), Finding::kOver);
+  const SealCell null{CellState::kNull, 5, 0, ""};
+  EXPECT_EQ(finding(null, std::nullopt), Finding::kDeleted);
+  EXPECT_EQ(finding(null, c), Finding::kUnseen);
+  EXPECT_EQ(finding({}, c), Finding::kNothing);
+  EXPECT_EQ(finding({}, c, 5), Finding::kUnseen);
+}
+
 TEST(RowJudgeTest, WhatWasOverMayNotHaveBeenSent) {
   const SealCell over{CellState::kValue, 5, static_cast<uint32_t>(kNowS - 9), IntBytes(1)};
   const SealCell lives{CellState::kValue, 5, static_cast<uint32_t>(kNowS + 9), IntBytes(1)};

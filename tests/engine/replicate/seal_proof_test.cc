@@ -82,6 +82,7 @@ class SealProofTest : public ::testing::Test {
 TEST(ProofTextsTest, NameAllRegularColumnsAndBoundTheTime) {
   const auto schema = ParseTable(
       "CREATE TABLE k.t (site int, \"Id\" text, day date, ts bigint, n text, v int, \"W\" text, "
+      "m map<text, int>, "
       "PRIMARY KEY ((site, day, \"Id\"), ts, n)) WITH comment = "
       "'cistern: bucket day = 1 day; time ts = us'");
   const auto texts = ProofTexts(*StatementsOf(schema));
@@ -89,13 +90,15 @@ TEST(ProofTextsTest, NameAllRegularColumnsAndBoundTheTime) {
       " FROM k.t WHERE site = ? AND day = ? AND \"Id\" = ? AND ts >= ? AND "
       "ts <= ?";
   EXPECT_EQ(texts[0],
-            "SELECT count(*), min(ts), max(ts), count(v), max(writetime(v)), "
-            "count(\"W\"), max(writetime(\"W\"))" +
+            "SELECT count(*), min(ts), max(ts), count(writetime(v)), max(writetime(v)), "
+            "count(writetime(\"W\")), max(writetime(\"W\"))" +
                 from);
   EXPECT_EQ(texts[1],
             "SELECT ts, n, v, writetime(v), ttl(v), \"W\", writetime(\"W\"), "
-            "ttl(\"W\")" +
+            "ttl(\"W\"), m" +
                 from);
+  EXPECT_EQ(CountAnswerWidth(*schema), 7u);
+  EXPECT_EQ(RowAnswerWidth(*schema), 9u);
 }
 
 TEST_F(SealProofTest, AnAcknowledgedSealIsProvenWithoutAQuery) {

@@ -199,6 +199,23 @@ TEST(Schema, KeyOrderIsKeptWhereTheBucketIsNotLast) {
   EXPECT_NE((*parsed)->ToCql().find("PRIMARY KEY ((s, b, site, e), ts)"), std::string::npos);
 }
 
+TEST(Schema, SetsAndMapsNeedNotBeFrozen) {
+  const auto parsed = ParseCreateTable(
+      "CREATE TABLE t (e text, day date, ts timestamp, m map<text, text>, s set<int>, "
+      "deep map<int, list<text>>, f frozen<set<int>>, PRIMARY KEY ((e, day), ts))");
+  ASSERT_TRUE(parsed.ok()) << parsed.status().ToString();
+  const TableSchema& t = **parsed;
+  EXPECT_TRUE(t.columns[3].type.is_multicell);
+  EXPECT_TRUE(t.columns[4].type.is_multicell);
+  EXPECT_FALSE(t.columns[6].type.is_multicell);
+  // Inside of another type all is one value.
+  EXPECT_EQ(t.columns[5].type.ToCql(), "map<int, frozen<list<text>>>");
+  EXPECT_FALSE(t.columns[5].type.arguments[1].is_multicell);
+  const auto again = ParseCreateTable(t.ToCql());
+  ASSERT_TRUE(again.ok()) << again.status().ToString() << "\n" << t.ToCql();
+  EXPECT_EQ((*again)->columns, t.columns);
+}
+
 TEST(Schema, FindColumnKnowsTheExactName) {
   const auto parsed = ParseCreateTable(kPumps);
   ASSERT_TRUE(parsed.ok());
@@ -213,6 +230,10 @@ TEST(Schema, TypesKnowTheirLaneAndText) {
   EXPECT_EQ((ColumnType{CqlType::kDecimal, {}}).lane(), Lane::kBytes);
   const ColumnType map{CqlType::kMap, {{CqlType::kText, {}}, {CqlType::kInt, {}}}};
   EXPECT_EQ(map.ToCql(), "frozen<map<text, int>>");
+  ColumnType cells = map;
+  cells.is_multicell = true;
+  EXPECT_EQ(cells.ToCql(), "map<text, int>");
+  EXPECT_NE(cells, map);
   EXPECT_EQ(TicksPerSecond(TimeUnit::kTicks100ns), 10'000'000);
 }
 

@@ -48,6 +48,23 @@ TEST_F(RowBatchTest, ASetterOutsideOfARowLeavesTheNextRowAlone) {
   }
 }
 
+TEST_F(RowBatchTest, ACollectionWithoutElementsIsNullUnlessItIsFrozen) {
+  const auto schema = row_test::Parse(
+      "CREATE TABLE t (id text, day date, ts timestamp, m map<text, int>, f frozen<set<int>>, "
+      "PRIMARY KEY ((id, day), ts))");
+  const std::string none(4, '\0');
+  RowBatch batch(schema);
+  batch.BeginRow();
+  ASSERT_TRUE(batch.SetBytes(0, "p").ok());
+  ASSERT_TRUE(batch.SetInt(2, 1000).ok());
+  ASSERT_TRUE(batch.SetBytes(3, none).ok());
+  ASSERT_TRUE(batch.SetBytes(4, none).ok());
+  ASSERT_TRUE(batch.EndRow().ok());
+  EXPECT_EQ(batch.state(0, 3), CellState::kNull);
+  EXPECT_EQ(batch.state(0, 4), CellState::kValue);
+  EXPECT_EQ(batch.bytes(0, 4), none);
+}
+
 TEST_F(RowBatchTest, KeepsValuesBitForBit) {
   batch_.BeginRow();
   Key(&batch_, -7);

@@ -23,6 +23,15 @@ bool IsOld(int64_t local_s, int64_t now_s, int64_t gc_grace_s) {
   return local_s < now_s - gc_grace_s;
 }
 
+using Cells = std::map<std::string, StoredCell>;
+
+void MergeCells(const Cells& more, Cells* cells) {
+  for (const auto& [name, cell] : more) {
+    const auto [place, is_new] = cells->try_emplace(name, cell);
+    if (!is_new && &Winner(place->second, cell) == &cell) place->second = cell;
+  }
+}
+
 // An expired cell is turned into a tombstone of the second in which it was written.
 bool IsPurgeable(const StoredCell& cell, int64_t now_s, int64_t gc_grace_s) {
   if (cell.IsLive(now_s)) return false;
@@ -61,9 +70,12 @@ bool RangeTombstone::Covers(const ClusteringOrder& order, const ClusteringKey& k
 }
 
 bool StoredRow::IsLive(int64_t now_s) const {
-  if (marker.IsLive(now_s)) return true;
-  return std::any_of(cells.begin(), cells.end(),
-                     [now_s](const auto& cell) { return cell.second.IsLive(now_s); });
+  const auto lives = [now_s](const auto& cell) { return cell.second.IsLive(now_s); };
+  return marker.IsLive(now_s) || std::any_of(cells.begin(), cells.end(), lives) ||
+         std::any_of(collections.begin(), collections.end(), [&](const auto& entry) {
+           const auto& elements = entry.second.cells;
+           return std::any_of(elements.begin(), elements.end(), lives);
+         });
 }
 
 Partition::Partition(std::shared_ptr<const ClusteringOrder> order)
@@ -87,6 +99,14 @@ void Partition::Shadow(const Deletion& covering, StoredRow* row) {
   if (newest.Deletes(row->marker.timestamp_us)) row->marker = {};
   std::erase_if(row->cells,
                 [&](const auto& cell) { return newest.Deletes(cell.second.timestamp_us); });
+  for (auto& [name, elements] : row->collections) {
+    if (newest.Deletes(elements.deletion.timestamp_us)) elements.deletion = {};
+    std::erase_if(elements.cells, [&, &of = elements](const auto& cell) {
+      const int64_t write_us = cell.second.timestamp_us;
+      return newest.Deletes(write_us) || of.deletion.Deletes(write_us);
+    });
+  }
+  std::erase_if(row->collections, [](const auto& entry) { return entry.second.IsEmpty(); });
 }
 
 void Partition::ShadowAll() {
@@ -99,9 +119,11 @@ void Partition::MergeRow(const ClusteringKey& key, const StoredRow& row) {
   StoredRow& stored = at->second;
   stored.marker = Winner(stored.marker, row.marker);
   stored.deletion = Winner(stored.deletion, row.deletion);
-  for (const auto& [name, cell] : row.cells) {
-    const auto [place, is_new] = stored.cells.try_emplace(name, cell);
-    if (!is_new && &Winner(place->second, cell) == &cell) place->second = cell;
+  MergeCells(row.cells, &stored.cells);
+  for (const auto& [name, elements] : row.collections) {
+    StoredElements& merged = stored.collections[name];
+    merged.deletion = Winner(merged.deletion, elements.deletion);
+    MergeCells(elements.cells, &merged.cells);
   }
   Shadow(DeletionOf(key), &stored);
   if (stored.IsEmpty()) rows_.erase(at);
@@ -131,7 +153,10 @@ void Partition::Merge(const Partition& other) {
 }
 
 void Partition::DropColumn(const std::string& name) {
-  for (auto& [key, row] : rows_) row.cells.erase(name);
+  for (auto& [key, row] : rows_) {
+    row.cells.erase(name);
+    row.collections.erase(name);
+  }
   std::erase_if(rows_, [](const auto& entry) { return entry.second.IsEmpty(); });
 }
 
@@ -146,9 +171,16 @@ void Partition::Purge(int64_t now_s, int64_t gc_grace_s) {
         IsOld(row.marker.expiry_s, now_s, gc_grace_s)) {
       row.marker = {};
     }
-    std::erase_if(row.cells, [&](const auto& cell) {
+    const auto is_purgeable = [&](const auto& cell) {
       return IsPurgeable(cell.second, now_s, gc_grace_s);
-    });
+    };
+    std::erase_if(row.cells, is_purgeable);
+    for (auto& [name, elements] : row.collections) {
+      std::erase_if(elements.cells, is_purgeable);
+      const Deletion& deletion = elements.deletion;
+      if (deletion.exists() && IsOld(deletion.local_s, now_s, gc_grace_s)) elements.deletion = {};
+    }
+    std::erase_if(row.collections, [](const auto& entry) { return entry.second.IsEmpty(); });
   }
   std::erase_if(rows_, [](const auto& entry) { return entry.second.IsEmpty(); });
 }

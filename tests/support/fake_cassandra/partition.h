@@ -54,11 +54,12 @@ struct StoredRow {
   RowMarker marker;
   Deletion deletion;
   std::map<std::string, StoredCell> cells;  // by the column's name
+  std::map<std::string, StoredElements> collections;  // those that are not frozen, likewise
 
   // Whether a SELECT at second `now_s` shows the row: its marker or one of its cells lives.
   [[nodiscard]] bool IsLive(int64_t now_s) const;
   [[nodiscard]] bool IsEmpty() const {
-    return !marker.exists() && !deletion.exists() && cells.empty();
+    return !marker.exists() && !deletion.exists() && cells.empty() && collections.empty();
   }
 };
 

@@ -6,6 +6,7 @@
 #include "cistern/limits.h"
 #include "engine/cql/token.h"
 #include "lib/base/check.h"
+#include "lib/base/coding.h"
 #include "lib/cql/ddl_print.h"
 #include "lib/cql/value_text.h"
 
@@ -91,6 +92,7 @@ class Dumper {
       }
     }
     for (const auto& [name, cell] : row.cells) AddCell(name, cell, &line);
+    for (const auto& [name, elements] : row.collections) AddElements(name, elements, &line);
     text_ += line + "\n";
   }
 
@@ -103,6 +105,26 @@ class Dumper {
                                  : LiteralOfWire(table_.columns[*column].type, cell.value);
     AppendTimestamp(cell.timestamp_us, line);
     if (cell.is_expiring()) *line += " until " + std::to_string(cell.local_deletion_s);
+  }
+
+  // What a client reads is the value alone.
+  void AddElements(const std::string& name, const StoredElements& elements,
+                   std::string* line) const {
+    const std::optional<size_t> column = table_.Find(name);
+    if (!column.has_value()) return;
+    const ColumnType& type = table_.columns[*column].type;
+    if (kind_ == DumpKind::kVisible) {
+      const std::optional<std::string> value = WireOfElements(type, elements, now_s_);
+      if (value.has_value()) *line += " " + name + "=" + LiteralOfWire(type, *value);
+      return;
+    }
+    AppendDeletion(" " + name + "-deleted", elements.deletion, line);
+    for (const auto& [element, cell] : elements.cells) {
+      *line += " " + name + "[" + LiteralOfWire(type.arguments[0], element) + "]";
+      if (type.arguments.size() > 1) *line += "=" + LiteralOfWire(type.arguments[1], cell.value);
+      AppendTimestamp(cell.timestamp_us, line);
+      if (cell.is_expiring()) *line += " until " + std::to_string(cell.local_deletion_s);
+    }
   }
 
   const TableDefinition& table_;
@@ -218,6 +240,26 @@ std::string LiteralOfWire(const ColumnType& type, std::string_view bytes) {
   const Status parsed = ParseWireValue(type, bytes, &value);
   CISTERN_CHECK(parsed.ok());  // what is stored was checked when it was bound
   return LiteralOf(type, value);
+}
+
+std::optional<std::string> WireOfElements(const ColumnType& type, const StoredElements& elements,
+                                          int64_t now_s) {
+  int32_t count = 0;
+  std::string parts;
+  const auto add = [&parts](const std::string& part) {
+    PutBig<int32_t>(&parts, static_cast<int32_t>(part.size()));
+    parts += part;
+  };
+  for (const auto& [element, cell] : elements.cells) {
+    if (!cell.IsLive(now_s)) continue;
+    ++count;
+    add(element);
+    if (type.arguments.size() > 1) add(cell.value);
+  }
+  if (count == 0) return std::nullopt;
+  std::string bytes;
+  PutBig<int32_t>(&bytes, count);
+  return bytes + parts;
 }
 
 }  // namespace cistern::fake_cassandra

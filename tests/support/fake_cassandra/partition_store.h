@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -97,6 +98,12 @@ class PartitionStore {
 // "sensor='a', bucket=2024-01-01": the value as a CQL literal.
 [[nodiscard]] std::string LiteralOf(const ColumnType& type, const CellValue& value);
 [[nodiscard]] std::string LiteralOfWire(const ColumnType& type, std::string_view bytes);
+
+// The elements that live at `now_s` as one value of the type, in the order of their bytes; nothing:
+// none lives.
+[[nodiscard]] std::optional<std::string> WireOfElements(const ColumnType& type,
+                                                        const StoredElements& elements,
+                                                        int64_t now_s);
 
 }  // namespace cistern::fake_cassandra
 

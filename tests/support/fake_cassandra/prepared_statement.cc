@@ -141,6 +141,13 @@ class Preparer {
                                                        ? "ttl" : "writetime") +
                                        " on PRIMARY KEY part " + name);
       }
+      // As Cassandra 4 has it; 5 tells those of each element.
+      if (of_cell && out_.table->columns[at].type.is_multicell) {
+        return Status::InvalidArgument("Cannot use selection function " +
+                                       std::string(selector.function == Function::kTtl
+                                                       ? "ttl" : "writetime") +
+                                       " on non-frozen collection " + name);
+      }
     }
     if (selector.aggregate == Aggregate::kCount) return std::string("bigint");
     switch (selector.function) {

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <string>
 
 namespace cistern::fake_cassandra {
@@ -53,6 +54,17 @@ struct Deletion {
     return exists() && write_timestamp_us <= timestamp_us;
   }
   friend bool operator==(const Deletion&, const Deletion&) = default;
+};
+
+// A set or map that is not frozen: a cell for each element, and the deletion that a write of the
+// whole value leaves, a microsecond older than its own elements.
+// Source: Apache Cassandra 5.0, db.rows.ComplexColumnData, cql3.UpdateParameters.
+struct StoredElements {
+  Deletion deletion;
+  std::map<std::string, StoredCell> cells;  // by the element of a set, the key of a map
+
+  [[nodiscard]] bool IsEmpty() const { return !deletion.exists() && cells.empty(); }
+  friend bool operator==(const StoredElements&, const StoredElements&) = default;
 };
 
 // The one of two cells of the same column that stays. Commutative, associative and idempotent.

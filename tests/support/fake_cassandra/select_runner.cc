@@ -198,12 +198,20 @@ class SelectRunner {
   // other columns, or of keys alone, shows it. Seen on 5.0.8, and in BTreeRow.filter.
   [[nodiscard]] bool IsShown(const StoredRow& row) const {
     if (row.marker.IsLive(page_.now_s)) return true;
-    return std::any_of(row.cells.begin(), row.cells.end(), [&](const auto& entry) {
-      const auto& [name, cell] = entry;
+    const auto shows = [&](const std::string& name, const StoredCell& cell) {
       const bool is_read = queried_.empty() || queried_.count(name) != 0 ||
                            cell.timestamp_us >= row.marker.timestamp_us;
       return is_read && cell.IsLive(page_.now_s);
-    });
+    };
+    for (const auto& [name, cell] : row.cells) {
+      if (shows(name, cell)) return true;
+    }
+    for (const auto& [name, elements] : row.collections) {
+      for (const auto& [element, cell] : elements.cells) {
+        if (shows(name, cell)) return true;
+      }
+    }
+    return false;
   }
 
   // The one partition, if the conditions name it.
@@ -260,7 +268,7 @@ class SelectRunner {
     }
     for (size_t i = table_.first_regular(); i < table_.columns.size(); ++i) {
       const StoredCell* cell = LiveCell(row, i);
-      row.values.push_back(cell == nullptr ? OptionalBytes() : OptionalBytes(cell->value));
+      row.values.push_back(cell == nullptr ? LiveElements(row, i) : OptionalBytes(cell->value));
     }
     if (after_.has_value() && !IsBehind(row)) return true;
     if (!Matches(row)) return true;
@@ -309,6 +317,12 @@ class SelectRunner {
   [[nodiscard]] const StoredCell* LiveCell(const SelectedRow& row, size_t column) const {
     const auto at = row.stored->cells.find(table_.columns[column].name);
     return at == row.stored->cells.end() || !at->second.IsLive(page_.now_s) ? nullptr : &at->second;
+  }
+
+  [[nodiscard]] OptionalBytes LiveElements(const SelectedRow& row, size_t column) const {
+    const auto at = row.stored->collections.find(table_.columns[column].name);
+    if (at == row.stored->collections.end()) return std::nullopt;
+    return WireOfElements(table_.columns[column].type, at->second, page_.now_s);
   }
 
   OptionalBytes ValueOf(const Selector& selector, const SelectedRow& row) const {

@@ -1,8 +1,8 @@
 // Statement: a CQL text as the fake cluster understands it, before it meets a schema.
 //
 // What a replicator, a schema tool and an independent reader send: INSERT, UPDATE, DELETE, SELECT,
-// CREATE, ALTER, DROP and TRUNCATE, with markers or literals. Conditions (IF), collections that
-// are not frozen, indexes, functions of the user and BATCH as a text are refused.
+// CREATE, ALTER, DROP and TRUNCATE, with markers or literals. Conditions (IF), writes of single
+// elements, indexes, functions of the user and BATCH as a text are refused.
 #ifndef CISTERN_TESTS_SUPPORT_FAKE_CASSANDRA_STATEMENT_H_
 #define CISTERN_TESTS_SUPPORT_FAKE_CASSANDRA_STATEMENT_H_
 

@@ -1,8 +1,8 @@
 // TableDefinition: a table as the fake cluster's schema has it.
 //
 // Any table with fixed columns that CREATE TABLE can declare in the words of lib/cql/ddl_parser.h,
-// bucketed or not. What Cassandra stores beside these (static columns, counters, collections that
-// are not frozen, indexes) the replicator does not use.
+// bucketed or not. What Cassandra stores beside these (static columns, counters, lists that are not
+// frozen, indexes) the replicator does not use.
 #ifndef CISTERN_TESTS_SUPPORT_FAKE_CASSANDRA_TABLE_DEFINITION_H_
 #define CISTERN_TESTS_SUPPORT_FAKE_CASSANDRA_TABLE_DEFINITION_H_
 

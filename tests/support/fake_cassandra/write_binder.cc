@@ -1,7 +1,9 @@
 #include <limits>
 #include <utility>
+#include <vector>
 
 #include "lib/base/check.h"
+#include "lib/cql/wire_value.h"
 #include "tests/support/fake_cassandra/prepared_statement.h"
 
 namespace cistern::fake_cassandra {
@@ -195,7 +197,11 @@ class WriteBinder {
     const int64_t expiry_s = ExpiryOf(now_s, ttl_s_, context_.compatibility);
     if (statement_.kind == Kind::kInsert) row.marker = {timestamp_us_, ttl_s_, expiry_s};
     for (const std::string& name : statement_.deleted_columns) {
-      row.cells[name] = {timestamp_us_, 0, now_s, ""};
+      if (table_.columns[*table_.Find(name)].type.is_multicell) {
+        row.collections[name].deletion = {timestamp_us_, now_s};
+      } else {
+        row.cells[name] = {timestamp_us_, 0, now_s, ""};
+      }
     }
     for (const auto& [name, term] : statement_.assignments) {
       const std::optional<size_t> at = table_.Find(name);
@@ -204,13 +210,32 @@ class WriteBinder {
       CISTERN_ASSIGN_OR_RETURN(SentValue value,
                                Evaluate(term, table_.columns[*at].type, values_));
       if (value.kind == SentValue::Kind::kUnset) continue;
-      if (value.kind == SentValue::Kind::kNull) {
+      if (table_.columns[*at].type.is_multicell) {
+        CISTERN_ASSIGN_OR_RETURN(row.collections[name],
+                                 Elements(table_.columns[*at].type, value, now_s, expiry_s));
+      } else if (value.kind == SentValue::Kind::kNull) {
         row.cells[name] = {timestamp_us_, 0, now_s, ""};
       } else {
         row.cells[name] = {timestamp_us_, ttl_s_, expiry_s, std::move(value.bytes)};
       }
     }
     return row;
+  }
+
+  // A whole value, or null: what was there before goes.
+  Result<StoredElements> Elements(const ColumnType& type, const SentValue& value, int64_t now_s,
+                                  int64_t expiry_s) const {
+    StoredElements out;
+    out.deletion = {timestamp_us_ - 1, now_s};
+    if (value.kind == SentValue::Kind::kNull) return out;
+    std::vector<std::string_view> parts;
+    CISTERN_RETURN_IF_ERROR(SplitCollection(type, value.bytes, &parts));
+    const size_t width = type.arguments.size();
+    for (size_t i = 0; i < parts.size(); i += width) {
+      out.cells[std::string(parts[i])] = {timestamp_us_, ttl_s_, expiry_s,
+                                          std::string(width > 1 ? parts[i + 1] : "")};
+    }
+    return out;
   }
 
   const PreparedStatement& prepared_;

@@ -1,0 +1,167 @@
+// Sets and maps that are not frozen: whole values here, elements there. A value replaces what the
+// cluster has, whatever is repeated, expires or was put there by others.
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "lib/cql/value_text.h"
+#include "tests/engine/replicate/replication_fixture.h"
+
+namespace cistern::testing {
+namespace {
+
+constexpr char kTagged[] = R"(
+CREATE TABLE plant.tagged (
+  sensor text, day date, ts timestamp, flow double, labels map<text, text>, codes set<int>,
+  PRIMARY KEY ((sensor, day), ts))
+WITH comment = 'cistern: bucket day = 1 day';
+)";
+
+class ReplicationCollectionsTest : public ReplicationFixture {
+ protected:
+  using Cells = std::map<std::string, std::string>;  // column to literal; "null" deletes
+
+  void SetUp() override { OpenWithTable(kTagged); }
+
+  void StartAll(ProofLevel level = ProofLevel::kAck,
+                std::shared_ptr<fake_cassandra::FaultScript> script = nullptr) {
+    ASSERT_NO_FATAL_FAILURE(StartCluster({}, std::move(script)));
+    ASSERT_NO_FATAL_FAILURE(CreateTableUpstream());
+    replicator_.proof = level;
+    replicator_.hold_us = 2'000'000;
+    ASSERT_NO_FATAL_FAILURE(StartService());
+  }
+  void WriteCells(int64_t ts, const Cells& cells, uint32_t ttl_s = 0,
+                  RowKind kind = RowKind::kInsert) {
+    RowBatch batch(schema_);
+    batch.BeginRow(kind);
+    ASSERT_TRUE(batch.SetBytes(0, "p0").ok());
+    ASSERT_TRUE(batch.SetInt(2, ts).ok());
+    for (const auto& [name, literal] : cells) {
+      const size_t column = *schema_->FindColumn(name);
+      const ColumnType& type = schema_->columns[column].type;
+      if (literal == "null") {
+        ASSERT_TRUE(batch.SetNull(column).ok());
+        continue;
+      }
+      CellValue value;
+      ASSERT_TRUE(ParseValueText(type, literal, &value).ok()) << literal;
+      ASSERT_TRUE(batch.SetBytes(column, value.bytes).ok());
+    }
+    if (ttl_s != 0) {
+      ASSERT_TRUE(batch.SetTtl(ttl_s).ok());
+    }
+    ASSERT_TRUE(batch.EndRow().ok());
+    const auto appended = engine_->Append(batch);
+    ASSERT_TRUE(appended.ok()) << appended.status().ToString();
+  }
+  void SealAndSend() {
+    SealAll();
+    ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kIdle));
+  }
+  // What a client reads, but for the partition: "ts=... | codes={1} labels={'a': 'b'}".
+  std::string Shown() {
+    const int64_t now_s = clock_->WallMicros() / 1'000'000;
+    std::string text =
+        cluster_->Dump("plant", "tagged", fake_cassandra::DumpKind::kVisible, now_s);
+    const std::string partition = "plant.tagged sensor='p0', day=2027-01-15 | ";
+    for (size_t at; (at = text.find(partition)) != std::string::npos;) {
+      text.erase(at, partition.size());
+    }
+    return text;
+  }
+  static std::string Upsert(std::string_view set, int64_t write_us) {
+    return "UPDATE plant.tagged USING TIMESTAMP " + std::to_string(write_us) + " SET " +
+           std::string(set) + " WHERE sensor = 'p0' AND day = '2027-01-15' AND ts = " +
+           std::to_string(kStartMs);
+  }
+};
+
+TEST_F(ReplicationCollectionsTest, AValueReplacesTheOneBefore) {
+  ASSERT_NO_FATAL_FAILURE(StartAll());
+  WriteCells(kStartMs, {{"labels", "{'a': 'x', 'b': 'y'}"}, {"codes", "{3, 1, 3}"}});
+  ASSERT_NO_FATAL_FAILURE(SealAndSend());
+  EXPECT_EQ(Shown(), "ts=2027-01-15T00:00:00.000Z | codes={1, 3} labels={'a': 'x', 'b': 'y'}\n");
+  WriteCells(kStartMs, {{"labels", "{'c': 'z'}"}}, 0, RowKind::kUpdate);
+  ASSERT_NO_FATAL_FAILURE(SealAndSend());
+  EXPECT_EQ(Shown(), "ts=2027-01-15T00:00:00.000Z | codes={1, 3} labels={'c': 'z'}\n");
+  WriteCells(kStartMs, {{"labels", "null"}, {"codes", "{}"}}, 0, RowKind::kUpdate);
+  ASSERT_NO_FATAL_FAILURE(SealAndSend());
+  EXPECT_EQ(Shown(), "ts=2027-01-15T00:00:00.000Z |\n");
+}
+
+TEST_F(ReplicationCollectionsTest, VersionsOfOneMillisecondAreNotMixed) {
+  ASSERT_NO_FATAL_FAILURE(StartAll());
+  WriteCells(kStartMs, {{"labels", "{'a': 'x'}"}});
+  WriteCells(kStartMs, {{"labels", "{'b': 'y'}"}});
+  WriteCells(kStartMs, {{"labels", "{'c': 'z'}"}}, 0, RowKind::kUpdate);
+  ASSERT_NO_FATAL_FAILURE(SealAndSend());
+  EXPECT_EQ(Shown(), "ts=2027-01-15T00:00:00.000Z | labels={'c': 'z'}\n");
+}
+
+TEST_F(ReplicationCollectionsTest, ARepeatChangesNothing) {
+  ASSERT_NO_FATAL_FAILURE(StartAll());
+  WriteCells(kStartMs, {{"labels", "{'a': 'x'}"}, {"codes", "{1, 2}"}});
+  WriteCells(kStartMs + 1, {{"labels", "{'b': 'y'}"}}, 3600);
+  ASSERT_NO_FATAL_FAILURE(SealAndSend());
+  const std::string before = Shown();
+  ASSERT_TRUE(service_->ResendRange("tagged", {kStartMs, kStartMs + kDayMs}).ok());
+  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kIdle));
+  EXPECT_GT(status_.counters.versions_sent, 2u);
+  EXPECT_EQ(Shown(), before);
+}
+
+// The row expires at a time long before which it is sent: the deletion of what was there must not
+// be so old that the cluster forgets it at once.
+TEST_F(ReplicationCollectionsTest, WhatALateValueReplacedStaysReplaced) {
+  ASSERT_NO_FATAL_FAILURE(StartAll());
+  const int64_t write_us = clock_->WallMicros();
+  ASSERT_NO_FATAL_FAILURE(MustRun(Upsert("labels = {'old': 'x'}", write_us - 1'000'000)));
+  WriteCells(kStartMs, {{"labels", "{'new': 'y'}"}}, 40 * 86'400);
+  clock_->AdvanceMicros(int64_t{20} * 86'400 * 1'000'000);  // beyond gc_grace_seconds
+  ASSERT_NO_FATAL_FAILURE(SealAndSend());
+  EXPECT_EQ(Shown(), "ts=2027-01-15T00:00:00.000Z | labels={'new': 'y'}\n");
+  cluster_->Compact();
+  // A replica that had missed it all hands over what it has.
+  ASSERT_NO_FATAL_FAILURE(MustRun(Upsert("labels = {'old': 'x'}", write_us - 1'000'000)));
+  EXPECT_EQ(Shown(), "ts=2027-01-15T00:00:00.000Z | labels={'new': 'y'}\n");
+}
+
+class ReplicationCollectionsProofTest : public ReplicationCollectionsTest,
+                                        public ::testing::WithParamInterface<ProofLevel> {};
+
+TEST_P(ReplicationCollectionsProofTest, TheyAreProvedWithTheirRows) {
+  ASSERT_NO_FATAL_FAILURE(StartAll(GetParam()));
+  WriteCells(kStartMs, {{"labels", "{'b': 'y', 'a': 'x'}"}, {"codes", "{9, 7, 9}"}});
+  WriteCells(kStartMs + 1, {{"codes", "{}"}});
+  WriteCells(kStartMs + 2, {{"labels", "{'c': 'z'}"}}, 3600, RowKind::kUpdate);
+  ASSERT_NO_FATAL_FAILURE(SealAndSend());
+  EXPECT_EQ(status_.counters.seals_mended, 0u);
+  EXPECT_EQ(status_.counters.seals_not_proven, 0u);
+  EXPECT_EQ(status_.counters.seals_counted, GetParam() == ProofLevel::kCount ? 1u : 0u);
+  EXPECT_EQ(status_.counters.seals_read_back, GetParam() == ProofLevel::kRows ? 1u : 0u);
+  EXPECT_EQ(engine_->GetMetrics().versions_confirmed, 3u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Levels, ReplicationCollectionsProofTest,
+                         ::testing::Values(ProofLevel::kCount, ProofLevel::kRows));
+
+// An element that somebody took out with an older time is sent once more; one that was put in with
+// a newer time stays, and what is sent twice then differs as it should.
+TEST_F(ReplicationCollectionsTest, WhatDiffersIsSentOnceMoreAndIsNewerThen) {
+  ASSERT_NO_FATAL_FAILURE(StartAll(ProofLevel::kRows));
+  const int64_t write_us = clock_->WallMicros();
+  WriteCells(kStartMs, {{"labels", "{'a': 'x'}"}, {"codes", "{1}"}});
+  SealAll();
+  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kHolding));
+  ASSERT_NO_FATAL_FAILURE(MustRun(Upsert("labels = {'theirs': 'z'}", write_us + 1'000'000)));
+  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kIdle));
+  EXPECT_EQ(status_.counters.seals_mended, 1u);
+  EXPECT_EQ(status_.counters.seals_not_proven, 0u);
+  EXPECT_EQ(Shown(), "ts=2027-01-15T00:00:00.000Z | codes={1} labels={'theirs': 'z'}\n");
+}
+
+}  // namespace
+}  // namespace cistern::testing
