@@ -98,12 +98,6 @@ Status SetTime(size_t index, const ColumnSpec& column, std::string_view text,
 
 Status SetOther(size_t index, const ColumnSpec& column, std::string_view text, RowBatch* batch) {
   CellValue value;
-  // A JSON array is written as a list; a set has braces in CQL.
-  std::string braces;
-  if (column.type.kind == CqlType::kSet && text.starts_with('[') && text.ends_with(']')) {
-    braces = fmt::format("{{{}}}", text.substr(1, text.size() - 2));
-    text = braces;
-  }
   if (Status s = ParseValueText(column.type, text, &value); !s.ok()) return OfColumn(column, s);
   if (column.type.lane() == Lane::kFixed) return batch->SetInt(index, value.fixed);
   return batch->SetBytes(index, value.bytes);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "lib/base/coding.h"
+#include "lib/cql/wire_value.h"
 
 namespace cistern::replicate {
 namespace {
@@ -28,10 +29,44 @@ bool TakeElement(const ColumnType& type, std::string_view* bytes, std::string* o
   return true;
 }
 
+// Of a tuple: all fields, those that are missing at the end as null.
+std::optional<std::string> FieldsInOneOrder(const ColumnType& type, std::string_view bytes) {
+  std::vector<std::optional<std::string_view>> fields;
+  if (!SplitFields(type, bytes, &fields).ok()) return std::nullopt;
+  std::string out;
+  for (size_t i = 0; i < fields.size(); ++i) {
+    if (!fields[i].has_value()) {
+      PutBig<int32_t>(&out, -1);
+      continue;
+    }
+    const auto field = InOneOrder(type.arguments[i], *fields[i]);
+    if (!field) return std::nullopt;
+    PutBig(&out, static_cast<int32_t>(field->size()));
+    out += *field;
+  }
+  return out;
+}
+
+// Of a vector: its elements one behind another, each with its length.
+std::optional<std::string> ElementsInOneOrder(const ColumnType& type, std::string_view bytes) {
+  std::vector<std::string_view> elements;
+  if (!SplitCollection(type, bytes, &elements).ok()) return std::nullopt;
+  std::string out;
+  for (const std::string_view one : elements) {
+    const auto element = InOneOrder(type.arguments[0], one);
+    if (!element) return std::nullopt;
+    PutBig(&out, static_cast<int32_t>(element->size()));
+    out += *element;
+  }
+  return out;
+}
+
 // The same bytes for the same value. Of collections: [int] count, then elements, of a map
-// keys and values in turn. Nothing: they are no collection of the type.
+// keys and values in turn. Nothing: they are no value of the type.
 std::optional<std::string> InOneOrder(const ColumnType& type, std::string_view bytes) {
   if (type.arguments.empty()) return std::string(bytes);
+  if (type.kind == CqlType::kTuple) return FieldsInOneOrder(type, bytes);
+  if (type.kind == CqlType::kVector) return ElementsInOneOrder(type, bytes);
   if (bytes.size() < sizeof(int32_t)) return std::nullopt;
   const auto count = GetBig<int32_t>(bytes.data());
   bytes.remove_prefix(sizeof(int32_t));

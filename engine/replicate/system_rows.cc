@@ -46,6 +46,7 @@ std::string ProtocolName(const ColumnType& type) {
   for (size_t i = 0; i < type.arguments.size(); ++i) {
     name += (i == 0 ? "<" : ", ") + ProtocolName(type.arguments[i]);
   }
+  if (type.kind == CqlType::kVector) name += Concat({", ", type.dimension});
   return type.arguments.empty() ? name : name + ">";
 }
 

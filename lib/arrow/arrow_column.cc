@@ -9,8 +9,8 @@
 
 #include "lib/arrow/children.h"
 #include "lib/base/concat.h"
-#include "lib/cql/big_number_text.h"
 #include "lib/cql/cql_type.h"
+#include "lib/cql/value_text.h"
 #include "lib/cql/wire_value.h"
 
 namespace cistern {
@@ -128,8 +128,11 @@ Status SetUuids(ArrayParts* parts) {
   return Status::Ok();
 }
 
-// Varints and decimals as digits.
-Status FormatNumbers(const ColumnType& type, const ColumnData& data, size_t offset_max,
+// Values that Arrow has no type for, which is one for all cells.
+bool IsShownAsText(CqlType kind) { return IsOpaque(kind) && !IsCollection(kind); }
+
+// Those as literals: varints and decimals as digits.
+Status FormatLiterals(const ColumnType& type, const ColumnData& data, size_t offset_max,
                      ColumnData* out) {
   out->lane = Lane::kBytes;
   std::string text;
@@ -140,8 +143,7 @@ Status FormatNumbers(const ColumnType& type, const ColumnData& data, size_t offs
     }
     CISTERN_RETURN_IF_ERROR(CheckWireBytes(type, data.bytes(i)));
     text.clear();
-    type.kind == CqlType::kVarint ? FormatVarintText(data.bytes(i), &text)
-                                  : FormatDecimalText(data.bytes(i), &text);
+    FormatValueText(type, 0, data.bytes(i), &text);
     // Here, before the offsets of 32 bits of what comes next could wrap.
     if (text.size() > offset_max - out->heap.size()) return TooLarge("bytes of text", offset_max);
     out->AppendBytes(text);
@@ -210,8 +212,8 @@ Status ExportColumn(const ColumnType& type, ColumnData data, size_t offset_max,
                     ArrowArray* array) {
   if (IsCollection(type.kind)) return ExportCollections(type, data, offset_max, array);
   auto parts = std::make_unique<ArrayParts>(0);
-  if (type.kind == CqlType::kVarint || type.kind == CqlType::kDecimal) {
-    CISTERN_RETURN_IF_ERROR(FormatNumbers(type, data, offset_max, &parts->data));
+  if (IsShownAsText(type.kind)) {
+    CISTERN_RETURN_IF_ERROR(FormatLiterals(type, data, offset_max, &parts->data));
   } else {
     parts->data = std::move(data);
   }

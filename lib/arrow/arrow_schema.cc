@@ -73,7 +73,10 @@ const char* FormatOf(CqlType kind) {
     case CqlType::kText:
     case CqlType::kAscii:
     case CqlType::kDecimal:
-    case CqlType::kVarint: return "u";
+    case CqlType::kVarint:
+    case CqlType::kDuration:
+    case CqlType::kTuple:
+    case CqlType::kVector: return "u";
     case CqlType::kBlob:
     case CqlType::kInet: return "z";
     case CqlType::kTimestamp: return "tsm:UTC";

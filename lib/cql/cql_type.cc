@@ -16,7 +16,7 @@ struct TypeFacts {
   size_t wire_width;  // 0: varies
 };
 
-constexpr std::array<TypeFacts, 21> kTypes = {{
+constexpr std::array<TypeFacts, 24> kTypes = {{
     {CqlType::kBoolean, "boolean", 1},
     {CqlType::kTinyint, "tinyint", 1},
     {CqlType::kSmallint, "smallint", 2},
@@ -38,6 +38,9 @@ constexpr std::array<TypeFacts, 21> kTypes = {{
     {CqlType::kList, "list", 0},
     {CqlType::kSet, "set", 0},
     {CqlType::kMap, "map", 0},
+    {CqlType::kDuration, "duration", 0},
+    {CqlType::kTuple, "tuple", 0},
+    {CqlType::kVector, "vector", 0},
 }};
 
 const TypeFacts& FactsOf(CqlType kind) {
@@ -64,12 +67,17 @@ bool IsCollection(CqlType kind) {
   return kind == CqlType::kList || kind == CqlType::kSet || kind == CqlType::kMap;
 }
 
+bool IsComposite(CqlType kind) {
+  return IsCollection(kind) || kind == CqlType::kTuple || kind == CqlType::kVector;
+}
+
 bool IsEmptyCollection(std::string_view bytes) {
   return GetBig<uint32_t>(bytes.data()) == 0;
 }
 
 bool IsOpaque(CqlType kind) {
-  return kind == CqlType::kDecimal || kind == CqlType::kVarint || IsCollection(kind);
+  return kind == CqlType::kDecimal || kind == CqlType::kVarint || kind == CqlType::kDuration ||
+         IsComposite(kind);
 }
 
 bool IsInteger(CqlType kind) {
@@ -94,14 +102,29 @@ size_t WireWidth(CqlType kind) {
   return FactsOf(kind).wire_width;
 }
 
+size_t VectorElementWidth(const ColumnType& element) {
+  switch (element.kind) {
+    case CqlType::kTinyint:
+    case CqlType::kSmallint:
+    case CqlType::kDate:
+    case CqlType::kTime: return 0;
+    case CqlType::kVector:
+      return element.dimension * VectorElementWidth(element.arguments.front());
+    default: return WireWidth(element.kind);
+  }
+}
+
+// As system_schema has it: a vector is frozen without the word.
 std::string ColumnType::ToCql() const {
-  if (!IsCollection(kind)) return std::string(CqlTypeName(kind));
-  std::string text = Concat({(is_multicell ? "" : "frozen<"), CqlTypeName(kind), "<"});
+  if (!IsComposite(kind)) return std::string(CqlTypeName(kind));
+  const bool says_frozen = !is_multicell && kind != CqlType::kVector;
+  std::string text = Concat({(says_frozen ? "frozen<" : ""), CqlTypeName(kind), "<"});
   for (size_t i = 0; i < arguments.size(); ++i) {
     if (i > 0) text += ", ";
     text += arguments[i].ToCql();
   }
-  return text + (is_multicell ? ">" : ">>");
+  if (kind == CqlType::kVector) text += Concat({", ", dimension});
+  return text + (says_frozen ? ">>" : ">");
 }
 
 int64_t TicksPerSecond(TimeUnit unit) {

@@ -18,11 +18,14 @@ namespace cistern {
 // list, set, map.
 [[nodiscard]] bool IsCollection(CqlType kind);
 
+// Types that are made of others: the collections, tuple, vector.
+[[nodiscard]] bool IsComposite(CqlType kind);
+
 // Whether a value of it has no elements. REQUIRES: a collection, and CheckWireBytes is OK.
 [[nodiscard]] bool IsEmptyCollection(std::string_view bytes);
 
-// Types whose values Cistern stores and passes on but never orders: decimal, varint and
-// the collections. Regular columns only.
+// Types whose values Cistern stores and passes on but never orders: decimal, varint, duration and
+// the composite ones. Regular columns only.
 [[nodiscard]] bool IsOpaque(CqlType kind);
 
 // Integers whose values travel as they are: tinyint, smallint, int, bigint.
@@ -37,6 +40,10 @@ struct FixedRange {
 
 // Bytes of the type on the wire if they are always the same, otherwise 0.
 [[nodiscard]] size_t WireWidth(CqlType kind);
+
+// Bytes of an element of a vector where Cassandra writes none of their lengths, otherwise 0: it
+// calls tinyint, smallint, date and time of varying length.
+[[nodiscard]] size_t VectorElementWidth(const ColumnType& element);
 
 }  // namespace cistern
 

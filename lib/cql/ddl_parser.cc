@@ -1,5 +1,7 @@
 #include "lib/cql/ddl_parser.h"
 
+#include <charconv>
+
 #include "cistern/limits.h"
 #include "lib/base/concat.h"
 #include "lib/cql/cql_type.h"
@@ -171,6 +173,11 @@ class DdlParser {
 
   // --- types. `frozen`: inside frozen<...> or another type, where all is one value.
   Status ParseType(size_t depth, bool frozen, ColumnType* out) {
+    if (depth == 0) type_parts_ = 0;
+    if (++type_parts_ > limits::kTypePartsMax) {
+      return ErrorAt(StatusCode::kTooLarge, source_, token_.begin, Concat({
+          "a type has at most ", limits::kTypePartsMax, " others inside"}));
+    }
     if (depth >= limits::kTypeDepthMax) {
       return ErrorAt(StatusCode::kTooLarge, source_, token_.begin, Concat({
           "a type is nested at most ", limits::kTypeDepthMax, " deep"}));
@@ -184,8 +191,10 @@ class DdlParser {
     if (token_.IsName("frozen")) {
       CISTERN_RETURN_IF_ERROR(Advance());
       CISTERN_RETURN_IF_ERROR(Symbol('<'));
-      if (!token_.IsName("list") && !token_.IsName("set") && !token_.IsName("map")) {
-        return RefuseFrozen();
+      const std::optional<CqlType> inside =
+          token_.kind == TokenKind::kName ? CqlTypeFromName(token_.text) : std::nullopt;
+      if (!inside.has_value() || !IsComposite(*inside)) {
+        return Expected("list, set, map, tuple or vector inside frozen<>");
       }
       CISTERN_RETURN_IF_ERROR(ParseType(depth, true, out));
       return Symbol('>');
@@ -197,19 +206,36 @@ class DdlParser {
     out->kind = *kind;
     out->is_multicell = IsCollection(*kind) && !frozen;
     CISTERN_RETURN_IF_ERROR(Advance());
-    return IsCollection(*kind) ? ParseTypeArguments(depth, out) : Status::Ok();
+    return IsComposite(*kind) ? ParseTypeArguments(depth, out) : Status::Ok();
   }
 
   Status ParseTypeArguments(size_t depth, ColumnType* out) {
     const size_t count = out->kind == CqlType::kMap ? 2 : 1;
     CISTERN_RETURN_IF_ERROR(Symbol('<'));
-    for (size_t i = 0; i < count; ++i) {
-      if (i > 0) CISTERN_RETURN_IF_ERROR(Symbol(','));
+    const auto is_more = [&] {
+      return out->kind == CqlType::kTuple ? token_.IsSymbol(',') : out->arguments.size() < count;
+    };
+    do {
+      if (!out->arguments.empty()) CISTERN_RETURN_IF_ERROR(Symbol(','));
       ColumnType argument;
       CISTERN_RETURN_IF_ERROR(ParseType(depth + 1, true, &argument));
       out->arguments.push_back(std::move(argument));
-    }
+    } while (is_more());
+    if (out->kind == CqlType::kVector) CISTERN_RETURN_IF_ERROR(ParseDimension(out));
     return Symbol('>');
+  }
+
+  Status ParseDimension(ColumnType* vector) {
+    CISTERN_RETURN_IF_ERROR(Symbol(','));
+    const char* const end = token_.text.data() + token_.text.size();
+    const auto [parsed, error] = std::from_chars(token_.text.data(), end, vector->dimension);
+    const bool is_count = token_.kind == TokenKind::kNumber && error == std::errc() &&
+                          parsed == end && vector->dimension > 0;
+    if (!is_count || vector->dimension > limits::kVectorDimensionMax) {
+      return Expected(Concat({"how many elements a vector has, 1 to ",
+          limits::kVectorDimensionMax}));
+    }
+    return Advance();
   }
 
   // Cassandra gives each element of such a list a cell under a number that it draws anew for each
@@ -221,15 +247,9 @@ class DdlParser {
         "such a column, leave it out here");
   }
 
-  Status RefuseFrozen() const {
-    if (token_.IsName("tuple")) return RefuseType();
-    return Expected("list, set or map inside frozen<>");
-  }
-
   Status RefuseType() const {
     const std::string& name = token_.text;
-    if (name == "counter" || name == "tuple" || name == "vector" || name == "duration" ||
-        name == "empty") {
+    if (name == "counter" || name == "empty") {
       return NotSupportedHere(Concat({"the type ", name, " is not supported"}));
     }
     return NotSupportedHere(Concat({"'", name, "' is not a type of Cistern; user-defined types "
@@ -352,6 +372,7 @@ class DdlParser {
   std::string_view source_;
   DdlLexer lexer_;
   Token token_;
+  size_t type_parts_ = 0;  // of the column's type that is read
   DdlTable table_;
 };
 

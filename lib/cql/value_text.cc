@@ -10,9 +10,10 @@
 #include "cistern/limits.h"
 #include "lib/base/concat.h"
 #include "lib/cql/big_number_text.h"
-#include "lib/cql/collection_text.h"
+#include "lib/cql/composite_text.h"
 #include "lib/cql/cql_type.h"
 #include "lib/cql/ddl_print.h"
+#include "lib/cql/duration_text.h"
 #include "lib/cql/inet_text.h"
 #include "lib/cql/time_text.h"
 
@@ -170,9 +171,12 @@ Status ParseBytesLane(const ColumnType& type, std::string_view text, std::string
                                       : Expected(type, "192.168.0.1 or 2001:db8::1", text);
     case CqlType::kDecimal: return ParseDecimalText(text, out);
     case CqlType::kVarint: return ParseVarintText(text, out);
+    case CqlType::kDuration: return ParseDurationText(text, out);
     case CqlType::kList:
     case CqlType::kSet:
-    case CqlType::kMap: return ParseCollectionText(type, text, out);
+    case CqlType::kMap:
+    case CqlType::kTuple:
+    case CqlType::kVector: return ParseCompositeText(type, text, out);
     default: break;
   }
   CISTERN_RETURN_IF_ERROR(CheckWireBytes(type, text));  // text and ascii stand for themselves
@@ -245,9 +249,12 @@ void FormatValueText(const ColumnType& type, int64_t fixed, std::string_view byt
     case CqlType::kInet: FormatInetText(bytes, out); break;
     case CqlType::kDecimal: FormatDecimalText(bytes, out); break;
     case CqlType::kVarint: FormatVarintText(bytes, out); break;
+    case CqlType::kDuration: FormatDurationText(bytes, out); break;
     case CqlType::kList:
     case CqlType::kSet:
-    case CqlType::kMap: FormatCollectionText(type, bytes, out); break;
+    case CqlType::kMap:
+    case CqlType::kTuple:
+    case CqlType::kVector: FormatCompositeText(type, bytes, out); break;
   }
 }
 

@@ -4,11 +4,14 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 
 #include "cistern/limits.h"
 #include "lib/base/coding.h"
 #include "lib/base/concat.h"
 #include "lib/cql/cql_type.h"
+#include "lib/cql/duration_text.h"
+#include "lib/cql/vint.h"
 
 namespace cistern {
 namespace {
@@ -34,22 +37,49 @@ Status CheckInteger(const ColumnType& type, std::string_view bytes) {
   return Status::Ok();
 }
 
-// A big-endian int32 length and that many bytes, from the front of *rest.
-Status TakeElement(const ColumnType& collection, std::string_view* rest,
-                   std::string_view* element) {
-  const std::string name(CqlTypeName(collection.kind));
-  if (rest->size() < 4)
-    return Status::InvalidArgument(Concat({"the ", name, " ends inside an element's length"}));
+Status EndsEarly(const ColumnType& of, uint64_t length, std::string_view rest) {
+  return Status::InvalidArgument(Concat({"the ", CqlTypeName(of.kind), " ends inside an element: "
+      "its length says ", length, ", left are ", rest.size(), " bytes"}));
+}
+
+// A big-endian int32 length and that many bytes, from the front of *rest. Nothing: null.
+Status TakeField(const ColumnType& of, std::string_view* rest,
+                 std::optional<std::string_view>* field) {
+  if (rest->size() < 4) {
+    return Status::InvalidArgument(Concat({"the ", CqlTypeName(of.kind),
+        " ends inside an element's length"}));
+  }
   const auto length = GetBig<int32_t>(rest->data());
   rest->remove_prefix(4);
-  if (length < 0) return Status::InvalidArgument(Concat({"a ", name, " may not hold null"}));
+  field->reset();
+  if (length < 0) return Status::Ok();
   if (static_cast<size_t>(length) > rest->size()) {
-    return Status::InvalidArgument(Concat({"the ", name, " ends inside an element: its length "
-        "says ", length, ", left are ", rest->size(), " bytes"}));
+    return EndsEarly(of, static_cast<uint64_t>(length), *rest);
   }
-  *element = rest->substr(0, static_cast<size_t>(length));
+  *field = rest->substr(0, static_cast<size_t>(length));
   rest->remove_prefix(static_cast<size_t>(length));
   return Status::Ok();
+}
+
+Status TakeElement(const ColumnType& collection, std::string_view* rest,
+                   std::string_view* element) {
+  std::optional<std::string_view> field;
+  CISTERN_RETURN_IF_ERROR(TakeField(collection, rest, &field));
+  if (!field.has_value()) {
+    return Status::InvalidArgument(Concat({"a ", CqlTypeName(collection.kind),
+        " may not hold null"}));
+  }
+  *element = *field;
+  return Status::Ok();
+}
+
+Status BytesFollow(const ColumnType& of, size_t count) {
+  return Status::InvalidArgument(Concat({count, " bytes follow the last element of a ",
+      CqlTypeName(of.kind)}));
+}
+
+Status InElement(size_t i, const Status& s) {
+  return {s.code(), Concat({"element ", i, ": ", s.message()})};
 }
 
 // Calls `visit` with each element's type and bytes, of maps with keys and values by turns. Depth
@@ -66,14 +96,50 @@ Status WalkCollection(const ColumnType& type, std::string_view bytes, const Visi
       std::string_view element;
       CISTERN_RETURN_IF_ERROR(TakeElement(type, &rest, &element));
       const Status s = visit(argument, element);
-      if (!s.ok()) return {s.code(), Concat({"element ", i, ": ", s.message()})};
+      if (!s.ok()) return InElement(static_cast<size_t>(i), s);
     }
   }
-  if (!rest.empty()) {
-    return Status::InvalidArgument(Concat({rest.size(), " bytes follow the last element of a ",
-        CqlTypeName(type.kind)}));
+  return rest.empty() ? Status::Ok() : BytesFollow(type, rest.size());
+}
+
+// The same of a vector: elements of one width behind one another, others each behind its length.
+template <typename Visit>
+Status WalkVector(const ColumnType& type, std::string_view bytes, const Visit& visit) {
+  const ColumnType& element_type = type.arguments.front();
+  const size_t width = VectorElementWidth(element_type);
+  if (width != 0 && bytes.size() != width * type.dimension) {
+    return Expected(type, Concat({type.dimension, " elements of ", width, " bytes"}), bytes);
   }
-  return Status::Ok();
+  std::string_view rest = bytes;
+  for (uint32_t i = 0; i < type.dimension; ++i) {
+    uint64_t length = width;
+    if (width == 0 && !TakeUnsignedVint(&rest, &length)) {
+      return Status::InvalidArgument(Concat({"the vector ends before element ", i}));
+    }
+    if (length > rest.size()) return EndsEarly(type, length, rest);
+    const Status s = visit(element_type, rest.substr(0, length));
+    if (!s.ok()) return InElement(i, s);
+    rest.remove_prefix(length);
+  }
+  return rest.empty() ? Status::Ok() : BytesFollow(type, rest.size());
+}
+
+// Calls `visit` with the type and bytes of each field of a tuple, in order, with nothing for null.
+// Those at the end may be missing, as of types that have got them later.
+template <typename Visit>
+Status WalkFields(const ColumnType& type, std::string_view bytes, const Visit& visit) {
+  std::string_view rest = bytes;
+  for (size_t i = 0; i < type.arguments.size(); ++i) {
+    std::optional<std::string_view> field;
+    if (!rest.empty()) CISTERN_RETURN_IF_ERROR(TakeField(type, &rest, &field));
+    const Status s = visit(type.arguments[i], field);
+    if (!s.ok()) return InElement(i, s);
+  }
+  return rest.empty() ? Status::Ok() : BytesFollow(type, rest.size());
+}
+
+Status CheckField(const ColumnType& type, const std::optional<std::string_view>& field) {
+  return field.has_value() ? CheckWireBytes(type, *field) : Status::Ok();
 }
 
 Status CheckFixedRange(const ColumnType& type, std::string_view bytes) {
@@ -97,10 +163,22 @@ Status CheckFixedRange(const ColumnType& type, std::string_view bytes) {
 Status SplitCollection(const ColumnType& type, std::string_view bytes,
                        std::vector<std::string_view>* elements) {
   elements->clear();
-  return WalkCollection(type, bytes, [&](const ColumnType&, std::string_view element) {
+  const auto add = [&](const ColumnType&, std::string_view element) {
     elements->push_back(element);
     return Status::Ok();
-  });
+  };
+  if (type.kind == CqlType::kVector) return WalkVector(type, bytes, add);
+  return WalkCollection(type, bytes, add);
+}
+
+Status SplitFields(const ColumnType& type, std::string_view bytes,
+                   std::vector<std::optional<std::string_view>>* fields) {
+  fields->clear();
+  return WalkFields(type, bytes,
+                    [&](const ColumnType&, const std::optional<std::string_view>& field) {
+                      fields->push_back(field);
+                      return Status::Ok();
+                    });
 }
 
 bool IsUtf8(std::string_view bytes) {
@@ -194,6 +272,9 @@ Status CheckWireBytes(const ColumnType& type, std::string_view bytes) {
     case CqlType::kList:
     case CqlType::kSet:
     case CqlType::kMap: return WalkCollection(type, bytes, CheckWireBytes);
+    case CqlType::kVector: return WalkVector(type, bytes, CheckWireBytes);
+    case CqlType::kTuple: return WalkFields(type, bytes, CheckField);
+    case CqlType::kDuration: return CheckDuration(bytes);
     default: break;
   }
   return type.lane() == Lane::kFixed ? CheckFixedRange(type, bytes) : Status::Ok();

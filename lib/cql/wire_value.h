@@ -5,6 +5,7 @@
 #define CISTERN_CQL_WIRE_VALUE_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,8 +36,8 @@ void AppendWireValue(const ColumnType& type, int64_t fixed, std::string_view byt
                      std::string* out);
 
 // Whether `bytes` are a value of `type` on the wire: UTF-8, ASCII, 16 bytes of a uuid,
-// version 1 of a timeuuid, 4 or 16 bytes of an address, the scale of a decimal,
-// collections element by element. Fixed-lane types too (they are elements).
+// version 1 of a timeuuid, 4 or 16 bytes of an address, the scale of a decimal, the
+// parts of a duration, composite types element by element. Fixed-lane types too, as elements.
 //   kInvalidArgument  they are not; the message says what was expected
 //   kTooLarge         beyond limits::kCellBytesMax or limits::kVarintBytesMax
 [[nodiscard]] Status CheckWireBytes(const ColumnType& type, std::string_view bytes);
@@ -44,11 +45,16 @@ void AppendWireValue(const ColumnType& type, int64_t fixed, std::string_view byt
 // Checks as above and splits the lanes: fixed-lane types fill out->fixed, the others out->bytes.
 [[nodiscard]] Status ParseWireValue(const ColumnType& type, std::string_view bytes, CellValue* out);
 
-// Replaces *elements by those of a collection, in their order, of maps keys and values by turns.
-// They point into `bytes`; their lengths are checked, they are not. REQUIRES: a collection type.
-//   kInvalidArgument  `bytes` are no collection
+// Replaces *elements by those of a collection or vector, in their order, of maps keys and values
+// by turns. They point into `bytes`; their lengths are checked, they are not.
+// REQUIRES: a collection or a vector.
+//   kInvalidArgument  `bytes` are no collection or vector
 [[nodiscard]] Status SplitCollection(const ColumnType& type, std::string_view bytes,
                                      std::vector<std::string_view>* elements);
+
+// The same of a tuple: a field for each of the type's, nothing for one that is null or missing.
+[[nodiscard]] Status SplitFields(const ColumnType& type, std::string_view bytes,
+                                 std::vector<std::optional<std::string_view>>* fields);
 
 // Whether all of `bytes` is UTF-8 as RFC 3629 has it: no overlong forms, no surrogates.
 [[nodiscard]] bool IsUtf8(std::string_view bytes);

@@ -71,8 +71,8 @@ def literal(value, cql_type):
         return real(value)
     if kind == "float":
         return real(shortest_float(value))
-    if kind in ("list", "set", "map", "frozen"):
-        return collection(value, cql_type)
+    if kind in ("list", "set", "map", "frozen", "tuple") or is_vector(cql_type):
+        return composite(value, cql_type)
     return SCALARS.get(kind, str)(value)
 
 
@@ -83,10 +83,33 @@ SCALARS = {
     "time": lambda value: (time_of_day(value.nanosecond_time // NANOS_PER_SECOND)
                            + f".{value.nanosecond_time % NANOS_PER_SECOND:09}"),
     "inet": lambda value: str(ipaddress.ip_address(value)),
+    "duration": lambda value: duration(value.months, value.days, value.nanoseconds),
 }
 
 
-def collection(value, cql_type):
+def duration(months, days, nanos):
+    """1y2mo3d4h5m6s7ms8us9ns, of which what is 0 is left out."""
+    sign = "-" if min(months, days, nanos) < 0 else ""
+    text = ""
+    for rest, units in ((months, {"y": 12, "mo": 1}), (days, {"d": 1}),
+                        (nanos, {"h": 3600 * NANOS_PER_SECOND, "m": 60 * NANOS_PER_SECOND,
+                                 "s": NANOS_PER_SECOND, "ms": 10**6, "us": 10**3, "ns": 1})):
+        rest = abs(rest)
+        for unit, size in units.items():
+            count, rest = divmod(rest, size)
+            text += f"{count}{unit}" if count else ""
+    return sign + (text or "0s")
+
+
+def is_vector(cql_type):
+    return hasattr(cql_type, "vector_size")
+
+
+def composite(value, cql_type):
+    if is_vector(cql_type):
+        return "[" + ", ".join(element(one, cql_type.subtype) for one in value) + "]"
+    if cql_type.typename == "tuple":
+        return "(" + ", ".join(map(element, value, cql_type.subtypes)) + ")"
     if cql_type.typename == "frozen":
         return literal(value, cql_type.subtypes[0])
     if cql_type.typename == "map":
@@ -99,7 +122,9 @@ def collection(value, cql_type):
 
 
 def element(value, cql_type):
-    """A value inside a collection: texts, times and addresses in quotes."""
+    """A value inside another one: texts, times and addresses in quotes."""
+    if value is None:
+        return "null"
     shown = literal(value, cql_type)
     if cql_type.typename in QUOTED:
         return "'" + shown.replace("'", "''") + "'"

@@ -40,11 +40,20 @@ CELLS = {
     "frozen<set<text>>": ["{'a', 'it''s'}"],
     "frozen<map<text, frozen<list<double>>>>": ["{'a': [1.5, 0.1], 'b': []}"],
     "frozen<list<frozen<map<int, frozen<set<date>>>>>>": ["[{1: {'2024-02-29'}}, {}]"],
+    "duration": ["0s", "1y2mo3d4h5m6s7ms8us9ns", "-178956970y7mo2147483647d", "-1ns"],
+    "tuple<int, text, frozen<set<int>>>": ["(1, 'it''s', {1, 3})", "(null, null, null)",
+                                           "(-1, '', {})"],
+    "frozen<tuple<duration, frozen<tuple<uuid, boolean>>>>": [
+        "(2h, (00000000-0000-0000-0000-000000000000, true))", "(null, (null, false))"],
+    "vector<float, 3>": ["[0.1, -0, 3.4028235e+38]"],
+    "vector<smallint, 2>": ["[-32768, 1]"],
+    "vector<text, 2>": ["['', 'it''s']"],
+    "frozen<list<frozen<tuple<int, int>>>>": ["[(1, 2), (3, null)]"],
     "set<inet>": ["{'10.0.0.1', '10.0.0.2'}"],
     "map<text, blob>": ["{'a': 0x00ff, 'b': 0x}"],
 }
 FIRST_MS = 1_705_276_800_000  # 2024-01-15
-NOT_IN_KEYS = ("varint", "decimal", "frozen", "set", "map")
+NOT_IN_KEYS = ("varint", "decimal", "frozen", "set", "map", "duration", "tuple", "vector")
 
 
 def same(kind, got, written):

@@ -6,6 +6,8 @@
 #include <limits>
 #include <utility>
 
+#include "lib/cql/vint.h"
+
 namespace cistern::testing {
 
 namespace {
@@ -138,7 +140,8 @@ const std::vector<TableProfile>& TableProfiles() {
        600, true},
       {"CREATE TABLE m.wide (addr inet, zone ascii, year int, ts timestamp, id timeuuid,"
        " c0 double, c1 double, c2 float, c3 tinyint, c4 smallint, c5 text, c6 blob, c7 boolean,"
-       " c8 uuid, c9 frozen<map<text, int>>, PRIMARY KEY ((addr, zone, year), ts, id))"
+       " c8 uuid, c9 frozen<map<text, int>>, c10 duration, c11 tuple<int, text>,"
+       " c12 vector<float, 3>, PRIMARY KEY ((addr, zone, year), ts, id))"
        " WITH CLUSTERING ORDER BY (ts DESC, id DESC)"
        " AND comment = 'cistern: bucket year = 1 month as calendar until 2010-01-01, 1 year"
        " until 2020-01-01, 1 day as calendar'",
@@ -150,6 +153,22 @@ const std::vector<TableProfile>& TableProfiles() {
        20, false},
   };
   return kProfiles;
+}
+
+// Its fields, some of them null.
+std::string RandomTuple(const ColumnType& type, Rng* rng) {
+  std::string out;
+  for (const ColumnType& field : type.arguments) {
+    if (rng->OneIn(4)) {
+      out += std::string(4, '\xff');
+      continue;
+    }
+    const std::string bytes = field.kind == CqlType::kInt
+                                  ? BigEndian32(static_cast<uint32_t>(rng->Next()))
+                                  : RandomText(rng, false);
+    out += BigEndian32(static_cast<uint32_t>(bytes.size())) + bytes;
+  }
+  return out;
 }
 
 Cell RandomValue(const ColumnType& type, Rng* rng) {
@@ -181,6 +200,14 @@ Cell RandomValue(const ColumnType& type, Rng* rng) {
     case CqlType::kVarint: return Cell::Bytes(std::string(1, static_cast<char>(rng->Next())));
     case CqlType::kList: case CqlType::kSet: case CqlType::kMap:
       return Cell::Bytes(RandomCollection(type, rng));
+    case CqlType::kDuration: {
+      std::string parts;
+      for (int i = 0; i < 3; ++i) PutVint(&parts, rng->Between(0, 100'000));
+      return Cell::Bytes(std::move(parts));
+    }
+    case CqlType::kTuple: return Cell::Bytes(RandomTuple(type, rng));
+    case CqlType::kVector:  // of elements of 4 bytes
+      return Cell::Bytes(RandomBytes(4 * type.dimension, rng));
   }
   return Cell::Null();
 }

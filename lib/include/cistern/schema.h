@@ -21,6 +21,7 @@ enum class CqlType : uint8_t {
   kBoolean = 1, kTinyint = 2, kSmallint = 3, kInt = 4, kBigint = 5, kFloat = 6, kDouble = 7,
   kText = 8, kAscii = 9, kBlob = 10, kTimestamp = 11, kDate = 12, kTime = 13, kUuid = 14,
   kTimeuuid = 15, kInet = 16, kDecimal = 17, kVarint = 18, kList = 19, kSet = 20, kMap = 21,
+  kDuration = 22, kTuple = 23, kVector = 24,
 };
 
 // How a column's values travel through Cistern.
@@ -37,10 +38,11 @@ enum class Lane : uint8_t { kFixed, kBytes };
 
 struct ColumnType {
   CqlType kind = CqlType::kInt;
-  std::vector<ColumnType> arguments;  // of list, set, map
+  std::vector<ColumnType> arguments;  // of list, set, map, vector: of elements; of a tuple: fields
   // A set or map that is not frozen. Here it is one value as any other; the cluster keeps a cell
   // for each element.
   bool is_multicell = false;
+  uint32_t dimension = 0;  // of a vector: how many elements each has
   [[nodiscard]] Lane lane() const { return LaneOf(kind); }
   [[nodiscard]] std::string ToCql() const;  // "frozen<map<text, int>>", "map<text, int>"
   friend bool operator==(const ColumnType&, const ColumnType&) = default;

@@ -78,6 +78,22 @@ TEST(SameValueTest, SetsAndMapsHaveNoOrder) {
   EXPECT_TRUE(SameValue(nested, Collection({ab}), Collection({ba})));
 }
 
+TEST(SameValueTest, FieldsThatAreNullAtTheEndMayBeMissing) {
+  const ColumnType text{CqlType::kText, {}};
+  const ColumnType tuple{CqlType::kTuple, {text, {CqlType::kSet, {text}}}};
+  const auto field = [](const std::string& bytes) {
+    return IntBytes(static_cast<int32_t>(bytes.size())) + bytes;
+  };
+  EXPECT_TRUE(SameValue(tuple, field("a"), field("a") + IntBytes(-1)));
+  EXPECT_FALSE(SameValue(tuple, field("a"), field("a") + field(Collection({}))));
+  EXPECT_TRUE(SameValue(tuple, field("a") + field(Collection({"x", "y"})),
+                        field("a") + field(Collection({"y", "x"}))));
+  EXPECT_FALSE(SameValue(tuple, field("a"), field("b")));
+  ColumnType vector{CqlType::kVector, {{CqlType::kSet, {text}}}};
+  vector.dimension = 1;
+  EXPECT_TRUE(SameValue(vector, "\x0e" + Collection({"x", "y"}), "\x0e" + Collection({"y", "x"})));
+}
+
 TEST(SameValueTest, BytesThatAreNoCollectionAreTheSameIfTheyAreEqual) {
   const ColumnType set{CqlType::kSet, {{CqlType::kText, {}}}};
   const std::string ab = Collection({"a", "b"});

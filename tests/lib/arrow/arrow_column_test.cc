@@ -76,6 +76,10 @@ TEST(ArrowColumn, ValuesOfEveryType) {
             (Values{"-129", "null", "1000000000000000000000"}));
   EXPECT_EQ(Exported("decimal", {"1.50", "1.2E+4", {}, "1E-1000"}).values(),
             (Values{"1.50", "1.2E+4", "null", "1E-1000"}));
+  EXPECT_EQ(Exported("duration", {"1mo2h", {}, "-3d"}).values(), (Values{"1mo2h", "null", "-3d"}));
+  EXPECT_EQ(Exported("tuple<int, text>", {"(1, 'a')", {}, "(null, 'b')"}).values(),
+            (Values{"(1, 'a')", "null", "(null, 'b')"}));
+  EXPECT_EQ(Exported("vector<float, 2>", {"[0.5, 1]", {}}).values(), (Values{"[0.5, 1]", "null"}));
 }
 
 TEST(ArrowColumn, CollectionsAreListsAndMaps) {
@@ -94,6 +98,8 @@ TEST(ArrowColumn, CollectionsAreListsAndMaps) {
               "[[{key: 3, value: [true]}]]"}));
   EXPECT_EQ(Exported("frozen<list<varint>>", {"[1, 20000000000000000000]"}).values(),
             (Values{"[1, 20000000000000000000]"}));
+  EXPECT_EQ(Exported("set<frozen<tuple<int, text>>>", {"{(1, 'a')}"}).values(),
+            (Values{"[(1, 'a')]"}));
 }
 
 // More than one byte of bits, and a last one that is not full.

@@ -59,6 +59,10 @@ TEST(ArrowSchema, EveryTypeHasItsFormat) {
   EXPECT_EQ(ShownOf("inet"), "x: z?");
   EXPECT_EQ(ShownOf("decimal"), "x: u?");
   EXPECT_EQ(ShownOf("varint"), "x: u?");
+  EXPECT_EQ(ShownOf("duration"), "x: u?");
+  EXPECT_EQ(ShownOf("tuple<int, text>"), "x: u?");
+  EXPECT_EQ(ShownOf("vector<float, 3>"), "x: u?");
+  EXPECT_EQ(ShownOf("map<text, int>"), "x: +m? [entries: +s [key: u, value: i]]");
   EXPECT_EQ(ShownOf("frozen<list<int>>"), "x: +l? [item: i]");
   EXPECT_EQ(ShownOf("frozen<set<frozen<list<uuid>>>>"), "x: +l? [item: +l [item: w:16]]");
   EXPECT_EQ(ShownOf("frozen<map<text, frozen<list<double>>>>"),

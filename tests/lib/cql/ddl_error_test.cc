@@ -20,6 +20,12 @@ void ExpectRefused(const Refusal& c) {
   EXPECT_EQ(parsed.status().message().substr(0, c.message.size()), c.message) << c.cql;
 }
 
+std::string Repeated(const std::string& text, size_t count) {
+  std::string all;
+  for (size_t i = 0; i < count; ++i) all += text;
+  return all;
+}
+
 // A table with `columns` and `key` and the usual rest.
 std::string With(const std::string& columns, const std::string& key,
                  const std::string& options = "") {
@@ -75,10 +81,20 @@ TEST(DdlError, Types) {
   constexpr auto kNot = StatusCode::kNotSupported;
   const Refusal kCases[] = {
       {type("counter"), kNot, "line 1, column 51: the type counter is not supported"},
-      {type("duration"), kNot, "line 1, column 51: the type duration is not supported"},
-      {type("tuple<int, int>"), kNot, "line 1, column 51: the type tuple is not supported"},
-      {type("frozen<tuple<int, int>>"), kNot, "line 1, column 58: the type tuple is not supported"},
-      {type("vector<float, 3>"), kNot, "line 1, column 51: the type vector is not supported"},
+      {type("vector<float>"), StatusCode::kInvalidArgument,
+       "line 1, column 63: expected ',', got '>'"},
+      {type("vector<float, 0>"), StatusCode::kInvalidArgument,
+       "line 1, column 65: expected how many elements a vector has, 1 to 8192, got '0'"},
+      {type("vector<float, 8193>"), StatusCode::kInvalidArgument,
+       "line 1, column 65: expected how many elements a vector has, 1 to 8192, got '8193'"},
+      {type("vector<float, 1.5>"), StatusCode::kInvalidArgument,
+       "line 1, column 65: expected how many elements a vector has, 1 to 8192, got '1.5'"},
+      {type("tuple<>"), StatusCode::kInvalidArgument,
+       "line 1, column 57: expected a type, got '>'"},
+      {type("tuple<" + Repeated("int, ", 1024) + "int>"), StatusCode::kTooLarge,
+       "line 1, column 5172: a type has at most 1024 others inside"},
+      {With("e duration, day date, ts timestamp", "(e, day), ts"), kNot,
+       "line 1, column 67: column 'e' is a duration: values of this type are not ordered"},
       {type("address"), kNot, "line 1, column 51: 'address' is not a type of Cistern"},
       {type("\"Int\""), kNot, "line 1, column 51: 'Int' is not a type of Cistern"},
       {type("'org.example.Type'"), kNot, "line 1, column 51: custom types are not supported"},
@@ -93,7 +109,7 @@ TEST(DdlError, Types) {
        "line 1, column 58: column 'm' must be frozen<map<text, int>> where timestamps = event"},
       {type("int STATIC"), kNot, "line 1, column 55: static columns are not supported"},
       {type("frozen<int>"), StatusCode::kInvalidArgument,
-       "line 1, column 58: expected list, set or map inside frozen<>"},
+       "line 1, column 58: expected list, set, map, tuple or vector inside frozen<>"},
       {type("frozen<map<int>>"), StatusCode::kInvalidArgument,
        "line 1, column 65: expected ',', got '>'"},
       {type("frozen<list<frozen<list<frozen<list<frozen<list<frozen<list<list<list<list<int>>>>>>>>"

@@ -216,6 +216,24 @@ TEST(Schema, SetsAndMapsNeedNotBeFrozen) {
   EXPECT_EQ((*again)->columns, t.columns);
 }
 
+TEST(Schema, TuplesAndVectorsAreFrozenWithoutTheWord) {
+  const auto parsed = ParseCreateTable(
+      "CREATE TABLE t (e text, day date, ts timestamp, a tuple<int, set<text>>, "
+      "b frozen<tuple<int, frozen<set<text>>>>, c vector<float, 3>, "
+      "d map<int, vector<vector<text, 2>, 4>>, x duration, PRIMARY KEY ((e, day), ts))");
+  ASSERT_TRUE(parsed.ok()) << parsed.status().ToString();
+  const TableSchema& t = **parsed;
+  EXPECT_EQ(t.columns[3].type.ToCql(), "frozen<tuple<int, frozen<set<text>>>>");
+  EXPECT_EQ(t.columns[3].type, t.columns[4].type);
+  EXPECT_EQ(t.columns[5].type.ToCql(), "vector<float, 3>");
+  EXPECT_EQ(t.columns[5].type.dimension, 3u);
+  EXPECT_EQ(t.columns[6].type.ToCql(), "map<int, vector<vector<text, 2>, 4>>");
+  EXPECT_EQ(t.columns[7].type.ToCql(), "duration");
+  const auto again = ParseCreateTable(t.ToCql());
+  ASSERT_TRUE(again.ok()) << again.status().ToString() << "\n" << t.ToCql();
+  EXPECT_EQ((*again)->columns, t.columns);
+}
+
 TEST(Schema, FindColumnKnowsTheExactName) {
   const auto parsed = ParseCreateTable(kPumps);
   ASSERT_TRUE(parsed.ok());

@@ -222,6 +222,54 @@ TEST(ValueText, RefusesWithTheReason) {
   }
 }
 
+ColumnType Vector(ColumnType element, uint32_t dimension) {
+  ColumnType type = Type(CqlType::kVector, {std::move(element)});
+  type.dimension = dimension;
+  return type;
+}
+
+TEST(ValueText, TuplesAndVectors) {
+  const ColumnType integer = Type(CqlType::kInt);
+  const ColumnType text = Type(CqlType::kText);
+  const ColumnType tuple = Type(CqlType::kTuple, {integer, text, Type(CqlType::kSet, {text})});
+  const GoodBytes kCases[] = {
+      {tuple, "(1, 'it''s', {'a'})",
+       "\0\0\0\4\0\0\0\1\0\0\0\4it's\0\0\0\x09\0\0\0\1\0\0\0\1a"s, ""},
+      {tuple, " [ null , 'x',['a'] ] ",
+       "\xff\xff\xff\xff\0\0\0\1x\0\0\0\x09\0\0\0\1\0\0\0\1a"s, "(null, 'x', {'a'})"},
+      {tuple, "(null, null, null)", std::string(12, '\xff'), ""},
+      {Vector(integer, 2), "[1,-1]", "\0\0\0\1\xff\xff\xff\xff"s, "[1, -1]"},
+      // Cassandra calls these of varying length, whatever they have.
+      {Vector(Type(CqlType::kSmallint), 2), "[1, 2]", "\2\0\1\2\0\2"s, ""},
+      {Vector(text, 2), "['', 'ab']", "\0\2ab"s, ""},
+      {Vector(Vector(Type(CqlType::kBoolean), 2), 2), "[[true, false], [false, true]]",
+       "\1\0\0\1"s, ""},
+      {Type(CqlType::kSet, {text}), "['a']", "\0\0\0\1\0\0\0\1a"s, "{'a'}"},
+      {Type(CqlType::kMap, {text, Type(CqlType::kDuration)}), "{'a': 2h}",
+       "\0\0\0\1\0\0\0\1a\0\0\0\x09"s
+           "\x00\x00\xfc\x0d\x18\xc2\xe2\x80\x00"s, "{'a': 2h}"},
+  };
+  for (const auto& c : kCases) {
+    CellValue value;
+    const Status s = ParseValueText(c.type, c.text, &value);
+    ASSERT_TRUE(s.ok()) << c.text << ": " << s.ToString();
+    EXPECT_EQ(value.bytes, c.bytes) << c.text;
+    EXPECT_TRUE(CheckWireBytes(c.type, value.bytes).ok()) << c.text;
+    EXPECT_EQ(Format(c.type, value), c.canonical.empty() ? c.text : c.canonical);
+  }
+  CellValue value;
+  for (const char* bad : {"", "()", "(1)", "(1, 'a')", "(1, 'a', {}, 2)", "(1, null",
+                          "{1, 'a', {}}", "(1, 'a', {}]", "(nul, 'a', {})", "(1, 'b', null) x"}) {
+    EXPECT_FALSE(ParseValueText(tuple, bad, &value).ok()) << bad;
+  }
+  for (const char* bad : {"[]", "[1]", "[1, 2, 3]", "[1, null]", "(1, 2)", "[1 2]"}) {
+    EXPECT_FALSE(ParseValueText(Vector(integer, 2), bad, &value).ok()) << bad;
+  }
+  // A type that has got a field since.
+  value.bytes = "\0\0\0\4\0\0\0\1"s;
+  EXPECT_EQ(Format(tuple, value), "(1, null, null)");
+}
+
 TEST(ValueText, CollectionsNameThePlace) {
   const ColumnType map = Type(CqlType::kMap, {Type(CqlType::kText), Type(CqlType::kInt)});
   CellValue value;

@@ -112,6 +112,41 @@ TEST(WireValue, CollectionsAreCheckedElementByElement) {
   EXPECT_NE(s.message().find("element 0"), std::string::npos) << s.ToString();
 }
 
+TEST(WireValue, TuplesAreCheckedFieldByField) {
+  const ColumnType tuple = Type(CqlType::kTuple, {Type(CqlType::kSmallint), Type(CqlType::kAscii)});
+  const std::string good = "\0\0\0\2\x12\x34\0\0\0\1k"s;
+  EXPECT_TRUE(CheckWireBytes(tuple, good).ok());
+  EXPECT_TRUE(CheckWireBytes(tuple, "\xff\xff\xff\xff\0\0\0\1k"s).ok());
+  EXPECT_TRUE(CheckWireBytes(tuple, good.substr(0, 6)).ok()) << "the last is missing";
+  for (const size_t cut : {1, 3, 5, 7, 9, 10}) {
+    EXPECT_FALSE(CheckWireBytes(tuple, good.substr(0, cut)).ok()) << cut;
+  }
+  EXPECT_FALSE(CheckWireBytes(tuple, good + "\0\0\0\0"s).ok());
+  const Status s = CheckWireBytes(tuple, "\0\0\0\2\x12\x34\0\0\0\1\xff"s);
+  EXPECT_NE(s.message().find("element 1"), std::string::npos) << s.ToString();
+  std::vector<std::optional<std::string_view>> fields;
+  ASSERT_TRUE(SplitFields(tuple, "\xff\xff\xff\xff"s, &fields).ok());
+  EXPECT_EQ(fields, (std::vector<std::optional<std::string_view>>{std::nullopt, std::nullopt}));
+}
+
+TEST(WireValue, VectorsHaveAsManyElementsAsDeclared) {
+  ColumnType fixed = Type(CqlType::kVector, {Type(CqlType::kInt)});
+  fixed.dimension = 2;
+  EXPECT_TRUE(CheckWireBytes(fixed, std::string(8, '\1')).ok());
+  EXPECT_FALSE(CheckWireBytes(fixed, std::string(7, '\1')).ok());
+  EXPECT_FALSE(CheckWireBytes(fixed, std::string(12, '\1')).ok());
+  ColumnType varying = Type(CqlType::kVector, {Type(CqlType::kAscii)});
+  varying.dimension = 2;
+  const std::string good = "\2ab\0"s;
+  EXPECT_TRUE(CheckWireBytes(varying, good).ok());
+  for (size_t cut = 0; cut < good.size(); ++cut) {
+    EXPECT_FALSE(CheckWireBytes(varying, good.substr(0, cut)).ok()) << cut;
+  }
+  EXPECT_FALSE(CheckWireBytes(varying, good + "x").ok());
+  EXPECT_FALSE(CheckWireBytes(varying, "\xff\xff\xff\xff\xff\xff\xff\xff\xff").ok());
+  EXPECT_FALSE(CheckWireBytes(varying, "\1\xff\0"s).ok()) << "no ascii";
+}
+
 TEST(WireValue, CollectionsAreSplit) {
   const ColumnType map = Type(CqlType::kMap, {Type(CqlType::kAscii), Type(CqlType::kInt)});
   const std::string two = "\0\0\0\x02\0\0\0\x01k\0\0\0\0\0\0\0\x02lm\0\0\0\x01x"s;

@@ -1,6 +1,7 @@
 #include "tests/support/fake_cassandra/prepared_statement.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "lib/cql/cql_type.h"
@@ -200,7 +201,25 @@ std::string MetadataIdOf(const PreparedStatement& prepared) {
   return UuidOf(kMetadataIds, hash);
 }
 
+namespace {
+
+// Cassandra's own class of a type: so the protocol tells those that it has no word for.
+std::string MarshalClass(const ColumnType& type) {
+  static const std::map<CqlType, const char*> kClasses = {
+      {CqlType::kInt, "Int32Type"}, {CqlType::kBigint, "LongType"}, {CqlType::kFloat, "FloatType"},
+      {CqlType::kDouble, "DoubleType"}, {CqlType::kText, "UTF8Type"}};  // what tests have
+  const std::string package = "org.apache.cassandra.db.marshal.";
+  if (type.kind == CqlType::kVector) {
+    return package + "VectorType(" + MarshalClass(type.arguments[0]) + ", " +
+           std::to_string(type.dimension) + ")";
+  }
+  return package + kClasses.at(type.kind);
+}
+
+}  // namespace
+
 std::string WireTypeText(const ColumnType& type) {
+  if (type.kind == CqlType::kVector) return "'" + MarshalClass(type) + "'";
   std::string text(CqlTypeName(type.kind));
   for (size_t i = 0; i < type.arguments.size(); ++i) {
     text += (i == 0 ? "<" : ", ") + WireTypeText(type.arguments[i]);

@@ -94,9 +94,10 @@ class StatementParser {
       out->kind = Term::Kind::kNull;
       return Advance();
     }
-    if (token_.IsSymbol('[') || token_.IsSymbol('{')) return ParseCollection(out);
-    const bool is_blob = token_.kind == TokenKind::kNumber && token_.text == "0" &&
-                         token_.end < source_.size() && (source_[token_.end] | 0x20) == 'x';
+    if (IsOpening()) return ParseComposite(out);
+    // A blob, 0x00ff, or a duration, 1h30m.
+    const bool goes_on = token_.kind == TokenKind::kNumber && token_.end < source_.size() &&
+                         IsNamePart(source_[token_.end]);
     switch (token_.kind) {
       case TokenKind::kString:
       case TokenKind::kNumber:
@@ -106,18 +107,24 @@ class StatementParser {
     }
     out->text = token_.text;
     CISTERN_RETURN_IF_ERROR(Advance());
-    if (!is_blob) return Status::Ok();
+    if (!goes_on) return Status::Ok();
     out->text += token_.text;
     return Advance();
   }
-  // As it is written, to the bracket that closes it.
-  Status ParseCollection(Term* out) {
+  [[nodiscard]] bool IsOpening() const {
+    return token_.IsSymbol('[') || token_.IsSymbol('{') || token_.IsSymbol('(');
+  }
+  [[nodiscard]] bool IsClosing() const {
+    return token_.IsSymbol(']') || token_.IsSymbol('}') || token_.IsSymbol(')');
+  }
+  // A collection, tuple or vector as it is written, to the bracket that closes it.
+  Status ParseComposite(Term* out) {
     const size_t begin = token_.begin;
     size_t depth = 0;
     do {
       if (token_.kind == TokenKind::kEnd) return Expected("the end of the collection");
-      if (token_.IsSymbol('[') || token_.IsSymbol('{')) ++depth;
-      if (token_.IsSymbol(']') || token_.IsSymbol('}')) --depth;
+      if (IsOpening()) ++depth;
+      if (IsClosing()) --depth;
       out->text.assign(source_.substr(begin, token_.end - begin));
       CISTERN_RETURN_IF_ERROR(Advance());
     } while (depth > 0);

@@ -1,5 +1,6 @@
-// Sets and maps that are not frozen: whole values here, elements there. A value replaces what the
-// cluster has, whatever is repeated, expires or was put there by others.
+// Values of types that are made of others: they arrive as they are. Of sets and maps that are not
+// frozen the cluster keeps elements: a value replaces them, whatever is repeated, expires or was
+// put there by others.
 #include <map>
 #include <memory>
 #include <string>
@@ -19,11 +20,18 @@ CREATE TABLE plant.tagged (
 WITH comment = 'cistern: bucket day = 1 day';
 )";
 
-class ReplicationCollectionsTest : public ReplicationFixture {
+constexpr char kTyped[] = R"(
+CREATE TABLE plant.typed (
+  sensor text, day date, ts timestamp, pause duration, point tuple<int, text, frozen<set<int>>>,
+  wave vector<float, 3>, words vector<text, 2>, late map<text, frozen<tuple<int, int>>>,
+  PRIMARY KEY ((sensor, day), ts))
+WITH comment = 'cistern: bucket day = 1 day';
+)";
+
+// A table whose columns but the key are set by their literals.
+class ReplicationTypesFixture : public ReplicationFixture {
  protected:
   using Cells = std::map<std::string, std::string>;  // column to literal; "null" deletes
-
-  void SetUp() override { OpenWithTable(kTagged); }
 
   void StartAll(ProofLevel level = ProofLevel::kAck,
                 std::shared_ptr<fake_cassandra::FaultScript> script = nullptr) {
@@ -65,13 +73,19 @@ class ReplicationCollectionsTest : public ReplicationFixture {
   std::string Shown() {
     const int64_t now_s = clock_->WallMicros() / 1'000'000;
     std::string text =
-        cluster_->Dump("plant", "tagged", fake_cassandra::DumpKind::kVisible, now_s);
-    const std::string partition = "plant.tagged sensor='p0', day=2027-01-15 | ";
+        cluster_->Dump("plant", schema_->name, fake_cassandra::DumpKind::kVisible, now_s);
+    const std::string partition = "plant." + schema_->name + " sensor='p0', day=2027-01-15 | ";
     for (size_t at; (at = text.find(partition)) != std::string::npos;) {
       text.erase(at, partition.size());
     }
     return text;
   }
+};
+
+class ReplicationCollectionsTest : public ReplicationTypesFixture {
+ protected:
+  void SetUp() override { OpenWithTable(kTagged); }
+
   static std::string Upsert(std::string_view set, int64_t write_us) {
     return "UPDATE plant.tagged USING TIMESTAMP " + std::to_string(write_us) + " SET " +
            std::string(set) + " WHERE sensor = 'p0' AND day = '2027-01-15' AND ts = " +
@@ -162,6 +176,43 @@ TEST_F(ReplicationCollectionsTest, WhatDiffersIsSentOnceMoreAndIsNewerThen) {
   EXPECT_EQ(status_.counters.seals_not_proven, 0u);
   EXPECT_EQ(Shown(), "ts=2027-01-15T00:00:00.000Z | codes={1} labels={'theirs': 'z'}\n");
 }
+
+class ReplicationTypesTest : public ReplicationTypesFixture,
+                             public ::testing::WithParamInterface<ProofLevel> {
+ protected:
+  void SetUp() override { OpenWithTable(kTyped); }
+};
+
+TEST_P(ReplicationTypesTest, ValuesArriveAsTheyAre) {
+  ASSERT_NO_FATAL_FAILURE(StartAll(GetParam()));
+  WriteCells(kStartMs, {{"pause", "1mo2d3h"},
+                        {"point", "(1, 'it''s', {3, 1})"},
+                        {"wave", "[0.5, -1, 2.25]"},
+                        {"words", "['', 'ab']"},
+                        {"late", "{'a': (1, null)}"}});
+  WriteCells(kStartMs + 1, {{"point", "(null, null, null)"}, {"pause", "-2ns"}}, 3600);
+  ASSERT_NO_FATAL_FAILURE(SealAndSend());
+  std::string shown = Shown();
+  // Without write times and expiries, which other tests look at.
+  for (size_t at; (at = shown.find('@')) != std::string::npos;) {
+    const size_t end = shown.find_first_not_of("0123456789", at + 1);
+    shown.erase(at, end - at);
+  }
+  for (size_t at; (at = shown.find(" until ")) != std::string::npos;) {
+    const size_t end = shown.find_first_not_of("0123456789", at + 7);
+    shown.erase(at, end - at);
+  }
+  EXPECT_EQ(shown,
+            "ts=2027-01-15T00:00:00.000Z | pause=1mo2d3h point=(1, 'it''s', {3, 1}) "
+            "wave=[0.5, -1, 2.25] words=['', 'ab'] late={'a': (1, null)}\n"
+            "ts=2027-01-15T00:00:00.001Z | pause=-2ns point=(null, null, null)\n");
+  EXPECT_EQ(status_.counters.seals_mended, 0u);
+  EXPECT_EQ(status_.counters.seals_not_proven, 0u);
+  EXPECT_EQ(engine_->GetMetrics().versions_confirmed, 2u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Levels, ReplicationTypesTest,
+                         ::testing::Values(ProofLevel::kCount, ProofLevel::kRows));
 
 }  // namespace
 }  // namespace cistern::testing
