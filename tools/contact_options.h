@@ -51,7 +51,7 @@ void AddConsistencyOption(CLI::App* command, std::string* text);
 struct ContactPlan {
   cql::SessionOptions session;
   int64_t connect_timeout_us = 0;     // until a host takes requests
-  int64_t read_timeout_us = 120'000'000;  // of the schema of a table, five questions in all
+  int64_t read_timeout_us = 120'000'000;  // of the schema of a table, six questions in all
   std::vector<std::string> warnings;  // for a person; the command goes on
 };
 

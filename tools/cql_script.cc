@@ -23,15 +23,36 @@ std::string BlanksFor(std::string_view text) {
          std::string(static_cast<size_t>(columns), ' ');
 }
 
-// The statement that is bytes [begin, end) of `text`.
-Result<std::shared_ptr<const TableSchema>> ParseStatement(std::string_view text, size_t begin,
-                                                          size_t end) {
-  const std::string_view statement = text.substr(begin, end - begin);
-  auto table = ParseCreateTable(statement);
-  if (table.ok() || begin == 0) return table;
+// Bytes [begin, end) of a text.
+struct Span {
+  size_t begin = 0;
+  size_t end = 0;
+  [[nodiscard]] std::string_view Of(std::string_view text) const {
+    return text.substr(begin, end - begin);
+  }
+};
+
+// The table of `statement`, which may use `types`: all spans of `text`.
+Result<std::shared_ptr<const TableSchema>> ParseStatement(std::string_view text,
+                                                          const std::vector<Span>& types,
+                                                          Span statement) {
+  std::string alone;
+  for (const Span& type : types) alone += type.Of(text);
+  alone += statement.Of(text);
+  auto table = ParseCreateTable(alone);
+  if (table.ok() || statement.begin == 0) return table;
   // Once more for the position in the whole text.
-  auto placed = ParseCreateTable(BlanksFor(text.substr(0, begin)) + std::string(statement));
-  return placed.status().code() == table.status().code() ? placed : table;
+  std::string placed;
+  size_t at = 0;
+  for (const Span& type : types) {
+    placed += BlanksFor(text.substr(at, type.begin - at));
+    placed += type.Of(text);
+    at = type.end;
+  }
+  placed += BlanksFor(text.substr(at, statement.begin - at));
+  placed += statement.Of(text);
+  auto again = ParseCreateTable(placed);
+  return again.status().code() == table.status().code() ? again : table;
 }
 
 }  // namespace
@@ -41,10 +62,15 @@ Result<std::vector<std::shared_ptr<const TableSchema>>> ParseCqlScript(std::stri
   std::set<std::string> names;
   DdlLexer lexer(text);
   Token token;
+  std::vector<Span> types;
   size_t begin = 0;
-  bool empty = true;  // no token since `begin`
+  std::vector<std::string> words;  // the first two since `begin`
   const auto take = [&](size_t end) -> Status {
-    CISTERN_ASSIGN_OR_RETURN(auto table, ParseStatement(text, begin, end));
+    if (words == std::vector<std::string>{"create", "type"}) {
+      types.push_back({begin, end});
+      return Status::Ok();
+    }
+    CISTERN_ASSIGN_OR_RETURN(auto table, ParseStatement(text, types, {begin, end}));
     if (!names.insert(table->QualifiedName()).second) {
       return Status::InvalidArgument(
           fmt::format("table {} is declared twice", table->QualifiedName()));
@@ -60,15 +86,16 @@ Result<std::vector<std::shared_ptr<const TableSchema>>> ParseCqlScript(std::stri
       return lexed;
     }
     if (token.IsSymbol(';')) {
-      if (!empty) CISTERN_RETURN_IF_ERROR(take(token.end));
+      if (!words.empty()) CISTERN_RETURN_IF_ERROR(take(token.end));
       begin = token.end;
-      empty = true;
-    } else {
-      empty = empty && token.kind == TokenKind::kEnd;
+      words.clear();
+    } else if (token.kind != TokenKind::kEnd && words.size() < 2) {
+      words.push_back(token.kind == TokenKind::kName ? token.text : "");
     }
   } while (token.kind != TokenKind::kEnd);
-  if (!empty || tables.empty()) CISTERN_RETURN_IF_ERROR(take(text.size()));
-  return tables;
+  if (!words.empty() || tables.empty()) CISTERN_RETURN_IF_ERROR(take(text.size()));
+  if (!tables.empty()) return tables;
+  return ParseStatement(text, types, {text.size(), text.size()}).status();
 }
 
 }  // namespace cistern::tool

@@ -1,4 +1,4 @@
-// Texts of CREATE TABLE statements.
+// Texts of CREATE TABLE and CREATE TYPE statements.
 #ifndef CISTERN_TOOLS_CQL_SCRIPT_H_
 #define CISTERN_TOOLS_CQL_SCRIPT_H_
 
@@ -14,7 +14,8 @@ namespace cistern::tool {
 
 // The tables that `text` declares, one statement after another, each but the last with its `;`.
 // Errors are those of ParseCreateTable, with line and column in the whole text; at least one
-// statement is needed, and no table may be declared twice.
+// table is needed, and none may be declared twice. Each knows the types that stand before it; one
+// may stand there again, as several tables have it.
 [[nodiscard]] Result<std::vector<std::shared_ptr<const TableSchema>>> ParseCqlScript(
     std::string_view text);
 

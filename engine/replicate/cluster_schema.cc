@@ -66,14 +66,15 @@ uint32_t ReadSeconds(SystemRowReader* row, std::string_view column) {
 // The columns of one table, sorted into its keys.
 class ColumnCollector {
  public:
-  explicit ColumnCollector(ClusterTable* table) : table_(table) {}
+  ColumnCollector(const std::vector<ColumnType>& user_types, ClusterTable* table)
+      : user_types_(user_types), table_(table) {}
 
   void Add(SystemRowReader* row) {
     PlacedColumn placed;
     ClusterColumn& column = placed.column;
     column.name = row->Text("column_name");
     column.type_text = row->Text("type");
-    column.type = ParseClusterType(column.type_text);
+    column.type = ParseClusterType(column.type_text, user_types_);
     placed.position = row->Int("position");
     if (column.name.empty() && row->status().ok()) row->Fail("the name of a column is empty");
     ReadKind(row, &column);
@@ -137,6 +138,7 @@ class ColumnCollector {
     }
   }
 
+  const std::vector<ColumnType>& user_types_;
   ClusterTable* table_;
   std::vector<PlacedColumn> partition_key_;
   std::vector<PlacedColumn> clustering_;
@@ -154,6 +156,7 @@ class SchemaAnswerReader {
   Result<ClusterSchema> Read() {
     CISTERN_RETURN_IF_ERROR(CheckSizes());
     CISTERN_RETURN_IF_ERROR(ReadKeyspace());
+    CISTERN_RETURN_IF_ERROR(ReadTypes());
     CISTERN_RETURN_IF_ERROR(ReadViews());
     CISTERN_RETURN_IF_ERROR(ReadTable());
     if (schema_.table.has_value()) {
@@ -192,6 +195,50 @@ class SchemaAnswerReader {
     return row.status();
   }
 
+  // A user-defined type with the texts of its fields' types.
+  struct RawType {
+    ColumnType type;
+    std::string field_types;  // "int, frozen<list<text>>"
+  };
+
+  Status ReadTypes() {
+    std::vector<RawType> raw;
+    SystemRowReader row("system_schema.types", answers_.types);
+    while (row.Next()) {
+      CheckNames(&row, {});
+      RawType& one = raw.emplace_back();
+      one.type.kind = CqlType::kUserType;
+      one.type.name = row.Text("type_name");
+      one.type.field_names = row.TextList("field_names");
+      for (const std::string& text : row.TextList("field_types")) {
+        one.field_types += (one.field_types.empty() ? "" : ", ") + text;
+      }
+    }
+    if (raw.size() <= limits::kUserTypesMax) Resolve(std::move(raw));
+    return row.status();
+  }
+
+  // Types that others consist of come first. Those that are left name what Cistern does not have.
+  void Resolve(std::vector<RawType> raw) {
+    for (bool is_stuck = false; !is_stuck;) {
+      is_stuck = true;
+      std::vector<RawType> left;
+      for (RawType& one : raw) {
+        // All that is inside of a frozen type is frozen, whether it says so or not: as in a tuple.
+        const auto fields = ParseClusterType(Concat({"frozen<tuple<", one.field_types, ">>"}),
+                                             schema_.user_types);
+        if (!fields || fields->arguments.size() != one.type.field_names.size()) {
+          left.push_back(std::move(one));
+          continue;
+        }
+        one.type.arguments = fields->arguments;
+        schema_.user_types.push_back(std::move(one.type));
+        is_stuck = false;
+      }
+      raw = std::move(left);
+    }
+  }
+
   Status ReadViews() {
     SystemRowReader row("system_schema.views", answers_.views);
     while (row.Next()) {
@@ -224,7 +271,7 @@ class SchemaAnswerReader {
 
   Status ReadColumns() {
     SystemRowReader row("system_schema.columns", answers_.columns);
-    ColumnCollector collector(&*schema_.table);
+    ColumnCollector collector(schema_.user_types, &*schema_.table);
     while (row.Next()) {
       CheckNames(&row, "table_name");
       collector.Add(&row);
@@ -241,7 +288,7 @@ class SchemaAnswerReader {
       dropped.name = row.Text("column_name");
       dropped.is_static = row.Text("kind") == "static";
       dropped.type_text = row.Text("type");
-      dropped.type = ParseClusterType(dropped.type_text);
+      dropped.type = ParseClusterType(dropped.type_text, schema_.user_types);
       dropped.dropped_ms = row.TimestampMs("dropped_time");
     }
     return row.status();
@@ -273,6 +320,13 @@ std::string ClusterSchema::CqlName() const {
   return Concat({QuoteName(keyspace), ".", QuoteName(name)});
 }
 
+const ColumnType* ClusterSchema::FindUserType(std::string_view type_name) const {
+  for (const ColumnType& type : user_types) {
+    if (type.name == type_name) return &type;
+  }
+  return nullptr;
+}
+
 SchemaQueries MakeSchemaQueries(std::string_view keyspace, std::string_view table) {
   const auto query = [&](std::string_view from, std::string_view name_column) {
     std::string text = Concat({"SELECT * FROM system_schema.", from, " WHERE keyspace_name = ",
@@ -282,8 +336,9 @@ SchemaQueries MakeSchemaQueries(std::string_view keyspace, std::string_view tabl
     }
     return text;
   };
-  return {query("keyspaces", {}), query("tables", "table_name"), query("columns", "table_name"),
-          query("dropped_columns", "table_name"), query("views", "view_name")};
+  return {query("keyspaces", ""), query("types", ""), query("tables", "table_name"),
+          query("columns", "table_name"), query("dropped_columns", "table_name"),
+          query("views", "view_name")};
 }
 
 Result<ClusterSchema> ReadClusterSchema(std::string_view keyspace, std::string_view table,
@@ -291,11 +346,12 @@ Result<ClusterSchema> ReadClusterSchema(std::string_view keyspace, std::string_v
   return SchemaAnswerReader(keyspace, table, answers).Read();
 }
 
-std::optional<ColumnType> ParseClusterType(std::string_view text) {
+std::optional<ColumnType> ParseClusterType(std::string_view text,
+                                           std::span<const ColumnType> user_types) {
   if (text.size() > limits::kClusterTypeBytesMax) return std::nullopt;
   // A type is parsed where DDL has one. What would reach beyond it leaves another shape behind.
   const auto parsed =
-      ParseDdl(Concat({"CREATE TABLE t (c ", text, ", PRIMARY KEY ((c)))"}));
+      ParseDdl(Concat({"CREATE TABLE t (c ", text, ", PRIMARY KEY ((c)))"}), user_types);
   if (!parsed.ok() || parsed->columns.size() != 1) return std::nullopt;
   return parsed->columns.front().type;
 }

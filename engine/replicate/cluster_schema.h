@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -75,16 +76,21 @@ struct ClusterSchema {
   std::map<std::string, std::string> replication;  // "class" and what it needs
   bool durable_writes = true;
   bool is_view = false;               // the name is a materialized view's
+  // The keyspace's user-defined types, but for those that Cistern cannot have.
+  std::vector<ColumnType> user_types;
   std::optional<ClusterTable> table;  // nothing: there is no such table
 
   // "plant.readings", as CQL reads it.
   [[nodiscard]] std::string CqlName() const;
+  // nullptr: there is none of the name, or none that Cistern can have.
+  [[nodiscard]] const ColumnType* FindUserType(std::string_view name) const;
 };
 
 // What to ask for one table, and the answers, in this order. All rows of each: none spans more
 // than a keyspace.
 struct SchemaQueries {
   std::string keyspaces;
+  std::string types;
   std::string tables;
   std::string columns;
   std::string dropped_columns;
@@ -92,6 +98,7 @@ struct SchemaQueries {
 };
 struct SchemaAnswers {
   SystemRows keyspaces;
+  SystemRows types;
   SystemRows tables;
   SystemRows columns;
   SystemRows dropped_columns;
@@ -107,8 +114,9 @@ struct SchemaAnswers {
                                                       const SchemaAnswers& answers);
 
 // A type as system_schema.columns writes it; nothing for one that Cistern does not have, a list
-// that is not frozen among them.
-[[nodiscard]] std::optional<ColumnType> ParseClusterType(std::string_view text);
+// that is not frozen among them. `user_types`: those of its keyspace.
+[[nodiscard]] std::optional<ColumnType> ParseClusterType(
+    std::string_view text, std::span<const ColumnType> user_types = {});
 
 }  // namespace cistern::replicate
 

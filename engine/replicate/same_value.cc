@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "lib/base/coding.h"
+#include "lib/cql/cql_type.h"
 #include "lib/cql/wire_value.h"
 
 namespace cistern::replicate {
@@ -29,7 +30,7 @@ bool TakeElement(const ColumnType& type, std::string_view* bytes, std::string* o
   return true;
 }
 
-// Of a tuple: all fields, those that are missing at the end as null.
+// Of a tuple or user-defined type: all fields, those that are missing at the end as null.
 std::optional<std::string> FieldsInOneOrder(const ColumnType& type, std::string_view bytes) {
   std::vector<std::optional<std::string_view>> fields;
   if (!SplitFields(type, bytes, &fields).ok()) return std::nullopt;
@@ -65,7 +66,7 @@ std::optional<std::string> ElementsInOneOrder(const ColumnType& type, std::strin
 // keys and values in turn. Nothing: they are no value of the type.
 std::optional<std::string> InOneOrder(const ColumnType& type, std::string_view bytes) {
   if (type.arguments.empty()) return std::string(bytes);
-  if (type.kind == CqlType::kTuple) return FieldsInOneOrder(type, bytes);
+  if (HasFields(type.kind)) return FieldsInOneOrder(type, bytes);
   if (type.kind == CqlType::kVector) return ElementsInOneOrder(type, bytes);
   if (bytes.size() < sizeof(int32_t)) return std::nullopt;
   const auto count = GetBig<int32_t>(bytes.data());

@@ -7,6 +7,7 @@
 #include "engine/replicate/rule_drift.h"
 #include "engine/replicate/schema_statements.h"
 #include "lib/base/concat.h"
+#include "lib/cql/cql_type.h"
 #include "lib/cql/ddl_print.h"
 #include "lib/cql/time_text.h"
 
@@ -64,13 +65,38 @@ class DriftFinder {
       return false;
     }
     if (!cluster_.table.has_value()) {
+      const std::string types = TypeStatements(UserTypesOf(declared_));
+      const bool is_one = types.empty();
       Add(DriftKind::kTableMissing, DriftWeight::kBlocks, "",
-          "the cluster has no table " + cluster_.CqlName(),
-          "`cistern schema apply` creates it, or this statement")
-          .cql = CreateTableStatement(cluster_.keyspace, declared_);
+          "the cluster has no table " + cluster_.CqlName(), Concat({
+          "`cistern schema apply` creates it, or ", (is_one ? "this statement" : "these")}))
+          .cql = types + CreateTableStatement(cluster_.keyspace, declared_);
+      for (const ColumnSpec& column : declared_.columns) FindOtherTypes(column.name, column.type);
       return false;
     }
     return true;
+  }
+
+  // User-defined types of a column that is not there, whose names the cluster has of others.
+  void FindOtherTypes(const std::string& column, const ColumnType& type) {
+    for (const ColumnType& inside : type.arguments) FindOtherTypes(column, inside);
+    const ColumnType* theirs =
+        type.kind == CqlType::kUserType ? cluster_.FindUserType(type.name) : nullptr;
+    if (theirs != nullptr) {
+      FindType(ColumnSpec{.name = column, .type = type}, *theirs, "", kOtherType);
+    }
+  }
+
+  // CREATE TYPE of those that the cluster does not have, each with the end of its line.
+  [[nodiscard]] std::string TypeStatements(std::vector<const ColumnType*> types) const {
+    std::erase_if(types, [this](const ColumnType* type) {
+      return cluster_.FindUserType(type->name) != nullptr;
+    });
+    std::string text;
+    for (const std::string& statement : CreateTypeStatements(cluster_.keyspace, types)) {
+      text += statement + "\n";
+    }
+    return text;
   }
 
   void FindTableKind() {
@@ -120,12 +146,33 @@ class DriftFinder {
 
   bool FindType(const ColumnSpec& column, const std::optional<ColumnType>& type,
                 const std::string& type_text, const std::string& advice) {
-    if (type == column.type) return true;
+    if (type.has_value() && FitsInto(column.type, *type)) return true;
+    if (type.has_value() && type->ToCql() == column.type.ToCql()) {
+      FindFieldsThatDiffer(column.name, column.type, *type);
+      return false;
+    }
     Add(DriftKind::kColumnType, DriftWeight::kBlocks, column.name, Concat({"the column ",
         Shown(column.name), " is ", column.type.ToCql(), " here and ",
         Printable(type_text.substr(0, kTypeShownBytesMax)), " in the cluster"}),
         advice);
     return false;
+  }
+
+  // Two types that are written alike: user-defined ones in them have other fields.
+  void FindFieldsThatDiffer(const std::string& column, const ColumnType& ours,
+                            const ColumnType& theirs) {
+    for (size_t i = 0; i < ours.arguments.size() && i < theirs.arguments.size(); ++i) {
+      if (FitsInto(ours.arguments[i], theirs.arguments[i])) continue;
+      if (ours.arguments[i].ToCql() != theirs.arguments[i].ToCql()) break;
+      return FindFieldsThatDiffer(column, ours.arguments[i], theirs.arguments[i]);
+    }
+    const auto fields = [](const ColumnType& type) {
+      return Printable(FieldsText(type).substr(0, kTypeShownBytesMax));
+    };
+    Add(DriftKind::kColumnType, DriftWeight::kBlocks, column, Concat({"the column ", Shown(column),
+        " has values of the type ", Shown(ours.name), ", which is ", fields(ours), " here and ",
+        fields(theirs), " in the cluster"}),
+        kOtherType);
   }
 
   // A regular column of ours.
@@ -174,7 +221,11 @@ class DriftFinder {
       missing.what += Concat({"; it was dropped there at ", TimeText(dropped->dropped_ms),
           ", and values written up to then stay hidden when it is back"});
     }
-    missing.cql = AddColumnsStatement(cluster_.CqlName(), {&column});
+    TableSchema alone;
+    alone.columns = {column};
+    missing.cql = TypeStatements(UserTypesOf(alone)) +
+                  AddColumnsStatement(cluster_.CqlName(), {&column});
+    FindOtherTypes(column.name, column.type);
   }
 
   // The table may be another one than is meant: nothing is added to it.
@@ -220,6 +271,9 @@ class DriftFinder {
   }
 
   static constexpr size_t kTypeShownBytesMax = 256;
+  static constexpr const char* kOtherType =
+      "Fields may be added there behind those that it has (ALTER TYPE ... ADD), and here by "
+      "`cistern alter`; otherwise use another name here";
   const std::span<const std::shared_ptr<const TableSchema>> all_declared_;
   const TableSchema& declared_;  // the last
   const ClusterSchema& cluster_;

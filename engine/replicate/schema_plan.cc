@@ -1,6 +1,7 @@
 #include "engine/replicate/schema_plan.h"
 
 #include <utility>
+#include <vector>
 
 #include "engine/replicate/schema_statements.h"
 #include "lib/base/concat.h"
@@ -18,6 +19,7 @@ class SchemaPlanner {
   SchemaPlan Plan(SchemaDrift drift) {
     for (SchemaDifference& one : drift.differences) Take(std::move(one));
     if (!columns_.empty()) {
+      CreateTypes();
       plan_.statements.push_back(AddColumnsStatement(cluster_.CqlName(), columns_));
     }
     if (!options_.empty()) {
@@ -61,7 +63,19 @@ class SchemaPlanner {
   }
 
   void CreateTable() {
+    CreateTypes();
     plan_.statements.push_back(CreateTableStatement(cluster_.keyspace, declared_));
+  }
+
+  // Those that the cluster does not have yet.
+  void CreateTypes() {
+    std::vector<const ColumnType*> types = UserTypesOf(declared_);
+    std::erase_if(types, [this](const ColumnType* type) {
+      return cluster_.FindUserType(type->name) != nullptr;
+    });
+    for (std::string& statement : CreateTypeStatements(cluster_.keyspace, types)) {
+      plan_.statements.push_back(std::move(statement));
+    }
   }
 
   const TableSchema& declared_;
@@ -85,6 +99,9 @@ std::string PrintSchema(const TableSchema& declared, const std::string& keyspace
                         const std::map<std::string, std::string>& replication) {
   std::string text;
   if (!replication.empty()) text = CreateKeyspaceStatement(keyspace, replication) + "\n";
+  for (const std::string& statement : CreateTypeStatements(keyspace, UserTypesOf(declared))) {
+    text += statement + "\n";
+  }
   return Concat({text, CreateTableStatement(keyspace, declared), "\n"});
 }
 

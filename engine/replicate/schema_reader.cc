@@ -118,7 +118,7 @@ class RowsQuestion : public std::enable_shared_from_this<RowsQuestion> {
   PageWatch watch_;
 };
 
-// The five questions about a table, to the host that tells of changes: what it does not know yet it
+// The six questions about a table, to the host that tells of changes: what it does not know yet it
 // tells later. Another one may say that nothing has changed because it has not learned of it.
 class SchemaReading : public std::enable_shared_from_this<SchemaReading> {
  public:
@@ -132,8 +132,9 @@ class SchemaReading : public std::enable_shared_from_this<SchemaReading> {
         done_(std::move(done)) {}
 
   void AskNext() {
-    const std::array<std::pair<const std::string*, SystemRows*>, 5> questions = {{
+    const std::array<std::pair<const std::string*, SystemRows*>, 6> questions = {{
         {&queries_.keyspaces, &answers_.keyspaces},
+        {&queries_.types, &answers_.types},
         {&queries_.tables, &answers_.tables},
         {&queries_.columns, &answers_.columns},
         {&queries_.dropped_columns, &answers_.dropped_columns},

@@ -25,7 +25,7 @@ using StatusDone = std::function<void(const Status&)>;
 // `lags_up`: with kBusy, whether a node that lags behind the one that was asked takes requests.
 using AgreementDone = std::function<void(const Status&, bool lags_up)>;
 
-// Reads what the cluster has under these names: five questions, one after another.
+// Reads what the cluster has under these names: six questions, one after another.
 //   kCorruption, kTooLarge  of ReadClusterSchema
 //   others                  of the session; the message says which question was asked
 void ReadSchema(cql::EventLoop& loop, cql::Session& session, const std::string& keyspace,

@@ -119,6 +119,17 @@ std::string CreateKeyspaceStatement(std::string_view keyspace,
       MapText(replication), ";"});
 }
 
+std::vector<std::string> CreateTypeStatements(std::string_view keyspace,
+                                              const std::vector<const ColumnType*>& user_types) {
+  std::vector<std::string> statements;
+  for (const ColumnType* type : user_types) {
+    const std::string place = keyspace.empty() ? "" : QuoteName(keyspace) + ".";
+    statements.push_back(Concat({"CREATE TYPE IF NOT EXISTS ", place, QuoteName(type->name), " ",
+        FieldsText(*type), ";"}));
+  }
+  return statements;
+}
+
 std::string CreateTableStatement(std::string_view keyspace, const TableSchema& declared) {
   TableSchema placed = declared;
   placed.keyspace = keyspace;
@@ -126,7 +137,7 @@ std::string CreateTableStatement(std::string_view keyspace, const TableSchema& d
   placed.other_options.erase("read_repair_chance");
   placed.other_options.erase("dclocal_read_repair_chance");
   constexpr std::string_view kHead = "CREATE TABLE ";
-  std::string text = placed.ToCql();
+  std::string text = TableText(placed);
   text.insert(kHead.size(), "IF NOT EXISTS ");
   text.pop_back();  // the end of the line
   return text;

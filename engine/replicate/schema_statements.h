@@ -37,9 +37,14 @@ namespace cistern::replicate {
 [[nodiscard]] std::string CreateKeyspaceStatement(
     std::string_view keyspace, const std::map<std::string, std::string>& replication);
 
-// With the comment and all options that Cassandra 4 and 5 have. IF NOT EXISTS, so that it can be
-// repeated after an answer was lost; whether the table that is there then is the one declared, a
-// comparison tells.
+// CREATE TYPE IF NOT EXISTS of each user-defined type that a column of these has, in the order in
+// which they have to be run.
+[[nodiscard]] std::vector<std::string> CreateTypeStatements(
+    std::string_view keyspace, const std::vector<const ColumnType*>& user_types);
+
+// With the comment and all options that Cassandra 4 and 5 have, and without its types. IF NOT
+// EXISTS, so that it can be repeated after an answer was lost; whether the table that is there then
+// is the one declared, a comparison tells.
 [[nodiscard]] std::string CreateTableStatement(std::string_view keyspace,
                                                const TableSchema& declared);
 

@@ -16,6 +16,7 @@ namespace {
 const ColumnType kTextType{CqlType::kText, {}};
 const ColumnType kTextMapType{CqlType::kMap, {kTextType, kTextType}};
 const ColumnType kTextSetType{CqlType::kSet, {kTextType}};
+const ColumnType kTextListType{CqlType::kList, {kTextType}};
 
 // Takes the elements of a collection that CheckWireBytes has looked at: their bounds hold.
 class ElementReader {
@@ -169,8 +170,16 @@ std::map<std::string, std::string> SystemRowReader::TextMap(std::string_view col
 }
 
 std::vector<std::string> SystemRowReader::TextSet(std::string_view column) {
+  return Texts(column, kTextSetType);
+}
+
+std::vector<std::string> SystemRowReader::TextList(std::string_view column) {
+  return Texts(column, kTextListType);
+}
+
+std::vector<std::string> SystemRowReader::Texts(std::string_view column, const ColumnType& type) {
   std::vector<std::string> texts;
-  const auto value = Value(column, kTextSetType);
+  const auto value = Value(column, type);
   if (!value.has_value()) return texts;
   ElementReader elements(*value);
   for (int32_t i = 0; i < elements.count(); ++i) texts.push_back(elements.Take());

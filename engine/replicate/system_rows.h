@@ -54,6 +54,7 @@ class SystemRowReader {
   // Cassandra stores an empty collection as null.
   [[nodiscard]] std::map<std::string, std::string> TextMap(std::string_view column);
   [[nodiscard]] std::vector<std::string> TextSet(std::string_view column);
+  [[nodiscard]] std::vector<std::string> TextList(std::string_view column);
 
   // Whether the column is there and has a value: other versions of Cassandra have other columns.
   [[nodiscard]] bool Has(std::string_view column) const;
@@ -70,6 +71,7 @@ class SystemRowReader {
   [[nodiscard]] std::optional<std::string_view> Value(std::string_view column,
                                                       const ColumnType& type);
   [[nodiscard]] std::string_view Required(std::string_view column, CqlType kind);
+  [[nodiscard]] std::vector<std::string> Texts(std::string_view column, const ColumnType& type);
 
   const std::string table_;
   const SystemRows& rows_;

@@ -76,7 +76,8 @@ const char* FormatOf(CqlType kind) {
     case CqlType::kVarint:
     case CqlType::kDuration:
     case CqlType::kTuple:
-    case CqlType::kVector: return "u";
+    case CqlType::kVector:
+    case CqlType::kUserType: return "u";
     case CqlType::kBlob:
     case CqlType::kInet: return "z";
     case CqlType::kTimestamp: return "tsm:UTC";

@@ -6,6 +6,7 @@
 #include "lib/base/civil_time.h"
 #include "lib/base/concat.h"
 #include "lib/cql/bucket_rule.h"
+#include "lib/cql/cql_type.h"
 #include "lib/cql/time_text.h"
 
 namespace cistern {
@@ -75,10 +76,14 @@ Status CheckColumns(const std::vector<std::shared_ptr<const TableSchema>>& befor
       const auto found = (*version)->FindColumn(column.name);
       if (!found) continue;
       const ColumnType& type = (*version)->columns[*found].type;
-      if (type == column.type) break;
+      if (FitsInto(type, column.type)) break;
       if (version == before.rbegin()) {
+        const bool is_user_type = type.ToCql() == column.type.ToCql();
         return Impossible(was, Concat({"the column '", column.name, "' is ", type.ToCql(),
-            ", not ", column.type.ToCql(), ": drop it, and add one of another name"}));
+            (is_user_type ? ", whose type may get fields behind those that it has, and no other"
+                          : ", not "),
+            (is_user_type ? std::string() : column.type.ToCql()),
+            ": drop it, and add one of another name"}));
       }
       return Impossible(was, Concat({"the column '", column.name, "' was dropped, and it was ",
           type.ToCql(), ": added again it has that type, not ", column.type.ToCql(),

@@ -9,6 +9,7 @@
 #include "lib/base/coding.h"
 #include "lib/base/concat.h"
 #include "lib/cql/cql_type.h"
+#include "lib/cql/ddl_lexer.h"
 #include "lib/cql/ddl_print.h"
 #include "lib/cql/value_text.h"
 #include "lib/cql/vint.h"
@@ -93,6 +94,7 @@ class CompositeReader {
       case CqlType::kMap: return ReadCollection(type, out);
       case CqlType::kVector: return ReadVector(type, out);
       case CqlType::kTuple: return ReadTuple(type, out);
+      case CqlType::kUserType: return ReadUserType(type, out);
       default: return ReadScalar(type, out);
     }
   }
@@ -152,6 +154,47 @@ class CompositeReader {
                              " values"}));
   }
 
+  Status ReadUserType(const ColumnType& type, std::string* out) {
+    char close = 0;
+    CISTERN_RETURN_IF_ERROR(TakeOpen(type.kind, &close));
+    std::vector<std::string> fields(type.arguments.size());  // with their lengths
+    if (!Take(close)) {
+      do {
+        SkipSpace();
+        const size_t begin = position_;
+        std::string name;
+        CISTERN_RETURN_IF_ERROR(ReadFieldName(&name));
+        const auto found = std::find(type.field_names.begin(), type.field_names.end(), name);
+        const auto field = static_cast<size_t>(found - type.field_names.begin());
+        if (field == fields.size() || !fields[field].empty()) {
+          position_ = begin;
+          return Expected(Concat({"a field of ", FieldsText(type), " that is not there yet"}));
+        }
+        if (!Take(':')) return Expected("':'");
+        CISTERN_RETURN_IF_ERROR(AppendField(type.arguments[field], &fields[field]));
+      } while (Take(','));
+      if (!Take(close)) return Expected(Concat({"',' or '", close, "'"}));
+    }
+    out->clear();
+    for (const std::string& field : fields) {
+      CISTERN_RETURN_IF_ERROR(CheckRoom(*out, field.size()));
+      if (field.empty()) PutBig<int32_t>(out, -1);
+      out->append(field);
+    }
+    return Status::Ok();
+  }
+
+  // name, "Name" or 'Name'.
+  Status ReadFieldName(std::string* name) {
+    const char quote = position_ < text_.size() ? text_[position_] : '\0';
+    if (quote == '\'' || quote == '"') return ReadQuoted(name);
+    while (position_ < text_.size() && IsNamePart(text_[position_])) {
+      const char c = text_[position_++];
+      name->push_back(c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c);
+    }
+    return name->empty() ? Expected("a field's name") : Status::Ok();
+  }
+
   static Status CheckRoom(const std::string& out, size_t more) {
     if (out.size() + more <= limits::kCellBytesMax) return Status::Ok();
     return Status::TooLarge(Concat({"the value has more than ", limits::kCellBytesMax, " bytes"}));
@@ -194,11 +237,11 @@ class CompositeReader {
   }
 
   Status ReadQuoted(std::string* literal) {
-    ++position_;
+    const char quote = text_[position_++];
     while (position_ < text_.size()) {
-      if (text_[position_] == '\'') {
+      if (text_[position_] == quote) {
         ++position_;
-        if (position_ >= text_.size() || text_[position_] != '\'') return Status::Ok();
+        if (position_ >= text_.size() || text_[position_] != quote) return Status::Ok();
       }
       literal->push_back(text_[position_++]);
     }
@@ -225,6 +268,7 @@ void FormatFields(const ColumnType& type, std::string_view bytes, std::string* o
   if (!SplitFields(type, bytes, &fields).ok()) return;
   for (size_t i = 0; i < fields.size(); ++i) {
     if (i > 0) out->append(", ");
+    if (type.kind == CqlType::kUserType) out->append(QuoteName(type.field_names[i])).append(": ");
     if (fields[i].has_value()) {
       FormatElement(type.arguments[i], *fields[i], out);
     } else {
@@ -253,7 +297,7 @@ Status ParseCompositeText(const ColumnType& type, std::string_view text, std::st
 void FormatCompositeText(const ColumnType& type, std::string_view bytes, std::string* out) {
   const Brackets brackets = BracketsOf(type.kind);
   out->push_back(brackets.open);
-  if (type.kind == CqlType::kTuple) {
+  if (HasFields(type.kind)) {
     FormatFields(type, bytes, out);
   } else {
     FormatElements(type, bytes, out);

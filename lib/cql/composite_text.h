@@ -1,4 +1,4 @@
-// Literals of composite types: [1, 2], {'a', 'b'}, {'a': 1}, (1, 'a', null).
+// Literals of composite types: [1, 2], {'a', 'b'}, {'a': 1}, (1, 'a', null), {street: 'a'}.
 #ifndef CISTERN_CQL_COMPOSITE_TEXT_H_
 #define CISTERN_CQL_COMPOSITE_TEXT_H_
 
@@ -11,7 +11,8 @@
 namespace cistern {
 
 // Replaces *out by the wire form of the value; elements keep the order in which they are written.
-// Sets and tuples may stand in the brackets of a list as well, as JSON has them.
+// Sets and tuples may stand in the brackets of a list as well, and names of fields in single
+// quotes, as JSON has them. Fields that are not named are null.
 // REQUIRES: a composite type.
 [[nodiscard]] Status ParseCompositeText(const ColumnType& type, std::string_view text,
                                         std::string* out);

@@ -1,11 +1,13 @@
 #include "lib/cql/cql_type.h"
 
+#include <algorithm>
 #include <array>
 #include <limits>
 
 #include "lib/base/check.h"
 #include "lib/base/coding.h"
 #include "lib/base/concat.h"
+#include "lib/cql/ddl_print.h"
 
 namespace cistern {
 namespace {
@@ -16,7 +18,7 @@ struct TypeFacts {
   size_t wire_width;  // 0: varies
 };
 
-constexpr std::array<TypeFacts, 24> kTypes = {{
+constexpr std::array<TypeFacts, 25> kTypes = {{
     {CqlType::kBoolean, "boolean", 1},
     {CqlType::kTinyint, "tinyint", 1},
     {CqlType::kSmallint, "smallint", 2},
@@ -41,6 +43,7 @@ constexpr std::array<TypeFacts, 24> kTypes = {{
     {CqlType::kDuration, "duration", 0},
     {CqlType::kTuple, "tuple", 0},
     {CqlType::kVector, "vector", 0},
+    {CqlType::kUserType, "user-defined type", 0},  // no name that a type can have
 }};
 
 const TypeFacts& FactsOf(CqlType kind) {
@@ -68,7 +71,34 @@ bool IsCollection(CqlType kind) {
 }
 
 bool IsComposite(CqlType kind) {
-  return IsCollection(kind) || kind == CqlType::kTuple || kind == CqlType::kVector;
+  return IsCollection(kind) || HasFields(kind) || kind == CqlType::kVector;
+}
+
+bool FitsInto(const ColumnType& narrow, const ColumnType& wide) {
+  if (narrow == wide) return true;
+  const bool is_same_kind = narrow.kind == wide.kind && narrow.name == wide.name &&
+                            narrow.is_multicell == wide.is_multicell &&
+                            narrow.dimension == wide.dimension;
+  const size_t count = narrow.arguments.size();
+  const bool may_have_more = narrow.kind == CqlType::kUserType;
+  const bool has_room = may_have_more ? count <= wide.arguments.size()
+                                      : count == wide.arguments.size();
+  if (!is_same_kind || !has_room) return false;
+  for (size_t i = 0; i < count; ++i) {
+    if (may_have_more && narrow.field_names[i] != wide.field_names[i]) return false;
+    if (!FitsInto(narrow.arguments[i], wide.arguments[i])) return false;
+  }
+  return true;
+}
+
+TypeExtent ExtentOf(const ColumnType& type) {
+  TypeExtent extent;
+  for (const ColumnType& argument : type.arguments) {
+    const TypeExtent inside = ExtentOf(argument);
+    extent.parts += inside.parts;
+    extent.depth = std::max(extent.depth, 1 + inside.depth);
+  }
+  return extent;
 }
 
 bool IsEmptyCollection(std::string_view bytes) {
@@ -117,6 +147,7 @@ size_t VectorElementWidth(const ColumnType& element) {
 // As system_schema has it: a vector is frozen without the word.
 std::string ColumnType::ToCql() const {
   if (!IsComposite(kind)) return std::string(CqlTypeName(kind));
+  if (kind == CqlType::kUserType) return Concat({"frozen<", QuoteName(name), ">"});
   const bool says_frozen = !is_multicell && kind != CqlType::kVector;
   std::string text = Concat({(says_frozen ? "frozen<" : ""), CqlTypeName(kind), "<"});
   for (size_t i = 0; i < arguments.size(); ++i) {

@@ -18,8 +18,24 @@ namespace cistern {
 // list, set, map.
 [[nodiscard]] bool IsCollection(CqlType kind);
 
-// Types that are made of others: the collections, tuple, vector.
+// Types that are made of others: the collections, tuple, vector, user-defined types.
 [[nodiscard]] bool IsComposite(CqlType kind);
+
+// Types whose values are fields, each of its own type and any of them null.
+[[nodiscard]] inline bool HasFields(CqlType kind) {
+  return kind == CqlType::kTuple || kind == CqlType::kUserType;
+}
+
+// Whether every value of `narrow` is one of `wide`: the same type, or with user-defined types of
+// the same name that have got more fields behind those that they had.
+[[nodiscard]] bool FitsInto(const ColumnType& narrow, const ColumnType& wide);
+
+// How many types it consists of, itself included, and how deep they are nested: 1 for int.
+struct TypeExtent {
+  size_t parts = 1;
+  size_t depth = 1;
+};
+[[nodiscard]] TypeExtent ExtentOf(const ColumnType& type);
 
 // Whether a value of it has no elements. REQUIRES: a collection, and CheckWireBytes is OK.
 [[nodiscard]] bool IsEmptyCollection(std::string_view bytes);

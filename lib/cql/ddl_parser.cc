@@ -1,10 +1,9 @@
 #include "lib/cql/ddl_parser.h"
 
-#include <charconv>
+#include <utility>
 
 #include "cistern/limits.h"
 #include "lib/base/concat.h"
-#include "lib/cql/cql_type.h"
 
 namespace cistern {
 namespace {
@@ -13,76 +12,47 @@ namespace {
 constexpr size_t kMapEntriesMax = 64;
 constexpr size_t kOptionsMax = 128;
 
-// Recursive only in types, whose depth is bounded by limits::kTypeDepthMax.
-class DdlParser {
+class DdlParser : private DdlTypes {
  public:
-  explicit DdlParser(std::string_view source) : source_(source), lexer_(source) {}
+  DdlParser(std::string_view source, std::span<const ColumnType> known_types)
+      : DdlTypes(source, known_types) {}
 
   Result<DdlTable> Parse() {
     CISTERN_RETURN_IF_ERROR(Advance());
+    CISTERN_RETURN_IF_ERROR(ParseCreate());
+    while (token_.IsName("type")) {
+      CISTERN_RETURN_IF_ERROR(ParseUserType());
+      CISTERN_RETURN_IF_ERROR(Symbol(';'));
+      CISTERN_RETURN_IF_ERROR(ParseCreate());
+    }
     CISTERN_RETURN_IF_ERROR(ParseHead());
     CISTERN_RETURN_IF_ERROR(ParseDefinitions());
     if (token_.IsName("with")) CISTERN_RETURN_IF_ERROR(ParseOptions());
     if (token_.IsSymbol(';')) CISTERN_RETURN_IF_ERROR(Advance());
     if (token_.kind != TokenKind::kEnd) return Expected("the end of the statement");
+    table_.types = std::move(user_types_);
     return std::move(table_);
   }
 
  private:
-  // --- tokens
-  Status Advance() { return lexer_.Next(&token_); }
-  Status Expected(const std::string& what) const {
-    return ErrorAt(StatusCode::kInvalidArgument, source_, token_.begin, Concat({"expected ", what,
-        ", got ", Describe(token_)}));
-  }
-  Status NotSupportedHere(const std::string& what) const {
-    return ErrorAt(StatusCode::kNotSupported, source_, token_.begin, what);
-  }
-  Status Symbol(char c) {
-    if (!token_.IsSymbol(c)) return Expected(Concat({"'", c, "'"}));
-    return Advance();
-  }
-  Status Keyword(std::string_view lower_case) {
-    if (token_.IsName(lower_case)) return Advance();
-    std::string upper(lower_case);
-    for (char& c : upper) c = static_cast<char>(c - 'a' + 'A');
-    return Expected(upper);
-  }
-  Status Name(const std::string& what, DdlName* out) {
-    const bool quoted = token_.kind == TokenKind::kQuotedName;
-    if (!quoted && token_.kind != TokenKind::kName) return Expected(what);
-    if (!quoted && IsReservedWord(token_.text)) {
-      return ErrorAt(StatusCode::kInvalidArgument, source_, token_.begin, Concat({"expected ",
-          what, ", got the reserved word '", token_.text, "'; write it in double quotes to use it "
-          "as a name"}));
-    }
-    *out = {token_.text, token_.begin};
-    return Advance();
-  }
-
-  // --- CREATE TABLE [IF NOT EXISTS] [keyspace.]name
-  Status ParseHead() {
+  Status ParseCreate() {
     if (token_.IsName("use")) {
       return NotSupportedHere("USE is not needed: leave it out, and name tables keyspace.table");
     }
-    CISTERN_RETURN_IF_ERROR(Keyword("create"));
+    return Keyword("create");
+  }
+
+  // --- TABLE [IF NOT EXISTS] [keyspace.]name
+  Status ParseHead() {
     if (token_.IsName("keyspace") || token_.IsName("schema")) {
       return NotSupportedHere(
           "CREATE KEYSPACE is not needed: leave it out, and name tables keyspace.table");
     }
     if (!token_.IsName("table") && !token_.IsName("columnfamily")) return Expected("TABLE");
     CISTERN_RETURN_IF_ERROR(Advance());
-    if (token_.IsName("if")) {
-      CISTERN_RETURN_IF_ERROR(Advance());
-      CISTERN_RETURN_IF_ERROR(Keyword("not"));
-      CISTERN_RETURN_IF_ERROR(Keyword("exists"));
-    }
-    CISTERN_RETURN_IF_ERROR(Name("the table's name", &table_.name));
-    if (token_.IsSymbol('.')) {
-      CISTERN_RETURN_IF_ERROR(Advance());
-      table_.keyspace = std::move(table_.name);
-      CISTERN_RETURN_IF_ERROR(Name("the table's name", &table_.name));
-    }
+    CISTERN_RETURN_IF_ERROR(PassIfNotExists());
+    CISTERN_RETURN_IF_ERROR(PlacedName("the table's name", &table_.keyspace, &table_.name));
+    SetKeyspace(table_.keyspace.text);
     return Status::Ok();
   }
 
@@ -114,7 +84,7 @@ class DdlParser {
     DdlColumn column;
     CISTERN_RETURN_IF_ERROR(Name("a column's name or PRIMARY KEY", &column.name));
     column.type_offset = token_.begin;
-    CISTERN_RETURN_IF_ERROR(ParseType(0, false, &column.type));
+    CISTERN_RETURN_IF_ERROR(ParseColumnType(&column.type));
     if (token_.IsName("static")) {
       return NotSupportedHere(
           "static columns are not supported: a bucket's rows stand for themselves");
@@ -169,91 +139,6 @@ class DdlParser {
     CISTERN_RETURN_IF_ERROR(Name("a column's name", &name));
     key->push_back(std::move(name));
     return Status::Ok();
-  }
-
-  // --- types. `frozen`: inside frozen<...> or another type, where all is one value.
-  Status ParseType(size_t depth, bool frozen, ColumnType* out) {
-    if (depth == 0) type_parts_ = 0;
-    if (++type_parts_ > limits::kTypePartsMax) {
-      return ErrorAt(StatusCode::kTooLarge, source_, token_.begin, Concat({
-          "a type has at most ", limits::kTypePartsMax, " others inside"}));
-    }
-    if (depth >= limits::kTypeDepthMax) {
-      return ErrorAt(StatusCode::kTooLarge, source_, token_.begin, Concat({
-          "a type is nested at most ", limits::kTypeDepthMax, " deep"}));
-    }
-    if (token_.kind == TokenKind::kString) {
-      return NotSupportedHere("custom types are not supported");
-    }
-    if (token_.kind != TokenKind::kName && token_.kind != TokenKind::kQuotedName) {
-      return Expected("a type");
-    }
-    if (token_.IsName("frozen")) {
-      CISTERN_RETURN_IF_ERROR(Advance());
-      CISTERN_RETURN_IF_ERROR(Symbol('<'));
-      const std::optional<CqlType> inside =
-          token_.kind == TokenKind::kName ? CqlTypeFromName(token_.text) : std::nullopt;
-      if (!inside.has_value() || !IsComposite(*inside)) {
-        return Expected("list, set, map, tuple or vector inside frozen<>");
-      }
-      CISTERN_RETURN_IF_ERROR(ParseType(depth, true, out));
-      return Symbol('>');
-    }
-    const std::optional<CqlType> kind =
-        token_.kind == TokenKind::kName ? CqlTypeFromName(token_.text) : std::nullopt;
-    if (!kind.has_value()) return RefuseType();
-    if (*kind == CqlType::kList && !frozen) return RefuseList();
-    out->kind = *kind;
-    out->is_multicell = IsCollection(*kind) && !frozen;
-    CISTERN_RETURN_IF_ERROR(Advance());
-    return IsComposite(*kind) ? ParseTypeArguments(depth, out) : Status::Ok();
-  }
-
-  Status ParseTypeArguments(size_t depth, ColumnType* out) {
-    const size_t count = out->kind == CqlType::kMap ? 2 : 1;
-    CISTERN_RETURN_IF_ERROR(Symbol('<'));
-    const auto is_more = [&] {
-      return out->kind == CqlType::kTuple ? token_.IsSymbol(',') : out->arguments.size() < count;
-    };
-    do {
-      if (!out->arguments.empty()) CISTERN_RETURN_IF_ERROR(Symbol(','));
-      ColumnType argument;
-      CISTERN_RETURN_IF_ERROR(ParseType(depth + 1, true, &argument));
-      out->arguments.push_back(std::move(argument));
-    } while (is_more());
-    if (out->kind == CqlType::kVector) CISTERN_RETURN_IF_ERROR(ParseDimension(out));
-    return Symbol('>');
-  }
-
-  Status ParseDimension(ColumnType* vector) {
-    CISTERN_RETURN_IF_ERROR(Symbol(','));
-    const char* const end = token_.text.data() + token_.text.size();
-    const auto [parsed, error] = std::from_chars(token_.text.data(), end, vector->dimension);
-    const bool is_count = token_.kind == TokenKind::kNumber && error == std::errc() &&
-                          parsed == end && vector->dimension > 0;
-    if (!is_count || vector->dimension > limits::kVectorDimensionMax) {
-      return Expected(Concat({"how many elements a vector has, 1 to ",
-          limits::kVectorDimensionMax}));
-    }
-    return Advance();
-  }
-
-  // Cassandra gives each element of such a list a cell under a number that it draws anew for each
-  // write. The same write repeated would have its elements there twice.
-  Status RefuseList() const {
-    return NotSupportedHere(
-        "a list must be frozen: write frozen<list<...>>. Where a batch has to be sent twice, "
-        "Cassandra keeps the elements of a list that is not frozen twice; where the cluster has "
-        "such a column, leave it out here");
-  }
-
-  Status RefuseType() const {
-    const std::string& name = token_.text;
-    if (name == "counter" || name == "empty") {
-      return NotSupportedHere(Concat({"the type ", name, " is not supported"}));
-    }
-    return NotSupportedHere(Concat({"'", name, "' is not a type of Cistern; user-defined types "
-        "are not supported"}));
   }
 
   // --- WITH option AND option
@@ -369,17 +254,13 @@ class DdlParser {
     return Advance();
   }
 
-  std::string_view source_;
-  DdlLexer lexer_;
-  Token token_;
-  size_t type_parts_ = 0;  // of the column's type that is read
   DdlTable table_;
 };
 
 }  // namespace
 
-Result<DdlTable> ParseDdl(std::string_view source) {
-  return DdlParser(source).Parse();
+Result<DdlTable> ParseDdl(std::string_view source, std::span<const ColumnType> known_types) {
+  return DdlParser(source, known_types).Parse();
 }
 
 }  // namespace cistern

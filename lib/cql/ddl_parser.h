@@ -2,6 +2,7 @@
 #ifndef CISTERN_CQL_DDL_PARSER_H_
 #define CISTERN_CQL_DDL_PARSER_H_
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -10,14 +11,10 @@
 #include "cistern/result.h"
 #include "cistern/schema.h"
 #include "lib/cql/ddl_lexer.h"
+#include "lib/cql/ddl_tokens.h"
+#include "lib/cql/ddl_types.h"
 
 namespace cistern {
-
-// A name and where it stands in the source.
-struct DdlName {
-  std::string text;
-  size_t offset = 0;
-};
 
 struct DdlColumn {
   DdlName name;
@@ -42,6 +39,7 @@ struct DdlOption {
 };
 
 struct DdlTable {
+  std::vector<DdlUserType> types;  // before the table, in their order; those that were given not
   DdlName keyspace;  // text empty if there was none
   DdlName name;
   std::vector<DdlColumn> columns;
@@ -52,8 +50,10 @@ struct DdlTable {
   std::vector<DdlOption> options;
 };
 
-// Parses one statement and an optional ';'. Errors as ParseCreateTable has them.
-[[nodiscard]] Result<DdlTable> ParseDdl(std::string_view source);
+// Parses one CREATE TABLE behind any CREATE TYPEs, and an optional ';'. `known_types` need no
+// declaration. Errors as ParseCreateTable has them.
+[[nodiscard]] Result<DdlTable> ParseDdl(std::string_view source,
+                                        std::span<const ColumnType> known_types = {});
 
 }  // namespace cistern
 

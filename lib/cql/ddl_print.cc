@@ -55,7 +55,31 @@ std::string MapText(const std::map<std::string, std::string>& entries) {
   return out + "}";
 }
 
+void CollectUserTypes(const ColumnType& type, std::vector<const ColumnType*>* found) {
+  for (const ColumnType& argument : type.arguments) CollectUserTypes(argument, found);
+  if (type.kind != CqlType::kUserType) return;
+  const bool is_new = std::none_of(found->begin(), found->end(), [&](const ColumnType* other) {
+    return other->name == type.name;
+  });
+  if (is_new) found->push_back(&type);
+}
+
 }  // namespace
+
+std::vector<const ColumnType*> UserTypesOf(const TableSchema& schema) {
+  std::vector<const ColumnType*> found;
+  for (const ColumnSpec& column : schema.columns) CollectUserTypes(column.type, &found);
+  return found;
+}
+
+std::string FieldsText(const ColumnType& user_type) {
+  std::string text = "(";
+  for (size_t i = 0; i < user_type.arguments.size(); ++i) {
+    text += Concat({(i > 0 ? ", " : ""), QuoteName(user_type.field_names[i]), " ",
+        user_type.arguments[i].ToCql()});
+  }
+  return text + ")";
+}
 
 std::string QuoteName(std::string_view name) {
   return IsPlainName(name) ? std::string(name) : Quote(name, '"');
@@ -78,24 +102,34 @@ std::string ShowText(std::string_view text) {
   return out;
 }
 
-std::string TableSchema::ToCql() const {
+std::string TableText(const TableSchema& schema) {
   std::string out = "CREATE TABLE ";
-  if (!keyspace.empty()) out += QuoteName(keyspace) + ".";
-  out += QuoteName(name) + " (\n";
-  for (const ColumnSpec& column : columns) {
+  if (!schema.keyspace.empty()) out += QuoteName(schema.keyspace) + ".";
+  out += QuoteName(schema.name) + " (\n";
+  for (const ColumnSpec& column : schema.columns) {
     out += Concat({"    ", QuoteName(column.name), " ", column.type.ToCql(), ",\n"});
   }
-  out += Concat({"    PRIMARY KEY ((", JoinNames(*this, partition_key), "), ",
-      JoinNames(*this, clustering_columns), ")\n"});
-  out += Concat({") WITH CLUSTERING ORDER BY (", OrderText(*this), ")"});
-  if (!comment.empty()) out += "\n    AND comment = " + QuoteString(comment);
-  if (!compaction.empty()) out += "\n    AND compaction = " + MapText(compaction);
-  out += Concat({"\n    AND default_time_to_live = ", default_ttl_s});
-  out += Concat({"\n    AND gc_grace_seconds = ", gc_grace_s});
-  for (const auto& [option, value] : other_options) {
+  out += Concat({"    PRIMARY KEY ((", JoinNames(schema, schema.partition_key), "), ",
+      JoinNames(schema, schema.clustering_columns), ")\n"});
+  out += Concat({") WITH CLUSTERING ORDER BY (", OrderText(schema), ")"});
+  if (!schema.comment.empty()) out += "\n    AND comment = " + QuoteString(schema.comment);
+  if (!schema.compaction.empty()) out += "\n    AND compaction = " + MapText(schema.compaction);
+  out += Concat({"\n    AND default_time_to_live = ", schema.default_ttl_s});
+  out += Concat({"\n    AND gc_grace_seconds = ", schema.gc_grace_s});
+  for (const auto& [option, value] : schema.other_options) {
     out += Concat({"\n    AND ", QuoteName(option), " = ", value});
   }
   return out + ";\n";
+}
+
+std::string TableSchema::ToCql() const {
+  std::string out;
+  for (const ColumnType* type : UserTypesOf(*this)) {
+    out += "CREATE TYPE ";
+    if (!keyspace.empty()) out += QuoteName(keyspace) + ".";
+    out += Concat({QuoteName(type->name), " ", FieldsText(*type), ";\n"});
+  }
+  return out + TableText(*this);
 }
 
 std::string TableSchema::QualifiedName() const {

@@ -23,6 +23,7 @@ class SchemaChecker {
       : source_(source), ddl_(ddl), schema_(std::make_shared<TableSchema>()) {}
 
   Result<std::shared_ptr<const TableSchema>> Check() {
+    CISTERN_RETURN_IF_ERROR(CheckUserTypes());
     CISTERN_RETURN_IF_ERROR(TakeTableName());
     CISTERN_RETURN_IF_ERROR(TakeColumns());
     CISTERN_RETURN_IF_ERROR(TakeKeys());
@@ -60,6 +61,34 @@ class SchemaChecker {
           "characters"}));
     }
     return Status::Ok();
+  }
+
+  Status CheckUserTypes() const {
+    for (const DdlUserType& user : ddl_.types) {
+      CISTERN_RETURN_IF_ERROR(CheckName(user.name, "a type"));
+      for (const DdlName& field : user.fields) {
+        CISTERN_RETURN_IF_ERROR(CheckName(field, "a field"));
+      }
+      const std::string& keyspace = user.keyspace.text;
+      if (keyspace.empty() || keyspace == ddl_.keyspace.text) continue;
+      if (!IsUsed(user.name.text)) continue;  // of another table, in a file of several
+      return Invalid(user.keyspace.offset, Concat({"the type '", user.name.text,
+          "' is in keyspace ", keyspace, ", and the table in ",
+          (ddl_.keyspace.text.empty() ? "none" : ddl_.keyspace.text),
+          ": both have to say the same"}));
+    }
+    return Status::Ok();
+  }
+
+  [[nodiscard]] bool IsUsed(std::string_view user_type) const {
+    return std::any_of(ddl_.columns.begin(), ddl_.columns.end(), [&](const DdlColumn& column) {
+      return Mentions(column.type, user_type);
+    });
+  }
+  [[nodiscard]] static bool Mentions(const ColumnType& type, std::string_view user_type) {
+    return type.name == user_type ||
+           std::any_of(type.arguments.begin(), type.arguments.end(),
+                       [&](const ColumnType& inside) { return Mentions(inside, user_type); });
   }
 
   Status TakeTableName() {

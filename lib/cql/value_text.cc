@@ -176,7 +176,8 @@ Status ParseBytesLane(const ColumnType& type, std::string_view text, std::string
     case CqlType::kSet:
     case CqlType::kMap:
     case CqlType::kTuple:
-    case CqlType::kVector: return ParseCompositeText(type, text, out);
+    case CqlType::kVector:
+    case CqlType::kUserType: return ParseCompositeText(type, text, out);
     default: break;
   }
   CISTERN_RETURN_IF_ERROR(CheckWireBytes(type, text));  // text and ascii stand for themselves
@@ -254,7 +255,8 @@ void FormatValueText(const ColumnType& type, int64_t fixed, std::string_view byt
     case CqlType::kSet:
     case CqlType::kMap:
     case CqlType::kTuple:
-    case CqlType::kVector: FormatCompositeText(type, bytes, out); break;
+    case CqlType::kVector:
+    case CqlType::kUserType: FormatCompositeText(type, bytes, out); break;
   }
 }
 

@@ -124,8 +124,8 @@ Status WalkVector(const ColumnType& type, std::string_view bytes, const Visit& v
   return rest.empty() ? Status::Ok() : BytesFollow(type, rest.size());
 }
 
-// Calls `visit` with the type and bytes of each field of a tuple, in order, with nothing for null.
-// Those at the end may be missing, as of types that have got them later.
+// Calls `visit` with the type and bytes of each field of a tuple or user-defined type, in order,
+// with nothing for null. Those at the end may be missing, as of types that have got them later.
 template <typename Visit>
 Status WalkFields(const ColumnType& type, std::string_view bytes, const Visit& visit) {
   std::string_view rest = bytes;
@@ -273,7 +273,8 @@ Status CheckWireBytes(const ColumnType& type, std::string_view bytes) {
     case CqlType::kSet:
     case CqlType::kMap: return WalkCollection(type, bytes, CheckWireBytes);
     case CqlType::kVector: return WalkVector(type, bytes, CheckWireBytes);
-    case CqlType::kTuple: return WalkFields(type, bytes, CheckField);
+    case CqlType::kTuple:
+    case CqlType::kUserType: return WalkFields(type, bytes, CheckField);
     case CqlType::kDuration: return CheckDuration(bytes);
     default: break;
   }

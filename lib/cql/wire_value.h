@@ -52,7 +52,8 @@ void AppendWireValue(const ColumnType& type, int64_t fixed, std::string_view byt
 [[nodiscard]] Status SplitCollection(const ColumnType& type, std::string_view bytes,
                                      std::vector<std::string_view>* elements);
 
-// The same of a tuple: a field for each of the type's, nothing for one that is null or missing.
+// The same of a tuple or user-defined type: a field for each of the type's, nothing for one that
+// is null or missing.
 [[nodiscard]] Status SplitFields(const ColumnType& type, std::string_view bytes,
                                  std::vector<std::optional<std::string_view>>* fields);
 

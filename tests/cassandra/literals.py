@@ -71,7 +71,8 @@ def literal(value, cql_type):
         return real(value)
     if kind == "float":
         return real(shortest_float(value))
-    if kind in ("list", "set", "map", "frozen", "tuple") or is_vector(cql_type):
+    if kind in ("list", "set", "map", "frozen", "tuple") or is_vector(cql_type) or (
+            is_user_type(cql_type)):
         return composite(value, cql_type)
     return SCALARS.get(kind, str)(value)
 
@@ -105,7 +106,19 @@ def is_vector(cql_type):
     return hasattr(cql_type, "vector_size")
 
 
+def is_user_type(cql_type):
+    return hasattr(cql_type, "fieldnames")
+
+
+def quoted(name):
+    plain = name.islower() and name.replace("_", "a").isalnum() and not name[0].isdigit()
+    return name if plain else '"' + name.replace('"', '""') + '"'
+
+
 def composite(value, cql_type):
+    if is_user_type(cql_type):
+        return "{" + ", ".join(f"{quoted(name)}: {element(one, of)}" for name, one, of in zip(
+            cql_type.fieldnames, value, cql_type.subtypes)) + "}"
     if is_vector(cql_type):
         return "[" + ", ".join(element(one, cql_type.subtype) for one in value) + "]"
     if cql_type.typename == "tuple":

@@ -45,6 +45,10 @@ CELLS = {
                                            "(-1, '', {})"],
     "frozen<tuple<duration, frozen<tuple<uuid, boolean>>>>": [
         "(2h, (00000000-0000-0000-0000-000000000000, true))", "(null, (null, false))"],
+    "frozen<spot>": ["{x: 0.5, y: null}", "{x: null, y: null}"],
+    "frozen<visit>": ["{at: {x: -0.5, y: 1e-07}, \"Note\": 'it''s', took: 2h}",
+                      "{at: null, \"Note\": '', took: null}"],
+    "map<int, frozen<spot>>": ["{1: {x: 1.5, y: 2.5}, 2: {x: null, y: null}}"],
     "vector<float, 3>": ["[0.1, -0, 3.4028235e+38]"],
     "vector<smallint, 2>": ["[-32768, 1]"],
     "vector<text, 2>": ["['', 'it''s']"],
@@ -52,6 +56,9 @@ CELLS = {
     "set<inet>": ["{'10.0.0.1', '10.0.0.2'}"],
     "map<text, blob>": ["{'a': 0x00ff, 'b': 0x}"],
 }
+TYPES = """CREATE TYPE spot (x double, y double);
+CREATE TYPE visit (at frozen<spot>, "Note" text, took duration);
+"""
 FIRST_MS = 1_705_276_800_000  # 2024-01-15
 NOT_IN_KEYS = ("varint", "decimal", "frozen", "set", "map", "duration", "tuple", "vector")
 
@@ -91,7 +98,7 @@ class TypesTest(SyncCase):
         keys = {kind: f"k{i}" for i, kind in enumerate(CELLS) if not kind.startswith(NOT_IN_KEYS)}
         schema = self.directory / "schema.cql"
         columns = ", ".join(f"{name} {kind}" for kind, name in names.items())
-        statements = [f"CREATE TABLE cells (e text, day date, ts timestamp, {columns}, "
+        statements = [f"{TYPES}CREATE TABLE cells (e text, day date, ts timestamp, {columns}, "
                       "PRIMARY KEY ((e, day), ts)) WITH CLUSTERING ORDER BY (ts DESC);"]
         for kind, name in keys.items():
             statements.append(

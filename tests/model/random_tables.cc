@@ -205,7 +205,8 @@ Cell RandomValue(const ColumnType& type, Rng* rng) {
       for (int i = 0; i < 3; ++i) PutVint(&parts, rng->Between(0, 100'000));
       return Cell::Bytes(std::move(parts));
     }
-    case CqlType::kTuple: return Cell::Bytes(RandomTuple(type, rng));
+    case CqlType::kTuple:
+    case CqlType::kUserType: return Cell::Bytes(RandomTuple(type, rng));
     case CqlType::kVector:  // of elements of 4 bytes
       return Cell::Bytes(RandomBytes(4 * type.dimension, rng));
   }

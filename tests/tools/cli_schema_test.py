@@ -75,6 +75,41 @@ class SchemaTest(CliCase):
             again = self.at(there, "apply").out
             self.assertEqual(again, b"-- plant.pumps: nothing to do\n")
 
+    def test_user_defined_types_go_before_the_tables_that_have_them(self):
+        keys = "s text, day date, ts timestamp, PRIMARY KEY ((s, day), ts)"
+        self.create("CREATE TYPE plant.spot (x double, y double);\n"
+                    f"CREATE TABLE plant.a (v frozen<spot>, {keys});\n"
+                    f"CREATE TABLE plant.b (m map<text, frozen<spot>>, {keys});\n")
+        # What is printed of the store declares it anew.
+        text = self.run_tool("tables", "--store", self.store, "--cql").out.decode()
+        self.assertEqual(text.count("CREATE TYPE plant.spot (x double, y double);"), 2, text)
+        self.create(text)
+        with cluster() as there:
+            there.run(KEYSPACE)
+            applied = self.at(there, "apply").out.decode()
+            self.assertEqual(applied.count("CREATE TYPE"), 1, applied)
+            self.assertEqual(self.differences(there), [
+                {"table": f"plant.{table}", "blocks": False, "blocks_from": None,
+                 "differences": []} for table in "ab"])
+            self.ingest('{"s":"a","ts":1,"v":{"y":2.5}}\n', "--format", "jsonl",
+                        table="plant.a")
+            self.ingest('{"s":"a","ts":1,"m":{"k":{"x":1}}}\n', "--format", "jsonl",
+                        table="plant.b")
+            self.run_tool("seal", "--store", self.store, "--all")
+            self.run_tool("sync", "--store", self.store, "--contact", there.contact, "--hold",
+                          "0s")
+            self.assertIn("v={x: null, y: 2.5}@", there.rows("plant.a")[0])
+            self.assertIn("m={'k': {x: 1, y: null}}", there.rows("plant.b")[0])
+
+    def test_errors_behind_types_name_their_place(self):
+        done = self.create("CREATE TYPE spot (x double);\n"
+                           "CREATE TABLE a (s text, day date, ts timestamp, v frozen<spot>, "
+                           "PRIMARY KEY ((s, day), ts));\n"
+                           "CREATE TABLE b (s text, day date, ts timestamp, v spot, "
+                           "PRIMARY KEY ((s, day), ts));\n", expect=2)
+        self.assertIn("line 3, column 51: a user-defined type must be frozen", done.err)
+        self.assertFalse(self.store.exists())
+
     def test_columns_and_options_are_brought_up_to_date(self):
         self.create("CREATE TABLE plant.air (s text, day date, ts timestamp, a int, b text, "
                     "PRIMARY KEY ((s, day), ts)) WITH default_time_to_live = 86400 "

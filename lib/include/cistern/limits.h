@@ -17,6 +17,7 @@ inline constexpr size_t kNameBytesMax = 48;  // keyspace, table, column: Cassand
 inline constexpr size_t kDdlBytesMax = 64 * 1024;        // CREATE TABLE text
 inline constexpr size_t kTypeDepthMax = 8;               // frozen<list<frozen<...>>>
 inline constexpr size_t kTypePartsMax = 1024;            // types inside of a column's type
+inline constexpr size_t kUserTypesMax = 256;             // of one text, and read of a keyspace
 inline constexpr uint32_t kVectorDimensionMax = 8192;
 inline constexpr uint32_t kSplitCountMax = 1024;
 inline constexpr size_t kBucketRulesMax = 64;  // of a table, one after another in event time

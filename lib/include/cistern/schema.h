@@ -21,7 +21,7 @@ enum class CqlType : uint8_t {
   kBoolean = 1, kTinyint = 2, kSmallint = 3, kInt = 4, kBigint = 5, kFloat = 6, kDouble = 7,
   kText = 8, kAscii = 9, kBlob = 10, kTimestamp = 11, kDate = 12, kTime = 13, kUuid = 14,
   kTimeuuid = 15, kInet = 16, kDecimal = 17, kVarint = 18, kList = 19, kSet = 20, kMap = 21,
-  kDuration = 22, kTuple = 23, kVector = 24,
+  kDuration = 22, kTuple = 23, kVector = 24, kUserType = 25,
 };
 
 // How a column's values travel through Cistern.
@@ -38,11 +38,14 @@ enum class Lane : uint8_t { kFixed, kBytes };
 
 struct ColumnType {
   CqlType kind = CqlType::kInt;
-  std::vector<ColumnType> arguments;  // of list, set, map, vector: of elements; of a tuple: fields
+  // Of a list, set, map or vector: of its elements. Of a tuple or user-defined type: of its fields.
+  std::vector<ColumnType> arguments;
   // A set or map that is not frozen. Here it is one value as any other; the cluster keeps a cell
   // for each element.
   bool is_multicell = false;
   uint32_t dimension = 0;  // of a vector: how many elements each has
+  std::string name = {};   // of a user-defined type, as CQL holds it; its keyspace is the table's
+  std::vector<std::string> field_names = {};  // of the same, one for each argument
   [[nodiscard]] Lane lane() const { return LaneOf(kind); }
   [[nodiscard]] std::string ToCql() const;  // "frozen<map<text, int>>", "map<text, int>"
   friend bool operator==(const ColumnType&, const ColumnType&) = default;
@@ -155,12 +158,14 @@ struct CISTERN_EXPORT TableSchema {
   [[nodiscard]] std::optional<size_t> FindColumn(std::string_view name) const;
   // The rule for an event time, in seconds since 1970.
   [[nodiscard]] const BucketRule& BucketRuleAt(int64_t s) const;
-  // Canonical CREATE TABLE text; parses back to an equal schema.
+  // Canonical CREATE TABLE text, behind a CREATE TYPE for each user-defined type that its columns
+  // have; parses back to an equal schema.
   [[nodiscard]] std::string ToCql() const;
 };
 
-// Parses one CREATE TABLE statement. Errors carry line and column and say what was
-// expected. Reads at most limits::kDdlBytesMax; never trips an assertion.
+// Parses one CREATE TABLE statement, and any CREATE TYPE statements before it, each of which ends
+// with a ';'. Errors carry line and column and say what was expected. Reads at most
+// limits::kDdlBytesMax; never trips an assertion.
 //   kInvalidArgument  not CQL, or CQL that cannot be a bucketed table, with the reason
 //   kNotSupported     a feature that Cistern does not have (counter, static, ...)
 //   kTooLarge         beyond a limit of limits.h

@@ -86,6 +86,28 @@ TEST(ClusterSchema, ReadsTypesAsTheClusterWritesThem) {
   }
 }
 
+// Types are told in the order of their names, whatever they consist of.
+TEST(ClusterSchema, ResolvesUserDefinedTypes) {
+  ModelCluster cluster = ClusterWith(
+      "CREATE TYPE z (f int, g frozen<set<text>>); CREATE TYPE a (z frozen<map<text, frozen<z>>>); "
+      "CREATE TABLE r (e text, day date, ts timestamp, v frozen<a>, PRIMARY KEY ((e, day), ts))");
+  std::swap(cluster.types[0], cluster.types[1]);
+  // Inside of a frozen value all is frozen; other words are those of types that we do not have.
+  cluster.types.push_back({"plant", "b", {"l"}, {"list<int>"}});
+  cluster.types.push_back({"plant", "c", {"n", "x"}, {"int", "counter"}});
+  cluster.types.push_back({"plant", "d", {"c"}, {"frozen<c>"}});
+  cluster.types.push_back({"plant", "e", {"one", "more"}, {"int"}});
+  const ClusterSchema schema = cluster.Read("plant", "r");
+  ASSERT_NE(schema.FindUserType("a"), nullptr);
+  EXPECT_EQ(schema.FindUserType("a")->arguments[0].ToCql(), "frozen<map<text, frozen<z>>>");
+  ASSERT_NE(schema.FindUserType("b"), nullptr);
+  EXPECT_EQ(schema.FindUserType("b")->arguments[0].ToCql(), "frozen<list<int>>");
+  for (const char* none : {"c", "d", "e", "x"}) {
+    EXPECT_EQ(schema.FindUserType(none), nullptr) << none;
+  }
+  EXPECT_EQ(schema.table->FindColumn("v")->type, *schema.FindUserType("a"));
+}
+
 // --- answers that are none
 
 struct FalseAnswer {

@@ -31,6 +31,7 @@ struct RecordedStep {
 
 SystemRows* AnswerOf(SchemaAnswers* answers, const std::string& name) {
   if (name == "keyspaces") return &answers->keyspaces;
+  if (name == "types") return &answers->types;
   if (name == "tables") return &answers->tables;
   if (name == "columns") return &answers->columns;
   if (name == "dropped_columns") return &answers->dropped_columns;

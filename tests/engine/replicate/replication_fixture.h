@@ -11,7 +11,9 @@
 #include <utility>
 #include <vector>
 
+#include "engine/replicate/schema_statements.h"
 #include "engine/replication_service.h"
+#include "lib/cql/ddl_print.h"
 #include "tests/engine/engine_fixture.h"
 #include "tests/support/fake_cassandra/fake_cluster.h"
 #include "tests/support/stamp_model.h"
@@ -67,7 +69,13 @@ class ReplicationFixture : public EngineFixture {
     MustRun(cql);
   }
   // As this store has it.
-  void CreateTableUpstream() { MustRun(schema_->ToCql()); }
+  void CreateTableUpstream() {
+    for (const std::string& type :
+         replicate::CreateTypeStatements("plant", UserTypesOf(*schema_))) {
+      ASSERT_NO_FATAL_FAILURE(MustRun(type));
+    }
+    MustRun(TableText(*schema_));
+  }
 
   // --- the service
   void StartService() {

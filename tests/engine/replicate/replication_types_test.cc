@@ -21,9 +21,12 @@ WITH comment = 'cistern: bucket day = 1 day';
 )";
 
 constexpr char kTyped[] = R"(
+CREATE TYPE plant.spot (x double, y double);
+CREATE TYPE plant.visit (at frozen<spot>, "Note" text);
 CREATE TABLE plant.typed (
   sensor text, day date, ts timestamp, pause duration, point tuple<int, text, frozen<set<int>>>,
   wave vector<float, 3>, words vector<text, 2>, late map<text, frozen<tuple<int, int>>>,
+  visit frozen<visit>, spots set<frozen<spot>>,
   PRIMARY KEY ((sensor, day), ts))
 WITH comment = 'cistern: bucket day = 1 day';
 )";
@@ -189,7 +192,9 @@ TEST_P(ReplicationTypesTest, ValuesArriveAsTheyAre) {
                         {"point", "(1, 'it''s', {3, 1})"},
                         {"wave", "[0.5, -1, 2.25]"},
                         {"words", "['', 'ab']"},
-                        {"late", "{'a': (1, null)}"}});
+                        {"late", "{'a': (1, null)}"},
+                        {"visit", "{at: {x: 0.5}, \"Note\": 'it''s'}"},
+                        {"spots", "{{x: 1, y: 2}}"}});
   WriteCells(kStartMs + 1, {{"point", "(null, null, null)"}, {"pause", "-2ns"}}, 3600);
   ASSERT_NO_FATAL_FAILURE(SealAndSend());
   std::string shown = Shown();
@@ -204,7 +209,8 @@ TEST_P(ReplicationTypesTest, ValuesArriveAsTheyAre) {
   }
   EXPECT_EQ(shown,
             "ts=2027-01-15T00:00:00.000Z | pause=1mo2d3h point=(1, 'it''s', {3, 1}) "
-            "wave=[0.5, -1, 2.25] words=['', 'ab'] late={'a': (1, null)}\n"
+            "visit={at: {x: 0.5, y: null}, \"Note\": 'it''s'} wave=[0.5, -1, 2.25] "
+            "words=['', 'ab'] late={'a': (1, null)} spots={{x: 1, y: 2}}\n"
             "ts=2027-01-15T00:00:00.001Z | pause=-2ns point=(null, null, null)\n");
   EXPECT_EQ(status_.counters.seals_mended, 0u);
   EXPECT_EQ(status_.counters.seals_not_proven, 0u);

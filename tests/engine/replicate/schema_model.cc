@@ -11,6 +11,7 @@
 #include "engine/replicate/schema_statements.h"
 #include "lib/base/coding.h"
 #include "lib/cql/ddl_parser.h"
+#include "lib/cql/ddl_print.h"
 
 namespace cistern::replicate {
 namespace {
@@ -105,6 +106,21 @@ bool AddColumns(const DdlTable& ddl, ModelTable* table) {
   return true;
 }
 
+// Those of one keyspace, whichever: tests have no more.
+std::vector<ColumnType> KnownTypes(const std::vector<ModelType>& types) {
+  std::vector<ColumnType> known;
+  for (const ModelType& type : types) {
+    std::string cql = "CREATE TYPE " + type.name + " (";
+    for (size_t i = 0; i < type.field_names.size(); ++i) {
+      cql += (i > 0 ? ", " : "") + type.field_names[i] + " " + type.field_types[i];
+    }
+    const auto ddl = ParseDdl(cql + "); CREATE TABLE t (c int, PRIMARY KEY ((c)))", known);
+    EXPECT_TRUE(ddl.ok()) << ddl.status().ToString();
+    if (ddl.ok()) known.push_back(ddl->types.front().type);
+  }
+  return known;
+}
+
 }  // namespace
 
 std::string TextMapBytes(const TextMap& entries) {
@@ -161,8 +177,21 @@ bool ModelCluster::Execute(const std::string& statement) {
         WithPackage(*replication, "org.apache.cassandra.locator"), true};
     return true;
   }
+  const std::vector<ColumnType> known = KnownTypes(types);
+  if (statement.starts_with("CREATE TYPE IF NOT EXISTS ")) {
+    // A type is parsed where DDL has one: before a table.
+    const auto ddl = ParseDdl(statement + "CREATE TABLE t (c int, PRIMARY KEY ((c)))", known);
+    if (!ddl.ok()) return false;
+    const DdlUserType& made = ddl->types.front();
+    ModelType& type = types.emplace_back();
+    type.keyspace = made.keyspace.text;
+    type.name = made.name.text;
+    type.field_names = made.type.field_names;
+    for (const ColumnType& field : made.type.arguments) type.field_types.push_back(field.ToCql());
+    return keyspaces.contains(type.keyspace);
+  }
   if (statement.starts_with("CREATE TABLE IF NOT EXISTS ")) {
-    const auto ddl = ParseDdl(statement);
+    const auto ddl = ParseDdl(statement, known);
     if (!ddl.ok() || !keyspaces.contains(ddl->keyspace.text)) return false;
     ModelTable table;
     if (!AddColumns(*ddl, &table)) return false;
@@ -181,7 +210,7 @@ bool ModelCluster::Execute(const std::string& statement) {
   std::string tail = rest->substr((adds ? add + 5 : with + 6));
   if (adds && tail.starts_with("(")) tail = tail.substr(1, tail.size() - 2);
   const auto ddl = ParseDdl("CREATE TABLE " + name + " (" + (adds ? tail : "c int") +
-                            ", PRIMARY KEY ((c)))" + (adds ? "" : " WITH " + tail));
+                            ", PRIMARY KEY ((c)))" + (adds ? "" : " WITH " + tail), known);
   if (!ddl.ok()) return false;
   const auto table = tables.find({ddl->keyspace.text, ddl->name.text});
   if (table == tables.end()) return false;
@@ -209,6 +238,13 @@ SchemaAnswers ModelCluster::Answers(const std::string& keyspace, const std::stri
       {"keyspace_name", "text"}, {"table_name", "text"}, {"column_name", "text"},
       {"dropped_time", "timestamp"}, {"kind", "text"}, {"type", "text"}};
   answers.views.columns = {{"keyspace_name", "text"}, {"view_name", "text"}};
+  answers.types.columns = {{"keyspace_name", "text"}, {"type_name", "text"},
+                           {"field_names", "list<text>"}, {"field_types", "list<text>"}};
+  for (const ModelType& type : types) {
+    if (type.keyspace != keyspace) continue;
+    answers.types.rows.push_back({keyspace, type.name, TextSetBytes(type.field_names),
+                                  TextSetBytes(type.field_types)});
+  }
   if (const auto found = keyspaces.find(keyspace); found != keyspaces.end()) {
     answers.keyspaces.rows.push_back({keyspace, BooleanBytes(found->second.durable_writes),
                                       TextMapBytes(found->second.replication)});
@@ -255,7 +291,11 @@ ModelCluster ClusterWith(const std::string& cql) {
   cluster.keyspaces["plant"] = {
       {{"class", "org.apache.cassandra.locator.SimpleStrategy"}, {"replication_factor", "1"}},
       true};
-  EXPECT_TRUE(cluster.Execute(CreateTableStatement("plant", *Declared(cql))));
+  const auto declared = Declared(cql);
+  for (const std::string& type : CreateTypeStatements("plant", UserTypesOf(*declared))) {
+    EXPECT_TRUE(cluster.Execute(type)) << type;
+  }
+  EXPECT_TRUE(cluster.Execute(CreateTableStatement("plant", *declared)));
   return cluster;
 }
 

@@ -68,13 +68,22 @@ struct ModelKeyspace {
   bool durable_writes = true;
 };
 
+// A type as system_schema.types has it.
+struct ModelType {
+  std::string keyspace;
+  std::string name;
+  std::vector<std::string> field_names;
+  std::vector<std::string> field_types;
+};
+
 struct ModelCluster {
   std::map<std::string, ModelKeyspace> keyspaces;
   std::map<std::pair<std::string, std::string>, ModelTable> tables;
   std::vector<std::pair<std::string, std::string>> views;
+  std::vector<ModelType> types;  // of all keyspaces
 
-  // Runs one CREATE KEYSPACE, CREATE TABLE, ALTER TABLE ADD or ALTER TABLE WITH. Whether it was
-  // understood and allowed.
+  // Runs one CREATE KEYSPACE, CREATE TYPE, CREATE TABLE, ALTER TABLE ADD or ALTER TABLE WITH.
+  // Whether it was understood and allowed.
   [[nodiscard]] bool Execute(const std::string& statement);
   [[nodiscard]] SchemaAnswers Answers(const std::string& keyspace, const std::string& table) const;
   // Answers, read. The test fails where they cannot be.

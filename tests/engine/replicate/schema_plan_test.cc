@@ -125,7 +125,9 @@ TEST(SchemaPlan, OfEveryTypeAndOrderLeavesNoDrift) {
   std::vector<std::string> all = ordered;
   for (const char* type : {"decimal", "varint", "varchar", "frozen<list<int>>",
                            "frozen<set<text>>", "frozen<map<timeuuid, blob>>",
-                           "frozen<map<text, frozen<list<frozen<set<decimal>>>>>>"}) {
+                           "frozen<map<text, frozen<list<frozen<set<decimal>>>>>>",
+                           "set<int>", "map<text, frozen<list<int>>>", "duration",
+                           "tuple<int, text>", "vector<float, 3>"}) {
     all.emplace_back(type);
   }
   std::string regular;
@@ -144,6 +146,54 @@ TEST(SchemaPlan, OfEveryTypeAndOrderLeavesNoDrift) {
                     &cluster);
     }
   }
+}
+
+TEST(SchemaPlan, MakesTypesBeforeTheTableAndOnlyThoseThatAreMissing) {
+  const std::string types =
+      "CREATE TYPE place (site text); CREATE TYPE visit (at frozen<place>, n int); ";
+  const std::string keys = "e text, day date, ts timestamp, PRIMARY KEY ((e, day), ts))";
+  const auto first = Declared(types + "CREATE TABLE r (p frozen<place>, " + keys);
+  const auto second = Declared(types + "CREATE TABLE r (p frozen<place>, v set<frozen<visit>>, " +
+                               keys);
+  ModelCluster cluster;
+  const SchemaPlan made = PlanSchema(Declarations{first}, cluster.Read("plant", "r"), kReplication);
+  ASSERT_EQ(made.statements.size(), 3u);
+  EXPECT_EQ(made.statements[1], "CREATE TYPE IF NOT EXISTS plant.place (site text);");
+  EXPECT_EQ(PrintSchema(*first, "", {}).substr(0, 46),
+            "CREATE TYPE IF NOT EXISTS place (site text);\nC");
+  ExpectApplied({first}, &cluster);
+  const SchemaPlan more =
+      PlanSchema(Declarations{first, second}, cluster.Read("plant", "r"), kReplication);
+  EXPECT_EQ(more.statements,
+            (std::vector<std::string>{
+                "CREATE TYPE IF NOT EXISTS plant.visit (at frozen<place>, n int);",
+                "ALTER TABLE plant.r ADD v set<frozen<visit>>;"}));
+  ExpectApplied({first, second}, &cluster);
+  // The cluster's may have got fields since, behind those that they had.
+  cluster.types[0].field_names.emplace_back("more");
+  cluster.types[0].field_types.emplace_back("int");
+  EXPECT_TRUE(CompareSchema(Declarations{second}, cluster.Read("plant", "r")).differences.empty());
+}
+
+TEST(SchemaPlan, RefusesATypeWithOtherFields) {
+  const std::string keys = "e text, day date, ts timestamp, PRIMARY KEY ((e, day), ts))";
+  const auto ours = Declared("CREATE TYPE place (site text, n int); CREATE TABLE r "
+                             "(v map<int, frozen<place>>, " + keys);
+  ModelCluster cluster = ClusterWith("CREATE TYPE place (site text); CREATE TABLE r "
+                                     "(v map<int, frozen<place>>, " + keys);
+  const auto words = [&](const std::string& table) {
+    TableSchema asked = *ours;
+    asked.name = table;
+    const auto declared = std::make_shared<const TableSchema>(std::move(asked));
+    const SchemaPlan plan =
+        PlanSchema(Declarations{declared}, cluster.Read("plant", table), kReplication);
+    return plan.refusals.empty() ? "" : plan.refusals.front().what;
+  };
+  const std::string expected =
+      "the column 'v' has values of the type 'place', which is (site text, n int) here and (site "
+      "text) in the cluster";
+  EXPECT_EQ(words("r"), expected);
+  EXPECT_EQ(words("not_there"), expected);
 }
 
 TEST(SchemaPlan, OfEveryOptionLeavesNoDrift) {

@@ -83,6 +83,7 @@ class SchemaServer {
     const SchemaAnswers answers = model_.Answers("plant", "r");
     const SchemaQueries queries = MakeSchemaQueries("plant", "r");
     if (cql == queries.keyspaces) return answers.keyspaces;
+    if (cql == queries.types) return answers.types;
     if (cql == queries.tables) return answers.tables;
     if (cql == queries.columns) return answers.columns;
     if (cql == queries.dropped_columns) return answers.dropped_columns;

@@ -95,8 +95,13 @@ TEST(DdlError, Types) {
        "line 1, column 5172: a type has at most 1024 others inside"},
       {With("e duration, day date, ts timestamp", "(e, day), ts"), kNot,
        "line 1, column 67: column 'e' is a duration: values of this type are not ordered"},
-      {type("address"), kNot, "line 1, column 51: 'address' is not a type of Cistern"},
-      {type("\"Int\""), kNot, "line 1, column 51: 'Int' is not a type of Cistern"},
+      {type("address"), kNot,
+       "line 1, column 51: 'address' is not a type: one that is user-defined needs a statement "
+       "before this one, CREATE TYPE address (field type, ...);"},
+      {type("frozen<address>"), kNot, "line 1, column 58: 'address' is not a type"},
+      {type("\"Int\""), kNot, "line 1, column 51: 'Int' is not a type"},
+      {type("frozen<frozen<list<int>>>"), StatusCode::kInvalidArgument,
+       "line 1, column 58: expected list, set, map, tuple, vector or a type that is declared"},
       {type("'org.example.Type'"), kNot, "line 1, column 51: custom types are not supported"},
       {type("list<int>"), kNot,
        "line 1, column 51: a list must be frozen: write frozen<list<...>>. Where a batch has to be "
@@ -109,7 +114,8 @@ TEST(DdlError, Types) {
        "line 1, column 58: column 'm' must be frozen<map<text, int>> where timestamps = event"},
       {type("int STATIC"), kNot, "line 1, column 55: static columns are not supported"},
       {type("frozen<int>"), StatusCode::kInvalidArgument,
-       "line 1, column 58: expected list, set, map, tuple or vector inside frozen<>"},
+       "line 1, column 58: expected list, set, map, tuple, vector or a type that is declared "
+       "inside frozen<>"},
       {type("frozen<map<int>>"), StatusCode::kInvalidArgument,
        "line 1, column 65: expected ',', got '>'"},
       {type("frozen<list<frozen<list<frozen<list<frozen<list<frozen<list<list<list<list<int>>>>>>>>"
@@ -121,6 +127,51 @@ TEST(DdlError, Types) {
        "line 1, column 86: column 'n' is a varint"},
       {With("e text, day date, ts timestamp", "(e, day), ts", "COMPACT STORAGE"), kNot,
        "line 1, column 82: COMPACT STORAGE is not supported"},
+  };
+  for (const Refusal& c : kCases) ExpectRefused(c);
+}
+
+TEST(DdlError, UserDefinedTypes) {
+  const auto with = [](const std::string& types, const std::string& v = "frozen<a>") {
+    return types + "\n" + With("e text, day date, ts timestamp, v " + v, "(e, day), ts");
+  };
+  constexpr auto kBad = StatusCode::kInvalidArgument;
+  constexpr auto kNot = StatusCode::kNotSupported;
+  std::string deep = "CREATE TYPE t0 (f int);";
+  for (int i = 1; i < 9; ++i) {
+    deep += "CREATE TYPE t" + std::to_string(i) + " (f frozen<t" + std::to_string(i - 1) + ">);";
+  }
+  std::string wide = "CREATE TYPE w0 (a int, b int, c int, d int);";
+  for (int i = 1; i < 6; ++i) {
+    const std::string before = "frozen<w" + std::to_string(i - 1) + ">";
+    wide += "CREATE TYPE w" + std::to_string(i) + " (a " + before + ", b " + before + ", c " +
+            before + ", d " + before + ");";
+  }
+  const Refusal kCases[] = {
+      {"CREATE TYPE", kBad, "line 1, column 12: expected the type's name, got the end"},
+      {"CREATE TYPE a", kBad, "line 1, column 14: expected '(', got the end of the text"},
+      {"CREATE TYPE a ()", kBad, "line 1, column 16: expected a field's name, got ')'"},
+      {"CREATE TYPE a (f)", kBad, "line 1, column 17: expected a type, got ')'"},
+      {"CREATE TYPE a (f int,)", kBad, "line 1, column 22: expected a field's name, got ')'"},
+      {"CREATE TYPE a (f int, f int);", kBad, "line 1, column 23: the field 'f' is declared twice"},
+      {"CREATE TYPE a (f int)", kBad, "line 1, column 22: expected ';', got the end"},
+      {"CREATE TYPE a (f int);", kBad, "line 1, column 23: expected CREATE, got the end"},
+      {"CREATE TYPE a (f frozen<a>);", kNot, "line 1, column 25: 'a' is not a type"},
+      {with("CREATE TYPE a (f int);", "a"), kNot,
+       "line 2, column 51: a user-defined type must be frozen: write frozen<a>"},
+      {with("CREATE TYPE a (f int); CREATE TYPE a (g int);"), kBad,
+       "line 1, column 36: the type 'a' is declared twice, with other fields"},
+      {with("CREATE TYPE k.a (f int);"), kBad,
+       "line 1, column 13: the type 'a' is in keyspace k, and the table in none"},
+      {with("CREATE TYPE a (\"\" int);"), kBad,
+       "line 1, column 16: the name of a field is empty"},
+      {with(deep, "frozen<t8>"), StatusCode::kTooLarge,
+       "line 1, column 229: with 't6' the type is nested more than 8 deep"},
+      {with(wide, "frozen<w5>"), StatusCode::kTooLarge,
+       "line 1, column 328: with 'w3' the type is nested more than 8 deep, or has more than 1024 "
+       "others inside"},
+      {With("e frozen<a>, day date, ts timestamp", "(e, day), ts"), kNot,
+       "line 1, column 26: 'a' is not a type"},
   };
   for (const Refusal& c : kCases) ExpectRefused(c);
 }

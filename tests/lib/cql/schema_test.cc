@@ -5,6 +5,7 @@
 
 #include "cistern/limits.h"
 #include "lib/cql/bucket_rule.h"
+#include "lib/cql/cql_type.h"
 
 namespace cistern {
 namespace {
@@ -232,6 +233,59 @@ TEST(Schema, TuplesAndVectorsAreFrozenWithoutTheWord) {
   const auto again = ParseCreateTable(t.ToCql());
   ASSERT_TRUE(again.ok()) << again.status().ToString() << "\n" << t.ToCql();
   EXPECT_EQ((*again)->columns, t.columns);
+}
+
+constexpr char kTyped[] = R"(
+CREATE TYPE plant.place (site text, "Level" int);
+CREATE TYPE IF NOT EXISTS unused (x int);
+CREATE TYPE plant.visit (at frozen<place>, tags set<text>, took duration);
+CREATE TYPE other.place (x double, y double);
+CREATE TABLE plant.t (e text, day date, ts timestamp, v frozen<visit>,
+  m map<text, frozen<plant.place>>, l frozen<list<place>>, PRIMARY KEY ((e, day), ts));
+)";
+
+TEST(Schema, UserDefinedTypesAreDeclaredBeforeTheTable) {
+  const auto parsed = ParseCreateTable(kTyped);
+  ASSERT_TRUE(parsed.ok()) << parsed.status().ToString();
+  const TableSchema& t = **parsed;
+  const ColumnType& visit = t.columns[3].type;
+  EXPECT_EQ(visit.kind, CqlType::kUserType);
+  EXPECT_EQ(visit.ToCql(), "frozen<visit>");
+  EXPECT_EQ(visit.lane(), Lane::kBytes);
+  EXPECT_EQ(visit.field_names, (std::vector<std::string>{"at", "tags", "took"}));
+  ASSERT_EQ(visit.arguments.size(), 3u);
+  EXPECT_EQ(visit.arguments[0].field_names, (std::vector<std::string>{"site", "Level"}));
+  EXPECT_FALSE(visit.arguments[1].is_multicell);
+  EXPECT_EQ(t.columns[4].type.ToCql(), "map<text, frozen<place>>");
+  EXPECT_EQ(t.columns[4].type.arguments[1], visit.arguments[0]);
+  // Those that its columns have, each behind those that it is made of.
+  const std::string text = t.ToCql();
+  EXPECT_TRUE(text.starts_with(
+      "CREATE TYPE plant.place (site text, \"Level\" int);\n"
+      "CREATE TYPE plant.visit (at frozen<place>, tags frozen<set<text>>, took duration);\n"
+      "CREATE TABLE plant.t ("))
+      << text;
+  const auto again = ParseCreateTable(text);
+  ASSERT_TRUE(again.ok()) << again.status().ToString() << "\n" << text;
+  EXPECT_EQ((*again)->columns, t.columns);
+  EXPECT_EQ((*again)->ToCql(), text);
+}
+
+TEST(Schema, ATypeMayGetFieldsBehindThoseThatItHas) {
+  const auto type = [](const std::string& fields) {
+    const auto parsed = ParseCreateTable(
+        "CREATE TYPE p (" + fields + "); CREATE TABLE t (e text, day date, ts timestamp, "
+        "v frozen<list<frozen<p>>>, PRIMARY KEY ((e, day), ts))");
+    EXPECT_TRUE(parsed.ok()) << parsed.status().ToString();
+    return (*parsed)->columns[3].type;
+  };
+  const ColumnType p = type("a int, b text");
+  EXPECT_TRUE(FitsInto(p, p));
+  EXPECT_TRUE(FitsInto(p, type("a int, b text, c int")));
+  EXPECT_FALSE(FitsInto(type("a int, b text, c int"), p));
+  EXPECT_FALSE(FitsInto(p, type("a int, c text")));
+  EXPECT_FALSE(FitsInto(p, type("a int, b blob, c int")));
+  EXPECT_FALSE(FitsInto(p, type("b text, a int")));
 }
 
 TEST(Schema, FindColumnKnowsTheExactName) {

@@ -270,6 +270,36 @@ TEST(ValueText, TuplesAndVectors) {
   EXPECT_EQ(Format(tuple, value), "(1, null, null)");
 }
 
+TEST(ValueText, UserDefinedTypes) {
+  ColumnType type = Type(CqlType::kUserType, {Type(CqlType::kInt), Type(CqlType::kText)});
+  type.name = "place";
+  type.field_names = {"level", "Site"};
+  const std::string both = "\0\0\0\4\0\0\0\7\0\0\0\1x"s;
+  const GoodBytes kCases[] = {
+      {type, "{level: 7, \"Site\": 'x'}", both, ""},
+      {type, "{ 'Site':'x' , LEVEL:7 }", both, "{level: 7, \"Site\": 'x'}"},
+      {type, "{level: 7}", "\0\0\0\4\0\0\0\7\xff\xff\xff\xff"s, "{level: 7, \"Site\": null}"},
+      {type, "{}", std::string(8, '\xff'), "{level: null, \"Site\": null}"},
+      {Type(CqlType::kSet, {type}), "[{'level': null, 'Site': ''}]",
+       "\0\0\0\1\0\0\0\x08\xff\xff\xff\xff\0\0\0\0"s, "{{level: null, \"Site\": ''}}"},
+  };
+  for (const auto& c : kCases) {
+    CellValue value;
+    const Status s = ParseValueText(c.type, c.text, &value);
+    ASSERT_TRUE(s.ok()) << c.text << ": " << s.ToString();
+    EXPECT_EQ(value.bytes, c.bytes) << c.text;
+    EXPECT_EQ(Format(c.type, value), c.canonical.empty() ? c.text : c.canonical);
+  }
+  CellValue value;
+  for (const char* bad : {"", "{", "(7, 'x')", "{site: 'x'}", "{level: 7, level: 8}", "{level 7}",
+                          "{level: 'x'}", "{level: 7", "{: 7}", "{level: 7} x", "{'level: 7}"}) {
+    EXPECT_FALSE(ParseValueText(type, bad, &value).ok()) << bad;
+  }
+  EXPECT_EQ(ParseValueText(type, "{level: 7, site: 'x'}", &value).message(),
+            "expected a field of (level int, \"Site\" text) that is not there yet at character 12 "
+            "of the literal, got 'site: 'x'}'");
+}
+
 TEST(ValueText, CollectionsNameThePlace) {
   const ColumnType map = Type(CqlType::kMap, {Type(CqlType::kText), Type(CqlType::kInt)});
   CellValue value;

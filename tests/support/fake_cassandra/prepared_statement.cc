@@ -220,6 +220,7 @@ std::string MarshalClass(const ColumnType& type) {
 
 std::string WireTypeText(const ColumnType& type) {
   if (type.kind == CqlType::kVector) return "'" + MarshalClass(type) + "'";
+  if (type.kind == CqlType::kUserType) return "user." + type.name;  // its fields nobody asks for
   std::string text(CqlTypeName(type.kind));
   for (size_t i = 0; i < type.arguments.size(); ++i) {
     text += (i == 0 ? "<" : ", ") + WireTypeText(type.arguments[i]);

@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "lib/cql/ddl_parser.h"
 #include "tests/support/rng.h"
 
 namespace cistern::fake_cassandra {
@@ -16,7 +17,7 @@ constexpr uint64_t kTableIds = 1;  // a family of uuids
 Definition Nothing() { return {}; }
 
 Definition Changed(std::string change, const std::string& target, const Statement& statement) {
-  const std::string name = target == "TABLE" ? statement.table : "";
+  const std::string name = target == "KEYSPACE" ? "" : statement.table;
   Definition done;
   done.change = cql::SchemaChange{std::move(change), target, statement.keyspace, name};
   return done;
@@ -36,6 +37,7 @@ Result<Definition> Schema::Apply(const Statement& statement) {
   Result<Definition> done = [&]() -> Result<Definition> {
     switch (statement.kind) {
       case Kind::kCreateKeyspace: return CreateKeyspace(statement);
+      case Kind::kCreateType: return CreateType(statement);
       case Kind::kCreateTable: return CreateTable(statement);
       case Kind::kDropKeyspace: return DropKeyspace(statement);
       case Kind::kDropTable: return DropTable(statement);
@@ -71,7 +73,7 @@ Result<Definition> Schema::CreateKeyspace(const Statement& statement) {
     if (statement.if_exists) return Nothing();
     return Status::AlreadyExists("Cannot add existing keyspace \"" + statement.keyspace + "\"");
   }
-  Keyspace keyspace{statement.replication, {}};
+  Keyspace keyspace{statement.replication, {}, {}};
   if (keyspace.replication_factor() == 0) {
     return Status::InvalidArgument("SimpleStrategy requires a replication_factor strategy option.");
   }
@@ -81,6 +83,27 @@ Result<Definition> Schema::CreateKeyspace(const Statement& statement) {
   }
   keyspaces_[statement.keyspace] = std::move(keyspace);
   return Changed("CREATED", "KEYSPACE", statement);
+}
+
+Result<Definition> Schema::CreateType(const Statement& statement) {
+  const auto keyspace = keyspaces_.find(statement.keyspace);
+  if (keyspace == keyspaces_.end()) {
+    return Status::InvalidArgument("Keyspace '" + statement.keyspace + "' doesn't exist");
+  }
+  std::vector<ColumnType>& types = keyspace->second.types;
+  for (const ColumnType& type : types) {
+    if (type.name != statement.table) continue;
+    if (statement.if_exists) return Nothing();
+    return Status::InvalidArgument("A user type with name '" + statement.table +
+                                   "' already exists");
+  }
+  // lib/cql has a type before a table.
+  std::string text = statement.text;
+  if (!text.ends_with(';')) text += ';';
+  text += "CREATE TABLE k.t (key_of_no_table int PRIMARY KEY)";
+  CISTERN_ASSIGN_OR_RETURN(const DdlTable ddl, ParseDdl(text, types));
+  types.push_back(ddl.types.front().type);
+  return Changed("CREATED", "TYPE", statement);
 }
 
 Result<Definition> Schema::CreateTable(const Statement& statement) {
@@ -93,7 +116,8 @@ Result<Definition> Schema::CreateTable(const Statement& statement) {
     return Status::AlreadyExists("Cannot add already existing table \"" + statement.table +
                                  "\" to keyspace \"" + statement.keyspace + "\"");
   }
-  CISTERN_ASSIGN_OR_RETURN(TableDefinition table, DefineTable(statement.text));
+  CISTERN_ASSIGN_OR_RETURN(TableDefinition table,
+                           DefineTable(statement.text, keyspace->second.types));
   table.id = UuidOf(kTableIds, version_);
   keyspace->second.tables[statement.table] =
       std::make_shared<const TableDefinition>(std::move(table));
@@ -130,16 +154,19 @@ Result<Definition> Schema::AlterColumns(const Statement& statement) {
   TableDefinition next = *before;
   Definition done = Changed("UPDATED", "TABLE", statement);
   done.table = before;
-  for (const auto& [name, type] : statement.columns) {
-    const bool is_there = next.Find(name).has_value();
-    if (statement.kind == Kind::kAddColumns) {
-      if (is_there && statement.if_exists) continue;
-      CISTERN_ASSIGN_OR_RETURN(next, WithColumn(next, name, type));
-    } else {
-      if (!is_there && statement.if_exists) continue;
-      CISTERN_ASSIGN_OR_RETURN(next, WithoutColumn(next, name));
-      done.dropped_columns.push_back(name);
+  if (statement.kind == Kind::kAddColumns) {
+    const std::vector<ColumnType>& types = keyspaces_[statement.keyspace].types;
+    CISTERN_ASSIGN_OR_RETURN(const DdlTable ddl, ParseDdl(statement.text, types));
+    for (size_t i = 1; i < ddl.columns.size(); ++i) {
+      const std::string& name = ddl.columns[i].name.text;
+      if (next.Find(name).has_value() && statement.if_exists) continue;
+      CISTERN_ASSIGN_OR_RETURN(next, WithColumn(next, name, ddl.columns[i].type));
     }
+  }
+  for (const std::string& name : statement.columns) {
+    if (!next.Find(name).has_value() && statement.if_exists) continue;
+    CISTERN_ASSIGN_OR_RETURN(next, WithoutColumn(next, name));
+    done.dropped_columns.push_back(name);
   }
   keyspaces_[statement.keyspace].tables[statement.table] =
       std::make_shared<const TableDefinition>(std::move(next));

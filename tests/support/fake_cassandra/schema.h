@@ -18,6 +18,7 @@ namespace cistern::fake_cassandra {
 struct Keyspace {
   std::map<std::string, std::string> replication;  // "class", "replication_factor", data centres
   std::map<std::string, TablePtr> tables;
+  std::vector<ColumnType> types;  // user-defined ones, in the order in which they were made
 
   // Copies of each partition, over all data centres.
   [[nodiscard]] size_t replication_factor() const;
@@ -44,6 +45,7 @@ class Schema {
 
  private:
   Result<Definition> CreateKeyspace(const Statement& statement);
+  Result<Definition> CreateType(const Statement& statement);
   Result<Definition> CreateTable(const Statement& statement);
   Result<Definition> DropKeyspace(const Statement& statement);
   Result<Definition> DropTable(const Statement& statement);

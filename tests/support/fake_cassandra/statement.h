@@ -49,12 +49,12 @@ struct Selector {
 struct Statement {
   enum class Kind {
     kInsert, kUpdate, kDelete, kSelect, kUse, kTruncate,
-    kCreateKeyspace, kDropKeyspace, kCreateTable, kDropTable, kAddColumns, kDropColumns,
-    kAlterOptions,
+    kCreateKeyspace, kDropKeyspace, kCreateType, kCreateTable, kDropTable, kAddColumns,
+    kDropColumns, kAlterOptions,
   };
   Kind kind = Kind::kSelect;
   std::string keyspace;
-  std::string table;
+  std::string table;  // or type
   size_t marker_count = 0;
 
   // Writes.
@@ -72,9 +72,10 @@ struct Statement {
   // Definitions.
   bool if_exists = false;  // or IF NOT EXISTS
   std::map<std::string, std::string> replication;
-  // Of CREATE TABLE; of ALTER ... WITH one that has the options.
+  // Of CREATE TYPE and CREATE TABLE; of ALTER one that has the options, or the columns that are
+  // added behind its own.
   std::string text;
-  std::vector<std::pair<std::string, ColumnType>> columns;  // of ALTER; DROP has no types
+  std::vector<std::string> columns;  // of DROP
 
   [[nodiscard]] bool is_write() const {
     return kind == Kind::kInsert || kind == Kind::kUpdate || kind == Kind::kDelete;

@@ -368,8 +368,9 @@ class StatementParser {
   Status ParseCreate() {
     CISTERN_ASSIGN_OR_RETURN(const bool is_keyspace, MaybeWord("keyspace"));
     if (is_keyspace) return ParseCreateKeyspace();
-    out_.kind = Kind::kCreateTable;
-    CISTERN_RETURN_IF_ERROR(Word("table"));
+    CISTERN_ASSIGN_OR_RETURN(const bool is_type, MaybeWord("type"));
+    out_.kind = is_type ? Kind::kCreateType : Kind::kCreateTable;
+    if (!is_type) CISTERN_RETURN_IF_ERROR(Word("table"));
     CISTERN_RETURN_IF_ERROR(ParseIfExists(true));
     CISTERN_RETURN_IF_ERROR(TableName());
     // lib/cql reads the rest, from the begin.
@@ -410,7 +411,7 @@ class StatementParser {
     out_.kind = Kind::kDropColumns;
     CISTERN_RETURN_IF_ERROR(Word("drop"));
     CISTERN_RETURN_IF_ERROR(ParseIfExists(false));
-    const auto one = [&] { return Name(&out_.columns.emplace_back().first); };
+    const auto one = [&] { return Name(&out_.columns.emplace_back()); };
     return token_.IsSymbol('(') ? ListInParentheses(one) : List(one);
   }
   // As in CREATE TABLE too.
@@ -434,12 +435,9 @@ class StatementParser {
       CISTERN_RETURN_IF_ERROR(Advance());
     }
     if (in_parentheses) CISTERN_RETURN_IF_ERROR(Symbol(')'));
-    std::string text = "CREATE TABLE k.t (key_of_no_table int PRIMARY KEY, ";
-    text += source_.substr(begin, end - begin);
-    CISTERN_ASSIGN_OR_RETURN(const DdlTable ddl, ParseDdl(text + ")"));
-    for (size_t i = 1; i < ddl.columns.size(); ++i) {
-      out_.columns.emplace_back(ddl.columns[i].name.text, ddl.columns[i].type);
-    }
+    out_.text = "CREATE TABLE k.t (key_of_no_table int PRIMARY KEY, ";
+    out_.text += source_.substr(begin, end - begin);
+    out_.text += ")";
     return Status::Ok();
   }
   Status ParseDrop() {

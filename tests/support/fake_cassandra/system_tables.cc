@@ -34,6 +34,9 @@ constexpr const char* kDefinitions[] = {
     "CREATE TABLE system_schema.columns (keyspace_name text, table_name text, column_name text, "
     "clustering_order text, column_name_bytes blob, kind text, position int, type text, "
     "PRIMARY KEY (keyspace_name, table_name, column_name))",
+    "CREATE TABLE system_schema.types (keyspace_name text, type_name text, "
+    "field_names frozen<list<text>>, field_types frozen<list<text>>, "
+    "PRIMARY KEY (keyspace_name, type_name))",
     // What was dropped is not kept, and there are no views: these two are empty.
     "CREATE TABLE system_schema.dropped_columns (keyspace_name text, table_name text, "
     "column_name text, dropped_time timestamp, kind text, type text, "
@@ -97,6 +100,9 @@ class Filler {
     if (name == "system.peers" || name == "system.peers_v2") AddPeers();
     for (const auto& [keyspace_name, keyspace] : schema_.keyspaces()) {
       if (name == "system_schema.keyspaces") AddKeyspace(keyspace_name, keyspace);
+      for (const ColumnType& type : keyspace.types) {
+        if (name == "system_schema.types") AddType(keyspace_name, type);
+      }
       for (const auto& [table_name, table] : keyspace.tables) {
         if (name == "system_schema.tables") AddTable(*table);
         if (name == "system_schema.columns") AddColumns(*table);
@@ -158,6 +164,13 @@ class Filler {
   void AddKeyspace(const std::string& name, const Keyspace& keyspace) {
     Add({{"keyspace_name", name}, {"durable_writes", "\x01"},
          {"replication", MapBytes(keyspace.replication)}});
+  }
+  void AddType(const std::string& keyspace, const ColumnType& type) {
+    std::vector<std::string> field_types;
+    for (const ColumnType& field : type.arguments) field_types.push_back(field.ToCql());
+    // A list has the bytes of a set.
+    Add({{"keyspace_name", keyspace}, {"type_name", type.name},
+         {"field_names", SetBytes(type.field_names)}, {"field_types", SetBytes(field_types)}});
   }
   void AddTable(const TableDefinition& table) {
     Add({{"keyspace_name", table.keyspace}, {"table_name", table.name},

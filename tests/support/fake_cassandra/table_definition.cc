@@ -65,8 +65,9 @@ std::optional<size_t> TableDefinition::Find(std::string_view column) const {
   return std::nullopt;
 }
 
-Result<TableDefinition> DefineTable(std::string_view create_table) {
-  CISTERN_ASSIGN_OR_RETURN(const DdlTable ddl, ParseDdl(create_table));
+Result<TableDefinition> DefineTable(std::string_view create_table,
+                                    std::span<const ColumnType> user_types) {
+  CISTERN_ASSIGN_OR_RETURN(const DdlTable ddl, ParseDdl(create_table, user_types));
   TableDefinition table;
   table.keyspace = ddl.keyspace.text;
   table.name = ddl.name.text;

@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -58,8 +59,9 @@ struct TableDefinition {
 };
 using TablePtr = std::shared_ptr<const TableDefinition>;
 
-// From a CREATE TABLE text with a keyspace in it. The id is empty.
-[[nodiscard]] Result<TableDefinition> DefineTable(std::string_view create_table);
+// From a CREATE TABLE text with a keyspace in it. The id is empty. `user_types`: the keyspace's.
+[[nodiscard]] Result<TableDefinition> DefineTable(std::string_view create_table,
+                                                  std::span<const ColumnType> user_types = {});
 
 // ALTER TABLE ADD and DROP of one regular column; kInvalidArgument in the server's words.
 [[nodiscard]] Result<TableDefinition> WithColumn(const TableDefinition& table,

@@ -22,6 +22,7 @@ import sys
 
 QUERIES = {
     'keyspaces': "keyspaces WHERE keyspace_name = 'plant'",
+    'types': "types WHERE keyspace_name = 'plant'",
     'tables': "tables WHERE keyspace_name = 'plant' AND table_name = '{}'",
     'columns': "columns WHERE keyspace_name = 'plant' AND table_name = '{}'",
     'dropped_columns': "dropped_columns WHERE keyspace_name = 'plant' AND table_name = '{}'",
