@@ -427,7 +427,8 @@ void AddReplicationOption(CLI::App* command, SchemaOptions* options) {
 void AddSchema(CLI::App* app, Action* action) {
   auto options = std::make_shared<SchemaOptions>();
   CLI::App* schema = app->add_subcommand(
-      "schema", "Print the tables for a cluster, compare them with its own, make them there");
+      "schema", "Print the tables for a cluster, compare them with its own, make them there, or "
+                "take them from there");
   schema->require_subcommand(1);
   schema->footer("\ncistern help schema diff has the options of diff.");
 
@@ -450,6 +451,8 @@ void AddSchema(CLI::App* app, Action* action) {
   apply->add_flag("--dry-run", options->dry_run, "Print the statements and run none");
   apply->footer(kApplyFooter);
   apply->callback([options, action] { *action = [options] { return RunApply(*options); }; });
+
+  AddSchemaImport(schema, action);
 }
 
 }  // namespace cistern::tool

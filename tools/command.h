@@ -42,6 +42,7 @@ void AddClock(CLI::App* app, Action* action);
 void AddStats(CLI::App* app, Action* action);
 void AddVerify(CLI::App* app, Action* action);
 void AddSchema(CLI::App* app, Action* action);
+void AddSchemaImport(CLI::App* schema, Action* action);  // a subcommand of that
 void AddSync(CLI::App* app, Action* action);
 
 // One line on standard output; kExitStorage where it cannot be written.

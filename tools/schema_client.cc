@@ -77,6 +77,38 @@ Result<replicate::ClusterSchema> SchemaClient::Read(const std::string& keyspace,
                          " s; check the load of its nodes, and try again");
 }
 
+Result<replicate::SystemRows> SchemaClient::Ask(const std::string& cql, cql::ValueRun values) {
+  const auto rows = AwaitUntil<Result<replicate::SystemRows>>(
+      loop_.get(), loop_->NowUs() + read_timeout_us_, [&](auto done) {
+        replicate::AskRows(*loop_, session_, cql, std::move(values), std::move(done));
+      });
+  if (rows) return *rows;
+  return Status::IoError("the cluster has not answered \"" + cql + "\" in " +
+                         std::to_string(read_timeout_us_ / 1'000'000) +
+                         " s; check the load of its nodes, and try again");
+}
+
+Result<std::vector<PartitionSample>> SchemaClient::Sample(const replicate::ClusterSchema& schema,
+                                                          uint32_t partitions_max) {
+  const replicate::ClusterTable& table = *schema.table;
+  const SampleQueries queries = MakeSampleQueries(schema, partitions_max);
+  CISTERN_ASSIGN_OR_RETURN(const replicate::SystemRows first, Ask(queries.partitions, {}));
+  std::vector<PartitionSample> samples;
+  for (const auto& row : first.rows) {
+    std::optional<PartitionSample> sample = TakeSample(table, row);
+    if (!sample) continue;
+    cql::ValueRun key;
+    cql::ValueWriter writer(&key);
+    for (size_t i = 0; i < table.partition_key.size(); ++i) {
+      writer.Value(*table.partition_key[i].type, sample->key[i].fixed, sample->key[i].bytes);
+    }
+    CISTERN_ASSIGN_OR_RETURN(const replicate::SystemRows other, Ask(queries.other_end, key));
+    for (const auto& end : other.rows) AddTime(table, end, &*sample);
+    samples.push_back(*std::move(sample));
+  }
+  return samples;
+}
+
 std::map<std::string, size_t> SchemaClient::DataCenters() const {
   std::map<std::string, size_t> nodes;
   for (const auto& [id, host] : session_.cluster().pool().hosts()) {

@@ -13,6 +13,7 @@
 #include "engine/cql/session.h"
 #include "engine/replicate/cluster_schema.h"
 #include "tools/contact_options.h"
+#include "tools/rule_guess.h"
 
 namespace cistern::tool {
 
@@ -29,6 +30,10 @@ class SchemaClient {
   // replicate::ReadSchema; kIoError also when the cluster is not through in time.
   [[nodiscard]] Result<replicate::ClusterSchema> Read(const std::string& keyspace,
                                                       const std::string& table);
+  // Rows of `partitions_max` partitions of a table that was read, the first and the last of each by
+  // event time; those whose values are none of their types are left out. Errors as above.
+  [[nodiscard]] Result<std::vector<PartitionSample>> Sample(const replicate::ClusterSchema& schema,
+                                                            uint32_t partitions_max);
   // Runs them and waits for agreement, as replicate::ApplyStatements does. After an error read
   // again and compare: a statement whose answer was lost may have run.
   [[nodiscard]] Status Apply(std::vector<std::string> statements);
@@ -38,6 +43,7 @@ class SchemaClient {
  private:
   SchemaClient(std::unique_ptr<cql::EventLoop> loop, const ContactPlan& plan);
   [[nodiscard]] Status WaitUntilReady();
+  [[nodiscard]] Result<replicate::SystemRows> Ask(const std::string& cql, cql::ValueRun values);
 
   const int64_t connect_timeout_us_;
   const int64_t read_timeout_us_;

@@ -34,7 +34,7 @@ std::string InOneLine(std::string_view text) {
   return line;
 }
 
-using RowsDone = std::function<void(const Result<SystemRows>&, const cql::Endpoint& host)>;
+using HostRowsDone = std::function<void(const Result<SystemRows>&, const cql::Endpoint& host)>;
 
 void AppendPage(const cql::RowsResult& page, SystemRows* rows) {
   if (rows->columns.empty()) {
@@ -54,11 +54,12 @@ void AppendPage(const cql::RowsResult& page, SystemRows* rows) {
 // One query with all its pages.
 class RowsQuestion : public std::enable_shared_from_this<RowsQuestion> {
  public:
-  RowsQuestion(cql::EventLoop& loop, cql::Session& session, std::string cql, bool asks_control,
-               RowsDone done)
+  RowsQuestion(cql::EventLoop& loop, cql::Session& session, std::string cql, cql::ValueRun values,
+               bool asks_control, HostRowsDone done)
       : loop_(loop),
         session_(session),
         cql_(std::move(cql)),
+        values_(std::move(values)),
         asks_control_(asks_control),
         done_(std::move(done)) {}
 
@@ -68,7 +69,7 @@ class RowsQuestion : public std::enable_shared_from_this<RowsQuestion> {
     query.paging_state = std::move(paging_state);
     query.asks_control = asks_control_;
     const Status begun =
-        session_.Query(cql_, {}, std::move(query),
+        session_.Query(cql_, values_, std::move(query),
                        [self = shared_from_this()](const cql::Outcome& o) { self->OnPage(o); });
     if (begun.ok()) return;
     loop_.Post([self = shared_from_this(), begun] { self->Fail(begun); });
@@ -111,8 +112,9 @@ class RowsQuestion : public std::enable_shared_from_this<RowsQuestion> {
   cql::EventLoop& loop_;
   cql::Session& session_;
   const std::string cql_;
+  const cql::ValueRun values_;
   const bool asks_control_;
-  const RowsDone done_;
+  const HostRowsDone done_;
   SystemRows rows_;
   size_t byte_count_ = 0;
   PageWatch watch_;
@@ -146,7 +148,7 @@ class SchemaReading : public std::enable_shared_from_this<SchemaReading> {
     }
     const auto [query, answer] = questions[asked_++];
     std::make_shared<RowsQuestion>(
-        loop_, session_, *query, /*asks_control=*/true,
+        loop_, session_, *query, cql::ValueRun(), /*asks_control=*/true,
         [self = shared_from_this(), to = answer](const auto& rows, const auto&) {
           if (!rows.ok()) return self->done_(rows.status());
           *to = *rows;
@@ -214,9 +216,9 @@ class AgreementWait : public std::enable_shared_from_this<AgreementWait> {
     Question(kPeersQuery, told)->Ask({});
   }
 
-  std::shared_ptr<RowsQuestion> Question(const char* cql, RowsDone told) {
+  std::shared_ptr<RowsQuestion> Question(const char* cql, HostRowsDone told) {
     return std::make_shared<RowsQuestion>(
-        loop_, session_, cql, /*asks_control=*/true,
+        loop_, session_, cql, cql::ValueRun(), /*asks_control=*/true,
         [self = shared_from_this(), told = std::move(told)](
             const Result<SystemRows>& rows, const cql::Endpoint& host) { told(rows, host); });
   }
@@ -349,6 +351,14 @@ std::vector<std::string> LaggingNodes(const std::vector<SystemRows>& answers) {
 void ReadSchema(cql::EventLoop& loop, cql::Session& session, const std::string& keyspace,
                 const std::string& table, SchemaDone done) {
   std::make_shared<SchemaReading>(loop, session, keyspace, table, std::move(done))->AskNext();
+}
+
+void AskRows(cql::EventLoop& loop, cql::Session& session, const std::string& cql,
+             cql::ValueRun values, RowsDone done) {
+  std::make_shared<RowsQuestion>(
+      loop, session, cql, std::move(values), /*asks_control=*/false,
+      [done = std::move(done)](const auto& rows, const auto&) { done(rows); })
+      ->Ask({});
 }
 
 void AwaitSchemaAgreement(cql::EventLoop& loop, cql::Session& session, int64_t timeout_us,

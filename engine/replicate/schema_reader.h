@@ -21,6 +21,7 @@
 namespace cistern::replicate {
 
 using SchemaDone = std::function<void(const Result<ClusterSchema>&)>;
+using RowsDone = std::function<void(const Result<SystemRows>&)>;
 using StatusDone = std::function<void(const Status&)>;
 // `lags_up`: with kBusy, whether a node that lags behind the one that was asked takes requests.
 using AgreementDone = std::function<void(const Status&, bool lags_up)>;
@@ -30,6 +31,11 @@ using AgreementDone = std::function<void(const Status&, bool lags_up)>;
 //   others                  of the session; the message says which question was asked
 void ReadSchema(cql::EventLoop& loop, cql::Session& session, const std::string& keyspace,
                 const std::string& table, SchemaDone done);
+
+// Asks for rows of any table, with values for the text's markers, and takes them all: at most
+// limits::kClusterColumnsMax of limits::kClusterSchemaBytesMax bytes. Errors as above.
+void AskRows(cql::EventLoop& loop, cql::Session& session, const std::string& cql,
+             cql::ValueRun values, RowsDone done);
 
 // Waits until all nodes have the same version of the schema, as far as one is known of each.
 //   kBusy  they still have several at the timeout; the message names the nodes of each. A node that

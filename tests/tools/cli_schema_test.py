@@ -10,6 +10,7 @@ import unittest
 
 from cli_case import AIR, PUMPS, CliCase
 from cli_cluster import KEYSPACE, PASSWORD, REPLICATION, cluster
+from import_shapes import SHAPES
 
 
 class SchemaTest(CliCase):
@@ -23,6 +24,72 @@ class SchemaTest(CliCase):
     def differences(self, there, expect=0):
         lines = self.at(there, "diff", "--format", "json", expect=expect).out.splitlines()
         return [json.loads(line) for line in lines]
+
+    # --- import
+
+    def imported(self, there, table, *options, expect=0):
+        return self.run_tool("schema", "import", "--contact", there.contact, "--connect-timeout",
+                             "60s", "--keyspace", "plant", "--table", table, *options,
+                             expect=expect)
+
+    def test_rules_of_other_peoples_tables_are_found_and_said_to_be_guesses(self):
+        with cluster() as there:
+            there.run(KEYSPACE)
+            for shape in SHAPES:
+                self.assertEqual(there.run(shape.create("plant")), "ok", shape.name)
+                for statement in shape.inserts("plant"):
+                    self.assertEqual(there.run(statement), "ok", statement)
+            for shape in SHAPES:
+                done = self.imported(there, shape.name)
+                text = done.out.decode()
+                self.assertIn(f"comment = 'Somebody''s table. cistern: {shape.rule}'", text)
+                self.assertIn(f"a guess: \"{shape.rule}\" fits 24 rows of 12 partitions, and no "
+                              "other rule does", done.err)
+                self.assertTrue(text.startswith(f"-- a guess: \"{shape.rule}\""), text)
+                self.create(text)
+            self.assertEqual({d["kind"] for drift in self.differences(there)
+                              for d in drift["differences"]}, {"rule_missing"})
+
+    def test_a_rule_of_the_comment_is_taken_as_it_is(self):
+        with cluster() as there:
+            there.run(KEYSPACE)
+            there.run("CREATE TYPE plant.spot (x double, y double)")
+            there.run("CREATE TABLE plant.a (s text, b int, part smallint, ts bigint, "
+                      "v frozen<spot>, PRIMARY KEY ((s, b, part), ts)) WITH "
+                      "default_time_to_live = 60 AND comment = 'cistern: bucket b = 1 day as "
+                      "epoch; split part = hash 4; time ts = s'")
+            done = self.imported(there, "a")
+            self.assertEqual(done.err, "")
+            text = done.out.decode()
+            self.assertTrue(text.startswith("CREATE TYPE plant.spot (x double, y double);"), text)
+            self.assertIn("AND default_time_to_live = 60\n", text)
+            self.create(text)
+            self.assertEqual(self.differences(there)[0]["differences"], [])
+            there.run("INSERT INTO plant.a (s, b, part, ts) VALUES ('x', 7, 1, 86400)")
+            self.assertIn("the rule of the comment does not hold for all rows: of 2 rows of 1 "
+                          "partition", self.imported(there, "a").err)
+
+    def test_what_cannot_be_told_is_not_made_up(self):
+        keys = "ts timestamp, PRIMARY KEY ((s, b), ts))"
+        with cluster() as there:
+            there.run(KEYSPACE)
+            self.assertIn("is no table of the cluster", self.imported(there, "no", expect=7).err)
+            there.run(f"CREATE TABLE plant.a (s text, b text, {keys}")
+            self.assertIn("which column is the bucket", self.imported(there, "a", expect=7).err)
+            there.run("INSERT INTO plant.a (s, b, ts) VALUES ('x', '20240115', 1705276800000)")
+            done = self.imported(there, "a", expect=7)
+            self.assertIn("no rule that Cistern has fits the rows of plant.a: 2 rows of 1 "
+                          "partition were looked at, such as s = x, b = 20240115, ts = "
+                          "2024-01-15T00:00:00.000Z", done.err)
+            self.assertEqual(done.out, b"")
+            there.run(f"CREATE TABLE plant.b (s text, b timestamp, {keys}")
+            there.run("INSERT INTO plant.b (s, b, ts) VALUES ('x', 1705276800000, 1705276801000)")
+            self.assertIn("a guess: \"bucket b = 1 minute\" fits 2 rows of 1 partition; so do "
+                          "\"bucket b = 1 hour\", \"bucket b = 1 day\", ",
+                          self.imported(there, "b").err)
+            there.run(f"CREATE TABLE plant.c (s text, day date, {keys.replace('b', 'day')}")
+            self.assertIn("a guess: the bucket follows from the name and the type",
+                          self.imported(there, "c").err)
 
     # --- print
 

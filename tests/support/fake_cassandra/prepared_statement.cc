@@ -31,6 +31,7 @@ class Preparer {
     TakeMarker(statement.timestamp, "[timestamp]", CqlType::kBigint);
     TakeMarker(statement.ttl, "[ttl]", CqlType::kInt);
     TakeMarker(statement.limit, "[limit]", CqlType::kInt);
+    TakeMarker(statement.partition_limit, "[per_partition_limit]", CqlType::kInt);
     for (const auto& [name, term] : statement.assignments) {
       CISTERN_ASSIGN_OR_RETURN(const size_t at, Column(name));
       TakeMarker(term, name, out_.table->columns[at].type);

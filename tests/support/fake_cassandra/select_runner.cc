@@ -46,6 +46,8 @@ bool Holds(Operator op, int compared) {
   return false;
 }
 
+constexpr uint32_t kUnlimited = 0xffffffff;
+
 // A live row with its keys, as selectors see it.
 struct SelectedRow {
   int64_t token = 0;
@@ -156,20 +158,21 @@ class SelectRunner {
     return Status::Ok();
   }
 
+  // The rows that a limit allows.
+  Result<uint32_t> LimitOf(const std::optional<Term>& term) const {
+    if (!term.has_value()) return kUnlimited;
+    CISTERN_ASSIGN_OR_RETURN(const SentValue limit,
+                             Evaluate(*term, ColumnType{CqlType::kInt, {}}, values_));
+    CellValue value;
+    if (limit.kind != SentValue::Kind::kValue) return kUnlimited;
+    CISTERN_RETURN_IF_ERROR(ParseWireValue({CqlType::kInt, {}}, limit.bytes, &value));
+    if (value.fixed <= 0) return Status::InvalidArgument("LIMIT must be strictly positive");
+    return static_cast<uint32_t>(value.fixed);
+  }
+
   Status TakeLimits() {
-    constexpr uint32_t kUnlimited = 0xffffffff;
-    rows_left_ = kUnlimited;
-    if (statement_.limit.has_value()) {
-      CISTERN_ASSIGN_OR_RETURN(
-          const SentValue limit,
-          Evaluate(*statement_.limit, ColumnType{CqlType::kInt, {}}, values_));
-      CellValue value;
-      if (limit.kind == SentValue::Kind::kValue) {
-        CISTERN_RETURN_IF_ERROR(ParseWireValue({CqlType::kInt, {}}, limit.bytes, &value));
-        if (value.fixed <= 0) return Status::InvalidArgument("LIMIT must be strictly positive");
-        rows_left_ = static_cast<uint32_t>(value.fixed);
-      }
-    }
+    CISTERN_ASSIGN_OR_RETURN(rows_left_, LimitOf(statement_.limit));
+    CISTERN_ASSIGN_OR_RETURN(partition_rows_max_, LimitOf(statement_.partition_limit));
     page_rows_left_ = kUnlimited;
     if (page_.page_rows.value_or(0) > 0) page_rows_left_ = static_cast<uint32_t>(*page_.page_rows);
     if (page_.paging_state.empty()) return Status::Ok();
@@ -247,6 +250,7 @@ class SelectRunner {
       if (of_page < here) after_.reset();
     }
     const Partition::Rows& rows = entry.partition.rows();
+    partition_rows_left_ = partition_rows_max_;  // no page of a statement that has it is followed
     const auto visit = [&](const auto& row) {
       return Visit(token, entry.key, row.first, row.second);
     };
@@ -273,6 +277,7 @@ class SelectRunner {
     if (after_.has_value() && !IsBehind(row)) return true;
     if (!Matches(row)) return true;
     if (rows_left_ == 0) return false;
+    if (partition_rows_left_ == 0) return true;
     if (page_rows_left_ == 0 && !is_aggregate()) {
       answer_.metadata.has_more_pages = true;
       answer_.metadata.paging_state = EncodePosition({rows_left_, last_key_});
@@ -351,6 +356,7 @@ class SelectRunner {
     }
     answer_.rows.push_back(std::move(cells));
     --rows_left_;
+    --partition_rows_left_;
     --page_rows_left_;
     last_key_.clear();
     for (size_t i = 0; i < table_.first_regular(); ++i) last_key_.push_back(*row.values[i]);
@@ -390,6 +396,8 @@ class SelectRunner {
   std::vector<Condition> conditions_;
   std::set<std::string> queried_;  // regular columns that are named
   uint32_t rows_left_ = 0;       // of LIMIT
+  uint32_t partition_rows_max_ = 0;  // of PER PARTITION LIMIT
+  uint32_t partition_rows_left_ = 0;
   uint32_t page_rows_left_ = 0;
   std::optional<PagePosition> after_;
   std::vector<std::string> last_key_;

@@ -68,6 +68,7 @@ struct Statement {
   std::vector<Selector> selectors;                    // none: *
   std::vector<std::pair<std::string, bool>> ordering;  // column, descending
   std::optional<Term> limit;
+  std::optional<Term> partition_limit;
 
   // Definitions.
   bool if_exists = false;  // or IF NOT EXISTS

@@ -283,6 +283,12 @@ class StatementParser {
       CISTERN_RETURN_IF_ERROR(Word("by"));
       CISTERN_RETURN_IF_ERROR(List([&] { return ParseOrdering(); }));
     }
+    CISTERN_ASSIGN_OR_RETURN(const bool is_of_each, MaybeWord("per"));
+    if (is_of_each) {
+      CISTERN_RETURN_IF_ERROR(Word("partition"));
+      CISTERN_RETURN_IF_ERROR(Word("limit"));
+      CISTERN_RETURN_IF_ERROR(ParseTerm(&out_.partition_limit.emplace()));
+    }
     CISTERN_ASSIGN_OR_RETURN(const bool is_limited, MaybeWord("limit"));
     if (is_limited) CISTERN_RETURN_IF_ERROR(ParseTerm(&out_.limit.emplace()));
     CISTERN_ASSIGN_OR_RETURN(const bool filters, MaybeWord("allow"));

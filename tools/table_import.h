@@ -1,0 +1,32 @@
+// A table of a cluster as a declaration: what is taken over, and what is left out. Pure.
+#ifndef CISTERN_TOOLS_TABLE_IMPORT_H_
+#define CISTERN_TOOLS_TABLE_IMPORT_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cistern/result.h"
+#include "cistern/schema.h"
+#include "engine/replicate/cluster_schema.h"
+
+namespace cistern::tool {
+
+// kInvalidArgument, with the reason: the cluster has nothing under the names that rows can be sent
+// to, or a key column of a type that Cistern does not have.
+[[nodiscard]] Status CheckImport(const replicate::ClusterSchema& cluster);
+
+// Columns that no declaration can have, a sentence each with the reason. Rows that are sent leave
+// them as they are.
+[[nodiscard]] std::vector<std::string> LeftOut(const replicate::ClusterTable& table);
+
+// The table with `comment`, without what is left out: keys and their order, columns, compaction,
+// default_time_to_live and gc_grace_seconds are the cluster's. All other options stay undeclared:
+// they are the cluster's own affair. Errors are those of ParseCreateTable, of a text that nobody
+// has seen. REQUIRES: CheckImport is OK.
+[[nodiscard]] Result<std::shared_ptr<const TableSchema>> DeclareWith(
+    const replicate::ClusterSchema& cluster, const std::string& comment);
+
+}  // namespace cistern::tool
+
+#endif  // CISTERN_TOOLS_TABLE_IMPORT_H_
