@@ -127,7 +127,7 @@ Result<Imported> Import(SchemaClient* client, const ClusterSchema& cluster,
   const bool has_rule = WordsBeforeRule(comment).size() < comment.size();
   CISTERN_ASSIGN_OR_RETURN(Imported imported,
                            has_rule ? TakeRule(cluster, samples) : GuessRule(cluster, samples));
-  for (std::string& left_out : LeftOut(*cluster.table)) {
+  for (std::string& left_out : LeftOut(*cluster.table, *imported.schema)) {
     imported.notes.push_back(std::move(left_out));
   }
   if (!has_rule) NoteSplits(*imported.schema, &imported.notes);

@@ -4,6 +4,7 @@
 
 #include <string_view>
 
+#include "lib/cql/comment_rule.h"
 #include "lib/cql/ddl_print.h"
 
 namespace cistern::tool {
@@ -14,9 +15,34 @@ using replicate::ClusterColumnKind;
 using replicate::ClusterSchema;
 using replicate::ClusterTable;
 
-// Whether a declaration can have it.
-bool IsTaken(const ClusterColumn& column) {
-  return column.kind != ClusterColumnKind::kStatic && column.type.has_value();
+bool IsStatic(const ClusterColumn& column) { return column.kind == ClusterColumnKind::kStatic; }
+
+// Whether the rule of the comment gives rows the timestamps of their events.
+bool IsByEvent(const std::string& comment) {
+  const std::string source = QuoteString(comment);
+  Token token;
+  token.kind = TokenKind::kString;
+  token.text = comment;
+  token.end = source.size();
+  const Result<CommentRule> rule = ParseCommentRule(source, token);
+  return rule.ok() && rule->timestamps == TimestampMode::kEventTime;
+}
+
+// The columns that a declaration can have. Static ones need the timestamps of events, and
+// collections that are not frozen those of writes.
+TableSchema TakenColumns(const ClusterTable& table, bool is_by_event) {
+  TableSchema columns;  // no more than those
+  for (const auto* part : {&table.partition_key, &table.clustering, &table.others}) {
+    for (const ClusterColumn& column : *part) {
+      if (!column.type.has_value()) continue;
+      if (is_by_event ? column.type->is_multicell : IsStatic(column)) continue;
+      ColumnSpec& spec = columns.columns.emplace_back();
+      spec.name = column.name;
+      spec.type = *column.type;
+      spec.is_static = IsStatic(column);
+    }
+  }
+  return columns;
 }
 
 std::string Names(const std::vector<ClusterColumn>& columns) {
@@ -59,6 +85,29 @@ std::string TypesText(const ClusterSchema& cluster, const TableSchema& columns) 
   return text;
 }
 
+// The whole declaration.
+std::string TextOf(const ClusterSchema& cluster, const std::string& comment) {
+  const ClusterTable& table = *cluster.table;
+  const TableSchema columns = TakenColumns(table, IsByEvent(comment));
+  std::string text = TypesText(cluster, columns);
+  text += fmt::format("CREATE TABLE {} (\n", cluster.CqlName());
+  for (const ColumnSpec& column : columns.columns) {
+    text += fmt::format("  {} {}{},\n", QuoteName(column.name), column.type.ToCql(),
+                        column.is_static ? " static" : "");
+  }
+  text += fmt::format("  PRIMARY KEY (({}){}{}))", Names(table.partition_key),
+                      table.clustering.empty() ? "" : ", ", Names(table.clustering));
+  text += fmt::format(" WITH comment = {} AND default_time_to_live = {} AND gc_grace_seconds = {}",
+                      QuoteString(comment), table.default_ttl_s, table.gc_grace_s);
+  if (!table.clustering.empty()) {
+    text += fmt::format(" AND CLUSTERING ORDER BY ({})", OrderText(table.clustering));
+  }
+  if (!table.compaction.empty()) {
+    text += fmt::format(" AND compaction = {{{}}}", CompactionText(table));
+  }
+  return text;
+}
+
 }  // namespace
 
 Status CheckImport(const ClusterSchema& cluster) {
@@ -87,13 +136,17 @@ Status CheckImport(const ClusterSchema& cluster) {
   return Status::Ok();
 }
 
-std::vector<std::string> LeftOut(const ClusterTable& table) {
+std::vector<std::string> LeftOut(const ClusterTable& table, const TableSchema& declared) {
   std::vector<std::string> sentences;
   for (const ClusterColumn& column : table.others) {
-    if (IsTaken(column)) continue;
+    if (declared.FindColumn(column.name).has_value()) continue;
     const std::string name = replicate::Shown(column.name);
-    if (column.kind == ClusterColumnKind::kStatic) {
-      sentences.push_back(fmt::format("the column {} is left out: it is static", name));
+    if (column.type.has_value()) {
+      sentences.push_back(fmt::format(
+          "the column {} is left out: {} event", name,
+          declared.timestamps == TimestampMode::kEventTime
+              ? "it is not frozen, which does not go with timestamps ="
+              : "it is static, which needs timestamps ="));
     } else if (column.type_text.starts_with("list<")) {
       sentences.push_back(fmt::format(
           "the column {} is left out: its elements would be there twice where a batch is sent "
@@ -109,32 +162,7 @@ std::vector<std::string> LeftOut(const ClusterTable& table) {
 
 Result<std::shared_ptr<const TableSchema>> DeclareWith(const ClusterSchema& cluster,
                                                        const std::string& comment) {
-  const ClusterTable& table = *cluster.table;
-  TableSchema columns;  // no more than those
-  for (const auto* part : {&table.partition_key, &table.clustering, &table.others}) {
-    for (const ClusterColumn& column : *part) {
-      if (!IsTaken(column)) continue;
-      ColumnSpec& spec = columns.columns.emplace_back();
-      spec.name = column.name;
-      spec.type = *column.type;
-    }
-  }
-  std::string text = TypesText(cluster, columns);
-  text += fmt::format("CREATE TABLE {} (\n", cluster.CqlName());
-  for (const ColumnSpec& column : columns.columns) {
-    text += fmt::format("  {} {},\n", QuoteName(column.name), column.type.ToCql());
-  }
-  text += fmt::format("  PRIMARY KEY (({}){}{}))", Names(table.partition_key),
-                      table.clustering.empty() ? "" : ", ", Names(table.clustering));
-  text += fmt::format(" WITH comment = {} AND default_time_to_live = {} AND gc_grace_seconds = {}",
-                      QuoteString(comment), table.default_ttl_s, table.gc_grace_s);
-  if (!table.clustering.empty()) {
-    text += fmt::format(" AND CLUSTERING ORDER BY ({})", OrderText(table.clustering));
-  }
-  if (!table.compaction.empty()) {
-    text += fmt::format(" AND compaction = {{{}}}", CompactionText(table));
-  }
-  return ParseCreateTable(text);
+  return ParseCreateTable(TextOf(cluster, comment));
 }
 
 }  // namespace cistern::tool

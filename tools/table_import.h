@@ -16,14 +16,15 @@ namespace cistern::tool {
 // to, or a key column of a type that Cistern does not have.
 [[nodiscard]] Status CheckImport(const replicate::ClusterSchema& cluster);
 
-// Columns that no declaration can have, a sentence each with the reason. Rows that are sent leave
-// them as they are.
-[[nodiscard]] std::vector<std::string> LeftOut(const replicate::ClusterTable& table);
+// Columns of the table that its declaration has not, a sentence each with the reason. Rows that are
+// sent leave them as they are.
+[[nodiscard]] std::vector<std::string> LeftOut(const replicate::ClusterTable& table,
+                                               const TableSchema& declared);
 
-// The table with `comment`, without what is left out: keys and their order, columns, compaction,
-// default_time_to_live and gc_grace_seconds are the cluster's. All other options stay undeclared:
-// they are the cluster's own affair. Errors are those of ParseCreateTable, of a text that nobody
-// has seen. REQUIRES: CheckImport is OK.
+// The table with `comment`, without columns that no declaration can have. Keys and their order,
+// columns, compaction, default_time_to_live and gc_grace_seconds are the cluster's. All other
+// options stay undeclared: they are the cluster's own affair. Errors are those of ParseCreateTable,
+// of a text that nobody has seen. REQUIRES: CheckImport is OK.
 [[nodiscard]] Result<std::shared_ptr<const TableSchema>> DeclareWith(
     const replicate::ClusterSchema& cluster, const std::string& comment);
 

@@ -353,6 +353,7 @@ std::optional<ColumnType> ParseClusterType(std::string_view text,
   const auto parsed =
       ParseDdl(Concat({"CREATE TABLE t (c ", text, ", PRIMARY KEY ((c)))"}), user_types);
   if (!parsed.ok() || parsed->columns.size() != 1) return std::nullopt;
+  if (parsed->columns.front().static_offset != 0) return std::nullopt;
   return parsed->columns.front().type;
 }
 

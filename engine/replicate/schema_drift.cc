@@ -179,14 +179,17 @@ class DriftFinder {
   void FindColumn(const ColumnSpec& column) {
     const ClusterColumn* theirs = cluster_.table->FindColumn(column.name);
     if (theirs == nullptr) return FindMissing(column);
-    if (theirs->kind == ClusterColumnKind::kStatic) {
+    const bool is_static = theirs->kind == ClusterColumnKind::kStatic;
+    if (!is_static && theirs->kind != ClusterColumnKind::kRegular) return;  // a key: said already
+    if (is_static != column.is_static) {
       Add(DriftKind::kColumnKind, DriftWeight::kBlocks, column.name, Concat({"the column ",
-          Shown(column.name), " is static in the cluster"}),
-          "The rows of a bucket would overwrite one another's: use another name here "
-          "(`cistern alter`)");
+          Shown(column.name), (is_static ? " is static in the cluster" : " is static here, and not "
+          "in the cluster")}),
+          is_static ? "The rows of a bucket would overwrite one another's: use another name here "
+                      "(`cistern alter`)"
+                    : "Columns cannot become static: use another name here (`cistern alter`)");
       return;
     }
-    if (theirs->kind != ClusterColumnKind::kRegular) return;  // the keys differ: said already
     if (!FindType(column, theirs->type, theirs->type_text,
                   "Types cannot be altered: drop the column here and add one of another name "
                   "(`cistern alter`), or create another table there")) {
@@ -203,12 +206,14 @@ class DriftFinder {
 
   void FindMissing(const ColumnSpec& column) {
     const DroppedColumn* dropped = cluster_.table->FindDropped(column.name);
-    if (dropped != nullptr && (dropped->is_static || dropped->type != column.type)) {
+    const bool is_another = dropped != nullptr && (dropped->is_static != column.is_static ||
+                                                   dropped->type != column.type);
+    if (is_another) {
       Add(DriftKind::kColumnGone, DriftWeight::kBlocks, column.name, Concat({"the column ",
           Shown(column.name), " was dropped in the cluster, where it was ",
           (dropped->is_static ? "static " : ""),
           Printable(dropped->type_text.substr(0, kTypeShownBytesMax)), ", and is ",
-          column.type.ToCql(), " here"}),
+          (column.is_static ? "static " : ""), column.type.ToCql(), " here"}),
           "The cluster takes the name again as it was only: use another name here "
           "(`cistern alter`)");
       return;

@@ -148,7 +148,7 @@ std::string AddColumnsStatement(std::string_view table,
   std::string list;
   for (const ColumnSpec* column : columns) {
     list += Concat({(list.empty() ? "" : ", "), QuoteName(column->name), " ",
-        column->type.ToCql()});
+        column->type.ToCql(), (column->is_static ? " static" : "")});
   }
   if (columns.size() > 1) list = Concat({"(", list, ")"});
   return Concat({"ALTER TABLE ", table, " ADD ", list, ";"});

@@ -75,7 +75,14 @@ Status CheckColumns(const std::vector<std::shared_ptr<const TableSchema>>& befor
     for (auto version = before.rbegin(); version != before.rend(); ++version) {
       const auto found = (*version)->FindColumn(column.name);
       if (!found) continue;
-      const ColumnType& type = (*version)->columns[*found].type;
+      const ColumnSpec& before_it = (*version)->columns[*found];
+      if (before_it.is_static != column.is_static) {
+        return Impossible(was, Concat({"the column '", column.name, "' ",
+            (column.is_static ? "was not static, and cannot become it"
+                              : "was static, and stays it under this name"),
+            ": use another name"}));
+      }
+      const ColumnType& type = before_it.type;
       if (FitsInto(type, column.type)) break;
       if (version == before.rbegin()) {
         const bool is_user_type = type.ToCql() == column.type.ToCql();

@@ -86,8 +86,8 @@ class DdlParser : private DdlTypes {
     column.type_offset = token_.begin;
     CISTERN_RETURN_IF_ERROR(ParseColumnType(&column.type));
     if (token_.IsName("static")) {
-      return NotSupportedHere(
-          "static columns are not supported: a bucket's rows stand for themselves");
+      column.static_offset = token_.begin;
+      CISTERN_RETURN_IF_ERROR(Advance());
     }
     if (token_.IsName("masked")) return NotSupportedHere("masked columns are not supported");
     if (token_.IsName("primary")) {

@@ -20,6 +20,7 @@ struct DdlColumn {
   DdlName name;
   ColumnType type;
   size_t type_offset = 0;
+  size_t static_offset = 0;  // of the word; 0: it is not there
 };
 
 struct DdlOrder {

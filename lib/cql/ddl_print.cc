@@ -107,7 +107,8 @@ std::string TableText(const TableSchema& schema) {
   if (!schema.keyspace.empty()) out += QuoteName(schema.keyspace) + ".";
   out += QuoteName(schema.name) + " (\n";
   for (const ColumnSpec& column : schema.columns) {
-    out += Concat({"    ", QuoteName(column.name), " ", column.type.ToCql(), ",\n"});
+    out += Concat({"    ", QuoteName(column.name), " ", column.type.ToCql(),
+        (column.is_static ? " static" : ""), ",\n"});
   }
   out += Concat({"    PRIMARY KEY ((", JoinNames(schema, schema.partition_key), "), ",
       JoinNames(schema, schema.clustering_columns), ")\n"});

@@ -36,6 +36,7 @@ class SchemaChecker {
     CISTERN_RETURN_IF_ERROR(TakeTime(rule));
     CISTERN_RETURN_IF_ERROR(TakeRoles());
     CISTERN_RETURN_IF_ERROR(CheckMulticell());
+    CISTERN_RETURN_IF_ERROR(CheckStatic());
     return std::shared_ptr<const TableSchema>(std::move(schema_));
   }
 
@@ -116,6 +117,7 @@ class SchemaChecker {
       ColumnSpec spec;
       spec.name = column.name.text;
       spec.type = column.type;
+      spec.is_static = column.static_offset != 0;
       schema_->columns.push_back(std::move(spec));
     }
     return Status::Ok();
@@ -131,6 +133,9 @@ class SchemaChecker {
     ColumnSpec& spec = schema_->columns[*column];
     if (spec.role != ColumnRole::kRegular) {
       return Invalid(name.offset, Concat({"the primary key names '", name.text, "' twice"}));
+    }
+    if (spec.is_static) {
+      return Invalid(name.offset, Concat({NameOf(*column), " is static and cannot be in a key"}));
     }
     if (IsOpaque(spec.type.kind)) {
       return ErrorAt(StatusCode::kNotSupported, source_, name.offset, Concat({NameOf(*column),
@@ -365,6 +370,27 @@ class SchemaChecker {
           "and Cassandra would mix the elements of two"}));
     }
     return Status::Ok();
+  }
+
+  // Rows of a bucket may share a write timestamp (docs/schema.md), so that of two values of one
+  // batch the larger would stay upstream, not the later. Those of events tell them apart.
+  Status CheckStatic() const {
+    const DdlColumn* first = nullptr;
+    bool has_other = false;
+    for (const size_t column : schema_->regular_columns) {
+      has_other |= !schema_->columns[column].is_static;
+      if (schema_->columns[column].is_static && first == nullptr) first = &ddl_.columns[column];
+    }
+    if (first == nullptr) return Status::Ok();
+    if (schema_->timestamps != TimestampMode::kEventTime) {
+      return ErrorAt(StatusCode::kNotSupported, source_, first->static_offset, Concat({
+          "the static column '", first->name.text, "' needs timestamps = event in the comment: "
+          "rows that are written together may have one timestamp otherwise, and the cluster would "
+          "keep the larger of their values. Or leave it out: rows leave it as it is"}));
+    }
+    if (has_other) return Status::Ok();
+    return Invalid(first->static_offset, "a table needs a column that is neither static nor of its "
+                                         "key");
   }
 
   std::string_view source_;

@@ -151,12 +151,18 @@ TEST(TableImport, TakesWhatADeclarationCanHave) {
             "    AND compaction = {'class': 'TimeWindowCompactionStrategy', "
             "'compaction_window_unit': 'DAYS'}\n"
             "    AND default_time_to_live = 60\n    AND gc_grace_seconds = 3600;\n");
-  EXPECT_EQ(LeftOut(table),
+  EXPECT_EQ(LeftOut(table, **schema),
             (std::vector<std::string>{
                 "the column 'c2' is left out: its elements would be there twice where a batch is "
                 "sent twice, as it is a list that is not frozen",
                 "the column 'c4' is left out: Cistern has no frozen<odd>",
-                "the column 's' is left out: it is static"}));
+                "the column 's' is left out: it is static, which needs timestamps = event"}));
+  const auto event = DeclareWith(cluster, "cistern: bucket day = 1 day; timestamps = event");
+  ASSERT_TRUE(event.ok()) << event.status().ToString();
+  EXPECT_TRUE((*event)->columns[*(*event)->FindColumn("s")].is_static);
+  EXPECT_EQ(LeftOut(table, **event)[0],
+            "the column 'c1' is left out: it is not frozen, which does not go with timestamps = "
+            "event");
 }
 
 TEST(TableImport, RefusesWhatTakesNoRows) {

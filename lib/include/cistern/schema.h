@@ -58,6 +58,9 @@ struct ColumnSpec {
   ColumnType type;
   ColumnRole role = ColumnRole::kRegular;
   bool descending = false;  // clustering columns only
+  // Of a regular one: the cluster has one value for all rows of a bucket, that of the newest event.
+  // Here it is a column as any other, and each row keeps what it was written with.
+  bool is_static = false;
   friend bool operator==(const ColumnSpec&, const ColumnSpec&) = default;
 };
 
@@ -167,7 +170,7 @@ struct CISTERN_EXPORT TableSchema {
 // with a ';'. Errors carry line and column and say what was expected. Reads at most
 // limits::kDdlBytesMax; never trips an assertion.
 //   kInvalidArgument  not CQL, or CQL that cannot be a bucketed table, with the reason
-//   kNotSupported     a feature that Cistern does not have (counter, static, ...)
+//   kNotSupported     a feature that Cistern does not have (counter, masked columns, ...)
 //   kTooLarge         beyond a limit of limits.h
 [[nodiscard]] CISTERN_EXPORT Result<std::shared_ptr<const TableSchema>> ParseCreateTable(
     std::string_view cql);

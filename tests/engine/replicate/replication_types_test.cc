@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "lib/cql/value_text.h"
 #include "tests/engine/replicate/replication_fixture.h"
@@ -218,6 +219,50 @@ TEST_P(ReplicationTypesTest, ValuesArriveAsTheyAre) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Levels, ReplicationTypesTest,
+                         ::testing::Values(ProofLevel::kCount, ProofLevel::kRows));
+
+constexpr char kStaticTable[] = R"(
+CREATE TABLE plant.gates (
+  sensor text, day date, ts timestamp, firmware text static, state text,
+  PRIMARY KEY ((sensor, day), ts))
+WITH comment = 'cistern: bucket day = 1 day; timestamps = event';
+)";
+
+class ReplicationStaticTest : public ReplicationTypesFixture,
+                              public ::testing::WithParamInterface<ProofLevel> {
+ protected:
+  void SetUp() override { OpenWithTable(kStaticTable); }
+};
+
+// Whatever the order in which they were written, and in however many seals they are sent.
+TEST_P(ReplicationStaticTest, TheClusterHasTheValueOfTheNewestEvent) {
+  ASSERT_NO_FATAL_FAILURE(StartAll(GetParam()));
+  WriteCells(kStartMs + 2, {{"firmware", "1.10"}, {"state", "open"}});
+  WriteCells(kStartMs + 3, {{"state", "shut"}});  // says nothing of it
+  ASSERT_NO_FATAL_FAILURE(SealAndSend());
+  WriteCells(kStartMs, {{"firmware", "1.8"}, {"state", "late"}});
+  WriteCells(kStartMs + 1, {{"firmware", "1.9"}}, 0, RowKind::kUpdate);
+  ASSERT_NO_FATAL_FAILURE(SealAndSend());
+  const std::string newest_us = std::to_string((kStartMs + 2) * 1000);
+  EXPECT_NE(Shown().find("static firmware='1.10'@" + newest_us), std::string::npos) << Shown();
+  EXPECT_EQ(status_.counters.seals_not_proven, 0u);
+  EXPECT_EQ(engine_->GetMetrics().versions_confirmed, 4u);
+  // Here each row keeps what it was written with.
+  ScanRequest request = Request("p0", kStartMs, kStartMs + kDayMs);
+  request.columns = {"firmware"};
+  auto cursor = engine_->Scan(request);
+  ASSERT_TRUE(cursor.ok()) << cursor.status().ToString();
+  std::vector<std::string> kept;
+  for (ResultBatch batch; (*cursor)->Next(&batch);) {
+    for (size_t i = 0; i < batch.columns[0].size(); ++i) {
+      const bool is_value = batch.columns[0].state(i) == CellState::kValue;
+      kept.push_back(is_value ? std::string(batch.columns[0].bytes(i)) : "null");
+    }
+  }
+  EXPECT_EQ(kept, (std::vector<std::string>{"1.8", "1.9", "1.10", "null"}));
+}
+
+INSTANTIATE_TEST_SUITE_P(Levels, ReplicationStaticTest,
                          ::testing::Values(ProofLevel::kCount, ProofLevel::kRows));
 
 }  // namespace

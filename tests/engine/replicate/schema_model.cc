@@ -101,7 +101,8 @@ bool AddColumns(const DdlTable& ddl, ModelTable* table) {
     for (const ModelDropped& dropped : table->dropped) {
       if (dropped.name == column.name.text && dropped.type != column.type.ToCql()) return false;
     }
-    table->columns.push_back({column.name.text, "regular", -1, "none", column.type.ToCql()});
+    const char* kind = column.static_offset != 0 ? "static" : "regular";
+    table->columns.push_back({column.name.text, kind, -1, "none", column.type.ToCql()});
   }
   return true;
 }

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <map>
 #include <sstream>
+#include <tuple>
 
 #include "engine/replicate/schema_statements.h"
 #include "tests/engine/replicate/schema_model.h"
@@ -173,6 +174,32 @@ TEST(SchemaPlan, MakesTypesBeforeTheTableAndOnlyThoseThatAreMissing) {
   cluster.types[0].field_names.emplace_back("more");
   cluster.types[0].field_types.emplace_back("int");
   EXPECT_TRUE(CompareSchema(Declarations{second}, cluster.Read("plant", "r")).differences.empty());
+}
+
+TEST(SchemaPlan, MakesAndAddsStaticColumns) {
+  const std::string rest =
+      "e text, day date, ts timestamp, v int, PRIMARY KEY ((e, day), ts)) WITH comment = 'cistern: "
+      "bucket day = 1 day; timestamps = event'";
+  const auto first = Declared("CREATE TABLE r (s int static, " + rest);
+  const auto second = Declared("CREATE TABLE r (s int static, more text static, " + rest);
+  ModelCluster cluster;
+  ExpectApplied({first}, &cluster);
+  const SchemaPlan more =
+      PlanSchema(Declarations{first, second}, cluster.Read("plant", "r"), kReplication);
+  EXPECT_EQ(more.statements,
+            (std::vector<std::string>{"ALTER TABLE plant.r ADD more text static;"}));
+  ExpectApplied({first, second}, &cluster);
+  for (const auto& [ours, theirs, words] :
+       {std::tuple("s int static", "s int",
+                   "the column 's' is static here, and not in the cluster"),
+        std::tuple("s int", "s int static", "the column 's' is static in the cluster")}) {
+    const auto declared = Declared("CREATE TABLE r (" + std::string(ours) + ", " + rest);
+    ModelCluster other = ClusterWith("CREATE TABLE r (" + std::string(theirs) + ", " + rest);
+    const SchemaPlan plan =
+        PlanSchema(Declarations{declared}, other.Read("plant", "r"), kReplication);
+    ASSERT_EQ(plan.refusals.size(), 1u);
+    EXPECT_EQ(plan.refusals[0].what, words);
+  }
 }
 
 TEST(SchemaPlan, RefusesATypeWithOtherFields) {

@@ -27,7 +27,7 @@ TEST(SchemaDoc, EveryExampleParses) {
     EXPECT_TRUE(parsed.ok()) << parsed.status().ToString() << "\n" << cql;
     ++examples;
   }
-  EXPECT_EQ(examples, 5u);
+  EXPECT_EQ(examples, 6u);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "cistern/limits.h"
+#include "lib/cql/alteration.h"
 #include "lib/cql/bucket_rule.h"
 #include "lib/cql/cql_type.h"
 
@@ -217,6 +218,20 @@ TEST(Schema, SetsAndMapsNeedNotBeFrozen) {
   EXPECT_EQ((*again)->columns, t.columns);
 }
 
+TEST(Schema, StaticColumnsGoWithTheTimestampsOfEvents) {
+  const auto parsed = ParseCreateTable(
+      "CREATE TABLE t (e text, day date, ts timestamp, firmware text STATIC, v double, "
+      "PRIMARY KEY ((e, day), ts)) WITH comment = 'cistern: timestamps = event'");
+  ASSERT_TRUE(parsed.ok()) << parsed.status().ToString();
+  const TableSchema& t = **parsed;
+  EXPECT_TRUE(t.columns[3].is_static);
+  EXPECT_EQ(t.columns[3].role, ColumnRole::kRegular);
+  EXPECT_EQ(t.regular_columns, (std::vector<size_t>{3, 4}));
+  const auto again = ParseCreateTable(t.ToCql());
+  ASSERT_TRUE(again.ok()) << again.status().ToString() << "\n" << t.ToCql();
+  EXPECT_EQ((*again)->columns, t.columns);
+}
+
 TEST(Schema, TuplesAndVectorsAreFrozenWithoutTheWord) {
   const auto parsed = ParseCreateTable(
       "CREATE TABLE t (e text, day date, ts timestamp, a tuple<int, set<text>>, "
@@ -286,6 +301,37 @@ TEST(Schema, ATypeMayGetFieldsBehindThoseThatItHas) {
   EXPECT_FALSE(FitsInto(p, type("a int, c text")));
   EXPECT_FALSE(FitsInto(p, type("a int, b blob, c int")));
   EXPECT_FALSE(FitsInto(p, type("b text, a int")));
+}
+
+// What of a column's kind may change, by `cistern alter`.
+TEST(Schema, AlterationsOfTypesAndStaticColumns) {
+  const auto declared = [](const std::string& types, const std::string& column) {
+    const auto parsed = ParseCreateTable(
+        types + "CREATE TABLE t (e text, day date, ts timestamp, n int, " + column +
+        ", PRIMARY KEY ((e, day), ts)) WITH comment = 'cistern: timestamps = event'");
+    EXPECT_TRUE(parsed.ok()) << parsed.status().ToString();
+    return *parsed;
+  };
+  const auto why_not = [](const auto& was, const auto& next) {
+    return std::string(CheckAlteration({was}, *next).message());
+  };
+  const auto place = declared("CREATE TYPE p (a int);", "v frozen<p>");
+  EXPECT_EQ(why_not(place, declared("CREATE TYPE p (a int, b text);", "v frozen<p>")), "");
+  EXPECT_EQ(why_not(place, declared("CREATE TYPE p (b int, a int);", "v frozen<p>")),
+            "table t cannot be altered so: the column 'v' is frozen<p>, whose type may get fields "
+            "behind those that it has, and no other: drop it, and add one of another name");
+  EXPECT_EQ(why_not(place, declared("CREATE TYPE q (a int);", "v frozen<q>")),
+            "table t cannot be altered so: the column 'v' is frozen<p>, not frozen<q>: drop it, "
+            "and add one of another name");
+  const auto plain = declared("", "v int");
+  const auto is_static = declared("", "v int static");
+  EXPECT_EQ(why_not(is_static, is_static), "");
+  EXPECT_EQ(why_not(plain, is_static),
+            "table t cannot be altered so: the column 'v' was not static, and cannot become it: "
+            "use another name");
+  EXPECT_EQ(why_not(is_static, plain),
+            "table t cannot be altered so: the column 'v' was static, and stays it under this "
+            "name: use another name");
 }
 
 TEST(Schema, FindColumnKnowsTheExactName) {

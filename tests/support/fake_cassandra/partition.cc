@@ -112,6 +112,15 @@ void Partition::Shadow(const Deletion& covering, StoredRow* row) {
 void Partition::ShadowAll() {
   for (auto& [key, row] : rows_) Shadow(DeletionOf(key), &row);
   std::erase_if(rows_, [](const auto& entry) { return entry.second.IsEmpty(); });
+  // Deletions of rows and ranges leave them.
+  std::erase_if(statics_,
+                [&](const auto& cell) { return deletion_.Deletes(cell.second.timestamp_us); });
+}
+
+void Partition::MergeStatics(const std::map<std::string, StoredCell>& cells) {
+  if (cells.empty()) return;
+  MergeCells(cells, &statics_);
+  ShadowAll();
 }
 
 void Partition::MergeRow(const ClusteringKey& key, const StoredRow& row) {
@@ -148,11 +157,13 @@ void Partition::MergeDeletion(const Deletion& deletion) {
 
 void Partition::Merge(const Partition& other) {
   if (other.deletion_.exists()) MergeDeletion(other.deletion_);
+  MergeStatics(other.statics_);
   for (const RangeTombstone& range : other.ranges_) MergeRange(range);
   for (const auto& [key, row] : other.rows_) MergeRow(key, row);
 }
 
 void Partition::DropColumn(const std::string& name) {
+  statics_.erase(name);
   for (auto& [key, row] : rows_) {
     row.cells.erase(name);
     row.collections.erase(name);
@@ -164,6 +175,9 @@ void Partition::Purge(int64_t now_s, int64_t gc_grace_s) {
   if (deletion_.exists() && IsOld(deletion_.local_s, now_s, gc_grace_s)) deletion_ = {};
   std::erase_if(ranges_, [&](const RangeTombstone& range) {
     return IsOld(range.deletion.local_s, now_s, gc_grace_s);
+  });
+  std::erase_if(statics_, [&](const auto& cell) {
+    return IsPurgeable(cell.second, now_s, gc_grace_s);
   });
   for (auto& [key, row] : rows_) {
     if (row.deletion.exists() && IsOld(row.deletion.local_s, now_s, gc_grace_s)) row.deletion = {};
@@ -186,7 +200,7 @@ void Partition::Purge(int64_t now_s, int64_t gc_grace_s) {
 }
 
 bool Partition::IsEmpty() const {
-  return rows_.empty() && ranges_.empty() && !deletion_.exists();
+  return rows_.empty() && statics_.empty() && ranges_.empty() && !deletion_.exists();
 }
 
 bool Partition::HasLiveRow(int64_t now_s) const {

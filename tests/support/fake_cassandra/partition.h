@@ -71,6 +71,8 @@ class Partition {
   explicit Partition(std::shared_ptr<const ClusteringOrder> order);
 
   void MergeRow(const ClusteringKey& key, const StoredRow& row);
+  // Cells of static columns, which all rows share.
+  void MergeStatics(const std::map<std::string, StoredCell>& cells);
   void MergeRange(const RangeTombstone& range);
   void MergeDeletion(const Deletion& deletion);
   void Merge(const Partition& other);
@@ -84,6 +86,7 @@ class Partition {
   void Purge(int64_t now_s, int64_t gc_grace_s);
 
   [[nodiscard]] const Rows& rows() const { return rows_; }
+  [[nodiscard]] const std::map<std::string, StoredCell>& statics() const { return statics_; }
   [[nodiscard]] const std::vector<RangeTombstone>& ranges() const { return ranges_; }
   [[nodiscard]] const Deletion& deletion() const { return deletion_; }
   [[nodiscard]] bool IsEmpty() const;
@@ -100,6 +103,7 @@ class Partition {
   Deletion deletion_;
   std::vector<RangeTombstone> ranges_;
   Rows rows_;
+  std::map<std::string, StoredCell> statics_;  // by the column's name
 };
 
 }  // namespace cistern::fake_cassandra

@@ -45,6 +45,11 @@ class Dumper {
                     LiteralOfWire(table_.columns[i].type, entry.key[i]);
     }
     if (kind_ == DumpKind::kEverything) AddDeletions(entry.partition);
+    if (!entry.partition.statics().empty()) {
+      std::string line;
+      for (const auto& [name, cell] : entry.partition.statics()) AddCell(name, cell, &line);
+      if (!line.empty()) text_ += partition_ + " | static" + line + "\n";
+    }
     for (const auto& [key, row] : entry.partition.rows()) AddRow(key, row);
   }
   [[nodiscard]] std::string Take() { return std::move(text_); }

@@ -160,7 +160,7 @@ Result<Definition> Schema::AlterColumns(const Statement& statement) {
     for (size_t i = 1; i < ddl.columns.size(); ++i) {
       const std::string& name = ddl.columns[i].name.text;
       if (next.Find(name).has_value() && statement.if_exists) continue;
-      CISTERN_ASSIGN_OR_RETURN(next, WithColumn(next, name, ddl.columns[i].type));
+      CISTERN_ASSIGN_OR_RETURN(next, WithColumn(next, DefineColumn(ddl.columns[i])));
     }
   }
   for (const std::string& name : statement.columns) {

@@ -53,6 +53,7 @@ struct SelectedRow {
   int64_t token = 0;
   std::vector<OptionalBytes> values;  // of every column of the table
   const StoredRow* stored = nullptr;
+  const std::map<std::string, StoredCell>* statics = nullptr;  // of its partition
 };
 
 // Where the next page begins: behind this row. On the wire: u32 rows left of the limit, then of
@@ -252,18 +253,21 @@ class SelectRunner {
     const Partition::Rows& rows = entry.partition.rows();
     partition_rows_left_ = partition_rows_max_;  // no page of a statement that has it is followed
     const auto visit = [&](const auto& row) {
-      return Visit(token, entry.key, row.first, row.second);
+      return Visit(token, entry.key, entry.partition.statics(), row.first, row.second);
     };
     if (is_reversed()) return std::all_of(rows.rbegin(), rows.rend(), visit);
     return std::all_of(rows.begin(), rows.end(), visit);
   }
 
-  bool Visit(int64_t token, const std::vector<std::string>& partition, const ClusteringKey& key,
+  // A partition that has static cells alone is not shown: Cassandra shows it as a row without keys.
+  bool Visit(int64_t token, const std::vector<std::string>& partition,
+             const std::map<std::string, StoredCell>& statics, const ClusteringKey& key,
              const StoredRow& stored) {
     if (!IsShown(stored)) return true;
     SelectedRow row;
     row.token = token;
     row.stored = &stored;
+    row.statics = &statics;
     row.values.assign(partition.begin(), partition.end());
     for (size_t i = 0; i < key.size(); ++i) {
       std::string bytes;
@@ -320,8 +324,10 @@ class SelectRunner {
   }
 
   [[nodiscard]] const StoredCell* LiveCell(const SelectedRow& row, size_t column) const {
-    const auto at = row.stored->cells.find(table_.columns[column].name);
-    return at == row.stored->cells.end() || !at->second.IsLive(page_.now_s) ? nullptr : &at->second;
+    const bool is_static = table_.columns[column].kind == ColumnKind::kStatic;
+    const auto& cells = is_static ? *row.statics : row.stored->cells;
+    const auto at = cells.find(table_.columns[column].name);
+    return at == cells.end() || !at->second.IsLive(page_.now_s) ? nullptr : &at->second;
   }
 
   [[nodiscard]] OptionalBytes LiveElements(const SelectedRow& row, size_t column) const {

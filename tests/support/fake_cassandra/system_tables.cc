@@ -196,7 +196,7 @@ class Filler {
         row["position"] = IntBytes(static_cast<int64_t>(position++ - table.partition_key_count));
         row["clustering_order"] = column.descending ? "desc" : "asc";
       } else {
-        row["kind"] = "regular";
+        row["kind"] = column.kind == ColumnKind::kStatic ? "static" : "regular";
         row["position"] = IntBytes(-1);
       }
       Add(row);

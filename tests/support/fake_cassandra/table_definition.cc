@@ -86,7 +86,7 @@ Result<TableDefinition> DefineTable(std::string_view create_table,
   table.order = std::make_shared<const ClusteringOrder>(std::move(order));
   for (const DdlColumn& column : ddl.columns) {
     if (table.Find(column.name.text).has_value()) continue;
-    AddRegular({column.name.text, column.type, ColumnKind::kRegular, false}, &table);
+    AddRegular(DefineColumn(column), &table);
   }
   CISTERN_RETURN_IF_ERROR(TakeOptions(create_table, ddl, &table));
   return table;
@@ -99,13 +99,18 @@ Result<TableDefinition> WithOptions(const TableDefinition& table, std::string_vi
   return next;
 }
 
-Result<TableDefinition> WithColumn(const TableDefinition& table, std::string_view name,
-                                   const ColumnType& type) {
-  if (table.Find(name).has_value()) {
-    return Status::InvalidArgument("Column with name '" + std::string(name) + "' already exists");
+ColumnDefinition DefineColumn(const DdlColumn& column) {
+  const bool is_static = column.static_offset != 0;
+  return {column.name.text, column.type, is_static ? ColumnKind::kStatic : ColumnKind::kRegular,
+          false};
+}
+
+Result<TableDefinition> WithColumn(const TableDefinition& table, ColumnDefinition column) {
+  if (table.Find(column.name).has_value()) {
+    return Status::InvalidArgument("Column with name '" + column.name + "' already exists");
   }
   TableDefinition next = table;
-  AddRegular({std::string(name), type, ColumnKind::kRegular, false}, &next);
+  AddRegular(std::move(column), &next);
   return next;
 }
 

@@ -1,8 +1,8 @@
 // TableDefinition: a table as the fake cluster's schema has it.
 //
 // Any table with fixed columns that CREATE TABLE can declare in the words of lib/cql/ddl_parser.h,
-// bucketed or not. What Cassandra stores beside these (static columns, counters, lists that are not
-// frozen, indexes) the replicator does not use.
+// bucketed or not. What Cassandra stores beside these (counters, lists that are not frozen, static
+// collections that are not, indexes) the replicator does not use.
 #ifndef CISTERN_TESTS_SUPPORT_FAKE_CASSANDRA_TABLE_DEFINITION_H_
 #define CISTERN_TESTS_SUPPORT_FAKE_CASSANDRA_TABLE_DEFINITION_H_
 
@@ -17,10 +17,11 @@
 
 #include "cistern/result.h"
 #include "cistern/schema.h"
+#include "lib/cql/ddl_parser.h"
 
 namespace cistern::fake_cassandra {
 
-enum class ColumnKind : uint8_t { kPartitionKey, kClustering, kRegular };
+enum class ColumnKind : uint8_t { kPartitionKey, kClustering, kStatic, kRegular };
 
 struct ColumnDefinition {
   std::string name;
@@ -54,18 +55,21 @@ struct TableDefinition {
   [[nodiscard]] std::string QualifiedName() const { return keyspace + "." + name; }
   // Index into columns.
   [[nodiscard]] std::optional<size_t> Find(std::string_view column) const;
-  // Columns [first_regular(), columns.size()) are regular.
+  // Columns [first_regular(), columns.size()) are regular or static.
   [[nodiscard]] size_t first_regular() const { return partition_key_count + clustering_count; }
 };
 using TablePtr = std::shared_ptr<const TableDefinition>;
+
+// A column that is of no key.
+[[nodiscard]] ColumnDefinition DefineColumn(const DdlColumn& column);
 
 // From a CREATE TABLE text with a keyspace in it. The id is empty. `user_types`: the keyspace's.
 [[nodiscard]] Result<TableDefinition> DefineTable(std::string_view create_table,
                                                   std::span<const ColumnType> user_types = {});
 
-// ALTER TABLE ADD and DROP of one regular column; kInvalidArgument in the server's words.
+// ALTER TABLE ADD and DROP of one column that is of no key; kInvalidArgument in the server's words.
 [[nodiscard]] Result<TableDefinition> WithColumn(const TableDefinition& table,
-                                                 std::string_view name, const ColumnType& type);
+                                                 ColumnDefinition column);
 [[nodiscard]] Result<TableDefinition> WithoutColumn(const TableDefinition& table,
                                                     std::string_view name);
 // ALTER TABLE WITH: those options that a CREATE TABLE text names.

@@ -1,4 +1,5 @@
 #include <limits>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -43,7 +44,8 @@ class WriteBinder {
       Delete(rows, &out.change);
       return out;
     }
-    CISTERN_ASSIGN_OR_RETURN(const StoredRow row, Cells());
+    CISTERN_ASSIGN_OR_RETURN(StoredRow row, Cells());
+    out.change.MergeStatics(TakeStatics(&row));
     for (const ClusteringKey& key : rows.prefixes) {
       if (key.size() != table_.clustering_count || rows.has_bounds()) {
         return Status::InvalidArgument("Slice restrictions are not supported on the clustering "
@@ -220,6 +222,17 @@ class WriteBinder {
       }
     }
     return row;
+  }
+
+  // The cells of the row that all rows of its partition share.
+  std::map<std::string, StoredCell> TakeStatics(StoredRow* row) const {
+    std::map<std::string, StoredCell> statics;
+    for (const ColumnDefinition& column : table_.columns) {
+      if (column.kind != ColumnKind::kStatic) continue;
+      const auto at = row->cells.find(column.name);
+      if (at != row->cells.end()) statics.insert(row->cells.extract(at));
+    }
+    return statics;
   }
 
   // A whole value, or null: what was there before goes.
