@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <vector>
@@ -28,6 +29,7 @@ using testing::Rng;
 
 constexpr const char* kTable =
     "(p text, q int, c int, e text, a int, b text, d double, f frozen<map<text, int>>, "
+    "m map<text, int>, s set<int>, u tuple<int, text>, v duration, "
     "PRIMARY KEY ((p, q), c, e)) WITH CLUSTERING ORDER BY (c DESC, e ASC)";
 
 // Random statements in a small space, so that keys and timestamps meet often.
@@ -71,7 +73,10 @@ class Generator {
   std::string Text() { return "'" + std::string(1, static_cast<char>('k' + rng_.Below(3))) + "'"; }
   std::string Row() { return " AND c = " + Small() + " AND e = " + Text(); }
   std::string Timestamp() { return " USING TIMESTAMP " + std::to_string(rng_.Below(12)); }
-  std::string Columns() { return rng_.OneIn(2) ? "a" : rng_.OneIn(2) ? "b, d" : "f"; }
+  std::string Columns() {
+    const char* const kColumns[] = {"a", "a", "b, d", "f", "m", "s, u", "v"};
+    return kColumns[rng_.Below(std::size(kColumns))];
+  }
   // Nothing, plain, two seconds apart, or too much.
   std::string Ttl() {
     if (rng_.OneIn(2)) return "";
@@ -84,13 +89,17 @@ class Generator {
     if (column == 'a') return std::to_string(static_cast<int64_t>(rng_.Below(5)) - 2);
     if (column == 'b') return rng_.OneIn(4) ? "''" : Text();
     if (column == 'd') return std::to_string(rng_.Below(3)) + ".5";
+    if (column == 'm') return "{" + Text() + ": " + Small() + (rng_.OneIn(2) ? "}" : ", 'z': 1}");
+    if (column == 's') return rng_.OneIn(5) ? "{}" : "{" + Small() + ", 7, " + Small() + "}";
+    if (column == 'u') return "(" + Small() + (rng_.OneIn(3) ? ", null)" : ", " + Text() + ")");
+    if (column == 'v') return "1mo" + Small() + "d5h";
     return "{'m': " + Small() + "}";
   }
   std::string Insert() {
     std::string names = "p, q, c, e";
     std::string values = "'" + std::string(1, static_cast<char>('x' + rng_.Below(2))) + "', " +
                          std::to_string(rng_.Below(2)) + ", " + Small() + ", " + Text();
-    for (const char column : {'a', 'b', 'd', 'f'}) {
+    for (const char column : {'a', 'b', 'd', 'f', 'm', 's', 'u', 'v'}) {
       if (rng_.OneIn(2)) continue;
       names += std::string(", ") + column;
       values += ", " + Value(column);
@@ -100,7 +109,7 @@ class Generator {
   }
   std::string Update() {
     std::string text = "UPDATE " + table_ + Timestamp() + Ttl() + " SET a = " + Value('a');
-    for (const char column : {'b', 'd', 'f'}) {
+    for (const char column : {'b', 'd', 'f', 'm', 's', 'u', 'v'}) {
       if (rng_.OneIn(2)) text += std::string(", ") + column + " = " + Value(column);
     }
     return text + Where() + Row();
@@ -186,7 +195,7 @@ class Differential {
     const std::string from = " FROM " + keyspace_ + ".t";
     const std::string cells =
         "SELECT c, e, a, b, d, f, writetime(a), writetime(b), writetime(d), writetime(f), ttl(a), "
-        "ttl(b), ttl(d), ttl(f)";
+        "ttl(b), ttl(d), ttl(f), m, s, u, writetime(u), ttl(u), v, writetime(v), ttl(v)";
     const int64_t now_s = now_s_ + 10;
     for (const char* p : {"x", "y"}) {
       for (const char* q : {"0", "1"}) {
@@ -195,13 +204,14 @@ class Differential {
         if (!Same(cells + from + where, now_s)) return false;
         // After all expiries, and before the earliest.
         if (!Same(cells + from + where, now_s_ + 5'000)) return false;
-        if (!Same("SELECT count(*), count(a), min(c), max(e), min(writetime(a)), max(d)" + from +
-                  where, now_s)) {
+        if (!Same("SELECT count(*), count(a), min(c), max(e), min(writetime(a)), max(d), "
+                  "count(writetime(u)), count(writetime(v))" + from + where, now_s)) {
           return false;
         }
       }
     }
     return Same("SELECT *" + from, now_s) &&
+           Same("SELECT p, q, c" + from + " PER PARTITION LIMIT 2 LIMIT 3", now_s) &&
            Same("SELECT e, c" + from + generator_.Where() + generator_.Range() +
                 " ORDER BY c ASC LIMIT 3", now_s) &&
            Same("SELECT token(p, q), c" + from + generator_.Where() + " AND (c, e) > (1, 'k')",

@@ -203,7 +203,7 @@ TEST_F(PartitionStoreTest, TheSameMutationsInAnyOrderAndNumberGiveTheSamePartiti
       const uint32_t ttl_s = rng.OneIn(2) ? 0 : static_cast<uint32_t>(1 + rng.Below(3));
       StoredRow row = Cell("a", timestamp_us, IntBytes(static_cast<int32_t>(rng.Below(3))), ttl_s);
       if (rng.OneIn(3)) row.marker = {timestamp_us, ttl_s, row.cells["a"].local_deletion_s};
-      if (rng.OneIn(6)) row = StoredRow{{}, {timestamp_us, kNow}, {}};
+      if (rng.OneIn(6)) row = StoredRow{{}, {timestamp_us, kNow}, {}, {}};
       mutation.change.MergeRow(key, row);
       if (rng.OneIn(12)) mutation.change.MergeDeletion({timestamp_us, kNow});
       if (rng.OneIn(8)) {

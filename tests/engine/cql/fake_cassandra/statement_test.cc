@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
@@ -290,6 +291,89 @@ TEST_F(StatementTest, ColumnsAreAddedAndDropped) {
   EXPECT_EQ(Run("SELECT * FROM plant.air"), "table air does not exist");
   EXPECT_EQ(Run("CREATE TABLE IF NOT EXISTS plant.air (k int PRIMARY KEY)"), "");
   EXPECT_EQ(Run("SELECT * FROM plant.air"), "");
+}
+
+// A whole value deletes what is older, a microsecond below its own elements; those of one timestamp
+// stay together.
+TEST_F(StatementTest, ACollectionThatIsNotFrozenIsItsElements) {
+  ASSERT_EQ(Run("CREATE TABLE plant.m (k int PRIMARY KEY, v map<text, int>, s set<int>)"), "");
+  const auto shown = [&](DumpKind kind) {
+    return store_.Dump(**schema_.Find("plant", "m"), kind, kNow);
+  };
+  const auto write = [&](const std::string& set, int timestamp) {
+    EXPECT_EQ(Run("UPDATE plant.m USING TIMESTAMP " + std::to_string(timestamp) + " SET " + set +
+                  " WHERE k = 1"), "");
+  };
+  write("v = {'b': 2, 'a': 1}, s = {}", 10);
+  write("v = {'b': 2, 'a': 1}, s = {}", 10);
+  EXPECT_EQ(shown(DumpKind::kVisible), "plant.m k=1 | | v={'a': 1, 'b': 2}\n");
+  EXPECT_EQ(shown(DumpKind::kEverything),
+            "plant.m k=1 | | s-deleted@9 v-deleted@9 v['a']=1@10 v['b']=2@10\n");
+  write("v = {'c': 3}", 10);
+  EXPECT_EQ(shown(DumpKind::kVisible), "plant.m k=1 | | v={'a': 1, 'b': 2, 'c': 3}\n");
+  write("v = {'d': 4}", 11);
+  EXPECT_EQ(shown(DumpKind::kVisible), "plant.m k=1 | | v={'d': 4}\n");
+  write("v = {'old': 0}", 10);
+  EXPECT_EQ(shown(DumpKind::kVisible), "plant.m k=1 | | v={'d': 4}\n");
+  write("v = null", 12);
+  EXPECT_EQ(shown(DumpKind::kVisible), "");
+  write("v = {'e': 5}", 12);
+  EXPECT_EQ(shown(DumpKind::kVisible), "plant.m k=1 | | v={'e': 5}\n");
+  EXPECT_EQ(Run("DELETE v FROM plant.m USING TIMESTAMP 12 WHERE k = 1"), "");
+  EXPECT_EQ(shown(DumpKind::kVisible), "");
+  EXPECT_EQ(Run("SELECT writetime(v) FROM plant.m"),
+            "Cannot use selection function writetime on non-frozen collection v");
+}
+
+TEST_F(StatementTest, AStaticCellIsOfAllRowsOfItsPartition) {
+  ASSERT_EQ(Run("CREATE TABLE plant.s (k int, c int, f int static, v int, PRIMARY KEY (k, c))"),
+            "");
+  const auto insert = [&](int k, int c, int f, int timestamp) {
+    EXPECT_EQ(Run("INSERT INTO plant.s (k, c, f) VALUES (" + std::to_string(k) + ", " +
+                  std::to_string(c) + ", " + std::to_string(f) + ") USING TIMESTAMP " +
+                  std::to_string(timestamp)), "");
+  };
+  insert(1, 1, 7, 20);
+  insert(1, 2, 8, 10);
+  insert(2, 1, 9, 5);
+  const std::string select = "SELECT c, f, writetime(f) FROM plant.s WHERE k = 1";
+  EXPECT_EQ(Run(select), "1 7 20;2 7 20;");
+  EXPECT_EQ(Run("DELETE FROM plant.s USING TIMESTAMP 30 WHERE k = 1 AND c = 1"), "");
+  EXPECT_EQ(Run(select), "2 7 20;") << "the delete of a row leaves it";
+  EXPECT_EQ(Run("UPDATE plant.s USING TIMESTAMP 21 SET f = null WHERE k = 1 AND c = 2"), "");
+  EXPECT_EQ(Run(select), "2 null null;");
+  EXPECT_EQ(Run("DELETE FROM plant.s USING TIMESTAMP 30 WHERE k = 2"), "");
+  insert(2, 1, 9, 30);
+  EXPECT_EQ(Run("SELECT c FROM plant.s WHERE k = 2"), "");
+}
+
+TEST_F(StatementTest, TypesAreMadeBeforeTablesThatHaveThem) {
+  const std::string table = "CREATE TABLE plant.u (k int PRIMARY KEY, v frozen<spot>)";
+  EXPECT_NE(Run(table), "");
+  EXPECT_EQ(Run("CREATE TYPE plant.spot (x int, y text)"), "");
+  EXPECT_EQ(Run("CREATE TYPE IF NOT EXISTS plant.spot (other int);"), "");
+  EXPECT_EQ(Run("CREATE TYPE plant.spot (x int)"),
+            "A user type with name 'spot' already exists");
+  EXPECT_EQ(Run(table), "");
+  EXPECT_EQ(Run("INSERT INTO plant.u (k, v) VALUES (1, {x: 2, y: 'b'}) USING TIMESTAMP 5"), "");
+  EXPECT_EQ(store_.Dump(**schema_.Find("plant", "u"), DumpKind::kVisible, kNow),
+            "plant.u k=1 | | v={x: 2, y: 'b'}@5\n");
+  EXPECT_EQ(Run("ALTER TABLE plant.u ADD w set<frozen<spot>>"), "");
+}
+
+TEST_F(StatementTest, APartitionHasItsOwnLimit) {
+  for (const char* key : {"'a', 1, 1", "'a', 1, 2", "'b', 1, 3", "'b', 1, 4", "'c', 1, 5"}) {
+    Run("INSERT INTO plant.air (sensor, bucket, ts, seq) VALUES (" + std::string(key) + ", 1)");
+  }
+  std::string rows = Run("SELECT ts FROM plant.air PER PARTITION LIMIT 1");
+  EXPECT_EQ(std::count(rows.begin(), rows.end(), ';'), 3);
+  for (const char* newest : {"2;", "4;", "5;"}) {
+    EXPECT_NE(rows.find(newest), std::string::npos) << rows;
+  }
+  rows = Run("SELECT ts FROM plant.air PER PARTITION LIMIT 1 LIMIT 2");
+  EXPECT_EQ(std::count(rows.begin(), rows.end(), ';'), 2);
+  EXPECT_EQ(Run("SELECT ts FROM plant.air PER PARTITION LIMIT 0"),
+            "LIMIT must be strictly positive");
 }
 
 TEST_F(StatementTest, WhatIsWrongIsRefusedWithTheServersKindOfWords) {
