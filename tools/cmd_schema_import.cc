@@ -85,8 +85,12 @@ std::string OthersText(const std::vector<std::string>& rules) {
 Result<Imported> GuessRule(const ClusterSchema& cluster, const Samples& samples) {
   const std::string& words = cluster.table->comment;
   if (samples.empty()) {
-    CISTERN_ASSIGN_OR_RETURN(auto schema, DeclareWith(cluster, words));
-    return Imported{std::move(schema),
+    auto schema = DeclareWith(cluster, words);
+    if (!schema.ok()) {
+      return Status::InvalidArgument(fmt::format("{} has no rows to tell its rule by, and: {}",
+                                                 cluster.CqlName(), schema.status().message()));
+    }
+    return Imported{*std::move(schema),
                     {"a guess: the bucket follows from the name and the type of its column alone, "
                      "as the table has no rows"}};
   }

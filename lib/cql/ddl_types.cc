@@ -21,6 +21,10 @@ Status DdlTypes::ParseUserType() {
   CISTERN_RETURN_IF_ERROR(PassIfNotExists());
   CISTERN_RETURN_IF_ERROR(PlacedName("the type's name", &user.keyspace, &user.name));
   SetKeyspace(user.keyspace.text);
+  if (CqlTypeFromName(user.name.text).has_value() || user.name.text == "frozen") {
+    return ErrorAt(StatusCode::kInvalidArgument, source_, user.name.offset, Concat({"'",
+        user.name.text, "' is a word of CQL's own types: a type needs another name"}));
+  }
   CISTERN_RETURN_IF_ERROR(Symbol('('));
   user.type.kind = CqlType::kUserType;
   user.type.name = user.name.text;

@@ -158,6 +158,8 @@ TEST(DdlError, UserDefinedTypes) {
       {"CREATE TYPE", kBad, "line 1, column 12: expected the type's name, got the end"},
       {"CREATE TYPE a", kBad, "line 1, column 14: expected '(', got the end of the text"},
       {"CREATE TYPE a ()", kBad, "line 1, column 16: expected a field's name, got ')'"},
+      {"CREATE TYPE \"tuple\" (f int);", kBad,
+       "line 1, column 13: 'tuple' is a word of CQL's own types: a type needs another name"},
       {"CREATE TYPE a (f)", kBad, "line 1, column 17: expected a type, got ')'"},
       {"CREATE TYPE a (f int,)", kBad, "line 1, column 22: expected a field's name, got ')'"},
       {"CREATE TYPE a (f int, f int);", kBad, "line 1, column 23: the field 'f' is declared twice"},

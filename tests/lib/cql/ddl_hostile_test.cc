@@ -11,9 +11,10 @@
 namespace cistern {
 namespace {
 
-constexpr char kValid[] = R"(CREATE TABLE IF NOT EXISTS "Plant".readings (
+constexpr char kValid[] = R"(CREATE TYPE "Plant".spot (x tuple<int, duration>, "Y" set<inet>);
+CREATE TABLE IF NOT EXISTS "Plant".readings (
   "Sen""sor" text, b bigint, shard smallint, id timeuuid, /* key */ n int, // and
-  d decimal, m frozen<map<text, frozen<set<inet>>>>, -- more
+  d decimal, m frozen<map<text, frozen<set<inet>>>>, w vector<float, 3>, s map<int, spot>, -- more
   PRIMARY KEY (("Sen""sor", b, shard), id, n))
 WITH CLUSTERING ORDER BY (id DESC, n ASC)
  AND comment = 'It''s. cistern: bucket b = 15 minutes as calendar; split shard = round_robin 300;'
@@ -84,7 +85,7 @@ TEST(DdlHostile, RandomMutationsNeverCrash) {
       ">",           "frozen<",  "{",    "}",  "[",   "]",   "--",
       "/*",          "*/",       ";",    "=",  "0",   "-1",  "99999999999999999999",
       "cistern:",    "as epoch", "\xff", "\n", "\0x", "and", "with",
-      "primary key", "''"};
+      "primary key", "''",    "static", "tuple<", "vector<int, ", "create type", "spot"};
   size_t accepted = 0;
   for (int round = 0; round < 20'000; ++round) {
     std::string text = valid;
@@ -145,9 +146,11 @@ class RandomTable {
     std::string clustering = time;
     for (int i = Pick(3); i > 0; --i) Add(&columns, Type(16), &clustering);
     std::string ignored;
-    for (int i = Pick(6); i > 0; --i) Add(&columns, Type(21), &ignored);
-    std::string text = "create table " + std::string(Pick(2) == 0 ? "ks." : "") + "t (" + columns +
-                       "primary key ((" + key + "), " + clustering +
+    for (int i = Pick(6); i > 0; --i) Add(&columns, Type(27), &ignored);
+    const std::string types = "create type \"A b\" (x int, \"Y z\" list<text>); "
+                              "create type u (a frozen<\"A b\">, b duration); ";
+    std::string text = types + "create table " + std::string(Pick(2) == 0 ? "ks." : "") + "t (" +
+                       columns + "primary key ((" + key + "), " + clustering +
                        ")) with comment = " + QuoteString("x' \n ä cistern: " + rule);
     if (Pick(2) == 0) text += " and default_time_to_live = " + std::to_string(Pick(1000));
     if (Pick(2) == 0) text += " and caching = {'keys': 'ALL', 'rows_per_partition': 'NONE'}";
@@ -178,10 +181,16 @@ class RandomTable {
     if (kind < 18) return kScalars[kind];
     if (kind == 18) return "frozen<list<" + Inner(2) + ">>";
     if (kind == 19) return "frozen<set<" + Inner(2) + ">>";
-    return "frozen<map<" + Inner(2) + ", " + Inner(2) + ">>";
+    if (kind == 20) return "frozen<map<" + Inner(2) + ", " + Inner(2) + ">>";
+    if (kind == 21) return "set<" + Inner(2) + ">";
+    if (kind == 22) return "map<" + Inner(2) + ", " + Inner(2) + ">";
+    if (kind == 23) return "tuple<" + Inner(2) + ", " + Inner(2) + ">";
+    if (kind == 24) return "vector<" + Inner(2) + ", " + std::to_string(1 + Pick(8192)) + ">";
+    return kind == 25 ? "frozen<u>" : "duration";
   }
   std::string Inner(int depth) {
     if (depth == 0 || Pick(2) == 0) return Type(18);
+    if (Pick(4) == 0) return Pick(2) == 0 ? "frozen<\"A b\">" : "u";
     return "frozen<list<" + Inner(depth - 1) + ">>";
   }
 
