@@ -94,7 +94,8 @@ class CISTERN_EXPORT RowBatch {
   }
   [[nodiscard]] Status SetFloat(size_t column, float value);
   // Columns of the bytes lane: the value as the native protocol serialises it,
-  // checked (UTF-8, ASCII, 16 bytes of a uuid, version 1 of a timeuuid, ...).
+  // checked (UTF-8, ASCII, 16 bytes of a uuid, version 1 of a timeuuid, ...). A collection that is
+  // not frozen and has no element is set to null, as Cassandra has it.
   [[nodiscard]] Status SetBytes(size_t column, std::string_view value);
   // Deletes the cell. Not for key columns.
   [[nodiscard]] Status SetNull(size_t column);
