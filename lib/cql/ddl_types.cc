@@ -87,10 +87,6 @@ Status DdlTypes::ParseColumnType(ColumnType* out) {
 }
 
 Status DdlTypes::ParseType(size_t depth, bool frozen, ColumnType* out) {
-  if (++part_count_ > limits::kTypePartsMax) {
-    return ErrorAt(StatusCode::kTooLarge, source_, token_.begin, Concat({
-        "a type has at most ", limits::kTypePartsMax, " others inside"}));
-  }
   if (depth >= limits::kTypeDepthMax) {
     return ErrorAt(StatusCode::kTooLarge, source_, token_.begin, Concat({
         "a type is nested at most ", limits::kTypeDepthMax, " deep"}));
@@ -102,6 +98,10 @@ Status DdlTypes::ParseType(size_t depth, bool frozen, ColumnType* out) {
     return Expected("a type");
   }
   if (token_.IsName("frozen")) return ParseFrozen(depth, out);
+  if (++part_count_ > limits::kTypePartsMax) {
+    return ErrorAt(StatusCode::kTooLarge, source_, token_.begin, Concat({
+        "a type has at most ", limits::kTypePartsMax, " others inside"}));
+  }
   const std::optional<CqlType> kind =
       token_.kind == TokenKind::kName ? CqlTypeFromName(token_.text) : std::nullopt;
   if (!kind.has_value()) return ParseUserTypeName(depth, frozen, out);

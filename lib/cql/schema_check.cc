@@ -70,13 +70,12 @@ class SchemaChecker {
       for (const DdlName& field : user.fields) {
         CISTERN_RETURN_IF_ERROR(CheckName(field, "a field"));
       }
-      const std::string& keyspace = user.keyspace.text;
-      if (keyspace.empty() || keyspace == ddl_.keyspace.text) continue;
-      if (!IsUsed(user.name.text)) continue;  // of another table, in a file of several
+      // Those of other keyspaces are of other tables, in a file of several.
+      const bool is_foreign = !user.keyspace.text.empty() && ddl_.keyspace.text.empty();
+      if (!is_foreign || !IsUsed(user.name.text)) continue;
       return Invalid(user.keyspace.offset, Concat({"the type '", user.name.text,
-          "' is in keyspace ", keyspace, ", and the table in ",
-          (ddl_.keyspace.text.empty() ? "none" : ddl_.keyspace.text),
-          ": both have to say the same"}));
+          "' is in keyspace ", user.keyspace.text, ", and the table in none: both have to say the "
+          "same"}));
     }
     return Status::Ok();
   }
