@@ -249,5 +249,62 @@ class IngestTest(CliCase):
         self.assertEqual(self.values("temp", entity="c"), [("",), ("",), ("1",)])
 
 
+TYPED = """CREATE TYPE spot (x double, "Note" text);
+CREATE TABLE typed (
+    station text, day date, ts timestamp, m map<text, text>, s set<text>, p tuple<int, text>,
+    d duration, v vector<float, 2>, u frozen<spot>, deep map<text, frozen<set<frozen<spot>>>>,
+    PRIMARY KEY ((station, day), ts)
+);
+"""
+
+
+class TypedIngestTest(CliCase):
+    """Values that are made of others, as cqlsh writes them and as JSON does."""
+
+    EXPECTED = {"m": "{'a': 'x, y', 'b': 'it''s'}", "s": "{'k', 'l'}", "p": "(7, null)",
+                "d": "1mo2h", "v": "[0.5, 2]", "u": "{x: 1.5, \"Note\": null}",
+                "deep": "{'k': {{x: null, \"Note\": 'n'}}}"}
+
+    def setUp(self):
+        super().setUp()
+        self.create(TYPED)
+
+    def check(self):
+        [row] = self.scan(table="typed")
+        self.assertEqual({name: row[name] for name in self.EXPECTED}, self.EXPECTED)
+        # What is printed can be read again.
+        text = self.scan_text(table="typed")
+        self.ingest(text, "--ignore", "day", table="typed")
+        self.assertEqual(self.scan_text(table="typed"), text)
+
+    def test_csv(self):
+        names = list(self.EXPECTED)
+        sheet = io.StringIO()
+        writer = csv.writer(sheet)
+        writer.writerow(["station", "ts", *names])
+        writer.writerow(["a", MILLIS, *self.EXPECTED.values()])
+        self.ingest(sheet.getvalue(), table="typed")
+        self.check()
+
+    def test_json(self):
+        row = {"station": "a", "ts": MILLIS, "m": {"a": "x, y", "b": "it's"}, "s": ["k", "l"],
+               "p": [7, None], "d": "1mo2h", "v": [0.5, 2], "u": {"x": 1.5},
+               "deep": {"k": [{"Note": "n"}]}}
+        self.ingest(json.dumps(row) + "\n", "--format", "jsonl", table="typed")
+        self.check()
+
+    def test_what_is_no_value_is_refused(self):
+        self.ingest(f"station,ts,d\na,{MILLIS - 1},1h\n", table="typed")
+        for column, value, words in (
+                ("d", "1h2d", "expected a duration such as 1mo2d3h4m5s"),
+                ("v", [1], "elements in all"), ("p", [1, "a", 2], "behind 2 values"),
+                ("u", {"z": 1}, "expected a field of (x double, \"Note\" text)"),
+                ("m", {"a": 1}, "expected a text in single quotes")):
+            text = json.dumps({"station": "a", "ts": MILLIS, column: value}) + "\n"
+            done = self.ingest(text, "--format", "jsonl", table="typed", expect=1)
+            self.assertIn(words, done.err)
+        self.assertEqual(len(self.scan(table="typed")), 1)
+
+
 if __name__ == "__main__":
     unittest.main()
