@@ -130,8 +130,12 @@ void Partition::Merge(const Partition& other) {
   for (const auto& [key, row] : other.rows_) MergeRow(key, row);
 }
 
-void Partition::DropColumn(const std::string& name) {
-  for (auto& [key, row] : rows_) row.cells.erase(name);
+void Partition::HideDropped(const TableDefinition& table) {
+  for (auto& [key, row] : rows_) {
+    std::erase_if(row.cells, [&table](const auto& cell) {
+      return table.Hides(cell.first, cell.second.timestamp_us);
+    });
+  }
   std::erase_if(rows_, [](const auto& entry) { return entry.second.IsEmpty(); });
 }
 

@@ -32,7 +32,7 @@ size_t Keyspace::replication_factor() const {
   return sum;
 }
 
-Result<Definition> Schema::Apply(const Statement& statement) {
+Result<Definition> Schema::Apply(const Statement& statement, int64_t now_us) {
   Result<Definition> done = [&]() -> Result<Definition> {
     switch (statement.kind) {
       case Kind::kCreateKeyspace: return CreateKeyspace(statement);
@@ -40,7 +40,7 @@ Result<Definition> Schema::Apply(const Statement& statement) {
       case Kind::kDropKeyspace: return DropKeyspace(statement);
       case Kind::kDropTable: return DropTable(statement);
       case Kind::kAddColumns:
-      case Kind::kDropColumns: return AlterColumns(statement);
+      case Kind::kDropColumns: return AlterColumns(statement, now_us);
       case Kind::kAlterOptions: return AlterOptions(statement);
       default: return Status::Internal("this statement defines nothing");
     }
@@ -125,11 +125,13 @@ Result<Definition> Schema::DropTable(const Statement& statement) {
   return done;
 }
 
-Result<Definition> Schema::AlterColumns(const Statement& statement) {
+Result<Definition> Schema::AlterColumns(const Statement& statement, int64_t now_us) {
   CISTERN_ASSIGN_OR_RETURN(const TablePtr before, Find(statement.keyspace, statement.table));
   TableDefinition next = *before;
-  Definition done = Changed("UPDATED", "TABLE", statement);
-  done.table = before;
+  int64_t dropped_us = now_us;
+  if (statement.timestamp.has_value()) {
+    dropped_us = std::strtoll(statement.timestamp->text.c_str(), nullptr, 10);
+  }
   for (const auto& [name, type] : statement.columns) {
     const bool is_there = next.Find(name).has_value();
     if (statement.kind == Kind::kAddColumns) {
@@ -137,13 +139,12 @@ Result<Definition> Schema::AlterColumns(const Statement& statement) {
       CISTERN_ASSIGN_OR_RETURN(next, WithColumn(next, name, type));
     } else {
       if (!is_there && statement.if_exists) continue;
-      CISTERN_ASSIGN_OR_RETURN(next, WithoutColumn(next, name));
-      done.dropped_columns.push_back(name);
+      CISTERN_ASSIGN_OR_RETURN(next, WithoutColumn(next, name, dropped_us));
     }
   }
   keyspaces_[statement.keyspace].tables[statement.table] =
       std::make_shared<const TableDefinition>(std::move(next));
-  return done;
+  return Changed("UPDATED", "TABLE", statement);
 }
 
 Result<Definition> Schema::AlterOptions(const Statement& statement) {

@@ -65,6 +65,12 @@ std::optional<size_t> TableDefinition::Find(std::string_view column) const {
   return std::nullopt;
 }
 
+bool TableDefinition::Hides(const std::string& column, int64_t timestamp_us) const {
+  const auto at = dropped.find(column);
+  if (at == dropped.end()) return false;
+  return timestamp_us <= at->second.dropped_us || !Find(column).has_value();
+}
+
 Result<TableDefinition> DefineTable(std::string_view create_table) {
   CISTERN_ASSIGN_OR_RETURN(const DdlTable ddl, ParseDdl(create_table));
   TableDefinition table;
@@ -103,12 +109,20 @@ Result<TableDefinition> WithColumn(const TableDefinition& table, std::string_vie
   if (table.Find(name).has_value()) {
     return Status::InvalidArgument("Column with name '" + std::string(name) + "' already exists");
   }
+  // Cassandra also takes types that are stored in the same way; nothing here needs that.
+  const auto dropped = table.dropped.find(std::string(name));
+  if (dropped != table.dropped.end() && dropped->second.type != type) {
+    return Status::InvalidArgument(
+        "Cannot re-add previously dropped column '" + std::string(name) + "' of type " +
+        type.ToCql() + ", incompatible with previous type " + dropped->second.type.ToCql());
+  }
   TableDefinition next = table;
   AddRegular({std::string(name), type, ColumnKind::kRegular, false}, &next);
   return next;
 }
 
-Result<TableDefinition> WithoutColumn(const TableDefinition& table, std::string_view name) {
+Result<TableDefinition> WithoutColumn(const TableDefinition& table, std::string_view name,
+                                      int64_t dropped_us) {
   const std::optional<size_t> at = table.Find(name);
   if (!at.has_value()) {
     return Status::InvalidArgument("Column " + std::string(name) + " was not found in table '" +
@@ -118,6 +132,7 @@ Result<TableDefinition> WithoutColumn(const TableDefinition& table, std::string_
     return Status::InvalidArgument("Cannot drop PRIMARY KEY column " + std::string(name));
   }
   TableDefinition next = table;
+  next.dropped[std::string(name)] = {table.columns[*at].type, dropped_us};
   next.columns.erase(next.columns.begin() + static_cast<std::ptrdiff_t>(*at));
   return next;
 }

@@ -35,6 +35,13 @@ struct ClusteringColumn {
 };
 using ClusteringOrder = std::vector<ClusteringColumn>;
 
+// A column that was dropped. Its cells with a write timestamp at or before `dropped_us` are never
+// shown again, whenever they arrive, also where the column was added anew.
+struct DroppedColumn {
+  ColumnType type;
+  int64_t dropped_us = 0;  // since 1970; the server's clock, or USING TIMESTAMP
+};
+
 // Immutable once made; an ALTER makes another with the same id and order.
 struct TableDefinition {
   std::string keyspace;
@@ -49,23 +56,27 @@ struct TableDefinition {
   uint32_t gc_grace_s = 864'000;
   std::map<std::string, std::string> compaction;
   std::string comment;
+  std::map<std::string, DroppedColumn> dropped;  // by name; those that were added anew too
 
   [[nodiscard]] std::string QualifiedName() const { return keyspace + "." + name; }
   // Index into columns.
   [[nodiscard]] std::optional<size_t> Find(std::string_view column) const;
   // Columns [first_regular(), columns.size()) are regular.
   [[nodiscard]] size_t first_regular() const { return partition_key_count + clustering_count; }
+  // Whether a cell of the column that was written then is hidden by a drop of the column.
+  [[nodiscard]] bool Hides(const std::string& column, int64_t timestamp_us) const;
 };
 using TablePtr = std::shared_ptr<const TableDefinition>;
 
 // From a CREATE TABLE text with a keyspace in it. The id is empty.
 [[nodiscard]] Result<TableDefinition> DefineTable(std::string_view create_table);
 
-// ALTER TABLE ADD and DROP of one regular column; kInvalidArgument in the server's words.
+// ALTER TABLE ADD and DROP of one regular column; kInvalidArgument in the server's words. A column
+// that was dropped comes back with its own type only.
 [[nodiscard]] Result<TableDefinition> WithColumn(const TableDefinition& table,
                                                  std::string_view name, const ColumnType& type);
 [[nodiscard]] Result<TableDefinition> WithoutColumn(const TableDefinition& table,
-                                                    std::string_view name);
+                                                    std::string_view name, int64_t dropped_us);
 // ALTER TABLE WITH: those options that a CREATE TABLE text names.
 [[nodiscard]] Result<TableDefinition> WithOptions(const TableDefinition& table,
                                                   std::string_view create_table);

@@ -50,10 +50,7 @@ class StatementTest : public ::testing::Test {
   Result<std::string> TryRun(std::string_view cql, const std::vector<SentValue>& values) {
     CISTERN_ASSIGN_OR_RETURN(Statement statement, ParseStatement(cql));
     if (statement.is_definition()) {
-      CISTERN_ASSIGN_OR_RETURN(const Definition done, schema_.Apply(statement));
-      for (const std::string& column : done.dropped_columns) {
-        store_.DropColumn(*done.table, column);
-      }
+      CISTERN_RETURN_IF_ERROR(schema_.Apply(statement, context_.server_now_us).status());
       return std::string();
     }
     CISTERN_ASSIGN_OR_RETURN(const TablePtr table,
@@ -290,6 +287,33 @@ TEST_F(StatementTest, ColumnsAreAddedAndDropped) {
   EXPECT_EQ(Run("SELECT * FROM plant.air"), "table air does not exist");
   EXPECT_EQ(Run("CREATE TABLE IF NOT EXISTS plant.air (k int PRIMARY KEY)"), "");
   EXPECT_EQ(Run("SELECT * FROM plant.air"), "");
+}
+
+// As system_schema.dropped_columns says: up to that time nothing of it is shown, whenever it comes.
+TEST_F(StatementTest, AColumnThatIsAddedAgainHidesWhatWasWrittenBeforeItsDrop) {
+  const auto write = [this](int ts, int64_t write_us) {
+    return Run("INSERT INTO plant.air (sensor, bucket, ts, seq, a, b) VALUES ('s', 1, " +
+               std::to_string(ts) + ", 1, 2, 'x') USING TIMESTAMP " + std::to_string(write_us));
+  };
+  EXPECT_EQ(write(1, 4'000), "");
+  EXPECT_EQ(write(2, 6'000), "");
+  EXPECT_EQ(Run("ALTER TABLE plant.air DROP a USING TIMESTAMP 5000"), "");
+  EXPECT_EQ(Run("ALTER TABLE plant.air ADD a text"),
+            "Cannot re-add previously dropped column 'a' of type text, incompatible with previous "
+            "type int");
+  EXPECT_EQ(Run("ALTER TABLE plant.air ADD a int"), "");
+  EXPECT_EQ(write(3, 5'000), "");
+  EXPECT_EQ(write(4, 5'001), "");
+  EXPECT_EQ(Run("SELECT ts, a, b FROM plant.air"), "4 2 x;3 null x;2 2 x;1 null x;");
+  EXPECT_EQ(Run("SELECT count(a) FROM plant.air"), "2;");
+  // A row that is its cells alone is not there without them.
+  EXPECT_EQ(Run("UPDATE plant.air USING TIMESTAMP 4000 SET a = 1 WHERE sensor = 's' AND "
+                "bucket = 1 AND ts = 5 AND seq = 1"), "");
+  EXPECT_EQ(Run("SELECT ts FROM plant.air"), "4;3;2;1;");
+  // The last drop counts, by the server's clock where the statement says no time.
+  EXPECT_EQ(Run("ALTER TABLE plant.air DROP a"), "");
+  EXPECT_EQ(Run("ALTER TABLE plant.air ADD a int"), "");
+  EXPECT_EQ(Run("SELECT ts, a FROM plant.air"), "4 null;3 null;2 null;1 null;");
 }
 
 TEST_F(StatementTest, WhatIsWrongIsRefusedWithTheServersKindOfWords) {
