@@ -10,6 +10,7 @@
 #include <span>
 #include <utility>
 
+#include "engine/replicate/accepted_drop.h"
 #include "engine/replicate/schema_drift.h"
 #include "engine/replicate/schema_plan.h"
 #include "engine/replicate/schema_statements.h"
@@ -43,6 +44,7 @@ struct SchemaOptions {
   std::string table;
   std::string keyspace;
   bool is_keyspace_of_file = false;  // where sync may need it for tables that are not looked at
+  std::vector<std::string> accept_hidden;  // of the file, where they were checked
   std::string keyspace_replication;
   std::string format = "text";
   bool dry_run = false;
@@ -147,6 +149,7 @@ Result<SchemaOptions> WithFile(SchemaOptions options, Status (*check)(const Sync
   options.store = std::move(given.store);
   options.contact = std::move(given.contact);
   options.keyspace = std::move(given.keyspace);
+  options.accept_hidden = std::move(given.accept_hidden);
   return options;
 }
 
@@ -237,12 +240,19 @@ int RunDiff(const SchemaOptions& given) {
   }
   const Result<SchemaOptions> options = WithFile(given, CheckPlaces);
   if (!options.ok()) return FailUsage(options.status());
+  std::vector<AcceptedDrop> accepted;
+  for (const std::string& text : options->accept_hidden) {
+    Result<AcceptedDrop> drop = replicate::ParseAcceptedDrop(text);
+    if (!drop.ok()) return FailUsage(drop.status());
+    accepted.push_back(*std::move(drop));
+  }
   int code = kExitOk;
   const std::optional<Opened> opened = Open(*options, &code);
   if (!opened.has_value()) return code;
   Output output(STDOUT_FILENO);
   for (const Compared& table : opened->tables) {
-    const SchemaDrift drift = table.Drift();
+    SchemaDrift drift = table.Drift();
+    drift.Accept(accepted);
     if (drift.Has(DriftWeight::kBlocks)) code = kExitBlocked;
     output.Write(is_json ? DriftJson(drift) : DriftText(drift));
   }

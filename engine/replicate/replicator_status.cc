@@ -80,7 +80,11 @@ ReplicationStatus Replicator::GetStatus() const {
   }
   for (const auto& [table_id, link] : links_) {
     const std::string table = link->table()->schema->QualifiedName();
-    if (const Status held = link->held(); !held.ok()) status.held.push_back({table, held});
+    if (const Status held = link->held(); !held.ok()) {
+      status.held.push_back({table, held});
+    } else if (hiding_told_.contains(table_id) && link->hides_values()) {
+      status.held.push_back({table, link->CheckShown(std::numeric_limits<int64_t>::min())});
+    }
     for (std::string& warning : link->warnings()) status.warnings.push_back(std::move(warning));
     if (HasParkedTooMany()) {
       status.held.push_back({table, Status::TooLarge(Concat({parked_.size(),

@@ -36,12 +36,23 @@ Finding JudgeValue(const ColumnType& type, const SealCell& ours, const UpstreamC
   return rules.mode == TimestampMode::kEventTime ? Finding::kNewer : Finding::kDiffers;
 }
 
-Finding JudgeCell(const ColumnType& type, const SealCell& ours, int64_t deleted_up_to_us,
+// Of a value that is not there, and need not be over.
+Finding JudgeAbsent(size_t cell, const SealCell& ours, const JudgeRules& rules) {
+  if (rules.hidden == nullptr || !Hides(*rules.hidden, cell, ours.write_us)) {
+    return Finding::kAbsent;
+  }
+  return (*rules.hidden)[cell].is_accepted ? Finding::kAgreed : Finding::kHidden;
+}
+
+// `k`: among the regular columns, of this type.
+Finding JudgeCell(size_t k, const ColumnType& type, const SealRow& row,
                   const UpstreamCell& upstream, const JudgeRules& rules) {
+  const SealCell& ours = row.cells[k];
+  const int64_t deleted_up_to_us = row.deleted_up_to_us;
   const bool deletes = ours.state == CellState::kNull || deleted_up_to_us != kNothingDeleted;
   if (!upstream.value) {
     if (ours.state != CellState::kValue) return deletes ? Finding::kDeleted : Finding::kNothing;
-    return MayBeOver(ours, rules) ? Finding::kOver : Finding::kAbsent;
+    return MayBeOver(ours, rules) ? Finding::kOver : JudgeAbsent(k, ours, rules);
   }
   if (upstream.write_us <= deleted_up_to_us) return Finding::kOlder;
   switch (ours.state) {
@@ -81,10 +92,18 @@ Judgement JudgeRow(const TableSchema& schema, const SealRow& row, const Upstream
   for (size_t k = 0; k < row.cells.size(); ++k) {
     const ColumnType& type = schema.columns[schema.regular_columns[k]].type;
     const UpstreamCell& cell = upstream == nullptr ? kNoCell : upstream->cells[k];
-    const Finding finding = JudgeCell(type, row.cells[k], row.deleted_up_to_us, cell, rules);
+    const Finding finding = JudgeCell(k, type, row, cell, rules);
     if (finding > judgement.finding) judgement = {finding, k};
   }
   return judgement;
+}
+
+std::string DescribeHidden(const TableSchema& schema, const SealRow& row, size_t cell,
+                           const HiddenColumn& hidden) {
+  return Concat({"row ", KeyText(schema, row.key), ": column '",
+      schema.columns[schema.regular_columns[cell]].name, "' was dropped in the cluster and added "
+      "again, which hides our value of ", row.cells[cell].write_us, " us: agree to that by "
+      "--accept-hidden ", hidden.drop, " of `cistern sync`, then `cistern sync retry`"});
 }
 
 std::string Describe(const TableSchema& schema, const SealRow& row, const UpstreamRow& upstream,

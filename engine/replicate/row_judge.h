@@ -9,7 +9,8 @@
 //                     of that time            two, kOlder if it would keep ours; where write times
 //                                             are event times the first is an overwrite, kNewer
 //                     an older write          kOlder: ours is not there
-//                     nothing                 kOver if it may have expired, otherwise kAbsent
+//                     nothing                 kOver if it may have expired, kHidden or kAgreed if
+//                                             its column hides it (hidden_columns.h), else kAbsent
 //   a deletion        nothing, or newer       kDeleted, kNewer
 //                     a write at or before    kOlder: the deletion is not there
 //   nothing           whatever                kNothing
@@ -25,6 +26,7 @@
 #include <optional>
 #include <string>
 
+#include "engine/replicate/hidden_columns.h"
 #include "engine/replicate/seal_rows.h"
 #include "engine/replicate/timestamp_mode.h"
 #include "engine/replicate/upstream_rows.h"
@@ -38,9 +40,11 @@ enum class Finding : uint8_t {
   kOver,
   kAsSent,
   kNewer,
+  kAgreed,  // hidden, and a person has agreed to it
   kUnseen,
   kAbsent,
   kOlder,
+  kHidden,
   kDiffers,
 };
 
@@ -49,6 +53,7 @@ struct JudgeRules {
   bool older_may_exist = true;   // as the seal was pushed with: what is over was sent all the same
   std::optional<int64_t> now_s;  // the trusted clock's; none: what expires may be over
   int64_t expiry_slack_s = 0;    // so long before its expiry a cell may be over upstream
+  const HiddenColumns* hidden = nullptr;  // null: no column hides a value
 };
 
 struct Judgement {
@@ -66,6 +71,9 @@ struct Judgement {
 // Of kOlder and kDiffers, a sentence for a person: which row and column, and what is wrong.
 [[nodiscard]] std::string Describe(const TableSchema& schema, const SealRow& row,
                                    const UpstreamRow& upstream, const Judgement& judgement);
+// The same of kHidden, and what to do.
+[[nodiscard]] std::string DescribeHidden(const TableSchema& schema, const SealRow& row, size_t cell,
+                                         const HiddenColumn& hidden);
 
 }  // namespace cistern::replicate
 

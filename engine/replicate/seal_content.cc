@@ -1,6 +1,7 @@
 #include "engine/replicate/seal_content.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <memory>
 #include <string>
@@ -173,6 +174,17 @@ Status AddOthers(const SpillView& view, const SealName& name, TimestampMode mode
   return Status::Ok();
 }
 
+Result<Manifest> ManifestOf(const SealName& name,
+                            const std::map<uint64_t, SealOfBucket>& seals) {
+  const auto found = seals.find(name.seal);
+  if (found == seals.end()) {
+    return Status::NotFound(Concat({"seal ", name.seal, " is in no live window"}));
+  }
+  const SealOfBucket& seal = found->second;
+  if (!seal.manifest.ok()) return DamagedManifest(name.seal, seal);
+  return seal.manifest;
+}
+
 }  // namespace
 
 // What a window had that ended, and whether it was sent, nobody knows once it is forgotten: from
@@ -182,26 +194,21 @@ Result<OpenedSeal> OpenSeal(const SealReading& from, const TablePtr& shown, Time
                             const SealName& name) {
   const std::shared_ptr<const SpillView> view = from.store->spills().view();
   CISTERN_ASSIGN_OR_RETURN(const auto seals, ListSeals(*view, name.bucket));
-  const auto found = seals.find(name.seal);
-  if (found == seals.end()) {
-    return Status::NotFound(Concat({"seal ", name.seal, " is in no live window"}));
-  }
-  const SealOfBucket& own = found->second;
-  if (!own.manifest.ok()) return DamagedManifest(name.seal, own);
+  OpenedSeal opened;
+  CISTERN_ASSIGN_OR_RETURN(opened.manifest, ManifestOf(name, seals));
   TablePtr table = from.tables->FindById(name.bucket.table_id);
   if (table == nullptr) {
     return Status::Corruption(Concat({"seal ", name.seal, ": there is no table of number ",
         name.bucket.table_id}));
   }
   CISTERN_ASSIGN_OR_RETURN(SegmentRef segment,
-                           ReadSealedSegment(own.window, name.bucket, name.seal));
+                           ReadSealedSegment(seals.at(name.seal).window, name.bucket,
+                                             name.seal));
   if (!IsResolved(segment.header.deletes)) return NotResolved(segment);
   const auto pages =
       std::make_shared<SealPages>(std::move(table), shown, mode, std::move(segment), from.memory);
   CISTERN_RETURN_IF_ERROR(AddOthers(*view, name, mode, seals, pages.get()));
   CISTERN_RETURN_IF_ERROR(pages->ChargeHeaders());
-  OpenedSeal opened;
-  opened.manifest = *own.manifest;
   opened.content.deletes = pages->header().deletes;
   opened.content.page_count = static_cast<uint32_t>(pages->header().pages.size());
   opened.content.read_page = [pages](uint32_t page, std::optional<int64_t> now_s) {
@@ -210,6 +217,17 @@ Result<OpenedSeal> OpenSeal(const SealReading& from, const TablePtr& shown, Time
   opened.older_may_exist =
       seals.size() > 1 || view->versions_expired > 0 || view->versions_shed > 0;
   return opened;
+}
+
+Result<int64_t> ReadFirstWrite(const SealReading& from, const TableSchema& shown,
+                               const SealName& name) {
+  CISTERN_ASSIGN_OR_RETURN(const auto seals,
+                           ListSeals(*from.store->spills().view(), name.bucket));
+  CISTERN_ASSIGN_OR_RETURN(const Manifest manifest, ManifestOf(name, seals));
+  if (manifest.row_count == 0) return std::numeric_limits<int64_t>::max();
+  return shown.timestamps == TimestampMode::kEventTime
+             ? MicrosOfTicks(shown.time_unit, manifest.first_time)
+             : manifest.write_us_first;
 }
 
 }  // namespace cistern::replicate

@@ -44,6 +44,11 @@ struct OpenedSeal {
 [[nodiscard]] Result<OpenedSeal> OpenSeal(const SealReading& from, const TablePtr& shown,
                                           TimestampMode mode, const SealName& name);
 
+// The oldest write timestamp with which a row of the seal is sent, by its manifest alone; the
+// highest int64: it has no rows. Errors as above, without kOutOfMemory.
+[[nodiscard]] Result<int64_t> ReadFirstWrite(const SealReading& from, const TableSchema& shown,
+                                             const SealName& name);
+
 }  // namespace cistern::replicate
 
 #endif  // CISTERN_ENGINE_REPLICATE_SEAL_CONTENT_H_

@@ -11,7 +11,7 @@ import unittest
 
 sys.dont_write_bytecode = True
 from small_store import DAYS, STATIONS, SmallStore, event_time  # noqa: E402
-from sync_case import SyncCase  # noqa: E402
+from sync_case import SHADOWED, SyncCase  # noqa: E402
 
 FAR_US = 4_000_000_000_000_000  # a write time that nothing of ours reaches
 EVENTS = """CREATE TABLE events (
@@ -66,7 +66,7 @@ class ProofTest(SyncCase):
                 self.upstream(f"DELETE FROM {self.keyspace}.air USING TIMESTAMP {FAR_US} WHERE "
                               f"station = 'south' AND day = '{DAYS[0]}' AND "
                               f"ts = '{event_time(DAYS[0], 4)}'")
-                said = self.sync("--proof", level)
+                said = self.sync("--proof", level, expect=SHADOWED)
                 self.assertIn("1 row shadowed upstream", said)
                 self.assertEqual(self.status()["seals_parked"], 0)
 

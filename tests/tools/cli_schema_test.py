@@ -71,7 +71,8 @@ class SchemaTest(CliCase):
             self.assertEqual(applied, dry + "-- plant.pumps: as declared, 2 statements run\n")
             self.assertTrue(dry.startswith("CREATE KEYSPACE IF NOT EXISTS plant WITH"), dry)
             self.assertEqual(self.differences(there), [
-                {"table": "plant.pumps", "blocks": False, "blocks_from": None, "differences": []}])
+                {"table": "plant.pumps", "blocks": False, "blocks_from": None,
+                 "hides_up_to": None, "differences": []}])
             again = self.at(there, "apply").out
             self.assertEqual(again, b"-- plant.pumps: nothing to do\n")
 

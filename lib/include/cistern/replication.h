@@ -55,6 +55,7 @@ struct ReplicationCounters {
   uint64_t seals_not_proven = 0;   // parked for it
   uint64_t rows_read_back = 0;     // of seals that were proved by their rows
   uint64_t rows_shadowed = 0;      // of those: absent though sent twice, deleted upstream
+  uint64_t rows_hidden = 0;        // ... with values that ReplicationOptions::accepted_drops hide
   uint64_t versions_sent = 0;      // acknowledged; deletes count as versions
   uint64_t versions_expired = 0;   // left out: over before they were sent
   uint64_t versions_shadowed = 0;  // left out: other seals of the bucket delete them

@@ -255,6 +255,23 @@ TEST(RowJudgeTest, WhatWasOverMayNotHaveBeenSent) {
   EXPECT_EQ(FindingOf(over, older, rules), Finding::kOlder);
 }
 
+TEST(RowJudgeTest, WhatItsColumnHidesIsNotMissing) {
+  const SealCell ours{CellState::kValue, 5, 0, IntBytes(1)};
+  const SealCell over{CellState::kValue, 5, static_cast<uint32_t>(kNowS - 9), IntBytes(1)};
+  HiddenColumns hidden = {{.up_to_us = 5}, {}};
+  const JudgeRules rules{.now_s = kNowS, .hidden = &hidden};
+  EXPECT_EQ(FindingOf(ours, {}, rules), Finding::kHidden);
+  EXPECT_EQ(FindingOf(over, {}, rules), Finding::kOver);
+  EXPECT_EQ(FindingOf({}, {}, rules), Finding::kNothing);
+  EXPECT_EQ(FindingOf(ours, {IntBytes(2), 6, {}}, rules), Finding::kNewer);
+  hidden[0].is_accepted = true;
+  EXPECT_EQ(FindingOf(ours, {}, rules), Finding::kAgreed);
+  hidden[0].up_to_us = 4;
+  EXPECT_EQ(FindingOf(ours, {}, rules), Finding::kAbsent);
+  hidden.clear();
+  EXPECT_EQ(FindingOf(ours, {}, rules), Finding::kAbsent);
+}
+
 // Pages, rows and columns of several directions, and a row whose versions stand in two pages.
 TEST(SealProofShapesTest, DescendingTimesAreWalkedBackwards) {
   const auto schema = ParseTable(
