@@ -37,7 +37,8 @@ namespace cistern::replicate {
 [[nodiscard]] std::string CreateKeyspaceStatement(
     std::string_view keyspace, const std::map<std::string, std::string>& replication);
 
-// With the comment and all options that Cassandra 4 and 5 have. IF NOT EXISTS, so that it can be
+// With the comment, in it the whole rule whether or not it was declared there, and all options that
+// Cassandra 4 and 5 have. IF NOT EXISTS, so that it can be
 // repeated after an answer was lost; whether the table that is there then is the one declared, a
 // comparison tells.
 [[nodiscard]] std::string CreateTableStatement(std::string_view keyspace,

@@ -31,7 +31,7 @@ class SchemaTest(CliCase):
         text = self.schema("print", "--keyspace", "plant", "--keyspace-replication",
                            REPLICATION).out.decode()
         self.assertEqual(text.count("CREATE KEYSPACE"), 1)
-        self.assertIn("AND comment = 'cistern: time ts = us'", text)
+        self.assertIn("AND comment = 'cistern: bucket hour = 1 hour; time ts = us'", text)
         statements = [one for one in text.split(";\n") if one.strip()]
         self.assertEqual(len(statements), 3, text)
         with cluster() as there:
@@ -147,7 +147,9 @@ class SchemaTest(CliCase):
             self.assertEqual(there.run("lose"), "ok")
             done = self.at(there, "apply")
             self.assertIn("is as declared all the same, so it had been run", done.err)
-            self.assertIn(b"-- plant.air: as declared, 1 statement run\n", done.out)
+            self.assertIn(b"-- plant.air: as declared but for what is told above, 1 statement "
+                          b"run\n", done.out)
+            self.assertIn("stays different: the column 'a' was dropped in the cluster at", done.err)
             self.assertNotEqual(there.run("ALTER TABLE plant.air ADD a int"), "ok")
 
     def test_what_needs_a_person_leaves_everything_as_it_is(self):

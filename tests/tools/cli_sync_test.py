@@ -222,7 +222,8 @@ class SyncTest(CliCase):
         self.fill(("a",), (1,))
         with cluster() as there:
             there.run(KEYSPACE)
-            theirs = AIR.replace("temp double", "temp int").replace("note text,", "")
+            theirs = AIR.replace("temp double", "temp int").replace("note text,", "").replace(
+                ");", ") WITH comment = 'cistern: bucket day = 1 day';")
             self.assertEqual(there.run(theirs), "ok")
             done = self.sync(there, expect=7)
             self.assertRegex(done.err, r"^cistern: no rows are sent to plant\.air: "
