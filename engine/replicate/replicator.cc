@@ -374,6 +374,7 @@ Result<Replicator::OpenedSource> Replicator::OpenSource(const DrainItem& item,
   source.content = std::move(opened.content);
   source.version_count = opened.manifest.version_count();
   out.byte_count = opened.manifest.byte_count;
+  out.is_newest = opened.is_newest;
   return out;
 }
 

@@ -125,6 +125,7 @@ class Replicator {
   struct OpenedSource {
     SealSource source;
     uint64_t byte_count = 0;  // of the seal's pages
+    bool is_newest = true;    // OpenedSeal
   };
   [[nodiscard]] Result<OpenedSource> OpenSource(const DrainItem& item, const TableLink& link);
   void LoadParked();
@@ -235,6 +236,7 @@ class Replicator {
   // was looked at anew, and told of.
   std::set<uint32_t> hiding_;
   std::set<uint32_t> hiding_told_;
+  std::map<uint32_t, std::string> overwritten_;  // by table, the first row that a proof met
 
   uint64_t hosts_lost_ = 0;
   // At that time of the loop's clock all hosts that were connected lived, and none was lost since:

@@ -111,6 +111,7 @@ Result<Replicator::ProofPtr> Replicator::OpenProof(const Holding& held,
       std::make_shared<Proof>(held, SealProof(options, std::move(opened.source)), link, pauses);
   proof->charge = std::move(charge);
   proof->hidden = link->hidden();
+  proof->is_newest = opened.is_newest;
   return proof;
 }
 
@@ -281,6 +282,10 @@ void Replicator::EndProof(Proof* proof) {
   counters_.rows_read_back += tally.rows();
   counters_.rows_shadowed += tally.shadowed;
   counters_.rows_hidden += tally.hidden;
+  if (proof->is_newest && tally.newer > 0) {
+    counters_.rows_overwritten += tally.newer;
+    overwritten_.try_emplace(item.bucket.table_id, proof->seal.first_newer());
+  }
   troubles_.erase(item.seal);
   proven_.push_back({item, proof->version_count, level, now_us});
 }

@@ -98,6 +98,16 @@ Judgement JudgeRow(const TableSchema& schema, const SealRow& row, const Upstream
   return judgement;
 }
 
+std::string DescribeNewer(const TableSchema& schema, const SealRow& row,
+                          const UpstreamRow& upstream, size_t cell) {
+  const SealCell& ours = row.cells[cell];
+  const bool is_cell = ours.state != CellState::kAbsent;
+  return Concat({"row ", KeyText(schema, row.key), ": column '",
+      schema.columns[schema.regular_columns[cell]].name, "' shows a write of ",
+      upstream.cells[cell].write_us, " us over ours of ",
+      (is_cell ? ours.write_us : row.deleted_up_to_us), " us"});
+}
+
 std::string DescribeHidden(const TableSchema& schema, const SealRow& row, size_t cell,
                            const HiddenColumn& hidden) {
   return Concat({"row ", KeyText(schema, row.key), ": column '",

@@ -71,6 +71,9 @@ struct Judgement {
 // Of kOlder and kDiffers, a sentence for a person: which row and column, and what is wrong.
 [[nodiscard]] std::string Describe(const TableSchema& schema, const SealRow& row,
                                    const UpstreamRow& upstream, const Judgement& judgement);
+// The same of kNewer: which write shows.
+[[nodiscard]] std::string DescribeNewer(const TableSchema& schema, const SealRow& row,
+                                        const UpstreamRow& upstream, size_t cell);
 // The same of kHidden, and what to do.
 [[nodiscard]] std::string DescribeHidden(const TableSchema& schema, const SealRow& row, size_t cell,
                                          const HiddenColumn& hidden);

@@ -216,6 +216,9 @@ Result<OpenedSeal> OpenSeal(const SealReading& from, const TablePtr& shown, Time
   };
   opened.older_may_exist =
       seals.size() > 1 || view->versions_expired > 0 || view->versions_shed > 0;
+  // With the timestamps of events an earlier seal may win a tie.
+  opened.is_newest = mode == TimestampMode::kWriteTime ? seals.rbegin()->first == name.seal
+                                                       : seals.size() == 1;
   return opened;
 }
 

@@ -31,6 +31,8 @@ struct OpenedSeal {
   // An older version of a key of the seal may be upstream, sent from this store. Other
   // writers of the partition it does not know.
   bool older_may_exist = true;
+  // Nothing of this store that is upstream can have been written over a row of the seal.
+  bool is_newest = true;
 };
 
 // `shown`: the table as the statements have it; it may be altered meanwhile. One thread at a time,

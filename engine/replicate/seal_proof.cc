@@ -280,7 +280,12 @@ void SealProof::Judge(const SealRow& row, const UpstreamRow* upstream, std::opti
     case Finding::kDeleted: ++tally->deleted; return;
     case Finding::kOver: ++tally->expired; return;
     case Finding::kAsSent: ++tally->proven; return;
-    case Finding::kNewer: ++tally->newer; return;
+    case Finding::kNewer:
+      ++tally->newer;
+      if (first_newer_.empty() && tally == &page_) {
+        first_newer_ = DescribeNewer(schema_, row, *upstream, *judgement.cell);
+      }
+      return;
     case Finding::kAgreed: ++tally->hidden; return;
     case Finding::kUnseen:
       if (!was_sent_again_) return SendAgain(row.pages);

@@ -122,6 +122,8 @@ class SealProof {
   [[nodiscard]] const ProofTally& tally() const { return settled_; }
   // Why it is not proven: the first row that differs.
   [[nodiscard]] const std::string& why() const { return why_; }
+  // The first row of the seal that something newer was written over; empty: none was.
+  [[nodiscard]] const std::string& first_newer() const { return first_newer_; }
 
   // --- once it ended with kSendAgain
   // What is to be pushed from its beginning: the seal's deletes, and the pages in question.
@@ -194,6 +196,7 @@ class SealProof {
   ProofEnd end_ = ProofEnd::kProven;
   ProofLevel reached_ = ProofLevel::kAck;
   std::string why_;
+  std::string first_newer_;
 };
 
 }  // namespace cistern::replicate

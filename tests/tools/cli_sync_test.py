@@ -300,6 +300,24 @@ class SyncTest(CliCase):
             self.assertIn("; 12 rows with values that are hidden upstream, as agreed",
                           done.out.decode())
 
+    def test_two_gateways_that_write_one_entity_are_told(self):
+        self.fill()
+        with cluster() as there:
+            self.make_table(there)
+            self.sync(there, "--proof", "rows")
+            first, self.store = self.store, self.directory / "other"
+            self.fill(("b", "c"), (1,))
+            done = self.sync(there, "--proof", "rows")  # nobody has written over these yet
+            self.assertNotIn("another writer", done.err + done.out.decode())
+            self.store = first
+            self.outbox("resend", "--table", "plant.air", "--from", "2024-01-01", "--to",
+                        "2024-01-03")
+            done = self.sync(there, "--proof", "rows")
+            self.assertIn("; 3 rows overwritten by another writer", done.out.decode())
+            self.assertRegex(done.err, "table plant.air: another writer has the same entity as "
+                                       "this store, .*: row ts = 2024-01-01[^:]*:00:00.*: column "
+                                       "'temp' shows a write of [0-9]+ us over ours of [0-9]+ us")
+
     def test_rows_that_a_proof_finds_shadowed_are_no_full_success(self):
         self.fill()
         with cluster() as there:

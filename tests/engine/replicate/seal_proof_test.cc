@@ -209,6 +209,11 @@ TEST_F(SealProofTest, OverwritesAndRowsOfOthersAreNoFailure) {
   server_->Write(KeyAt(500), RowOf(kWriteUs, true, {{"a", IntBytes(1)}}));
   EXPECT_EQ(Prove(ProofLevel::kRows), ProofEnd::kProven);
   EXPECT_EQ(proof_->tally(), (ProofTally{.proven = 4, .newer = 1}));
+  EXPECT_NE(proof_->first_newer().find("column 'a' shows a write of " +
+                                       std::to_string(kWriteUs + 100) + " us over ours of " +
+                                       std::to_string(kWriteUs + 2) + " us"),
+            std::string::npos)
+      << proof_->first_newer();
 }
 
 TEST_F(SealProofTest, AnotherValueOfTheSameTimeIsNotProven) {
