@@ -19,10 +19,12 @@
 #include "tools/contact_options.h"
 #include "tools/counted.h"
 #include "tools/drift_text.h"
+#include "tools/expect_options.h"
 #include "tools/output.h"
 #include "tools/schema_client.h"
 #include "tools/sync_config.h"
 #include "tools/sync_options.h"
+#include "tools/table_advice.h"
 
 namespace cistern::tool {
 namespace {
@@ -48,6 +50,7 @@ struct SchemaOptions {
   std::string keyspace_replication;
   std::string format = "text";
   bool dry_run = false;
+  ExpectOptions expect;
   ContactOptions contact;
 };
 
@@ -78,7 +81,9 @@ see cistern --help)";
 constexpr char kApplyFooter[] = R"(
 Creates and adds what is missing and alters options, one statement after another, each printed
 before it is run, and waits until all nodes agree. Nothing is dropped, and no key or type altered:
-where that would be needed nothing at all is run, and the reason is told.
+where that would be needed nothing at all is run, and the reason is told. Where compaction,
+gc_grace_seconds or the width of the buckets will cost the cluster room or rows, that is told too,
+with the clause to declare instead (`cistern alter`).
 
 Examples:
   cistern schema apply --store S --contact db-1 --dry-run
@@ -387,15 +392,28 @@ int SayPlans(const std::vector<Compared>& tables, const ReplicationMap& replicat
   return kExitOk;
 }
 
+// What is not declared stays as the cluster has it.
+void TellAdvice(const Compared& table, const TableExpectation& expected) {
+  const bool is_theirs = table.declared->compaction.empty() && table.cluster.table.has_value();
+  const CompactionMap& compaction =
+      is_theirs ? table.cluster.table->compaction : table.declared->compaction;
+  for (const TableAdvice& advice : AdviseTable(*table.declared, compaction, expected)) {
+    Complain(AdviceText(table.cluster.CqlName(), advice));
+  }
+}
+
 int RunApply(const SchemaOptions& given) {
   const Result<ReplicationMap> replication = ReplicationOf(given);
   if (!replication.ok()) return FailUsage(replication.status());
+  const Result<TableExpectation> expected = PlanExpectation(given.expect);
+  if (!expected.ok()) return FailUsage(expected.status());
   const Result<SchemaOptions> options = WithFile(given, CheckPlaces);
   if (!options.ok()) return FailUsage(options.status());
   int code = kExitOk;
   const std::optional<Opened> opened = Open(*options, &code);
   if (!opened.has_value()) return code;
   if (!CheckPlans(opened->tables, *replication)) return kExitBlocked;
+  for (const Compared& table : opened->tables) TellAdvice(table, *expected);
   if (const Status s = CheckKeyspacesMade(*opened, *replication); !s.ok()) return FailUsage(s);
   if (given.dry_run) return SayPlans(opened->tables, *replication);
   Applier applier(opened->client.get(), *replication);
@@ -457,6 +475,7 @@ void AddSchema(CLI::App* app, Action* action) {
                                   options);
   AddClusterOptions(apply, options.get());
   AddReplicationOption(apply, options.get());
+  AddExpectOptions(apply, &options->expect);
   apply->add_flag("--dry-run", options->dry_run, "Print the statements and run none");
   apply->footer(kApplyFooter);
   apply->callback([options, action] { *action = [options] { return RunApply(*options); }; });

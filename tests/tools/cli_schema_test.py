@@ -5,6 +5,7 @@ Environment: CISTERN_BIN, CISTERN_FAKE_CLUSTER.
 
 import json
 import os
+import re
 import socket
 import unittest
 
@@ -168,6 +169,55 @@ class SchemaTest(CliCase):
             self.at(there, "apply", "--table", "plant.pumps")
             blocked = {one["table"]: one["blocks"] for one in self.differences(there, expect=7)}
             self.assertEqual(blocked, {"plant.pumps": False, "plant.air": True})
+
+    # --- what a declaration costs the cluster
+
+    EXPECTED = ("--repair-interval", "20d", "--rows-per-day", "24")
+    SLOTS = ("CREATE TABLE plant.slots (pump text, slot timestamp, ts timestamp, v double, "
+             "PRIMARY KEY ((pump, slot), ts)) WITH ")
+
+    def create_at(self, name, text):
+        """The store that later commands use; what was told on standard error."""
+        self.store = self.directory / name
+        schema = self.write(f"{name}.cql", text)
+        return self.run_tool("create", "--store", self.store, "--schema", schema,
+                             *self.EXPECTED).err
+
+    def told_clauses(self, text):
+        told = re.findall(r"^cistern: table plant\.slots: .*; put this into its CREATE TABLE text: "
+                          r"(.*)$", text, re.M)
+        self.assertEqual(len(told), len(text.splitlines()), text)
+        return told
+
+    def test_what_will_cost_the_cluster_is_told_with_what_to_declare(self):
+        told = self.create_at("first", self.SLOTS + "comment = 'cistern: bucket slot = 1 hour';")
+        clauses = self.told_clauses(told)
+        self.assertEqual([clause.split(" ")[0] for clause in clauses],
+                         ["comment", "compaction", "gc_grace_seconds"])
+        self.assertIn("a bucket of 1 hour would have about 1.0 rows", told)
+        with cluster() as there:
+            there.run(KEYSPACE)
+            for options in (("--dry-run",), ()):
+                self.assertEqual(self.at(there, "apply", *self.EXPECTED, *options).err, told)
+            # What is not declared stays as the cluster has it.
+            self.assertEqual(there.run("ALTER TABLE plant.slots WITH " + clauses[1]), "ok")
+            self.assertEqual(self.told_clauses(self.at(there, "apply", *self.EXPECTED).err),
+                             [clauses[0], clauses[2]])
+        with cluster() as there:
+            there.run(KEYSPACE)
+            self.assertEqual(self.create_at("second", self.SLOTS + " AND ".join(clauses)), "")
+            self.assertEqual(self.create_at("second", self.SLOTS + " AND ".join(clauses)), "")
+            self.assertEqual(self.at(there, "apply", *self.EXPECTED).err, "")
+
+    def test_expectations_that_cannot_be(self):
+        for words, told in ((("--repair-interval", "7"), "--repair-interval '7' has no unit"),
+                            (("--rows-per-day", "0"), "--rows-per-day '0' is not a whole number"),
+                            (("--rows-per-day", "1.5"), "--rows-per-day '1.5' is not a whole")):
+            done = self.run_tool("create", "--store", self.store, "--schema",
+                                 self.write("a.cql", PUMPS), *words, expect=2)
+            self.assertIn(told, done.err)
+            self.assertFalse(self.store.exists())
+            self.assertIn(told, self.schema("apply", "--contact", "db", *words, expect=2).err)
 
     def test_a_store_that_is_written_meanwhile(self):
         with cluster() as there, self.holder_of_store():
