@@ -20,7 +20,7 @@ struct HiddenColumn {
   // Values with this write timestamp, or an older one, are hidden. The lowest int64: none are.
   int64_t up_to_us = std::numeric_limits<int64_t>::min();
   bool is_accepted = false;  // a person has agreed that nobody sees them there
-  std::string drop;          // AcceptedDropText: what to agree to
+  std::string drop = {};     // AcceptedDropText: what to agree to
   friend bool operator==(const HiddenColumn&, const HiddenColumn&) = default;
 };
 
