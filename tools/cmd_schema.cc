@@ -189,12 +189,15 @@ struct Compared {
   TablePtr declared;
   std::string keyspace;
   ClusterSchema cluster;
+  std::vector<AcceptedDrop> accepted;
 
   [[nodiscard]] SchemaDrift Drift() const {
-    return replicate::CompareSchema(std::span(&declared, 1), cluster);
+    SchemaDrift drift = replicate::CompareSchema(std::span(&declared, 1), cluster);
+    drift.Accept(accepted);
+    return drift;
   }
   [[nodiscard]] SchemaPlan Plan(const ReplicationMap& replication) const {
-    return replicate::PlanSchema(std::span(&declared, 1), cluster, replication);
+    return replicate::PlanSchema(std::span(&declared, 1), cluster, replication, accepted);
   }
 };
 
@@ -216,6 +219,11 @@ std::optional<Opened> Open(const SchemaOptions& options, int* code) {
     *code = FailUsage(checked);
     return std::nullopt;
   }
+  std::vector<AcceptedDrop> accepted;
+  for (const std::string& text : options.accept_hidden) {
+    Result<AcceptedDrop> drop = replicate::ParseAcceptedDrop(text);
+    if (drop.ok()) accepted.push_back(*std::move(drop));
+  }
   for (const std::string& warning : plan->warnings) Complain(warning);
   Result<std::unique_ptr<SchemaClient>> client = SchemaClient::Connect(*plan);
   if (!client.ok()) {
@@ -230,7 +238,7 @@ std::optional<Opened> Open(const SchemaOptions& options, int* code) {
       *code = FailAway(cluster.status());
       return std::nullopt;
     }
-    opened.tables.push_back({table, keyspace, *std::move(cluster)});
+    opened.tables.push_back({table, keyspace, *std::move(cluster), accepted});
   }
   return opened;
 }
@@ -245,19 +253,12 @@ int RunDiff(const SchemaOptions& given) {
   }
   const Result<SchemaOptions> options = WithFile(given, CheckPlaces);
   if (!options.ok()) return FailUsage(options.status());
-  std::vector<AcceptedDrop> accepted;
-  for (const std::string& text : options->accept_hidden) {
-    Result<AcceptedDrop> drop = replicate::ParseAcceptedDrop(text);
-    if (!drop.ok()) return FailUsage(drop.status());
-    accepted.push_back(*std::move(drop));
-  }
   int code = kExitOk;
   const std::optional<Opened> opened = Open(*options, &code);
   if (!opened.has_value()) return code;
   Output output(STDOUT_FILENO);
   for (const Compared& table : opened->tables) {
-    SchemaDrift drift = table.Drift();
-    drift.Accept(accepted);
+    const SchemaDrift drift = table.Drift();
     if (drift.Has(DriftWeight::kBlocks)) code = kExitBlocked;
     output.Write(is_json ? DriftJson(drift) : DriftText(drift));
   }

@@ -281,9 +281,11 @@ class SyncTest(CliCase):
             for other in (drop.replace("temp", "note"), drop.replace("@2", "@1")):
                 self.sync(there, "--accept-hidden", other, expect=7)
             config = self.write("sync.toml", f"accept_hidden = '{drop}'\n")
+            places = ("--config", config, "--store", self.store, "--contact", there.contact)
             self.assertIn(b"plant.air: 1 difference; rows may be sent\nwarns: ",
-                          self.run_tool("schema", "diff", "--config", config, "--store",
-                                        self.store, "--contact", there.contact).out)
+                          self.run_tool("schema", "diff", *places).out)
+            self.assertIn("It was agreed that nobody sees these values",
+                          self.run_tool("schema", "apply", *places).err)
             self.assertIn(b"4 seals confirmed", self.sync(there, "--config", config).out)
             self.assertEqual(len(there.rows("plant.air")), 12)
 
