@@ -393,7 +393,7 @@ int SayPlans(const std::vector<Compared>& tables, const ReplicationMap& replicat
   return kExitOk;
 }
 
-// What is not declared stays as the cluster has it.
+// An option that is not declared stays as the cluster has it.
 void TellAdvice(const Compared& table, const TableExpectation& expected) {
   const bool is_theirs = table.declared->compaction.empty() && table.cluster.table.has_value();
   const CompactionMap& compaction =

@@ -1,4 +1,4 @@
-// What a person says of how tables are used, and what is told of their declarations for that.
+// Options by which a person says how tables are used, so that their declarations can be judged.
 #ifndef CISTERN_TOOLS_EXPECT_OPTIONS_H_
 #define CISTERN_TOOLS_EXPECT_OPTIONS_H_
 

@@ -27,7 +27,7 @@ constexpr int64_t kWindowsMax = 50;
 // Rows that live for ever leave a file for each window.
 constexpr int64_t kEndlessWindowS = 30 * kDayS;
 constexpr int64_t kEndlessWindowMinS = 7 * kDayS;
-// What no window of a minute divides into ten parts is not judged.
+// A shorter life is not judged: no window of a minute divides it into ten parts.
 constexpr int64_t kShortTtlS = kWindowsMin * kMinuteS;
 constexpr int64_t kBucketsOfTtlMin = 4;
 constexpr double kPartitionBytesMax = 100e6;
@@ -69,7 +69,7 @@ std::vector<BucketRule> WidthsFor(const TableSchema& table) {
   return widths;
 }
 
-// Of a value in a partition, about; what varies is taken for some words.
+// The size of a value in a partition, about. A text is taken for some words.
 double CellBytes(const ColumnType& type) {
   switch (type.kind) {
     case CqlType::kBoolean:
@@ -121,7 +121,7 @@ std::string ShortClass(const CompactionMap& compaction) {
   return found->second.substr(found->second.rfind('.') + 1);
 }
 
-// Of TimeWindowCompactionStrategy; a day where it says nothing.
+// The window of TimeWindowCompactionStrategy: a day where the map says nothing.
 int64_t WindowOf(const CompactionMap& compaction) {
   const auto unit = compaction.find(kUnit);
   const auto size = compaction.find(kSize);

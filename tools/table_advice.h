@@ -1,4 +1,4 @@
-// What of a table's declaration will cost its cluster room or rows, with what to declare instead.
+// Tells which clauses of a table's declaration will cost its cluster room or rows, and better ones.
 // Pure.
 //
 // Source: Apache Cassandra 5.0 documentation, "Time Window Compaction Strategy" and "Tombstones";
@@ -16,7 +16,7 @@
 
 namespace cistern::tool {
 
-// What a person says of how a table is used; 0: nothing.
+// How a table is used, as a person says it; 0: not said.
 struct TableExpectation {
   int64_t repair_interval_s = 0;  // between two repairs of the cluster
   uint64_t rows_per_day = 0;      // of one entity

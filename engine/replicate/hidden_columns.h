@@ -27,7 +27,7 @@ struct HiddenColumn {
 // By the schema's regular columns; empty: none hides a value.
 using HiddenColumns = std::vector<HiddenColumn>;
 
-// Whether the cluster hides a value of regular column `k` that was written then.
+// True: the cluster hides a value of regular column `k` that was written then.
 [[nodiscard]] inline bool Hides(const HiddenColumns& columns, size_t k, int64_t write_us) {
   return k < columns.size() && write_us <= columns[k].up_to_us &&
          columns[k].up_to_us != std::numeric_limits<int64_t>::min();

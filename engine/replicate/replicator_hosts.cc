@@ -147,8 +147,8 @@ bool Replicator::IsCompared(const DrainItem& item) const {
   return link != links_.end() && link->second->is_asking();
 }
 
-// Whether the cluster would show all values of a seal. kInvalidArgument: it may hide some; others:
-// of the store, which whoever opens the seal meets too.
+// OK: the cluster would show all values of a seal. kInvalidArgument: it may hide some. Others: an
+// error of the store, which the opening of the seal meets too.
 Status Replicator::CheckShown(const DrainItem& item) const {
   const auto link = links_.find(item.bucket.table_id);
   if (link == links_.end() || !link->second->hides_values()) return Status::Ok();
@@ -158,8 +158,8 @@ Status Replicator::CheckShown(const DrainItem& item) const {
   return first_us.ok() ? link->second->CheckShown(*first_us) : first_us.status();
 }
 
-// Those that may be confirmed now; gives those that may not any more, as a column was dropped since
-// they were sent. Whether it is there again or not, the cluster hides their values.
+// Fills in the seals that may be confirmed now. Gives those that may not any more: a column was
+// dropped since they were sent, and hides their values even where it is there again.
 std::set<uint64_t> Replicator::ConfirmedNext(std::vector<ProvenSeal>* seals) const {
   std::set<uint64_t> taken_back;
   for (const Proven& proven : proven_) {

@@ -54,7 +54,7 @@ Result<bool> Replicator::StartProof() {
   Status may_ask = link == nullptr ? Status::NotFound("the table is gone")
                                    : link->MaySend(held.item.bucket.start_s);
   if (may_ask.ok() && options_.proof == ProofLevel::kCount) {
-    // What it has hidden is not counted.
+    // The count leaves hidden values out, so it would not miss them.
     const Status shown = CheckShown(held.item);
     if (shown.code() == StatusCode::kInvalidArgument) may_ask = shown;
   }

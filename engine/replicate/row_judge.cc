@@ -36,7 +36,7 @@ Finding JudgeValue(const ColumnType& type, const SealCell& ours, const UpstreamC
   return rules.mode == TimestampMode::kEventTime ? Finding::kNewer : Finding::kDiffers;
 }
 
-// Of a value that is not there, and need not be over.
+// Judges a value that is not there and has not expired.
 Finding JudgeAbsent(size_t cell, const SealCell& ours, const JudgeRules& rules) {
   if (rules.hidden == nullptr || !Hides(*rules.hidden, cell, ours.write_us)) {
     return Finding::kAbsent;

@@ -65,8 +65,8 @@ struct SchemaDifference {
   std::string cql;      // what to paste into cqlsh; empty where no statement alone is right
   // kBlocks: buckets that begin before this second of event time can go all the same.
   int64_t from_s = INT64_MIN;
-  // kColumnRevived: the drop that a person would agree to. What blocks then is what was written up
-  // to it (accepted_drop.h), and nothing else.
+  // kColumnRevived: the drop that a person would agree to. Rows that were written up to it are
+  // blocked then (accepted_drop.h), and no others.
   std::optional<AcceptedDrop> drop = {};
 
   // Sentences for a person; with the statement in a line of its own.
@@ -91,11 +91,11 @@ struct SchemaDrift {
   // A person has agreed to these: what they hide warns, and blocks no more. Later drops of the same
   // column are not meant.
   void Accept(std::span<const AcceptedDrop> drops);
-  // What was written up to this write timestamp may be hidden, and nobody has agreed to it.
-  // Nothing: all is seen.
+  // Values that were written up to this timestamp may be hidden, and nobody has agreed to it. No
+  // time: all are seen.
   [[nodiscard]] std::optional<int64_t> HiddenUpTo() const;
-  // Whether rows with write timestamps from this one on are seen. kInvalidArgument: which column
-  // hides them, and what to do.
+  // OK: rows with write timestamps from this one on are seen. kInvalidArgument: which column hides
+  // them, and what to do.
   [[nodiscard]] Status CheckShown(int64_t write_us_first) const;
   // `schema`: the declared one.
   [[nodiscard]] HiddenColumns HiddenColumnsOf(const TableSchema& schema) const;

@@ -31,7 +31,7 @@ struct OpenedSeal {
   // An older version of a key of the seal may be upstream, sent from this store. Other
   // writers of the partition it does not know.
   bool older_may_exist = true;
-  // Nothing of this store that is upstream can have been written over a row of the seal.
+  // No row that this store has sent can have been written over a row of the seal.
   bool is_newest = true;
 };
 

@@ -18,8 +18,8 @@
 //
 // What is not there, under no deletion of ours, is sent once more: an acknowledgement is no fsync.
 // If it is absent even then, something newer upstream has deleted it: it counts as shadowed, not
-// as failed. What still differs then is not proven, with words. Nor is what the cluster hides since
-// a column was dropped and added again, at once: sending it once more shows it to nobody.
+// as failed. What still differs then is not proven, with words. Nor is a value that the cluster
+// hides since its column was dropped and added again: a second sending shows it to nobody.
 //
 // Expiry is judged with a slack, by the trusted clock: over protocol v4 it is only exact to a
 // second or two, and clocks differ.

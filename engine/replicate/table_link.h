@@ -75,16 +75,16 @@ class TableLink {
   [[nodiscard]] bool is_asking_in_vain() const { return is_asking() && is_failing_; }
   // Why some or all seals wait for a person, or for a cluster that answers others; OK: none does.
   [[nodiscard]] Status held() const;
-  // Whether the cluster's table takes rows of that bucket, as it was compared last: as MaySend, but
-  // whatever permissions and the network say.
+  // OK: the cluster's table, as it was compared last, takes rows of that bucket. This is MaySend
+  // without permissions and the network.
   [[nodiscard]] Status CheckTaken(int64_t bucket_begin_s) const;
-  // Whether values that a seal may have are hidden upstream, nobody has agreed to it, and no row is
+  // True: the cluster hides values that a seal may have, nobody has agreed to it, and no row is
   // read back that would show it.
   [[nodiscard]] bool hides_values() const;
-  // Of a seal whose rows have write timestamps from this one on: kInvalidArgument: some may be
-  // hidden; which column hides them, and what to do. REQUIRES: hides_values().
+  // OK: all values of a seal are seen whose rows have write timestamps from this one on.
+  // kInvalidArgument: which column may hide some, and what to do. REQUIRES: hides_values().
   [[nodiscard]] Status CheckShown(int64_t write_us_first) const;
-  // What a proof expects not to see.
+  // The values that a proof expects not to see.
   [[nodiscard]] const HiddenColumns& hidden() const { return hidden_; }
   // What the cluster treats in another way than it was declared, for a person.
   [[nodiscard]] std::vector<std::string> warnings() const;

@@ -199,7 +199,7 @@ class SchemaTest(CliCase):
             there.run(KEYSPACE)
             for options in (("--dry-run",), ()):
                 self.assertEqual(self.at(there, "apply", *self.EXPECTED, *options).err, told)
-            # What is not declared stays as the cluster has it.
+            # An option that is not declared stays as the cluster has it.
             self.assertEqual(there.run("ALTER TABLE plant.slots WITH " + clauses[1]), "ok")
             self.assertEqual(self.told_clauses(self.at(there, "apply", *self.EXPECTED).err),
                              [clauses[0], clauses[2]])

@@ -277,7 +277,7 @@ class SyncTest(CliCase):
                           diff.out.decode())
             self.assertEqual(self.drop_told(diff.out.decode()), drop)
 
-            # Of another column, or of a drop before this one.
+            # Another column, or a drop before this one, is not meant.
             for other in (drop.replace("temp", "note"), drop.replace("@2", "@1")):
                 self.sync(there, "--accept-hidden", other, expect=7)
             config = self.write("sync.toml", f"accept_hidden = '{drop}'\n")

@@ -24,7 +24,7 @@ class ReplicationHiddenTest : public ReplicationFixture,
     MustRun("ALTER TABLE plant.pumps ADD " + column + " " + type);
     dropped_ms_ = clock_->WallMicros() / 1000;
   }
-  // What a person would paste, from the words that tell of it.
+  // As a person does who pastes the words of the message.
   void AgreeAndStartAnew() {
     replicator_.accepted_drops = {{"plant.pumps", "flow", dropped_ms_}};
     service_.reset();
@@ -33,7 +33,7 @@ class ReplicationHiddenTest : public ReplicationFixture,
   [[nodiscard]] std::string DropText() const {
     return replicate::AcceptedDropText({"plant.pumps", "flow", dropped_ms_});
   }
-  // Nothing more is done; why, in words.
+  // Until no more is done. Gives the reason in words.
   std::string RunUntilStuck() {
     if (!TurnUntil([&] { return status_.phase == ReplicationPhase::kStuck; })) {
       ADD_FAILURE() << Explain();
@@ -152,7 +152,7 @@ INSTANTIATE_TEST_SUITE_P(Levels, ReplicationHiddenTest,
 
 class ReplicationHiddenRowsTest : public ReplicationHiddenTest {};
 
-// What it had found until then says nothing any more.
+// The findings until then say nothing any more.
 TEST_P(ReplicationHiddenRowsTest, ADropWhileRowsAreReadBackHasThemReadAnew) {
   replicator_.byte_count_max = 2'000;
   ASSERT_NO_FATAL_FAILURE(StartAll());

@@ -178,7 +178,7 @@ TEST_F(SealProofTest, AnEmptyPartitionIsShadowedToo) {
   EXPECT_EQ(proof_->tally(), (ProofTally{.shadowed = 20}));
 }
 
-// Of a column that was dropped upstream and added again what was written before is not shown.
+// A column that was dropped upstream and added again shows no value from before.
 TEST_F(SealProofTest, WhatItsColumnHidesIsNotProvenUntilSomebodyAgrees) {
   options_.hidden = {{.up_to_us = kWriteUs + 4, .drop = "ks.t.a@2027-01-15"}, {}};
   for (const bool is_accepted : {false, true}) {

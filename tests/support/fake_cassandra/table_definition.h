@@ -63,7 +63,7 @@ struct TableDefinition {
   [[nodiscard]] std::optional<size_t> Find(std::string_view column) const;
   // Columns [first_regular(), columns.size()) are regular.
   [[nodiscard]] size_t first_regular() const { return partition_key_count + clustering_count; }
-  // Whether a cell of the column that was written then is hidden by a drop of the column.
+  // True: a drop of the column hides a cell of it that was written then.
   [[nodiscard]] bool Hides(const std::string& column, int64_t timestamp_us) const;
 };
 using TablePtr = std::shared_ptr<const TableDefinition>;
