@@ -174,15 +174,8 @@ Status AddOthers(const SpillView& view, const SealName& name, TimestampMode mode
   return Status::Ok();
 }
 
-Result<Manifest> ManifestOf(const SealName& name,
-                            const std::map<uint64_t, SealOfBucket>& seals) {
-  const auto found = seals.find(name.seal);
-  if (found == seals.end()) {
-    return Status::NotFound(Concat({"seal ", name.seal, " is in no live window"}));
-  }
-  const SealOfBucket& seal = found->second;
-  if (!seal.manifest.ok()) return DamagedManifest(name.seal, seal);
-  return seal.manifest;
+Status NotLive(const SealName& name) {
+  return Status::NotFound(Concat({"seal ", name.seal, " is in no live window"}));
 }
 
 }  // namespace
@@ -194,21 +187,24 @@ Result<OpenedSeal> OpenSeal(const SealReading& from, const TablePtr& shown, Time
                             const SealName& name) {
   const std::shared_ptr<const SpillView> view = from.store->spills().view();
   CISTERN_ASSIGN_OR_RETURN(const auto seals, ListSeals(*view, name.bucket));
-  OpenedSeal opened;
-  CISTERN_ASSIGN_OR_RETURN(opened.manifest, ManifestOf(name, seals));
+  const auto found = seals.find(name.seal);
+  if (found == seals.end()) return NotLive(name);
+  const SealOfBucket& own = found->second;
+  if (!own.manifest.ok()) return DamagedManifest(name.seal, own);
   TablePtr table = from.tables->FindById(name.bucket.table_id);
   if (table == nullptr) {
     return Status::Corruption(Concat({"seal ", name.seal, ": there is no table of number ",
         name.bucket.table_id}));
   }
   CISTERN_ASSIGN_OR_RETURN(SegmentRef segment,
-                           ReadSealedSegment(seals.at(name.seal).window, name.bucket,
-                                             name.seal));
+                           ReadSealedSegment(own.window, name.bucket, name.seal));
   if (!IsResolved(segment.header.deletes)) return NotResolved(segment);
   const auto pages =
       std::make_shared<SealPages>(std::move(table), shown, mode, std::move(segment), from.memory);
   CISTERN_RETURN_IF_ERROR(AddOthers(*view, name, mode, seals, pages.get()));
   CISTERN_RETURN_IF_ERROR(pages->ChargeHeaders());
+  OpenedSeal opened;
+  opened.manifest = *own.manifest;
   opened.content.deletes = pages->header().deletes;
   opened.content.page_count = static_cast<uint32_t>(pages->header().pages.size());
   opened.content.read_page = [pages](uint32_t page, std::optional<int64_t> now_s) {
@@ -224,13 +220,18 @@ Result<OpenedSeal> OpenSeal(const SealReading& from, const TablePtr& shown, Time
 
 Result<int64_t> ReadFirstWrite(const SealReading& from, const TableSchema& shown,
                                const SealName& name) {
-  CISTERN_ASSIGN_OR_RETURN(const auto seals,
-                           ListSeals(*from.store->spills().view(), name.bucket));
-  CISTERN_ASSIGN_OR_RETURN(const Manifest manifest, ManifestOf(name, seals));
-  if (manifest.row_count == 0) return std::numeric_limits<int64_t>::max();
-  return shown.timestamps == TimestampMode::kEventTime
-             ? MicrosOfTicks(shown.time_unit, manifest.first_time)
-             : manifest.write_us_first;
+  const std::shared_ptr<const SpillView> view = from.store->spills().view();
+  for (const auto& window : view->windows) {
+    if (!window->record.span.Holds(name.bucket.start_s)) continue;
+    const Result<Manifest> manifest = ReadManifest(view->meta, window->id, name.bucket, name.seal);
+    if (manifest.status().code() == StatusCode::kNotFound) continue;
+    CISTERN_RETURN_IF_ERROR(manifest.status());
+    if (manifest->row_count == 0) return std::numeric_limits<int64_t>::max();
+    return shown.timestamps == TimestampMode::kEventTime
+               ? MicrosOfTicks(shown.time_unit, manifest->first_time)
+               : manifest->write_us_first;
+  }
+  return NotLive(name);
 }
 
 }  // namespace cistern::replicate

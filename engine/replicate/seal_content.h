@@ -47,7 +47,8 @@ struct OpenedSeal {
                                           TimestampMode mode, const SealName& name);
 
 // The oldest write timestamp with which a row of the seal is sent, by its manifest alone; the
-// highest int64: it has no rows. Errors as above, without kOutOfMemory.
+// highest int64: it has no rows. One lookup, as a walk over a long outbox asks for every seal.
+// Errors as above, without kOutOfMemory.
 [[nodiscard]] Result<int64_t> ReadFirstWrite(const SealReading& from, const TableSchema& shown,
                                              const SealName& name);
 

@@ -74,7 +74,8 @@ void TableLink::MakeTexts() {
 }
 
 bool TableLink::IsDueLater() const {
-  if (state_ == State::kReady) return drift_->BlockedFrom().has_value() || hides_values();
+  // A drop does not go away: who agrees to it starts a new link, and another table is told of.
+  if (state_ == State::kReady) return drift_->BlockedFrom().has_value();
   return state_ == State::kNew || state_ == State::kHeld;
 }
 
