@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include "engine/cql/protocol.h"
 #include "engine/option_range.h"
+#include "engine/replicate/accepted_drop.h"
 #include "lib/base/concat.h"
 #include "lib/cql/ddl_lexer.h"
 #include "lib/cql/ddl_print.h"
@@ -12,6 +14,20 @@
 namespace cistern {
 
 namespace {
+
+Status CheckAcceptedDrops(const std::vector<AcceptedDrop>& drops) {
+  if (drops.size() > limits::kAcceptedDropsMax) {
+    return Status::InvalidArgument(Concat({"ReplicationOptions::accepted_drops has ", drops.size(),
+        " drops; at most ", limits::kAcceptedDropsMax}));
+  }
+  for (const AcceptedDrop& drop : drops) {
+    const bool has_keyspace = drop.table.find('.') != std::string::npos;
+    if (has_keyspace && !drop.column.empty()) continue;
+    return Status::InvalidArgument(Concat({"ReplicationOptions::accepted_drops: ",
+        ShowText(replicate::AcceptedDropText(drop)), " does not name keyspace, table and column"}));
+  }
+  return Status::Ok();
+}
 
 Status CheckReplicationOptions(const ReplicationOptions& options) {
   const OptionRange<uint64_t> sizes[] = {
@@ -41,6 +57,7 @@ Status CheckReplicationOptions(const ReplicationOptions& options) {
   for (const auto& range : times) CISTERN_RETURN_IF_ERROR(CheckRange(range));
   CISTERN_RETURN_IF_ERROR(
       CheckKeyspaceName("ReplicationOptions::keyspace", options.keyspace));
+  CISTERN_RETURN_IF_ERROR(CheckAcceptedDrops(options.accepted_drops));
   if (options.proof != ProofLevel::kAck && options.consistency == Consistency::kAny) {
     return Status::InvalidArgument(
         "ReplicationOptions::proof reads, and nothing can be read at Consistency::kAny: take "
@@ -88,6 +105,7 @@ Result<replicate::ReplicatorOptions> PlanReplicator(const ReplicationOptions& op
   plan.bytes_per_s_max = options.bytes_per_s_max;
   plan.hold_us = options.hold_us;
   plan.proof = options.proof;
+  plan.accepted_drops = options.accepted_drops;
   plan.statement_count_max = options.batch_rows_max;
   plan.byte_count_max = options.batch_bytes_max;
   plan.pushing_count_max = options.pushing_seals_max;

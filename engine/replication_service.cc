@@ -47,6 +47,8 @@ void Add(const ReplicationCounters& more, ReplicationCounters* sum) {
   sum->seals_not_proven += more.seals_not_proven;
   sum->rows_read_back += more.rows_read_back;
   sum->rows_shadowed += more.rows_shadowed;
+  sum->rows_overwritten += more.rows_overwritten;
+  sum->rows_hidden += more.rows_hidden;
   sum->versions_sent += more.versions_sent;
   sum->versions_expired += more.versions_expired;
   sum->versions_shadowed += more.versions_shadowed;

@@ -16,7 +16,9 @@ using cistern::Status;
 // The cluster's own text; the comment says how the day derives from the event time.
 constexpr char kReadings[] =
     "CREATE TABLE readings (sensor text, day date, ts timestamp, celsius double, "
-    "PRIMARY KEY ((sensor, day), ts)) WITH comment = 'cistern: bucket day = 1 day'";
+    "PRIMARY KEY ((sensor, day), ts)) WITH comment = 'cistern: bucket day = 1 day' "
+    "AND compaction = {'class': 'TimeWindowCompactionStrategy', 'compaction_window_unit': 'DAYS', "
+    "'compaction_window_size': '30'}";
 constexpr size_t kSensor = 0, kTime = 2, kCelsius = 3;  // columns by their place
 
 // README begins

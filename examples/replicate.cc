@@ -23,7 +23,9 @@ using cistern::ReplicationPhase, cistern::Result, cistern::RowBatch, cistern::St
 
 constexpr char kReadings[] =
     "CREATE TABLE plant.readings (sensor text, day date, ts timestamp, celsius double, "
-    "PRIMARY KEY ((sensor, day), ts)) WITH comment = 'cistern: bucket day = 1 day'";
+    "PRIMARY KEY ((sensor, day), ts)) WITH comment = 'cistern: bucket day = 1 day' "
+    "AND compaction = {'class': 'TimeWindowCompactionStrategy', 'compaction_window_unit': 'DAYS', "
+    "'compaction_window_size': '30'}";
 constexpr size_t kSensor = 0, kTime = 2, kCelsius = 3;  // columns by their place
 // A seal is confirmed 15 s after its last acknowledgement; then the next one of its bucket goes.
 constexpr int kPatienceS = 120;

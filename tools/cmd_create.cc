@@ -7,7 +7,9 @@
 #include <string>
 
 #include "tools/command.h"
+#include "tools/expect_options.h"
 #include "tools/schema_file.h"
+#include "tools/table_advice.h"
 
 namespace cistern::tool {
 namespace {
@@ -15,6 +17,7 @@ namespace {
 struct CreateOptions {
   std::string store;
   std::string schema;
+  ExpectOptions expect;
 };
 
 // The names of those that are there, whatever they are declared as.
@@ -35,10 +38,19 @@ Status CreateAll(Engine* engine, Tables tables, const std::set<std::string>& the
   return Status::Ok();
 }
 
+// Before there are rows, as most of it is not to be changed then.
+void TellAdvice(const TableSchema& table, const TableExpectation& expected) {
+  for (const TableAdvice& advice : AdviseTable(table, table.compaction, expected)) {
+    Complain(AdviceText(table.QualifiedName(), advice));
+  }
+}
+
 int RunCreate(const CreateOptions& options) {
   // Before the store is touched: a wrong schema must not leave an empty store behind.
   const Result<Tables> tables = ReadSchemaFile(options.schema);
   if (!tables.ok()) return FailUsage(tables.status());
+  const Result<TableExpectation> expected = PlanExpectation(options.expect);
+  if (!expected.ok()) return FailUsage(expected.status());
   Result<std::unique_ptr<Engine>> engine = OpenStore(options.store, Access::kCreate);
   if (!engine.ok()) return FailOpen(engine.status());
   const std::set<std::string> there = FindThere(**engine, *tables);
@@ -47,6 +59,7 @@ int RunCreate(const CreateOptions& options) {
   std::string lines;
   for (const auto& table : *tables) {
     const std::string name = table->QualifiedName();
+    if (!there.contains(name)) TellAdvice(*table, *expected);
     lines += fmt::format("{}table {} in {}: {}buckets by {}", lines.empty() ? "" : "\n", name,
                          options.store, there.contains(name) ? "there already, " : "",
                          table->columns[table->bucket_column].name);
@@ -63,12 +76,17 @@ void AddCreate(CLI::App* app, Action* action) {
   AddStoreOption(command, &options->store);
   command->add_option("--schema", options->schema, "File with CREATE TABLE statements, a ; between")
       ->required();
+  AddExpectOptions(command, &options->expect);
   command->footer("\nExamples:\n  cistern create --store /data/cistern --schema air.cql\n"
                   "  cistern tables --store OLD --cql >all.cql\n"
-                  "  cistern create --store NEW --schema all.cql\n\n"
+                  "  cistern create --store NEW --schema all.cql\n"
+                  "  cistern create --store S --schema air.cql --repair-interval 7d "
+                  "--rows-per-day 86400\n\n"
                   "Every statement is checked before the first table is created. A table that "
                   "exists and is equal\nis left as it is; one that differs is an error: "
-                  "cistern alter changes a table.");
+                  "cistern alter changes a table.\nWhere compaction, gc_grace_seconds or the width "
+                  "of the buckets will cost the cluster\nroom or rows, that is told on standard "
+                  "error with the clause to declare instead.");
   command->callback([options, action] { *action = [options] { return RunCreate(*options); }; });
 }
 

@@ -10,6 +10,7 @@
 #include <span>
 #include <utility>
 
+#include "engine/replicate/accepted_drop.h"
 #include "engine/replicate/schema_drift.h"
 #include "engine/replicate/schema_plan.h"
 #include "engine/replicate/schema_statements.h"
@@ -18,10 +19,12 @@
 #include "tools/contact_options.h"
 #include "tools/counted.h"
 #include "tools/drift_text.h"
+#include "tools/expect_options.h"
 #include "tools/output.h"
 #include "tools/schema_client.h"
 #include "tools/sync_config.h"
 #include "tools/sync_options.h"
+#include "tools/table_advice.h"
 
 namespace cistern::tool {
 namespace {
@@ -43,9 +46,11 @@ struct SchemaOptions {
   std::string table;
   std::string keyspace;
   bool is_keyspace_of_file = false;  // where sync may need it for tables that are not looked at
+  std::vector<std::string> accept_hidden;  // of the file, where they were checked
   std::string keyspace_replication;
   std::string format = "text";
   bool dry_run = false;
+  ExpectOptions expect;
   ContactOptions contact;
 };
 
@@ -76,7 +81,9 @@ see cistern --help)";
 constexpr char kApplyFooter[] = R"(
 Creates and adds what is missing and alters options, one statement after another, each printed
 before it is run, and waits until all nodes agree. Nothing is dropped, and no key or type altered:
-where that would be needed nothing at all is run, and the reason is told.
+where that would be needed nothing at all is run, and the reason is told. Where compaction,
+gc_grace_seconds or the width of the buckets will cost the cluster room or rows, that is told too,
+with the clause to declare instead (`cistern alter`).
 
 Examples:
   cistern schema apply --store S --contact db-1 --dry-run
@@ -147,6 +154,7 @@ Result<SchemaOptions> WithFile(SchemaOptions options, Status (*check)(const Sync
   options.store = std::move(given.store);
   options.contact = std::move(given.contact);
   options.keyspace = std::move(given.keyspace);
+  options.accept_hidden = std::move(given.accept_hidden);
   return options;
 }
 
@@ -181,12 +189,15 @@ struct Compared {
   TablePtr declared;
   std::string keyspace;
   ClusterSchema cluster;
+  std::vector<AcceptedDrop> accepted;
 
   [[nodiscard]] SchemaDrift Drift() const {
-    return replicate::CompareSchema(std::span(&declared, 1), cluster);
+    SchemaDrift drift = replicate::CompareSchema(std::span(&declared, 1), cluster);
+    drift.Accept(accepted);
+    return drift;
   }
   [[nodiscard]] SchemaPlan Plan(const ReplicationMap& replication) const {
-    return replicate::PlanSchema(std::span(&declared, 1), cluster, replication);
+    return replicate::PlanSchema(std::span(&declared, 1), cluster, replication, accepted);
   }
 };
 
@@ -208,6 +219,11 @@ std::optional<Opened> Open(const SchemaOptions& options, int* code) {
     *code = FailUsage(checked);
     return std::nullopt;
   }
+  std::vector<AcceptedDrop> accepted;
+  for (const std::string& text : options.accept_hidden) {
+    Result<AcceptedDrop> drop = replicate::ParseAcceptedDrop(text);
+    if (drop.ok()) accepted.push_back(*std::move(drop));
+  }
   for (const std::string& warning : plan->warnings) Complain(warning);
   Result<std::unique_ptr<SchemaClient>> client = SchemaClient::Connect(*plan);
   if (!client.ok()) {
@@ -222,7 +238,7 @@ std::optional<Opened> Open(const SchemaOptions& options, int* code) {
       *code = FailAway(cluster.status());
       return std::nullopt;
     }
-    opened.tables.push_back({table, keyspace, *std::move(cluster)});
+    opened.tables.push_back({table, keyspace, *std::move(cluster), accepted});
   }
   return opened;
 }
@@ -377,15 +393,28 @@ int SayPlans(const std::vector<Compared>& tables, const ReplicationMap& replicat
   return kExitOk;
 }
 
+// An option that is not declared stays as the cluster has it.
+void TellAdvice(const Compared& table, const TableExpectation& expected) {
+  const bool is_theirs = table.declared->compaction.empty() && table.cluster.table.has_value();
+  const CompactionMap& compaction =
+      is_theirs ? table.cluster.table->compaction : table.declared->compaction;
+  for (const TableAdvice& advice : AdviseTable(*table.declared, compaction, expected)) {
+    Complain(AdviceText(table.cluster.CqlName(), advice));
+  }
+}
+
 int RunApply(const SchemaOptions& given) {
   const Result<ReplicationMap> replication = ReplicationOf(given);
   if (!replication.ok()) return FailUsage(replication.status());
+  const Result<TableExpectation> expected = PlanExpectation(given.expect);
+  if (!expected.ok()) return FailUsage(expected.status());
   const Result<SchemaOptions> options = WithFile(given, CheckPlaces);
   if (!options.ok()) return FailUsage(options.status());
   int code = kExitOk;
   const std::optional<Opened> opened = Open(*options, &code);
   if (!opened.has_value()) return code;
   if (!CheckPlans(opened->tables, *replication)) return kExitBlocked;
+  for (const Compared& table : opened->tables) TellAdvice(table, *expected);
   if (const Status s = CheckKeyspacesMade(*opened, *replication); !s.ok()) return FailUsage(s);
   if (given.dry_run) return SayPlans(opened->tables, *replication);
   Applier applier(opened->client.get(), *replication);
@@ -448,6 +477,7 @@ void AddSchema(CLI::App* app, Action* action) {
                                   options);
   AddClusterOptions(apply, options.get());
   AddReplicationOption(apply, options.get());
+  AddExpectOptions(apply, &options->expect);
   apply->add_flag("--dry-run", options->dry_run, "Print the statements and run none");
   apply->footer(kApplyFooter);
   apply->callback([options, action] { *action = [options] { return RunApply(*options); }; });

@@ -44,10 +44,10 @@ Examples:
   cistern sync --config /etc/cistern/sync.toml --follow
 
 Exit codes: 0 all is confirmed, or --follow was ended by a signal; 4 the store cannot note what was
-acknowledged, as on a full disk, for --away-after; 6 what is left is not in the
-outbox any more; 7 some needs a person: parked buckets, refused or not readable here, tables that
-differ; 8 the cluster is away, or lets nobody in; 130, 143 ended
-by SIGINT or SIGTERM; others: see cistern --help)";
+acknowledged, as on a full disk, for --away-after; 6 what is left is not in the outbox any more, or
+all is confirmed and a proof found rows shadowed upstream; 7 some needs a person: parked buckets,
+refused or not readable here, tables that differ; 8 the cluster is away, or lets nobody in; 130, 143
+ended by SIGINT or SIGTERM; others: see cistern --help)";
 
 constexpr char kStatusFooter[] = R"(
 The first line is the age of the oldest bucket that is sealed and not confirmed; what is not sealed
@@ -236,6 +236,11 @@ class SyncCommand {
       Complain("the last refusal: " + OneLine(outcome.last.refused.message()));
     }
     if (outcome.end == SyncEnd::kStuck) ReportParked();
+    if (const uint64_t shadowed = outcome.last.counters.rows_shadowed; shadowed > 0) {
+      Complain(fmt::format("{} {} absent upstream, as a whole or with values, though sent twice: "
+                           "something newer has deleted that there",
+                           Counted(shadowed, "row"), Is(shadowed)));
+    }
     if (is_quiet_) return kExitOk;
     const ReplicationCounters& done = outcome.last.counters;
     std::string line = fmt::format("{} confirmed: {} sent in {}, {:.1f} s",
@@ -276,7 +281,9 @@ class SyncCommand {
 
   [[nodiscard]] int CodeOf(const SyncOutcome& outcome) const {
     switch (outcome.end) {
-      case SyncEnd::kConfirmed: return has_seal_problems_ ? kExitPartial : kExitOk;
+      case SyncEnd::kConfirmed:
+        if (outcome.last.counters.rows_shadowed > 0) return kExitMissing;
+        return has_seal_problems_ ? kExitPartial : kExitOk;
       case SyncEnd::kStuck:
         return has_parked_ || !outcome.last.held.empty() ? kExitBlocked : kExitMissing;
       case SyncEnd::kAway: return kExitAway;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <optional>
+#include <utility>
 
 #include "tools/counted.h"
 #include "tools/record_printer.h"
@@ -32,9 +33,21 @@ std::string BlockedFromText(const SchemaDrift& drift) {
   return FormatTicks(*from_s, TimeUnit::kSeconds);
 }
 
-std::string_view WhatMaySend(const SchemaDrift& drift, const std::string& blocked_from) {
-  if (!drift.Has(DriftWeight::kBlocks)) return "rows may be sent";
-  return blocked_from.empty() ? "no rows may be sent" : "no rows may be sent of buckets from ";
+// The time up to which what was written is hidden there; empty: nothing is.
+std::string HiddenUpToText(const SchemaDrift& drift) {
+  const std::optional<int64_t> up_to_us = drift.HiddenUpTo();
+  return up_to_us.has_value() ? FormatTicks(*up_to_us, TimeUnit::kMicros) : std::string();
+}
+
+std::string WhatMaySend(const SchemaDrift& drift) {
+  const std::string from = BlockedFromText(drift);
+  const std::string hidden = HiddenUpToText(drift);
+  std::string text = "rows may be sent";
+  if (drift.BlockedFrom().has_value()) text = "no " + text;
+  if (!from.empty()) text += fmt::format(" of buckets from {} on", from);
+  if (hidden.empty() || drift.BlockedFrom() == INT64_MIN) return text;
+  return text + fmt::format("{} no bucket with rows that were written up to {}",
+                            from.empty() ? ", but" : ", and", hidden);
 }
 
 }  // namespace
@@ -80,10 +93,9 @@ std::string_view KindName(DriftKind kind) {
 
 std::string DriftText(const SchemaDrift& drift) {
   if (drift.differences.empty()) return fmt::format("{}: no difference\n", drift.table);
-  const std::string from = BlockedFromText(drift);
-  std::string text = fmt::format("{}: {}; {}{}{}\n", drift.table,
+  std::string text = fmt::format("{}: {}; {}\n", drift.table,
                                  Counted(drift.differences.size(), "difference"),
-                                 WhatMaySend(drift, from), from, from.empty() ? "" : " on");
+                                 WhatMaySend(drift));
   for (const SchemaDifference& one : drift.differences) {
     text += fmt::format("{}: {}", WeightName(one.weight), one.what);
     if (!one.advice.empty()) text += ". " + one.advice;
@@ -100,11 +112,13 @@ std::string DriftJson(const SchemaDrift& drift) {
   };
   AppendJsonString(drift.table, &json);
   json += fmt::format(",\"blocks\":{}", drift.Has(DriftWeight::kBlocks));
-  const std::string from = BlockedFromText(drift);
-  if (from.empty()) {
-    json += ",\"blocks_from\":null";
-  } else {
-    add("blocks_from", from);
+  for (const auto& [name, time] : {std::pair("blocks_from", BlockedFromText(drift)),
+                                   std::pair("hides_up_to", HiddenUpToText(drift))}) {
+    if (time.empty()) {
+      json += fmt::format(",\"{}\":null", name);
+    } else {
+      add(name, time);
+    }
   }
   json += ",\"differences\":[";
   bool is_first = true;

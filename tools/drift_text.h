@@ -19,9 +19,11 @@ namespace cistern::tool {
 [[nodiscard]] std::string DriftText(const replicate::SchemaDrift& drift);
 
 // One line, an object:
-//   {"table":"plant.air","blocks":true,"blocks_from":null,"differences":[{"weight":"blocks",
-//    "kind":"column_missing","subject":"n","what":"...","advice":"...","cql":"..."}]}
+//   {"table":"plant.air","blocks":true,"blocks_from":null,"hides_up_to":null,"differences":[
+//    {"weight":"blocks","kind":"column_missing","subject":"n","what":"...","advice":"...",
+//     "cql":"..."}]}
 // `blocks_from`: the time from which buckets are blocked, ISO 8601; null: all, or none.
+// `hides_up_to`: what was written up to then is hidden, and blocks for that; null: nothing is.
 [[nodiscard]] std::string DriftJson(const replicate::SchemaDrift& drift);
 
 }  // namespace cistern::tool

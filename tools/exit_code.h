@@ -13,7 +13,8 @@ enum ExitCode : int {
   kExitStore = 3,     // the store cannot be used: missing, locked, too new, damaged, read-only
   kExitStorage = 4,   // a write failed: no space, I/O error, out of memory
   kExitInternal = 5,  // our own mistake
-  kExitMissing = 6,   // done, but rows are known to be missing: damaged ones, or lost ones
+  kExitMissing = 6,   // done, but rows are known to be missing: damaged ones, lost ones, or ones
+                      // that a proof did not find upstream
   kExitBlocked = 7,   // rows wait for a person: a table of the cluster differs, or refused them, or
                       // the clock is not trusted
   kExitAway = 8,      // the cluster does not answer, or lets nobody in

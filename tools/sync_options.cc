@@ -11,6 +11,7 @@
 #include "cistern/clock.h"
 #include "cistern/limits.h"
 #include "engine/cluster_access.h"
+#include "engine/replicate/accepted_drop.h"
 #include "engine/replication_plan.h"
 #include "tools/name_list.h"
 #include "tools/size_text.h"
@@ -124,6 +125,13 @@ Status TakeProof(std::string_view name, const std::string& text, SyncPlan* plan)
   return Wrong(fmt::format("{} '{}' is not one of ack, count, rows", name, text));
 }
 
+Status TakeAcceptHidden(std::string_view name, const std::string& text, SyncPlan* plan) {
+  Result<AcceptedDrop> drop = replicate::ParseAcceptedDrop(text);
+  if (!drop.ok()) return Wrong(fmt::format("{} {}", name, drop.status().message()));
+  plan->replication.accepted_drops.push_back(*std::move(drop));
+  return Status::Ok();
+}
+
 Status TakeBatchRows(std::string_view name, const std::string& text, SyncPlan* plan) {
   CISTERN_ASSIGN_OR_RETURN(plan->replication.batch_rows_max,
                            ParseCount(name, text, 1, limits::kPushStatementsMax));
@@ -205,6 +213,7 @@ constexpr SyncSetting kSettings[] = {
     {"in_flight", Form::kSize, Of<&SyncOptions::in_flight>, TakeInFlight},
     {"hold", Form::kSpan, Of<&SyncOptions::hold>, TakeHold},
     {"proof", Form::kText, Of<&SyncOptions::proof>, TakeProof},
+    {"accept_hidden", Form::kTexts, Of<&SyncOptions::accept_hidden>, TakeAcceptHidden},
     {"batch_rows", Form::kCount, Of<&SyncOptions::batch_rows>, TakeBatchRows},
     {"batch_bytes", Form::kSize, Of<&SyncOptions::batch_bytes>, TakeBatchBytes},
     {"away_after", Form::kSpan, Of<&SyncOptions::away_after>, TakeAwayAfter},
@@ -252,6 +261,10 @@ void AddSending(CLI::App* command, SyncOptions* o) {
   command->add_option("--proof", o->proof,
                       "How a bucket's arrival is proved before it is confirmed: ack (default), "
                       "count: the server counts its rows, rows: they are read back");
+  command->add_option("--accept-hidden", o->accept_hidden,
+                      "KEYSPACE.TABLE.COLUMN@TIME of a column that was dropped upstream and added "
+                      "again: nobody has to see there what was written up to then; repeatable")
+      ->allow_extra_args(false);
   command->add_option("--batch-rows", o->batch_rows, "Row versions of one batch (default 400)");
   command->add_option("--batch-bytes", o->batch_bytes,
                       "Bytes of one batch, about: 64KiB (default)");

@@ -41,6 +41,7 @@ struct SyncOptions {
   std::string in_flight;
   std::string hold;
   std::string proof;
+  std::vector<std::string> accept_hidden;
   std::string batch_rows;
   std::string batch_bytes;
   std::string away_after;

@@ -165,6 +165,13 @@ std::string ProofText(const ReplicationCounters& now, const ReplicationCounters&
   if (const uint64_t shadowed = now.rows_shadowed - before.rows_shadowed; shadowed > 0) {
     text += fmt::format("; {} shadowed upstream", Counted(shadowed, "row"));
   }
+  if (const uint64_t other = now.rows_overwritten - before.rows_overwritten; other > 0) {
+    text += fmt::format("; {} overwritten by another writer", Counted(other, "row"));
+  }
+  if (const uint64_t hidden = now.rows_hidden - before.rows_hidden; hidden > 0) {
+    text += fmt::format("; {} with values that are hidden upstream, as agreed",
+                        Counted(hidden, "row"));
+  }
   return text;
 }
 

@@ -19,12 +19,7 @@ bool IsStatic(const ClusterColumn& column) { return column.kind == ClusterColumn
 
 // Whether the rule of the comment gives rows the timestamps of their events.
 bool IsByEvent(const std::string& comment) {
-  const std::string source = QuoteString(comment);
-  Token token;
-  token.kind = TokenKind::kString;
-  token.text = comment;
-  token.end = source.size();
-  const Result<CommentRule> rule = ParseCommentRule(source, token);
+  const Result<CommentRule> rule = ParseCommentRule(comment);
   return rule.ok() && rule->timestamps == TimestampMode::kEventTime;
 }
 

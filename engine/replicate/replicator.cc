@@ -14,7 +14,6 @@ namespace cistern::replicate {
 namespace {
 
 constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
-constexpr size_t kConfirmCountMax = 256;
 constexpr int64_t kLedgerPauseUs = 100'000;
 constexpr int64_t kNoRoomPauseUs = 10'000'000;
 // Seals that are parked and do not fit into the store's records; then all tables are held.
@@ -97,12 +96,13 @@ void Replicator::LookAgain() {
   LoadParked();
   for (const auto& [table, link] : links_) {
     // One that agrees is left alone: who looks again all the time must not hold up what goes.
-    if (!link->held().ok()) link->AskAgain();
+    if (!link->held().ok() || link->hides_values()) link->AskAgain();
   }
   LookEverywhere();
 }
 
 void Replicator::LookEverywhere() {
+  hiding_.clear();
   feed_.Wake();
   feed_has_more_ = true;
 }
@@ -187,12 +187,9 @@ Result<bool> Replicator::ConfirmDue() {
   const int64_t now_us = parts_.loop->NowUs();
   if (now_us < ConfirmAtUs()) return false;
   std::vector<ProvenSeal> seals;
-  for (const Proven& proven : proven_) {
-    if (seals.size() == kConfirmCountMax || proven.since_us > lives_at_us_) break;
-    if (IsCompared(proven.item)) continue;  // the table may be another one than it was sent to
-    seals.push_back({{proven.item.bucket, proven.item.seal}, proven.level});
-  }
-  if (seals.empty()) return false;
+  const std::set<uint64_t> taken_back = ConfirmedNext(&seals);
+  TakeBack(taken_back);
+  if (seals.empty()) return !taken_back.empty();
   const Result<std::set<uint64_t>> confirmed = parts_.ledger->Confirm(seals);
   if (!confirmed.ok()) return AwaitLedger(confirmed.status());
   ledger_why_ = Status::Ok();
@@ -291,6 +288,7 @@ bool Replicator::HasParkedTooMany() const {
 
 Result<bool> Replicator::StepFeed() {
   CISTERN_ASSIGN_OR_RETURN(feed_has_more_, feed_.Step(parts_.now_s()));
+  if (!feed_has_more_) hiding_told_ = hiding_;
   return feed_has_more_;
 }
 
@@ -301,6 +299,10 @@ bool Replicator::MayGo(const DrainItem& item) {
   if (HasParkedTooMany()) return false;
   const TableLink* link = LinkOf(item.bucket.table_id);
   if (link == nullptr || !link->MaySend(item.bucket.start_s).ok()) return false;
+  if (CheckShown(item).code() == StatusCode::kInvalidArgument) {
+    hiding_.insert(item.bucket.table_id);
+    return false;
+  }
   const auto parked = parked_count_.find(item.bucket.table_id);
   return parked == parked_count_.end() || parked->second < limits::kParkedSealsPerTableMax;
 }
@@ -372,6 +374,7 @@ Result<Replicator::OpenedSource> Replicator::OpenSource(const DrainItem& item,
   source.content = std::move(opened.content);
   source.version_count = opened.manifest.version_count();
   out.byte_count = opened.manifest.byte_count;
+  out.is_newest = opened.is_newest;
   return out;
 }
 

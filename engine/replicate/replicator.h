@@ -125,6 +125,7 @@ class Replicator {
   struct OpenedSource {
     SealSource source;
     uint64_t byte_count = 0;  // of the seal's pages
+    bool is_newest = true;    // OpenedSeal
   };
   [[nodiscard]] Result<OpenedSource> OpenSource(const DrainItem& item, const TableLink& link);
   void LoadParked();
@@ -141,6 +142,9 @@ class Replicator {
   void OnSchemaChange(const cql::SchemaChange* change);
   void OnHostCame();
   [[nodiscard]] bool IsCompared(const DrainItem& item) const;
+  [[nodiscard]] Status CheckShown(const DrainItem& item) const;
+  [[nodiscard]] std::set<uint64_t> ConfirmedNext(std::vector<ProvenSeal>* seals) const;
+  void TakeBack(const std::set<uint64_t>& seals);
   void NoteLostHosts();
   [[nodiscard]] bool StepLinks();
   [[nodiscard]] TableLink* LinkOf(uint32_t table_id);
@@ -227,6 +231,12 @@ class Replicator {
   std::map<uint64_t, Setback> setbacks_;                  // by seal, until it is confirmed
   std::multimap<int64_t, uint64_t> resting_;              // seals, by when they may go again
   std::vector<std::pair<SealName, PushRecord>> to_note_;  // parked ones, not durable yet
+
+  // Tables with seals that are not sent as the cluster would hide values of them: found since all
+  // was looked at anew, and told of.
+  std::set<uint32_t> hiding_;
+  std::set<uint32_t> hiding_told_;
+  std::map<uint32_t, std::string> overwritten_;  // by table, the first row that a proof met
 
   uint64_t hosts_lost_ = 0;
   // At that time of the loop's clock all hosts that were connected lived, and none was lost since:

@@ -5,6 +5,7 @@
 
 #include "engine/replicate/replicator.h"
 #include "engine/replicate/replicator_push.h"
+#include "engine/replicate/seal_content.h"
 
 namespace cistern::replicate {
 namespace {
@@ -12,6 +13,7 @@ namespace {
 // Not every host answered, or none is connected: they are asked again after so long.
 constexpr int64_t kAskPauseUs = 1'000'000;
 constexpr int64_t kForgetEveryUs = 10'000'000;
+constexpr size_t kConfirmCountMax = 256;  // in one batch of the store
 
 }  // namespace
 
@@ -74,7 +76,8 @@ TableLink* Replicator::LinkOf(uint32_t table_id) {
                              .backoff = options_.backoff,
                              .schema_retry_us = options_.schema_retry_us,
                              .seed = options_.seed + table_id,
-                             .proof = options_.proof};
+                             .proof = options_.proof,
+                             .accepted_drops = options_.accepted_drops};
     if (link) {
       options.upstream_id = link->upstream_id();
       // Who has altered it here has done so upstream too, and not all nodes may know.
@@ -142,6 +145,49 @@ void Replicator::OnHostCame() {
 bool Replicator::IsCompared(const DrainItem& item) const {
   const auto link = links_.find(item.bucket.table_id);
   return link != links_.end() && link->second->is_asking();
+}
+
+// OK: the cluster would show all values of a seal. kInvalidArgument: it may hide some. Others: an
+// error of the store, which the opening of the seal meets too.
+Status Replicator::CheckShown(const DrainItem& item) const {
+  const auto link = links_.find(item.bucket.table_id);
+  if (link == links_.end() || !link->second->hides_values()) return Status::Ok();
+  const Result<int64_t> first_us =
+      ReadFirstWrite({parts_.store, parts_.tables, memory_}, *link->second->table()->schema,
+                     {item.bucket, item.seal});
+  return first_us.ok() ? link->second->CheckShown(*first_us) : first_us.status();
+}
+
+// Fills in the seals that may be confirmed now. Gives those that may not any more: a column was
+// dropped since they were sent, and hides their values even where it is there again.
+std::set<uint64_t> Replicator::ConfirmedNext(std::vector<ProvenSeal>* seals) const {
+  std::set<uint64_t> taken_back;
+  for (const Proven& proven : proven_) {
+    const bool is_enough = seals->size() + taken_back.size() == kConfirmCountMax;
+    if (is_enough || proven.since_us > lives_at_us_) break;
+    if (IsCompared(proven.item)) continue;  // the table may be another one than it was sent to
+    const auto link = links_.find(proven.item.bucket.table_id);
+    Status stays = link == links_.end() ? Status::Ok()
+                                        : link->second->CheckTaken(proven.item.bucket.start_s);
+    if (stays.ok()) stays = CheckShown(proven.item);
+    if (stays.ok() || stays.code() == StatusCode::kNotFound) {
+      seals->push_back({{proven.item.bucket, proven.item.seal}, proven.level});
+    } else {
+      taken_back.insert(proven.item.seal);
+    }
+  }
+  return taken_back;
+}
+
+// They were acknowledged, and wait in the outbox again.
+void Replicator::TakeBack(const std::set<uint64_t>& seals) {
+  if (seals.empty()) return;
+  std::erase_if(proven_, [&](const Proven& proven) {
+    if (!seals.contains(proven.item.seal)) return false;
+    EndWay(proven.item.bucket, proven.item.seal);
+    LookAt(proven.item.bucket);
+    return true;
+  });
 }
 
 // All of the seal, whatever was lost before: what is not sent again is not there. The pause grows,

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "cistern/limits.h"
 #include "cistern/replication_options.h"
@@ -28,6 +29,7 @@ struct ReplicatorOptions {
   // What is asked of the cluster after that, before a seal counts as confirmed. As many seals are
   // proved side by side as are sent, each with answers of about byte_count_max.
   ProofLevel proof = ProofLevel::kAck;
+  std::vector<AcceptedDrop> accepted_drops = {};  // replication_options.h
   size_t statement_count_max = limits::kPushStatementsDefault;  // of a batch, 1 to 65,535
   size_t byte_count_max = limits::kPushBatchBytesDefault;       // of a batch, about
   // Seals that are sent side by side. Each holds a decoded page.

@@ -51,8 +51,13 @@ Result<bool> Replicator::StartProof() {
   Holding held = std::move(holding_.front());
   holding_.pop_front();
   TableLink* const link = LinkOf(held.item.bucket.table_id);
-  const Status may_ask = link == nullptr ? Status::NotFound("the table is gone")
-                                         : link->MaySend(held.item.bucket.start_s);
+  Status may_ask = link == nullptr ? Status::NotFound("the table is gone")
+                                   : link->MaySend(held.item.bucket.start_s);
+  if (may_ask.ok() && options_.proof == ProofLevel::kCount) {
+    // The count leaves hidden values out, so it would not miss them.
+    const Status shown = CheckShown(held.item);
+    if (shown.code() == StatusCode::kInvalidArgument) may_ask = shown;
+  }
   if (may_ask.code() == StatusCode::kBusy) {
     held.due_us = now_us + kSchemaPauseUs;
     Hold(std::move(held));
@@ -100,10 +105,13 @@ Result<Replicator::ProofPtr> Replicator::OpenProof(const Holding& held,
   ProofOptions options;
   options.level = options_.proof;
   options.page_bytes = options_.byte_count_max;
+  options.hidden = link->hidden();
   const RetryBackoff pauses(options_.backoff, options_.seed + held.item.seal);
   auto proof =
       std::make_shared<Proof>(held, SealProof(options, std::move(opened.source)), link, pauses);
   proof->charge = std::move(charge);
+  proof->hidden = link->hidden();
+  proof->is_newest = opened.is_newest;
   return proof;
 }
 
@@ -130,6 +138,11 @@ bool Replicator::StepProof(const ProofPtr& proof) {
   }
   // It may be another table by now, of which nothing of this proof is true.
   if (IsCompared(proof->item)) return false;
+  if (proof->hidden != proof->link->hidden()) {
+    // Somebody dropped a column since it began: what was not found may be hidden.
+    proof->begins_anew = true;
+    return true;
+  }
   const auto now_s = parts_.clock_settled() ? std::optional(parts_.now_s()) : std::nullopt;
   const Result<ProofStep> step = proof->seal.Next(now_s);
   if (!step.ok()) {
@@ -268,6 +281,11 @@ void Replicator::EndProof(Proof* proof) {
   const ProofTally& tally = proof->seal.tally();
   counters_.rows_read_back += tally.rows();
   counters_.rows_shadowed += tally.shadowed;
+  counters_.rows_hidden += tally.hidden;
+  if (proof->is_newest && tally.newer > 0) {
+    counters_.rows_overwritten += tally.newer;
+    overwritten_.try_emplace(item.bucket.table_id, proof->seal.first_newer());
+  }
   troubles_.erase(item.seal);
   proven_.push_back({item, proof->version_count, level, now_us});
 }

@@ -61,6 +61,8 @@ struct Replicator::Proof : Way {
 
   SealProof seal;
   MemoryCharge charge;        // of answers
+  HiddenColumns hidden;       // of the table's link when it began
+  bool is_newest = true;      // OpenedSeal
   bool is_asking = false;     // an answer is awaited
   bool is_sending = false;    // a push sends once more what was not found
   bool begins_anew = false;   // what was found so far may not count any more

@@ -80,8 +80,17 @@ ReplicationStatus Replicator::GetStatus() const {
   }
   for (const auto& [table_id, link] : links_) {
     const std::string table = link->table()->schema->QualifiedName();
-    if (const Status held = link->held(); !held.ok()) status.held.push_back({table, held});
+    if (const Status held = link->held(); !held.ok()) {
+      status.held.push_back({table, held});
+    } else if (hiding_told_.contains(table_id) && link->hides_values()) {
+      status.held.push_back({table, link->CheckShown(std::numeric_limits<int64_t>::min())});
+    }
     for (std::string& warning : link->warnings()) status.warnings.push_back(std::move(warning));
+    if (const auto row = overwritten_.find(table_id); row != overwritten_.end()) {
+      status.warnings.push_back(Concat({"table ", table, ": another writer has the same entity as "
+          "this store, and what both write overwrites one another: ", row->second, ". Each entity "
+          "is to have one gateway"}));
+    }
     if (HasParkedTooMany()) {
       status.held.push_back({table, Status::TooLarge(Concat({parked_.size(),
           " seals of all tables are parked, more than can be remembered: look at why, then let "

@@ -48,12 +48,23 @@ Finding JudgeElements(const ColumnType& type, const SealCell& ours, bool deletes
   return deletes ? Finding::kUnseen : Finding::kNothing;
 }
 
-Finding JudgeCell(const ColumnType& type, const SealCell& ours, int64_t deleted_up_to_us,
+// Judges a value that is not there and has not expired.
+Finding JudgeAbsent(size_t cell, const SealCell& ours, const JudgeRules& rules) {
+  if (rules.hidden == nullptr || !Hides(*rules.hidden, cell, ours.write_us)) {
+    return Finding::kAbsent;
+  }
+  return (*rules.hidden)[cell].is_accepted ? Finding::kAgreed : Finding::kHidden;
+}
+
+// `k`: among the regular columns, of this type.
+Finding JudgeCell(size_t k, const ColumnType& type, const SealRow& row,
                   const UpstreamCell& upstream, const JudgeRules& rules) {
+  const SealCell& ours = row.cells[k];
+  const int64_t deleted_up_to_us = row.deleted_up_to_us;
   const bool deletes = ours.state == CellState::kNull || deleted_up_to_us != kNothingDeleted;
   if (!upstream.value) {
     if (ours.state != CellState::kValue) return deletes ? Finding::kDeleted : Finding::kNothing;
-    return MayBeOver(ours, rules) ? Finding::kOver : Finding::kAbsent;
+    return MayBeOver(ours, rules) ? Finding::kOver : JudgeAbsent(k, ours, rules);
   }
   if (type.is_multicell) return JudgeElements(type, ours, deletes, upstream);
   if (upstream.write_us <= deleted_up_to_us) return Finding::kOlder;
@@ -64,6 +75,13 @@ Finding JudgeCell(const ColumnType& type, const SealCell& ours, int64_t deleted_
     case CellState::kAbsent: break;
   }
   return deletes ? Finding::kNewer : Finding::kNothing;
+}
+
+// All rows of a bucket share a static cell. So a newer one is as it should be, and no overwrite. A
+// row that is not shown does not show the cell either.
+Finding FindingOfStatic(Finding finding, bool row_is_shown) {
+  if (finding == Finding::kNewer) return Finding::kAsSent;
+  return finding == Finding::kAbsent && !row_is_shown ? Finding::kNothing : finding;
 }
 
 // Of the row as a whole: its marker, and a deletion of it.
@@ -92,12 +110,39 @@ Judgement JudgeRow(const TableSchema& schema, const SealRow& row, const Upstream
   static const UpstreamCell kNoCell;
   Judgement judgement{JudgeMarker(row, upstream, rules), std::nullopt};
   for (size_t k = 0; k < row.cells.size(); ++k) {
-    const ColumnType& type = schema.columns[schema.regular_columns[k]].type;
+    const ColumnSpec& column = schema.columns[schema.regular_columns[k]];
     const UpstreamCell& cell = upstream == nullptr ? kNoCell : upstream->cells[k];
-    const Finding finding = JudgeCell(type, row.cells[k], row.deleted_up_to_us, cell, rules);
+    Finding finding = JudgeCell(k, column.type, row, cell, rules);
+    if (column.is_static) finding = FindingOfStatic(finding, upstream != nullptr);
     if (finding > judgement.finding) judgement = {finding, k};
   }
   return judgement;
+}
+
+std::string DescribeNewer(const TableSchema& schema, const SealRow& row,
+                          const UpstreamRow& upstream, std::optional<size_t> cell) {
+  const std::string head = Concat({"row ", KeyText(schema, row.key), ": "});
+  if (!cell) {
+    return Concat({head, "it was written after our deletion of ", row.deleted_up_to_us, " us"});
+  }
+  const SealCell& ours = row.cells[*cell];
+  const bool is_cell = ours.state != CellState::kAbsent;
+  const int64_t ours_us = is_cell ? ours.write_us : row.deleted_up_to_us;
+  const ColumnSpec& column = schema.columns[schema.regular_columns[*cell]];
+  if (column.type.is_multicell) {
+    return Concat({head, "column '", column.name, "' shows other elements over ours of ", ours_us,
+        " us"});
+  }
+  return Concat({head, "column '", column.name, "' shows a write of ",
+      upstream.cells[*cell].write_us, " us over ours of ", ours_us, " us"});
+}
+
+std::string DescribeHidden(const TableSchema& schema, const SealRow& row, size_t cell,
+                           const HiddenColumn& hidden) {
+  return Concat({"row ", KeyText(schema, row.key), ": column '",
+      schema.columns[schema.regular_columns[cell]].name, "' was dropped in the cluster and added "
+      "again, which hides our value of ", row.cells[cell].write_us, " us: agree to that by "
+      "--accept-hidden ", hidden.drop, " of `cistern sync`, then `cistern sync retry`"});
 }
 
 std::string Describe(const TableSchema& schema, const SealRow& row, const UpstreamRow& upstream,

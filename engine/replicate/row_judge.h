@@ -9,7 +9,8 @@
 //                     of that time            two, kOlder if it would keep ours; where write times
 //                                             are event times the first is an overwrite, kNewer
 //                     an older write          kOlder: ours is not there
-//                     nothing                 kOver if it may have expired, otherwise kAbsent
+//                     nothing                 kOver if it may have expired, kHidden or kAgreed if
+//                                             its column hides it (hidden_columns.h), else kAbsent
 //   a deletion        nothing, or newer       kDeleted, kNewer
 //                     a write at or before    kOlder: the deletion is not there
 //   nothing           whatever                kNothing
@@ -17,6 +18,10 @@
 // A collection that is not frozen has no write time that is told. There a value is kAsSent if it is
 // the same. Any other, or one beside a deletion, is kUnseen: sent once more, ours replaces what is
 // older, and what shows then is newer.
+//
+// A static cell is one for all rows of the bucket, and the newest of them wins. So a newer one is
+// kAsSent for the others: no other writer has to be there for it. A row that was written by updates
+// and sets nothing else is no row upstream: of its static cell nothing is judged, kNothing.
 //
 // The gravest finding is the row's. A row's marker shows only in that the row does: of one that is
 // shown without a cell nothing tells when it was written. Beside a deletion of it that is kUnseen.
@@ -29,6 +34,7 @@
 #include <optional>
 #include <string>
 
+#include "engine/replicate/hidden_columns.h"
 #include "engine/replicate/seal_rows.h"
 #include "engine/replicate/timestamp_mode.h"
 #include "engine/replicate/upstream_rows.h"
@@ -42,9 +48,11 @@ enum class Finding : uint8_t {
   kOver,
   kAsSent,
   kNewer,
+  kAgreed,  // hidden, and a person has agreed to it
   kUnseen,
   kAbsent,
   kOlder,
+  kHidden,
   kDiffers,
 };
 
@@ -53,6 +61,7 @@ struct JudgeRules {
   bool older_may_exist = true;   // as the seal was pushed with: what is over was sent all the same
   std::optional<int64_t> now_s;  // the trusted clock's; none: what expires may be over
   int64_t expiry_slack_s = 0;    // so long before its expiry a cell may be over upstream
+  const HiddenColumns* hidden = nullptr;  // null: no column hides a value
 };
 
 struct Judgement {
@@ -70,6 +79,12 @@ struct Judgement {
 // Of kOlder and kDiffers, a sentence for a person: which row and column, and what is wrong.
 [[nodiscard]] std::string Describe(const TableSchema& schema, const SealRow& row,
                                    const UpstreamRow& upstream, const Judgement& judgement);
+// The same of kNewer, and of kUnseen after a second sending: which write shows. No `cell`: the row.
+[[nodiscard]] std::string DescribeNewer(const TableSchema& schema, const SealRow& row,
+                                        const UpstreamRow& upstream, std::optional<size_t> cell);
+// The same of kHidden, and what to do.
+[[nodiscard]] std::string DescribeHidden(const TableSchema& schema, const SealRow& row, size_t cell,
+                                         const HiddenColumn& hidden);
 
 }  // namespace cistern::replicate
 

@@ -29,10 +29,8 @@ struct CommentSource {
   Token token;
 };
 
-bool HasRule(const CommentSource& comment) {
-  const Result<CommentRule> rule = ParseCommentRule(comment.text, comment.token);
-  return !rule.ok() || rule->bucket.has_value() || rule->split.has_value() ||
-         rule->time.has_value() || rule->timestamps.has_value();
+bool HasOtherClauses(const CommentRule& rule) {
+  return rule.split.has_value() || rule.time.has_value() || rule.timestamps.has_value();
 }
 
 // The keys of `declared` under another comment: what a gateway would make of it.
@@ -92,22 +90,21 @@ class RuleDriftFinder {
       : declared_(declared), cluster_(cluster), found_(found) {}
 
   void Find() {
-    const CommentSource ours(declared_.comment);
-    const CommentSource theirs(cluster_.table->comment);
-    if (!HasRule(theirs)) {
-      if (HasRule(ours)) AddMissing();
-      return;  // neither has one: both are inferred from the same key
-    }
-    const auto rule = ReadRule(declared_, theirs);
+    const std::string& comment = cluster_.table->comment;
+    const Result<CommentRule> clauses = ParseCommentRule(comment);
+    const bool says_bucket = !clauses.ok() || clauses->bucket.has_value();
+    if (!says_bucket) AddMissing();
+    if (!says_bucket && !HasOtherClauses(*clauses)) return;
+    const auto rule = ReadRule(declared_, CommentSource(comment));
     if (!rule.ok()) return AddUnreadable(rule.status());
     const size_t before = found_->size();
     CompareBuckets(**rule);
     CompareSplit(**rule);
     CompareTime(**rule);
     CompareTimestamps(**rule);
-    const bool same_words =
-        declared_.comment.empty() || declared_.comment == cluster_.table->comment;
-    if (found_->size() == before && !same_words) {
+    const bool same_words = declared_.comment.empty() || declared_.comment == comment ||
+                            CommentWithRule(declared_) == comment;
+    if (found_->size() == before && says_bucket && !same_words) {
       Add(DriftKind::kComment, DriftWeight::kHarmless,
           "the comment has other words in the cluster, and the same rule", "");
     }

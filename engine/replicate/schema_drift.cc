@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/replicate/accepted_drop.h"
 #include "engine/replicate/option_drift.h"
 #include "engine/replicate/rule_drift.h"
 #include "engine/replicate/schema_statements.h"
 #include "lib/base/concat.h"
 #include "lib/cql/cql_type.h"
+#include "lib/cql/ddl_lexer.h"
 #include "lib/cql/ddl_print.h"
 #include "lib/cql/time_text.h"
 
@@ -197,11 +199,28 @@ class DriftFinder {
     }
     const DroppedColumn* dropped = cluster_.table->FindDropped(column.name);
     if (dropped == nullptr) return;
-    Add(DriftKind::kColumnRevived, DriftWeight::kWarns, column.name, Concat({"the column ",
+    const AcceptedDrop drop{Concat({cluster_.keyspace, ".", cluster_.name}), column.name,
+                            dropped->dropped_ms};
+    Add(DriftKind::kColumnRevived, DriftWeight::kBlocks, column.name, Concat({"the column ",
         Shown(column.name), " was dropped in the cluster at ", TimeText(dropped->dropped_ms),
-        " and added again"}),
-        "The cluster hides its values that were written up to then, also those that are still to "
-        "be sent; the rest of their rows is seen");
+        " and added again, and hides its values that were written up to then, whenever they "
+        "arrive"}),
+        Concat({"Sealed buckets with rows of that time are held. Agree that nobody sees these "
+            "values there (`cistern sync --accept-hidden ", ShellWord(AcceptedDropText(drop)),
+            "`), or have the rows read back (`cistern sync --proof rows`), which holds a bucket "
+            "only where a value is hidden"}))
+        .drop = drop;
+  }
+
+  // In quotes where a shell would take a character of it for something else.
+  static std::string ShellWord(const std::string& text) {
+    const bool is_plain = std::ranges::all_of(text, [](char c) {
+      return IsNamePart(c) || c == '.' || c == '@' || c == ':' || c == '-';
+    });
+    if (is_plain) return text;
+    std::string word = "'";
+    for (const char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    return word + "'";
   }
 
   void FindMissing(const ColumnSpec& column) {
@@ -332,7 +351,7 @@ bool SchemaDrift::Has(DriftWeight weight) const {
 std::optional<int64_t> SchemaDrift::BlockedFrom() const {
   std::optional<int64_t> from_s;
   for (const SchemaDifference& one : differences) {
-    if (one.weight != DriftWeight::kBlocks) continue;
+    if (one.weight != DriftWeight::kBlocks || one.drop.has_value()) continue;
     from_s = std::min(from_s.value_or(INT64_MAX), one.from_s);
   }
   return from_s;
@@ -342,7 +361,8 @@ Status SchemaDrift::MaySend(int64_t bucket_begin_s) const {
   std::string reasons;
   const bool blocks_all = BlockedFrom() == INT64_MIN;
   for (const SchemaDifference& one : differences) {
-    if (one.weight != DriftWeight::kBlocks || bucket_begin_s < one.from_s) continue;
+    if (one.weight != DriftWeight::kBlocks || one.drop.has_value()) continue;
+    if (bucket_begin_s < one.from_s) continue;
     // Its words tell of buckets that may go; it has its turn once some may.
     if (blocks_all && one.from_s != INT64_MIN) continue;
     if (!reasons.empty()) reasons += reasons.ends_with(';') ? "\n" : ";\n";
@@ -350,6 +370,56 @@ Status SchemaDrift::MaySend(int64_t bucket_begin_s) const {
   }
   if (reasons.empty()) return Status::Ok();
   return Status::InvalidArgument(Concat({"no rows are sent to ", table, ": ", reasons}));
+}
+
+void SchemaDrift::Accept(std::span<const AcceptedDrop> drops) {
+  for (SchemaDifference& one : differences) {
+    if (!one.drop.has_value()) continue;
+    const bool is_meant = std::any_of(drops.begin(), drops.end(), [&one](const auto& accepted) {
+      return accepted.table == one.drop->table && accepted.column == one.drop->column &&
+             accepted.dropped_ms >= one.drop->dropped_ms;
+    });
+    if (!is_meant) continue;
+    one.weight = DriftWeight::kWarns;
+    one.advice = "It was agreed that nobody sees these values there; the rest of their rows is "
+                 "seen";
+  }
+  std::stable_sort(differences.begin(), differences.end(),
+                   [](const auto& a, const auto& b) { return a.weight < b.weight; });
+}
+
+std::optional<int64_t> SchemaDrift::HiddenUpTo() const {
+  std::optional<int64_t> up_to_us;
+  for (const SchemaDifference& one : differences) {
+    if (one.weight != DriftWeight::kBlocks || !one.drop.has_value()) continue;
+    up_to_us = std::max(up_to_us.value_or(INT64_MIN), HidesUpToUs(*one.drop));
+  }
+  return up_to_us;
+}
+
+Status SchemaDrift::CheckShown(int64_t write_us_first) const {
+  std::string reasons;
+  for (const SchemaDifference& one : differences) {
+    if (one.weight != DriftWeight::kBlocks || !one.drop.has_value()) continue;
+    if (HidesUpToUs(*one.drop) < write_us_first) continue;
+    reasons += (reasons.empty() ? "" : ";\n") + one.Text();
+  }
+  if (reasons.empty()) return Status::Ok();
+  return Status::InvalidArgument(Concat({"some buckets are not sent to ", table, ": ", reasons}));
+}
+
+HiddenColumns SchemaDrift::HiddenColumnsOf(const TableSchema& schema) const {
+  HiddenColumns hidden;
+  for (const SchemaDifference& one : differences) {
+    if (!one.drop.has_value()) continue;
+    hidden.resize(schema.regular_columns.size());
+    for (size_t k = 0; k < hidden.size(); ++k) {
+      if (schema.columns[schema.regular_columns[k]].name != one.subject) continue;
+      hidden[k] = {HidesUpToUs(*one.drop), one.weight != DriftWeight::kBlocks,
+                   AcceptedDropText(*one.drop)};
+    }
+  }
+  return hidden;
 }
 
 SchemaDrift CompareSchema(std::span<const std::shared_ptr<const TableSchema>> declared,

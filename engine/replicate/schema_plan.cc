@@ -90,9 +90,11 @@ class SchemaPlanner {
 
 SchemaPlan PlanSchema(std::span<const std::shared_ptr<const TableSchema>> declared,
                       const ClusterSchema& cluster,
-                      const std::map<std::string, std::string>& replication) {
-  return SchemaPlanner(*declared.back(), cluster, replication)
-      .Plan(CompareSchema(declared, cluster));
+                      const std::map<std::string, std::string>& replication,
+                      std::span<const AcceptedDrop> accepted) {
+  SchemaDrift drift = CompareSchema(declared, cluster);
+  drift.Accept(accepted);
+  return SchemaPlanner(*declared.back(), cluster, replication).Plan(std::move(drift));
 }
 
 std::string PrintSchema(const TableSchema& declared, const std::string& keyspace,

@@ -29,9 +29,11 @@ struct SchemaPlan {
 
 // `declared`: all declarations of the table, oldest first, at least one. `replication`: of a
 // keyspace that is still to be made ({'class': ...}); it may be empty where there is one.
+// `accepted`: SchemaDrift::Accept.
 [[nodiscard]] SchemaPlan PlanSchema(std::span<const std::shared_ptr<const TableSchema>> declared,
                                     const ClusterSchema& cluster,
-                                    const std::map<std::string, std::string>& replication);
+                                    const std::map<std::string, std::string>& replication,
+                                    std::span<const AcceptedDrop> accepted = {});
 
 // The statements that make keyspace and table in an empty cluster, one behind another; without
 // `replication` the table alone.

@@ -19,12 +19,12 @@ std::string MapText(const std::map<std::string, std::string>& entries) {
   return text + "}";
 }
 
-// The declared rule behind the words of the cluster; the declared comment where that has none.
+// The whole rule behind the words of the cluster; the declared comment where that has none.
 std::string CommentText(const TableSchema& declared, const ClusterTable& cluster) {
-  const std::string_view ours = declared.comment;
+  const std::string ours = CommentWithRule(declared);
   const std::string_view theirs = WordsBeforeRule(cluster.comment);
-  const std::string_view rule = ours.substr(WordsBeforeRule(ours).size());
-  if (theirs.empty() || rule.empty()) return declared.comment;
+  const std::string_view rule = std::string_view(ours).substr(WordsBeforeRule(ours).size());
+  if (theirs.empty()) return ours;
   return std::string(theirs) + (theirs.ends_with(' ') ? "" : " ") + std::string(rule);
 }
 
@@ -133,6 +133,7 @@ std::vector<std::string> CreateTypeStatements(std::string_view keyspace,
 std::string CreateTableStatement(std::string_view keyspace, const TableSchema& declared) {
   TableSchema placed = declared;
   placed.keyspace = keyspace;
+  placed.comment = CommentWithRule(declared);
   // Options of Cassandra 3, which may be declared still: 4 and 5 refuse the whole statement.
   placed.other_options.erase("read_repair_chance");
   placed.other_options.erase("dclocal_read_repair_chance");

@@ -42,9 +42,10 @@ namespace cistern::replicate {
 [[nodiscard]] std::vector<std::string> CreateTypeStatements(
     std::string_view keyspace, const std::vector<const ColumnType*>& user_types);
 
-// With the comment and all options that Cassandra 4 and 5 have, and without its types. IF NOT
-// EXISTS, so that it can be repeated after an answer was lost; whether the table that is there then
-// is the one declared, a comparison tells.
+// With the comment, in it the whole rule whether or not it was declared there, and all options that
+// Cassandra 4 and 5 have; without the types of its columns. IF NOT EXISTS, so that it can be
+// repeated after an answer was lost; whether the table that is there then is the one declared, a
+// comparison tells.
 [[nodiscard]] std::string CreateTableStatement(std::string_view keyspace,
                                                const TableSchema& declared);
 

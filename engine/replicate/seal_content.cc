@@ -1,6 +1,7 @@
 #include "engine/replicate/seal_content.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <memory>
 #include <string>
@@ -173,6 +174,10 @@ Status AddOthers(const SpillView& view, const SealName& name, TimestampMode mode
   return Status::Ok();
 }
 
+Status NotLive(const SealName& name) {
+  return Status::NotFound(Concat({"seal ", name.seal, " is in no live window"}));
+}
+
 }  // namespace
 
 // What a window had that ended, and whether it was sent, nobody knows once it is forgotten: from
@@ -183,9 +188,7 @@ Result<OpenedSeal> OpenSeal(const SealReading& from, const TablePtr& shown, Time
   const std::shared_ptr<const SpillView> view = from.store->spills().view();
   CISTERN_ASSIGN_OR_RETURN(const auto seals, ListSeals(*view, name.bucket));
   const auto found = seals.find(name.seal);
-  if (found == seals.end()) {
-    return Status::NotFound(Concat({"seal ", name.seal, " is in no live window"}));
-  }
+  if (found == seals.end()) return NotLive(name);
   const SealOfBucket& own = found->second;
   if (!own.manifest.ok()) return DamagedManifest(name.seal, own);
   TablePtr table = from.tables->FindById(name.bucket.table_id);
@@ -209,7 +212,26 @@ Result<OpenedSeal> OpenSeal(const SealReading& from, const TablePtr& shown, Time
   };
   opened.older_may_exist =
       seals.size() > 1 || view->versions_expired > 0 || view->versions_shed > 0;
+  // With the timestamps of events an earlier seal may win a tie.
+  opened.is_newest = mode == TimestampMode::kWriteTime ? seals.rbegin()->first == name.seal
+                                                       : seals.size() == 1;
   return opened;
+}
+
+Result<int64_t> ReadFirstWrite(const SealReading& from, const TableSchema& shown,
+                               const SealName& name) {
+  const std::shared_ptr<const SpillView> view = from.store->spills().view();
+  for (const auto& window : view->windows) {
+    if (!window->record.span.Holds(name.bucket.start_s)) continue;
+    const Result<Manifest> manifest = ReadManifest(view->meta, window->id, name.bucket, name.seal);
+    if (manifest.status().code() == StatusCode::kNotFound) continue;
+    CISTERN_RETURN_IF_ERROR(manifest.status());
+    if (manifest->row_count == 0) return std::numeric_limits<int64_t>::max();
+    return shown.timestamps == TimestampMode::kEventTime
+               ? MicrosOfTicks(shown.time_unit, manifest->first_time)
+               : manifest->write_us_first;
+  }
+  return NotLive(name);
 }
 
 }  // namespace cistern::replicate

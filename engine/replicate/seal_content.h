@@ -31,6 +31,8 @@ struct OpenedSeal {
   // An older version of a key of the seal may be upstream, sent from this store. Other
   // writers of the partition it does not know.
   bool older_may_exist = true;
+  // No row that this store has sent can have been written over a row of the seal.
+  bool is_newest = true;
 };
 
 // `shown`: the table as the statements have it; it may be altered meanwhile. One thread at a time,
@@ -43,6 +45,12 @@ struct OpenedSeal {
 //   kOutOfMemory  of both: budget or share have no room, ask later
 [[nodiscard]] Result<OpenedSeal> OpenSeal(const SealReading& from, const TablePtr& shown,
                                           TimestampMode mode, const SealName& name);
+
+// The oldest write timestamp with which a row of the seal is sent, by its manifest alone; the
+// highest int64: it has no rows. One lookup, as a walk over a long outbox asks for every seal.
+// Errors as above, without kOutOfMemory.
+[[nodiscard]] Result<int64_t> ReadFirstWrite(const SealReading& from, const TableSchema& shown,
+                                             const SealName& name);
 
 }  // namespace cistern::replicate
 

@@ -28,6 +28,7 @@ std::optional<int64_t> BigintOf(const cql::CellView& cell) {
 void ProofTally::Add(const ProofTally& other) {
   proven += other.proven;
   newer += other.newer;
+  hidden += other.hidden;
   expired += other.expired;
   deleted += other.deleted;
   shadowed += other.shadowed;
@@ -120,7 +121,7 @@ void SealProof::CountRow(std::optional<int64_t> now_s) {
   };
   bool row_lives = lives(row_.marker);
   for (size_t k = 0; k < row_.cells.size(); ++k) {
-    if (!lives(row_.cells[k])) continue;
+    if (!lives(row_.cells[k]) || Hides(options_.hidden, k, row_.cells[k].write_us)) continue;
     row_lives = true;
     Counted::Column& column = counted_.columns[k];
     const int64_t write_us = row_.cells[k].write_us;
@@ -274,18 +275,19 @@ void SealProof::JudgeOther(std::optional<int64_t> now_s) {
 void SealProof::Judge(const SealRow& row, const UpstreamRow* upstream, std::optional<int64_t> now_s,
                       ProofTally* tally) {
   const JudgeRules rules{source_.options.mode, source_.options.older_may_exist || was_sent_again_,
-                         now_s, options_.expiry_slack_s};
+                         now_s, options_.expiry_slack_s, &options_.hidden};
   const Judgement judgement = JudgeRow(schema_, row, upstream, rules);
   switch (judgement.finding) {
     case Finding::kNothing: ++tally->empty; return;
     case Finding::kDeleted: ++tally->deleted; return;
     case Finding::kOver: ++tally->expired; return;
     case Finding::kAsSent: ++tally->proven; return;
-    case Finding::kNewer: ++tally->newer; return;
+    case Finding::kNewer: return CountNewer(row, *upstream, judgement.cell, tally);
+    case Finding::kAgreed: ++tally->hidden; return;
     case Finding::kUnseen:
       if (!was_sent_again_) return SendAgain(row.pages);
-      ++tally->newer;  // our deletion is there now, so the row was written after it
-      return;
+      // Our deletion is there now, so what shows was written after it.
+      return CountNewer(row, *upstream, judgement.cell, tally);
     case Finding::kAbsent:
       if (!was_sent_again_) return SendAgain(row.pages);
       ++tally->shadowed;
@@ -293,13 +295,22 @@ void SealProof::Judge(const SealRow& row, const UpstreamRow* upstream, std::opti
     case Finding::kOlder:
       if (!was_sent_again_) return SendAgain(row.pages);
       break;
+    case Finding::kHidden:
     case Finding::kDiffers: break;
   }
   ++settled_.differing;
-  if (why_.empty()) {
-    why_ = Concat({"table ", schema_.QualifiedName(), ": ",
-        Describe(schema_, row, *upstream, judgement)});
-  }
+  if (!why_.empty()) return;
+  const bool is_hidden = judgement.finding == Finding::kHidden;
+  why_ = Concat({"table ", schema_.QualifiedName(), ": ",
+      is_hidden ? DescribeHidden(schema_, row, *judgement.cell, options_.hidden[*judgement.cell])
+                : Describe(schema_, row, *upstream, judgement)});
+}
+
+void SealProof::CountNewer(const SealRow& row, const UpstreamRow& upstream,
+                           std::optional<size_t> cell, ProofTally* tally) {
+  ++tally->newer;
+  if (!first_newer_.empty() || tally != &page_) return;
+  first_newer_ = DescribeNewer(schema_, row, upstream, cell);
 }
 
 void SealProof::SendAgain(const PageSpan& pages) {

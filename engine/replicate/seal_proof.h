@@ -18,7 +18,8 @@
 //
 // What is not there, under no deletion of ours, is sent once more: an acknowledgement is no fsync.
 // If it is absent even then, something newer upstream has deleted it: it counts as shadowed, not
-// as failed. What still differs then is not proven, with words.
+// as failed. What still differs then is not proven, with words. Nor is a value that the cluster
+// hides since its column was dropped and added again: a second sending shows it to nobody.
 //
 // Expiry is judged with a slack, by the trusted clock: over protocol v4 it is only exact to a
 // second or two, and clocks differ.
@@ -44,6 +45,7 @@
 #include "cistern/result.h"
 #include "engine/cql/bound_values.h"
 #include "engine/cql/response.h"
+#include "engine/replicate/hidden_columns.h"
 #include "engine/replicate/proof_statements.h"
 #include "engine/replicate/row_judge.h"
 #include "engine/replicate/seal_push.h"
@@ -57,6 +59,7 @@ struct ProofOptions {
   uint32_t page_rows_max = 5000;    // of an answer; from 1
   size_t page_bytes = 1024 * 1024;  // of an answer, about; one row may be longer
   int64_t expiry_slack_s = 2;       // a row may be over so long before its time
+  HiddenColumns hidden = {};        // as the cluster's schema has them while it is asked
 };
 
 // A query to be prepared (ProofTexts), run at the consistency of the writes, and repeated as it is
@@ -72,13 +75,14 @@ struct ProofQuery {
 struct ProofTally {
   uint64_t proven = 0;    // as it was sent
   uint64_t newer = 0;     // proven, but for what was written over since
+  uint64_t hidden = 0;    // proven, but for values that it was agreed to have hidden
   uint64_t expired = 0;   // nothing of it has to be there any more
   uint64_t deleted = 0;   // the seal deletes it, and it is not there
   uint64_t shadowed = 0;  // absent though it was sent twice: deleted upstream
   uint64_t empty = 0;     // the seal says nothing of it upstream: push_batch.h
   uint64_t differing = 0;
   [[nodiscard]] uint64_t rows() const {
-    return proven + newer + expired + deleted + shadowed + empty + differing;
+    return proven + newer + hidden + expired + deleted + shadowed + empty + differing;
   }
   void Add(const ProofTally& other);
   friend bool operator==(const ProofTally&, const ProofTally&) = default;
@@ -118,6 +122,8 @@ class SealProof {
   [[nodiscard]] const ProofTally& tally() const { return settled_; }
   // Why it is not proven: the first row that differs.
   [[nodiscard]] const std::string& why() const { return why_; }
+  // The first row of the seal that something newer was written over; empty: none was.
+  [[nodiscard]] const std::string& first_newer() const { return first_newer_; }
 
   // --- once it ended with kSendAgain
   // What is to be pushed from its beginning: the seal's deletes, and the pages in question.
@@ -155,6 +161,8 @@ class SealProof {
   [[nodiscard]] Result<ProofStep> JudgeOn(std::optional<int64_t> now_s);
   void Judge(const SealRow& row, const UpstreamRow* upstream, std::optional<int64_t> now_s,
              ProofTally* tally);
+  void CountNewer(const SealRow& row, const UpstreamRow& upstream, std::optional<size_t> cell,
+                  ProofTally* tally);
   void JudgeOther(std::optional<int64_t> now_s);
   void SendAgain(const PageSpan& pages);
   [[nodiscard]] uint32_t PageOf(const PageSpan& pages) const;
@@ -190,6 +198,7 @@ class SealProof {
   ProofEnd end_ = ProofEnd::kProven;
   ProofLevel reached_ = ProofLevel::kAck;
   std::string why_;
+  std::string first_newer_;
 };
 
 }  // namespace cistern::replicate

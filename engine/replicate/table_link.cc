@@ -74,6 +74,7 @@ void TableLink::MakeTexts() {
 }
 
 bool TableLink::IsDueLater() const {
+  // A drop does not go away: who agrees to it starts a new link, and another table is told of.
   if (state_ == State::kReady) return drift_->BlockedFrom().has_value();
   return state_ == State::kNew || state_ == State::kHeld;
 }
@@ -107,11 +108,24 @@ Status TableLink::held() const {
   return blocked_from_s ? drift_->MaySend(*blocked_from_s) : Status::Ok();
 }
 
+Status TableLink::CheckTaken(int64_t bucket_begin_s) const {
+  return drift_ ? drift_->MaySend(bucket_begin_s) : Status::Ok();
+}
+
+bool TableLink::hides_values() const {
+  return drift_ && options_.proof != ProofLevel::kRows && drift_->HiddenUpTo().has_value();
+}
+
+Status TableLink::CheckShown(int64_t write_us_first) const {
+  return drift_->CheckShown(write_us_first);
+}
+
 std::vector<std::string> TableLink::warnings() const {
   std::vector<std::string> texts;
   if (!drift_) return texts;
   for (const SchemaDifference& difference : drift_->differences) {
-    if (difference.weight != DriftWeight::kWarns) continue;
+    const bool is_proved = difference.drop && options_.proof == ProofLevel::kRows;
+    if (difference.weight != DriftWeight::kWarns && !is_proved) continue;
     texts.push_back(Concat({"table ", drift_->table, ": ", difference.Text()}));
   }
   return texts;
@@ -178,6 +192,8 @@ void TableLink::OnSchema(const Result<ClusterSchema>& schema, int64_t now_us) {
   if (is_another) agreement_ = Agreement::kBroken;
   upstream_id_ = id;
   drift_ = CompareSchema(DeclarationsOf(*table_), *schema);
+  drift_->Accept(options_.accepted_drops);
+  hidden_ = drift_->HiddenColumnsOf(*table_->schema);
   const std::optional<int64_t> blocked_from_s = drift_->BlockedFrom();
   if (blocked_from_s == std::numeric_limits<int64_t>::min()) {
     return Hold(drift_->MaySend(std::numeric_limits<int64_t>::max()));

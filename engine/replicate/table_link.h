@@ -16,6 +16,7 @@
 #include "engine/cql/event_loop.h"
 #include "engine/cql/session.h"
 #include "engine/replicate/bound_batch.h"
+#include "engine/replicate/hidden_columns.h"
 #include "engine/replicate/proof_statements.h"
 #include "engine/replicate/push_statements.h"
 #include "engine/replicate/retry_backoff.h"
@@ -37,6 +38,7 @@ struct TableLinkOptions {
   int64_t schema_retry_us = 0;  // a table that differs is compared anew after so long
   uint64_t seed = 1;
   ProofLevel proof = ProofLevel::kAck;  // by which its seals are proved
+  std::vector<AcceptedDrop> accepted_drops = {};
   // As an earlier link of the table had them.
   std::string upstream_id = {};
   Agreement agreement = Agreement::kUnknown;
@@ -73,6 +75,17 @@ class TableLink {
   [[nodiscard]] bool is_asking_in_vain() const { return is_asking() && is_failing_; }
   // Why some or all seals wait for a person, or for a cluster that answers others; OK: none does.
   [[nodiscard]] Status held() const;
+  // OK: the cluster's table, as it was compared last, takes rows of that bucket. This is MaySend
+  // without permissions and the network.
+  [[nodiscard]] Status CheckTaken(int64_t bucket_begin_s) const;
+  // True: the cluster hides values that a seal may have, nobody has agreed to it, and no row is
+  // read back that would show it.
+  [[nodiscard]] bool hides_values() const;
+  // OK: all values of a seal are seen whose rows have write timestamps from this one on.
+  // kInvalidArgument: which column may hide some, and what to do. REQUIRES: hides_values().
+  [[nodiscard]] Status CheckShown(int64_t write_us_first) const;
+  // The values that a proof expects not to see.
+  [[nodiscard]] const HiddenColumns& hidden() const { return hidden_; }
   // What the cluster treats in another way than it was declared, for a person.
   [[nodiscard]] std::vector<std::string> warnings() const;
 
@@ -166,6 +179,7 @@ class TableLink {
   Status read_denied_;
   bool asks_again_ = false;  // once what is under way has ended
   std::optional<SchemaDrift> drift_;
+  HiddenColumns hidden_;  // by it
   std::shared_ptr<const PushStatements> statements_;
   // Statements by their kind, then those of the proof; empty: not needed.
   std::array<std::string, kStatementKindCount + kProofStatementCount> texts_;

@@ -1,11 +1,13 @@
 #include "lib/cql/comment_rule.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
 #include "cistern/limits.h"
 #include "lib/base/civil_time.h"
 #include "lib/base/concat.h"
+#include "lib/cql/bucket_rule.h"
 #include "lib/cql/ddl_print.h"
 
 namespace cistern {
@@ -294,6 +296,41 @@ Result<CommentRule> ParseCommentRule(std::string_view source, const Token& comme
   const std::optional<size_t> begin = FindRule(comment.text);
   if (!begin.has_value()) return CommentRule{};
   return RuleParser(source, comment, *begin).Parse();
+}
+
+Result<CommentRule> ParseCommentRule(std::string_view comment) {
+  const std::string source = QuoteString(comment);
+  Token token;
+  token.kind = TokenKind::kString;
+  token.text = comment;
+  token.end = source.size();
+  return ParseCommentRule(source, token);
+}
+
+std::string RuleText(const TableSchema& schema) {
+  std::string text = "bucket " + BucketRuleText(schema);
+  if (schema.split.kind != SplitKind::kNone) {
+    text += Concat({"; split ", QuoteName(schema.columns[*schema.split_column].name),
+        (schema.split.kind == SplitKind::kHash ? " = hash " : " = round_robin "),
+        schema.split.count});
+  }
+  const ColumnSpec& time = schema.columns[schema.time_column()];
+  if (time.type.kind == CqlType::kBigint) {
+    const auto unit = std::find_if(kTimeUnits.begin(), kTimeUnits.end(), [&](const auto& one) {
+      return one.second == schema.time_unit;
+    });
+    text += Concat({"; time ", QuoteName(time.name), " = ", unit->first});
+  }
+  if (schema.timestamps == TimestampMode::kEventTime) text += "; timestamps = event";
+  return text;
+}
+
+std::string CommentWithRule(const TableSchema& schema) {
+  const Result<CommentRule> rule = ParseCommentRule(schema.comment);
+  if (!rule.ok() || rule->bucket.has_value()) return schema.comment;
+  const std::string_view words = WordsBeforeRule(schema.comment);
+  const bool is_apart = words.empty() || words.ends_with(' ');
+  return Concat({words, (is_apart ? "" : " "), kMarker, " ", RuleText(schema)});
 }
 
 }  // namespace cistern

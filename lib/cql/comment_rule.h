@@ -7,6 +7,7 @@
 #define CISTERN_CQL_COMMENT_RULE_H_
 
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -50,6 +51,17 @@ struct CommentRule {
 // has no such word. `comment` is the option's string token in `source`. Errors carry
 // the line and column of `source`.
 [[nodiscard]] Result<CommentRule> ParseCommentRule(std::string_view source, const Token& comment);
+
+// The same of a comment that stands alone. Errors carry line and column of it as a literal.
+[[nodiscard]] Result<CommentRule> ParseCommentRule(std::string_view comment);
+
+// The whole rule of a table, whether or not its comment has it:
+// "bucket hour = 1 hour; split shard = hash 8; time ts = us; timestamps = event".
+[[nodiscard]] std::string RuleText(const TableSchema& schema);
+
+// The table's comment, and where its bucket is inferred from the key the whole rule behind the
+// words. So it is kept in a cluster, whose readers cannot infer it.
+[[nodiscard]] std::string CommentWithRule(const TableSchema& schema);
 
 // What stands before that word; all of a comment that has none.
 [[nodiscard]] std::string_view WordsBeforeRule(std::string_view comment);

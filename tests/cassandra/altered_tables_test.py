@@ -7,6 +7,7 @@ falls between DROP and CREATE.
 Environment: CISTERN_BIN.
 """
 
+import re
 import signal
 import subprocess
 import sys
@@ -87,6 +88,50 @@ class AlteredTablesTest(SyncCase):
         self.assertIn("the column 'v' is double here and bigint in the cluster", said)
         self.assertEqual(self.status()["seals_waiting"], 1)
         self.assertLess(self.arrived()[0], 200)  # at most what was on its way
+
+    REVIVED = ("ALTER TABLE {table} DROP v", "ALTER TABLE {table} ADD v double")
+
+    def drop_told(self, said):
+        """What the words of a sync tell to agree to."""
+        found = re.search(rf"--accept-hidden ({self.keyspace}\.t\.v@[0-9TZ:.-]+)", said)
+        self.assertIsNotNone(found, said)
+        return found[1]
+
+    def test_a_column_that_came_back_hides_what_was_written_before(self):
+        """The server takes it all and shows none of it; what is written from now on it shows."""
+        self.fill()
+        self.upstream(*self.REVIVED)
+        said = self.sync(expect=PARKED_OR_DIFFERENT)
+        self.assertIn("the column 'v' was dropped in the cluster", said)
+        self.assertEqual(self.status()["seals_waiting"], 1)
+        self.assertEqual(self.arrived()[0], 0)
+        drop = self.drop_told(said)
+        told = self.upstream("SELECT dropped_time FROM system_schema.dropped_columns WHERE "
+                             f"keyspace_name = '{self.keyspace}' AND table_name = 't'")
+        self.assertEqual(len(told), 1)
+
+        # A proof by rows sends them, and parks what it finds hidden.
+        self.assertEqual(self.drop_told(self.sync("--proof", "rows", expect=PARKED_OR_DIFFERENT)),
+                         drop)
+        self.assertEqual(self.status(expect=PARKED_OR_DIFFERENT)["seals_parked"], 1)
+        self.assertEqual(self.arrived()[0], 0)
+        self.tool("sync", "retry", "--store", self.store)
+        self.assertIn(f"{ROWS} rows with values that are hidden upstream, as agreed",
+                      self.sync("--proof", "rows", "--accept-hidden", drop))
+        self.assertEqual(self.arrived()[0], 0)
+
+        self.tool("ingest", "--store", self.store, "--table", "t", "--quiet", "-",
+                  stdin=b"e,ts,v\na,2026-11-20T12:00:00Z,1\n")
+        self.tool("seal", "--store", self.store, "--all")
+        self.assertIn("1 seal confirmed", self.sync())
+        self.assertEqual(self.arrived()[0], 1)
+
+    def test_a_column_that_comes_back_meanwhile_takes_the_seal_back(self):
+        self.fill()
+        code, said = self.sync_around(*self.REVIVED)
+        self.assertEqual(code, PARKED_OR_DIFFERENT, said)
+        self.drop_told(said)
+        self.assertEqual(self.status()["seals_waiting"], 1)
 
 
 if __name__ == "__main__":

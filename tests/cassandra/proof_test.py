@@ -11,12 +11,17 @@ import unittest
 
 sys.dont_write_bytecode = True
 from small_store import DAYS, STATIONS, SmallStore, event_time  # noqa: E402
-from sync_case import SyncCase  # noqa: E402
+from sync_case import SHADOWED, SyncCase  # noqa: E402
 
 FAR_US = 4_000_000_000_000_000  # a write time that nothing of ours reaches
 EVENTS = """CREATE TABLE events (
     station text, day date, ts timestamp, n int, PRIMARY KEY ((station, day), ts)
 ) WITH comment = 'cistern: bucket day = 1 day; timestamps = event';
+"""
+
+
+SHARED = """CREATE TABLE shared (
+    station text, day date, ts timestamp, n int, PRIMARY KEY ((station, day), ts));
 """
 
 
@@ -66,7 +71,7 @@ class ProofTest(SyncCase):
                 self.upstream(f"DELETE FROM {self.keyspace}.air USING TIMESTAMP {FAR_US} WHERE "
                               f"station = 'south' AND day = '{DAYS[0]}' AND "
                               f"ts = '{event_time(DAYS[0], 4)}'")
-                said = self.sync("--proof", level)
+                said = self.sync("--proof", level, expect=SHADOWED)
                 self.assertIn("1 row shadowed upstream", said)
                 self.assertEqual(self.status()["seals_parked"], 0)
 
@@ -78,6 +83,26 @@ class ProofTest(SyncCase):
         said = self.sync("--proof", "rows")
         self.assertNotIn("shadowed", said)
         self.assertEqual(self.status()["seals_parked"], 0)
+
+    def test_two_gateways_with_one_entity_are_told(self):
+        """By the proof of the one whose rows were written over."""
+        schema = self.directory / "shared.cql"
+        schema.write_text(SHARED, encoding="utf-8")
+        stores = [self.directory / name for name in ("first", "second")]
+        for n, store in enumerate(stores):
+            self.store = store
+            self.tool("create", "--store", store, "--schema", schema)
+            self.tool("ingest", "--store", store, "--table", "shared", "--quiet", "-",
+                      stdin="".join(["station,ts,n\n", *(f"north,{event_time(DAYS[0], row)},{n}\n"
+                                                         for row in range(5))]).encode())
+            self.tool("seal", "--store", store, "--all")
+        self.apply_schema()
+        self.sync("--proof", "rows")  # of the second, whose rows are the later ones
+        self.store = stores[0]
+        said = self.sync("--proof", "rows")
+        self.assertIn("; 5 rows overwritten by another writer", said)
+        self.assertIn("table shared: another writer has the same entity as this store", said)
+        self.assertEqual(self.status()["seals_waiting"], 0)
 
     def test_another_value_at_our_write_time_parks_the_seal(self):
         """Nobody else writes at our write times: a larger value there is damage, and it stays."""

@@ -27,7 +27,8 @@ BIN = os.environ.get("CISTERN_BIN", str(HERE.parent.parent / "build/tools/cister
 TEST_DIR = os.environ.get("CISTERN_TEST_DIR")
 TIMEOUT_S = patience_s(1500)
 HOLD = "0s"  # the test's server keeps what it has answered, whatever the tests do to it
-PARKED_OR_DIFFERENT = 7  # exit codes of sync
+SHADOWED = 6  # exit codes of sync
+PARKED_OR_DIFFERENT = 7
 AWAY = 8
 
 

@@ -125,6 +125,9 @@ TEST_F(ReplicationRefusal, OptionsOutOfTheirRange) {
       {[](auto* o) { o->pushing_seals_max = 257; }, "pushing_seals_max is 257; it may be from"},
       {[](auto* o) { o->hold_us = -1; }, "hold_us is -1; it may be from 0 to 3600000000"},
       {[](auto* o) { o->proof = static_cast<ProofLevel>(3); }, "proof is 3; it may be from 0 to 2"},
+      {[](auto* o) { o->accepted_drops.resize(4097); }, "accepted_drops has 4097 drops; at most"},
+      {[](auto* o) { o->accepted_drops = {{"pumps", "flow", 0}}; },
+       "accepted_drops: 'pumps.flow@1970-01-01T00:00:00.000Z' does not name keyspace, table and"},
   };
   for (const Case& one : cases) {
     options_ = {};

@@ -5,6 +5,7 @@ Environment: CISTERN_BIN, CISTERN_FAKE_CLUSTER.
 
 import json
 import os
+import re
 import socket
 import unittest
 
@@ -98,7 +99,7 @@ class SchemaTest(CliCase):
         text = self.schema("print", "--keyspace", "plant", "--keyspace-replication",
                            REPLICATION).out.decode()
         self.assertEqual(text.count("CREATE KEYSPACE"), 1)
-        self.assertIn("AND comment = 'cistern: time ts = us'", text)
+        self.assertIn("AND comment = 'cistern: bucket hour = 1 hour; time ts = us'", text)
         statements = [one for one in text.split(";\n") if one.strip()]
         self.assertEqual(len(statements), 3, text)
         with cluster() as there:
@@ -138,7 +139,8 @@ class SchemaTest(CliCase):
             self.assertEqual(applied, dry + "-- plant.pumps: as declared, 2 statements run\n")
             self.assertTrue(dry.startswith("CREATE KEYSPACE IF NOT EXISTS plant WITH"), dry)
             self.assertEqual(self.differences(there), [
-                {"table": "plant.pumps", "blocks": False, "blocks_from": None, "differences": []}])
+                {"table": "plant.pumps", "blocks": False, "blocks_from": None,
+                 "hides_up_to": None, "differences": []}])
             again = self.at(there, "apply").out
             self.assertEqual(again, b"-- plant.pumps: nothing to do\n")
 
@@ -157,7 +159,7 @@ class SchemaTest(CliCase):
             self.assertEqual(applied.count("CREATE TYPE"), 1, applied)
             self.assertEqual(self.differences(there), [
                 {"table": f"plant.{table}", "blocks": False, "blocks_from": None,
-                 "differences": []} for table in "ab"])
+                 "hides_up_to": None, "differences": []} for table in "ab"])
             self.ingest('{"s":"a","ts":1,"v":{"y":2.5}}\n', "--format", "jsonl",
                         table="plant.a")
             self.ingest('{"s":"a","ts":1,"m":{"k":{"x":1}}}\n', "--format", "jsonl",
@@ -248,7 +250,9 @@ class SchemaTest(CliCase):
             self.assertEqual(there.run("lose"), "ok")
             done = self.at(there, "apply")
             self.assertIn("is as declared all the same, so it had been run", done.err)
-            self.assertIn(b"-- plant.air: as declared, 1 statement run\n", done.out)
+            self.assertIn(b"-- plant.air: as declared but for what is told above, 1 statement "
+                          b"run\n", done.out)
+            self.assertIn("stays different: the column 'a' was dropped in the cluster at", done.err)
             self.assertNotEqual(there.run("ALTER TABLE plant.air ADD a int"), "ok")
 
     def test_what_needs_a_person_leaves_everything_as_it_is(self):
@@ -267,6 +271,55 @@ class SchemaTest(CliCase):
             self.at(there, "apply", "--table", "plant.pumps")
             blocked = {one["table"]: one["blocks"] for one in self.differences(there, expect=7)}
             self.assertEqual(blocked, {"plant.pumps": False, "plant.air": True})
+
+    # --- what a declaration costs the cluster
+
+    EXPECTED = ("--repair-interval", "20d", "--rows-per-day", "24")
+    SLOTS = ("CREATE TABLE plant.slots (pump text, slot timestamp, ts timestamp, v double, "
+             "PRIMARY KEY ((pump, slot), ts)) WITH ")
+
+    def create_at(self, name, text):
+        """The store that later commands use; what was told on standard error."""
+        self.store = self.directory / name
+        schema = self.write(f"{name}.cql", text)
+        return self.run_tool("create", "--store", self.store, "--schema", schema,
+                             *self.EXPECTED).err
+
+    def told_clauses(self, text):
+        told = re.findall(r"^cistern: table plant\.slots: .*; put this into its CREATE TABLE text: "
+                          r"(.*)$", text, re.M)
+        self.assertEqual(len(told), len(text.splitlines()), text)
+        return told
+
+    def test_what_will_cost_the_cluster_is_told_with_what_to_declare(self):
+        told = self.create_at("first", self.SLOTS + "comment = 'cistern: bucket slot = 1 hour';")
+        clauses = self.told_clauses(told)
+        self.assertEqual([clause.split(" ")[0] for clause in clauses],
+                         ["comment", "compaction", "gc_grace_seconds"])
+        self.assertIn("a bucket of 1 hour would have about 1.0 rows", told)
+        with cluster() as there:
+            there.run(KEYSPACE)
+            for options in (("--dry-run",), ()):
+                self.assertEqual(self.at(there, "apply", *self.EXPECTED, *options).err, told)
+            # An option that is not declared stays as the cluster has it.
+            self.assertEqual(there.run("ALTER TABLE plant.slots WITH " + clauses[1]), "ok")
+            self.assertEqual(self.told_clauses(self.at(there, "apply", *self.EXPECTED).err),
+                             [clauses[0], clauses[2]])
+        with cluster() as there:
+            there.run(KEYSPACE)
+            self.assertEqual(self.create_at("second", self.SLOTS + " AND ".join(clauses)), "")
+            self.assertEqual(self.create_at("second", self.SLOTS + " AND ".join(clauses)), "")
+            self.assertEqual(self.at(there, "apply", *self.EXPECTED).err, "")
+
+    def test_expectations_that_cannot_be(self):
+        for words, told in ((("--repair-interval", "7"), "--repair-interval '7' has no unit"),
+                            (("--rows-per-day", "0"), "--rows-per-day '0' is not a whole number"),
+                            (("--rows-per-day", "1.5"), "--rows-per-day '1.5' is not a whole")):
+            done = self.run_tool("create", "--store", self.store, "--schema",
+                                 self.write("a.cql", PUMPS), *words, expect=2)
+            self.assertIn(told, done.err)
+            self.assertFalse(self.store.exists())
+            self.assertIn(told, self.schema("apply", "--contact", "db", *words, expect=2).err)
 
     def test_a_store_that_is_written_meanwhile(self):
         with cluster() as there, self.holder_of_store():

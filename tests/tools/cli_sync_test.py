@@ -8,6 +8,7 @@ import json
 import os
 import pty
 import random
+import re
 import shutil
 import signal
 import socket
@@ -221,7 +222,8 @@ class SyncTest(CliCase):
         self.fill(("a",), (1,))
         with cluster() as there:
             there.run(KEYSPACE)
-            theirs = AIR.replace("temp double", "temp int").replace("note text,", "")
+            theirs = AIR.replace("temp double", "temp int").replace("note text,", "").replace(
+                ");", ") WITH comment = 'cistern: bucket day = 1 day';")
             self.assertEqual(there.run(theirs), "ok")
             done = self.sync(there, expect=7)
             self.assertRegex(done.err, r"^cistern: no rows are sent to plant\.air: "
@@ -247,6 +249,93 @@ class SyncTest(CliCase):
             done = self.sync(there)
             self.assertEqual(done.err.count("default_time_to_live is 0 here and 86400 in the"), 1)
             self.assertIn(b"4 seals confirmed", done.out)
+
+    # --- columns that were dropped in the cluster and added again
+
+    def revive(self, there):
+        for statement in ("DROP temp", "ADD temp double"):
+            self.assertEqual(there.run(f"ALTER TABLE plant.air {statement}"), "ok")
+
+    def drop_told(self, text):
+        """What a message tells to paste behind --accept-hidden."""
+        return re.search(r"--accept-hidden (plant\.air\.temp@[0-9TZ:.-]+)", text)[1]
+
+    def test_what_the_cluster_would_hide_is_held_until_somebody_agrees(self):
+        self.fill()
+        with cluster() as there:
+            self.make_table(there)
+            self.revive(there)
+            done = self.sync(there, expect=7)
+            self.assertIn("some buckets are not sent to plant.air: the column 'temp' was dropped",
+                          done.err)
+            self.assertEqual((there.rows("plant.air"), self.status()["seals_waiting"]), ([], 4))
+            self.assertIn("0 seals confirmed", done.out.decode())
+            drop = self.drop_told(done.err)
+            diff = self.run_tool("schema", "diff", "--store", self.store, "--contact",
+                                 there.contact, expect=7)
+            self.assertIn("; rows may be sent, but no bucket with rows that were written up to 2",
+                          diff.out.decode())
+            self.assertEqual(self.drop_told(diff.out.decode()), drop)
+
+            # Another column, or a drop before this one, is not meant.
+            for other in (drop.replace("temp", "note"), drop.replace("@2", "@1")):
+                self.sync(there, "--accept-hidden", other, expect=7)
+            config = self.write("sync.toml", f"accept_hidden = '{drop}'\n")
+            places = ("--config", config, "--store", self.store, "--contact", there.contact)
+            self.assertIn(b"plant.air: 1 difference; rows may be sent\nwarns: ",
+                          self.run_tool("schema", "diff", *places).out)
+            self.assertIn("It was agreed that nobody sees these values",
+                          self.run_tool("schema", "apply", *places).err)
+            self.assertIn(b"4 seals confirmed", self.sync(there, "--config", config).out)
+            self.assertEqual(len(there.rows("plant.air")), 12)
+
+    def test_a_proof_by_rows_tells_what_is_hidden(self):
+        self.fill()
+        with cluster() as there:
+            self.make_table(there)
+            self.revive(there)
+            done = self.sync(there, "--proof", "rows", expect=7)
+            self.assertEqual(self.status(expect=7)["seals_parked"], 4)
+            drop = self.drop_told(done.err)
+            self.outbox("retry")
+            done = self.sync(there, "--proof", "rows", "--accept-hidden", drop)
+            self.assertIn("; 12 rows with values that are hidden upstream, as agreed",
+                          done.out.decode())
+
+    def test_two_gateways_that_write_one_entity_are_told(self):
+        self.fill()
+        with cluster() as there:
+            self.make_table(there)
+            self.sync(there, "--proof", "rows")
+            first, self.store = self.store, self.directory / "other"
+            self.fill(("b", "c"), (1,))
+            done = self.sync(there, "--proof", "rows")  # nobody has written over these yet
+            self.assertNotIn("another writer", done.err + done.out.decode())
+            self.store = first
+            self.outbox("resend", "--table", "plant.air", "--from", "2024-01-01", "--to",
+                        "2024-01-03")
+            done = self.sync(there, "--proof", "rows")
+            self.assertIn("; 3 rows overwritten by another writer", done.out.decode())
+            self.assertRegex(done.err, "table plant.air: another writer has the same entity as "
+                                       "this store, .*: row ts = 2024-01-01[^:]*:00:00.*: column "
+                                       "'temp' shows a write of [0-9]+ us over ours of [0-9]+ us")
+
+    def test_rows_that_a_proof_finds_shadowed_are_no_full_success(self):
+        self.fill()
+        with cluster() as there:
+            self.make_table(there)
+            self.sync(there)
+            self.outbox("resend", "--table", "plant.air", "--from", "2024-01-01", "--to",
+                        "2024-01-03")
+            self.assertEqual(there.run("DELETE FROM plant.air USING TIMESTAMP 4000000000000000 "
+                                       "WHERE station = 'a' AND day = '2024-01-01' AND ts = "
+                                       "'2024-01-01T00:00:01Z'"), "ok")
+            done = self.sync(there, "--proof", "rows", expect=6)
+            self.assertIn("4 seals confirmed", done.out.decode())
+            self.assertIn("; 1 row shadowed upstream", done.out.decode())
+            self.assertIn("1 row is absent upstream, as a whole or with values, though sent twice",
+                          done.err)
+            self.assertEqual(self.status()["seals_waiting"], 0)
 
     def test_what_the_cluster_refuses_is_parked_with_its_words(self):
         self.fill(("a",), (1,))

@@ -83,6 +83,7 @@ batch_rows = 65535
 batch_bytes = 2048
 hold = "0s"
 proof = "rows"
+accept_hidden = ["plant.pumps.flow@2027-01-15T08:00:00.123Z", "plant.air.a@2027-01-15"]
 away_after = "5m"
 seal = false
 memory_budget = "16MiB"
@@ -111,6 +112,9 @@ keep_unconfirmed = "400d"
   EXPECT_EQ(replication.batch_bytes_max, 2048u);
   EXPECT_EQ(replication.hold_us, 0);
   EXPECT_EQ(replication.proof, ProofLevel::kRows);
+  EXPECT_THAT(replication.accepted_drops,
+              ElementsAre(AcceptedDrop{"plant.pumps", "flow", 1'800'000'000'123},
+                          AcceptedDrop{"plant.air", "a", 1'799'971'200'000}));
   EXPECT_EQ(plan->away_after_us, 300'000'000);
   EXPECT_FALSE(plan->seal);
   EXPECT_FALSE(plan->engine.seal_when_due);

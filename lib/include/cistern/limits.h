@@ -165,6 +165,7 @@ inline constexpr size_t kCqlEmptyPagesMax = 100;  // of an answer, one behind an
 // Of the ids that a server gives a prepared statement and its columns; Cassandra's have 16.
 inline constexpr size_t kStatementIdBytesMax = 64;
 inline constexpr size_t kClusterColumnsMax = 8192;       // of a table upstream, dropped ones apart
+inline constexpr size_t kAcceptedDropsMax = 4096;        // of columns upstream, by a person
 inline constexpr size_t kClusterTypeBytesMax = 4096;     // text of a type, to be understood
 inline constexpr uint64_t kInFlightBytesMin = 64 * 1024;         // sent and not answered
 inline constexpr uint64_t kInFlightBytesMax = 16 * 1024 * 1024;  // what a session takes

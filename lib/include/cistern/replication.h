@@ -55,6 +55,9 @@ struct ReplicationCounters {
   uint64_t seals_not_proven = 0;   // parked for it
   uint64_t rows_read_back = 0;     // of seals that were proved by their rows
   uint64_t rows_shadowed = 0;      // of those: absent though sent twice, deleted upstream
+  // ... where something newer shows that no seal of this store has: another writer of the entity.
+  uint64_t rows_overwritten = 0;
+  uint64_t rows_hidden = 0;        // ... with values that ReplicationOptions::accepted_drops hide
   uint64_t versions_sent = 0;      // acknowledged; deletes count as versions
   uint64_t versions_expired = 0;   // left out: over before they were sent
   uint64_t versions_shadowed = 0;  // left out: other seals of the bucket delete them
@@ -84,7 +87,8 @@ struct ReplicationStatus {
   // tried again; seals stay held until then. OK while nothing waits for it.
   Status store;
   std::vector<HeldTable> held;
-  // Once for each: files of secrets that others can read, and what is odd in the cluster's schema.
+  // Once for each: files of secrets that others can read, what is odd in the cluster's schema, and
+  // of each table the first row that another writer has overwritten, as far as proofs saw it.
   std::vector<std::string> warnings;
   std::vector<std::string> damaged;  // seals that cannot be read, each with the reason
   uint64_t seals_pushing = 0;

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "cistern/limits.h"
 
@@ -36,6 +37,15 @@ enum class ProofLevel : uint8_t {
   kAck = 0,    // every batch was acknowledged at the asked consistency
   kCount = 1,  // and the server counts at least the rows and cells of the seal
   kRows = 2,   // and its rows were read back and compared
+};
+
+// A column that was dropped upstream and added again. The cluster shows no value of it with a write
+// timestamp up to the drop, whenever it arrives, and acknowledges it all the same.
+struct AcceptedDrop {
+  std::string table;       // of the cluster: "plant.pumps"
+  std::string column;
+  int64_t dropped_ms = 0;  // since 1970; later drops are not meant
+  friend bool operator==(const AcceptedDrop&, const AcceptedDrop&) = default;
 };
 
 // What is out of its range is refused by Replication::Start with the range; limits.h has the
@@ -77,6 +87,11 @@ struct ReplicationOptions {
   // connected must give a sign of life; one that this client has no connection to is not asked.
   int64_t hold_us = 15'000'000;
   ProofLevel proof = ProofLevel::kAck;
+  // Drops of columns whose older values may be hidden upstream: a person has agreed. Sealed buckets
+  // with rows of before any other such drop are held (ReplicationStatus::held); with
+  // ProofLevel::kRows they are sent, and parked where a value turns out to be hidden. At most
+  // kAcceptedDropsMax, each with all its names.
+  std::vector<AcceptedDrop> accepted_drops{};
 
   // --- threads
   // true: one thread of its own, which ends with Stop. false: the host drives everything by

@@ -27,7 +27,8 @@ struct AnswerBytes {
 
 // How gtest shows it.
 inline void PrintTo(const ProofTally& tally, std::ostream* out) {
-  *out << "proven " << tally.proven << ", newer " << tally.newer << ", expired " << tally.expired
+  *out << "proven " << tally.proven << ", newer " << tally.newer << ", hidden " << tally.hidden
+       << ", expired " << tally.expired
        << ", deleted " << tally.deleted << ", shadowed " << tally.shadowed << ", empty "
        << tally.empty << ", differing " << tally.differing;
 }

@@ -250,7 +250,7 @@ const ForeignCase kForeign[] = {
      {"DROP TABLE plant.counted;",
       "CREATE TABLE plant.counted (e text, day date, ts timestamp, v counter, PRIMARY KEY ((e, "
       "day), ts));"},
-     {DriftKind::kTableKind, DriftKind::kColumnType}},
+     {DriftKind::kTableKind, DriftKind::kColumnType, DriftKind::kRuleMissing}},
     {"gone",
      {"ALTER TABLE plant.gone DROP v;", "ALTER TABLE plant.gone ADD u int;"},
      {DriftKind::kColumnMissing, DriftKind::kColumnAdded}},

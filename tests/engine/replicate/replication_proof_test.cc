@@ -164,6 +164,37 @@ TEST_F(ReplicationRowsTest, WhatIsDeletedUpstreamIsSentOnceMoreAndThenCountsAsSh
   EXPECT_EQ(Confirmed(), 3u);
 }
 
+TEST_F(ReplicationRowsTest, ARowThatAnotherWriterOverwroteIsToldOf) {
+  ASSERT_NO_FATAL_FAILURE(StartAll(ProofLevel::kRows));
+  ASSERT_NO_FATAL_FAILURE(WriteDays(1));
+  SealAll();
+  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kHolding));
+  ASSERT_NO_FATAL_FAILURE(SetFirstFlow("9", written_[0].write_us + 1));
+  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kIdle));
+  EXPECT_EQ(Confirmed(), 3u);
+  EXPECT_EQ(status_.counters.rows_overwritten, 1u);
+  ASSERT_EQ(status_.warnings.size(), 1u);
+  for (const char* part : {"table plant.pumps: another writer", "column 'flow' shows a write "}) {
+    EXPECT_NE(status_.warnings[0].find(part), std::string::npos) << status_.warnings[0];
+  }
+}
+
+// The amendment is upstream already when the seal before it is proved once more.
+TEST_F(ReplicationRowsTest, WhatThisStoreHasWrittenOverItselfIsNoOtherWriter) {
+  ASSERT_NO_FATAL_FAILURE(StartAll(ProofLevel::kRows));
+  Write("p0", kStartMs, 1);
+  SealAll();
+  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kIdle));
+  Write("p0", kStartMs, 2);
+  SealAll();
+  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kIdle));
+  ASSERT_TRUE(service_->ResendRange("pumps", {kStartMs, kStartMs + kDayMs}).ok());
+  ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kIdle));
+  EXPECT_EQ(status_.counters.rows_read_back, 4u);
+  EXPECT_EQ(status_.counters.rows_overwritten, 0u);
+  EXPECT_TRUE(status_.warnings.empty());
+}
+
 TEST_F(ReplicationRowsTest, ASealThatDiffersIsParkedWithTheRowAndTheOthersGoOn) {
   ASSERT_NO_FATAL_FAILURE(StartAll(ProofLevel::kRows));
   ASSERT_NO_FATAL_FAILURE(WriteDays(1));

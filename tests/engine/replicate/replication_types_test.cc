@@ -1,6 +1,7 @@
 // Values of types that are made of others: they arrive as they are. Of sets and maps that are not
 // frozen the cluster keeps elements: a value replaces them, whatever is repeated, expires or was
 // put there by others.
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <string>
@@ -179,6 +180,11 @@ TEST_F(ReplicationCollectionsTest, WhatDiffersIsSentOnceMoreAndIsNewerThen) {
   EXPECT_EQ(status_.counters.seals_mended, 1u);
   EXPECT_EQ(status_.counters.seals_not_proven, 0u);
   EXPECT_EQ(Shown(), "ts=2027-01-15T00:00:00.000Z | codes={1} labels={'theirs': 'z'}\n");
+  EXPECT_EQ(status_.counters.rows_overwritten, 1u);
+  EXPECT_TRUE(std::any_of(
+      status_.warnings.begin(), status_.warnings.end(), [](const std::string& warning) {
+        return warning.find("column 'labels' shows other elements over ours") != std::string::npos;
+      }));
 }
 
 class ReplicationTypesTest : public ReplicationTypesFixture,
@@ -260,6 +266,18 @@ TEST_P(ReplicationStaticTest, TheClusterHasTheValueOfTheNewestEvent) {
     }
   }
   EXPECT_EQ(kept, (std::vector<std::string>{"1.8", "1.9", "1.10", "null"}));
+}
+
+TEST_P(ReplicationStaticTest, RowsOfOneBucketDoNotOverwriteOneAnother) {
+  ASSERT_NO_FATAL_FAILURE(StartAll(GetParam()));
+  WriteCells(kStartMs, {{"firmware", "1.8"}, {"state", "open"}});
+  WriteCells(kStartMs + 1, {{"firmware", "1.9"}, {"state", "shut"}});
+  WriteCells(kStartMs + 2, {{"firmware", "1.10"}}, 0, RowKind::kUpdate);  // no row upstream
+  ASSERT_NO_FATAL_FAILURE(SealAndSend());
+  EXPECT_EQ(engine_->GetMetrics().versions_confirmed, 3u);
+  EXPECT_EQ(status_.counters.seals_mended, 0u);
+  EXPECT_EQ(status_.counters.rows_overwritten, 0u);
+  EXPECT_EQ(status_.counters.rows_shadowed, 0u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Levels, ReplicationStaticTest,

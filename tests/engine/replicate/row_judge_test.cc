@@ -291,6 +291,27 @@ TEST(RowJudgeTest, ACollectionThatIsNotFrozenIsTheSameOrSentOnceMore) {
   EXPECT_EQ(finding({}, c, 5), Finding::kUnseen);
 }
 
+// Another row of the bucket may have set it later; one that is not shown does not show it.
+TEST(RowJudgeTest, AStaticCellIsOfAllRowsOfItsBucket) {
+  const auto schema = ParseTable(
+      "CREATE TABLE ks.t (id text, day date, ts timestamp, f text static, "
+      "PRIMARY KEY ((id, day), ts)) WITH comment = 'cistern: bucket day = 1 day; timestamps = "
+      "event'");
+  const JudgeRules rules{.mode = TimestampMode::kEventTime, .now_s = kNowS};
+  SealRow row;
+  row.key = {{kDayStartS * 1000, ""}};
+  row.cells = {{CellState::kValue, 5, 0, "1.9"}};
+  UpstreamRow upstream{row.key, {{}}};
+  EXPECT_EQ(JudgeRow(*schema, row, &upstream, rules).finding, Finding::kAbsent);
+  upstream.cells[0] = {"1.8", 4, std::nullopt};
+  EXPECT_EQ(JudgeRow(*schema, row, &upstream, rules).finding, Finding::kOlder);
+  upstream.cells[0] = {"1.10", 6, std::nullopt};
+  EXPECT_EQ(JudgeRow(*schema, row, &upstream, rules).finding, Finding::kAsSent);
+  EXPECT_EQ(JudgeRow(*schema, row, nullptr, rules).finding, Finding::kNothing);
+  row.marker = {CellState::kValue, 5, 0, ""};
+  EXPECT_EQ(JudgeRow(*schema, row, nullptr, rules).finding, Finding::kAbsent);
+}
+
 TEST(RowJudgeTest, WhatWasOverMayNotHaveBeenSent) {
   const SealCell over{CellState::kValue, 5, static_cast<uint32_t>(kNowS - 9), IntBytes(1)};
   const SealCell lives{CellState::kValue, 5, static_cast<uint32_t>(kNowS + 9), IntBytes(1)};
@@ -300,6 +321,23 @@ TEST(RowJudgeTest, WhatWasOverMayNotHaveBeenSent) {
   EXPECT_EQ(FindingOf(lives, older, rules), Finding::kOlder);
   rules.older_may_exist = true;
   EXPECT_EQ(FindingOf(over, older, rules), Finding::kOlder);
+}
+
+TEST(RowJudgeTest, WhatItsColumnHidesIsNotMissing) {
+  const SealCell ours{CellState::kValue, 5, 0, IntBytes(1)};
+  const SealCell over{CellState::kValue, 5, static_cast<uint32_t>(kNowS - 9), IntBytes(1)};
+  HiddenColumns hidden = {{.up_to_us = 5}, {}};
+  const JudgeRules rules{.now_s = kNowS, .hidden = &hidden};
+  EXPECT_EQ(FindingOf(ours, {}, rules), Finding::kHidden);
+  EXPECT_EQ(FindingOf(over, {}, rules), Finding::kOver);
+  EXPECT_EQ(FindingOf({}, {}, rules), Finding::kNothing);
+  EXPECT_EQ(FindingOf(ours, {IntBytes(2), 6, {}}, rules), Finding::kNewer);
+  hidden[0].is_accepted = true;
+  EXPECT_EQ(FindingOf(ours, {}, rules), Finding::kAgreed);
+  hidden[0].up_to_us = 4;
+  EXPECT_EQ(FindingOf(ours, {}, rules), Finding::kAbsent);
+  hidden.clear();
+  EXPECT_EQ(FindingOf(ours, {}, rules), Finding::kAbsent);
 }
 
 // Pages, rows and columns of several directions, and a row whose versions stand in two pages.

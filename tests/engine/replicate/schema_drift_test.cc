@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <string>
+#include <vector>
 
 #include "lib/base/civil_time.h"
 #include "tests/engine/replicate/schema_model.h"
@@ -124,7 +126,7 @@ const DriftCase kCases[] = {
      DriftKind::kColumnGone, DriftWeight::kBlocks, "state", "where it was static text", ""},
     {"dropped and added again",
      [](ModelCluster*, ModelTable* t) { t->dropped = {{"state", "regular", "text"}}; },
-     DriftKind::kColumnRevived, DriftWeight::kWarns, "state", "2026-11-22T21:37:41.280Z and added",
+     DriftKind::kColumnRevived, DriftWeight::kBlocks, "state", "2026-11-22T21:37:41.280Z and added",
      ""},
     {"a column more",
      [](ModelCluster*, ModelTable* t) { t->columns.push_back({"x", "regular", -1, "none", "d"}); },
@@ -231,10 +233,12 @@ TEST(SchemaDrift, FindsEachDifferenceAloneAndWeighsIt) {
     EXPECT_FALSE(found.advice.empty() && found.kind != DriftKind::kComment);
     const bool blocks = one.weight == DriftWeight::kBlocks;
     EXPECT_EQ(drift.Has(DriftWeight::kBlocks), blocks);
-    EXPECT_EQ(drift.BlockedFrom(), blocks ? std::optional(INT64_MIN) : std::nullopt);
+    const bool hides = one.kind == DriftKind::kColumnRevived;  // the old values alone
+    EXPECT_EQ(drift.HiddenUpTo().has_value(), hides);
+    EXPECT_EQ(drift.BlockedFrom(), blocks && !hides ? std::optional(INT64_MIN) : std::nullopt);
     const Status may_send = drift.MaySend(0);
-    EXPECT_EQ(may_send.ok(), !blocks);
-    if (!blocks) continue;
+    EXPECT_EQ(may_send.ok(), !blocks || hides);
+    if (may_send.ok()) continue;
     EXPECT_EQ(may_send.code(), StatusCode::kInvalidArgument);
     EXPECT_NE(may_send.message().find("no rows are sent to plant.readings: "), std::string::npos);
     EXPECT_NE(may_send.message().find(one.what), std::string::npos);
@@ -371,10 +375,32 @@ TEST(SchemaDrift, OfTwoKindsBlocksFromTheEarlier) {
   }
 }
 
-TEST(SchemaDrift, OfAnInferredRuleNeedsNoComment) {
+// Readers of the cluster cannot infer it.
+TEST(SchemaDrift, OfAnInferredRuleIsWrittenIntoTheCluster) {
   const std::string plain =
       "CREATE TABLE r (e text, day date, ts timestamp, v double, PRIMARY KEY ((e, day), ts))";
-  EXPECT_TRUE(Compare(Declared(plain), ClusterWith(plain)).differences.empty());
+  ModelCluster cluster = ClusterWith(plain);
+  std::string& comment = cluster.tables[{"plant", "r"}].comment;
+  EXPECT_EQ(comment, "cistern: bucket day = 1 day");
+  EXPECT_TRUE(Compare(Declared(plain), cluster).differences.empty());
+  for (const auto& [theirs, written] :
+       {std::pair("", "cistern: bucket day = 1 day"),
+        std::pair("Pumps", "Pumps cistern: bucket day = 1 day")}) {
+    comment = theirs;
+    const SchemaDrift drift = Compare(Declared(plain), cluster);
+    ASSERT_EQ(drift.differences.size(), 1u);
+    EXPECT_EQ(drift.differences[0].kind, DriftKind::kRuleMissing);
+    EXPECT_EQ(drift.differences[0].weight, DriftWeight::kWarns);
+    EXPECT_TRUE(cluster.Execute(drift.differences[0].cql)) << drift.differences[0].cql;
+    EXPECT_EQ(comment, written);
+    EXPECT_TRUE(Compare(Declared(plain), cluster).differences.empty());
+  }
+  // The other clauses are compared all the same.
+  comment = "cistern: timestamps = event";
+  const SchemaDrift drift = Compare(Declared(plain), cluster);
+  ASSERT_EQ(drift.differences.size(), 2u);
+  EXPECT_EQ(drift.differences[0].kind, DriftKind::kTimestamps);
+  EXPECT_EQ(drift.differences[1].kind, DriftKind::kRuleMissing);
   // Said upstream, inferred here: the same rule.
   EXPECT_TRUE(Compare(Declared(plain), ClusterWith(Widths("1 day"))).differences.empty());
   EXPECT_EQ(Compare(Declared(plain), ClusterWith(Widths("1 month"))).BlockedFrom(), INT64_MIN);

@@ -49,7 +49,8 @@ TEST(SchemaPlan, MakesKeyspaceAndTable) {
   EXPECT_EQ(plan.statements[1],
             "CREATE TABLE IF NOT EXISTS plant.r (\n    e text,\n    day date,\n    ts timestamp,\n"
             "    v double,\n    PRIMARY KEY ((e, day), ts)\n) WITH CLUSTERING ORDER BY (ts ASC)\n"
-            "    AND comment = 'It''s a pump.'\n    AND default_time_to_live = 0\n"
+            "    AND comment = 'It''s a pump. cistern: bucket day = 1 day'\n"
+            "    AND default_time_to_live = 0\n"
             "    AND gc_grace_seconds = 864000;");
   EXPECT_EQ(PrintSchema(*declared, "plant", kReplication),
             plan.statements[0] + "\n" + plan.statements[1] + "\n");

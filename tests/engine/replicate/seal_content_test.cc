@@ -99,6 +99,35 @@ class SealContentTest : public OutboxFixture {
   std::shared_ptr<PushMemory> memory_ = std::make_shared<PushMemory>(&budget_);
 };
 
+TEST_F(SealContentTest, TheFirstWriteIsKnownWithoutReadingRows) {
+  Append(5, RowKind::kInsert, 1);
+  clock_->AdvanceSeconds(1);
+  Append(1, RowKind::kInsert, 2);
+  const SealName name = LastSealed();
+  const SealReading from{&Core()->store(), &Core()->tables(), memory_};
+  const std::vector<int64_t> written = MustRead(MustOpen(name)).rows.write_us;
+  ASSERT_EQ(written.size(), 2u);
+  const auto first = ReadFirstWrite(from, *schema_, name);
+  ASSERT_TRUE(first.ok()) << first.status().ToString();
+  EXPECT_EQ(*first, std::min(written[0], written[1]));
+  EXPECT_LT(*first, std::max(written[0], written[1]));
+  TableSchema events = *schema_;
+  events.timestamps = TimestampMode::kEventTime;
+  EXPECT_EQ(ReadFirstWrite(from, events, name).value(), (kStartMs + 1) * 1000);
+  EXPECT_EQ(ReadFirstWrite(from, *schema_, {name.bucket, name.seal + 1}).status().code(),
+            StatusCode::kNotFound);
+}
+
+TEST_F(SealContentTest, TheLastSealOfABucketIsTheNewest) {
+  Append(5, RowKind::kInsert, 1);
+  const SealName first = LastSealed();
+  EXPECT_TRUE(MustOpen(first).is_newest);
+  Append(5, RowKind::kInsert, 2);
+  const SealName second = LastSealed();
+  EXPECT_FALSE(MustOpen(first).is_newest);
+  EXPECT_TRUE(MustOpen(second).is_newest);
+}
+
 // What it had, and whether it was sent, nobody knows any more.
 TEST_F(SealContentTest, OlderSealsMayExistOnceAWindowWasGivenUp) {
   options_.keep_unconfirmed_s = 5 * kDayS;

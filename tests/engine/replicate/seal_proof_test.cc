@@ -181,6 +181,29 @@ TEST_F(SealProofTest, AnEmptyPartitionIsShadowedToo) {
   EXPECT_EQ(proof_->tally(), (ProofTally{.shadowed = 20}));
 }
 
+// A column that was dropped upstream and added again shows no value from before.
+TEST_F(SealProofTest, WhatItsColumnHidesIsNotProvenUntilSomebodyAgrees) {
+  options_.hidden = {{.up_to_us = kWriteUs + 4, .drop = "ks.t.a@2027-01-15"}, {}};
+  for (const bool is_accepted : {false, true}) {
+    SCOPED_TRACE(is_accepted);
+    Seal({RowsFrom(0, 10)});
+    server_->ChangeRows([](const auto& key, StoredRow* row) {
+      if (key[0].fixed <= kFirstMs + 4) row->cells.erase("a");
+      return true;
+    });
+    options_.hidden[0].is_accepted = is_accepted;
+    ASSERT_EQ(Prove(ProofLevel::kRows), is_accepted ? ProofEnd::kProven : ProofEnd::kNotProven);
+    EXPECT_EQ(proof_->tally(), is_accepted ? (ProofTally{.proven = 5, .hidden = 5})
+                                           : (ProofTally{.proven = 5, .differing = 5}));
+    for (const char* part : {"column 'a' was dropped", "--accept-hidden ks.t.a@2027-01-15"}) {
+      EXPECT_EQ(proof_->why().find(part) != std::string::npos, !is_accepted) << proof_->why();
+    }
+    // They are not counted.
+    EXPECT_EQ(Prove(ProofLevel::kCount), ProofEnd::kProven);
+    EXPECT_EQ(proof_->reached(), ProofLevel::kCount);
+  }
+}
+
 TEST_F(SealProofTest, OverwritesAndRowsOfOthersAreNoFailure) {
   Seal({RowsFrom(0, 5)});
   server_->Write(KeyAt(2), RowOf(kWriteUs + 100, true, {{"a", IntBytes(77)}}));
@@ -189,6 +212,11 @@ TEST_F(SealProofTest, OverwritesAndRowsOfOthersAreNoFailure) {
   server_->Write(KeyAt(500), RowOf(kWriteUs, true, {{"a", IntBytes(1)}}));
   EXPECT_EQ(Prove(ProofLevel::kRows), ProofEnd::kProven);
   EXPECT_EQ(proof_->tally(), (ProofTally{.proven = 4, .newer = 1}));
+  EXPECT_NE(proof_->first_newer().find("column 'a' shows a write of " +
+                                       std::to_string(kWriteUs + 100) + " us over ours of " +
+                                       std::to_string(kWriteUs + 2) + " us"),
+            std::string::npos)
+      << proof_->first_newer();
 }
 
 TEST_F(SealProofTest, AnotherValueOfTheSameTimeIsNotProven) {

@@ -6,6 +6,7 @@
 #include "cistern/limits.h"
 #include "lib/cql/alteration.h"
 #include "lib/cql/bucket_rule.h"
+#include "lib/cql/comment_rule.h"
 #include "lib/cql/cql_type.h"
 
 namespace cistern {
@@ -55,6 +56,42 @@ TEST(Schema, ReadsAWholeTable) {
   EXPECT_EQ(t.comment, "The pump's readings. cistern: bucket day = 1 day; split shard = hash 8");
   EXPECT_EQ(t.other_options.at("speculative_retry"), "'99p'");
   EXPECT_EQ(t.other_options.at("bloom_filter_fp_chance"), "0.01");
+}
+
+// Readers of a cluster's comment cannot infer anything from its key.
+TEST(Schema, TheCommentForAClusterHasTheWholeRule) {
+  struct Case {
+    const char* keys;
+    const char* comment;
+    const char* with_rule;
+  };
+  const Case cases[] = {
+      {"day date, ts timestamp", "", "cistern: bucket day = 1 day"},
+      {"day date, ts timestamp", "Pumps.", "Pumps. cistern: bucket day = 1 day"},
+      {"log_hour timestamp, ts bigint", "Pumps. CISTERN: timestamps = event; time ts = ns",
+       "Pumps. cistern: bucket log_hour = 1 hour; time ts = ns; timestamps = event"},
+      {"year int, ts timestamp", "", "cistern: bucket year = 1 year as calendar"},
+      {"day date, ts timestamp", "a cistern: bucket day = day; timestamps = write",
+       "a cistern: bucket day = day; timestamps = write"},
+  };
+  for (const Case& one : cases) {
+    const auto text = [&](const std::string& comment) {
+      const std::string keys = one.keys;
+      const std::string bucket = keys.substr(0, keys.find(' '));
+      return "CREATE TABLE t (e text, " + keys + ", v int, PRIMARY KEY ((e, " + bucket +
+             "), ts)) WITH comment = '" + comment + "'";
+    };
+    const auto parsed = ParseCreateTable(text(one.comment));
+    ASSERT_TRUE(parsed.ok()) << parsed.status().ToString();
+    EXPECT_EQ(CommentWithRule(**parsed), one.with_rule);
+    const auto again = ParseCreateTable(text(CommentWithRule(**parsed)));
+    ASSERT_TRUE(again.ok()) << again.status().ToString();
+    EXPECT_EQ((*again)->bucket, (*parsed)->bucket);
+    EXPECT_EQ((*again)->time_unit, (*parsed)->time_unit);
+    EXPECT_EQ((*again)->timestamps, (*parsed)->timestamps);
+    EXPECT_EQ(CommentWithRule(**again), one.with_rule);
+  }
+  EXPECT_EQ(RuleText(**ParseCreateTable(kPumps)), "bucket day = 1 day; split shard = hash 8");
 }
 
 TEST(Schema, TimestampsAreThoseOfTheWriteUnlessTheCommentSaysOtherwise) {

@@ -295,7 +295,7 @@ Answer ClusterState::ExecuteOne(const PreparedStatement& prepared, const std::st
 }
 
 Answer ClusterState::Define(const Statement& statement) {
-  Result<Definition> done = schema_.Apply(statement);
+  Result<Definition> done = schema_.Apply(statement, options_.clock->WallMicros());
   if (!done.ok()) {
     ErrorResponse error = ErrorOf(done.status());
     error.keyspace = statement.keyspace;
@@ -305,9 +305,6 @@ Answer ClusterState::Define(const Statement& statement) {
   for (Node& node : nodes_) {
     for (PartitionStore* store : {&node.store, &node.synced}) {
       for (const TablePtr& table : done->dropped_tables) store->DropTable(*table);
-      for (const std::string& column : done->dropped_columns) {
-        store->DropColumn(*done->table, column);
-      }
     }
   }
   if (!done->change.has_value()) return DoneAnswer{};

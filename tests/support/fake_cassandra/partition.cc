@@ -162,11 +162,20 @@ void Partition::Merge(const Partition& other) {
   for (const auto& [key, row] : other.rows_) MergeRow(key, row);
 }
 
-void Partition::DropColumn(const std::string& name) {
-  statics_.erase(name);
+void Partition::HideDropped(const TableDefinition& table) {
+  const auto hides = [&table](const auto& cell) {
+    return table.Hides(cell.first, cell.second.timestamp_us);
+  };
+  std::erase_if(statics_, hides);
   for (auto& [key, row] : rows_) {
-    row.cells.erase(name);
-    row.collections.erase(name);
+    std::erase_if(row.cells, hides);
+    for (auto& [name, elements] : row.collections) {
+      if (table.Hides(name, elements.deletion.timestamp_us)) elements.deletion = {};
+      std::erase_if(elements.cells, [&table, &of = name](const auto& cell) {
+        return table.Hides(of, cell.second.timestamp_us);
+      });
+    }
+    std::erase_if(row.collections, [](const auto& entry) { return entry.second.IsEmpty(); });
   }
   std::erase_if(rows_, [](const auto& entry) { return entry.second.IsEmpty(); });
 }

@@ -77,8 +77,9 @@ class Partition {
   void MergeDeletion(const Deletion& deletion);
   void Merge(const Partition& other);
 
-  // The cells of a dropped column are gone for ever.
-  void DropColumn(const std::string& name);
+  // Cells of dropped columns are gone, but for those that are newer than the drop and whose column
+  // is there again. Which of two cells wins is judged before: a hidden one never wins over a newer.
+  void HideDropped(const TableDefinition& table);
 
   // What a major compaction does at second `now_s`: forgets deletions that are older than
   // `gc_grace_s`, and cells that had expired so long ago. What comes later with an older write

@@ -216,11 +216,13 @@ void PartitionStore::MergeTable(const TableDefinition& table, const PartitionSto
 
 void PartitionStore::DropTable(const TableDefinition& table) { tables_.erase(table.id); }
 
-void PartitionStore::DropColumn(const TableDefinition& table, const std::string& column) {
-  for (auto& [name, entry] : tables_[table.id]) entry.partition.DropColumn(column);
+void PartitionStore::HideDropped(const TableDefinition& table) {
+  if (table.dropped.empty()) return;
+  for (auto& [name, entry] : tables_[table.id]) entry.partition.HideDropped(table);
 }
 
 void PartitionStore::Purge(const TableDefinition& table, int64_t now_s) {
+  HideDropped(table);
   Partitions& mine = tables_[table.id];
   for (auto& [name, entry] : mine) entry.partition.Purge(now_s, table.gc_grace_s);
   std::erase_if(mine, [](const auto& entry) { return entry.second.partition.IsEmpty(); });
@@ -228,6 +230,13 @@ void PartitionStore::Purge(const TableDefinition& table, int64_t now_s) {
 
 std::string PartitionStore::Dump(const TableDefinition& table, DumpKind kind,
                                  int64_t now_s) const {
+  if (kind == DumpKind::kVisible && !table.dropped.empty()) {
+    PartitionStore shown = *this;
+    shown.HideDropped(table);
+    Dumper dumper(table, kind, now_s);
+    for (const auto& [name, entry] : shown.partitions(table)) dumper.Add(entry);
+    return dumper.Take();
+  }
   Dumper dumper(table, kind, now_s);
   for (const auto& [name, entry] : partitions(table)) dumper.Add(entry);
   return dumper.Take();

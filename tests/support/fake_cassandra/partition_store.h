@@ -84,7 +84,8 @@ class PartitionStore {
 
   void MergeTable(const TableDefinition& table, const PartitionStore& other);
   void DropTable(const TableDefinition& table);
-  void DropColumn(const TableDefinition& table, const std::string& column);
+  // Leaves out the cells of dropped columns that nobody is shown any more.
+  void HideDropped(const TableDefinition& table);
   void Purge(const TableDefinition& table, int64_t now_s);
 
   [[nodiscard]] std::string Dump(const TableDefinition& table, DumpKind kind, int64_t now_s) const;

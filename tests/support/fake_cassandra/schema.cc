@@ -33,7 +33,7 @@ size_t Keyspace::replication_factor() const {
   return sum;
 }
 
-Result<Definition> Schema::Apply(const Statement& statement) {
+Result<Definition> Schema::Apply(const Statement& statement, int64_t now_us) {
   Result<Definition> done = [&]() -> Result<Definition> {
     switch (statement.kind) {
       case Kind::kCreateKeyspace: return CreateKeyspace(statement);
@@ -42,7 +42,7 @@ Result<Definition> Schema::Apply(const Statement& statement) {
       case Kind::kDropKeyspace: return DropKeyspace(statement);
       case Kind::kDropTable: return DropTable(statement);
       case Kind::kAddColumns:
-      case Kind::kDropColumns: return AlterColumns(statement);
+      case Kind::kDropColumns: return AlterColumns(statement, now_us);
       case Kind::kAlterOptions: return AlterOptions(statement);
       default: return Status::Internal("this statement defines nothing");
     }
@@ -149,11 +149,9 @@ Result<Definition> Schema::DropTable(const Statement& statement) {
   return done;
 }
 
-Result<Definition> Schema::AlterColumns(const Statement& statement) {
+Result<Definition> Schema::AlterColumns(const Statement& statement, int64_t now_us) {
   CISTERN_ASSIGN_OR_RETURN(const TablePtr before, Find(statement.keyspace, statement.table));
   TableDefinition next = *before;
-  Definition done = Changed("UPDATED", "TABLE", statement);
-  done.table = before;
   if (statement.kind == Kind::kAddColumns) {
     const std::vector<ColumnType>& types = keyspaces_[statement.keyspace].types;
     CISTERN_ASSIGN_OR_RETURN(const DdlTable ddl, ParseDdl(statement.text, types));
@@ -163,14 +161,17 @@ Result<Definition> Schema::AlterColumns(const Statement& statement) {
       CISTERN_ASSIGN_OR_RETURN(next, WithColumn(next, DefineColumn(ddl.columns[i])));
     }
   }
+  int64_t dropped_us = now_us;
+  if (statement.timestamp.has_value()) {
+    dropped_us = std::strtoll(statement.timestamp->text.c_str(), nullptr, 10);
+  }
   for (const std::string& name : statement.columns) {
     if (!next.Find(name).has_value() && statement.if_exists) continue;
-    CISTERN_ASSIGN_OR_RETURN(next, WithoutColumn(next, name));
-    done.dropped_columns.push_back(name);
+    CISTERN_ASSIGN_OR_RETURN(next, WithoutColumn(next, name, dropped_us));
   }
   keyspaces_[statement.keyspace].tables[statement.table] =
       std::make_shared<const TableDefinition>(std::move(next));
-  return done;
+  return Changed("UPDATED", "TABLE", statement);
 }
 
 Result<Definition> Schema::AlterOptions(const Statement& statement) {

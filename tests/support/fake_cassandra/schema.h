@@ -28,15 +28,14 @@ struct Keyspace {
 struct Definition {
   std::optional<cql::SchemaChange> change;  // nothing: IF [NOT] EXISTS had nothing to do
   std::vector<TablePtr> dropped_tables;
-  TablePtr table;  // whose columns were dropped, as it was
-  std::vector<std::string> dropped_columns;
 };
 
 // One thread at a time.
 class Schema {
  public:
-  // kAlreadyExists, or kInvalidArgument in the server's words.
-  [[nodiscard]] Result<Definition> Apply(const Statement& statement);
+  // `now_us`: the server's clock, from which on a column counts as dropped. kAlreadyExists, or
+  // kInvalidArgument in the server's words.
+  [[nodiscard]] Result<Definition> Apply(const Statement& statement, int64_t now_us);
   [[nodiscard]] Result<TablePtr> Find(const std::string& keyspace, const std::string& table) const;
   [[nodiscard]] const std::map<std::string, Keyspace>& keyspaces() const { return keyspaces_; }
   [[nodiscard]] const Keyspace* FindKeyspace(const std::string& name) const;
@@ -49,7 +48,7 @@ class Schema {
   Result<Definition> CreateTable(const Statement& statement);
   Result<Definition> DropKeyspace(const Statement& statement);
   Result<Definition> DropTable(const Statement& statement);
-  Result<Definition> AlterColumns(const Statement& statement);
+  Result<Definition> AlterColumns(const Statement& statement, int64_t now_us);
   Result<Definition> AlterOptions(const Statement& statement);
 
   std::map<std::string, Keyspace> keyspaces_;

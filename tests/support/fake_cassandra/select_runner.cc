@@ -109,7 +109,8 @@ class SelectRunner {
     CISTERN_RETURN_IF_ERROR(TakeConditions());
     CISTERN_RETURN_IF_ERROR(TakeLimits());
     NoteQueried();
-    CISTERN_ASSIGN_OR_RETURN(const PartitionStore store, read(prepared_.table, Key()));
+    CISTERN_ASSIGN_OR_RETURN(PartitionStore store, read(prepared_.table, Key()));
+    store.HideDropped(table_);
     answer_.metadata.keyspace = table_.keyspace;
     answer_.metadata.table = table_.name;
     answer_.metadata.columns = prepared_.result;

@@ -57,7 +57,7 @@ struct Statement {
   std::string table;  // or type
   size_t marker_count = 0;
 
-  // Writes.
+  // Writes, and DROP of columns.
   std::optional<Term> timestamp;
   std::optional<Term> ttl;
   std::vector<std::pair<std::string, Term>> assignments;  // of INSERT the keys too

@@ -418,7 +418,8 @@ class StatementParser {
     CISTERN_RETURN_IF_ERROR(Word("drop"));
     CISTERN_RETURN_IF_ERROR(ParseIfExists(false));
     const auto one = [&] { return Name(&out_.columns.emplace_back()); };
-    return token_.IsSymbol('(') ? ListInParentheses(one) : List(one);
+    CISTERN_RETURN_IF_ERROR(token_.IsSymbol('(') ? ListInParentheses(one) : List(one));
+    return ParseUsing();
   }
   // As in CREATE TABLE too.
   Status ParseAlterOptions() {

@@ -37,10 +37,10 @@ constexpr const char* kDefinitions[] = {
     "CREATE TABLE system_schema.types (keyspace_name text, type_name text, "
     "field_names frozen<list<text>>, field_types frozen<list<text>>, "
     "PRIMARY KEY (keyspace_name, type_name))",
-    // What was dropped is not kept, and there are no views: these two are empty.
     "CREATE TABLE system_schema.dropped_columns (keyspace_name text, table_name text, "
     "column_name text, dropped_time timestamp, kind text, type text, "
     "PRIMARY KEY (keyspace_name, table_name, column_name))",
+    // There are no views: it is empty.
     "CREATE TABLE system_schema.views (keyspace_name text, view_name text, base_table_name text, "
     "PRIMARY KEY (keyspace_name, view_name))",
 };
@@ -106,6 +106,7 @@ class Filler {
       for (const auto& [table_name, table] : keyspace.tables) {
         if (name == "system_schema.tables") AddTable(*table);
         if (name == "system_schema.columns") AddColumns(*table);
+        if (name == "system_schema.dropped_columns") AddDropped(*table);
       }
     }
     return std::move(store_);
@@ -200,6 +201,16 @@ class Filler {
         row["position"] = IntBytes(-1);
       }
       Add(row);
+    }
+  }
+
+  // The time is told in milliseconds, though the server that dropped the column hides to the
+  // microsecond.
+  void AddDropped(const TableDefinition& table) {
+    for (const auto& [name, dropped] : table.dropped) {
+      Add({{"keyspace_name", table.keyspace}, {"table_name", table.name},
+           {"column_name", name}, {"dropped_time", IntBytes(dropped.dropped_us / 1000, 8)},
+           {"kind", dropped.is_static ? "static" : "regular"}, {"type", dropped.type.ToCql()}});
     }
   }
 

@@ -65,6 +65,12 @@ std::optional<size_t> TableDefinition::Find(std::string_view column) const {
   return std::nullopt;
 }
 
+bool TableDefinition::Hides(const std::string& column, int64_t timestamp_us) const {
+  const auto at = dropped.find(column);
+  if (at == dropped.end()) return false;
+  return timestamp_us <= at->second.dropped_us || !Find(column).has_value();
+}
+
 Result<TableDefinition> DefineTable(std::string_view create_table,
                                     std::span<const ColumnType> user_types) {
   CISTERN_ASSIGN_OR_RETURN(const DdlTable ddl, ParseDdl(create_table, user_types));
@@ -109,12 +115,30 @@ Result<TableDefinition> WithColumn(const TableDefinition& table, ColumnDefinitio
   if (table.Find(column.name).has_value()) {
     return Status::InvalidArgument("Column with name '" + column.name + "' already exists");
   }
+  // Cassandra also takes types that are stored in the same way; nothing here needs that.
+  const auto dropped = table.dropped.find(column.name);
+  if (dropped != table.dropped.end()) {
+    const std::string head = "Cannot re-add previously dropped column '" + column.name + "' of ";
+    const auto kind_name = [](bool is_static) { return is_static ? "STATIC" : "REGULAR"; };
+    const bool is_static = column.kind == ColumnKind::kStatic;
+    if (dropped->second.type != column.type) {
+      return Status::InvalidArgument(head + "type " + column.type.ToCql() +
+                                     ", incompatible with previous type " +
+                                     dropped->second.type.ToCql());
+    }
+    if (dropped->second.is_static != is_static) {
+      return Status::InvalidArgument(head + "kind " + kind_name(is_static) +
+                                     ", incompatible with previous kind " +
+                                     kind_name(dropped->second.is_static));
+    }
+  }
   TableDefinition next = table;
   AddRegular(std::move(column), &next);
   return next;
 }
 
-Result<TableDefinition> WithoutColumn(const TableDefinition& table, std::string_view name) {
+Result<TableDefinition> WithoutColumn(const TableDefinition& table, std::string_view name,
+                                      int64_t dropped_us) {
   const std::optional<size_t> at = table.Find(name);
   if (!at.has_value()) {
     return Status::InvalidArgument("Column " + std::string(name) + " was not found in table '" +
@@ -124,6 +148,8 @@ Result<TableDefinition> WithoutColumn(const TableDefinition& table, std::string_
     return Status::InvalidArgument("Cannot drop PRIMARY KEY column " + std::string(name));
   }
   TableDefinition next = table;
+  next.dropped[std::string(name)] = {
+      table.columns[*at].type, table.columns[*at].kind == ColumnKind::kStatic, dropped_us};
   next.columns.erase(next.columns.begin() + static_cast<std::ptrdiff_t>(*at));
   return next;
 }

@@ -37,6 +37,14 @@ struct ClusteringColumn {
 };
 using ClusteringOrder = std::vector<ClusteringColumn>;
 
+// A column that was dropped. Its cells with a write timestamp at or before `dropped_us` are never
+// shown again, whenever they arrive, also where the column was added anew.
+struct DroppedColumn {
+  ColumnType type;
+  bool is_static = false;
+  int64_t dropped_us = 0;  // since 1970; the server's clock, or USING TIMESTAMP
+};
+
 // Immutable once made; an ALTER makes another with the same id and order.
 struct TableDefinition {
   std::string keyspace;
@@ -51,12 +59,15 @@ struct TableDefinition {
   uint32_t gc_grace_s = 864'000;
   std::map<std::string, std::string> compaction;
   std::string comment;
+  std::map<std::string, DroppedColumn> dropped;  // by name; those that were added anew too
 
   [[nodiscard]] std::string QualifiedName() const { return keyspace + "." + name; }
   // Index into columns.
   [[nodiscard]] std::optional<size_t> Find(std::string_view column) const;
   // Columns [first_regular(), columns.size()) are regular or static.
   [[nodiscard]] size_t first_regular() const { return partition_key_count + clustering_count; }
+  // True: a drop of the column hides a cell of it that was written then.
+  [[nodiscard]] bool Hides(const std::string& column, int64_t timestamp_us) const;
 };
 using TablePtr = std::shared_ptr<const TableDefinition>;
 
@@ -68,10 +79,11 @@ using TablePtr = std::shared_ptr<const TableDefinition>;
                                                   std::span<const ColumnType> user_types = {});
 
 // ALTER TABLE ADD and DROP of one column that is of no key; kInvalidArgument in the server's words.
+// A column that was dropped comes back with its own type and kind only.
 [[nodiscard]] Result<TableDefinition> WithColumn(const TableDefinition& table,
                                                  ColumnDefinition column);
 [[nodiscard]] Result<TableDefinition> WithoutColumn(const TableDefinition& table,
-                                                    std::string_view name);
+                                                    std::string_view name, int64_t dropped_us);
 // ALTER TABLE WITH: those options that a CREATE TABLE text names.
 [[nodiscard]] Result<TableDefinition> WithOptions(const TableDefinition& table,
                                                   std::string_view create_table);

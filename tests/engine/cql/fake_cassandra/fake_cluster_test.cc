@@ -243,6 +243,10 @@ TEST_F(FakeClusterTest, DescribesItselfAndTellsOfChanges) {
   EXPECT_EQ(client.Word("SELECT column_name, kind, position, clustering_order, type FROM "
                         "system_schema.columns WHERE keyspace_name = 'k' AND table_name = 't'"),
             "rows 3");
+  ASSERT_TRUE(cluster_->Run("ALTER TABLE k.t DROP v").ok());
+  EXPECT_EQ(client.Word("SELECT dropped_time, kind, type FROM system_schema.dropped_columns WHERE "
+                        "keyspace_name = 'k' AND table_name = 't' AND column_name = 'v'"),
+            "rows 1");
   std::string out;
   cql::AppendRegister(client.head(), &out);
   ASSERT_TRUE(client.Ask(out).has_value());

@@ -170,8 +170,23 @@ TEST_F(PartitionStoreTest, APartitionDeletionTakesAllThatIsNotNewer) {
 TEST_F(PartitionStoreTest, ADroppedColumnLosesItsCells) {
   Insert(Key(1, 1), 10, 1);
   Update(Key(2, 1), 10, 1);
-  store_.DropColumn(*table_, "a");
+  const Result<TableDefinition> without = WithoutColumn(*table_, "a", 9);
+  ASSERT_TRUE(without.ok());
+  EXPECT_EQ(store_.Dump(*without, DumpKind::kVisible, 0), "plant.air sensor='s' | ts=1 seq=1 |\n");
+  store_.Purge(*without, 0);
   EXPECT_EQ(Everything(), "plant.air sensor='s' | ts=1 seq=1 | marker@10\n");
+}
+
+TEST_F(PartitionStoreTest, AColumnThatIsThereAgainShowsWhatIsNewerThanItsDrop) {
+  Update(Key(1, 1), 10, 1);
+  Update(Key(2, 1), 11, 2);
+  const Result<TableDefinition> without = WithoutColumn(*table_, "a", 10);
+  ASSERT_TRUE(without.ok());
+  const Result<TableDefinition> again =
+      WithColumn(*without, table_->columns[*table_->Find("a")]);
+  ASSERT_TRUE(again.ok()) << again.status().ToString();
+  EXPECT_EQ(store_.Dump(*again, DumpKind::kVisible, 0),
+            "plant.air sensor='s' | ts=2 seq=1 | a=2@11\n");
 }
 
 TEST_F(PartitionStoreTest, AfterGcGraceADeletionIsForgottenAndOldRowsRise) {

@@ -51,10 +51,7 @@ class StatementTest : public ::testing::Test {
   Result<std::string> TryRun(std::string_view cql, const std::vector<SentValue>& values) {
     CISTERN_ASSIGN_OR_RETURN(Statement statement, ParseStatement(cql));
     if (statement.is_definition()) {
-      CISTERN_ASSIGN_OR_RETURN(const Definition done, schema_.Apply(statement));
-      for (const std::string& column : done.dropped_columns) {
-        store_.DropColumn(*done.table, column);
-      }
+      CISTERN_RETURN_IF_ERROR(schema_.Apply(statement, context_.server_now_us).status());
       return std::string();
     }
     CISTERN_ASSIGN_OR_RETURN(const TablePtr table,
@@ -293,6 +290,33 @@ TEST_F(StatementTest, ColumnsAreAddedAndDropped) {
   EXPECT_EQ(Run("SELECT * FROM plant.air"), "");
 }
 
+// As system_schema.dropped_columns says: up to that time nothing of it is shown, whenever it comes.
+TEST_F(StatementTest, AColumnThatIsAddedAgainHidesWhatWasWrittenBeforeItsDrop) {
+  const auto write = [this](int ts, int64_t write_us) {
+    return Run("INSERT INTO plant.air (sensor, bucket, ts, seq, a, b) VALUES ('s', 1, " +
+               std::to_string(ts) + ", 1, 2, 'x') USING TIMESTAMP " + std::to_string(write_us));
+  };
+  EXPECT_EQ(write(1, 4'000), "");
+  EXPECT_EQ(write(2, 6'000), "");
+  EXPECT_EQ(Run("ALTER TABLE plant.air DROP a USING TIMESTAMP 5000"), "");
+  EXPECT_EQ(Run("ALTER TABLE plant.air ADD a text"),
+            "Cannot re-add previously dropped column 'a' of type text, incompatible with previous "
+            "type int");
+  EXPECT_EQ(Run("ALTER TABLE plant.air ADD a int"), "");
+  EXPECT_EQ(write(3, 5'000), "");
+  EXPECT_EQ(write(4, 5'001), "");
+  EXPECT_EQ(Run("SELECT ts, a, b FROM plant.air"), "4 2 x;3 null x;2 2 x;1 null x;");
+  EXPECT_EQ(Run("SELECT count(a) FROM plant.air"), "2;");
+  // A row that is its cells alone is not there without them.
+  EXPECT_EQ(Run("UPDATE plant.air USING TIMESTAMP 4000 SET a = 1 WHERE sensor = 's' AND "
+                "bucket = 1 AND ts = 5 AND seq = 1"), "");
+  EXPECT_EQ(Run("SELECT ts FROM plant.air"), "4;3;2;1;");
+  // The last drop counts, by the server's clock where the statement says no time.
+  EXPECT_EQ(Run("ALTER TABLE plant.air DROP a"), "");
+  EXPECT_EQ(Run("ALTER TABLE plant.air ADD a int"), "");
+  EXPECT_EQ(Run("SELECT ts, a FROM plant.air"), "4 null;3 null;2 null;1 null;");
+}
+
 // A whole value deletes what is older, a microsecond below its own elements; those of one timestamp
 // stay together.
 TEST_F(StatementTest, ACollectionThatIsNotFrozenIsItsElements) {
@@ -345,6 +369,32 @@ TEST_F(StatementTest, AStaticCellIsOfAllRowsOfItsPartition) {
   EXPECT_EQ(Run("DELETE FROM plant.s USING TIMESTAMP 30 WHERE k = 2"), "");
   insert(2, 1, 9, 30);
   EXPECT_EQ(Run("SELECT c FROM plant.s WHERE k = 2"), "");
+}
+
+TEST_F(StatementTest, ADropHidesStaticCellsAndElementsToo) {
+  ASSERT_EQ(Run("CREATE TABLE plant.h (k int, c int, f int static, s set<int>, "
+                "PRIMARY KEY (k, c))"), "");
+  const auto write = [this](int value, int timestamp) {
+    const std::string text = std::to_string(value);
+    EXPECT_EQ(Run("INSERT INTO plant.h (k, c, f, s) VALUES (1, 1, " + text + ", {" + text +
+                  "}) USING TIMESTAMP " + std::to_string(timestamp)), "");
+  };
+  const auto shown = [this] {
+    return store_.Dump(**schema_.Find("plant", "h"), DumpKind::kVisible, kNow);
+  };
+  write(7, 4'000);
+  EXPECT_EQ(Run("ALTER TABLE plant.h DROP (f, s) USING TIMESTAMP 5000"), "");
+  EXPECT_EQ(shown().find('7'), std::string::npos) << shown();
+  EXPECT_EQ(Run("ALTER TABLE plant.h ADD f int"),
+            "Cannot re-add previously dropped column 'f' of kind REGULAR, incompatible with "
+            "previous kind STATIC");
+  EXPECT_EQ(Run("ALTER TABLE plant.h ADD (f int static, s set<int>)"), "");
+  write(8, 5'000);
+  EXPECT_EQ(Run("SELECT c, f FROM plant.h"), "1 null;");
+  EXPECT_EQ(shown().find("s={"), std::string::npos) << shown();
+  write(9, 5'001);
+  EXPECT_EQ(Run("SELECT c, f FROM plant.h"), "1 9;");
+  EXPECT_NE(shown().find("s={9}"), std::string::npos) << shown();
 }
 
 TEST_F(StatementTest, TypesAreMadeBeforeTablesThatHaveThem) {
