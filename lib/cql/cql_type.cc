@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <utility>
 
 #include "lib/base/check.h"
 #include "lib/base/coding.h"
@@ -89,6 +90,14 @@ bool FitsInto(const ColumnType& narrow, const ColumnType& wide) {
     if (!FitsInto(narrow.arguments[i], wide.arguments[i])) return false;
   }
   return true;
+}
+
+ColumnType ExpandUserTypes(ColumnType type) {
+  for (ColumnType& inside : type.arguments) inside = ExpandUserTypes(std::move(inside));
+  if (type.kind != CqlType::kUserType) return type;
+  ColumnType tuple{CqlType::kTuple, {}};
+  tuple.arguments = std::move(type.arguments);
+  return tuple;
 }
 
 TypeExtent ExtentOf(const ColumnType& type) {

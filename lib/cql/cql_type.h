@@ -30,6 +30,10 @@ namespace cistern {
 // the same name that have got more fields behind those that they had.
 [[nodiscard]] bool FitsInto(const ColumnType& narrow, const ColumnType& wide);
 
+// The type with the tuple of its fields in place of each user-defined type. So Cassandra keeps the
+// type of a dropped column.
+[[nodiscard]] ColumnType ExpandUserTypes(ColumnType type);
+
 // How many types it consists of, itself included, and how deep they are nested: 1 for int.
 struct TypeExtent {
   size_t parts = 1;

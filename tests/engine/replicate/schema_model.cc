@@ -10,6 +10,7 @@
 
 #include "engine/replicate/schema_statements.h"
 #include "lib/base/coding.h"
+#include "lib/cql/cql_type.h"
 #include "lib/cql/ddl_parser.h"
 #include "lib/cql/ddl_print.h"
 
@@ -99,7 +100,8 @@ bool AddColumns(const DdlTable& ddl, ModelTable* table) {
   for (const DdlColumn& column : ddl.columns) {
     if (table->Find(column.name.text) != nullptr) return false;
     for (const ModelDropped& dropped : table->dropped) {
-      if (dropped.name == column.name.text && dropped.type != column.type.ToCql()) return false;
+      const bool is_same = dropped.type == ExpandUserTypes(column.type).ToCql();
+      if (dropped.name == column.name.text && !is_same) return false;
     }
     const char* kind = column.static_offset != 0 ? "static" : "regular";
     table->columns.push_back({column.name.text, kind, -1, "none", column.type.ToCql()});

@@ -177,6 +177,27 @@ TEST(SchemaPlan, MakesTypesBeforeTheTableAndOnlyThoseThatAreMissing) {
   EXPECT_TRUE(CompareSchema(Declarations{second}, cluster.Read("plant", "r")).differences.empty());
 }
 
+// A cluster keeps the type of a dropped column as tuples, and takes the column again.
+TEST(SchemaPlan, AColumnOfAUserDefinedTypeComesBack) {
+  const std::string types = "CREATE TYPE place (site text, n int); ";
+  const std::string keys = "e text, day date, ts timestamp, PRIMARY KEY ((e, day), ts))";
+  const auto declared = Declared(types + "CREATE TABLE r (v set<frozen<place>>, " + keys);
+  for (const auto& [dropped, comes_back] :
+       {std::pair("set<frozen<tuple<text, int>>>", true),
+        std::pair("set<frozen<tuple<text, bigint>>>", false)}) {
+    ModelCluster cluster = ClusterWith("CREATE TABLE r (" + keys);
+    cluster.tables[{"plant", "r"}].dropped = {{"v", "regular", dropped}};
+    const SchemaPlan plan =
+        PlanSchema(Declarations{declared}, cluster.Read("plant", "r"), kReplication);
+    EXPECT_EQ(plan.refusals.empty(), comes_back) << dropped;
+    if (!comes_back) continue;
+    ASSERT_EQ(plan.statements.size(), 2u);
+    for (const std::string& statement : plan.statements) {
+      EXPECT_TRUE(cluster.Execute(statement)) << statement;
+    }
+  }
+}
+
 TEST(SchemaPlan, MakesAndAddsStaticColumns) {
   const std::string rest =
       "e text, day date, ts timestamp, v int, PRIMARY KEY ((e, day), ts)) WITH comment = 'cistern: "

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "lib/cql/cql_type.h"
 #include "lib/cql/ddl_parser.h"
 #include "lib/cql/table_options.h"
 
@@ -121,7 +122,7 @@ Result<TableDefinition> WithColumn(const TableDefinition& table, ColumnDefinitio
     const std::string head = "Cannot re-add previously dropped column '" + column.name + "' of ";
     const auto kind_name = [](bool is_static) { return is_static ? "STATIC" : "REGULAR"; };
     const bool is_static = column.kind == ColumnKind::kStatic;
-    if (dropped->second.type != column.type) {
+    if (dropped->second.type != ExpandUserTypes(column.type)) {
       return Status::InvalidArgument(head + "type " + column.type.ToCql() +
                                      ", incompatible with previous type " +
                                      dropped->second.type.ToCql());
@@ -148,8 +149,9 @@ Result<TableDefinition> WithoutColumn(const TableDefinition& table, std::string_
     return Status::InvalidArgument("Cannot drop PRIMARY KEY column " + std::string(name));
   }
   TableDefinition next = table;
-  next.dropped[std::string(name)] = {
-      table.columns[*at].type, table.columns[*at].kind == ColumnKind::kStatic, dropped_us};
+  const ColumnDefinition& column = table.columns[*at];
+  next.dropped[std::string(name)] = {ExpandUserTypes(column.type),
+                                     column.kind == ColumnKind::kStatic, dropped_us};
   next.columns.erase(next.columns.begin() + static_cast<std::ptrdiff_t>(*at));
   return next;
 }

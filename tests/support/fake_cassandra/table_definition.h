@@ -40,7 +40,7 @@ using ClusteringOrder = std::vector<ClusteringColumn>;
 // A column that was dropped. Its cells with a write timestamp at or before `dropped_us` are never
 // shown again, whenever they arrive, also where the column was added anew.
 struct DroppedColumn {
-  ColumnType type;
+  ColumnType type;  // ExpandUserTypes
   bool is_static = false;
   int64_t dropped_us = 0;  // since 1970; the server's clock, or USING TIMESTAMP
 };

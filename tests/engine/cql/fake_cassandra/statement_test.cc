@@ -409,6 +409,11 @@ TEST_F(StatementTest, TypesAreMadeBeforeTablesThatHaveThem) {
   EXPECT_EQ(store_.Dump(**schema_.Find("plant", "u"), DumpKind::kVisible, kNow),
             "plant.u k=1 | | v={x: 2, y: 'b'}@5\n");
   EXPECT_EQ(Run("ALTER TABLE plant.u ADD w set<frozen<spot>>"), "");
+  EXPECT_EQ(Run("ALTER TABLE plant.u DROP w"), "");
+  EXPECT_EQ(Run("ALTER TABLE plant.u ADD w set<int>"),
+            "Cannot re-add previously dropped column 'w' of type set<int>, incompatible with "
+            "previous type set<frozen<tuple<int, text>>>");
+  EXPECT_EQ(Run("ALTER TABLE plant.u ADD w set<frozen<spot>>"), "");
 }
 
 TEST_F(StatementTest, APartitionHasItsOwnLimit) {
