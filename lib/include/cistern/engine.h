@@ -306,8 +306,10 @@ class CISTERN_EXPORT Engine {
   //   kNotFound         no such table
   //   kInvalidArgument  an empty range, a step below 1, no column, one that is not of this table
   //                     or is part of its partition key, a function that its type does not have,
-  //                     an entity key that is not of this table
-  //   kTooLarge         limits::kAggregatesMax, or limits::kCursorCountMax cursors are open
+  //                     an entity key that is not of this table, conditions as Scan has them, a
+  //                     column to group by that has no order or is the event time
+  //   kTooLarge         limits::kAggregatesMax, kConditionsMax or kGroupColumnsMax, or
+  //                     limits::kCursorCountMax cursors are open
   [[nodiscard]] virtual Result<std::unique_ptr<AggregateCursor>> Aggregate(
       const AggregateRequest& request) = 0;
 
