@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <optional>
 
 #include "tools/column_name.h"
 #include "tools/command.h"
@@ -52,12 +51,6 @@ round. After --limit rows the token that continues the scan is printed on standa
 With --all-entities one entity's rows follow another's, in the order that entities has; then
 --limit counts over all of them, and there is no token.
 Damaged rows are passed over: each gap is named on standard error, and the exit code is 6.)";
-
-std::string_view WithoutBlanks(std::string_view text) {
-  while (text.starts_with(' ')) text.remove_prefix(1);
-  while (text.ends_with(' ')) text.remove_suffix(1);
-  return text;
-}
 
 class ScanCommand {
  public:
@@ -110,12 +103,7 @@ class ScanCommand {
     }
     if (options_.descending && request->from < request->to) std::swap(request->from, request->to);
     CISTERN_RETURN_IF_ERROR(TakeColumns(request));
-    for (const std::string& text : options_.where) {
-      CISTERN_ASSIGN_OR_RETURN(const std::vector<Condition> conditions, ParseWhere(text));
-      for (const Condition& c : conditions) {
-        request->where.push_back({ColumnNamed(*schema_, c.column), c.comparison, c.value});
-      }
-    }
+    CISTERN_ASSIGN_OR_RETURN(request->where, ConditionsOf(*schema_, options_.where));
     if (!options_.token.empty()) {
       CISTERN_ASSIGN_OR_RETURN(ScanToken token, ParseScanToken(options_.token));
       rows_before_ = token.rows_before;
@@ -133,27 +121,12 @@ class ScanCommand {
       for (size_t i = 0; i < schema_->columns.size(); ++i) columns_.push_back(i);
       return Status::Ok();
     }
-    const std::string_view all = options_.columns;
-    for (size_t begin = 0; begin <= all.size();) {
-      const size_t end = std::min(all.find(',', begin), all.size());
-      const std::string name =
-          ColumnNamed(*schema_, WithoutBlanks(all.substr(begin, end - begin)));
-      const std::optional<size_t> column = schema_->FindColumn(name);
-      if (!column) return BadColumn(name);
-      request->columns.push_back(name);
-      columns_.push_back(*column);
-      begin = end + 1;
+    CISTERN_ASSIGN_OR_RETURN(request->columns,
+                             ColumnsNamed(*schema_, "--columns", options_.columns));
+    for (const std::string& name : request->columns) {
+      columns_.push_back(*schema_->FindColumn(name));
     }
     return Status::Ok();
-  }
-
-  Status BadColumn(const std::string& name) const {
-    if (name.empty()) {
-      return Status::InvalidArgument(
-          fmt::format("--columns '{}' leaves out a name; table {} has {}", options_.columns,
-                      schema_->QualifiedName(), ColumnList(*schema_)));
-    }
-    return Status::InvalidArgument("--columns: " + NoColumn(*schema_, name));
   }
 
   int PrintOne(const ScanRequest& request) {
