@@ -35,7 +35,7 @@ struct AggregateOptions {
   std::string across;
   std::string from;
   std::string to;
-  std::string format = "table";
+  PrintChoice print;
 };
 
 constexpr char kFooter[] = R"(
@@ -62,7 +62,7 @@ class AggregateCommand {
       : options_(std::move(options)), output_(STDOUT_FILENO) {}
 
   int Run() {
-    const Result<PrintFormat> format = ParsePrintFormat(options_.format);
+    const Result<PrintFormat> format = options_.print.Chosen();
     if (!format.ok()) return FailUsage(format.status());
     format_ = *format;
     if (options_.all_entities != options_.entities.empty()) {
@@ -336,7 +336,7 @@ void AddAggregate(CLI::App* app, Action* action) {
                       "Rows that these clustering columns tell apart are taken together: a,b");
   command->add_option("--from", options->from, "First event time (default: from the beginning)");
   command->add_option("--to", options->to, "End of the range, not included (default: to the end)");
-  command->add_option("--format", options->format, "table (default), csv or jsonl");
+  AddPrintOptions(command, &options->print);
   command->footer(kFooter);
   command->callback([options, action] {
     *action = [options] { return AggregateCommand(*options).Run(); };

@@ -15,6 +15,7 @@ namespace {
 struct CreateOptions {
   std::string store;
   std::string schema;
+  bool json = false;
 };
 
 // The names of those that are there, whatever they are declared as.
@@ -47,9 +48,15 @@ int RunCreate(const CreateOptions& options) {
   std::string lines;
   for (const auto& table : *tables) {
     const std::string name = table->QualifiedName();
-    lines += fmt::format("{}table {} in {}: {}buckets by {}", lines.empty() ? "" : "\n", name,
-                         options.store, there.contains(name) ? "there already, " : "",
-                         table->columns[table->bucket_column].name);
+    const bool is_there = there.contains(name);
+    const std::string& bucket_column = table->columns[table->bucket_column].name;
+    lines += lines.empty() ? "" : "\n";
+    lines += options.json
+                 ? JsonLine().Text("table", name).Text("store", options.store)
+                       .Truth("there_already", is_there).Text("bucket_column", bucket_column)
+                       .object()
+                 : fmt::format("table {} in {}: {}buckets by {}", name, options.store,
+                               is_there ? "there already, " : "", bucket_column);
   }
   return Say(lines);
 }
@@ -63,6 +70,7 @@ void AddCreate(CLI::App* app, Action* action) {
   AddStoreOption(command, &options->store);
   command->add_option("--schema", options->schema, "File with CREATE TABLE statements, a ; between")
       ->required();
+  AddJsonOption(command, &options->json);
   command->footer("\nExamples:\n  cistern create --store /data/cistern --schema air.cql\n"
                   "  cistern tables --store OLD --cql >all.cql\n"
                   "  cistern create --store NEW --schema all.cql\n\n"

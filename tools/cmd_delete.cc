@@ -27,6 +27,7 @@ struct DeleteOptions {
   std::string bucket;
   std::string bucket_of;
   std::string durability = "synced";
+  bool json = false;
 };
 
 constexpr char kFooter[] = R"(
@@ -194,7 +195,10 @@ int RunDelete(const DeleteOptions& options) {
   if (!closed.ok()) return Fail(closed);
   const char* nothing =
       "; no row was there, and a tombstone was written wherever rows may be upstream";
-  return Say(Describe(**schema, options) + (*met ? "" : nothing));
+  const std::string done = Describe(**schema, options);
+  return SayResult(options.json, done + (*met ? "" : nothing),
+                   JsonLine().Text("table", (*schema)->QualifiedName()).Text("deleted", done)
+                       .Truth("met_rows", *met));
 }
 
 }  // namespace
@@ -217,6 +221,7 @@ void AddDelete(CLI::App* app, Action* action) {
                       "The bucket whose column has this value: 2016-12");
   command->add_option("--bucket-of", options->bucket_of, "The bucket that holds this event time");
   command->add_option("--durability", options->durability, "synced (default), log or memory");
+  AddJsonOption(command, &options->json);
   command->footer(kFooter);
   command->callback([options, action] { *action = [options] { return RunDelete(*options); }; });
 }

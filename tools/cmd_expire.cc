@@ -3,6 +3,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "tools/command.h"
 #include "tools/counted.h"
 #include "tools/output.h"
@@ -14,6 +18,7 @@ namespace {
 struct ExpireOptions {
   std::string store;
   std::string keep_unconfirmed;  // empty: for ever
+  bool json = false;
 };
 
 constexpr char kFooter[] = R"(
@@ -41,6 +46,44 @@ std::string NameOf(const Window& window) {
                      Counted(window.versions, "row version"));
 }
 
+void PrintText(const ExpireReport& report, Output* output) {
+  output->Write(fmt::format("{} dropped, {} expired, {} shed\n",
+                            Counted(report.windows, "window"),
+                            Counted(report.versions, "row version"), report.versions_shed));
+  for (const WindowEnd& window : report.ended) {
+    output->Write(fmt::format("{} {}: {}\n", NameOf(window), window.shed ? "was shed" : "went",
+                              window.why));
+  }
+  for (const WindowOutlook& window : report.left) {
+    output->Write(fmt::format("{} stays: {}\n", NameOf(window), window.why));
+  }
+}
+
+// What both kinds of windows have.
+template <typename Window>
+JsonLine JsonOf(const Window& window) {
+  const auto time = [](const std::optional<int64_t>& s) {
+    return s ? std::optional(FormatTicks(*s, TimeUnit::kSeconds)) : std::nullopt;
+  };
+  JsonLine json;
+  json.Text("window", window.window).TextOrNull("from", time(window.from_s))
+      .TextOrNull("to", time(window.to_s)).Number("versions", window.versions)
+      .Text("why", window.why);
+  return json;
+}
+
+void PrintJson(const ExpireReport& report, Output* output) {
+  std::vector<std::string> ended;
+  for (const WindowEnd& window : report.ended) {
+    ended.push_back(JsonOf(window).Truth("shed", window.shed).object());
+  }
+  std::vector<std::string> left;
+  for (const WindowOutlook& window : report.left) left.push_back(JsonOf(window).object());
+  output->Write(JsonLine().Number("windows", report.windows).Number("versions", report.versions)
+                    .Number("versions_shed", report.versions_shed).Objects("ended", ended)
+                    .Objects("left", left).object() + "\n");
+}
+
 int RunExpire(const ExpireOptions& asked) {
   EngineOptions open_options;
   const Status taken = TakeKeepUnconfirmed(asked.keep_unconfirmed, &open_options);
@@ -52,16 +95,7 @@ int RunExpire(const ExpireOptions& asked) {
   const Status closed = (*engine)->Close();
   if (!report.ok()) return Fail(report.status());
   Output output(STDOUT_FILENO);
-  output.Write(fmt::format("{} dropped, {} expired, {} shed\n",
-                           Counted(report->windows, "window"),
-                           Counted(report->versions, "row version"), report->versions_shed));
-  for (const WindowEnd& window : report->ended) {
-    output.Write(fmt::format("{} {}: {}\n", NameOf(window), window.shed ? "was shed" : "went",
-                             window.why));
-  }
-  for (const WindowOutlook& window : report->left) {
-    output.Write(fmt::format("{} stays: {}\n", NameOf(window), window.why));
-  }
+  asked.json ? PrintJson(*report, &output) : PrintText(*report, &output);
   output.Flush();
   if (!output.status().ok()) return Fail(output.status());
   return closed.ok() ? kExitOk : Fail(closed);
@@ -74,6 +108,7 @@ void AddExpire(CLI::App* app, Action* action) {
   CLI::App* command = app->add_subcommand("expire", "Give back the space of what has expired");
   AddStoreOption(command, &options->store);
   AddKeepUnconfirmedOption(command, &options->keep_unconfirmed);
+  AddJsonOption(command, &options->json);
   command->footer(kFooter);
   command->callback([options, action] { *action = [options] { return RunExpire(*options); }; });
 }

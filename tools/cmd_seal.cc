@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "cistern/clock.h"
 #include "cistern/entity.h"
@@ -22,6 +23,7 @@ struct SealOptions {
   bool all = false;
   std::vector<std::string> entity;
   std::string bucket;
+  bool json = false;
 };
 
 constexpr char kFooter[] = R"(
@@ -140,10 +142,14 @@ int RunSeal(const SealOptions& options) {
   }
   for (const std::string& problem : report->problems) Complain(problem);
   if (!left.ok()) return Fail(left.status());
-  const int said = Say(fmt::format("{} sealed ({}), {}{}{}", Counted(report->buckets, "bucket"),
-                                   Counted(report->amendments, "amendment"),
-                                   Counted(report->bytes, "byte"), left->empty() ? "" : "; ",
-                                   *left));
+  const int said = SayResult(
+      options.json,
+      fmt::format("{} sealed ({}), {}{}{}", Counted(report->buckets, "bucket"),
+                  Counted(report->amendments, "amendment"), Counted(report->bytes, "byte"),
+                  left->empty() ? "" : "; ", *left),
+      JsonLine().Number("buckets", report->buckets).Number("amendments", report->amendments)
+          .Number("bytes", report->bytes).Number("problems", report->problems.size())
+          .TextOrNull("left", left->empty() ? std::nullopt : std::optional(*left)));
   if (said != kExitOk) return said;
   if (!report->stopped.ok()) return Fail(report->stopped);
   if (!closed.ok()) return Fail(closed);
@@ -164,6 +170,7 @@ void AddSeal(CLI::App* app, Action* action) {
       ->allow_extra_args(false);
   command->add_option("--bucket", options->bucket,
                       "The bucket whose column has this value: 2016-12");
+  AddJsonOption(command, &options->json);
   command->footer(kFooter);
   command->callback([options, action] { *action = [options] { return RunSeal(*options); }; });
 }

@@ -1,7 +1,6 @@
 // cistern sync: sealed buckets to a cluster, and what became of them.
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
-#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,7 +14,6 @@
 #include "tools/counted.h"
 #include "tools/interrupt.h"
 #include "tools/output.h"
-#include "tools/size_text.h"
 #include "tools/sync_config.h"
 #include "tools/sync_follow.h"
 #include "tools/sync_options.h"
@@ -41,6 +39,7 @@ command line and the file name the file alone.
 Examples:
   cistern sync --store S --contact db-1 --contact db-2
   cistern sync --store S --contact db-1 --tls --user edge --password-file pw --bandwidth 256KiB/s
+  cistern sync --config /etc/cistern/sync.toml --check
   cistern sync --config /etc/cistern/sync.toml --follow
 
 Exit codes: 0 all is confirmed, or --follow was ended by a signal; 4 the store cannot note what was
@@ -82,19 +81,15 @@ Exit codes: 0 done; 3 another process has the store open; others: see cistern --
 
 std::string_view Is(uint64_t count) { return count == 1 ? "is" : "are"; }
 
-void Pause(int64_t wait_us) {
-  struct pollfd interrupt = {InterruptFd(), POLLIN, 0};
-  poll(&interrupt, 1, static_cast<int>(wait_us / 1000));
-}
-
 class SyncCommand {
  public:
   SyncCommand(SyncPlan plan, const SyncOptions& options)
       : plan_(std::move(plan)),
         is_following_(options.follow),
         is_quiet_(options.quiet),
+        is_json_(options.json),
         is_keyspace_of_file_(options.is_keyspace_of_file),
-        progress_(!options.quiet && !options.follow) {}
+        progress_(!options.quiet && !options.json) {}
 
   int Run() {
     for (const std::string& warning : plan_.contact.warnings) Complain(warning);
@@ -179,31 +174,36 @@ class SyncCommand {
   }
 
   int Follow() {
-    Complain(fmt::format("following {}: {} of {} {}, {} parked", plan_.store,
-                         Counted(waiting_.seals_waiting, "seal"),
-                         Counted(waiting_.versions_waiting, "row version"),
-                         waiting_.seals_waiting == 1 ? "waits" : "wait",
-                         waiting_.seals_parked));
+    const auto say = [this](const std::string& line) {
+      is_json_ ? (void)Say(line) : Complain(line);
+    };
+    const auto say_event = [this, say](const std::string& event) {
+      say(is_json_ ? JsonLine().Text("event", event).object() : event);
+    };
+    say_event(fmt::format("following {}: {} of {} {}, {} parked", plan_.store,
+                          Counted(waiting_.seals_waiting, "seal"),
+                          Counted(waiting_.versions_waiting, "row version"),
+                          waiting_.seals_waiting == 1 ? "waits" : "wait",
+                          waiting_.seals_parked));
     SyncFollowSettings settings;
     settings.step = [this](int64_t wait_us) { return service_->Run(wait_us); };
     settings.list_parked = [this] { return ListParked(engine_.get()); };
     settings.is_interrupted = [] { return InterruptSignal() != 0; };
-    settings.pause = Pause;
-    settings.complain = [](const std::string& line) { Complain(line); };
+    settings.pause = PauseUnlessInterrupted;
+    settings.outbox = [this] { return GetOutboxStatus(engine_.get()); };
+    settings.say = say;
+    settings.is_json = is_json_;
+    const bool has_bar = !is_json_ && isatty(STDERR_FILENO) != 0;
+    if (!is_quiet_ && has_bar) settings.progress = &progress_;
+    if (!is_quiet_ && !has_bar) settings.line_every_us = kLineEveryUs;
     const ReplicationStatus last = SyncFollow(std::move(settings)).Run();
-    Complain(fmt::format("ended: {} confirmed{}", Counted(last.counters.seals_confirmed, "seal"),
-                         HeldBackText(last)));
+    progress_.Clear();
+    say_event(fmt::format("ended: {} confirmed{}", Counted(last.counters.seals_confirmed, "seal"),
+                          HeldBackText(last)));
     return kExitOk;
   }
 
   // --- what is told at the end
-
-  static std::string HeldBackText(const ReplicationStatus& last) {
-    if (last.seals_holding == 0) return {};
-    return fmt::format("; {} of {} acknowledged and not confirmed yet: the next run sends them "
-                       "again", Counted(last.seals_holding, "seal"),
-                       Counted(last.versions_holding, "row version"));
-  }
 
   // Rows that nobody has sealed are not sent.
   [[nodiscard]] std::string OpenText() const {
@@ -219,7 +219,12 @@ class SyncCommand {
     if (parked > 0) {
       text = fmt::format("; {} {} parked{}", Counted(parked, "seal"), Is(parked), text);
     }
-    const int said = is_quiet_ ? static_cast<int>(kExitOk) : Say("nothing waits" + text);
+    const int said =
+        is_quiet_ ? static_cast<int>(kExitOk)
+                  : SayResult(is_json_, "nothing waits" + text,
+                              JsonLine().Text("end", "nothing waits")
+                                  .Number("seals_parked", parked)
+                                  .Number("versions_open", engine_->GetMetrics().versions_open));
     if (waiting_.seals_parked == 0) return has_seal_problems_ ? kExitPartial : said;
     ReportParked();
     return kExitBlocked;
@@ -237,21 +242,9 @@ class SyncCommand {
     }
     if (outcome.end == SyncEnd::kStuck) ReportParked();
     if (is_quiet_) return kExitOk;
-    const ReplicationCounters& done = outcome.last.counters;
-    std::string line = fmt::format("{} confirmed: {} sent in {}, {:.1f} s",
-                                   Counted(done.seals_confirmed, "seal"),
-                                   Counted(done.versions_sent, "row version"),
-                                   FormatSize(done.bytes_sent),
-                                   static_cast<double>(spent_us) / 1e6);
-    const uint64_t left_out =
-        done.versions_expired + done.versions_shadowed + done.versions_empty;
-    if (left_out > 0) line += fmt::format(", {} expired or deleted before", left_out);
-    line += ProofText(done, {});
-    if (outcome.end == SyncEnd::kInterrupted) line += "; interrupted";
-    if (outcome.end != SyncEnd::kConfirmed && outcome.end != SyncEnd::kStuck) {
-      line += HeldBackText(outcome.last);
-    }
-    return Say(line + OpenText());
+    return SayResult(is_json_, SyncOutcomeText(outcome, spent_us) + OpenText(),
+                     SyncOutcomeJson(outcome, spent_us)
+                         .Number("versions_open", engine_->GetMetrics().versions_open));
   }
 
   void ReportParked() {
@@ -289,6 +282,7 @@ class SyncCommand {
   const SyncPlan plan_;
   const bool is_following_;
   const bool is_quiet_;
+  const bool is_json_;
   const bool is_keyspace_of_file_;
   Progress progress_;
   std::unique_ptr<Engine> engine_;
@@ -297,6 +291,14 @@ class SyncCommand {
   bool has_seal_problems_ = false;
   bool has_parked_ = false;
 };
+
+int SayChecked(const SyncPlan& plan, const SyncOptions& options) {
+  for (const std::string& warning : plan.contact.warnings) Complain(warning);
+  const std::string what = options.config.empty() ? "the command line" : options.config;
+  return SayResult(options.json, what + " is right, as far as that shows before anything is opened",
+                   JsonLine().Text("checked", what).Number("warnings",
+                                                           plan.contact.warnings.size()));
+}
 
 int RunSync(SyncOptions options) {
   if (const Status s = CheckTogether(options); !s.ok()) return FailUsage(s);
@@ -308,6 +310,7 @@ int RunSync(SyncOptions options) {
   }
   Result<SyncPlan> plan = PlanSync(options);
   if (!plan.ok()) return FailUsage(plan.status());
+  if (options.check) return SayChecked(*plan, options);
   CatchInterrupts();
   return SyncCommand(*std::move(plan), options).Run();
 }
@@ -378,7 +381,10 @@ int ChangeOutbox(const StoreOptions& options,
     line += fmt::format("; {} of the store {} already", Counted(outbox->seals_waiting, "seal"),
                         outbox->seals_waiting == 1 ? "waits" : "wait");
   }
-  const int said = Say(line);
+  const uint64_t waiting = outbox.ok() ? outbox->seals_waiting : 0;
+  const int said = SayResult(
+      options.json, line,
+      JsonLine().Number("seals_again", *changed).Number("seals_waiting", waiting));
   return said != kExitOk || closed.ok() ? said : Fail(closed);
 }
 
@@ -411,6 +417,7 @@ CLI::App* AddStoreCommand(CLI::App* sync, const char* name, const char* what, Ac
                       "TOML file of `cistern sync`: where the store is, unless --store says it");
   AddStoreOption(command, &options->store);
   command->get_option("--store")->required(false);  // the file may have it
+  AddJsonOption(command, &options->json);
   command->callback([options, action, run] {
     *action = [options, run] {
       const Result<StoreOptions> with_file = WithFile(*options);
@@ -424,7 +431,6 @@ void AddStatus(CLI::App* sync, Action* action) {
   auto options = std::make_shared<StoreOptions>();
   CLI::App* command = AddStoreCommand(sync, "status", "Print what waits, and since when", action,
                                       options, RunStatus);
-  command->add_flag("--json", options->json, "One JSON object");
   command->footer(kStatusFooter);
 }
 
@@ -455,6 +461,7 @@ void AddSync(CLI::App* app, Action* action) {
   CLI::App* command =
       app->add_subcommand("sync", "Send sealed buckets to a cluster; once, or all the time");
   AddSyncOptions(command, options.get());
+  AddJsonOption(command, &options->json);
   AddStatus(command, action);
   AddRetry(command, action);
   AddResend(command, action);

@@ -18,7 +18,7 @@ struct WindowsOptions {
   std::string store;
   std::string table;
   std::string keep_unconfirmed;
-  std::string format = "table";
+  PrintChoice print;
 };
 
 constexpr char kFooter[] = R"(
@@ -32,7 +32,7 @@ the default of 30 days for confirmed windows and by --keep-unconfirmed, as expir
 
 Examples:
   cistern windows --store S
-  cistern windows --store S --table air --format jsonl
+  cistern windows --store S --table air --json
   cistern windows --store S --keep-unconfirmed 365d)";
 
 // One line for each family, and their sum for people.
@@ -104,7 +104,7 @@ class WindowPrinter {
 };
 
 int RunWindows(const WindowsOptions& asked) {
-  const Result<PrintFormat> format = ParsePrintFormat(asked.format);
+  const Result<PrintFormat> format = asked.print.Chosen();
   if (!format.ok()) return FailUsage(format.status());
   EngineOptions open_options;
   const Status taken = TakeKeepUnconfirmed(asked.keep_unconfirmed, &open_options);
@@ -137,7 +137,7 @@ void AddWindows(CLI::App* app, Action* action) {
   AddStoreOption(command, &options->store);
   command->add_option("--table", options->table, "Those with buckets of this table alone");
   AddKeepUnconfirmedOption(command, &options->keep_unconfirmed);
-  command->add_option("--format", options->format, "table (default), csv or jsonl");
+  AddPrintOptions(command, &options->print);
   command->footer(kFooter);
   command->callback([options, action] { *action = [options] { return RunWindows(*options); }; });
 }

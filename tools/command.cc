@@ -52,6 +52,10 @@ int Say(const std::string& line) {
   return output.status().ok() ? static_cast<int>(kExitOk) : Fail(output.status());
 }
 
+int SayResult(bool json, const std::string& line, const JsonLine& object) {
+  return Say(json ? object.object() : line);
+}
+
 void Complain(std::string_view message) { fmt::print(stderr, "cistern: {}\n", message); }
 
 int Fail(const Status& status) {
@@ -74,6 +78,16 @@ void AddStoreOption(CLI::App* command, std::string* directory) {
   command->add_option("--store", *directory, "Directory of the store")->required();
 }
 
+void AddPrintOptions(CLI::App* command, PrintChoice* print) {
+  CLI::Option* format =
+      command->add_option("--format", print->format, "table (default) or csv");
+  command->add_flag("--json", print->json, "As JSON, an object a line")->excludes(format);
+}
+
+void AddJsonOption(CLI::App* command, bool* json) {
+  command->add_flag("--json", *json, "The result as JSON, an object a line");
+}
+
 void RefuseOptionsBefore(const CLI::App& command, const CLI::App& subcommand) {
   for (const CLI::Option* given : command.get_options()) {
     if (given->count() == 0) continue;
@@ -84,8 +98,10 @@ void RefuseOptionsBefore(const CLI::App& command, const CLI::App& subcommand) {
   }
 }
 
-Result<std::unique_ptr<Engine>> OpenStore(const std::string& directory, Access access,
-                                          EngineOptions options) {
+namespace {
+
+Result<std::unique_ptr<Engine>> Open(const std::string& directory, Access access,
+                                     EngineOptions options) {
   options.create_if_missing = access == Access::kCreate;
   options.read_only = access == Access::kRead;
   Result<std::unique_ptr<Engine>> engine = Engine::Open(directory, options);
@@ -102,7 +118,19 @@ Result<std::unique_ptr<Engine>> OpenStore(const std::string& directory, Access a
                                  : fmt::format("cannot open the store {}: ", directory);
     return Status(s.code(), what + s.message() + OpenAdvice(directory, s.code()));
   }
-  const RecoveryReport recovery = (*engine)->Recovery();
+  return engine;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Engine>> ReopenStore(const std::string& directory) {
+  return Open(directory, Access::kRead, {});
+}
+
+Result<std::unique_ptr<Engine>> OpenStore(const std::string& directory, Access access,
+                                          EngineOptions options) {
+  CISTERN_ASSIGN_OR_RETURN(std::unique_ptr<Engine> engine, Open(directory, access, options));
+  const RecoveryReport recovery = engine->Recovery();
   loss_met = loss_met || recovery.recovered_with_loss;
   if (recovery.recovered_with_loss) {
     const std::string last = recovery.lost_sequence_last == 0

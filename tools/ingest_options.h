@@ -55,6 +55,7 @@ struct IngestOptions {
   std::string memory_budget;
   std::string future_max;
   bool quiet = false;
+  bool json = false;  // which the command declares
 };
 
 // Adds all of them but --store.

@@ -151,7 +151,7 @@ void RefuseEmptyTexts(CLI::App* app) {
 int Run(int argc, char** argv) {
   CLI::App app{"Cistern keeps sensor rows in time buckets, as Cassandra partitions them.",
                "cistern"};
-  app.set_version_flag("--version", "cistern " CISTERN_VERSION);
+  app.set_version_flag("-V,--version", "cistern " CISTERN_VERSION);
   app.require_subcommand(1);
   app.footer(kFooter);
   Action action;

@@ -84,7 +84,8 @@ class Entry {
       return Wrong(name_ + " is not taken from here, where others may read it: put it alone into a "
                            "file of mode 600 and name that by password_file");
     }
-    if (key_ == "follow" || key_ == "quiet" || key_ == "config") {
+    constexpr std::string_view kOfCommandLine[] = {"check", "config", "follow", "json", "quiet"};
+    if (std::ranges::find(kOfCommandLine, key_) != std::end(kOfCommandLine)) {
       return Wrong(fmt::format("{} is no setting: --{} is of the command line alone", name_, key_));
     }
     std::vector<std::string> known;

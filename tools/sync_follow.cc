@@ -21,6 +21,8 @@ constexpr int64_t kAwayToldUs = 5'000'000;
 constexpr int64_t kBackToldUs = 5'000'000;
 // Another reason is told so long after the last one.
 constexpr int64_t kReasonToldUs = 60'000'000;
+// What waits is looked for so often, while progress is shown.
+constexpr int64_t kOutboxUs = 5'000'000;
 constexpr int64_t kMicrosPerSecond = 1'000'000;
 
 // Nothing waits of what is sealed.
@@ -54,7 +56,59 @@ uint64_t AnsweredBytes(const ReplicationStatus& status) {
   return status.counters.bytes_sent + status.counters.bytes_read_back;
 }
 
+std::string_view PhaseName(ReplicationPhase phase) {
+  switch (phase) {
+    case ReplicationPhase::kWorking: return "working";
+    case ReplicationPhase::kAway: return "away";
+    case ReplicationPhase::kHolding: return "holding";
+    case ReplicationPhase::kStuck: return "stuck";
+    case ReplicationPhase::kIdle: return "idle";
+    case ReplicationPhase::kCollecting: break;
+  }
+  return "collecting";
+}
+
 }  // namespace
+
+std::string FollowProgressText(const FollowProgress& progress) {
+  const ReplicationCounters& done = progress.counters;
+  std::string text = fmt::format("{} confirmed, {} sent in {}",
+                                 Counted(done.seals_confirmed, "seal"),
+                                 Counted(done.versions_sent, "row version"),
+                                 FormatSize(done.bytes_sent));
+  const bool is_working = progress.phase == ReplicationPhase::kWorking;
+  if (is_working && progress.versions_per_s) {
+    text += fmt::format(", {:.0f} a second", *progress.versions_per_s);
+  }
+  if (progress.outbox) {
+    const uint64_t seals = progress.outbox->seals_waiting;
+    text += fmt::format("; {} of {} {}", Counted(seals, "seal"),
+                        Counted(progress.outbox->versions_waiting, "row version"),
+                        seals == 1 ? "waits" : "wait");
+    if (progress.outbox->seals_parked > 0) {
+      text += fmt::format(", {} parked", progress.outbox->seals_parked);
+    }
+  }
+  if (progress.phase == ReplicationPhase::kHolding) {
+    text += ", until the cluster has them on disk";
+  }
+  if (!progress.away.empty()) text += "; the cluster is away: " + progress.away;
+  return text;
+}
+
+JsonLine FollowProgressJson(const FollowProgress& progress) {
+  const ReplicationCounters& done = progress.counters;
+  JsonLine json;
+  json.Text("phase", PhaseName(progress.phase)).Number("seals_confirmed", done.seals_confirmed)
+      .Number("versions_sent", done.versions_sent).Number("bytes_sent", done.bytes_sent);
+  if (progress.outbox) {
+    json.Number("seals_waiting", progress.outbox->seals_waiting)
+        .Number("versions_waiting", progress.outbox->versions_waiting)
+        .Number("seals_parked", progress.outbox->seals_parked);
+  }
+  json.TextOrNull("away", progress.away.empty() ? std::nullopt : std::optional(progress.away));
+  return json;
+}
 
 SyncFollow::SyncFollow(SyncFollowSettings settings)
     : settings_(std::move(settings)), watch_([this](const std::string& line) { Say(line); }) {}
@@ -83,6 +137,7 @@ void SyncFollow::Note(const ReplicationStatus& status) {
   NoteParked(status);
   NoteAway(status);
   NoteRest(status);
+  NoteProgress(status);
 }
 
 void SyncFollow::NoteStore(const Status& status) {
@@ -178,9 +233,42 @@ void SyncFollow::NoteRest(const ReplicationStatus& status) {
   told_ = now;
 }
 
-void SyncFollow::Say(const std::string& what) {
+// While something is on its way: a gateway at rest fills no log.
+void SyncFollow::NoteProgress(const ReplicationStatus& status) {
+  const bool has_bar = settings_.progress != nullptr;
+  if (IsIdle(status.phase) || status.phase == ReplicationPhase::kStuck) {
+    progress_us_.reset();
+    outbox_.reset();
+    if (has_bar) settings_.progress->Clear();
+    return;
+  }
+  const int64_t now_us = settings_.clock->MonotonicMicros();
+  pace_.Note(now_us, status.counters.versions_sent);
+  if (!progress_us_) progress_us_ = now_us;
+  const bool is_due =
+      settings_.line_every_us > 0 && now_us - *progress_us_ >= settings_.line_every_us;
+  if (!is_due && !has_bar) return;
+  if (is_due || !outbox_ || now_us - outbox_us_ >= kOutboxUs) {
+    const Result<OutboxStatus> outbox = settings_.outbox();
+    outbox_ = outbox.ok() ? std::optional(*outbox) : std::nullopt;
+    outbox_us_ = now_us;
+  }
+  const std::string away = status.away.ok() ? std::string() : AwayText(status.away);
+  const FollowProgress progress{status.phase, status.counters, outbox_, pace_.per_s(), away};
+  const std::string text = FollowProgressText(progress);
+  if (has_bar) settings_.progress->Draw(std::nullopt, text);
+  if (!is_due) return;
+  progress_us_ = now_us;
+  SayLine(text, FollowProgressJson(progress));
+}
+
+void SyncFollow::Say(const std::string& what) { SayLine(what, JsonLine().Text("event", what)); }
+
+void SyncFollow::SayLine(const std::string& what, JsonLine json) {
   const int64_t now_s = settings_.clock->WallMicros() / kMicrosPerSecond;
-  settings_.complain(fmt::format("{} {}", FormatTicks(now_s, TimeUnit::kSeconds), what));
+  const std::string time = FormatTicks(now_s, TimeUnit::kSeconds);
+  if (settings_.progress != nullptr) settings_.progress->Clear();
+  settings_.say(settings_.is_json ? json.Text("time", time).object() : time + " " + what);
 }
 
 }  // namespace cistern::tool

@@ -306,7 +306,10 @@ void AddSyncOptions(CLI::App* command, SyncOptions* options) {
                       "Give up once the cluster is away for so long: 30s (default)");
   AddSending(command, options);
   AddKeeping(command, options);
-  command->add_flag("--quiet", options->quiet, "No progress, no summary");
+  command->add_flag("--quiet", options->quiet,
+                    "No progress, no summary; with --follow what changes is told all the same");
+  command->add_flag("--check", options->check,
+                    "Say what is wrong with the options and the file; open and send nothing");
 }
 
 Status CheckTogether(const SyncOptions& options) {
@@ -319,11 +322,13 @@ Status CheckTogether(const SyncOptions& options) {
     if (!options.live_percent.empty()) return useless("--live-percent", why);
   }
   CISTERN_RETURN_IF_ERROR(CheckProof(options));
+  if (options.quiet && options.json && !options.follow) {
+    return useless("--json", "is of the summary, which --quiet leaves out");
+  }
   if (!options.follow) return Status::Ok();
   if (!options.away_after.empty()) {
     return useless("--away-after", "does nothing beside --follow, which never gives up");
   }
-  if (options.quiet) return useless("--quiet", "does nothing beside --follow");
   return Status::Ok();
 }
 

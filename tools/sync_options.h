@@ -27,6 +27,8 @@ struct SyncOptions {
   std::string config;  // the file
   bool follow = false;
   bool quiet = false;
+  bool json = false;
+  bool check = false;  // the options and the file alone
 
   // --- settings
   std::string store;

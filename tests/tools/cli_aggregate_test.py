@@ -35,7 +35,8 @@ def step_start(local, step):
 
 class AggregateTest(CliCase):
     def text(self, command, *options, fmt="csv", expect=0):
-        return self.run_tool(command, "--store", self.store, "--format", fmt, *options,
+        form = ("--json",) if fmt == "json" else ("--format", fmt)
+        return self.run_tool(command, "--store", self.store, *form, *options,
                              expect=expect).out.decode()
 
     def rows(self, command, *options):
@@ -101,7 +102,7 @@ class AggregateTest(CliCase):
         options = ("--table", "pumps", "--entity", "site=7,pump=q", "--step", "1s", "--of",
                    "value:min,max,sum", "--of", "part:last", "--of", "on_:first", "--across",
                    "part")
-        self.assertEqual(json.loads(self.text("aggregate", *options, fmt="jsonl")),
+        self.assertEqual(json.loads(self.text("aggregate", *options, fmt="json")),
                          {"site": 7, "pump": "q", "ts": 0, "value_min": -0.0, "value_max": "NaN",
                           "value_sum": "NaN", "part_last": "y", "on__first": None})
         table = self.text("aggregate", *options, fmt="table").splitlines()

@@ -238,7 +238,7 @@ class OptionTest(CliCase):
         steps = self.run_tool("aggregate", *words[:-1], "-3d", "--step", "1d", "--of", "n:count",
                               "--format", "csv").out.decode()
         self.assertEqual(len(steps.splitlines()), 2)
-        buckets = ("buckets", "--store", self.store, "--format", "jsonl")
+        buckets = ("buckets", "--store", self.store, "--json")
         self.assertEqual(self.run_tool(*buckets, "--from", "-3d", "--to", "now").out,
                          self.run_tool(*buckets).out)
         self.assertEqual(self.run_tool(*buckets, "--from", "now+2d").out, b"")

@@ -19,7 +19,8 @@ TRACE = """CREATE TABLE trace (
 
 class QueryTest(CliCase):
     def lines(self, command, *options, fmt="csv", expect=0):
-        return self.run_tool(command, "--store", self.store, "--format", fmt, *options,
+        form = ("--json",) if fmt == "json" else ("--format", fmt)
+        return self.run_tool(command, "--store", self.store, *form, *options,
                              expect=expect).out.decode().splitlines()
 
     # --- whose rows
@@ -51,7 +52,7 @@ class QueryTest(CliCase):
         self.assertEqual(sorted(self.lines("entities", "--table", "air")),
                          ['"c,d"', "a", "b", "station"])
         rows = [json.loads(line) for line in self.lines("entities", "--table", "plant.pumps",
-                                                        fmt="jsonl")]
+                                                        fmt="json")]
         self.assertEqual(sorted((r["site"], r["pump"]) for r in rows), [(-3, "p"), (7, "q")])
         self.assertEqual(self.lines("entities", "--table", "pumps", fmt="table")[0], "site  pump")
         self.lines("entities", "--table", "none", expect=2)
@@ -96,7 +97,7 @@ class QueryTest(CliCase):
                           "1969-12-31T23:59:59.999999999Z  2",
                           "2023-11-14T22:13:20.123456789Z  1"])
         self.assertEqual(self.lines("scan", *scan), ["ts,v", "-1,2", "1700000000123456789,1"])
-        self.assertEqual(json.loads(self.lines("scan", *scan, fmt="jsonl")[1]),
+        self.assertEqual(json.loads(self.lines("scan", *scan, fmt="json")[1]),
                          {"ts": 1700000000123456789, "v": 1})
         self.assertEqual(self.lines("scan", "--table", "pumps", "--entity", "site=1,pump=p",
                                     "--columns", "ts", fmt="table")[2],
