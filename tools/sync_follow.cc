@@ -96,18 +96,16 @@ std::string FollowProgressText(const FollowProgress& progress) {
   return text;
 }
 
-JsonLine FollowProgressJson(const FollowProgress& progress) {
+void AddFollowProgress(const FollowProgress& progress, JsonLine* json) {
   const ReplicationCounters& done = progress.counters;
-  JsonLine json;
-  json.Text("phase", PhaseName(progress.phase)).Number("seals_confirmed", done.seals_confirmed)
+  json->Text("phase", PhaseName(progress.phase)).Number("seals_confirmed", done.seals_confirmed)
       .Number("versions_sent", done.versions_sent).Number("bytes_sent", done.bytes_sent);
   if (progress.outbox) {
-    json.Number("seals_waiting", progress.outbox->seals_waiting)
+    json->Number("seals_waiting", progress.outbox->seals_waiting)
         .Number("versions_waiting", progress.outbox->versions_waiting)
         .Number("seals_parked", progress.outbox->seals_parked);
   }
-  json.TextOrNull("away", progress.away.empty() ? std::nullopt : std::optional(progress.away));
-  return json;
+  json->TextOrNull("away", progress.away.empty() ? std::nullopt : std::optional(progress.away));
 }
 
 SyncFollow::SyncFollow(SyncFollowSettings settings)
@@ -259,16 +257,23 @@ void SyncFollow::NoteProgress(const ReplicationStatus& status) {
   if (has_bar) settings_.progress->Draw(std::nullopt, text);
   if (!is_due) return;
   progress_us_ = now_us;
-  SayLine(text, FollowProgressJson(progress));
+  SayLine(text, [&progress](JsonLine* json) { AddFollowProgress(progress, json); });
 }
 
-void SyncFollow::Say(const std::string& what) { SayLine(what, JsonLine().Text("event", what)); }
+void SyncFollow::Say(const std::string& what) {
+  SayLine(what, [&what](JsonLine* json) { json->Text("event", what); });
+}
 
-void SyncFollow::SayLine(const std::string& what, JsonLine json) {
+void SyncFollow::SayLine(const std::string& what,
+                         const std::function<void(JsonLine*)>& add_members) {
   const int64_t now_s = settings_.clock->WallMicros() / kMicrosPerSecond;
   const std::string time = FormatTicks(now_s, TimeUnit::kSeconds);
   if (settings_.progress != nullptr) settings_.progress->Clear();
-  settings_.say(settings_.is_json ? json.Text("time", time).object() : time + " " + what);
+  if (!settings_.is_json) return settings_.say(time + " " + what);
+  JsonLine json;
+  json.Text("time", time);
+  add_members(&json);
+  settings_.say(json.object());
 }
 
 }  // namespace cistern::tool

@@ -29,7 +29,7 @@ struct SyncFollowSettings {
   // What waits in the store. Asked every few seconds while something does and progress is wanted.
   std::function<Result<OutboxStatus>()> outbox;
   std::function<void(const std::string&)> say;  // prints one line
-  // Lines are objects of JSON: {"time":...,"event":...}, or of progress.
+  // Lines are objects of JSON: {"time":...,"event":...}, or with the members of progress.
   bool is_json = false;
   // How often a line of progress is said while something waits; 0: never.
   int64_t line_every_us = 0;
@@ -48,7 +48,8 @@ struct FollowProgress {
 // "3 seals confirmed, 900 row versions sent in 1.2 MiB, 34 a second; 7 seals of 2100 row versions
 // wait"
 [[nodiscard]] std::string FollowProgressText(const FollowProgress& progress);
-[[nodiscard]] JsonLine FollowProgressJson(const FollowProgress& progress);
+// The same as members of an object.
+void AddFollowProgress(const FollowProgress& progress, JsonLine* json);
 
 // One run. One thread.
 class SyncFollow {
@@ -68,7 +69,7 @@ class SyncFollow {
   void NoteRest(const ReplicationStatus& status);
   void NoteProgress(const ReplicationStatus& status);
   void Say(const std::string& what);  // with the time
-  void SayLine(const std::string& what, JsonLine json);
+  void SayLine(const std::string& what, const std::function<void(JsonLine*)>& add_members);
 
   enum class Contact : uint8_t { kUnknown, kUp, kAway };
 

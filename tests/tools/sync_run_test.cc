@@ -332,12 +332,13 @@ TEST_F(SyncRunTest, FollowTellsInJsonOnRequest) {
   Tell(ReplicationPhase::kIdle, 2);
   (void)Follow();
   EXPECT_THAT(lines_,
-              ElementsAre("{\"event\":\"the cluster takes requests\",\"time\":"
-                          "\"2024-01-01T00:00:01Z\"}",
-                          "{\"phase\":\"working\",\"seals_confirmed\":0,\"versions_sent\":0,"
-                          "\"bytes_sent\":0,\"seals_waiting\":2,\"versions_waiting\":20,"
-                          "\"seals_parked\":0,\"away\":null,\"time\":\"2024-01-01T00:00:31Z\"}",
-                          "{\"event\":\"nothing waits\",\"time\":\"2024-01-01T00:00:36Z\"}"));
+              ElementsAre("{\"time\":\"2024-01-01T00:00:01Z\",\"event\":\"the cluster takes "
+                          "requests\"}",
+                          "{\"time\":\"2024-01-01T00:00:31Z\",\"phase\":\"working\","
+                          "\"seals_confirmed\":0,\"versions_sent\":0,\"bytes_sent\":0,"
+                          "\"seals_waiting\":2,\"versions_waiting\":20,\"seals_parked\":0,"
+                          "\"away\":null}",
+                          "{\"time\":\"2024-01-01T00:00:36Z\",\"event\":\"nothing waits\"}"));
 }
 
 TEST_F(SyncRunTest, FollowTellsNoProgressUnlessItIsAskedFor) {
