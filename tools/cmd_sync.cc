@@ -190,7 +190,7 @@ class SyncCommand {
     settings.list_parked = [this] { return ListParked(engine_.get()); };
     settings.is_interrupted = [] { return InterruptSignal() != 0; };
     settings.pause = PauseUnlessInterrupted;
-    settings.outbox = [this] { return GetOutboxStatus(engine_.get()); };
+    settings.metrics = [this] { return engine_->GetMetrics(); };
     settings.say = say;
     settings.is_json = is_json_;
     const bool has_bar = !is_json_ && isatty(STDERR_FILENO) != 0;

@@ -21,8 +21,6 @@ constexpr int64_t kAwayToldUs = 5'000'000;
 constexpr int64_t kBackToldUs = 5'000'000;
 // Another reason is told so long after the last one.
 constexpr int64_t kReasonToldUs = 60'000'000;
-// What waits is looked for so often, while progress is shown.
-constexpr int64_t kOutboxUs = 5'000'000;
 constexpr int64_t kMicrosPerSecond = 1'000'000;
 
 // Nothing waits of what is sealed.
@@ -80,15 +78,9 @@ std::string FollowProgressText(const FollowProgress& progress) {
   if (is_working && progress.versions_per_s) {
     text += fmt::format(", {:.0f} a second", *progress.versions_per_s);
   }
-  if (progress.outbox) {
-    const uint64_t seals = progress.outbox->seals_waiting;
-    text += fmt::format("; {} of {} {}", Counted(seals, "seal"),
-                        Counted(progress.outbox->versions_waiting, "row version"),
-                        seals == 1 ? "waits" : "wait");
-    if (progress.outbox->seals_parked > 0) {
-      text += fmt::format(", {} parked", progress.outbox->seals_parked);
-    }
-  }
+  text += fmt::format("; {} {}", Counted(progress.versions_waiting, "row version"),
+                      progress.versions_waiting == 1 ? "waits" : "wait");
+  if (progress.versions_parked > 0) text += fmt::format(", {} parked", progress.versions_parked);
   if (progress.phase == ReplicationPhase::kHolding) {
     text += ", until the cluster has them on disk";
   }
@@ -99,13 +91,10 @@ std::string FollowProgressText(const FollowProgress& progress) {
 void AddFollowProgress(const FollowProgress& progress, JsonLine* json) {
   const ReplicationCounters& done = progress.counters;
   json->Text("phase", PhaseName(progress.phase)).Number("seals_confirmed", done.seals_confirmed)
-      .Number("versions_sent", done.versions_sent).Number("bytes_sent", done.bytes_sent);
-  if (progress.outbox) {
-    json->Number("seals_waiting", progress.outbox->seals_waiting)
-        .Number("versions_waiting", progress.outbox->versions_waiting)
-        .Number("seals_parked", progress.outbox->seals_parked);
-  }
-  json->TextOrNull("away", progress.away.empty() ? std::nullopt : std::optional(progress.away));
+      .Number("versions_sent", done.versions_sent).Number("bytes_sent", done.bytes_sent)
+      .Number("versions_waiting", progress.versions_waiting)
+      .Number("versions_parked", progress.versions_parked)
+      .TextOrNull("away", progress.away.empty() ? std::nullopt : std::optional(progress.away));
 }
 
 SyncFollow::SyncFollow(SyncFollowSettings settings)
@@ -236,7 +225,6 @@ void SyncFollow::NoteProgress(const ReplicationStatus& status) {
   const bool has_bar = settings_.progress != nullptr;
   if (IsIdle(status.phase) || status.phase == ReplicationPhase::kStuck) {
     progress_us_.reset();
-    outbox_.reset();
     if (has_bar) settings_.progress->Clear();
     return;
   }
@@ -246,13 +234,10 @@ void SyncFollow::NoteProgress(const ReplicationStatus& status) {
   const bool is_due =
       settings_.line_every_us > 0 && now_us - *progress_us_ >= settings_.line_every_us;
   if (!is_due && !has_bar) return;
-  if (is_due || !outbox_ || now_us - outbox_us_ >= kOutboxUs) {
-    const Result<OutboxStatus> outbox = settings_.outbox();
-    outbox_ = outbox.ok() ? std::optional(*outbox) : std::nullopt;
-    outbox_us_ = now_us;
-  }
   const std::string away = status.away.ok() ? std::string() : AwayText(status.away);
-  const FollowProgress progress{status.phase, status.counters, outbox_, pace_.per_s(), away};
+  const Metrics metrics = settings_.metrics();
+  const FollowProgress progress{status.phase, status.counters, metrics.versions_waiting,
+                                metrics.versions_parked, pace_.per_s(), away};
   const std::string text = FollowProgressText(progress);
   if (has_bar) settings_.progress->Draw(std::nullopt, text);
   if (!is_due) return;

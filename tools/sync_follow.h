@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cistern/clock.h"
+#include "cistern/metrics.h"
 #include "cistern/result.h"
 #include "engine/replication_service.h"
 #include "tools/json_line.h"
@@ -26,8 +27,8 @@ struct SyncFollowSettings {
   std::function<Result<std::vector<ParkedSeal>>()> list_parked;
   std::function<bool()> is_interrupted;
   std::function<void(int64_t wait_us)> pause;        // waits so long, or until it is interrupted
-  // What waits in the store. Asked every few seconds while something does and progress is wanted.
-  std::function<Result<OutboxStatus>()> outbox;
+  // The engine's, of which progress tells what waits.
+  std::function<Metrics()> metrics;
   std::function<void(const std::string&)> say;  // prints one line
   // Lines are objects of JSON: {"time":...,"event":...}, or with the members of progress.
   bool is_json = false;
@@ -41,12 +42,12 @@ struct SyncFollowSettings {
 struct FollowProgress {
   ReplicationPhase phase = ReplicationPhase::kWorking;
   ReplicationCounters counters;
-  std::optional<OutboxStatus> outbox;  // nothing: it cannot be read now
+  uint64_t versions_waiting = 0;
+  uint64_t versions_parked = 0;
   std::optional<double> versions_per_s;
   std::string away;  // why, while it is away
 };
-// "3 seals confirmed, 900 row versions sent in 1.2 MiB, 34 a second; 7 seals of 2100 row versions
-// wait"
+// "3 seals confirmed, 900 row versions sent in 1.2 MiB, 34 a second; 2100 row versions wait"
 [[nodiscard]] std::string FollowProgressText(const FollowProgress& progress);
 // The same as members of an object.
 void AddFollowProgress(const FollowProgress& progress, JsonLine* json);
@@ -89,8 +90,6 @@ class SyncFollow {
   ReplicationCounters told_;              // up to when confirmed ones were told
   SyncPace pace_;
   std::optional<int64_t> progress_us_;  // when the last line of it was said, or work began
-  std::optional<OutboxStatus> outbox_;  // as it was a moment ago
-  int64_t outbox_us_ = 0;
 };
 
 }  // namespace cistern::tool

@@ -64,12 +64,12 @@ class SyncRunTest : public ::testing::Test {
     };
     settings.is_json = is_json_;
     settings.line_every_us = line_every_us_;
-    settings.outbox = [this]() -> Result<OutboxStatus> {
-      ++outbox_asked_;
-      OutboxStatus outbox;
-      outbox.seals_waiting = 2;
-      outbox.versions_waiting = 20;
-      return outbox;
+    settings.metrics = [this] {
+      ++metrics_asked_;
+      Metrics metrics;
+      metrics.versions_waiting = 20;
+      metrics.versions_parked = 3;
+      return metrics;
     };
     settings.clock = clock_;
     return SyncFollow(std::move(settings)).Run();
@@ -79,7 +79,7 @@ class SyncRunTest : public ::testing::Test {
   ReplicationStatus status_;
   int64_t line_every_us_ = 0;
   bool is_json_ = false;
-  int outbox_asked_ = 0;
+  int metrics_asked_ = 0;
   std::vector<Result<ReplicationStatus>> told_;
   std::vector<std::pair<size_t, ParkedSeal>> parked_;  // with the step from which on it is listed
   size_t steps_ = 0;
@@ -314,15 +314,15 @@ TEST_F(SyncRunTest, FollowTellsHowItGoesNowAndThen) {
     }
   }
   EXPECT_THAT(progress,
-              ElementsAre("1 seal confirmed, 340 row versions sent in 2.0 KiB, 23 a second; 2 "
-                          "seals of 20 row versions wait",
-                          "1 seal confirmed, 340 row versions sent in 2.0 KiB, 0 a second; 2 "
-                          "seals of 20 row versions wait",
-                          "1 seal confirmed, 340 row versions sent in 2.0 KiB; 2 seals of 20 row "
-                          "versions wait, until the cluster has them on disk",
-                          "1 seal confirmed, 340 row versions sent in 2.0 KiB; 2 seals of 20 row "
-                          "versions wait; the cluster is away: no host answers"));
-  EXPECT_EQ(outbox_asked_, 4);
+              ElementsAre("1 seal confirmed, 340 row versions sent in 2.0 KiB, 23 a second; 20 "
+                          "row versions wait, 3 parked",
+                          "1 seal confirmed, 340 row versions sent in 2.0 KiB, 0 a second; 20 "
+                          "row versions wait, 3 parked",
+                          "1 seal confirmed, 340 row versions sent in 2.0 KiB; 20 row versions "
+                          "wait, 3 parked, until the cluster has them on disk",
+                          "1 seal confirmed, 340 row versions sent in 2.0 KiB; 20 row versions "
+                          "wait, 3 parked; the cluster is away: no host answers"));
+  EXPECT_EQ(metrics_asked_, 4);
 }
 
 TEST_F(SyncRunTest, FollowTellsInJsonOnRequest) {
@@ -336,8 +336,7 @@ TEST_F(SyncRunTest, FollowTellsInJsonOnRequest) {
                           "requests\"}",
                           "{\"time\":\"2024-01-01T00:00:31Z\",\"phase\":\"working\","
                           "\"seals_confirmed\":0,\"versions_sent\":0,\"bytes_sent\":0,"
-                          "\"seals_waiting\":2,\"versions_waiting\":20,\"seals_parked\":0,"
-                          "\"away\":null}",
+                          "\"versions_waiting\":20,\"versions_parked\":3,\"away\":null}",
                           "{\"time\":\"2024-01-01T00:00:36Z\",\"event\":\"nothing waits\"}"));
 }
 
@@ -345,7 +344,7 @@ TEST_F(SyncRunTest, FollowTellsNoProgressUnlessItIsAskedFor) {
   Tell(ReplicationPhase::kWorking, 100);
   (void)Follow();
   EXPECT_THAT(lines_, ElementsAre("the cluster takes requests"));
-  EXPECT_EQ(outbox_asked_, 0);
+  EXPECT_EQ(metrics_asked_, 0);
 }
 
 TEST_F(SyncRunTest, TheOutcomeIsAnObject) {
