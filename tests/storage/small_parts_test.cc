@@ -1,10 +1,13 @@
 // Ballast, beacon, format file, names, prefixes, options, messages, perf levels.
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -14,8 +17,9 @@
 #include "storage/ballast.h"
 #include "storage/family_kind.h"
 #include "storage/info_log.h"
-#include "storage/rocksdb_options.h"
 #include "storage/keyspace.h"
+#include "storage/lock_table.h"
+#include "storage/rocksdb_options.h"
 #include "storage/rocksdb_status.h"
 #include "storage/store_format.h"
 #include "storage/uncounted_reads.h"
@@ -285,6 +289,41 @@ TEST(RocksDbStatus, Translation) {
   EXPECT_EQ(code(Status::InvalidArgument("x")), StatusCode::kInternal);
   EXPECT_EQ(ToStatus(Status::Corruption("bad block"), "reading page 3").message(),
             "reading page 3: Corruption: bad block");
+}
+
+TEST(LockTable, WhoWaitsHidesNobodyAndHoldsNothing) {
+  const std::string table =
+      "1: POSIX  ADVISORY  WRITE 11 08:01:5 0 EOF\n"
+      "1: -> POSIX  ADVISORY  WRITE 12 08:01:5 0 EOF\n"
+      "2: -> FLOCK  ADVISORY  WRITE 13 08:01:6 0 EOF\n"
+      "3: FLOCK  ADVISORY  WRITE 14 08:01:7 0 EOF\n"
+      "4: OFDLCK ADVISORY  WRITE -1 08:01:7 0 EOF\n"
+      "5: DELEG\n"
+      "6: POSIX  ADVISORY  READ  15 08:01:7 0 EOF\n"
+      "7: POSIX  ADVISORY  WRITE 16 fd:10:18446744073709551615 0 9\n";
+  const auto holder = [&table](const std::string& place) {
+    std::istringstream text(table);
+    return LockHolderIn(text, place);
+  };
+  EXPECT_EQ(holder("08:01:5"), 11);
+  EXPECT_EQ(holder("08:01:6"), 0);
+  EXPECT_EQ(holder("08:01:7"), 15);
+  EXPECT_EQ(holder("fd:10:18446744073709551615"), 16);
+  EXPECT_EQ(holder("08:01:18"), 0);
+}
+
+TEST(LockTable, KnowsTheHolderOfARealLock) {
+  TempStore temp;
+  const std::string path = temp.root() + "/held";
+  const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  ASSERT_GE(file, 0);
+  EXPECT_EQ(LockHolderOf(path), 0);
+  struct flock whole {};
+  whole.l_type = F_WRLCK;
+  ASSERT_EQ(::fcntl(file, F_SETLK, &whole), 0);
+  EXPECT_EQ(LockHolderOf(path), ::getpid());
+  ::close(file);
+  EXPECT_EQ(LockHolderOf(temp.root() + "/none"), 0);
 }
 
 TEST(InfoLog, EscapesBoundsAndForwards) {
