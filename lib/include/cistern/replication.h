@@ -28,6 +28,9 @@ enum class ReplicationPhase : uint8_t {
 // Rows that upstream cannot have yet, as their buckets are not sealed.
 struct OpenRows {
   uint64_t versions = 0;  // row versions, deletes included
+  // Of the pages that have them, about as much as their seals write. Rows that are in the journal
+  // alone have none yet.
+  uint64_t bytes = 0;
   // About when the oldest of them was written, microseconds since 1970; of rows that were written
   // while the clock was ahead, when they were first seen. Nothing: there are none, or that is not
   // known of any, as their pages cannot be read.
@@ -134,6 +137,11 @@ struct OutboxStatus {
   // as that; the rest was acknowledged.
   uint64_t versions_confirmed_by_count = 0;
   uint64_t versions_confirmed_by_rows = 0;
+  // Of the pages of these seals, as they are stored here: the rows are more bytes on their way. A
+  // seal whose manifest cannot be read has none.
+  uint64_t bytes_waiting = 0;
+  uint64_t bytes_parked = 0;
+  uint64_t bytes_confirmed = 0;
   // The end of the oldest bucket that waits or is parked, seconds since 1970: how far behind
   // upstream is. Nothing: all that is sealed is confirmed.
   std::optional<int64_t> oldest_end_s;
