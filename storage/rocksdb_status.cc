@@ -35,7 +35,7 @@ Translation TranslateIoError(const rocksdb::Status& status, const std::string& t
             "this user has no right to it: run as the owner of the store, as `ls -ld` names it"};
   }
   if (Contains(text, "Too many open files")) {
-    return {StatusCode::kIoError, "raise the limit of open files (ulimit -n)"};
+    return {StatusCode::kTooManyOpenFiles, "raise the limit of open files (ulimit -n)"};
   }
   return {StatusCode::kIoError, {}};
 }

@@ -102,6 +102,7 @@ void Replicator::OnNotMade(Push* push, const Status& why) {
   const int64_t now_us = parts_.loop->NowUs();
   switch (why.code()) {
     case StatusCode::kBusy:  // v4 needs a clock that is known
+    case StatusCode::kTooManyOpenFiles:
       push->resume_at_us = now_us + kStorePauseUs;
       return;
     case StatusCode::kOutOfMemory:

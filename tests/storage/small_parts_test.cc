@@ -282,6 +282,9 @@ TEST(RocksDbStatus, Translation) {
             StatusCode::kReadOnly);
   EXPECT_EQ(code(Status::IOError("a", "Read-only file system")), StatusCode::kReadOnly);
   EXPECT_EQ(code(Status::IOError("a", "Input/output error")), StatusCode::kIoError);
+  EXPECT_EQ(code(Status::IOError("a", "Too many open files")), StatusCode::kTooManyOpenFiles);
+  EXPECT_EQ(code(Status::IOError("a", "Too many open files in system")),
+            StatusCode::kTooManyOpenFiles);
   EXPECT_EQ(code(Status::Busy()), StatusCode::kBusy);
   EXPECT_EQ(code(Status::Incomplete("stall")), StatusCode::kBusy);
   EXPECT_EQ(code(Status::ShutdownInProgress()), StatusCode::kClosed);
