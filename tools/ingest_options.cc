@@ -266,6 +266,9 @@ void AddWriteOptions(CLI::App* command, IngestOptions* o) {
   command->add_option("--ttl", o->mapping.ttl_s,
                       "Seconds that the rows live (default: the table's)")
       ->check(WholeNumber(0, limits::kTtlSecondsMax));
+  command->add_option("--ttl-from", o->mapping.ttl_from,
+                      "Cell of the input that has the seconds which its row lives; where it is "
+                      "missing --ttl counts, or the table's");
   command->add_option("--memory-budget", o->memory_budget,
                       "Memory that the engine may take, for example 16MiB (default 64MiB)");
   command->add_option("--reject", o->reject,

@@ -60,6 +60,7 @@ Result<RowMapper> RowMapper::Make(std::shared_ptr<const TableSchema> schema,
   }
   CISTERN_RETURN_IF_ERROR(mapper.CheckConstants());
   if (!options.time_sum.empty()) CISTERN_RETURN_IF_ERROR(mapper.AddTimeSum());
+  if (!options.ttl_from.empty()) CISTERN_RETURN_IF_ERROR(mapper.AddTtlFrom());
   if (options.time_steps) CISTERN_RETURN_IF_ERROR(mapper.ClaimTimeColumn("--time-start"));
   if (options.arrival_clock != nullptr) {
     CISTERN_RETURN_IF_ERROR(mapper.CheckTimeIsNumber("--arrival-time"));
@@ -424,7 +425,7 @@ Status RowMapper::AddRow(const Record& record, RowBatch* batch) {
     s = SetText(constants_[i].column, constants_[i].text, batch);
   }
   if (s.ok() && !had_time_) s = SetTime(record, batch);
-  if (s.ok() && options_.ttl_s) s = batch->SetTtl(*options_.ttl_s);
+  if (s.ok()) s = SetTtl(batch);
   if (s.ok()) s = batch->EndRow();
   if (!s.ok()) batch->DropRow();
   return s;
