@@ -5,7 +5,6 @@
 #include <optional>
 #include <set>
 
-#include "engine/bucketing/bucketer.h"
 #include "tools/cell_text.h"
 #include "tools/command.h"
 #include "tools/entity_text.h"
@@ -103,15 +102,6 @@ Result<Met> DeleteRow(Engine* engine, const std::shared_ptr<const TableSchema>& 
   const std::optional<uint64_t> before = count();
   CISTERN_RETURN_IF_ERROR(engine->Append(batch, write).status());
   return !before || *before == kRowsOfOneTimeMax || before != count();
-}
-
-// The event times of the bucket that holds `time`.
-TimeRange RangeOfBucket(const TableSchema& schema, int64_t time) {
-  const Bucketer bucketer(schema);
-  if (!bucketer.InRange(time)) return {time, time};
-  const BucketSpan span = bucketer.SpanOf(time);
-  return {TicksFromSeconds(schema.time_unit, span.start_s),
-          TicksFromSeconds(schema.time_unit, span.end_s)};
 }
 
 Result<Met> Delete(Engine* engine, const std::shared_ptr<const TableSchema>& schema,

@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "engine/bucketing/bucket_value.h"
+#include "engine/bucketing/bucketer.h"
 #include "storage/backup_record.h"
 #include "tools/output.h"
 #include "tools/time_text.h"
@@ -146,6 +147,14 @@ Result<int64_t> TimeOfBucket(const TableSchema& schema, const std::string& liter
   if (start_s.ok()) return ToTicks({*start_s, 0}, schema.time_unit, literal);
   return Status(start_s.status().code(),
                 fmt::format("--bucket '{}': {}", literal, start_s.status().message()));
+}
+
+TimeRange RangeOfBucket(const TableSchema& schema, int64_t time) {
+  const Bucketer bucketer(schema);
+  if (!bucketer.InRange(time)) return {time, time};
+  const BucketSpan span = bucketer.SpanOf(time);
+  return {TicksFromSeconds(schema.time_unit, span.start_s),
+          TicksFromSeconds(schema.time_unit, span.end_s)};
 }
 
 void AddKeepUnconfirmedOption(CLI::App* command, std::string* text) {
