@@ -228,7 +228,7 @@ class SyncCommand {
   int Report(const SyncOutcome& outcome, int64_t spent_us) {
     if (!outcome.failure.ok()) Complain(outcome.failure.message());
     if (outcome.end == SyncEnd::kAway) {
-      Complain("the cluster is away: " + AwayText(outcome.last.away));
+      Complain("the cluster is away: " + AwayText(outcome.last));
     }
     const bool is_told = outcome.end == SyncEnd::kAway &&
                          outcome.last.refused.message() == outcome.last.away.message();
@@ -299,7 +299,9 @@ class SyncCommand {
 };
 
 int RunSync(SyncOptions options) {
-  if (const Status s = CheckTogether(options); !s.ok()) return FailUsage(s);
+  if (const auto misfit = FindMisfit(options)) {
+    return FailUsage(Status::InvalidArgument(misfit->why));
+  }
   if (!options.config.empty()) {
     Result<SyncOptions> file = ReadSyncConfig(options.config);
     if (!file.ok()) return FailUsage(file.status());

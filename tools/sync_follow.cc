@@ -129,7 +129,7 @@ void SyncFollow::NoteReason(const ReplicationStatus& status, int64_t now_us) {
   const bool is_idle = IsIdle(status.phase);
   Say(std::string(is_told ? "the cluster is still away, for another reason: "
                           : "the cluster is away: ") +
-      AwayText(status.away) + (is_idle ? "; nothing waits" : ""));
+      AwayText(status) + (is_idle ? "; nothing waits" : ""));
   contact_ = Contact::kAway;
   reason_told_us_ = now_us;
   reason_kinds_ = std::move(kinds);

@@ -269,13 +269,15 @@ void AddKeeping(CLI::App* command, SyncOptions* o) {
 }
 
 // What is no level at all is told by the setting itself.
-Status CheckProof(const SyncOptions& options) {
+std::optional<SyncMisfit> FindUnreadable(const SyncOptions& options) {
   const bool proves = !options.proof.empty() && options.proof != "ack";
-  if (!proves || options.consistency.empty()) return Status::Ok();
+  if (!proves || options.consistency.empty()) return std::nullopt;
   const Result<Consistency> level = ParseConsistency("--consistency", options.consistency);
-  if (!level.ok() || *level != Consistency::kAny) return Status::Ok();
-  return Wrong(fmt::format("--proof {} reads, and nothing can be read at --consistency {}: take "
-                           "LOCAL_QUORUM or another one", options.proof, options.consistency));
+  if (!level.ok() || *level != Consistency::kAny) return std::nullopt;
+  return SyncMisfit{"proof",
+                    fmt::format("--proof {} reads, and nothing can be read at --consistency {}: "
+                                "take LOCAL_QUORUM or another one", options.proof,
+                                options.consistency)};
 }
 
 // As the option is called, and where else than on the command line it may have been given.
@@ -309,22 +311,22 @@ void AddSyncOptions(CLI::App* command, SyncOptions* options) {
   command->add_flag("--quiet", options->quiet, "No progress, no summary");
 }
 
-Status CheckTogether(const SyncOptions& options) {
-  const auto useless = [](std::string_view option, std::string_view why) {
-    return Wrong(fmt::format("{} {}; leave it out", option, why));
+std::optional<SyncMisfit> FindMisfit(const SyncOptions& options) {
+  const auto useless = [](std::string_view key, std::string_view why) {
+    return SyncMisfit{key, fmt::format("{} {}; leave it out", OptionOf(key), why)};
   };
   if (!options.drain.empty() && options.drain != "live-first") {
     const std::string_view why = "is of --drain live-first";
-    if (!options.live_span.empty()) return useless("--live-span", why);
-    if (!options.live_percent.empty()) return useless("--live-percent", why);
+    if (!options.live_span.empty()) return useless("live_span", why);
+    if (!options.live_percent.empty()) return useless("live_percent", why);
   }
-  CISTERN_RETURN_IF_ERROR(CheckProof(options));
-  if (!options.follow) return Status::Ok();
+  if (auto unreadable = FindUnreadable(options)) return unreadable;
+  if (!options.follow) return std::nullopt;
   if (!options.away_after.empty()) {
-    return useless("--away-after", "does nothing beside --follow, which never gives up");
+    return useless("away_after", "does nothing beside --follow, which never gives up");
   }
-  if (options.quiet) return useless("--quiet", "does nothing beside --follow");
-  return Status::Ok();
+  if (options.quiet) return useless("quiet", "does nothing beside --follow");
+  return std::nullopt;
 }
 
 SyncOptions Overlaid(SyncOptions command_line, SyncOptions file) {
@@ -369,7 +371,7 @@ Result<SyncPlan> PlanSync(const SyncOptions& options) {
       CISTERN_RETURN_IF_ERROR(setting.take(OptionOf(setting.key), text, plan.get()));
     }
   }
-  if (const Status s = CheckProof(options); !s.ok()) return WithFile(options, s);
+  if (const auto misfit = FindUnreadable(options)) return WithFile(options, Wrong(misfit->why));
   Result<ContactPlan> contact = PlanContact(options.contact);
   if (!contact.ok()) return WithFile(options, contact.status());
   plan->store = options.store;

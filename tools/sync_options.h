@@ -92,9 +92,13 @@ inline constexpr char kKeyspaceUnused[] =
 // Adds all of them.
 void AddSyncOptions(CLI::App* command, SyncOptions* options);
 
-// Of options that came from one place: kInvalidArgument for one that would do nothing beside the
-// others, or cannot be beside them.
-[[nodiscard]] Status CheckTogether(const SyncOptions& options);
+// An option that would do nothing beside the others, or cannot be beside them.
+struct SyncMisfit {
+  std::string_view key;  // as a file calls it; the option is --key, with dashes
+  std::string why;       // begins with the option
+};
+// Of options that came from one place; nothing: none is.
+[[nodiscard]] std::optional<SyncMisfit> FindMisfit(const SyncOptions& options);
 
 // kInvalidArgument if neither place names a store.
 [[nodiscard]] Status CheckStore(const SyncOptions& options);

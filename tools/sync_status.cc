@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "engine/cql/protocol.h"
 #include "engine/cql/readable.h"
 #include "tools/counted.h"
 #include "tools/record_printer.h"
@@ -154,9 +155,9 @@ std::string ParkedText(const ParkedSeal& parked) {
                              parked.bucket, split, parked.seal, parked.words));
 }
 
-std::string AwayText(const Status& away) {
-  std::string text = OneLine(away.message());
-  if (text.find("answered: unavailable (0x1000)") != std::string::npos) {
+std::string AwayText(const ReplicationStatus& status) {
+  std::string text = OneLine(status.away.message());
+  if (status.away_error_code == static_cast<int32_t>(cql::ErrorCode::kUnavailable)) {
     text += "; nodes are down, or its keyspace asks for more replicas than there are nodes";
   }
   return text;

@@ -46,7 +46,7 @@ struct SyncStatus {
 [[nodiscard]] std::string ParkedText(const ParkedSeal& parked);
 
 // In one line, why the cluster is away; and what to look at where its words do not say it.
-[[nodiscard]] std::string AwayText(const Status& away);
+[[nodiscard]] std::string AwayText(const ReplicationStatus& status);
 
 // "; 3 seals proved by rows, 1.2 MiB read back": what was proved since `before`, if anything.
 [[nodiscard]] std::string ProofText(const ReplicationCounters& now,

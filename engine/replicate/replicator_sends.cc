@@ -222,6 +222,7 @@ void Replicator::OnRefused(Way* way, const RefusedRequest& request, const cql::O
       if (IsPaused()) break;
       paused_until_us_ = now_us + cluster_backoff_.NextPauseUs();
       pause_why_ = outcome.status;
+      pause_error_code_ = outcome.error_code ? static_cast<int32_t>(*outcome.error_code) : 0;
       break;
     case Verdict::kHoldTable:
       way->link->Deny(outcome.status, request.is_of_proof);

@@ -161,6 +161,16 @@ TEST(SyncStatus, ALineHasNothingThatATerminalWouldObey) {
   EXPECT_EQ(OneLine("a\x9b" "31m"), "a?31m");
 }
 
+TEST(SyncStatus, WhatIsAdvisedWhileItIsAwayGoesByTheCode) {
+  ReplicationStatus status;
+  status.away = Status::InvalidArgument("db-1:9042 answered: unavailable (0x1000)");
+  EXPECT_EQ(AwayText(status), "db-1:9042 answered: unavailable (0x1000)") << "some server's words";
+  status.away_error_code = 0x1000;
+  EXPECT_EQ(AwayText(status),
+            "db-1:9042 answered: unavailable (0x1000); nodes are down, or its keyspace asks for "
+            "more replicas than there are nodes");
+}
+
 TEST(SyncStatus, ASplitIsNamed) {
   ParkedSeal parked = Parked();
   parked.split = 2;

@@ -68,10 +68,21 @@ struct ReplicationCounters {
   uint64_t bytes_read_back = 0;  // of the answers of proofs, the same
 };
 
+enum class HeldReason : uint8_t {
+  kDiffers,       // the cluster's table differs, or there is none: what to do is told with it
+  kNoKeyspace,    // it was declared without one, and ReplicationOptions::keyspace names none
+  kNotPermitted,  // the user may not write to it, or not read it where arrival is proved so
+  kParked,        // too many seals are parked, of it or of all tables
+  kNotCompared,   // the cluster refuses what is asked of it, or has not answered for long
+};
+
 // A table whose seals wait for a person, or for the cluster's schema. The others go on.
 struct HeldTable {
   std::string table;  // "plant.readings"
-  Status why;         // what differs, and what to do; whatever the code, it is looked at again
+  // For people; whatever the code, it is looked at again. Names the table with kDiffers and
+  // kNoKeyspace alone.
+  Status why;
+  HeldReason reason = HeldReason::kNotCompared;
 };
 
 struct ReplicationStatus {
@@ -79,6 +90,8 @@ struct ReplicationStatus {
   // Why no host takes requests; OK while one does. For people: whatever its code is, connecting is
   // tried again for as long as it takes.
   Status away;
+  // Where hosts take requests and refuse them: the code of the native protocol; 0: none.
+  int32_t away_error_code = 0;
   // Seals are refused again and again, and sent again after a pause: the last refusal, in the
   // server's words. OK while none is. Where others go such a seal is parked in the end.
   Status refused;
