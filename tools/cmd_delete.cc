@@ -7,6 +7,7 @@
 
 #include "tools/cell_text.h"
 #include "tools/command.h"
+#include "tools/engine_options.h"
 #include "tools/entity_text.h"
 #include "tools/time_text.h"
 
@@ -174,7 +175,8 @@ int RunDelete(const DeleteOptions& options) {
   const Result<Durability> durability = ParseDurability(options.durability);
   if (!durability.ok()) return FailUsage(durability.status());
   write.durability = *durability;
-  Result<std::unique_ptr<Engine>> engine = OpenStore(options.store, Access::kWrite);
+  Result<std::unique_ptr<Engine>> engine =
+      OpenStore(options.store, Access::kWrite, OnlyAsAsked());
   if (!engine.ok()) return FailOpen(engine.status());
   const auto schema = (*engine)->FindTable(options.table);
   if (!schema.ok()) return FailUsage(schema.status());

@@ -157,19 +157,6 @@ TimeRange RangeOfBucket(const TableSchema& schema, int64_t time) {
           TicksFromSeconds(schema.time_unit, span.end_s)};
 }
 
-void AddKeepUnconfirmedOption(CLI::App* command, std::string* text) {
-  command->add_option("--keep-unconfirmed", *text,
-                      "Shed what upstream has not confirmed so long after its window: 36h, 400d");
-}
-
-Status TakeKeepUnconfirmed(const std::string& text, EngineOptions* options) {
-  if (text.empty()) return Status::Ok();
-  CISTERN_ASSIGN_OR_RETURN(
-      options->keep_unconfirmed_s,
-      ParseSpan("--keep-unconfirmed", text, 1, limits::kKeepSecondsMax));
-  return Status::Ok();
-}
-
 Result<Durability> ParseDurability(std::string_view text) {
   if (text == "synced") return Durability::kSynced;
   if (text == "log") return Durability::kLog;

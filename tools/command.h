@@ -87,11 +87,6 @@ using Tables = std::vector<std::shared_ptr<const TableSchema>>;
 // The event times of the bucket that holds `time`, in the table's ticks; empty: none does.
 [[nodiscard]] TimeRange RangeOfBucket(const TableSchema& schema, int64_t time);
 
-// Adds --keep-unconfirmed to a command that ends windows, or tells when they end.
-void AddKeepUnconfirmedOption(CLI::App* command, std::string* text);
-// What it says, into the options; empty: for ever.
-[[nodiscard]] Status TakeKeepUnconfirmed(const std::string& text, EngineOptions* options);
-
 // "synced", "log", "memory".
 [[nodiscard]] Result<Durability> ParseDurability(std::string_view text);
 

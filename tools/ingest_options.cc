@@ -9,7 +9,6 @@
 #include "cistern/limits.h"
 #include "tools/command.h"
 #include "tools/reject_file.h"
-#include "tools/size_text.h"
 #include "tools/time_text.h"
 #include "tools/utc_offset.h"
 
@@ -142,6 +141,11 @@ Status CheckTimesTogether(const IngestOptions& options) {
       "one's; tell them apart with --set 'COLUMN={stem}', or ingest each with a start of its own");
 }
 
+// The next file may go on with any bucket of this one. A stream may never end.
+bool ReadsStream(const IngestOptions& options) {
+  return std::find(options.files.begin(), options.files.end(), "-") != options.files.end();
+}
+
 // What would be taken and do nothing beside the others.
 Status CheckTogether(const IngestOptions& options) {
   const auto useless = [](const char* option, const std::string& why) {
@@ -173,6 +177,11 @@ Status CheckTogether(const IngestOptions& options) {
   if (!options.ambiguous_times.empty() && options.time_zone.empty() &&
       options.time_format.find("%Z") == std::string::npos) {
     return useless("--ambiguous-times", "is of --time-zone or of %Z in --time-format");
+  }
+  if (const std::string given = GivenSealOption(options.engine);
+      !given.empty() && !ReadsStream(options)) {
+    return useless(given.c_str(), "says when buckets are due, and none is sealed while files are "
+                                  "read");
   }
   if (!options.stem.empty() && !UsesStem(options)) {
     return useless("--stem", "says what {stem} is, and no --map or --set has that");
@@ -269,8 +278,6 @@ void AddWriteOptions(CLI::App* command, IngestOptions* o) {
   command->add_option("--ttl-from", o->mapping.ttl_from,
                       "Cell of the input that has the seconds which its row lives; where it is "
                       "missing --ttl counts, or the table's");
-  command->add_option("--memory-budget", o->memory_budget,
-                      "Memory that the engine may take, for example 16MiB (default 64MiB)");
   command->add_option("--reject", o->reject,
                       "Where rejected lines go (default: FILE.reject in the current directory)");
   command->add_option("--reject-max", o->reject_max, "Stop after more rejected lines than this")
@@ -291,6 +298,8 @@ void AddIngestOptions(CLI::App* command, IngestOptions* options) {
   AddTextOptions(command, options);
   AddTimeOptions(command, options);
   AddWriteOptions(command, options);
+  AddEngineOptions(command, kMemoryOptions | kDiskOptions | kSealOptions | kKeepOptions,
+                   &options->engine);
   command->add_option("FILE", options->files, "Files; - is standard input")->required();
 }
 
@@ -304,19 +313,13 @@ Result<IngestPlan> PlanOf(const IngestOptions& options) {
   IngestPlan plan;
   CISTERN_ASSIGN_OR_RETURN(plan.duplicates, ParseDuplicates(options.duplicates));
   CISTERN_ASSIGN_OR_RETURN(plan.write.durability, ParseDurability(options.durability));
-  if (!options.memory_budget.empty()) {
-    CISTERN_ASSIGN_OR_RETURN(plan.engine.memory_budget_bytes,
-                             ParseSize("--memory-budget", options.memory_budget,
-                                       limits::kMemoryBudgetBytesMin, SIZE_MAX >> 1));
-  }
+  CISTERN_RETURN_IF_ERROR(TakeEngineTexts(options.engine, &plan.engine));
   if (!options.future_max.empty()) {
     CISTERN_ASSIGN_OR_RETURN(plan.engine.event_future_s_max,
                              ParseSpan("--future-max", options.future_max, 0,
                                        limits::kFutureSecondsMax));
   }
-  // The next file may go on with any bucket of this one. A stream may never end.
-  plan.engine.seal_when_due =
-      std::find(options.files.begin(), options.files.end(), "-") != options.files.end();
+  plan.engine.seal_when_due = ReadsStream(options);
   plan.mapping = options.mapping;
   plan.mapping.time_unit_given = !options.time_unit.empty();
   if (options.arrival_time) plan.mapping.arrival_clock = SystemClock();

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <memory>
 #include <utility>
 
@@ -26,16 +25,6 @@ constexpr int64_t kAwaySecondsMax = 365 * 86'400;
 constexpr int64_t kMicrosPerSecond = 1'000'000;
 
 Status Wrong(std::string what) { return Status::InvalidArgument(std::move(what)); }
-
-Result<uint64_t> ParseCount(std::string_view name, std::string_view text, uint64_t min,
-                            uint64_t max) {
-  uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error == std::errc() && end == text.data() + text.size() && value >= min && value <= max) {
-    return value;
-  }
-  return Wrong(fmt::format("{} '{}' is not a whole number from {} to {}", name, text, min, max));
-}
 
 // --- what each setting says
 
@@ -149,23 +138,9 @@ Status TakeSeal(std::string_view, const std::string& text, SyncPlan* plan) {
   return Status::Ok();
 }
 
-Status TakeMemoryBudget(std::string_view name, const std::string& text, SyncPlan* plan) {
-  CISTERN_ASSIGN_OR_RETURN(
-      plan->engine.memory_budget_bytes,
-      ParseSize(name, text, limits::kMemoryBudgetBytesMin, SIZE_MAX >> 1));
-  return Status::Ok();
-}
-
-Status TakeKeepConfirmed(std::string_view name, const std::string& text, SyncPlan* plan) {
-  CISTERN_ASSIGN_OR_RETURN(plan->engine.keep_confirmed_s,
-                           ParseSpan(name, text, 0, limits::kKeepSecondsMax));
-  return Status::Ok();
-}
-
-Status TakeKeepUnconfirmed(std::string_view name, const std::string& text, SyncPlan* plan) {
-  CISTERN_ASSIGN_OR_RETURN(plan->engine.keep_unconfirmed_s,
-                           ParseSpan(name, text, 1, limits::kKeepSecondsMax));
-  return Status::Ok();
+template <auto Take>
+Status TakeOfEngine(std::string_view name, const std::string& text, SyncPlan* plan) {
+  return Take(name, text, &plan->engine);
 }
 
 // --- all of them
@@ -177,6 +152,10 @@ Target Of(SyncOptions* options) {
 template <auto Member>
 Target OfContact(SyncOptions* options) {
   return &(options->contact.*Member);
+}
+template <auto Member>
+Target OfEngine(SyncOptions* options) {
+  return &(options->engine.*Member);
 }
 
 constexpr SyncSetting kSettings[] = {
@@ -209,10 +188,19 @@ constexpr SyncSetting kSettings[] = {
     {"batch_bytes", Form::kSize, Of<&SyncOptions::batch_bytes>, TakeBatchBytes},
     {"away_after", Form::kSpan, Of<&SyncOptions::away_after>, TakeAwayAfter},
     {"seal", Form::kTruth, Of<&SyncOptions::seal>, TakeSeal},
-    {"memory_budget", Form::kSize, Of<&SyncOptions::memory_budget>, TakeMemoryBudget},
-    {"keep_confirmed", Form::kSpan, Of<&SyncOptions::keep_confirmed>, TakeKeepConfirmed},
-    {"keep_unconfirmed", Form::kSpan, Of<&SyncOptions::keep_unconfirmed>,
-     TakeKeepUnconfirmed},
+    {"memory_budget", Form::kSize, OfEngine<&EngineTexts::memory_budget>,
+     TakeOfEngine<TakeMemoryBudget>},
+    {"disk_budget", Form::kSize, OfEngine<&EngineTexts::disk_budget>, TakeOfEngine<TakeDiskBudget>},
+    {"disk_shed", Form::kText, OfEngine<&EngineTexts::disk_shed>, TakeOfEngine<TakeDiskShed>},
+    {"seal_grace", Form::kSpan, OfEngine<&EngineTexts::seal_grace>, TakeOfEngine<TakeSealGrace>},
+    {"seal_idle", Form::kSpan, OfEngine<&EngineTexts::seal_idle>, TakeOfEngine<TakeSealIdle>},
+    {"seal_age", Form::kSpan, OfEngine<&EngineTexts::seal_age>, TakeOfEngine<TakeSealAge>},
+    {"seal_rows", Form::kCount, OfEngine<&EngineTexts::seal_rows>, TakeOfEngine<TakeSealRows>},
+    {"seal_bytes", Form::kSize, OfEngine<&EngineTexts::seal_bytes>, TakeOfEngine<TakeSealBytes>},
+    {"keep_confirmed", Form::kSpan, OfEngine<&EngineTexts::keep_confirmed>,
+     TakeOfEngine<TakeKeepConfirmed>},
+    {"keep_unconfirmed", Form::kSpan, OfEngine<&EngineTexts::keep_unconfirmed>,
+     TakeOfEngine<TakeKeepUnconfirmed>},
 };
 
 // The texts that are given of it; none of a truth.
@@ -260,12 +248,8 @@ void AddSending(CLI::App* command, SyncOptions* o) {
 void AddKeeping(CLI::App* command, SyncOptions* o) {
   AddTruth(command, "--no-seal", [o](bool is_true) { o->seal = is_true ? "false" : "true"; },
            "Send what is sealed, and seal nothing that is due");
-  command->add_option("--memory-budget", o->memory_budget,
-                      "Memory that the engine may take, for example 16MiB (default 64MiB)");
-  command->add_option("--keep-confirmed", o->keep_confirmed,
-                      "Keep what upstream has confirmed so long after its window: 30d (default)");
-  command->add_option("--keep-unconfirmed", o->keep_unconfirmed,
-                      "Shed what upstream has not confirmed so long after its window: 36h, 400d");
+  AddEngineOptions(command, kMemoryOptions | kDiskOptions | kSealOptions | kKeepOptions,
+                   &o->engine);
 }
 
 // What is no level at all is told by the setting itself.

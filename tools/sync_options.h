@@ -14,6 +14,7 @@
 #include "cistern/replication_options.h"
 #include "cistern/result.h"
 #include "tools/contact_options.h"
+#include "tools/engine_options.h"
 
 namespace CLI {
 class App;
@@ -45,9 +46,7 @@ struct SyncOptions {
   std::string batch_bytes;
   std::string away_after;
   std::string seal;  // "true", "false"
-  std::string memory_budget;
-  std::string keep_confirmed;
-  std::string keep_unconfirmed;
+  EngineTexts engine;
 };
 
 // What they come to.
