@@ -16,6 +16,7 @@
 #include "storage/ack_beacon.h"
 #include "storage/ballast.h"
 #include "storage/family_kind.h"
+#include "storage/full_disk_advice.h"
 #include "storage/info_log.h"
 #include "storage/keyspace.h"
 #include "storage/lock_table.h"
@@ -292,6 +293,31 @@ TEST(RocksDbStatus, Translation) {
   EXPECT_EQ(code(Status::InvalidArgument("x")), StatusCode::kInternal);
   EXPECT_EQ(ToStatus(Status::Corruption("bad block"), "reading page 3").message(),
             "reading page 3: Corruption: bad block");
+}
+
+TEST(RocksDbStatus, WhatAFullDiskLacksDecidesTheAdvice) {
+  struct statvfs disk {};
+  disk.f_files = 1000;
+  disk.f_favail = 0;
+  disk.f_bavail = 1'000'000;
+  EXPECT_NE(FullDiskAdvice(disk).find("no inode left"), std::string_view::npos);
+  EXPECT_EQ(FullDiskAdvice(disk).find("free disk space"), std::string_view::npos);
+  disk.f_favail = 1;
+  EXPECT_NE(FullDiskAdvice(disk).find("free disk space"), std::string_view::npos);
+  disk.f_files = disk.f_favail = 0;  // it makes them as it needs them
+  EXPECT_NE(FullDiskAdvice(disk).find("free disk space"), std::string_view::npos);
+  const TempStore temp;
+  for (const std::string& path : {temp.root() + "/000012.log", std::string("/none/000012.log"),
+                                  std::string("000012.log")}) {
+    const auto full = rocksdb::Status::NoSpace("While appending to file: " + path,
+                                               "No space left on device");
+    EXPECT_NE(ToStatus(full, "journal write").message().find("free disk space"), std::string::npos);
+  }
+  const std::string budget =
+      ToStatus(rocksdb::Status::NoSpace(std::string(kDiskBudgetWords) + "9 bytes is used up"), "x")
+          .message();
+  EXPECT_NE(budget.find("--disk-budget"), std::string::npos) << budget;
+  EXPECT_EQ(budget.find("free disk space"), std::string::npos) << budget;
 }
 
 TEST(LockTable, WhoWaitsHidesNobodyAndHoldsNothing) {
