@@ -125,8 +125,7 @@ Status SetCellFromText(size_t index, std::string_view text, const TimeFormat& fo
   }
   const std::string_view value = Trim(text);
   if (value.empty()) {
-    return Refuse(column, text, fmt::format("is blank and no {}; --null '{}' takes it for missing",
-                                            column.type.ToCql(), text.substr(0, 80)));
+    return Refuse(column, text, fmt::format("is blank and no {}", column.type.ToCql()));
   }
   const bool event_time = index == schema.time_column();
   switch (column.type.kind) {

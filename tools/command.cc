@@ -13,6 +13,7 @@
 #include "engine/bucketing/bucketer.h"
 #include "storage/backup_record.h"
 #include "tools/output.h"
+#include "tools/shell_text.h"
 #include "tools/time_text.h"
 
 namespace cistern::tool {
@@ -30,13 +31,14 @@ std::string OpenAdvice(const std::string& directory, StatusCode code) {
   if (code == StatusCode::kNotFound && std::filesystem::is_directory(status) &&
       std::filesystem::exists(directory + "/" + std::string(kBackupsFileName), looked)) {
     return fmt::format("; these are backups: cistern restore --from {} --to NEW makes a store of "
-                       "one", directory);
+                       "one", ShellWord(directory));
   }
   std::error_code ignored;  // what cannot be looked at is not empty
   const bool is_free = !std::filesystem::exists(directory, ignored) ||
                        std::filesystem::is_empty(directory, ignored);
   if (code == StatusCode::kNotFound && is_free) {
-    return fmt::format("; cistern create --store {} --schema FILE.cql makes one", directory);
+    return fmt::format("; cistern create --store {} --schema FILE.cql makes one",
+                       ShellWord(directory));
   }
   if (code == StatusCode::kLocked) {
     return ", while scan and the other commands that only read work beside it";
