@@ -62,6 +62,18 @@ Status SetKey(const TableSchema& schema, const std::string& pair, std::set<size_
   return SetCellFromText(*column, std::string_view(pair).substr(split + 1), {}, batch);
 }
 
+// The event time of --at, which is a bound like any other where it is no timeuuid.
+Status SetAt(const TableSchema& schema, const std::string& at, RowBatch* batch) {
+  const size_t column = schema.time_column();
+  if (schema.columns[column].type.lane() != Lane::kFixed) {
+    return SetCellFromText(column, at, {}, batch);
+  }
+  CISTERN_ASSIGN_OR_RETURN(
+      const int64_t ticks,
+      ParseBound("--at", at, schema.time_unit, SystemClock()->WallMicros()));
+  return batch->SetInt(column, ticks);
+}
+
 // Rows of the range, counted up to `limit`; nullopt if that cannot be told. A page that cannot be
 // read must not keep anybody from deleting.
 std::optional<uint64_t> CountRows(Engine* engine, const std::string& table,
@@ -87,7 +99,7 @@ Result<Met> DeleteRow(Engine* engine, const std::shared_ptr<const TableSchema>& 
   for (size_t i = 0; i < values.size(); ++i) {
     CISTERN_RETURN_IF_ERROR(SetCellFromText(schema->entity_columns[i], values[i], {}, &batch));
   }
-  CISTERN_RETURN_IF_ERROR(SetCellFromText(schema->time_column(), options.at, {}, &batch));
+  CISTERN_RETURN_IF_ERROR(SetAt(*schema, options.at, &batch));
   std::set<size_t> given;
   for (const std::string& pair : options.keys) {
     CISTERN_RETURN_IF_ERROR(SetKey(*schema, pair, &given, &batch));
