@@ -255,10 +255,8 @@ int RunDiff(const SchemaOptions& given) {
 // --- apply
 
 void ComplainOf(const std::string& table, const std::string& what, const SchemaDifference& one) {
-  const bool is_option = one.kind == replicate::DriftKind::kKeyspaceMissing;
-  Complain(fmt::format("{}: {}: {}{}{}{}{}{}", table, what, one.what,
-                       one.advice.empty() ? "" : ". ", one.advice,
-                       is_option ? " (--keyspace-replication)" : "", one.cql.empty() ? "" : ": ",
+  Complain(fmt::format("{}: {}: {}{}{}{}{}", table, what, one.what,
+                       one.advice.empty() ? "" : ". ", one.advice, one.cql.empty() ? "" : ": ",
                        OneLine(one.cql)));
 }
 
