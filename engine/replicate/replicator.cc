@@ -340,7 +340,6 @@ Result<bool> Replicator::StartPush() {
       return true;
     case StatusCode::kBusy:
     case StatusCode::kOutOfMemory:
-    case StatusCode::kTooManyOpenFiles:
       open_at_us_ = now_us + kStorePauseUs;
       LookAt(item->bucket);
       return false;

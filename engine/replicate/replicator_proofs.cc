@@ -75,7 +75,6 @@ Result<bool> Replicator::StartProof() {
       return true;
     case StatusCode::kBusy:
     case StatusCode::kOutOfMemory:
-    case StatusCode::kTooManyOpenFiles:
       open_at_us_ = now_us + kStorePauseUs;
       holding_.push_front(std::move(held));
       return false;
@@ -205,8 +204,8 @@ void Replicator::OnNotProved(Proof* proof, const Status& why) {
   const int64_t now_us = parts_.loop->NowUs();
   switch (why.code()) {
     case StatusCode::kBusy:
-    case StatusCode::kTooManyOpenFiles:
     case StatusCode::kOutOfMemory: proof->resume_at_us = now_us + kStorePauseUs; return;
+    case StatusCode::kTooManyOpenFiles:  // no fault of the seal; who opens the next one tells it
     case StatusCode::kClosed: proof->is_given_up = true; return;
     case StatusCode::kIoError: {
       Trouble& trouble = TroubleOf(proof->item);

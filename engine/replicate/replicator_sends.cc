@@ -102,7 +102,6 @@ void Replicator::OnNotMade(Push* push, const Status& why) {
   const int64_t now_us = parts_.loop->NowUs();
   switch (why.code()) {
     case StatusCode::kBusy:  // v4 needs a clock that is known
-    case StatusCode::kTooManyOpenFiles:
       push->resume_at_us = now_us + kStorePauseUs;
       return;
     case StatusCode::kOutOfMemory:
@@ -110,6 +109,7 @@ void Replicator::OnNotMade(Push* push, const Status& why) {
       push->awaits_memory = true;
       open_at_us_ = push->resume_at_us;
       return;
+    case StatusCode::kTooManyOpenFiles:  // no fault of the seal; who opens the next one tells it
     case StatusCode::kClosed: push->is_given_up = true; return;
     case StatusCode::kIoError:
     case StatusCode::kCorruption:  // a disk that errs for a moment looks like it
