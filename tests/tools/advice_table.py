@@ -320,30 +320,32 @@ METHODS = [
 CLI_TEST = "tests/tools/cli_test.py"
 SYNC_TEST = "tests/tools/cli_sync_test.py"
 SCHEMA_TEST = "tests/tools/cli_schema_test.py"
+CLUSTER_TEST = "tests/tools/advice_cluster_test.py"
 CLOCK_TEST = "tests/tools/cli_clock_test.py"
 ELSEWHERE = [
     *(Elsewhere(literal, SYNC_TEST, words) for literal, words in (
         ("{} more are parked: `cistern sync status`", 'self.outbox("status"'),
         ("`cistern sync retry` lets parked ones be sent again", '"retry"'),
         ("what is left waits for a person, see `cistern sync status`", 'self.outbox("status"'),
-        (", by --keyspace NAME, or keyspace in the file", '"--keyspace"'),
         ("; grant this user MODIFY on the table", "grant this user MODIFY"),
         ("; `cistern sync status` names them", 'self.outbox("status"'))),
     *(Elsewhere(literal, CLI_TEST, '("verify", "--store"') for literal in (
         "that the outbox does not name", "; `cistern verify` tells more")),
-    *(Elsewhere(literal, "tests/tools/cli_windows_test.py", '"alter"') for literal in (
-        "alter the table here too (`cistern alter`)", "use another name here (`cistern alter`)",
-        "add one of another name (`cistern alter`)")),
+    *(Elsewhere(literal, CLUSTER_TEST, words) for literal, words in (
+        (", by --keyspace NAME, or keyspace in the file", "by (--keyspace NAME), or"),
+        ("(--keyspace-replication), or create it", "(--keyspace-replication), or create it"),
+        ("alter the table here too (`cistern alter`)", "alter the table here too"),
+        ("use another name here (`cistern alter`)", "add one of another name (`cistern alter`)"),
+        ("add one of another name (`cistern alter`)", "add one of another name (`cistern alter`)"),
+        ("`cistern schema apply` alters it", '"default_ttl"'),
+        ("`cistern schema apply` writes it", '"rule_missing"'),
+        ("`cistern schema apply` tells the cluster", "schema apply` tells the cluster"),
+        ("`cistern schema apply` creates it", '"table_missing"'),
+        ("`cistern schema apply` adds it", '"column_missing"'))),
     *(Elsewhere(literal, SCHEMA_TEST, words) for literal, words in (
-        ("(--keyspace-replication), or create it", '"--keyspace-replication"'),
         ("nothing was altered; --table T applies one", '"--table"'),
         ("of tables that differ, see `cistern schema diff`", '"diff"'),
         ("; `cistern schema diff` compares it with", '"diff"'),
-        ("`cistern schema apply` alters it", '"apply"'),
-        ("`cistern schema apply` writes it", '"apply"'),
-        ("`cistern schema apply` tells the cluster", '"apply"'),
-        ("`cistern schema apply` creates it", '"apply"'),
-        ("`cistern schema apply` adds it", '"apply"'),
         ("; leave it out", '"--allow-cleartext-password"'))),
     *(Elsewhere(literal, "tests/engine/cql/transport_tls_test.cc", words) for literal, words in (
         ("; name a file with the cluster's authority", "ca_file"),
