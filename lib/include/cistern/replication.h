@@ -178,7 +178,8 @@ class CISTERN_EXPORT Replication {
   //   kAlreadyExists    this engine has one
   //   kReadOnly, kClosed, and the reason of a failed write
   //                     the engine is not open for writing
-  //   kIoError          the machine gives no file descriptors, or no thread
+  //   kTooManyOpenFiles the process has no file descriptor left for the network
+  //   kIoError          the machine gives no thread
   //   kNotSupported     this libcistern was built without replication (-Dreplication=disabled)
   [[nodiscard]] static Result<std::unique_ptr<Replication>> Start(
       Engine* engine, const ClusterAccess& access, const ReplicationOptions& options = {});
