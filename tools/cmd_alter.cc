@@ -7,6 +7,7 @@
 
 #include "lib/cql/bucket_rule.h"
 #include "tools/command.h"
+#include "tools/engine_options.h"
 #include "tools/record_printer.h"
 #include "tools/schema_file.h"
 
@@ -97,7 +98,8 @@ std::string WhatChanged(const TableSchema& was, const TableSchema& is) {
 int RunAlter(const AlterOptions& options) {
   const Result<Tables> tables = ReadSchemaFile(options.schema);
   if (!tables.ok()) return FailUsage(tables.status());
-  Result<std::unique_ptr<Engine>> engine = OpenStore(options.store, Access::kWrite);
+  Result<std::unique_ptr<Engine>> engine =
+      OpenStore(options.store, Access::kWrite, OnlyAsAsked());
   if (!engine.ok()) return FailOpen(engine.status());
   const Result<TablePtr> was = (*engine)->FindTable(options.table);
   if (!was.ok()) return FailUsage(was.status());

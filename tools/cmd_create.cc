@@ -7,6 +7,7 @@
 #include <string>
 
 #include "tools/command.h"
+#include "tools/engine_options.h"
 #include "tools/schema_file.h"
 
 namespace cistern::tool {
@@ -40,7 +41,8 @@ int RunCreate(const CreateOptions& options) {
   // Before the store is touched: a wrong schema must not leave an empty store behind.
   const Result<Tables> tables = ReadSchemaFile(options.schema);
   if (!tables.ok()) return FailUsage(tables.status());
-  Result<std::unique_ptr<Engine>> engine = OpenStore(options.store, Access::kCreate);
+  Result<std::unique_ptr<Engine>> engine =
+      OpenStore(options.store, Access::kCreate, OnlyAsAsked());
   if (!engine.ok()) return FailOpen(engine.status());
   const std::set<std::string> there = FindThere(**engine, *tables);
   if (const Status s = CreateAll(engine->get(), *tables, there); !s.ok()) return Fail(s);

@@ -9,6 +9,7 @@
 
 #include "tools/command.h"
 #include "tools/counted.h"
+#include "tools/engine_options.h"
 #include "tools/output.h"
 #include "tools/time_text.h"
 
@@ -17,7 +18,7 @@ namespace {
 
 struct ExpireOptions {
   std::string store;
-  std::string keep_unconfirmed;  // empty: for ever
+  EngineTexts engine;
   bool json = false;
 };
 
@@ -26,13 +27,14 @@ Rows that have expired are invisible at once. Their space comes back when the la
 their window of sealed buckets has expired: then the window goes as a whole. A store that is
 kept open does it by itself.
 
+Confirmed windows go --keep-confirmed (30d) after their end, and after upstream has them.
 Windows whose rows are nowhere else stay, whatever their age, unless --keep-unconfirmed says
 how long after its end such a one may go (90s, 36h, 400d): its rows are then lost, and counted
 as shed. Each window that went or stays is told with the reason; windows has more of it.
 
 Examples:
   cistern expire --store S
-  cistern expire --store S --keep-unconfirmed 365d)";
+  cistern expire --store S --keep-confirmed 365d --keep-unconfirmed 365d)";
 
 // "window 12 from 2027-01-15T00:00:00Z to ... with 5 row versions"
 template <typename Window>
@@ -86,7 +88,7 @@ void PrintJson(const ExpireReport& report, Output* output) {
 
 int RunExpire(const ExpireOptions& asked) {
   EngineOptions open_options;
-  const Status taken = TakeKeepUnconfirmed(asked.keep_unconfirmed, &open_options);
+  const Status taken = TakeEngineTexts(asked.engine, &open_options);
   if (!taken.ok()) return FailUsage(taken);
   open_options.background_threads = false;  // or they would be first, and the report empty
   Result<std::unique_ptr<Engine>> engine = OpenStore(asked.store, Access::kWrite, open_options);
@@ -107,7 +109,7 @@ void AddExpire(CLI::App* app, Action* action) {
   auto options = std::make_shared<ExpireOptions>();
   CLI::App* command = app->add_subcommand("expire", "Give back the space of what has expired");
   AddStoreOption(command, &options->store);
-  AddKeepUnconfirmedOption(command, &options->keep_unconfirmed);
+  AddEngineOptions(command, kMemoryOptions | kKeepOptions, &options->engine);
   AddJsonOption(command, &options->json);
   command->footer(kFooter);
   command->callback([options, action] { *action = [options] { return RunExpire(*options); }; });

@@ -21,6 +21,7 @@
 #include "tools/record_reader.h"
 #include "tools/reject_file.h"
 #include "tools/row_mapper.h"
+#include "tools/shell_text.h"
 #include "tools/time_text.h"
 
 namespace cistern::tool {
@@ -275,7 +276,7 @@ class IngestCommand {
     return Status::InvalidArgument(
         file == "-" ? fmt::format("standard input is compressed; unpack it with {}", unpacker)
                     : fmt::format("{} is compressed; unpack it on the way: {} {} | cistern ingest "
-                                  "... -", file, unpacker, file));
+                                  "... -", file, unpacker, ShellWord(file)));
   }
 
   void ReportUnread(size_t begun) const {

@@ -28,6 +28,7 @@ struct ScanOptions {
   bool all_entities = false;
   std::string from;
   std::string to;
+  std::string bucket;  // instead of both
   bool descending = false;
   uint64_t limit = 0;  // 0: not given
   std::string columns;
@@ -46,6 +47,7 @@ Examples:
   cistern scan --store S --table air --entity Dongsi --where "pm25 > 300 and wd = 'NW'"
   cistern scan --store S --table air --all-entities --from 2016-12-31 --json
   cistern scan --store S --table air --entity Dongsi --from -1h --follow --json
+  cistern scan --store S --table air --entity Dongsi --bucket 2016-12
 
 Times are ISO 8601 (UTC unless they name an offset), integer ticks of the table's event time, or
 count from now: now, -36h, now+90s.
@@ -85,10 +87,15 @@ class ScanCommand {
 
  private:
   [[nodiscard]] Status CheckWhose() const {
-    if (options_.follow && (options_.all_entities || options_.descending || !options_.to.empty())) {
+    if (options_.follow && (options_.all_entities || options_.descending || !options_.to.empty() ||
+                            !options_.bucket.empty())) {
       return Status::InvalidArgument(
           "--follow prints what comes of one --entity, in the order of time and without an end: "
-          "leave out --all-entities, --desc and --to");
+          "leave out --all-entities, --desc, --to and --bucket");
+    }
+    if (!options_.bucket.empty() && !(options_.from.empty() && options_.to.empty())) {
+      return Status::InvalidArgument(
+          "--bucket says which event times are meant: leave --from and --to out");
     }
     if (options_.all_entities == options_.entity.empty()) {
       return options_.all_entities && !options_.token.empty()
@@ -106,15 +113,7 @@ class ScanCommand {
     if (!options_.all_entities) {
       CISTERN_ASSIGN_OR_RETURN(request->entity, ParseEntity(*schema_, options_.entity));
     }
-    const int64_t now_us = SystemClock()->WallMicros();
-    if (!options_.from.empty()) {
-      CISTERN_ASSIGN_OR_RETURN(request->from,
-                               ParseBound("--from", options_.from, schema_->time_unit, now_us));
-    }
-    if (!options_.to.empty()) {
-      CISTERN_ASSIGN_OR_RETURN(request->to,
-                               ParseBound("--to", options_.to, schema_->time_unit, now_us));
-    }
+    CISTERN_RETURN_IF_ERROR(TakeRange(request));
     if (options_.descending && request->from < request->to) std::swap(request->from, request->to);
     CISTERN_RETURN_IF_ERROR(TakeColumns(request));
     CISTERN_ASSIGN_OR_RETURN(request->where, ConditionsOf(*schema_, options_.where));
@@ -126,6 +125,25 @@ class ScanCommand {
     // The tool prints as it reads, so no range is too long for it.
     request->limit = options_.limit == 0 ? static_cast<uint64_t>(INT64_MAX)
                                          : rows_before_ + options_.limit;
+    return Status::Ok();
+  }
+
+  Status TakeRange(ScanRequest* request) const {
+    if (!options_.bucket.empty()) {
+      CISTERN_ASSIGN_OR_RETURN(const int64_t time, TimeOfBucket(*schema_, options_.bucket));
+      const TimeRange range = RangeOfBucket(*schema_, time);
+      request->from = range.from;
+      request->to = range.to;
+      return Status::Ok();
+    }
+    const int64_t now_us = SystemClock()->WallMicros();
+    if (!options_.from.empty()) {
+      CISTERN_ASSIGN_OR_RETURN(request->from,
+                               ParseBound("--from", options_.from, schema_->time_unit, now_us));
+    }
+    if (options_.to.empty()) return Status::Ok();
+    CISTERN_ASSIGN_OR_RETURN(request->to,
+                             ParseBound("--to", options_.to, schema_->time_unit, now_us));
     return Status::Ok();
   }
 
@@ -292,6 +310,8 @@ void AddScan(CLI::App* app, Action* action) {
   command->add_flag("--all-entities", options->all_entities, "Of every entity of the table");
   command->add_option("--from", options->from, "First event time (default: from the beginning)");
   command->add_option("--to", options->to, "End of the range, not included (default: to the end)");
+  command->add_option("--bucket", options->bucket,
+                      "The rows of the bucket whose column has this value: 2016-12");
   command->add_flag("--desc", options->descending, "Newest first");
   command->add_option("--limit", options->limit, "At most this many rows (default: all)")
       ->check(WholeNumber(1, INT64_MAX));

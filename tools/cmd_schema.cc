@@ -22,10 +22,12 @@
 #include "tools/schema_client.h"
 #include "tools/sync_config.h"
 #include "tools/sync_options.h"
+#include "tools/sync_status.h"
 
 namespace cistern::tool {
 namespace {
 
+using replicate::Applied;
 using replicate::ClusterSchema;
 using replicate::DriftWeight;
 using replicate::SchemaDifference;
@@ -251,9 +253,9 @@ int RunDiff(const SchemaOptions& given) {
 // --- apply
 
 void ComplainOf(const std::string& table, const std::string& what, const SchemaDifference& one) {
-  const bool is_option = one.kind == replicate::DriftKind::kKeyspaceMissing;
-  Complain(fmt::format("{}: {}: {}{}{}{}", table, what, one.what, one.advice.empty() ? "" : ". ",
-                       one.advice, is_option ? " (--keyspace-replication)" : ""));
+  Complain(fmt::format("{}: {}: {}{}{}{}{}", table, what, one.what,
+                       one.advice.empty() ? "" : ". ", one.advice, one.cql.empty() ? "" : ": ",
+                       OneLine(one.cql)));
 }
 
 // Whether all tables can be brought to what is declared; says what needs a person.
@@ -304,7 +306,7 @@ class Applier {
   int Apply(Compared table) {
     const std::string name = table.cluster.CqlName();
     size_t run_count = 0;
-    Status failure;
+    Applied done;
     std::vector<std::string> last;
     for (int round = 0; round < kRoundsMax; ++round) {
       // Before every plan, as one of another table may have made the keyspace.
@@ -314,18 +316,18 @@ class Applier {
       const SchemaPlan plan = table.Plan(replication_);
       for (const SchemaDifference& one : plan.refusals) ComplainOf(name, "needs a person", one);
       if (!plan.refusals.empty()) return kExitBlocked;
-      if (plan.statements.empty()) return Finish(name, run_count, plan, failure);
-      const bool is_stuck = plan.statements == last && failure.code() != StatusCode::kIoError;
+      if (plan.statements.empty()) return Finish(name, run_count, plan, done.status);
+      const bool is_stuck = plan.statements == last && done.status.code() != StatusCode::kIoError;
       if (is_stuck) break;
       for (const std::string& statement : plan.statements) {
         if (const int said = SayStatement(json_, statement); said != kExitOk) return said;
       }
-      failure = client_->Apply(plan.statements);
-      if (failure.code() == StatusCode::kNotFound) return FailAway(failure);
+      done = client_->Apply(plan.statements);
+      if (done.status.code() == StatusCode::kNotFound) return FailAway(done.status);
       run_count += plan.statements.size();
       last = plan.statements;
     }
-    return GiveUp(table, failure);
+    return GiveUp(table, done);
   }
 
  private:
@@ -346,10 +348,9 @@ class Applier {
   }
 
   // Statements were refused, or left differences behind.
-  static int GiveUp(const Compared& table, const Status& failure) {
-    if (!failure.ok()) {
-      const bool is_denied =
-          failure.message().find("unauthorized (0x2100)") != std::string::npos;
+  static int GiveUp(const Compared& table, const Applied& done) {
+    if (const Status& failure = done.status; !failure.ok()) {
+      const bool is_denied = done.error_code == cql::ErrorCode::kUnauthorized;
       Complain(failure.message() +
                (is_denied ? "; grant this user CREATE on the keyspace, and ALTER for columns that "
                             "are added"

@@ -12,6 +12,7 @@
 #include "engine/replication_service.h"
 #include "tools/command.h"
 #include "tools/counted.h"
+#include "tools/engine_options.h"
 #include "tools/interrupt.h"
 #include "tools/output.h"
 #include "tools/sync_config.h"
@@ -50,8 +51,8 @@ by SIGINT or SIGTERM; others: see cistern --help)";
 
 constexpr char kStatusFooter[] = R"(
 The first line is the age of the oldest bucket that is sealed and not confirmed; what is not sealed
-yet, since when, and what of it is overdue, follows. The store is only read, also
-while a process has it open; no cluster is needed.
+yet, since when, and what of it is overdue by the --seal-... options, follows. The store is only
+read, also while a process has it open; no cluster is needed.
 
 Examples:
   cistern sync status --store S
@@ -233,7 +234,7 @@ class SyncCommand {
   int Report(const SyncOutcome& outcome, int64_t spent_us) {
     if (!outcome.failure.ok()) Complain(outcome.failure.message());
     if (outcome.end == SyncEnd::kAway) {
-      Complain("the cluster is away: " + AwayText(outcome.last.away));
+      Complain("the cluster is away: " + AwayText(outcome.last));
     }
     const bool is_told = outcome.end == SyncEnd::kAway &&
                          outcome.last.refused.message() == outcome.last.away.message();
@@ -301,7 +302,15 @@ int SayChecked(const SyncPlan& plan, const SyncOptions& options) {
 }
 
 int RunSync(SyncOptions options) {
-  if (const Status s = CheckTogether(options); !s.ok()) return FailUsage(s);
+  if (const auto misfit = FindMisfit(options)) {
+    return FailUsage(Status::InvalidArgument(misfit->why));
+  }
+  // A file may have both: its rules say to status what is overdue, whoever seals.
+  const std::string seals = GivenSealOption(options.engine);
+  if (!seals.empty() && options.seal == "false") {
+    return FailUsage(Status::InvalidArgument(fmt::format(
+        "{} says when buckets are due, and --no-seal seals none; leave one out", seals)));
+  }
   if (!options.config.empty()) {
     Result<SyncOptions> file = ReadSyncConfig(options.config);
     if (!file.ok()) return FailUsage(file.status());
@@ -324,23 +333,29 @@ struct StoreOptions {
   std::string from;
   std::string to;
   bool json = false;
+  EngineTexts engine;  // of status
 };
 
 // With the store that the file says, where the command line says none.
 Result<StoreOptions> WithFile(StoreOptions options) {
   SyncOptions given;
   given.store = options.store;
+  given.engine = options.engine;
   if (!options.config.empty()) {
     CISTERN_ASSIGN_OR_RETURN(SyncOptions file, ReadSyncConfig(options.config));
     given = Overlaid(std::move(given), std::move(file));
   }
   CISTERN_RETURN_IF_ERROR(CheckStore(given));
   options.store = std::move(given.store);
+  options.engine = std::move(given.engine);
   return options;
 }
 
 int RunStatus(const StoreOptions& options) {
-  Result<std::unique_ptr<Engine>> engine = OpenStore(options.store, Access::kRead);
+  EngineOptions open_options;  // what is overdue goes by the rules of sealing
+  const Status taken = TakeEngineTexts(options.engine, &open_options);
+  if (!taken.ok()) return FailUsage(taken);
+  Result<std::unique_ptr<Engine>> engine = OpenStore(options.store, Access::kRead, open_options);
   if (!engine.ok()) return FailOpen(engine.status());
   Result<OutboxStatus> outbox = GetOutboxStatus(engine->get());
   if (!outbox.ok()) return Fail(outbox.status());
@@ -431,6 +446,7 @@ void AddStatus(CLI::App* sync, Action* action) {
   auto options = std::make_shared<StoreOptions>();
   CLI::App* command = AddStoreCommand(sync, "status", "Print what waits, and since when", action,
                                       options, RunStatus);
+  AddEngineOptions(command, kSealOptions, &options->engine);
   command->footer(kStatusFooter);
 }
 

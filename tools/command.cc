@@ -10,8 +10,10 @@
 #include <system_error>
 
 #include "engine/bucketing/bucket_value.h"
+#include "engine/bucketing/bucketer.h"
 #include "storage/backup_record.h"
 #include "tools/output.h"
+#include "tools/shell_text.h"
 #include "tools/time_text.h"
 
 namespace cistern::tool {
@@ -29,13 +31,14 @@ std::string OpenAdvice(const std::string& directory, StatusCode code) {
   if (code == StatusCode::kNotFound && std::filesystem::is_directory(status) &&
       std::filesystem::exists(directory + "/" + std::string(kBackupsFileName), looked)) {
     return fmt::format("; these are backups: cistern restore --from {} --to NEW makes a store of "
-                       "one", directory);
+                       "one", ShellWord(directory));
   }
   std::error_code ignored;  // what cannot be looked at is not empty
   const bool is_free = !std::filesystem::exists(directory, ignored) ||
                        std::filesystem::is_empty(directory, ignored);
   if (code == StatusCode::kNotFound && is_free) {
-    return fmt::format("; cistern create --store {} --schema FILE.cql makes one", directory);
+    return fmt::format("; cistern create --store {} --schema FILE.cql makes one",
+                       ShellWord(directory));
   }
   if (code == StatusCode::kLocked) {
     return ", while scan and the other commands that only read work beside it";
@@ -176,17 +179,12 @@ Result<int64_t> TimeOfBucket(const TableSchema& schema, const std::string& liter
                 fmt::format("--bucket '{}': {}", literal, start_s.status().message()));
 }
 
-void AddKeepUnconfirmedOption(CLI::App* command, std::string* text) {
-  command->add_option("--keep-unconfirmed", *text,
-                      "Shed what upstream has not confirmed so long after its window: 36h, 400d");
-}
-
-Status TakeKeepUnconfirmed(const std::string& text, EngineOptions* options) {
-  if (text.empty()) return Status::Ok();
-  CISTERN_ASSIGN_OR_RETURN(
-      options->keep_unconfirmed_s,
-      ParseSpan("--keep-unconfirmed", text, 1, limits::kKeepSecondsMax));
-  return Status::Ok();
+TimeRange RangeOfBucket(const TableSchema& schema, int64_t time) {
+  const Bucketer bucketer(schema);
+  if (!bucketer.InRange(time)) return {time, time};
+  const BucketSpan span = bucketer.SpanOf(time);
+  return {TicksFromSeconds(schema.time_unit, span.start_s),
+          TicksFromSeconds(schema.time_unit, span.end_s)};
 }
 
 Result<Durability> ParseDurability(std::string_view text) {

@@ -106,11 +106,8 @@ using Tables = std::vector<std::shared_ptr<const TableSchema>>;
 
 // An event time in the bucket whose column holds `literal`: 2016-12.
 [[nodiscard]] Result<int64_t> TimeOfBucket(const TableSchema& schema, const std::string& literal);
-
-// Adds --keep-unconfirmed to a command that ends windows, or tells when they end.
-void AddKeepUnconfirmedOption(CLI::App* command, std::string* text);
-// What it says, into the options; empty: for ever.
-[[nodiscard]] Status TakeKeepUnconfirmed(const std::string& text, EngineOptions* options);
+// The event times of the bucket that holds `time`, in the table's ticks; empty: none does.
+[[nodiscard]] TimeRange RangeOfBucket(const TableSchema& schema, int64_t time);
 
 // "synced", "log", "memory".
 [[nodiscard]] Result<Durability> ParseDurability(std::string_view text);

@@ -23,7 +23,7 @@ class LocalClock {
   explicit LocalClock(int32_t utc_offset_s) : offset_s_(utc_offset_s) {}
 
   // The clocks of a zone of the tz database, such as "Europe/Berlin". kInvalidArgument if the
-  // system's database has no such zone.
+  // system's database has no such zone, kNotFound if the system has no database.
   [[nodiscard]] static Result<LocalClock> OfZone(std::string_view name);
 
   void set_ambiguous(AmbiguousTimes ambiguous) { ambiguous_ = ambiguous; }

@@ -171,7 +171,7 @@ void SyncFollow::NoteReason(const ReplicationStatus& status, int64_t now_us) {
   const bool is_idle = IsIdle(status.phase);
   Say(std::string(is_told ? "the cluster is still away, for another reason: "
                           : "the cluster is away: ") +
-      AwayText(status.away) + (is_idle ? "; nothing waits" : ""));
+      AwayText(status) + (is_idle ? "; nothing waits" : ""));
   contact_ = Contact::kAway;
   reason_told_us_ = now_us;
   reason_kinds_ = std::move(kinds);
@@ -234,7 +234,7 @@ void SyncFollow::NoteProgress(const ReplicationStatus& status) {
   const bool is_due =
       settings_.line_every_us > 0 && now_us - *progress_us_ >= settings_.line_every_us;
   if (!is_due && !has_bar) return;
-  const std::string away = status.away.ok() ? std::string() : AwayText(status.away);
+  const std::string away = status.away.ok() ? std::string() : AwayText(status);
   const Metrics metrics = settings_.metrics();
   const FollowProgress progress{status.phase, status.counters, metrics.versions_waiting,
                                 metrics.versions_parked, pace_.per_s(), away};

@@ -227,7 +227,7 @@ Result<TzTable> ReadTzFile(std::string_view name) {
   const std::string folder = TzFolder();
   std::error_code ignored;
   if (folder.empty() || !std::filesystem::is_directory(folder, ignored)) {
-    return Status::InvalidArgument(fmt::format(
+    return Status::NotFound(fmt::format(
         "'{}' cannot be looked up: this system has no tz database in {}; install tzdata",
         name.substr(0, kNameBytesMax), folder.empty() ? "/usr/share/zoneinfo" : folder));
   }

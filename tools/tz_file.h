@@ -63,7 +63,7 @@ struct TzTable {
 [[nodiscard]] Result<TzTable> ParseTzFile(std::string_view bytes);
 
 // The table of a zone such as "Europe/Berlin", from TZDIR or where systems keep the database.
-// kInvalidArgument for a name that is no zone of the database, or if there is no database.
+// kInvalidArgument for a name that is no zone of the database, kNotFound if there is no database.
 [[nodiscard]] Result<TzTable> ReadTzFile(std::string_view name);
 
 }  // namespace cistern::tool

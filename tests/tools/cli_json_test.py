@@ -157,8 +157,9 @@ class JsonTest(CliCase):
         self.create()
         scan = ("scan", "--store", self.store, "--table", "air", "--follow")
         for options in (("--all-entities",), ("--entity", "a", "--desc"),
-                        ("--entity", "a", "--to", "now")):
-            self.assertIn("leave out --all-entities, --desc and --to",
+                        ("--entity", "a", "--to", "now"),
+                        ("--entity", "a", "--bucket", "1970-01-01")):
+            self.assertIn("leave out --all-entities, --desc, --to and --bucket",
                           self.run_tool(*scan, *options, expect=2).err)
 
 

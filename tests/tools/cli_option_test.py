@@ -201,7 +201,8 @@ class OptionTest(CliCase):
         for words, told in (
                 ((*scan, "--entity", "a", "--last", "3"), "'--last' is no option of scan; it has "),
                 (("expire", "--store", self.store, "--table", "air"),
-                 "'--table' is no option of expire; it has --help, --store, --keep-unconfirmed"),
+                 "'--table' is no option of expire; it has --help, --store, --memory-budget, "
+                 "--keep-confirmed, --keep-unconfirmed"),
                 (("tables", "--store", self.store, "x"), "'x' is not expected: tables takes "),
                 (scan, "cistern: say whose rows by --entity, or --all-entities\n"),
                 ((*scan, "--entity", "a", "--all-entities"), "both given: leave one out"),

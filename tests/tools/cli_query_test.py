@@ -180,6 +180,35 @@ class QueryTest(CliCase):
                           histograms())
             self.run_tool("seal", "--store", self.store, "--all")
 
+    def test_the_rows_of_a_bucket(self):
+        self.create()
+        hour = 3_600_000
+        self.ingest("station,ts,n\n" + "".join(f"{entity},{i * hour},{i}\n"
+                                               for i in range(72) for entity in "ab"))
+        rows = lambda *options: [int(row["n"]) for row in self.scan("--bucket", *options)]
+        self.assertEqual(rows("1970-01-02"), list(range(24, 48)))
+        self.assertEqual(rows("1970-01-02", "--desc", "--limit", "2"), [47, 46])
+        self.assertEqual(rows("1970-02-02"), [])
+        both = self.run_tool("scan", "--store", self.store, "--table", "air", "--all-entities",
+                             "--bucket", "1970-01-03", "--format", "csv").out.decode()
+        self.assertEqual(both.count("\n"), 1 + 2 * 24)
+        # As buckets prints it, of any rule.
+        self.create(PUMPS)
+        self.ingest("site,pump,ts,part,value\n1,x,1000000,a,1\n1,x,3600000000,a,2\n",
+                    table="plant.pumps")
+        names = [line["bucket"] for line in map(json.loads, self.run_tool(
+            "buckets", "--store", self.store, "--table", "plant.pumps", "--json"
+            ).out.splitlines())]
+        self.assertEqual(len(names), 2)
+        for name, value in zip(names, ("1", "2")):
+            found = self.scan("--bucket", name, table="plant.pumps", entity="site=1,pump=x")
+            self.assertEqual([row["value"] for row in found], [value])
+        scan = ("scan", "--store", self.store, "--table", "air", "--entity", "a", "--bucket")
+        self.assertIn("--bucket 'never'", self.run_tool(*scan, "never", expect=2).err)
+        for bound in ("--from", "--to"):
+            self.assertIn("leave --from and --to out",
+                          self.run_tool(*scan, "1970-01-02", bound, "0", expect=2).err)
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=1)

@@ -83,6 +83,11 @@ class SyncTest(CliCase):
     def test_rows_arrive_and_are_confirmed(self):
         self.fill()
         self.assertEqual(self.status()["seals_waiting"], 4)
+        bytes_waiting = self.status()["bytes_waiting"]
+        buckets = self.run_tool("buckets", "--store", self.store, "--json").out
+        self.assertEqual(bytes_waiting, sum(json.loads(line)["bytes"] for line in
+                                            buckets.splitlines()))
+        self.assertGreater(bytes_waiting, 0)
         with cluster() as there:
             self.make_table(there)
             done = self.sync(there)
@@ -94,10 +99,11 @@ class SyncTest(CliCase):
             self.assertEqual(self.sync(there).out, b"nothing waits\n")
             self.assertEqual(there.writes(), writes)
         text = self.outbox("status").out.decode()
-        self.assertTrue(text.startswith("all that is sealed is confirmed\nwaiting: 0 seals, 0 row "
-                                        "versions\nparked: 0 seals, 0 row versions\nconfirmed: 12 "
-                                        "row versions, 0 proved by count, 0 by rows\n"), text)
+        self.assertRegex(text, r"^all that is sealed is confirmed\nwaiting: 0 seals, 0 row "
+                               r"versions, 0 B\nparked: 0 seals, 0 row versions, 0 B\nconfirmed: "
+                               r"12 row versions, [0-9]+ B, 0 proved by count, 0 by rows\n")
         status = self.status()
+        self.assertEqual((status["bytes_waiting"], status["bytes_confirmed"]), (0, bytes_waiting))
         self.assertIsNone(status["oldest_unconfirmed_end"])
         self.assertEqual((status["versions_confirmed"], status["versions_open"]), (12, 0))
 

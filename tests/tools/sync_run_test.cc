@@ -179,8 +179,10 @@ TEST_F(SyncRunTest, WhatStandsInTheWayIsToldOnce) {
   status_.damaged = {"seal 3 of t: a page is damaged"};
   status_.held = {{"p.t", Status::InvalidArgument("no rows are sent to p.t: the cluster has no "
                                                   "table p.t. `cistern schema apply` creates it, "
-                                                  "or this statement:\nCREATE TABLE p.t (\n  a")},
-                  {"p.u", Status::InvalidArgument("Unauthorized: \x1b[31mno")}};
+                                                  "or this statement:\nCREATE TABLE p.t (\n  a"),
+                   HeldReason::kDiffers},
+                  {"p.u", Status::InvalidArgument("Unauthorized: \x1b[31mno"),
+                   HeldReason::kNotCompared}};
   Tell(ReplicationPhase::kWorking, 3);
   status_.held.pop_back();
   status_.held[0].why = Status::InvalidArgument("p.t: other words, see cistern schema diff");
@@ -203,13 +205,22 @@ TEST_F(SyncRunTest, WhatStandsInTheWayIsToldOnce) {
 
 TEST_F(SyncRunTest, WhatToDoWithATableThatIsHeld) {
   status_.held = {{"t", Status::InvalidArgument("table t was declared without a keyspace: say in "
-                                                "which keyspace of the cluster it is")},
-                  {"p.u", Status::TooLarge("100 of its seals are parked: look at why")}};
+                                                "which keyspace of the cluster it is"),
+                   HeldReason::kNoKeyspace},
+                  // Whatever words a server uses.
+                  {"p.t", Status::InvalidArgument("db-1:9042 answered: t are parked, without a "
+                                                  "keyspace, cistern schema"),
+                   HeldReason::kNotPermitted},
+                  {"p.u", Status::TooLarge("100 of its seals are parked: look at why"),
+                   HeldReason::kParked}};
   Tell(ReplicationPhase::kStuck);
   (void)Run();
   EXPECT_THAT(lines_,
               ElementsAre("table t was declared without a keyspace: say in which keyspace of the "
                           "cluster it is, by --keyspace NAME, or keyspace in the file of --config",
+                          "p.t is held back: db-1:9042 answered: t are parked, without a keyspace, "
+                          "cistern schema; grant this user MODIFY on the table, and SELECT where "
+                          "--proof reads",
                           "p.u is held back: 100 of its seals are parked: look at why; `cistern "
                           "sync status` names them"));
 }

@@ -41,6 +41,7 @@ Result<Definition> Schema::Apply(const Statement& statement) {
       case Kind::kDropTable: return DropTable(statement);
       case Kind::kAddColumns:
       case Kind::kDropColumns: return AlterColumns(statement);
+      case Kind::kRenameColumns: return RenameColumns(statement);
       case Kind::kAlterOptions: return AlterOptions(statement);
       default: return Status::Internal("this statement defines nothing");
     }
@@ -144,6 +145,17 @@ Result<Definition> Schema::AlterColumns(const Statement& statement) {
   keyspaces_[statement.keyspace].tables[statement.table] =
       std::make_shared<const TableDefinition>(std::move(next));
   return done;
+}
+
+Result<Definition> Schema::RenameColumns(const Statement& statement) {
+  CISTERN_ASSIGN_OR_RETURN(const TablePtr before, Find(statement.keyspace, statement.table));
+  TableDefinition next = *before;
+  for (const auto& [from, to] : statement.renames) {
+    CISTERN_ASSIGN_OR_RETURN(next, WithRenamed(next, from, to));
+  }
+  keyspaces_[statement.keyspace].tables[statement.table] =
+      std::make_shared<const TableDefinition>(std::move(next));
+  return Changed("UPDATED", "TABLE", statement);
 }
 
 Result<Definition> Schema::AlterOptions(const Statement& statement) {

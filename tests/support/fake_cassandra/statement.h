@@ -50,7 +50,7 @@ struct Statement {
   enum class Kind {
     kInsert, kUpdate, kDelete, kSelect, kUse, kTruncate,
     kCreateKeyspace, kDropKeyspace, kCreateTable, kDropTable, kAddColumns, kDropColumns,
-    kAlterOptions,
+    kRenameColumns, kAlterOptions,
   };
   Kind kind = Kind::kSelect;
   std::string keyspace;
@@ -75,6 +75,7 @@ struct Statement {
   // Of CREATE TABLE; of ALTER ... WITH one that has the options.
   std::string text;
   std::vector<std::pair<std::string, ColumnType>> columns;  // of ALTER; DROP has no types
+  std::vector<std::pair<std::string, std::string>> renames;  // from one name to another
 
   [[nodiscard]] bool is_write() const {
     return kind == Kind::kInsert || kind == Kind::kUpdate || kind == Kind::kDelete;
