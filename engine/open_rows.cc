@@ -189,6 +189,7 @@ int64_t OpenRowsWalk::DueOf(EngineCore* core, const Bucket& bucket) const {
 void OpenRowsWalk::EndBucket(EngineCore* core) {
   const Bucket bucket = std::exchange(bucket_, Bucket());
   if (bucket.versions == 0) return;  // all of it is sealed
+  found_.bytes += bucket.bytes;
   const int64_t due_us = DueOf(core, bucket);
   if (!IsOverdue(due_us)) return;
   const bool is_known = std::binary_search(overdue_in_heads_.begin(), overdue_in_heads_.end(),

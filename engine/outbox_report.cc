@@ -1,6 +1,8 @@
 // What of the outbox waits or is parked, and how it is made to wait again: of the store alone.
 #include <algorithm>
 #include <limits>
+#include <map>
+#include <memory>
 #include <utility>
 
 #include "engine/bucketing/bucket_value.h"
@@ -12,6 +14,7 @@
 #include "lib/cql/value_text.h"
 #include "storage/outbox.h"
 #include "storage/push_records.h"
+#include "storage/seal_reader.h"
 
 namespace cistern {
 
@@ -49,6 +52,45 @@ ParkedSeal ToParkedSeal(const TableSchema& schema, uint64_t seal, const PushReco
   parked.error_code = record.error_code;
   parked.words = record.words;
   return parked;
+}
+
+// What the window has in the outbox, and of bytes in all. What is confirmed is told by its sums,
+// without a look at its seals.
+Status CountWindow(EngineCore& core, const std::shared_ptr<const SpillView>& view,
+                   const WindowFamily& window, const std::map<uint64_t, PushRecord>& pushes,
+                   OutboxStatus* status) {
+  const WindowRecord& record = window.record;
+  uint64_t listed = 0;
+  uint64_t listed_bytes = 0;  // of those that wait, by their manifests
+  uint64_t parked_bytes = 0;
+  OutboxWalker walker(view, window.id);
+  while (WaitingCount(record) > 0) {
+    CISTERN_ASSIGN_OR_RETURN(const std::optional<OutboxEntry> entry, walker.Next());
+    if (!entry) break;
+    ++listed;
+    const auto push = pushes.find(entry->seal);
+    const bool is_parked = push != pushes.end() && push->second.state == PushState::kParked;
+    ++(is_parked ? status->seals_parked : status->seals_waiting);
+    // Where none is confirmed the sums tell the rest.
+    if (is_parked || record.confirmed_count > 0) {
+      const auto manifest = ReadManifest(view->meta, window.id, entry->bucket, entry->seal);
+      (is_parked ? parked_bytes : listed_bytes) +=
+          manifest.ok() ? manifest->byte_count : 0;
+    }
+    const TablePtr table = core.tables().FindById(entry->bucket.table_id);
+    if (!table) continue;
+    const int64_t end_s = NextBucketStart(*table->schema, entry->bucket.start_s);
+    status->oldest_end_s = std::min(status->oldest_end_s.value_or(end_s), end_s);
+  }
+  status->seals_unlisted += WaitingCount(record) - std::min(WaitingCount(record), listed);
+  const uint64_t parked = std::min(parked_bytes, record.byte_count);
+  const uint64_t waiting = record.confirmed_count == 0
+                               ? record.byte_count - parked
+                               : std::min(listed_bytes, record.byte_count - parked);
+  status->bytes_parked += parked;
+  status->bytes_waiting += waiting;
+  status->bytes_confirmed += record.byte_count - parked - waiting;
+  return Status::Ok();
 }
 
 }  // namespace
@@ -113,23 +155,7 @@ Result<OutboxStatus> GetOutboxStatus(Engine* engine) {
   const auto pushes = core->store().pushes();
   const auto view = core->store().spills().view();
   for (const auto& window : view->windows) {
-    if (window->record.confirmed_count == window->record.seal_count) continue;
-    OutboxWalker walker(view, window->id);
-    uint64_t listed = 0;
-    while (true) {
-      CISTERN_ASSIGN_OR_RETURN(const std::optional<OutboxEntry> entry, walker.Next());
-      if (!entry) break;
-      ++listed;
-      const auto record = pushes.find(entry->seal);
-      const bool is_parked = record != pushes.end() && record->second.state == PushState::kParked;
-      ++(is_parked ? status.seals_parked : status.seals_waiting);
-      const TablePtr table = core->tables().FindById(entry->bucket.table_id);
-      if (!table) continue;
-      const int64_t end_s = NextBucketStart(*table->schema, entry->bucket.start_s);
-      status.oldest_end_s = std::min(status.oldest_end_s.value_or(end_s), end_s);
-    }
-    const uint64_t waiting = WaitingCount(window->record);
-    status.seals_unlisted += waiting - std::min(waiting, listed);
+    CISTERN_RETURN_IF_ERROR(CountWindow(*core, view, *window, pushes, &status));
   }
   status.seals_waiting += status.seals_unlisted;
   const Metrics metrics = core->GetMetrics();

@@ -26,7 +26,8 @@ struct ReplicationConfig {
 // loop's thread of everything below.
 class ReplicationService {
  public:
-  // Begins to connect. kReadOnly, kClosed and what the engine says; kIoError: no sockets.
+  // Begins to connect. kReadOnly, kClosed and what the engine says; kTooManyOpenFiles, kIoError: no
+  // sockets.
   [[nodiscard]] static Result<std::unique_ptr<ReplicationService>> Start(Engine* engine,
                                                                          ReplicationConfig config);
   ~ReplicationService();

@@ -17,6 +17,7 @@
 #include "engine/salvage_target.h"
 #include "lib/base/concat.h"
 #include "lib/base/entered.h"
+#include "lib/base/shortage.h"
 #include "storage/bucket_merge.h"
 #include "storage/catalog_rescue.h"
 #include "storage/keyspace.h"
@@ -69,6 +70,7 @@ class Salvager {
       return failed.ok();
     });
     CISTERN_RETURN_IF_ERROR(failed);
+    if (IsShortage(visited)) return visited;
     if (!visited.ok()) Problem(visited.message() + "; buckets behind it were not looked at");
     CISTERN_RETURN_IF_ERROR(target_->Finish(source_->clock()));
     report_.versions_lost += source_->store().versions_quarantined();

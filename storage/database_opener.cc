@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "lib/base/concat.h"
+#include "lib/base/shortage.h"
 #include "lib/base/unwind_guard.h"
 #include "storage/rocksdb_status.h"
 #include "storage/salvage_advice.h"
@@ -88,7 +89,8 @@ Result<std::vector<LostTable>> DatabaseOpener::ListLost(bool is_open) {
     CISTERN_ASSIGN_OR_RETURN(const auto families, DescribeFamilies());
     CISTERN_ASSIGN_OR_RETURN(files, ListTables(Options(), directory(), families));
   }
-  auto lost = FindLostTables(store_->env.get(), directory(), files, !is_open);
+  CISTERN_ASSIGN_OR_RETURN(
+      auto lost, FindLostTables(store_->env.get(), directory(), files, !is_open));
   if (is_open && lost.empty()) store_->db->ContinueBackgroundWork().PermitUncheckedError();
   return lost;
 }
@@ -118,6 +120,7 @@ Status DatabaseOpener::OpenAroundLost() {
       status.ok() || status.code() == StatusCode::kCorruption || LacksFile(status);
   if (creating_ || !may_be_files) return status;
   auto lost = ListLost(status.ok());
+  if (IsShortage(lost.status())) return lost.status();
   if (!lost.ok() || lost->empty()) return status;
   if (status.ok()) CISTERN_RETURN_IF_ERROR(Close());
   CISTERN_RETURN_IF_ERROR(StandIn(*std::move(lost)));

@@ -8,8 +8,9 @@
 #include <vector>
 
 #include "lib/base/concat.h"
-#include "storage/ended_file.h"
 #include "storage/counting_files.h"
+#include "storage/ended_file.h"
+#include "storage/full_disk_advice.h"
 #include "storage/io_guard.h"
 #include "storage/rocksdb_status.h"
 #include "storage/stand_in.h"
@@ -114,7 +115,7 @@ IOStatus StoreFileSystem::CheckPlace() const {
 IOStatus StoreFileSystem::CheckRoom(FileKind kind, uint64_t bytes) const {
   if (kind != FileKind::kWal && kind != FileKind::kSst) return IOStatus::OK();
   if (HasRoomFor(bytes)) return IOStatus::OK();
-  return IOStatus::NoSpace(Concat({"the disk budget of ", disk_limit(), " bytes is used up"}));
+  return IOStatus::NoSpace(Concat({kDiskBudgetWords, disk_limit(), " bytes is used up"}));
 }
 
 void StoreFileSystem::SetEnds(FileEnds ends) {

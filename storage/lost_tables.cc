@@ -7,8 +7,10 @@
 #include <utility>
 
 #include "lib/base/concat.h"
+#include "lib/base/shortage.h"
 #include "storage/header_iterator.h"
 #include "storage/keyspace.h"
+#include "storage/rocksdb_status.h"
 
 namespace cistern {
 
@@ -36,13 +38,13 @@ rocksdb::Status ReadHeaders(rocksdb::SstFileReader* reader,
   }
 }
 
-// What is wrong with the file; empty: nothing.
-std::string Examine(rocksdb::Env* env, const std::string& directory,
+// What is wrong with the file; empty: nothing. An error: it cannot be looked at now.
+Result<std::string> Examine(rocksdb::Env* env, const std::string& directory,
                     const rocksdb::LiveFileMetaData& file, bool headers) {
   const std::string path = Concat({directory, "/", file.relative_filename});
   uint64_t is_bytes = 0;
   rocksdb::Status s = env->GetFileSize(path, &is_bytes);
-  if (s.IsNotFound() || s.IsPathNotFound()) return "it is missing";
+  if (s.IsNotFound() || s.IsPathNotFound()) return std::string("it is missing");
   if (s.ok() && is_bytes != file.size) {
     return Concat({"it has ", is_bytes, " bytes, it had ", file.size});
   }
@@ -54,7 +56,9 @@ std::string Examine(rocksdb::Env* env, const std::string& directory,
   rocksdb::SstFileReader reader(options);
   if (s.ok()) s = reader.Open(path);
   if (s.ok() && headers) s = ReadHeaders(&reader, file);
-  return s.ok() ? "" : s.ToString();
+  if (s.ok()) return std::string();
+  const Status status = ToStatus(s, "opening " + path);
+  return IsShortage(status) ? Result<std::string>(status) : s.ToString();
 }
 
 }  // namespace
@@ -73,8 +77,11 @@ Result<std::vector<rocksdb::LiveFileMetaData>> ListTables(
   rocksdb::DB* raw = nullptr;
   const rocksdb::Status s =
       rocksdb::DB::OpenForReadOnly(options, directory, wanted, &handles, &raw);
-  if (!s.ok()) return Status::Corruption(Concat({"listing the files of ", directory, ": ",
-      s.ToString()}));
+  if (!s.ok()) {
+    const std::string what = "listing the files of " + directory;
+    const Status status = ToStatus(s, what);
+    return IsShortage(status) ? status : Status::Corruption(Concat({what, ": ", s.ToString()}));
+  }
   const std::unique_ptr<rocksdb::DB> db(raw);
   std::vector<rocksdb::LiveFileMetaData> files;
   db->GetLiveFilesMetaData(&files);
@@ -84,15 +91,15 @@ Result<std::vector<rocksdb::LiveFileMetaData>> ListTables(
   return files;
 }
 
-std::vector<LostTable> FindLostTables(rocksdb::Env* env, const std::string& directory,
-                                      const std::vector<rocksdb::LiveFileMetaData>& files,
-                                      bool windows_too) {
+Result<std::vector<LostTable>> FindLostTables(
+    rocksdb::Env* env, const std::string& directory,
+    const std::vector<rocksdb::LiveFileMetaData>& files, bool windows_too) {
   std::vector<LostTable> lost;
   for (const rocksdb::LiveFileMetaData& file : files) {
     const FamilyKind kind = FamilyKindOf(file.column_family_name).value_or(FamilyKind::kDefault);
     const bool is_spill = kind == FamilyKind::kSpill;
     if (!is_spill && !windows_too) continue;
-    std::string why = Examine(env, directory, file, is_spill);
+    CISTERN_ASSIGN_OR_RETURN(std::string why, Examine(env, directory, file, is_spill));
     if (why.empty()) continue;
     lost.push_back({file.relative_filename, kind,
                     FamilyNumberOf(file.column_family_name).value_or(0), file.size,

@@ -33,8 +33,9 @@ struct LostTable {
 // Those of the files that cannot be used: missing, of another size, without a readable footer,
 // index or properties; of spill families also those with a segment header that cannot be read,
 // as no reader could tell what the file holds. Pages are not looked at. Files of windows are
-// looked at only with `windows_too`: what they hold is known from manifests.
-[[nodiscard]] std::vector<LostTable> FindLostTables(
+// looked at only with `windows_too`: what they hold is known from manifests. kTooManyOpenFiles,
+// kOutOfMemory: this process cannot look at them, which is no loss.
+[[nodiscard]] Result<std::vector<LostTable>> FindLostTables(
     rocksdb::Env* env, const std::string& directory,
     const std::vector<rocksdb::LiveFileMetaData>& files, bool windows_too);
 

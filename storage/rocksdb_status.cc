@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "storage/full_disk_advice.h"
+
 namespace cistern {
 namespace {
 
@@ -20,7 +22,8 @@ Translation TranslateIoError(const rocksdb::Status& status, const std::string& t
   if (status.subcode() == rocksdb::Status::kMemoryLimit) return {StatusCode::kOutOfMemory, {}};
   if (status.IsNoSpace() || status.subcode() == rocksdb::Status::kSpaceLimit ||
       Contains(text, "No space left on device") || Contains(text, "Disk quota exceeded")) {
-    return {StatusCode::kNoSpace, "free disk space, then try again"};
+    if (Contains(text, kDiskBudgetWords)) return {StatusCode::kNoSpace, kDiskBudgetAdvice};
+    return {StatusCode::kNoSpace, FullDiskAdvice(text)};
   }
   if (Contains(text, "While lock file") || Contains(text, "lock hold by current process")) {
     if (!Contains(text, "Permission denied") && !Contains(text, "Read-only file system")) {
@@ -35,7 +38,7 @@ Translation TranslateIoError(const rocksdb::Status& status, const std::string& t
             "this user has no right to it: run as the owner of the store, as `ls -ld` names it"};
   }
   if (Contains(text, "Too many open files")) {
-    return {StatusCode::kIoError, "raise the limit of open files (ulimit -n)"};
+    return {StatusCode::kTooManyOpenFiles, "raise the limit of open files (ulimit -n)"};
   }
   return {StatusCode::kIoError, {}};
 }

@@ -17,6 +17,7 @@ namespace cistern {
 //   held by another process       kLocked
 //   read-only fs, no permission   kReadOnly
 //   damaged bytes                 kCorruption
+//   no file descriptor left       kTooManyOpenFiles
 //   other device errors           kIoError: of a write, the outcome is unknown
 //   not there                     kNotFound
 //   timed out, stalled, retry     kBusy

@@ -6,6 +6,7 @@
 #include "lib/base/concat.h"
 #include "lib/base/crash_point.h"
 #include "storage/create_family.h"
+#include "storage/full_disk_advice.h"
 #include "storage/keyspace.h"
 #include "storage/rocksdb_options.h"
 #include "storage/rocksdb_status.h"
@@ -87,7 +88,7 @@ Status Store::CheckPlace() const {
 Status Store::CheckHeadroom(uint64_t bytes) const {
   if (!BudgetHasRoomFor(bytes)) {
     return Status::NoSpace(Concat({"the disk budget leaves no room for ", bytes,
-        " bytes: raise disk_budget_bytes or delete data"}));
+        " bytes: ", kDiskBudgetAdvice}));
   }
   return CheckDevice(bytes);
 }

@@ -1,12 +1,7 @@
 #include "storage/store_lock.h"
 
-#include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include <array>
-#include <cinttypes>
-#include <cstdio>
 #include <fstream>
 #include <mutex>
 #include <set>
@@ -14,33 +9,11 @@
 
 #include "lib/base/concat.h"
 #include "lib/base/unwind_guard.h"
+#include "storage/lock_table.h"
 #include "storage/rocksdb_status.h"
 
 namespace cistern {
 namespace {
-
-// The process that holds a lock on the file, or 0. Asks /proc/locks: opening the file
-// and closing it again would free a lock of this very process.
-int HolderOf(const std::string& path) {
-  struct stat info {};
-  if (::stat(path.c_str(), &info) != 0) return 0;
-  std::array<char, 64> place;
-  std::snprintf(place.data(), place.size(), "%02x:%02x:%" PRIu64, major(info.st_dev),
-                minor(info.st_dev), static_cast<uint64_t>(info.st_ino));
-  std::ifstream locks("/proc/locks");
-  std::string number;
-  std::string kind;
-  std::string mode;
-  std::string access;
-  int process = 0;
-  std::string at;
-  std::string rest;
-  while (locks >> number >> kind >> mode >> access >> process >> at) {
-    std::getline(locks, rest);
-    if (at == place.data() && process > 0) return process;
-  }
-  return 0;
-}
 
 // " (cistern)": what the process is called, where the system tells.
 std::string NameOf(int process) {
@@ -63,7 +36,7 @@ HeldFiles& AllHeldFiles() {
 }
 
 Status IsHeld(const std::string& directory, const std::string& path) {
-  const int holder = HolderOf(path);
+  const int holder = LockHolderOf(path);
   const bool here = holder == ::getpid();
   return Status::Locked(Concat({"the store ", directory, " is open in ",
       (holder > 0 ? Concat({"process ", holder, NameOf(holder)}) : "another place"),

@@ -30,42 +30,32 @@ std::string_view WithoutPlus(std::string_view text) {
 }
 
 // An integer that is written as another number would be: 8.0 or 1.5e1.
-Status SetWholeNumber(size_t index, const ColumnSpec& column, std::string_view text,
-                      RowBatch* batch) {
+Result<int64_t> ParseWholeDecimal(std::string_view text) {
   Decimal decimal;
   const bool is_number = TakeApart(text, &decimal);
   if (is_number && decimal.LostDigits()) {
-    return Refuse(column, text,
-                  fmt::format("has {} of its {} digits: the others are lost, write all of them",
-                              decimal.digits.size(), decimal.point));
+    return Status::OutOfRange(
+        fmt::format("has {} of its {} digits: the others are lost, write all of them",
+                    decimal.digits.size(), decimal.point));
   }
   const std::optional<ScaledInteger> number = is_number ? ToScaledInteger(decimal) : std::nullopt;
-  if (!number || number->exponent < 0) {
-    return Refuse(column, text, fmt::format("is not an integer, as {} needs",
-                                            column.type.ToCql()));
-  }
+  if (!number || number->exponent < 0) return Status::InvalidArgument("is not an integer");
   WideInt value = number->value;
   for (int i = 0; i < number->exponent; ++i) {
     if (value < INT64_MIN || value > INT64_MAX) break;
     value *= 10;
   }
-  if (value < INT64_MIN || value > INT64_MAX) {
-    return Refuse(column, text, "does not fit in 64 bits");
-  }
-  return batch->SetInt(index, static_cast<int64_t>(value));
+  if (value < INT64_MIN || value > INT64_MAX) return Status::OutOfRange("does not fit in 64 bits");
+  return static_cast<int64_t>(value);
 }
 
 Status SetInteger(size_t index, const ColumnSpec& column, std::string_view text, RowBatch* batch) {
-  const std::string_view digits = WithoutPlus(text);
-  int64_t value = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (error == std::errc::result_out_of_range) {
-    return Refuse(column, text, "does not fit in 64 bits");
-  }
-  if (error != std::errc() || end != digits.data() + digits.size()) {
-    return SetWholeNumber(index, column, text, batch);
-  }
-  return batch->SetInt(index, value);
+  const Result<int64_t> value = ParseInteger(text);
+  if (value.ok()) return batch->SetInt(index, *value);
+  const bool is_none = value.status().code() == StatusCode::kInvalidArgument;
+  return Refuse(column, text,
+                value.status().message() +
+                    (is_none ? fmt::format(", as {} needs", column.type.ToCql()) : ""));
 }
 
 template <typename Float>
@@ -111,6 +101,15 @@ std::string_view Trim(std::string_view text) {
 
 }  // namespace
 
+Result<int64_t> ParseInteger(std::string_view text) {
+  const std::string_view digits = WithoutPlus(text);
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (error == std::errc::result_out_of_range) return Status::OutOfRange("does not fit in 64 bits");
+  if (error != std::errc() || end != digits.data() + digits.size()) return ParseWholeDecimal(text);
+  return value;
+}
+
 Status SetCellFromText(size_t index, std::string_view text, const TimeFormat& format,
                        RowBatch* batch) {
   const TableSchema& schema = *batch->schema();
@@ -120,8 +119,7 @@ Status SetCellFromText(size_t index, std::string_view text, const TimeFormat& fo
   }
   const std::string_view value = Trim(text);
   if (value.empty()) {
-    return Refuse(column, text, fmt::format("is blank and no {}; --null '{}' takes it for missing",
-                                            column.type.ToCql(), text.substr(0, 80)));
+    return Refuse(column, text, fmt::format("is blank and no {}", column.type.ToCql()));
   }
   const bool event_time = index == schema.time_column();
   switch (column.type.kind) {

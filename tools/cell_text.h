@@ -2,14 +2,21 @@
 #ifndef CISTERN_TOOLS_CELL_TEXT_H_
 #define CISTERN_TOOLS_CELL_TEXT_H_
 
+#include <cstdint>
 #include <string_view>
 
+#include "cistern/result.h"
 #include "cistern/row_batch.h"
 #include "cistern/schema.h"
 #include "cistern/status.h"
 #include "tools/time_text.h"
 
 namespace cistern::tool {
+
+// The integer that `text` is, be it written as another number would be: "8", "+8", "8.0", "1.2e1".
+// kInvalidArgument: it is none; kOutOfRange: it does not fit, or lost digits to its exponent. The
+// message says what of the text, "does not fit in 64 bits".
+[[nodiscard]] Result<int64_t> ParseInteger(std::string_view text);
 
 // Sets `column` of the open row of `batch` from `text`.
 //

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "lib/cql/value_text.h"
+#include "tools/calendar_step.h"
 #include "tools/column_name.h"
 #include "tools/command.h"
 #include "tools/entity_text.h"
@@ -27,10 +28,14 @@ struct AggregateOptions {
   std::vector<std::string> entities;  // none: all_entities
   bool all_entities = false;
   std::string step;
+  std::string time_zone;
   std::vector<std::string> of;
+  std::vector<std::string> where;
+  std::string group_by;
+  std::string across;
   std::string from;
   std::string to;
-  std::string format = "table";
+  PrintChoice print;
 };
 
 constexpr char kFooter[] = R"(
@@ -38,11 +43,18 @@ Examples:
   cistern aggregate --store S --table air --entity Dongsi --step 1h --of temp:min,max,avg
   cistern aggregate --store S --table air --entity Dongsi --entity Tiantan --step 1d \
       --of pm25:avg --of wd:first,last --from 2016-12-01 --to 2017-01-01 --format csv
-  cistern aggregate --store S --table air --all-entities --step 7d --of ts:count
+  cistern aggregate --store S --table air --all-entities --step 1w --of ts:count
+  cistern aggregate --store S --table air --entity Dongsi --step 1mo --time-zone Asia/Shanghai \
+      --of pm25:avg,max --where "wd = 'NW'"
+  cistern aggregate --store S --table metrics --entity gw1 --step 1h --of value:avg \
+      --group-by metric
 
-A line for each entity and step that has rows: count, min, max, sum, avg, first and last of the
-values; count of the event time counts rows. Steps begin at multiples of their width, counted from
-1970-01-01 UTC. docs/tool.md says what NaN, overflow and sums of fractions give.)";
+A line for each entity and step that has rows, and for each group of them: count, min, max, sum,
+avg, first and last of the values; count of the event time counts rows. Steps begin at multiples
+of their width, counted from 1970-01-01 UTC or, by --time-zone, from that of a zone's clocks;
+weeks begin on Monday, months, quarters and years with the calendar's. Where rows of one time are
+told apart by a further clustering column, their values are mixed only by --across COLUMN.
+docs/tool.md says what NaN, overflow and sums of fractions give.)";
 
 class AggregateCommand {
  public:
@@ -50,7 +62,7 @@ class AggregateCommand {
       : options_(std::move(options)), output_(STDOUT_FILENO) {}
 
   int Run() {
-    const Result<PrintFormat> format = ParsePrintFormat(options_.format);
+    const Result<PrintFormat> format = options_.print.Chosen();
     if (!format.ok()) return FailUsage(format.status());
     format_ = *format;
     if (options_.all_entities != options_.entities.empty()) {
@@ -72,7 +84,8 @@ class AggregateCommand {
     for (const EntityKey& entity : request.entities) {
       const bool has_lines = std::find(printed_.begin(), printed_.end(), entity) != printed_.end();
       if (output_.closed()) break;
-      if (!has_lines && !has_gaps_) TellIfUnknown(engine->get(), *schema_, entity);
+      const bool may_tell = !has_lines && !has_gaps_ && request.where.empty();
+      if (may_tell) TellIfUnknown(engine->get(), *schema_, entity);
     }
     return has_gaps_ ? kExitMissing : kExitOk;
   }
@@ -88,19 +101,7 @@ class AggregateCommand {
       }
       request->entities.push_back(std::move(entity));
     }
-    const int64_t now_us = SystemClock()->WallMicros();
-    if (!options_.from.empty()) {
-      CISTERN_ASSIGN_OR_RETURN(request->from,
-                               ParseBound("--from", options_.from, schema_->time_unit, now_us));
-    }
-    if (!options_.to.empty()) {
-      CISTERN_ASSIGN_OR_RETURN(request->to,
-                               ParseBound("--to", options_.to, schema_->time_unit, now_us));
-    }
-    CISTERN_ASSIGN_OR_RETURN(request->step, ParseStep(options_.step, schema_->time_unit));
-    if (request->from >= request->to) {
-      return Status::InvalidArgument("--from must be before --to: the range is empty");
-    }
+    CISTERN_RETURN_IF_ERROR(TakeTimes(request));
     for (const std::string& text : options_.of) {
       CISTERN_ASSIGN_OR_RETURN(const auto columns, ParseAggregates(text));
       for (const AggregateColumn& asked : columns) {
@@ -108,7 +109,91 @@ class AggregateCommand {
             Ask({ColumnNamed(*schema_, asked.column), asked.function}, request));
       }
     }
+    CISTERN_ASSIGN_OR_RETURN(request->where, ConditionsOf(*schema_, options_.where));
+    if (!options_.group_by.empty()) {
+      CISTERN_ASSIGN_OR_RETURN(request->group_by,
+                               ColumnsNamed(*schema_, "--group-by", options_.group_by));
+    }
+    return CheckMixing(*request);
+  }
+
+  // The range and the steps, by the clock that was asked for.
+  Status TakeTimes(AggregateRequest* request) {
+    LocalClock clock;
+    if (!options_.time_zone.empty()) {
+      const Result<LocalClock> zone = LocalClock::OfZone(options_.time_zone);
+      if (!zone.ok()) return Status::InvalidArgument("--time-zone " + zone.status().message());
+      clock = *zone;
+      zone_ = *zone;
+    }
+    const TimeUnit unit = schema_->time_unit;
+    const int64_t now_us = SystemClock()->WallMicros();
+    if (!options_.from.empty()) {
+      CISTERN_ASSIGN_OR_RETURN(
+          request->from, ParseBound("--from", options_.from, unit, now_us, clock.ForBounds()));
+    }
+    if (!options_.to.empty()) {
+      CISTERN_ASSIGN_OR_RETURN(
+          request->to, ParseBound("--to", options_.to, unit, now_us, clock.ForBounds()));
+    }
+    if (request->from >= request->to) {
+      return Status::InvalidArgument("--from must be before --to: the range is empty");
+    }
+    CISTERN_ASSIGN_OR_RETURN(const StepWidth width, ParseStep(options_.step, unit));
+    const std::optional<int64_t> even = CalendarSteps::EvenWidth(width, unit);
+    if (!zone_ && even) {
+      request->step = *even;
+    } else {
+      const CalendarSteps steps(width, clock, unit);
+      request->step_of = [steps](int64_t time) { return steps.StepOf(time); };
+    }
     return Status::Ok();
+  }
+
+  // Where a clustering column says what a row is of (which metric, which part), an average over
+  // rows with different ones is seldom meant, and nothing in the result would tell.
+  Status CheckMixing(const AggregateRequest& request) const {
+    std::vector<std::string> across;
+    if (!options_.across.empty()) {
+      CISTERN_ASSIGN_OR_RETURN(across, ColumnsNamed(*schema_, "--across", options_.across));
+    }
+    std::vector<std::string> mixed;
+    for (const size_t c : schema_->clustering_columns) {
+      const std::string& name = schema_->columns[c].name;
+      const auto known = std::find(across.begin(), across.end(), name);
+      const bool is_across = known != across.end();
+      if (is_across) across.erase(known);
+      if (c == schema_->time_column() || IsChosen(request, name)) {
+        if (is_across) return UselessAcross(name);
+      } else if (!is_across) {
+        mixed.push_back(name);
+      }
+    }
+    if (!across.empty()) return UselessAcross(across.front());
+    const auto value = std::find_if(request.of.begin(), request.of.end(), [this](const auto& of) {
+      const size_t c = *schema_->FindColumn(of.column);
+      return schema_->columns[c].role == ColumnRole::kRegular &&
+             of.function != AggregateFunction::kCount;
+    });
+    if (mixed.empty() || value == request.of.end()) return Status::Ok();
+    return Status::InvalidArgument(fmt::format(
+        "--of {}:{} would mix rows that '{}' tells apart: --group-by {} prints a line for each, "
+        "--where \"{} = ...\" takes one, --across {} takes all of them together", value->column,
+        FunctionName(value->function), mixed.front(), mixed.front(), mixed.front(),
+        mixed.front()));
+  }
+
+  static bool IsChosen(const AggregateRequest& request, const std::string& column) {
+    const auto& groups = request.group_by;
+    return std::find(groups.begin(), groups.end(), column) != groups.end() ||
+           std::any_of(request.where.begin(), request.where.end(),
+                       [&column](const Condition& c) { return c.column == column; });
+  }
+
+  static Status UselessAcross(const std::string& column) {
+    return Status::InvalidArgument(fmt::format(
+        "--across {} does nothing: it names clustering columns, but the event time and those that "
+        "--where and --group-by do not name", column));
   }
 
   // Two results of one name could not be told apart.
@@ -135,6 +220,10 @@ class AggregateCommand {
       columns.push_back(PrintColumnOf(*schema_, c, format_));
     }
     columns.push_back({schema_->columns[schema_->time_column()].name, false});
+    for (const std::string& group : request.group_by) {
+      group_columns_.push_back(*schema_->FindColumn(group));
+      columns.push_back(PrintColumnOf(*schema_, group_columns_.back(), format_));
+    }
     for (const AggregateColumn& asked : request.of) {
       columns.push_back(
           {fmt::format("{}_{}", asked.column, FunctionName(asked.function)), true});
@@ -152,7 +241,7 @@ class AggregateCommand {
         cells_[i] = LiteralCell(schema_->columns[c].type.kind, texts_[i]);
       }
       for (size_t row = 0; row < batch.starts.size(); ++row) {
-        FillStep(cursor->types(), batch, row, entity_width);
+        FillLine(cursor->types(), batch, row, entity_width);
         printer->Row(cells_);
       }
     }
@@ -172,17 +261,14 @@ class AggregateCommand {
     printed_.push_back(entity);
   }
 
-  void FillStep(const std::vector<ColumnType>& types, const AggregateBatch& batch, size_t row,
+  void FillLine(const std::vector<ColumnType>& types, const AggregateBatch& batch, size_t row,
                 size_t at) {
-    ColumnData start;
-    start.AppendFixed(batch.starts[row]);
-    const size_t time = schema_->time_column();
-    // A timeuuid names a row: a step has a time alone.
-    if (schema_->columns[time].type.lane() == Lane::kBytes) {
-      texts_[at] = FormatTicks(batch.starts[row], schema_->time_unit);
-      cells_[at] = {texts_[at], false, false};
-    } else {
-      cells_[at] = ValueCell(*schema_, time, start, 0, format_, &texts_[at]);
+    FillStart(batch.starts[row], at);
+    const size_t group_count = batch.groups.size();
+    for (size_t k = 0; k < group_count; ++k) {
+      ++at;
+      const ColumnType& type = schema_->columns[group_columns_[k]].type;
+      cells_[at] = TypedCell(type, batch.groups[k], row, format_, &texts_[at]);
     }
     for (size_t k = 0; k < types.size(); ++k) {
       ++at;
@@ -190,10 +276,31 @@ class AggregateCommand {
     }
   }
 
+  // The start of a step, as the event time is shown; by the zone's clocks if there is one. A
+  // timeuuid names a row: a step has a time alone.
+  void FillStart(int64_t ticks, size_t at) {
+    const size_t time = schema_->time_column();
+    const CqlType kind = schema_->columns[time].type.kind;
+    const bool is_number = kind == CqlType::kBigint && format_ != PrintFormat::kTable;
+    if (zone_ && !is_number) {
+      texts_[at] = FormatTicks(ticks, schema_->time_unit, *zone_);
+      cells_[at] = {texts_[at], false, false};
+    } else if (kind == CqlType::kTimeuuid) {
+      texts_[at] = FormatTicks(ticks, schema_->time_unit);
+      cells_[at] = {texts_[at], false, false};
+    } else {
+      ColumnData start;
+      start.AppendFixed(ticks);
+      cells_[at] = ValueCell(*schema_, time, start, 0, format_, &texts_[at]);
+    }
+  }
+
   const AggregateOptions options_;
   Output output_;
   std::shared_ptr<const TableSchema> schema_;
   PrintFormat format_ = PrintFormat::kTable;
+  std::optional<LocalClock> zone_;     // of --time-zone
+  std::vector<size_t> group_columns_;  // of the schema
   GapTeller gap_teller_{"no line counts rows"};
   bool has_gaps_ = false;
   std::vector<EntityKey> printed_;  // that have lines
@@ -213,13 +320,23 @@ void AddAggregate(CLI::App* app, Action* action) {
                       "pump-7, or a=1,b=x for a composite entity; repeatable, one entity each")
       ->allow_extra_args(false);
   command->add_flag("--all-entities", options->all_entities, "Of every entity of the table");
-  command->add_option("--step", options->step, "Width of a step: 30s, 15m, 1h, 1d")->required();
+  command->add_option("--step", options->step, "Width of a step: 30s, 15m, 1h, 1d, 1w, 1mo, 1q, 1y")
+      ->required();
+  command->add_option("--time-zone", options->time_zone,
+                      "Days and hours of this zone's clocks: Europe/Berlin (default: UTC)");
   command->add_option("--of", options->of, "Column and functions: temp:min,max,avg; repeatable")
       ->required()
       ->allow_extra_args(false);
+  command->add_option("--where", options->where,
+                      "Of rows that meet this alone: \"temp > 30 and state = 'OK'\"; repeatable")
+      ->allow_extra_args(false);
+  command->add_option("--group-by", options->group_by,
+                      "A line for each set of values of these columns: a,b");
+  command->add_option("--across", options->across,
+                      "Rows that these clustering columns tell apart are taken together: a,b");
   command->add_option("--from", options->from, "First event time (default: from the beginning)");
   command->add_option("--to", options->to, "End of the range, not included (default: to the end)");
-  command->add_option("--format", options->format, "table (default), csv or jsonl");
+  AddPrintOptions(command, &options->print);
   command->footer(kFooter);
   command->callback([options, action] {
     *action = [options] { return AggregateCommand(*options).Run(); };

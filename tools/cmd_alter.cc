@@ -7,6 +7,7 @@
 
 #include "lib/cql/bucket_rule.h"
 #include "tools/command.h"
+#include "tools/engine_options.h"
 #include "tools/record_printer.h"
 #include "tools/schema_file.h"
 
@@ -17,6 +18,7 @@ struct AlterOptions {
   std::string store;
   std::string table;
   std::string schema;
+  bool json = false;
 };
 
 using TablePtr = std::shared_ptr<const TableSchema>;
@@ -96,7 +98,8 @@ std::string WhatChanged(const TableSchema& was, const TableSchema& is) {
 int RunAlter(const AlterOptions& options) {
   const Result<Tables> tables = ReadSchemaFile(options.schema);
   if (!tables.ok()) return FailUsage(tables.status());
-  Result<std::unique_ptr<Engine>> engine = OpenStore(options.store, Access::kWrite);
+  Result<std::unique_ptr<Engine>> engine =
+      OpenStore(options.store, Access::kWrite, OnlyAsAsked());
   if (!engine.ok()) return FailOpen(engine.status());
   const Result<TablePtr> was = (*engine)->FindTable(options.table);
   if (!was.ok()) return FailUsage(was.status());
@@ -104,8 +107,11 @@ int RunAlter(const AlterOptions& options) {
   if (!is.ok()) return FailUsage(is.status());
   if (const Status s = (*engine)->AlterTable((*is)->ToCql()); !s.ok()) return Fail(s);
   if (const Status s = (*engine)->Close(); !s.ok()) return Fail(s);
-  return Say(fmt::format("table {} in {}: {}", (*is)->QualifiedName(), options.store,
-                                   WhatChanged(**was, **is)));
+  const std::string name = (*is)->QualifiedName();
+  const std::string changes = WhatChanged(**was, **is);
+  return SayResult(options.json, fmt::format("table {} in {}: {}", name, options.store, changes),
+                   JsonLine().Text("table", name).Text("store", options.store)
+                       .Text("changes", changes));
 }
 
 }  // namespace
@@ -120,6 +126,7 @@ void AddAlter(CLI::App* app, Action* action) {
   command->add_option("--schema", options->schema,
                       "File with the CREATE TABLE statement as it is to be")
       ->required();
+  AddJsonOption(command, &options->json);
   command->footer("\nExamples:\n  cistern tables --store S --table air --cql >air.cql\n"
                   "  ... add and remove columns in air.cql ...\n"
                   "  cistern alter --store S --table air --schema air.cql\n\n"

@@ -18,16 +18,18 @@ struct BackupArguments {
   std::string store;
   std::string to;
   size_t keep = limits::kBackupKeepDefault;
+  bool json = false;
 };
 
 struct ListArguments {
   std::string from;
-  std::string format = "table";
+  PrintChoice print;
 };
 
 struct CheckArguments {
   std::string from;
   uint64_t number = 0;
+  bool json = false;
 };
 
 constexpr char kFooter[] = R"(
@@ -54,7 +56,7 @@ whose list of files cannot be read: then the code is 1.
 
 Examples:
   cistern backup list --from /mnt/stick/cistern
-  cistern backup list --from /mnt/stick/cistern --format jsonl)";
+  cistern backup list --from /mnt/stick/cistern --json)";
 
 constexpr char kVerifyFooter[] = R"(
 Names what is damaged or gone on standard error; then the code is 1.
@@ -77,14 +79,23 @@ int RunBackup(const BackupArguments& arguments) {
   for (const uint64_t number : report->removed) {
     line += fmt::format("{}{}", number == report->removed.front() ? "; removed " : ", ", number);
   }
-  const int said = Say(line);
+  std::string removed;
+  for (const uint64_t number : report->removed) {
+    removed += fmt::format("{}{}", removed.empty() ? "" : ",", number);
+  }
+  const int said = SayResult(
+      arguments.json, line,
+      JsonLine().Number("backup", report->number).Number("files", report->files)
+          .Number("bytes", report->bytes).Number("files_copied", report->files_copied)
+          .Number("bytes_copied", report->bytes_copied).Raw("removed", "[" + removed + "]")
+          .Number("problems", report->problems.size()));
   const Status closed = (*engine)->Close();
   if (!closed.ok()) return Fail(closed);
   return said == kExitOk && !report->problems.empty() ? kExitMissing : said;
 }
 
 int RunList(const ListArguments& arguments) {
-  const Result<PrintFormat> format = ParsePrintFormat(arguments.format);
+  const Result<PrintFormat> format = arguments.print.Chosen();
   if (!format.ok()) return FailUsage(format.status());
   const Result<std::vector<BackupInfo>> list = ListBackups(arguments.from);
   if (!list.ok()) return FailOpen(list.status());
@@ -120,9 +131,12 @@ int RunCheck(const CheckArguments& arguments) {
   const Result<BackupCheck> check = VerifyBackup(arguments.from, arguments.number);
   if (!check.ok()) return FailOpen(check.status());
   for (const std::string& problem : check->problems) Complain(problem);
-  const int said = Say(fmt::format("backup {}: {}, {} checked, {}", check->number,
-                                   Counted(check->files, "file"), FormatSize(check->bytes),
-                                   Counted(check->problems.size(), "problem")));
+  const int said = SayResult(
+      arguments.json,
+      fmt::format("backup {}: {}, {} checked, {}", check->number, Counted(check->files, "file"),
+                  FormatSize(check->bytes), Counted(check->problems.size(), "problem")),
+      JsonLine().Number("backup", check->number).Number("files", check->files)
+          .Number("bytes", check->bytes).Number("problems", check->problems.size()));
   return said == kExitOk && !check->problems.empty() ? kExitPartial : said;
 }
 
@@ -130,7 +144,7 @@ void AddList(CLI::App* backup, Action* action) {
   auto arguments = std::make_shared<ListArguments>();
   CLI::App* command = backup->add_subcommand("list", "Print the backups in a directory");
   command->add_option("--from", arguments->from, "Directory of backups")->required();
-  command->add_option("--format", arguments->format, "table (default), csv or jsonl");
+  AddPrintOptions(command, &arguments->print);
   command->footer(kListFooter);
   command->callback([arguments, action] {
     *action = [arguments] { return RunList(*arguments); };
@@ -143,6 +157,7 @@ void AddCheck(CLI::App* backup, Action* action) {
   command->add_option("--from", arguments->from, "Directory of backups")->required();
   command->add_option("--number", arguments->number, "Of the backup; the newest one, if not given")
       ->check(WholeNumber(1, UINT64_MAX));
+  AddJsonOption(command, &arguments->json);
   command->footer(kVerifyFooter);
   command->callback([arguments, action] {
     *action = [arguments] { return RunCheck(*arguments); };
@@ -164,6 +179,7 @@ void AddBackup(CLI::App* app, Action* action) {
                    fmt::format("As many backups without a problem stay; {} unless given",
                                limits::kBackupKeepDefault))
       ->check(WholeNumber(1, limits::kBackupKeepMax));
+  AddJsonOption(command, &arguments->json);
   AddList(command, action);
   AddCheck(command, action);
   command->require_subcommand(0, 1);

@@ -27,7 +27,7 @@ struct BucketsOptions {
   std::string from;
   std::string to;
   uint64_t limit = UINT64_MAX;
-  std::string format = "table";
+  PrintChoice print;
 };
 
 struct BucketColumn {
@@ -214,7 +214,7 @@ std::string IsState(const std::string& text) {
 }
 
 int RunBuckets(const BucketsOptions& options) {
-  const Result<PrintFormat> format = ParsePrintFormat(options.format);
+  const Result<PrintFormat> format = options.print.Chosen();
   if (!format.ok()) return FailUsage(format.status());
   Result<std::unique_ptr<Engine>> engine = OpenStore(options.store, Access::kRead);
   if (!engine.ok()) return FailOpen(engine.status());
@@ -270,11 +270,11 @@ void AddBuckets(CLI::App* app, Action* action) {
   command->add_option("--to", options->to, "With rows before this event time");
   command->add_option("--limit", options->limit, "At most this many (default: all)")
       ->check(WholeNumber(1, INT64_MAX));
-  command->add_option("--format", options->format, "table (default), csv or jsonl");
+  AddPrintOptions(command, &options->print);
   command->footer("\nVersions are row versions: an overwritten row counts until its versions are "
                   "merged. A bucket is\nquarantined where the opening found a part of it "
                   "unreadable; verify reads every page. One without\nfirst and last has no rows, "
-                  "but deletes. csv and jsonl have every column: the\nsplit, the sequence of the "
+                  "but deletes. csv and JSON have every column: the\nsplit, the sequence of the "
                   "last seal and the bucket's start too.\n\nExamples:\n"
                   "  cistern buckets --store S --table air --entity Dongsi\n"
                   "  cistern buckets --store S --state open --to 2016-12-01");

@@ -16,7 +16,7 @@ namespace {
 
 struct ClockOptions {
   std::string store;
-  std::string format = "table";
+  PrintChoice print;
   bool confirm = false;
 };
 
@@ -31,7 +31,7 @@ The code is 7 where the clock is not trusted.
 
 Examples:
   cistern clock --store S
-  cistern clock --store S --format jsonl
+  cistern clock --store S --json
   date --utc && cistern clock --store S --confirm)";
 
 std::string TimeText(int64_t time_us) {
@@ -59,7 +59,7 @@ std::vector<NamedValue> ValuesOf(const ClockReport& report) {
 }
 
 int RunClock(const ClockOptions& options) {
-  const Result<PrintFormat> format = ParsePrintFormat(options.format);
+  const Result<PrintFormat> format = options.print.Chosen();
   if (!format.ok()) return FailUsage(format.status());
   EngineOptions open_options;
   open_options.background_threads = false;
@@ -85,7 +85,7 @@ void AddClock(CLI::App* app, Action* action) {
   CLI::App* command =
       app->add_subcommand("clock", "Print what the store believes of the time, or put it right");
   AddStoreOption(command, &options->store);
-  command->add_option("--format", options->format, "table (default), csv or jsonl");
+  AddPrintOptions(command, &options->print);
   command->add_flag("--confirm", options->confirm,
                     "This machine's wall clock is right as it is now");
   command->footer(kFooter);

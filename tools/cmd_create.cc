@@ -7,6 +7,7 @@
 #include <string>
 
 #include "tools/command.h"
+#include "tools/engine_options.h"
 #include "tools/expect_options.h"
 #include "tools/schema_file.h"
 #include "tools/table_advice.h"
@@ -18,6 +19,7 @@ struct CreateOptions {
   std::string store;
   std::string schema;
   ExpectOptions expect;
+  bool json = false;
 };
 
 // The names of those that are there, whatever they are declared as.
@@ -51,7 +53,8 @@ int RunCreate(const CreateOptions& options) {
   if (!tables.ok()) return FailUsage(tables.status());
   const Result<TableExpectation> expected = PlanExpectation(options.expect);
   if (!expected.ok()) return FailUsage(expected.status());
-  Result<std::unique_ptr<Engine>> engine = OpenStore(options.store, Access::kCreate);
+  Result<std::unique_ptr<Engine>> engine =
+      OpenStore(options.store, Access::kCreate, OnlyAsAsked());
   if (!engine.ok()) return FailOpen(engine.status());
   const std::set<std::string> there = FindThere(**engine, *tables);
   if (const Status s = CreateAll(engine->get(), *tables, there); !s.ok()) return Fail(s);
@@ -59,10 +62,16 @@ int RunCreate(const CreateOptions& options) {
   std::string lines;
   for (const auto& table : *tables) {
     const std::string name = table->QualifiedName();
-    if (!there.contains(name)) TellAdvice(*table, *expected);
-    lines += fmt::format("{}table {} in {}: {}buckets by {}", lines.empty() ? "" : "\n", name,
-                         options.store, there.contains(name) ? "there already, " : "",
-                         table->columns[table->bucket_column].name);
+    const bool is_there = there.contains(name);
+    if (!is_there) TellAdvice(*table, *expected);
+    const std::string& bucket_column = table->columns[table->bucket_column].name;
+    lines += lines.empty() ? "" : "\n";
+    lines += options.json
+                 ? JsonLine().Text("table", name).Text("store", options.store)
+                       .Truth("there_already", is_there).Text("bucket_column", bucket_column)
+                       .object()
+                 : fmt::format("table {} in {}: {}buckets by {}", name, options.store,
+                               is_there ? "there already, " : "", bucket_column);
   }
   return Say(lines);
 }
@@ -77,6 +86,7 @@ void AddCreate(CLI::App* app, Action* action) {
   command->add_option("--schema", options->schema, "File with CREATE TABLE statements, a ; between")
       ->required();
   AddExpectOptions(command, &options->expect);
+  AddJsonOption(command, &options->json);
   command->footer("\nExamples:\n  cistern create --store /data/cistern --schema air.cql\n"
                   "  cistern tables --store OLD --cql >all.cql\n"
                   "  cistern create --store NEW --schema all.cql\n"

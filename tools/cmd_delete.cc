@@ -5,9 +5,9 @@
 #include <optional>
 #include <set>
 
-#include "engine/bucketing/bucketer.h"
 #include "tools/cell_text.h"
 #include "tools/command.h"
+#include "tools/engine_options.h"
 #include "tools/entity_text.h"
 #include "tools/time_text.h"
 
@@ -27,6 +27,7 @@ struct DeleteOptions {
   std::string bucket;
   std::string bucket_of;
   std::string durability = "synced";
+  bool json = false;
 };
 
 constexpr char kFooter[] = R"(
@@ -62,6 +63,18 @@ Status SetKey(const TableSchema& schema, const std::string& pair, std::set<size_
   return SetCellFromText(*column, std::string_view(pair).substr(split + 1), {}, batch);
 }
 
+// The event time of --at, which is a bound like any other where it is no timeuuid.
+Status SetAt(const TableSchema& schema, const std::string& at, RowBatch* batch) {
+  const size_t column = schema.time_column();
+  if (schema.columns[column].type.lane() != Lane::kFixed) {
+    return SetCellFromText(column, at, {}, batch);
+  }
+  CISTERN_ASSIGN_OR_RETURN(
+      const int64_t ticks,
+      ParseBound("--at", at, schema.time_unit, SystemClock()->WallMicros()));
+  return batch->SetInt(column, ticks);
+}
+
 // Rows of the range, counted up to `limit`; nullopt if that cannot be told. A page that cannot be
 // read must not keep anybody from deleting.
 std::optional<uint64_t> CountRows(Engine* engine, const std::string& table,
@@ -87,7 +100,7 @@ Result<Met> DeleteRow(Engine* engine, const std::shared_ptr<const TableSchema>& 
   for (size_t i = 0; i < values.size(); ++i) {
     CISTERN_RETURN_IF_ERROR(SetCellFromText(schema->entity_columns[i], values[i], {}, &batch));
   }
-  CISTERN_RETURN_IF_ERROR(SetCellFromText(schema->time_column(), options.at, {}, &batch));
+  CISTERN_RETURN_IF_ERROR(SetAt(*schema, options.at, &batch));
   std::set<size_t> given;
   for (const std::string& pair : options.keys) {
     CISTERN_RETURN_IF_ERROR(SetKey(*schema, pair, &given, &batch));
@@ -103,15 +116,6 @@ Result<Met> DeleteRow(Engine* engine, const std::shared_ptr<const TableSchema>& 
   const std::optional<uint64_t> before = count();
   CISTERN_RETURN_IF_ERROR(engine->Append(batch, write).status());
   return !before || *before == kRowsOfOneTimeMax || before != count();
-}
-
-// The event times of the bucket that holds `time`.
-TimeRange RangeOfBucket(const TableSchema& schema, int64_t time) {
-  const Bucketer bucketer(schema);
-  if (!bucketer.InRange(time)) return {time, time};
-  const BucketSpan span = bucketer.SpanOf(time);
-  return {TicksFromSeconds(schema.time_unit, span.start_s),
-          TicksFromSeconds(schema.time_unit, span.end_s)};
 }
 
 Result<Met> Delete(Engine* engine, const std::shared_ptr<const TableSchema>& schema,
@@ -184,7 +188,8 @@ int RunDelete(const DeleteOptions& options) {
   const Result<Durability> durability = ParseDurability(options.durability);
   if (!durability.ok()) return FailUsage(durability.status());
   write.durability = *durability;
-  Result<std::unique_ptr<Engine>> engine = OpenStore(options.store, Access::kWrite);
+  Result<std::unique_ptr<Engine>> engine =
+      OpenStore(options.store, Access::kWrite, OnlyAsAsked());
   if (!engine.ok()) return FailOpen(engine.status());
   const auto schema = (*engine)->FindTable(options.table);
   if (!schema.ok()) return FailUsage(schema.status());
@@ -194,7 +199,10 @@ int RunDelete(const DeleteOptions& options) {
   if (!closed.ok()) return Fail(closed);
   const char* nothing =
       "; no row was there, and a tombstone was written wherever rows may be upstream";
-  return Say(Describe(**schema, options) + (*met ? "" : nothing));
+  const std::string done = Describe(**schema, options);
+  return SayResult(options.json, done + (*met ? "" : nothing),
+                   JsonLine().Text("table", (*schema)->QualifiedName()).Text("deleted", done)
+                       .Truth("met_rows", *met));
 }
 
 }  // namespace
@@ -217,6 +225,7 @@ void AddDelete(CLI::App* app, Action* action) {
                       "The bucket whose column has this value: 2016-12");
   command->add_option("--bucket-of", options->bucket_of, "The bucket that holds this event time");
   command->add_option("--durability", options->durability, "synced (default), log or memory");
+  AddJsonOption(command, &options->json);
   command->footer(kFooter);
   command->callback([options, action] { *action = [options] { return RunDelete(*options); }; });
 }

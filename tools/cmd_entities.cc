@@ -15,7 +15,7 @@ namespace {
 struct EntitiesOptions {
   std::string store;
   std::string table;
-  std::string format = "table";
+  PrintChoice print;
 };
 
 Status Print(Engine* engine, const TableSchema& schema, const std::string& table,
@@ -39,7 +39,7 @@ Status Print(Engine* engine, const TableSchema& schema, const std::string& table
 }
 
 int RunEntities(const EntitiesOptions& options) {
-  const Result<PrintFormat> format = ParsePrintFormat(options.format);
+  const Result<PrintFormat> format = options.print.Chosen();
   if (!format.ok()) return FailUsage(format.status());
   Result<std::unique_ptr<Engine>> engine = OpenStore(options.store, Access::kRead);
   if (!engine.ok()) return FailOpen(engine.status());
@@ -65,7 +65,7 @@ void AddEntities(CLI::App* app, Action* action) {
   CLI::App* command = app->add_subcommand("entities", "Print the entities of a table");
   AddStoreOption(command, &options->store);
   command->add_option("--table", options->table, "Table, or keyspace.table")->required();
-  command->add_option("--format", options->format, "table (default), csv or jsonl");
+  AddPrintOptions(command, &options->print);
   command->footer("\nIn the order of their keys, in which scan --all-entities has them too. An "
                   "entity whose rows\nare all deleted or expired is there until its buckets "
                   "are.\n\nExample:\n  cistern entities --store S --table air");

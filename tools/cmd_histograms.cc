@@ -58,22 +58,18 @@ uint64_t ValueAt(const std::vector<uint64_t>& values, unsigned percent) {
 }
 
 std::string JsonOf(const std::vector<uint64_t>& values) {
-  std::string out = "{";
-  for (const Rank& rank : kRanks) {
-    out += fmt::format("{}\"{}\":{}", out.size() > 1 ? "," : "", rank.name,
-                       ValueAt(values, rank.percent));
-  }
-  return out + "}";
+  JsonLine json;
+  for (const Rank& rank : kRanks) json.Number(rank.name, ValueAt(values, rank.percent));
+  return json.object();
 }
 
 // One object for each table, a line each.
 void PrintJson(const std::map<std::string, Sizes>& tables, Output* output) {
   for (const auto& [table, sizes] : tables) {
-    std::string line = "{\"table\":";
-    AppendJsonString(table, &line);
-    output->Write(fmt::format(
-        "{},\"buckets\":{},\"buckets_without_rows\":{},\"rows\":{},\"bytes\":{}}}\n", line,
-        sizes.rows.size(), sizes.without_rows, JsonOf(sizes.rows), JsonOf(sizes.bytes)));
+    output->Write(JsonLine().Text("table", table).Number("buckets", sizes.rows.size())
+                      .Number("buckets_without_rows", sizes.without_rows)
+                      .Raw("rows", JsonOf(sizes.rows)).Raw("bytes", JsonOf(sizes.bytes))
+                      .object() + "\n");
   }
 }
 
@@ -142,7 +138,7 @@ void AddHistograms(CLI::App* app, Action* action) {
       app->add_subcommand("histograms", "Print how large buckets are, by percentile");
   AddStoreOption(command, &options->store);
   command->add_option("--table", options->table, "Of this table alone");
-  command->add_flag("--json", options->json, "One JSON object for each table");
+  AddJsonOption(command, &options->json);
   command->footer(kFooter);
   command->callback([options, action] {
     *action = [options] { return RunHistograms(*options); };

@@ -21,6 +21,7 @@
 #include "tools/record_reader.h"
 #include "tools/reject_file.h"
 #include "tools/row_mapper.h"
+#include "tools/shell_text.h"
 #include "tools/time_text.h"
 
 namespace cistern::tool {
@@ -130,7 +131,8 @@ class IngestCommand {
       code = Fail(closed);
     }
     if (const auto unmet = run.measurements().Unmet()) Complain(*unmet);
-    Report(run.totals());
+    const int said = Report(run.totals());
+    if (code == kExitOk) code = said;
     if (InterruptSignal() != 0) return 128 + InterruptSignal();
     if (code != kExitOk) return code;
     return run.totals().rejected > 0 ? kExitPartial : kExitOk;
@@ -274,7 +276,7 @@ class IngestCommand {
     return Status::InvalidArgument(
         file == "-" ? fmt::format("standard input is compressed; unpack it with {}", unpacker)
                     : fmt::format("{} is compressed; unpack it on the way: {} {} | cistern ingest "
-                                  "... -", file, unpacker, file));
+                                  "... -", file, unpacker, ShellWord(file)));
   }
 
   void ReportUnread(size_t begun) const {
@@ -322,7 +324,9 @@ class IngestCommand {
     return text;
   }
 
-  void Report(const IngestTotals& totals) {
+  // On standard output the object alone, so that it can be read by a program.
+  int Report(const IngestTotals& totals) {
+    if (options_.json) return Say(JsonOf(totals).object());
     std::string line =
         fmt::format("{} stored in {}", Counted(totals.rows, "row"), schema_->QualifiedName());
     line += DuplicateText(totals);
@@ -332,6 +336,23 @@ class IngestCommand {
     }
     if (InterruptSignal() != 0) line += ", interrupted";
     if (!options_.quiet || totals.rejected > 0 || totals.replaced > 0) Complain(line);
+    return kExitOk;
+  }
+
+  [[nodiscard]] JsonLine JsonOf(const IngestTotals& totals) const {
+    uint64_t kept = 0;
+    std::vector<std::string> paths;
+    for (const auto& file : rejects_) {
+      kept += file->kept();
+      if (file->kept() > 0) paths.push_back(file->path());
+    }
+    JsonLine json;
+    json.Text("table", schema_->QualifiedName()).Number("rows", totals.rows)
+        .Number("replaced", totals.replaced).Number("not_compared", totals.uncompared)
+        .Number("rejected", totals.rejected).Number("rejected_kept", kept)
+        .Texts("reject_files", paths).Number("left_out", totals.left_out)
+        .Truth("interrupted", InterruptSignal() != 0);
+    return json;
   }
 
   IngestOptions options_;
@@ -349,6 +370,7 @@ void AddIngest(CLI::App* app, Action* action) {
   CLI::App* command = app->add_subcommand("ingest", "Store the rows of files or standard input");
   AddStoreOption(command, &options->store);
   AddIngestOptions(command, options.get());
+  AddJsonOption(command, &options->json);
   command->footer(kFooter);
   command->callback([options, action] {
     *action = [options] {

@@ -15,6 +15,7 @@ struct RestoreArguments {
   std::string from;
   std::string to;
   RestoreOptions options;
+  bool json = false;
 };
 
 constexpr char kFooter[] = R"(
@@ -39,10 +40,16 @@ int RunRestore(const RestoreArguments& arguments) {
       RestoreBackup(arguments.from, arguments.to, arguments.options);
   if (!report.ok()) return Fail(report.status());
   for (const std::string& problem : report->problems) Complain(problem);
-  const int said = Say(fmt::format(
-      "{} is the store {} as of {}: backup {}, {}, {}", arguments.to, report->store_id,
-      FormatTicks(report->taken_us, TimeUnit::kMicros), report->number,
-      Counted(report->files, "file"), FormatSize(report->bytes)));
+  const std::string taken = FormatTicks(report->taken_us, TimeUnit::kMicros);
+  const int said = SayResult(
+      arguments.json,
+      fmt::format("{} is the store {} as of {}: backup {}, {}, {}", arguments.to,
+                  report->store_id, taken, report->number, Counted(report->files, "file"),
+                  FormatSize(report->bytes)),
+      JsonLine().Text("to", arguments.to).Text("store", report->store_id)
+          .Text("taken_at", taken).Number("backup", report->number)
+          .Number("files", report->files).Number("bytes", report->bytes)
+          .Number("problems", report->problems.size()));
   return said == kExitOk && !report->problems.empty() ? kExitMissing : said;
 }
 
@@ -62,6 +69,7 @@ void AddRestore(CLI::App* app, Action* action) {
                     "For a copy beside an old store that lives on");
   command->add_flag("--damaged-too", arguments->options.damaged_too,
                     "Of a damaged backup what is left of it");
+  AddJsonOption(command, &arguments->json);
   command->footer(kFooter);
   command->callback([arguments, action] {
     *action = [arguments] { return RunRestore(*arguments); };

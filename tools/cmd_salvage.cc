@@ -13,6 +13,7 @@ struct SalvageArguments {
   std::string store;
   std::string to;
   std::string table;
+  bool json = false;
 };
 
 constexpr char kFooter[] = R"(
@@ -51,10 +52,14 @@ int RunSalvage(const SalvageArguments& arguments) {
         table.versions_confirmed == 0
             ? std::string()
             : fmt::format(" ({} of them confirmed)", table.versions_confirmed);
-    const int said = Say(fmt::format("{}: {}, {} saved{}, {} lost", table.table,
-                                     Counted(table.buckets, "bucket"),
-                                     Counted(table.versions_saved, "row version"), confirmed,
-                                     table.versions_lost));
+    const int said = SayResult(
+        arguments.json,
+        fmt::format("{}: {}, {} saved{}, {} lost", table.table, Counted(table.buckets, "bucket"),
+                    Counted(table.versions_saved, "row version"), confirmed, table.versions_lost),
+        JsonLine().Text("table", table.table).Number("buckets", table.buckets)
+            .Number("versions_saved", table.versions_saved)
+            .Number("versions_confirmed", table.versions_confirmed)
+            .Number("versions_lost", table.versions_lost));
     if (said != kExitOk) return said;
   }
   if (report->versions_lost > 0) {
@@ -75,6 +80,7 @@ void AddSalvage(CLI::App* app, Action* action) {
   command->add_option("--to", arguments->to, "Directory of the new store: empty, or not there yet")
       ->required();
   command->add_option("--table", arguments->table, "Of this table alone");
+  AddJsonOption(command, &arguments->json);
   command->footer(kFooter);
   command->callback([arguments, action] {
     *action = [arguments] { return RunSalvage(*arguments); };

@@ -4,12 +4,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <optional>
 
 #include "tools/column_name.h"
 #include "tools/command.h"
 #include "tools/entity_text.h"
 #include "tools/gap_teller.h"
+#include "tools/interrupt.h"
 #include "tools/output.h"
 #include "tools/record_printer.h"
 #include "tools/scan_token.h"
@@ -28,12 +28,14 @@ struct ScanOptions {
   bool all_entities = false;
   std::string from;
   std::string to;
+  std::string bucket;  // instead of both
   bool descending = false;
   uint64_t limit = 0;  // 0: not given
   std::string columns;
   std::vector<std::string> where;
-  std::string format = "table";
+  PrintChoice print;
   std::string token;
+  bool follow = false;
 };
 
 constexpr char kFooter[] = R"(
@@ -43,7 +45,9 @@ Examples:
   cistern scan --store S --table traffic --entity state=MN,station=ATR301 --columns ts,temp \
       --format csv
   cistern scan --store S --table air --entity Dongsi --where "pm25 > 300 and wd = 'NW'"
-  cistern scan --store S --table air --all-entities --from 2016-12-31 --format jsonl
+  cistern scan --store S --table air --all-entities --from 2016-12-31 --json
+  cistern scan --store S --table air --entity Dongsi --from -1h --follow --json
+  cistern scan --store S --table air --entity Dongsi --bucket 2016-12
 
 Times are ISO 8601 (UTC unless they name an offset), integer ticks of the table's event time, or
 count from now: now, -36h, now+90s.
@@ -51,13 +55,12 @@ Rows from A on and before B are printed, ascending; --desc, or A later than B, t
 round. After --limit rows the token that continues the scan is printed on standard error.
 With --all-entities one entity's rows follow another's, in the order that entities has; then
 --limit counts over all of them, and there is no token.
+With --follow the rows behind the last one are printed as they come, until SIGINT or SIGTERM or
+--limit; a process that writes the store goes on beside it.
 Damaged rows are passed over: each gap is named on standard error, and the exit code is 6.)";
 
-std::string_view WithoutBlanks(std::string_view text) {
-  while (text.starts_with(' ')) text.remove_prefix(1);
-  while (text.ends_with(' ')) text.remove_suffix(1);
-  return text;
-}
+constexpr int64_t kLookEveryUs = 1'000'000;  // of --follow
+constexpr int64_t kLookShare = 10;           // a tenth of the time at most is spent on looking
 
 class ScanCommand {
  public:
@@ -65,7 +68,7 @@ class ScanCommand {
       : options_(std::move(options)), output_(STDOUT_FILENO) {}
 
   int Run() {
-    const Result<PrintFormat> format = ParsePrintFormat(options_.format);
+    const Result<PrintFormat> format = options_.print.Chosen();
     if (!format.ok()) return FailUsage(format.status());
     format_ = *format;
     if (const Status s = CheckWhose(); !s.ok()) return FailUsage(s);
@@ -78,11 +81,22 @@ class ScanCommand {
     ScanRequest request;
     if (const Status s = Prepare(&request); !s.ok()) return FailUsage(s);
     StartPrinter();
+    if (options_.follow) return Follow(std::move(request));
     return options_.all_entities ? PrintAll(request) : PrintOne(request);
   }
 
  private:
   [[nodiscard]] Status CheckWhose() const {
+    if (options_.follow && (options_.all_entities || options_.descending || !options_.to.empty() ||
+                            !options_.bucket.empty())) {
+      return Status::InvalidArgument(
+          "--follow prints what comes of one --entity, in the order of time and without an end: "
+          "leave out --all-entities, --desc, --to and --bucket");
+    }
+    if (!options_.bucket.empty() && !(options_.from.empty() && options_.to.empty())) {
+      return Status::InvalidArgument(
+          "--bucket says which event times are meant: leave --from and --to out");
+    }
     if (options_.all_entities == options_.entity.empty()) {
       return options_.all_entities && !options_.token.empty()
                  ? Status::InvalidArgument(
@@ -99,23 +113,10 @@ class ScanCommand {
     if (!options_.all_entities) {
       CISTERN_ASSIGN_OR_RETURN(request->entity, ParseEntity(*schema_, options_.entity));
     }
-    const int64_t now_us = SystemClock()->WallMicros();
-    if (!options_.from.empty()) {
-      CISTERN_ASSIGN_OR_RETURN(request->from,
-                               ParseBound("--from", options_.from, schema_->time_unit, now_us));
-    }
-    if (!options_.to.empty()) {
-      CISTERN_ASSIGN_OR_RETURN(request->to,
-                               ParseBound("--to", options_.to, schema_->time_unit, now_us));
-    }
+    CISTERN_RETURN_IF_ERROR(TakeRange(request));
     if (options_.descending && request->from < request->to) std::swap(request->from, request->to);
     CISTERN_RETURN_IF_ERROR(TakeColumns(request));
-    for (const std::string& text : options_.where) {
-      CISTERN_ASSIGN_OR_RETURN(const std::vector<Condition> conditions, ParseWhere(text));
-      for (const Condition& c : conditions) {
-        request->where.push_back({ColumnNamed(*schema_, c.column), c.comparison, c.value});
-      }
-    }
+    CISTERN_ASSIGN_OR_RETURN(request->where, ConditionsOf(*schema_, options_.where));
     if (!options_.token.empty()) {
       CISTERN_ASSIGN_OR_RETURN(ScanToken token, ParseScanToken(options_.token));
       rows_before_ = token.rows_before;
@@ -127,33 +128,37 @@ class ScanCommand {
     return Status::Ok();
   }
 
+  Status TakeRange(ScanRequest* request) const {
+    if (!options_.bucket.empty()) {
+      CISTERN_ASSIGN_OR_RETURN(const int64_t time, TimeOfBucket(*schema_, options_.bucket));
+      const TimeRange range = RangeOfBucket(*schema_, time);
+      request->from = range.from;
+      request->to = range.to;
+      return Status::Ok();
+    }
+    const int64_t now_us = SystemClock()->WallMicros();
+    if (!options_.from.empty()) {
+      CISTERN_ASSIGN_OR_RETURN(request->from,
+                               ParseBound("--from", options_.from, schema_->time_unit, now_us));
+    }
+    if (options_.to.empty()) return Status::Ok();
+    CISTERN_ASSIGN_OR_RETURN(request->to,
+                             ParseBound("--to", options_.to, schema_->time_unit, now_us));
+    return Status::Ok();
+  }
+
   // Those that --columns names, or all, as the engine takes them.
   Status TakeColumns(ScanRequest* request) {
     if (options_.columns.empty()) {
       for (size_t i = 0; i < schema_->columns.size(); ++i) columns_.push_back(i);
       return Status::Ok();
     }
-    const std::string_view all = options_.columns;
-    for (size_t begin = 0; begin <= all.size();) {
-      const size_t end = std::min(all.find(',', begin), all.size());
-      const std::string name =
-          ColumnNamed(*schema_, WithoutBlanks(all.substr(begin, end - begin)));
-      const std::optional<size_t> column = schema_->FindColumn(name);
-      if (!column) return BadColumn(name);
-      request->columns.push_back(name);
-      columns_.push_back(*column);
-      begin = end + 1;
+    CISTERN_ASSIGN_OR_RETURN(request->columns,
+                             ColumnsNamed(*schema_, "--columns", options_.columns));
+    for (const std::string& name : request->columns) {
+      columns_.push_back(*schema_->FindColumn(name));
     }
     return Status::Ok();
-  }
-
-  Status BadColumn(const std::string& name) const {
-    if (name.empty()) {
-      return Status::InvalidArgument(
-          fmt::format("--columns '{}' leaves out a name; table {} has {}", options_.columns,
-                      schema_->QualifiedName(), ColumnList(*schema_)));
-    }
-    return Status::InvalidArgument("--columns: " + NoColumn(*schema_, name));
   }
 
   int PrintOne(const ScanRequest& request) {
@@ -169,6 +174,55 @@ class ScanCommand {
                            FormatScanToken({rows_before_ + rows_, token})));
     }
     return has_gaps_ ? kExitMissing : kExitOk;
+  }
+
+  // Each look opens the store anew, since a reader sees what was committed when it opened it. The
+  // first one tells what is wrong; later the store may be away for a moment, and is waited for.
+  int Follow(ScanRequest request) {
+    CatchInterrupts();
+    request.columns.clear();  // those of now, whatever is added meanwhile
+    for (const size_t c : columns_) request.columns.push_back(schema_->columns[c].name);
+    Status seen = Look(&request);
+    if (!seen.ok()) return Fail(seen);
+    if (rows_ == 0 && !has_gaps_ && request.where.empty()) {
+      TellIfUnknown(engine_.get(), *schema_, request.entity);
+    }
+    std::string told;  // what was wrong with the last look
+    int64_t wait_us = kLookEveryUs;
+    while (InterruptSignal() == 0 && !output_.closed() && !IsFull()) {
+      engine_.reset();  // or it would hold files that the writer has given up
+      PauseUnlessInterrupted(wait_us);
+      if (InterruptSignal() != 0) break;
+      const int64_t began_us = SystemClock()->MonotonicMicros();
+      seen = LookAgain(&request);
+      wait_us = std::max(kLookEveryUs,
+                         kLookShare * (SystemClock()->MonotonicMicros() - began_us));
+      if (seen.code() == StatusCode::kInvalidArgument) return Fail(seen);
+      if (!seen.ok() && seen.message() != told) Complain(seen.message() + "; it is tried again");
+      told = seen.ok() ? std::string() : seen.message();
+    }
+    if (!output_.status().ok()) return Fail(output_.status());
+    if (!request.token.empty()) {
+      Complain(fmt::format("continue with --token {}",
+                           FormatScanToken({rows_before_ + rows_, request.token})));
+    }
+    return has_gaps_ ? kExitMissing : kExitOk;
+  }
+
+  Status LookAgain(ScanRequest* request) {
+    CISTERN_ASSIGN_OR_RETURN(engine_, ReopenStore(options_.store));
+    return Look(request);
+  }
+
+  // Prints what stands behind the request's token, and moves it behind that.
+  Status Look(ScanRequest* request) {
+    const uint64_t rows_by_then = rows_;
+    CISTERN_ASSIGN_OR_RETURN(const std::unique_ptr<Cursor> cursor, engine_->Scan(*request));
+    const Status printed = Print(cursor.get(), &request->token);
+    // A table prints what it holds.
+    if (rows_ > rows_by_then && !output_.closed()) printer_->Finish();
+    output_.Flush();
+    return printed;
   }
 
   // One cursor at a time, so that memory does not grow with the entities.
@@ -189,9 +243,10 @@ class ScanCommand {
   }
 
   // OK with gaps too: those are told.
-  Status Print(Cursor* cursor) {
+  // `token`, unless null: where the last row that was printed stands.
+  Status Print(Cursor* cursor, std::string* token = nullptr) {
     ResultBatch batch;
-    while (!output_.closed() && cursor->Next(&batch)) {
+    while (!output_.closed() && InterruptSignal() == 0 && cursor->Next(&batch)) {
       for (size_t row = 0; row < batch.row_count && !output_.closed(); ++row) {
         for (size_t i = 0; i < cells_.size(); ++i) {
           cells_[i] =
@@ -200,6 +255,7 @@ class ScanCommand {
         printer_->Row(cells_);
       }
       rows_ += batch.row_count;
+      if (token != nullptr && batch.row_count > 0) *token = cursor->Token();
     }
     if (cursor->gaps().empty()) return cursor->status();
     has_gaps_ = true;
@@ -254,6 +310,8 @@ void AddScan(CLI::App* app, Action* action) {
   command->add_flag("--all-entities", options->all_entities, "Of every entity of the table");
   command->add_option("--from", options->from, "First event time (default: from the beginning)");
   command->add_option("--to", options->to, "End of the range, not included (default: to the end)");
+  command->add_option("--bucket", options->bucket,
+                      "The rows of the bucket whose column has this value: 2016-12");
   command->add_flag("--desc", options->descending, "Newest first");
   command->add_option("--limit", options->limit, "At most this many rows (default: all)")
       ->check(WholeNumber(1, INT64_MAX));
@@ -261,7 +319,9 @@ void AddScan(CLI::App* app, Action* action) {
   command->add_option("--where", options->where,
                       "Rows that meet this alone: \"temp > 30 and state = 'OK'\"; repeatable")
       ->allow_extra_args(false);
-  command->add_option("--format", options->format, "table (default), csv or jsonl");
+  AddPrintOptions(command, &options->print);
+  command->add_flag("--follow", options->follow,
+                    "Go on with rows as they come, until a signal ends it");
   command->add_option("--token", options->token,
                       "Continue where a scan with the same options and --limit stopped");
   command->footer(kFooter);

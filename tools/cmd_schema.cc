@@ -24,11 +24,13 @@
 #include "tools/schema_client.h"
 #include "tools/sync_config.h"
 #include "tools/sync_options.h"
+#include "tools/sync_status.h"
 #include "tools/table_advice.h"
 
 namespace cistern::tool {
 namespace {
 
+using replicate::Applied;
 using replicate::ClusterSchema;
 using replicate::DriftWeight;
 using replicate::SchemaDifference;
@@ -48,7 +50,7 @@ struct SchemaOptions {
   bool is_keyspace_of_file = false;  // where sync may need it for tables that are not looked at
   std::vector<std::string> accept_hidden;  // of the file, where they were checked
   std::string keyspace_replication;
-  std::string format = "text";
+  bool json = false;
   bool dry_run = false;
   ExpectOptions expect;
   ContactOptions contact;
@@ -71,7 +73,7 @@ changed.
 
 Examples:
   cistern schema diff --store S --contact db-1 --contact db-2
-  cistern schema diff --store S --contact '[fd00::1]:9042' --table air --format json
+  cistern schema diff --store S --contact '[fd00::1]:9042' --table air --json
   cistern schema diff --store S --contact db-1 --tls --ca ca.pem --user edge --password-file pw
   cistern schema diff --config /etc/cistern/sync.toml
 
@@ -175,8 +177,11 @@ int RunPrint(const SchemaOptions& given) {
   for (const TablePtr& table : *tables) {
     const std::string keyspace = KeyspaceOf(*options, *table);
     const bool is_new = made.insert(keyspace).second;
-    output.Write(replicate::PrintSchema(*table, keyspace,
-                                        is_new ? *replication : ReplicationMap()));
+    const std::string cql = replicate::PrintSchema(*table, keyspace,
+                                                   is_new ? *replication : ReplicationMap());
+    output.Write(given.json ? JsonLine().Text("table", table->QualifiedName()).Text("cql", cql)
+                                      .object() + "\n"
+                            : cql);
   }
   output.Flush();
   return output.status().ok() ? kExitOk : Fail(output.status());
@@ -246,11 +251,6 @@ std::optional<Opened> Open(const SchemaOptions& options, int* code) {
 // --- diff
 
 int RunDiff(const SchemaOptions& given) {
-  const bool is_json = given.format == "json";
-  if (!is_json && given.format != "text") {
-    return FailUsage(Status::InvalidArgument(
-        fmt::format("--format '{}' is not one of text, json", given.format)));
-  }
   const Result<SchemaOptions> options = WithFile(given, CheckPlaces);
   if (!options.ok()) return FailUsage(options.status());
   int code = kExitOk;
@@ -260,7 +260,7 @@ int RunDiff(const SchemaOptions& given) {
   for (const Compared& table : opened->tables) {
     const SchemaDrift drift = table.Drift();
     if (drift.Has(DriftWeight::kBlocks)) code = kExitBlocked;
-    output.Write(is_json ? DriftJson(drift) : DriftText(drift));
+    output.Write(given.json ? DriftJson(drift) : DriftText(drift));
   }
   output.Flush();
   return output.status().ok() ? code : Fail(output.status());
@@ -269,9 +269,9 @@ int RunDiff(const SchemaOptions& given) {
 // --- apply
 
 void ComplainOf(const std::string& table, const std::string& what, const SchemaDifference& one) {
-  const bool is_option = one.kind == replicate::DriftKind::kKeyspaceMissing;
-  Complain(fmt::format("{}: {}: {}{}{}{}", table, what, one.what, one.advice.empty() ? "" : ". ",
-                       one.advice, is_option ? " (--keyspace-replication)" : ""));
+  Complain(fmt::format("{}: {}: {}{}{}{}{}", table, what, one.what,
+                       one.advice.empty() ? "" : ". ", one.advice, one.cql.empty() ? "" : ": ",
+                       OneLine(one.cql)));
 }
 
 // Whether all tables can be brought to what is declared; says what needs a person.
@@ -303,20 +303,26 @@ Status CheckKeyspacesMade(const Opened& opened, const ReplicationMap& replicatio
   return Status::InvalidArgument("--keyspace-replication: " + checked.message());
 }
 
-// A line of CQL that does nothing: standard output can be run as a script.
-int SayComment(const std::string& text) { return Say("-- " + text); }
+// A line of CQL that does nothing: standard output can be run as a script, unless it is JSON.
+int SayComment(bool json, const std::string& text) {
+  return SayResult(json, "-- " + text, JsonLine().Text("done", text));
+}
+
+int SayStatement(bool json, const std::string& cql) {
+  return SayResult(json, cql, JsonLine().Text("cql", cql));
+}
 
 // Brings tables of a cluster to what is declared, one after another.
 class Applier {
  public:
-  Applier(SchemaClient* client, const ReplicationMap& replication)
-      : client_(client), replication_(replication) {}
+  Applier(SchemaClient* client, const ReplicationMap& replication, bool json)
+      : client_(client), replication_(replication), json_(json) {}
 
   // `table` as it was read; gives the exit code.
   int Apply(Compared table) {
     const std::string name = table.cluster.CqlName();
     size_t run_count = 0;
-    Status failure;
+    Applied done;
     std::vector<std::string> last;
     for (int round = 0; round < kRoundsMax; ++round) {
       // Before every plan, as one of another table may have made the keyspace.
@@ -326,41 +332,41 @@ class Applier {
       const SchemaPlan plan = table.Plan(replication_);
       for (const SchemaDifference& one : plan.refusals) ComplainOf(name, "needs a person", one);
       if (!plan.refusals.empty()) return kExitBlocked;
-      if (plan.statements.empty()) return Finish(name, run_count, plan, failure);
-      const bool is_stuck = plan.statements == last && failure.code() != StatusCode::kIoError;
+      if (plan.statements.empty()) return Finish(name, run_count, plan, done.status);
+      const bool is_stuck = plan.statements == last && done.status.code() != StatusCode::kIoError;
       if (is_stuck) break;
       for (const std::string& statement : plan.statements) {
-        if (const int said = Say(statement); said != kExitOk) return said;
+        if (const int said = SayStatement(json_, statement); said != kExitOk) return said;
       }
-      failure = client_->Apply(plan.statements);
-      if (failure.code() == StatusCode::kNotFound) return FailAway(failure);
+      done = client_->Apply(plan.statements);
+      if (done.status.code() == StatusCode::kNotFound) return FailAway(done.status);
       run_count += plan.statements.size();
       last = plan.statements;
     }
-    return GiveUp(table, failure);
+    return GiveUp(table, done);
   }
 
  private:
   // The cluster has what is declared; `failure`: what was said of the last statements.
-  static int Finish(const std::string& name, size_t run_count, const SchemaPlan& plan,
-                    const Status& failure) {
+  [[nodiscard]] int Finish(const std::string& name, size_t run_count, const SchemaPlan& plan,
+                           const Status& failure) const {
     for (const SchemaDifference& one : plan.remains) ComplainOf(name, "stays different", one);
     if (failure.code() == StatusCode::kBusy) return FailAway(failure);
-    if (run_count == 0) return SayComment(name + ": nothing to do");
+    if (run_count == 0) return SayComment(json_, name + ": nothing to do");
     if (!failure.ok()) {
       Complain(fmt::format("{}; the table is as declared all the same, so it had been run",
                            failure.message()));
     }
-    return SayComment(fmt::format("{}: as declared{}, {} run", name,
-                                  plan.remains.empty() ? "" : " but for what is told above",
-                                  Counted(run_count, "statement")));
+    return SayComment(json_, fmt::format("{}: as declared{}, {} run", name,
+                                         plan.remains.empty() ? ""
+                                                              : " but for what is told above",
+                                         Counted(run_count, "statement")));
   }
 
   // Statements were refused, or left differences behind.
-  static int GiveUp(const Compared& table, const Status& failure) {
-    if (!failure.ok()) {
-      const bool is_denied =
-          failure.message().find("unauthorized (0x2100)") != std::string::npos;
+  static int GiveUp(const Compared& table, const Applied& done) {
+    if (const Status& failure = done.status; !failure.ok()) {
+      const bool is_denied = done.error_code == cql::ErrorCode::kUnauthorized;
       Complain(failure.message() +
                (is_denied ? "; grant this user CREATE on the keyspace, and ALTER for columns that "
                             "are added"
@@ -376,17 +382,20 @@ class Applier {
 
   SchemaClient* client_;
   const ReplicationMap& replication_;
+  const bool json_;
 };
 
-int SayPlans(const std::vector<Compared>& tables, const ReplicationMap& replication) {
+int SayPlans(const std::vector<Compared>& tables, const ReplicationMap& replication, bool json) {
   std::set<std::string> said;  // a keyspace is made once for all its tables
   for (const Compared& table : tables) {
     const SchemaPlan plan = table.Plan(replication);
     const std::string name = table.cluster.CqlName();
     int code = kExitOk;
-    if (plan.statements.empty()) code = SayComment(name + ": nothing to do");
+    if (plan.statements.empty()) code = SayComment(json, name + ": nothing to do");
     for (const std::string& statement : plan.statements) {
-      if (code == kExitOk && said.insert(statement).second) code = Say(statement);
+      if (code == kExitOk && said.insert(statement).second) {
+        code = SayStatement(json, statement);
+      }
     }
     if (code != kExitOk) return code;
   }
@@ -416,8 +425,8 @@ int RunApply(const SchemaOptions& given) {
   if (!CheckPlans(opened->tables, *replication)) return kExitBlocked;
   for (const Compared& table : opened->tables) TellAdvice(table, *expected);
   if (const Status s = CheckKeyspacesMade(*opened, *replication); !s.ok()) return FailUsage(s);
-  if (given.dry_run) return SayPlans(opened->tables, *replication);
-  Applier applier(opened->client.get(), *replication);
+  if (given.dry_run) return SayPlans(opened->tables, *replication, given.json);
+  Applier applier(opened->client.get(), *replication, given.json);
   for (const Compared& table : opened->tables) {
     const int applied = applier.Apply(table);
     if (applied != kExitOk) return applied;
@@ -438,6 +447,7 @@ CLI::App* AddSubcommand(CLI::App* schema, const char* name, const char* what,
   command->add_option("--table", options->table, "This table alone");
   command->add_option("--keyspace", options->keyspace,
                       "Keyspace of tables that were declared without one");
+  AddJsonOption(command, &options->json);
   return command;
 }
 
@@ -469,7 +479,6 @@ void AddSchema(CLI::App* app, Action* action) {
 
   CLI::App* diff = AddSubcommand(schema, "diff", "Compare with the tables of a cluster", options);
   AddClusterOptions(diff, options.get());
-  diff->add_option("--format", options->format, "text (default) or json, an object a table");
   diff->footer(kDiffFooter);
   diff->callback([options, action] { *action = [options] { return RunDiff(*options); }; });
 

@@ -4,13 +4,16 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "cistern/clock.h"
 #include "cistern/entity.h"
 #include "engine/bucketing/bucketer.h"
 #include "tools/command.h"
 #include "tools/counted.h"
+#include "tools/engine_options.h"
 #include "tools/entity_text.h"
+#include "tools/time_text.h"
 
 namespace cistern::tool {
 namespace {
@@ -22,13 +25,16 @@ struct SealOptions {
   bool all = false;
   std::vector<std::string> entity;
   std::string bucket;
+  EngineTexts engine;
+  EngineOptions open;  // what the texts say
+  bool json = false;
 };
 
 constexpr char kFooter[] = R"(
-A bucket is due when the clock has passed its end by 5 minutes and no row came to it for as
-long; the answer says how many are not, and why. --all seals every bucket, also those that still
-go on: rows that come later make amendments. A bucket that is named by --entity and --bucket
-is sealed likewise.
+A bucket is due when the clock has passed its end by --seal-grace (5m) and no row came to it for
+--seal-idle (5m); the answer says how many are not, and why. --all seals every bucket, also those
+that still go on: rows that come later make amendments. A bucket that is named by --entity and
+--bucket is sealed likewise.
 
 Examples:
   cistern seal --store S --due
@@ -46,13 +52,20 @@ Result<SealRequest> RequestOf(Engine* engine, const SealOptions& options) {
   return request;
 }
 
+// "5 minutes", or as an option would say it.
+std::string Span(int64_t seconds) {
+  const bool is_minutes = seconds > 0 && seconds % 60 == 0 && seconds < 3600;
+  return is_minutes ? Counted(static_cast<uint64_t>(seconds / 60), "minute")
+                    : FormatSpan(static_cast<uint64_t>(seconds));
+}
+
 // Open buckets of the table, or of all, that --due has left, and why: "3 open buckets are not
 // due: ...". Empty if there is none.
-Result<std::string> TellNotDue(Engine* engine, const std::string& table) {
+Result<std::string> TellNotDue(Engine* engine, const std::string& table,
+                               const EngineOptions& limits) {
   CISTERN_ASSIGN_OR_RETURN(const Tables tables, ChooseTables(*engine, table));
   std::map<std::string, Bucketer> bucketers;
   for (const auto& schema : tables) bucketers.emplace(schema->QualifiedName(), *schema);
-  const EngineOptions limits;
   const int64_t over_s = SystemClock()->WallMicros() / 1'000'000 - limits.seal_grace_s;
   uint64_t going_on = 0;
   uint64_t fresh = 0;
@@ -67,11 +80,11 @@ Result<std::string> TellNotDue(Engine* engine, const std::string& table) {
   if (going_on + fresh == 0) return std::string();
   std::string why;
   if (fresh > 0) {
-    why = fmt::format("rows came less than {} minutes ago ({})", limits.seal_idle_s / 60, fresh);
+    why = fmt::format("rows came less than {} ago ({})", Span(limits.seal_idle_s), fresh);
   }
   if (going_on > 0) {
-    why += fmt::format("{}the bucket's end is not {} minutes past ({})",
-                       why.empty() ? "" : ", or ", limits.seal_grace_s / 60, going_on);
+    why += fmt::format("{}the bucket's end is not {} past ({})", why.empty() ? "" : ", or ",
+                       Span(limits.seal_grace_s), going_on);
   }
   const bool one = going_on + fresh == 1;
   return fmt::format("{} {} not due: {}; --all seals {} too",
@@ -112,21 +125,29 @@ Result<std::string> TellWhatIsLeft(Engine* engine, const SealOptions& options,
   }
   std::string left;
   if (request.due_only) {
-    CISTERN_ASSIGN_OR_RETURN(left, TellNotDue(engine, options.table));
+    CISTERN_ASSIGN_OR_RETURN(left, TellNotDue(engine, options.table, options.open));
   }
   return left.empty() && report.buckets == 0 ? "no bucket is open" : left;
 }
 
-int RunSeal(const SealOptions& options) {
+int RunSeal(SealOptions options) {
   const bool one = !options.bucket.empty() || !options.entity.empty();
   if (int{options.due} + int{options.all} + int{one} != 1 ||
       (one && (options.bucket.empty() || options.entity.empty() || options.table.empty()))) {
     return FailUsage(Status::InvalidArgument(
         "say what to seal by one of --due, --all, or --table with --entity and --bucket"));
   }
-  EngineOptions open_options;
-  open_options.background_threads = false;  // or they would seal some first, and report less
-  Result<std::unique_ptr<Engine>> engine = OpenStore(options.store, Access::kWrite, open_options);
+  if (const std::string useless = GivenSealOption(options.engine);
+      !useless.empty() && !options.due) {
+    return FailUsage(Status::InvalidArgument(
+        fmt::format("{} says which buckets are --due, and here others are meant; leave it out",
+                    useless)));
+  }
+  if (const Status taken = TakeEngineTexts(options.engine, &options.open); !taken.ok()) {
+    return FailUsage(taken);
+  }
+  options.open.background_threads = false;  // or they would seal some first, and report less
+  Result<std::unique_ptr<Engine>> engine = OpenStore(options.store, Access::kWrite, options.open);
   if (!engine.ok()) return FailOpen(engine.status());
   const Result<SealRequest> request = RequestOf(engine->get(), options);
   if (!request.ok()) return FailUsage(request.status());
@@ -140,10 +161,14 @@ int RunSeal(const SealOptions& options) {
   }
   for (const std::string& problem : report->problems) Complain(problem);
   if (!left.ok()) return Fail(left.status());
-  const int said = Say(fmt::format("{} sealed ({}), {}{}{}", Counted(report->buckets, "bucket"),
-                                   Counted(report->amendments, "amendment"),
-                                   Counted(report->bytes, "byte"), left->empty() ? "" : "; ",
-                                   *left));
+  const int said = SayResult(
+      options.json,
+      fmt::format("{} sealed ({}), {}{}{}", Counted(report->buckets, "bucket"),
+                  Counted(report->amendments, "amendment"), Counted(report->bytes, "byte"),
+                  left->empty() ? "" : "; ", *left),
+      JsonLine().Number("buckets", report->buckets).Number("amendments", report->amendments)
+          .Number("bytes", report->bytes).Number("problems", report->problems.size())
+          .TextOrNull("left", left->empty() ? std::nullopt : std::optional(*left)));
   if (said != kExitOk) return said;
   if (!report->stopped.ok()) return Fail(report->stopped);
   if (!closed.ok()) return Fail(closed);
@@ -164,6 +189,8 @@ void AddSeal(CLI::App* app, Action* action) {
       ->allow_extra_args(false);
   command->add_option("--bucket", options->bucket,
                       "The bucket whose column has this value: 2016-12");
+  AddEngineOptions(command, kMemoryOptions | kDiskOptions | kSealOptions, &options->engine);
+  AddJsonOption(command, &options->json);
   command->footer(kFooter);
   command->callback([options, action] { *action = [options] { return RunSeal(*options); }; });
 }

@@ -15,7 +15,7 @@ namespace {
 
 struct StatsOptions {
   std::string store;
-  std::string format = "table";
+  PrintChoice print;
 };
 
 std::vector<NamedValue> ValuesOf(const Metrics& m) {
@@ -74,7 +74,7 @@ std::vector<NamedValue> ValuesOf(const Metrics& m) {
 }
 
 int RunStats(const StatsOptions& options) {
-  const Result<PrintFormat> format = ParsePrintFormat(options.format);
+  const Result<PrintFormat> format = options.print.Chosen();
   if (!format.ok()) return FailUsage(format.status());
   Result<std::unique_ptr<Engine>> engine = OpenStore(options.store, Access::kRead);
   if (!engine.ok()) return FailOpen(engine.status());
@@ -90,10 +90,10 @@ void AddStats(CLI::App* app, Action* action) {
   auto options = std::make_shared<StatsOptions>();
   CLI::App* command = app->add_subcommand("stats", "Print the counters of the store");
   AddStoreOption(command, &options->store);
-  command->add_option("--format", options->format, "table (default), csv or jsonl");
+  AddPrintOptions(command, &options->print);
   command->footer("\nCounters of writes are those since this open, so they are near zero here; "
                   "versions and bytes\nin use are the store's.\n\n"
-                  "Example:\n  cistern stats --store S --format jsonl");
+                  "Example:\n  cistern stats --store S --json");
   command->callback([options, action] { *action = [options] { return RunStats(*options); }; });
 }
 

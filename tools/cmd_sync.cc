@@ -1,7 +1,6 @@
 // cistern sync: sealed buckets to a cluster, and what became of them.
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
-#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,9 +12,9 @@
 #include "engine/replication_service.h"
 #include "tools/command.h"
 #include "tools/counted.h"
+#include "tools/engine_options.h"
 #include "tools/interrupt.h"
 #include "tools/output.h"
-#include "tools/size_text.h"
 #include "tools/sync_config.h"
 #include "tools/sync_follow.h"
 #include "tools/sync_options.h"
@@ -41,6 +40,7 @@ command line and the file name the file alone.
 Examples:
   cistern sync --store S --contact db-1 --contact db-2
   cistern sync --store S --contact db-1 --tls --user edge --password-file pw --bandwidth 256KiB/s
+  cistern sync --config /etc/cistern/sync.toml --check
   cistern sync --config /etc/cistern/sync.toml --follow
 
 Exit codes: 0 all is confirmed, or --follow was ended by a signal; 4 the store cannot note what was
@@ -51,8 +51,8 @@ ended by SIGINT or SIGTERM; others: see cistern --help)";
 
 constexpr char kStatusFooter[] = R"(
 The first line is the age of the oldest bucket that is sealed and not confirmed; what is not sealed
-yet, since when, and what of it is overdue, follows. The store is only read, also
-while a process has it open; no cluster is needed.
+yet, since when, and what of it is overdue by the --seal-... options, follows. The store is only
+read, also while a process has it open; no cluster is needed.
 
 Examples:
   cistern sync status --store S
@@ -82,19 +82,15 @@ Exit codes: 0 done; 3 another process has the store open; others: see cistern --
 
 std::string_view Is(uint64_t count) { return count == 1 ? "is" : "are"; }
 
-void Pause(int64_t wait_us) {
-  struct pollfd interrupt = {InterruptFd(), POLLIN, 0};
-  poll(&interrupt, 1, static_cast<int>(wait_us / 1000));
-}
-
 class SyncCommand {
  public:
   SyncCommand(SyncPlan plan, const SyncOptions& options)
       : plan_(std::move(plan)),
         is_following_(options.follow),
         is_quiet_(options.quiet),
+        is_json_(options.json),
         is_keyspace_of_file_(options.is_keyspace_of_file),
-        progress_(!options.quiet && !options.follow) {}
+        progress_(!options.quiet && !options.json) {}
 
   int Run() {
     for (const std::string& warning : plan_.contact.warnings) Complain(warning);
@@ -179,31 +175,36 @@ class SyncCommand {
   }
 
   int Follow() {
-    Complain(fmt::format("following {}: {} of {} {}, {} parked", plan_.store,
-                         Counted(waiting_.seals_waiting, "seal"),
-                         Counted(waiting_.versions_waiting, "row version"),
-                         waiting_.seals_waiting == 1 ? "waits" : "wait",
-                         waiting_.seals_parked));
+    const auto say = [this](const std::string& line) {
+      is_json_ ? (void)Say(line) : Complain(line);
+    };
+    const auto say_event = [this, say](const std::string& event) {
+      say(is_json_ ? JsonLine().Text("event", event).object() : event);
+    };
+    say_event(fmt::format("following {}: {} of {} {}, {} parked", plan_.store,
+                          Counted(waiting_.seals_waiting, "seal"),
+                          Counted(waiting_.versions_waiting, "row version"),
+                          waiting_.seals_waiting == 1 ? "waits" : "wait",
+                          waiting_.seals_parked));
     SyncFollowSettings settings;
     settings.step = [this](int64_t wait_us) { return service_->Run(wait_us); };
     settings.list_parked = [this] { return ListParked(engine_.get()); };
     settings.is_interrupted = [] { return InterruptSignal() != 0; };
-    settings.pause = Pause;
-    settings.complain = [](const std::string& line) { Complain(line); };
+    settings.pause = PauseUnlessInterrupted;
+    settings.metrics = [this] { return engine_->GetMetrics(); };
+    settings.say = say;
+    settings.is_json = is_json_;
+    const bool has_bar = !is_json_ && isatty(STDERR_FILENO) != 0;
+    if (!is_quiet_ && has_bar) settings.progress = &progress_;
+    if (!is_quiet_ && !has_bar) settings.line_every_us = kLineEveryUs;
     const ReplicationStatus last = SyncFollow(std::move(settings)).Run();
-    Complain(fmt::format("ended: {} confirmed{}", Counted(last.counters.seals_confirmed, "seal"),
-                         HeldBackText(last)));
+    progress_.Clear();
+    say_event(fmt::format("ended: {} confirmed{}", Counted(last.counters.seals_confirmed, "seal"),
+                          HeldBackText(last)));
     return kExitOk;
   }
 
   // --- what is told at the end
-
-  static std::string HeldBackText(const ReplicationStatus& last) {
-    if (last.seals_holding == 0) return {};
-    return fmt::format("; {} of {} acknowledged and not confirmed yet: the next run sends them "
-                       "again", Counted(last.seals_holding, "seal"),
-                       Counted(last.versions_holding, "row version"));
-  }
 
   // Rows that nobody has sealed are not sent.
   [[nodiscard]] std::string OpenText() const {
@@ -219,7 +220,12 @@ class SyncCommand {
     if (parked > 0) {
       text = fmt::format("; {} {} parked{}", Counted(parked, "seal"), Is(parked), text);
     }
-    const int said = is_quiet_ ? static_cast<int>(kExitOk) : Say("nothing waits" + text);
+    const int said =
+        is_quiet_ ? static_cast<int>(kExitOk)
+                  : SayResult(is_json_, "nothing waits" + text,
+                              JsonLine().Text("end", "nothing waits")
+                                  .Number("seals_parked", parked)
+                                  .Number("versions_open", engine_->GetMetrics().versions_open));
     if (waiting_.seals_parked == 0) return has_seal_problems_ ? kExitPartial : said;
     ReportParked();
     return kExitBlocked;
@@ -228,7 +234,7 @@ class SyncCommand {
   int Report(const SyncOutcome& outcome, int64_t spent_us) {
     if (!outcome.failure.ok()) Complain(outcome.failure.message());
     if (outcome.end == SyncEnd::kAway) {
-      Complain("the cluster is away: " + AwayText(outcome.last.away));
+      Complain("the cluster is away: " + AwayText(outcome.last));
     }
     const bool is_told = outcome.end == SyncEnd::kAway &&
                          outcome.last.refused.message() == outcome.last.away.message();
@@ -242,21 +248,9 @@ class SyncCommand {
                            Counted(shadowed, "row"), Is(shadowed)));
     }
     if (is_quiet_) return kExitOk;
-    const ReplicationCounters& done = outcome.last.counters;
-    std::string line = fmt::format("{} confirmed: {} sent in {}, {:.1f} s",
-                                   Counted(done.seals_confirmed, "seal"),
-                                   Counted(done.versions_sent, "row version"),
-                                   FormatSize(done.bytes_sent),
-                                   static_cast<double>(spent_us) / 1e6);
-    const uint64_t left_out =
-        done.versions_expired + done.versions_shadowed + done.versions_empty;
-    if (left_out > 0) line += fmt::format(", {} expired or deleted before", left_out);
-    line += ProofText(done, {});
-    if (outcome.end == SyncEnd::kInterrupted) line += "; interrupted";
-    if (outcome.end != SyncEnd::kConfirmed && outcome.end != SyncEnd::kStuck) {
-      line += HeldBackText(outcome.last);
-    }
-    return Say(line + OpenText());
+    return SayResult(is_json_, SyncOutcomeText(outcome, spent_us) + OpenText(),
+                     SyncOutcomeJson(outcome, spent_us)
+                         .Number("versions_open", engine_->GetMetrics().versions_open));
   }
 
   void ReportParked() {
@@ -296,6 +290,7 @@ class SyncCommand {
   const SyncPlan plan_;
   const bool is_following_;
   const bool is_quiet_;
+  const bool is_json_;
   const bool is_keyspace_of_file_;
   Progress progress_;
   std::unique_ptr<Engine> engine_;
@@ -305,8 +300,24 @@ class SyncCommand {
   bool has_parked_ = false;
 };
 
+int SayChecked(const SyncPlan& plan, const SyncOptions& options) {
+  for (const std::string& warning : plan.contact.warnings) Complain(warning);
+  const std::string what = options.config.empty() ? "the command line" : options.config;
+  return SayResult(options.json, what + " is right, as far as that shows before anything is opened",
+                   JsonLine().Text("checked", what).Number("warnings",
+                                                           plan.contact.warnings.size()));
+}
+
 int RunSync(SyncOptions options) {
-  if (const Status s = CheckTogether(options); !s.ok()) return FailUsage(s);
+  if (const auto misfit = FindMisfit(options)) {
+    return FailUsage(Status::InvalidArgument(misfit->why));
+  }
+  // A file may have both: its rules say to status what is overdue, whoever seals.
+  const std::string seals = GivenSealOption(options.engine);
+  if (!seals.empty() && options.seal == "false") {
+    return FailUsage(Status::InvalidArgument(fmt::format(
+        "{} says when buckets are due, and --no-seal seals none; leave one out", seals)));
+  }
   if (!options.config.empty()) {
     Result<SyncOptions> file = ReadSyncConfig(options.config);
     if (!file.ok()) return FailUsage(file.status());
@@ -315,6 +326,7 @@ int RunSync(SyncOptions options) {
   }
   Result<SyncPlan> plan = PlanSync(options);
   if (!plan.ok()) return FailUsage(plan.status());
+  if (options.check) return SayChecked(*plan, options);
   CatchInterrupts();
   return SyncCommand(*std::move(plan), options).Run();
 }
@@ -328,23 +340,29 @@ struct StoreOptions {
   std::string from;
   std::string to;
   bool json = false;
+  EngineTexts engine;  // of status
 };
 
 // With the store that the file says, where the command line says none.
 Result<StoreOptions> WithFile(StoreOptions options) {
   SyncOptions given;
   given.store = options.store;
+  given.engine = options.engine;
   if (!options.config.empty()) {
     CISTERN_ASSIGN_OR_RETURN(SyncOptions file, ReadSyncConfig(options.config));
     given = Overlaid(std::move(given), std::move(file));
   }
   CISTERN_RETURN_IF_ERROR(CheckStore(given));
   options.store = std::move(given.store);
+  options.engine = std::move(given.engine);
   return options;
 }
 
 int RunStatus(const StoreOptions& options) {
-  Result<std::unique_ptr<Engine>> engine = OpenStore(options.store, Access::kRead);
+  EngineOptions open_options;  // what is overdue goes by the rules of sealing
+  const Status taken = TakeEngineTexts(options.engine, &open_options);
+  if (!taken.ok()) return FailUsage(taken);
+  Result<std::unique_ptr<Engine>> engine = OpenStore(options.store, Access::kRead, open_options);
   if (!engine.ok()) return FailOpen(engine.status());
   Result<OutboxStatus> outbox = GetOutboxStatus(engine->get());
   if (!outbox.ok()) return Fail(outbox.status());
@@ -385,7 +403,10 @@ int ChangeOutbox(const StoreOptions& options,
     line += fmt::format("; {} of the store {} already", Counted(outbox->seals_waiting, "seal"),
                         outbox->seals_waiting == 1 ? "waits" : "wait");
   }
-  const int said = Say(line);
+  const uint64_t waiting = outbox.ok() ? outbox->seals_waiting : 0;
+  const int said = SayResult(
+      options.json, line,
+      JsonLine().Number("seals_again", *changed).Number("seals_waiting", waiting));
   return said != kExitOk || closed.ok() ? said : Fail(closed);
 }
 
@@ -418,6 +439,7 @@ CLI::App* AddStoreCommand(CLI::App* sync, const char* name, const char* what, Ac
                       "TOML file of `cistern sync`: where the store is, unless --store says it");
   AddStoreOption(command, &options->store);
   command->get_option("--store")->required(false);  // the file may have it
+  AddJsonOption(command, &options->json);
   command->callback([options, action, run] {
     *action = [options, run] {
       const Result<StoreOptions> with_file = WithFile(*options);
@@ -431,7 +453,7 @@ void AddStatus(CLI::App* sync, Action* action) {
   auto options = std::make_shared<StoreOptions>();
   CLI::App* command = AddStoreCommand(sync, "status", "Print what waits, and since when", action,
                                       options, RunStatus);
-  command->add_flag("--json", options->json, "One JSON object");
+  AddEngineOptions(command, kSealOptions, &options->engine);
   command->footer(kStatusFooter);
 }
 
@@ -462,6 +484,7 @@ void AddSync(CLI::App* app, Action* action) {
   CLI::App* command =
       app->add_subcommand("sync", "Send sealed buckets to a cluster; once, or all the time");
   AddSyncOptions(command, options.get());
+  AddJsonOption(command, &options->json);
   AddStatus(command, action);
   AddRetry(command, action);
   AddResend(command, action);

@@ -14,7 +14,7 @@ namespace {
 struct TablesOptions {
   std::string store;
   std::string table;
-  std::string format = "table";
+  PrintChoice print;
   bool cql = false;
 };
 
@@ -76,7 +76,7 @@ void Print(const Tables& tables, PrintFormat format, Output* output) {
 }
 
 int RunTables(const TablesOptions& options) {
-  const Result<PrintFormat> format = ParsePrintFormat(options.format);
+  const Result<PrintFormat> format = options.print.Chosen();
   if (!format.ok()) return FailUsage(format.status());
   Result<std::unique_ptr<Engine>> engine = OpenStore(options.store, Access::kRead);
   if (!engine.ok()) return FailOpen(engine.status());
@@ -99,14 +99,15 @@ void AddTables(CLI::App* app, Action* action) {
   CLI::App* command = app->add_subcommand("tables", "Print the tables of the store");
   AddStoreOption(command, &options->store);
   command->add_option("--table", options->table, "This table alone");
-  CLI::Option* format =
-      command->add_option("--format", options->format, "table (default), csv or jsonl");
+  AddPrintOptions(command, &options->print);
   command->add_flag("--cql", options->cql, "As CREATE TABLE text, which create takes");
-  command->footer("\nExamples:\n  cistern tables --store S --format jsonl\n"
+  command->footer("\nExamples:\n  cistern tables --store S --json\n"
                   "  cistern tables --store S --cql >schema.cql");
-  command->callback([options, action, format] {
-    if (options->cql && format->count() > 0) {
-      throw CLI::ValidationError("--cql", "prints CQL, whatever --format says: leave one out");
+  command->callback([options, action, command] {
+    for (const char* other : {"--format", "--json"}) {
+      if (!options->cql || command->get_option(other)->count() == 0) continue;
+      throw CLI::ValidationError(
+          "--cql", fmt::format("prints CQL, whatever {} says: leave one out", other));
     }
     *action = [options] { return RunTables(*options); };
   });

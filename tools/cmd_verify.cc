@@ -22,8 +22,13 @@ size_t CountProblems(const VerifyReport& report, const RecoveryReport& recovery)
                                            [&told](const auto& note) { return !told(note); }));
 }
 
-int RunVerify(const std::string& store) {
-  Result<std::unique_ptr<Engine>> engine = OpenStore(store, Access::kRead);
+struct VerifyOptions {
+  std::string store;
+  bool json = false;
+};
+
+int RunVerify(const VerifyOptions& options) {
+  Result<std::unique_ptr<Engine>> engine = OpenStore(options.store, Access::kRead);
   if (!engine.ok()) return FailOpen(engine.status());
   CountLossesItself();
   const Result<VerifyReport> report = (*engine)->Verify();
@@ -34,25 +39,30 @@ int RunVerify(const std::string& store) {
     if (!is_told) Complain(problem);
   }
   const size_t problems = CountProblems(*report, recovery);
-  const int said = Say(fmt::format(
-      "{}: {} of {}, {}, {} with those of the journal checked, {}", store,
-      Counted(report->segments, "segment"), Counted(report->buckets, "bucket"),
-      Counted(report->pages, "page"), Counted(report->versions, "row version"),
-      Counted(problems, "problem")));
+  const int said = SayResult(
+      options.json,
+      fmt::format("{}: {} of {}, {}, {} with those of the journal checked, {}", options.store,
+                  Counted(report->segments, "segment"), Counted(report->buckets, "bucket"),
+                  Counted(report->pages, "page"), Counted(report->versions, "row version"),
+                  Counted(problems, "problem")),
+      JsonLine().Text("store", options.store).Number("segments", report->segments)
+          .Number("buckets", report->buckets).Number("pages", report->pages)
+          .Number("versions", report->versions).Number("problems", problems));
   return said == kExitOk && problems > 0 ? kExitPartial : said;
 }
 
 }  // namespace
 
 void AddVerify(CLI::App* app, Action* action) {
-  auto store = std::make_shared<std::string>();
+  auto options = std::make_shared<VerifyOptions>();
   CLI::App* command =
       app->add_subcommand("verify", "Check every page, header, journal record and cross-invariant");
-  AddStoreOption(command, store.get());
+  AddStoreOption(command, &options->store);
+  AddJsonOption(command, &options->json);
   command->footer("\nProblems, those met while opening too, are named on standard error; then the "
                   "exit code is 1.\nNothing is changed. Buckets without a segment yet are in the "
                   "journal alone.\n\nExample:\n  cistern verify --store /data/cistern");
-  command->callback([store, action] { *action = [store] { return RunVerify(*store); }; });
+  command->callback([options, action] { *action = [options] { return RunVerify(*options); }; });
 }
 
 }  // namespace cistern::tool

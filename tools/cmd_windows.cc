@@ -7,6 +7,7 @@
 
 #include "tools/command.h"
 #include "tools/counted.h"
+#include "tools/engine_options.h"
 #include "tools/output.h"
 #include "tools/record_printer.h"
 #include "tools/time_text.h"
@@ -17,8 +18,8 @@ namespace {
 struct WindowsOptions {
   std::string store;
   std::string table;
-  std::string keep_unconfirmed;
-  std::string format = "table";
+  EngineTexts engine;
+  PrintChoice print;
 };
 
 constexpr char kFooter[] = R"(
@@ -28,11 +29,12 @@ expired, or when its local retention is over. Then expire, or a store that is ke
 why says what keeps it until then. A window without times is that of all times, for what finds no
 other. Spill families hold what is not sealed yet and go when all of it is.
 With --table windows that hold buckets of it are printed, with everything in them. ends_at goes by
-the default of 30 days for confirmed windows and by --keep-unconfirmed, as expire does.
+--keep-confirmed (30d) and --keep-unconfirmed, as expire does: say those of the process that writes
+the store.
 
 Examples:
   cistern windows --store S
-  cistern windows --store S --table air --format jsonl
+  cistern windows --store S --table air --json
   cistern windows --store S --keep-unconfirmed 365d)";
 
 // One line for each family, and their sum for people.
@@ -104,10 +106,10 @@ class WindowPrinter {
 };
 
 int RunWindows(const WindowsOptions& asked) {
-  const Result<PrintFormat> format = ParsePrintFormat(asked.format);
+  const Result<PrintFormat> format = asked.print.Chosen();
   if (!format.ok()) return FailUsage(format.status());
   EngineOptions open_options;
-  const Status taken = TakeKeepUnconfirmed(asked.keep_unconfirmed, &open_options);
+  const Status taken = TakeEngineTexts(asked.engine, &open_options);
   if (!taken.ok()) return FailUsage(taken);
   Result<std::unique_ptr<Engine>> engine = OpenStore(asked.store, Access::kRead, open_options);
   if (!engine.ok()) return FailOpen(engine.status());
@@ -136,8 +138,8 @@ void AddWindows(CLI::App* app, Action* action) {
       app->add_subcommand("windows", "Print the windows of sealed buckets, and when each goes");
   AddStoreOption(command, &options->store);
   command->add_option("--table", options->table, "Those with buckets of this table alone");
-  AddKeepUnconfirmedOption(command, &options->keep_unconfirmed);
-  command->add_option("--format", options->format, "table (default), csv or jsonl");
+  AddEngineOptions(command, kKeepOptions, &options->engine);
+  AddPrintOptions(command, &options->print);
   command->footer(kFooter);
   command->callback([options, action] { *action = [options] { return RunWindows(*options); }; });
 }

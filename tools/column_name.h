@@ -4,7 +4,9 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "cistern/result.h"
 #include "cistern/schema.h"
 
 namespace cistern::tool {
@@ -13,6 +15,12 @@ namespace cistern::tool {
 // is none, without regard to the case of its letters. `name` itself where the table has no such
 // column, or two.
 [[nodiscard]] std::string ColumnNamed(const TableSchema& schema, std::string_view name);
+
+// The columns that `text`, of an option such as --columns, names with commas between.
+// kInvalidArgument, with the option: a name is left out, or the table has no such column.
+[[nodiscard]] Result<std::vector<std::string>> ColumnsNamed(const TableSchema& schema,
+                                                            std::string_view option,
+                                                            std::string_view text);
 
 // "ts, temp": all columns of the table.
 [[nodiscard]] std::string ColumnList(const TableSchema& schema);

@@ -10,8 +10,10 @@
 #include <system_error>
 
 #include "engine/bucketing/bucket_value.h"
+#include "engine/bucketing/bucketer.h"
 #include "storage/backup_record.h"
 #include "tools/output.h"
+#include "tools/shell_text.h"
 #include "tools/time_text.h"
 
 namespace cistern::tool {
@@ -29,13 +31,14 @@ std::string OpenAdvice(const std::string& directory, StatusCode code) {
   if (code == StatusCode::kNotFound && std::filesystem::is_directory(status) &&
       std::filesystem::exists(directory + "/" + std::string(kBackupsFileName), looked)) {
     return fmt::format("; these are backups: cistern restore --from {} --to NEW makes a store of "
-                       "one", directory);
+                       "one", ShellWord(directory));
   }
   std::error_code ignored;  // what cannot be looked at is not empty
   const bool is_free = !std::filesystem::exists(directory, ignored) ||
                        std::filesystem::is_empty(directory, ignored);
   if (code == StatusCode::kNotFound && is_free) {
-    return fmt::format("; cistern create --store {} --schema FILE.cql makes one", directory);
+    return fmt::format("; cistern create --store {} --schema FILE.cql makes one",
+                       ShellWord(directory));
   }
   if (code == StatusCode::kLocked) {
     return ", while scan and the other commands that only read work beside it";
@@ -50,6 +53,10 @@ int Say(const std::string& line) {
   output.Write(line + "\n");
   output.Flush();
   return output.status().ok() ? static_cast<int>(kExitOk) : Fail(output.status());
+}
+
+int SayResult(bool json, const std::string& line, const JsonLine& object) {
+  return Say(json ? object.object() : line);
 }
 
 void Complain(std::string_view message) { fmt::print(stderr, "cistern: {}\n", message); }
@@ -74,6 +81,16 @@ void AddStoreOption(CLI::App* command, std::string* directory) {
   command->add_option("--store", *directory, "Directory of the store")->required();
 }
 
+void AddPrintOptions(CLI::App* command, PrintChoice* print) {
+  CLI::Option* format =
+      command->add_option("--format", print->format, "table (default) or csv");
+  command->add_flag("--json", print->json, "As JSON, an object a line")->excludes(format);
+}
+
+void AddJsonOption(CLI::App* command, bool* json) {
+  command->add_flag("--json", *json, "The result as JSON, an object a line");
+}
+
 void RefuseOptionsBefore(const CLI::App& command, const CLI::App& subcommand) {
   for (const CLI::Option* given : command.get_options()) {
     if (given->count() == 0) continue;
@@ -84,8 +101,10 @@ void RefuseOptionsBefore(const CLI::App& command, const CLI::App& subcommand) {
   }
 }
 
-Result<std::unique_ptr<Engine>> OpenStore(const std::string& directory, Access access,
-                                          EngineOptions options) {
+namespace {
+
+Result<std::unique_ptr<Engine>> Open(const std::string& directory, Access access,
+                                     EngineOptions options) {
   options.create_if_missing = access == Access::kCreate;
   options.read_only = access == Access::kRead;
   Result<std::unique_ptr<Engine>> engine = Engine::Open(directory, options);
@@ -102,7 +121,19 @@ Result<std::unique_ptr<Engine>> OpenStore(const std::string& directory, Access a
                                  : fmt::format("cannot open the store {}: ", directory);
     return Status(s.code(), what + s.message() + OpenAdvice(directory, s.code()));
   }
-  const RecoveryReport recovery = (*engine)->Recovery();
+  return engine;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Engine>> ReopenStore(const std::string& directory) {
+  return Open(directory, Access::kRead, {});
+}
+
+Result<std::unique_ptr<Engine>> OpenStore(const std::string& directory, Access access,
+                                          EngineOptions options) {
+  CISTERN_ASSIGN_OR_RETURN(std::unique_ptr<Engine> engine, Open(directory, access, options));
+  const RecoveryReport recovery = engine->Recovery();
   loss_met = loss_met || recovery.recovered_with_loss;
   if (recovery.recovered_with_loss) {
     const std::string last = recovery.lost_sequence_last == 0
@@ -148,17 +179,12 @@ Result<int64_t> TimeOfBucket(const TableSchema& schema, const std::string& liter
                 fmt::format("--bucket '{}': {}", literal, start_s.status().message()));
 }
 
-void AddKeepUnconfirmedOption(CLI::App* command, std::string* text) {
-  command->add_option("--keep-unconfirmed", *text,
-                      "Shed what upstream has not confirmed so long after its window: 36h, 400d");
-}
-
-Status TakeKeepUnconfirmed(const std::string& text, EngineOptions* options) {
-  if (text.empty()) return Status::Ok();
-  CISTERN_ASSIGN_OR_RETURN(
-      options->keep_unconfirmed_s,
-      ParseSpan("--keep-unconfirmed", text, 1, limits::kKeepSecondsMax));
-  return Status::Ok();
+TimeRange RangeOfBucket(const TableSchema& schema, int64_t time) {
+  const Bucketer bucketer(schema);
+  if (!bucketer.InRange(time)) return {time, time};
+  const BucketSpan span = bucketer.SpanOf(time);
+  return {TicksFromSeconds(schema.time_unit, span.start_s),
+          TicksFromSeconds(schema.time_unit, span.end_s)};
 }
 
 Result<Durability> ParseDurability(std::string_view text) {

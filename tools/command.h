@@ -12,6 +12,8 @@
 #include "cistern/engine.h"
 #include "cistern/result.h"
 #include "tools/exit_code.h"
+#include "tools/json_line.h"
+#include "tools/record_printer.h"
 
 namespace CLI {
 class App;
@@ -47,6 +49,8 @@ void AddSync(CLI::App* app, Action* action);
 
 // One line on standard output; kExitStorage where it cannot be written.
 [[nodiscard]] int Say(const std::string& line);
+// The line, or with `json` the object instead of it: of a command whose result is a line.
+[[nodiscard]] int SayResult(bool json, const std::string& line, const JsonLine& object);
 // "cistern: <message>" on standard error.
 void Complain(std::string_view message);
 // Complains about a failed status and gives its exit code.
@@ -60,6 +64,22 @@ enum class Access { kRead, kWrite, kCreate };
 // Adds --store DIR, which every subcommand needs.
 void AddStoreOption(CLI::App* command, std::string* directory);
 
+// How a command prints the records that it finds.
+struct PrintChoice {
+  std::string format = "table";
+  bool json = false;
+
+  // kInvalidArgument: --format is none.
+  [[nodiscard]] Result<PrintFormat> Chosen() const {
+    return json ? PrintFormat::kJsonl : ParsePrintFormat(format);
+  }
+};
+// Adds --format and --json, of which one may be given.
+void AddPrintOptions(CLI::App* command, PrintChoice* print);
+// Adds --json to a command that prints something else; which every command does in one of these
+// ways.
+void AddJsonOption(CLI::App* command, bool* json);
+
 // Of a command with subcommands that has options itself: one that is given before the subcommand
 // would be dropped in silence, and is an error of the parser.
 void RefuseOptionsBefore(const CLI::App& command, const CLI::App& subcommand);
@@ -68,6 +88,8 @@ void RefuseOptionsBefore(const CLI::App& command, const CLI::App& subcommand);
 // `options` what `access` decides is overridden.
 [[nodiscard]] Result<std::unique_ptr<Engine>> OpenStore(const std::string& directory,
                                                         Access access, EngineOptions options = {});
+// Opens it for reading once more and says nothing: of a command that looks again and again.
+[[nodiscard]] Result<std::unique_ptr<Engine>> ReopenStore(const std::string& directory);
 // The exit code of a command that ended with `code`: kExitMissing, whatever that is, if an opening
 // by OpenStore found that acknowledged rows are gone. A command that writes meets that once, so
 // nothing may hide it. A signal's code stays, as does that of a command that counts losses itself.
@@ -85,11 +107,8 @@ using Tables = std::vector<std::shared_ptr<const TableSchema>>;
 
 // An event time in the bucket whose column holds `literal`: 2016-12.
 [[nodiscard]] Result<int64_t> TimeOfBucket(const TableSchema& schema, const std::string& literal);
-
-// Adds --keep-unconfirmed to a command that ends windows, or tells when they end.
-void AddKeepUnconfirmedOption(CLI::App* command, std::string* text);
-// What it says, into the options; empty: for ever.
-[[nodiscard]] Status TakeKeepUnconfirmed(const std::string& text, EngineOptions* options);
+// The event times of the bucket that holds `time`, in the table's ticks; empty: none does.
+[[nodiscard]] TimeRange RangeOfBucket(const TableSchema& schema, int64_t time);
 
 // "synced", "log", "memory".
 [[nodiscard]] Result<Durability> ParseDurability(std::string_view text);

@@ -22,6 +22,7 @@ ExitCode ExitCodeOf(const Status& status) {
     case StatusCode::kNoSpace:
     case StatusCode::kIoError:
     case StatusCode::kOutOfMemory:
+    case StatusCode::kTooManyOpenFiles:
       return kExitStorage;
     case StatusCode::kClosed:
     case StatusCode::kInternal:

@@ -9,7 +9,6 @@
 #include "cistern/limits.h"
 #include "tools/command.h"
 #include "tools/reject_file.h"
-#include "tools/size_text.h"
 #include "tools/time_text.h"
 #include "tools/utc_offset.h"
 
@@ -48,6 +47,11 @@ Result<LocalClock> ClockOf(const IngestOptions& options) {
   }
   if (!options.time_zone.empty()) {
     Result<LocalClock> zone = LocalClock::OfZone(options.time_zone);
+    if (zone.status().code() == StatusCode::kNotFound) {  // no database, and no need of one
+      return OfOption("--time-zone",
+                      Status::InvalidArgument(zone.status().message() +
+                                              ", or give the offset by --utc-offset"));
+    }
     if (!zone.ok()) return OfOption("--time-zone", zone.status());
     clock = std::move(*zone);
   }
@@ -142,6 +146,11 @@ Status CheckTimesTogether(const IngestOptions& options) {
       "one's; tell them apart with --set 'COLUMN={stem}', or ingest each with a start of its own");
 }
 
+// The next file may go on with any bucket of this one. A stream may never end.
+bool ReadsStream(const IngestOptions& options) {
+  return std::find(options.files.begin(), options.files.end(), "-") != options.files.end();
+}
+
 // What would be taken and do nothing beside the others.
 Status CheckTogether(const IngestOptions& options) {
   const auto useless = [](const char* option, const std::string& why) {
@@ -173,6 +182,11 @@ Status CheckTogether(const IngestOptions& options) {
   if (!options.ambiguous_times.empty() && options.time_zone.empty() &&
       options.time_format.find("%Z") == std::string::npos) {
     return useless("--ambiguous-times", "is of --time-zone or of %Z in --time-format");
+  }
+  if (const std::string given = GivenSealOption(options.engine);
+      !given.empty() && !ReadsStream(options)) {
+    return useless(given.c_str(), "says when buckets are due, and none is sealed while files are "
+                                  "read");
   }
   if (!options.stem.empty() && !UsesStem(options)) {
     return useless("--stem", "says what {stem} is, and no --map or --set has that");
@@ -266,8 +280,9 @@ void AddWriteOptions(CLI::App* command, IngestOptions* o) {
   command->add_option("--ttl", o->mapping.ttl_s,
                       "Seconds that the rows live (default: the table's)")
       ->check(WholeNumber(0, limits::kTtlSecondsMax));
-  command->add_option("--memory-budget", o->memory_budget,
-                      "Memory that the engine may take, for example 16MiB (default 64MiB)");
+  command->add_option("--ttl-from", o->mapping.ttl_from,
+                      "Cell of the input that has the seconds which its row lives; where it is "
+                      "missing --ttl counts, or the table's");
   command->add_option("--reject", o->reject,
                       "Where rejected lines go (default: FILE.reject in the current directory)");
   command->add_option("--reject-max", o->reject_max, "Stop after more rejected lines than this")
@@ -288,6 +303,8 @@ void AddIngestOptions(CLI::App* command, IngestOptions* options) {
   AddTextOptions(command, options);
   AddTimeOptions(command, options);
   AddWriteOptions(command, options);
+  AddEngineOptions(command, kMemoryOptions | kDiskOptions | kSealOptions | kKeepOptions,
+                   &options->engine);
   command->add_option("FILE", options->files, "Files; - is standard input")->required();
 }
 
@@ -301,19 +318,13 @@ Result<IngestPlan> PlanOf(const IngestOptions& options) {
   IngestPlan plan;
   CISTERN_ASSIGN_OR_RETURN(plan.duplicates, ParseDuplicates(options.duplicates));
   CISTERN_ASSIGN_OR_RETURN(plan.write.durability, ParseDurability(options.durability));
-  if (!options.memory_budget.empty()) {
-    CISTERN_ASSIGN_OR_RETURN(plan.engine.memory_budget_bytes,
-                             ParseSize("--memory-budget", options.memory_budget,
-                                       limits::kMemoryBudgetBytesMin, SIZE_MAX >> 1));
-  }
+  CISTERN_RETURN_IF_ERROR(TakeEngineTexts(options.engine, &plan.engine));
   if (!options.future_max.empty()) {
     CISTERN_ASSIGN_OR_RETURN(plan.engine.event_future_s_max,
                              ParseSpan("--future-max", options.future_max, 0,
                                        limits::kFutureSecondsMax));
   }
-  // The next file may go on with any bucket of this one. A stream may never end.
-  plan.engine.seal_when_due =
-      std::find(options.files.begin(), options.files.end(), "-") != options.files.end();
+  plan.engine.seal_when_due = ReadsStream(options);
   plan.mapping = options.mapping;
   plan.mapping.time_unit_given = !options.time_unit.empty();
   if (options.arrival_time) plan.mapping.arrival_clock = SystemClock();

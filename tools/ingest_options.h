@@ -10,6 +10,7 @@
 #include "cistern/options.h"
 #include "cistern/result.h"
 #include "tools/csv_dialect.h"
+#include "tools/engine_options.h"
 #include "tools/ingest_run.h"
 #include "tools/row_mapper.h"
 #include "tools/text_encoding.h"
@@ -52,9 +53,10 @@ struct IngestOptions {
   uint64_t batch_rows = 1000;
   uint64_t reasons = 20;
   uint64_t reject_max = UINT64_MAX;
-  std::string memory_budget;
+  EngineTexts engine;
   std::string future_max;
   bool quiet = false;
+  bool json = false;  // which the command declares
 };
 
 // Adds all of them but --store.

@@ -1,6 +1,7 @@
 #include "tools/interrupt.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <time.h>
 #include <unistd.h>
@@ -59,5 +60,10 @@ void CatchInterrupts() {
 
 int InterruptSignal() { return caught_signal.load(); }
 int InterruptFd() { return pipe_fds[0]; }
+
+void PauseUnlessInterrupted(int64_t wait_us) {
+  struct pollfd interrupt = {InterruptFd(), POLLIN, 0};
+  poll(&interrupt, 1, static_cast<int>(wait_us / 1000));
+}
 
 }  // namespace cistern::tool

@@ -2,6 +2,8 @@
 #ifndef CISTERN_TOOLS_INTERRUPT_H_
 #define CISTERN_TOOLS_INTERRUPT_H_
 
+#include <cstdint>
+
 namespace cistern::tool {
 
 // Catches SIGINT and SIGTERM from here on. A second signal within a second of the first one is
@@ -14,6 +16,9 @@ void CatchInterrupts();
 
 // Readable once a signal came; -1 before CatchInterrupts().
 [[nodiscard]] int InterruptFd();
+
+// Waits so long, or until a signal comes. After CatchInterrupts().
+void PauseUnlessInterrupted(int64_t wait_us);
 
 }  // namespace cistern::tool
 

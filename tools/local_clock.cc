@@ -57,7 +57,27 @@ Result<LocalClock> LocalClock::OfZone(std::string_view name) {
   return clock;
 }
 
+LocalClock LocalClock::ForBounds() const {
+  LocalClock clock = *this;
+  clock.is_for_bounds_ = true;
+  return clock;
+}
+
+TzPeriod LocalClock::PeriodAt(int64_t utc_s) const {
+  return table_ ? table_->PeriodAt(utc_s) : TzPeriod{offset_s_};
+}
+
+int64_t LocalClock::FirstFrom(int64_t local_s) const {
+  TzPeriod period = PeriodAt(local_s - kTzOffsetMaxS);
+  while (true) {
+    const int64_t moment_s = std::max(period.from_s, local_s - period.offset_s);
+    if (moment_s < period.to_s) return moment_s;
+    period = PeriodAt(period.to_s);
+  }
+}
+
 Result<int64_t> LocalClock::UtcOf(int64_t local_s, std::string_view text) const {
+  if (is_for_bounds_) return FirstFrom(local_s);
   if (!table_) return local_s - offset_s_;
   return Choose(table_->MomentsOf(local_s), text);
 }

@@ -23,10 +23,12 @@ class LocalClock {
   explicit LocalClock(int32_t utc_offset_s) : offset_s_(utc_offset_s) {}
 
   // The clocks of a zone of the tz database, such as "Europe/Berlin". kInvalidArgument if the
-  // system's database has no such zone.
+  // system's database has no such zone, kNotFound if the system has no database.
   [[nodiscard]] static Result<LocalClock> OfZone(std::string_view name);
 
   void set_ambiguous(AmbiguousTimes ambiguous) { ambiguous_ = ambiguous; }
+  // The same clock for bounds of time: UtcOf() is FirstFrom() then, and fails for no time.
+  [[nodiscard]] LocalClock ForBounds() const;
 
   // Seconds since 1970-01-01 UTC when the clock shows `local_s`, which counts seconds since
   // 1970-01-01 by the clock. kOutOfRange for a time that clocks were put forward over, and for
@@ -39,6 +41,14 @@ class LocalClock {
   [[nodiscard]] Result<int64_t> UtcOfNamed(int64_t local_s, std::string_view word,
                                            std::string_view text) const;
 
+  // The first moment, in seconds since 1970-01-01 UTC, at which the clock shows `local_s` or later:
+  // of a time that is there twice the earlier one, of one that clocks were put forward over the
+  // moment of that.
+  [[nodiscard]] int64_t FirstFrom(int64_t local_s) const;
+
+  // The time around a moment in which the clock has one offset. Those beside it may have the same.
+  [[nodiscard]] TzPeriod PeriodAt(int64_t utc_s) const;
+
  private:
   Result<int64_t> Choose(const TzTable::Moments& moments, std::string_view text) const;
 
@@ -46,6 +56,7 @@ class LocalClock {
   std::string name_ = "UTC";
   int32_t offset_s_ = 0;
   AmbiguousTimes ambiguous_ = AmbiguousTimes::kRefuse;
+  bool is_for_bounds_ = false;
 };
 
 // "earlier", "later" or "refuse".

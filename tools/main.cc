@@ -132,8 +132,9 @@ std::vector<std::string> WordsOf(int argc, char** argv) {
   return words;
 }
 
-// Of every option but `--null ''`, which says what is so anyway: an empty text would stand for no
-// option at all, and `--table "$UNSET"` for every table.
+// Of every option but `--null ''`, which says what is so anyway, and `--ignore ''`, which leaves
+// out a member without a name: an empty text would stand for no option at all, and
+// `--table "$UNSET"` for every table.
 void RefuseEmptyTexts(CLI::App* app) {
   const TextCheck is_not_empty = [](const std::string& text) -> std::string {
     return text.empty() ? "is empty" : "";
@@ -141,7 +142,8 @@ void RefuseEmptyTexts(CLI::App* app) {
   for (CLI::App* command : app->get_subcommands({})) {
     RefuseEmptyTexts(command);
     for (CLI::Option* option : command->get_options()) {
-      if (option->get_items_expected_max() > 0 && !option->check_lname("null")) {
+      const bool may_be_empty = option->check_lname("null") || option->check_lname("ignore");
+      if (option->get_items_expected_max() > 0 && !may_be_empty) {
         option->check(is_not_empty);
       }
     }
@@ -151,7 +153,7 @@ void RefuseEmptyTexts(CLI::App* app) {
 int Run(int argc, char** argv) {
   CLI::App app{"Cistern keeps sensor rows in time buckets, as Cassandra partitions them.",
                "cistern"};
-  app.set_version_flag("--version", "cistern " CISTERN_VERSION);
+  app.set_version_flag("-V,--version", "cistern " CISTERN_VERSION);
   app.require_subcommand(1);
   app.footer(kFooter);
   Action action;

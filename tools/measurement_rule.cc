@@ -5,17 +5,12 @@
 
 #include <algorithm>
 
+#include "tools/shell_text.h"
+
 namespace cistern::tool {
 namespace {
 
 constexpr size_t kNamesShown = 5;
-
-// As a shell takes it.
-std::string Quoted(std::string_view text) {
-  std::string quoted = "'";
-  for (const char c : text) quoted += c == '\'' ? "'\\''" : std::string(1, c);
-  return quoted + "'";
-}
 
 }  // namespace
 
@@ -38,7 +33,7 @@ std::string MeasurementRule::Reason(std::string_view measurement) const {
       "measurement '{}', where this run takes '{}': in one table rows of two measurements may "
       "overwrite one another; --measurement {} leaves all others out, --map 'measurement()=COLUMN' "
       "keeps them apart by a key column", measurement.substr(0, 80), taken_.value_or(""),
-      Quoted(taken_.value_or("")));
+      ShellQuoted(taken_.value_or("")));
 }
 
 std::optional<std::string> MeasurementRule::Unmet() const {

@@ -150,9 +150,8 @@ class JsonlPrinter : public RecordPrinter {
 Result<PrintFormat> ParsePrintFormat(std::string_view text) {
   if (text == "table") return PrintFormat::kTable;
   if (text == "csv") return PrintFormat::kCsv;
-  if (text == "jsonl") return PrintFormat::kJsonl;
   return Status::InvalidArgument(
-      fmt::format("--format '{}' is not one of table, csv, jsonl", text));
+      fmt::format("--format '{}' is not one of table, csv; --json prints JSON", text));
 }
 
 std::unique_ptr<RecordPrinter> RecordPrinter::New(PrintFormat format,

@@ -14,7 +14,7 @@
 namespace cistern::tool {
 
 enum class PrintFormat { kTable, kCsv, kJsonl };
-// "table", "csv", "jsonl".
+// "table", "csv"; JSON has an option of its own.
 [[nodiscard]] Result<PrintFormat> ParsePrintFormat(std::string_view text);
 
 struct PrintColumn {
@@ -33,7 +33,7 @@ struct PrintCell {
 //   table  null is shown as "-"
 //   csv    RFC 4180 with LF; null is an empty cell, empty text is ""; read back by
 //          `cistern ingest` it gives the same rows
-//   jsonl  one object a row; null is null
+//   JSON   one object a line; null is null
 class RecordPrinter {
  public:
   [[nodiscard]] static std::unique_ptr<RecordPrinter> New(PrintFormat format,
@@ -46,7 +46,7 @@ class RecordPrinter {
   virtual void Finish() = 0;
 };
 
-// The name and the value of each: a table has a line for each, csv and jsonl have one record.
+// The name and the value of each: a table has a line for each, csv and JSON have one record.
 struct NamedValue {
   std::string name;
   std::string text;

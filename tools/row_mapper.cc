@@ -7,6 +7,7 @@
 #include "tools/cell_text.h"
 #include "tools/counted.h"
 #include "tools/name_list.h"
+#include "tools/shell_text.h"
 
 namespace cistern::tool {
 namespace {
@@ -42,6 +43,13 @@ bool IsDerived(const ColumnSpec& column) {
   return column.role == ColumnRole::kBucket || column.role == ColumnRole::kSplit;
 }
 
+// How a cell is left out: "--ignore 'name'"; of a long name in words.
+std::string IgnoreAdvice(std::string_view name) {
+  constexpr size_t kNameShownBytes = 200;
+  return name.size() <= kNameShownBytes ? "--ignore " + ShellQuoted(name)
+                                        : "--ignore and its whole name";
+}
+
 }  // namespace
 
 Result<RowMapper> RowMapper::Make(std::shared_ptr<const TableSchema> schema,
@@ -60,6 +68,7 @@ Result<RowMapper> RowMapper::Make(std::shared_ptr<const TableSchema> schema,
   }
   CISTERN_RETURN_IF_ERROR(mapper.CheckConstants());
   if (!options.time_sum.empty()) CISTERN_RETURN_IF_ERROR(mapper.AddTimeSum());
+  if (!options.ttl_from.empty()) CISTERN_RETURN_IF_ERROR(mapper.AddTtlFrom());
   if (options.time_steps) CISTERN_RETURN_IF_ERROR(mapper.ClaimTimeColumn("--time-start"));
   if (options.arrival_clock != nullptr) {
     CISTERN_RETURN_IF_ERROR(mapper.CheckTimeIsNumber("--arrival-time"));
@@ -255,26 +264,31 @@ Status RowMapper::Unknown(std::string_view name) const {
   const std::optional<size_t> column = schema_->FindColumn(name);
   if (column && IsDerived(schema_->columns[*column])) {
     return Status::InvalidArgument(
-        fmt::format("column '{}' is derived from the row and cannot be set; leave it out with "
-                    "--ignore '{}'", shown, shown));
+        fmt::format("column '{}' is derived from the row and cannot be set; leave it out with {}",
+                    shown, IgnoreAdvice(name)));
   }
   const std::optional<size_t> fed = column ? column : schema_->FindColumn(Lower(name));
   if (fed && !fed_by_[*fed].empty()) {
     return Status::InvalidArgument(
-        fmt::format("column '{}' is fed by {}, so leave the cell '{}' out with --ignore '{}'",
-                    schema_->columns[*fed].name, fed_by_[*fed], shown, shown));
+        fmt::format("column '{}' is fed by {}, so leave the cell '{}' out with {}",
+                    schema_->columns[*fed].name, fed_by_[*fed], shown, IgnoreAdvice(name)));
   }
+  // A source with a brace is a template of --map, and one without a name is none.
+  const bool can_map = !name.empty() && name == shown && name.find('{') == std::string_view::npos;
   return Status::InvalidArgument(fmt::format(
-      "table {} has no column '{}'; it has {}; rename with --map '{}=COLUMN' or leave it out "
-      "with --ignore '{}'", schema_->QualifiedName(), shown, ColumnNames(), shown, shown));
+      "table {} has no column '{}'; it has {}; {}leave it out with {}", schema_->QualifiedName(),
+      shown, ColumnNames(),
+      can_map ? fmt::format("rename with --map {} or ", ShellQuoted(std::string(name) + "=COLUMN"))
+              : "",
+      IgnoreAdvice(name)));
 }
 
 Status RowMapper::UnknownNested(std::string_view name) const {
   const std::string_view shown = name.substr(0, 80);
   return Status::InvalidArgument(fmt::format(
-      "table {} has no column '{}'; it has {}; take a member of it with --map '{}.MEMBER=COLUMN', "
-      "or leave it out with --ignore '{}'", schema_->QualifiedName(), shown, ColumnNames(), shown,
-      shown));
+      "table {} has no column '{}'; it has {}; take a member of it with --map {}, or leave it out "
+      "with {}", schema_->QualifiedName(), shown, ColumnNames(),
+      ShellQuoted(std::string(shown) + ".MEMBER=COLUMN"), IgnoreAdvice(name)));
 }
 
 // A constant that its column cannot hold would send every line to the reject file.
@@ -383,7 +397,14 @@ Status RowMapper::SetCell(size_t column, const Cell& cell, RowBatch* batch) {
                                                "missing or store takes it",
                                                schema_->columns[column].name, cell.text));
   }
-  if (!non_finite && !IsMissing(cell)) return SetCellText(column, cell.text, batch);
+  if (!non_finite && !IsMissing(cell)) {
+    Status s = SetCellText(column, cell.text, batch);
+    // Bare cells and texts of JSON alone are compared with --null.
+    const bool is_blank = cell.text.find_first_not_of(" \t") == std::string_view::npos;
+    if (s.ok() || !is_blank || cell.form == CellForm::kQuoted) return s;
+    return {s.code(), fmt::format("{}; --null {} takes it for missing", s.message(),
+                                  ShellQuoted(cell.text))};
+  }
   if (!options_.null_deletes || schema_->columns[column].role != ColumnRole::kRegular) {
     return Status::Ok();
   }
@@ -424,7 +445,7 @@ Status RowMapper::AddRow(const Record& record, RowBatch* batch) {
     s = SetText(constants_[i].column, constants_[i].text, batch);
   }
   if (s.ok() && !had_time_) s = SetTime(record, batch);
-  if (s.ok() && options_.ttl_s) s = batch->SetTtl(*options_.ttl_s);
+  if (s.ok()) s = SetTtl(batch);
   if (s.ok()) s = batch->EndRow();
   if (!s.ok()) batch->DropRow();
   return s;

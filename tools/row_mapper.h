@@ -33,7 +33,8 @@ struct MappingOptions {
   bool trailing_delimiter = false;   // every csv record ends with a delimiter, the header or not
   std::string time_sum;              // the event time as a TimeSum; empty: none
   std::optional<TimeSteps> time_steps;  // the event time by the record's number
-  std::optional<uint32_t> ttl_s;
+  std::optional<uint32_t> ttl_s;     // of rows to which ttl_from gives none
+  std::string ttl_from;              // the cell that has the row's time to live; empty: none
   TimeFormat time;
   bool time_unit_given = false;          // by --time-unit: what numbers count is not doubted
   std::shared_ptr<Clock> arrival_clock;  // gives rows without an event time one; nullptr: none
@@ -102,6 +103,7 @@ class RowMapper {
   Status AddSet(const std::string& text, const std::optional<std::string>& stem);
   void AddIgnores(const std::string& names);
   Status AddTimeSum();
+  Status AddTtlFrom();
   // The event time is made by `option`, from something else than one cell.
   Status ClaimTimeColumn(std::string_view option);
   Status CheckTimeIsNumber(std::string_view option) const;
@@ -139,6 +141,8 @@ class RowMapper {
   // Whether `text` is NaN or an infinity of a column that holds numbers or times.
   bool IsNonFiniteCell(size_t column, std::string_view text) const;
   Status SetArrivalTime(RowBatch* batch);
+  Status SetTtl(RowBatch* batch);
+  Result<std::optional<uint32_t>> TtlOfCell();
 
   std::shared_ptr<const TableSchema> schema_;
   MappingOptions options_;
@@ -151,6 +155,7 @@ class RowMapper {
   std::vector<Constant> constants_;
   std::optional<TimeSum> time_sum_;
   std::vector<size_t> time_sources_;  // of the sum's cells
+  std::optional<size_t> ttl_source_;
 
   bool has_header_ = false;
   std::vector<size_t> positions_;    // by cell: source, kIgnored or kUnnamed

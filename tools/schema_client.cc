@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "cistern/clock.h"
-#include "engine/replicate/schema_reader.h"
 
 namespace cistern::tool {
 namespace {
@@ -117,8 +116,8 @@ std::map<std::string, size_t> SchemaClient::DataCenters() const {
   return nodes;
 }
 
-Status SchemaClient::Apply(std::vector<std::string> statements) {
-  return Await<Status>(loop_.get(), [&](auto done) {
+replicate::Applied SchemaClient::Apply(std::vector<std::string> statements) {
+  return Await<replicate::Applied>(loop_.get(), [&](auto done) {
     replicate::ApplyStatements(*loop_, session_, std::move(statements), kAgreementTimeoutUs,
                                std::move(done));
   });

@@ -12,6 +12,7 @@
 #include "engine/cql/event_loop.h"
 #include "engine/cql/session.h"
 #include "engine/replicate/cluster_schema.h"
+#include "engine/replicate/schema_reader.h"
 #include "tools/contact_options.h"
 #include "tools/rule_guess.h"
 
@@ -36,7 +37,7 @@ class SchemaClient {
                                                             uint32_t partitions_max);
   // Runs them and waits for agreement, as replicate::ApplyStatements does. After an error read
   // again and compare: a statement whose answer was lost may have run.
-  [[nodiscard]] Status Apply(std::vector<std::string> statements);
+  [[nodiscard]] replicate::Applied Apply(std::vector<std::string> statements);
   // Those that the cluster has told of, with their nodes; empty: of none yet.
   [[nodiscard]] std::map<std::string, size_t> DataCenters() const;
 

@@ -53,6 +53,17 @@ Result<uint64_t> ParseSize(std::string_view option, std::string_view text, uint6
       fmt::format("{} '{}' is not a whole number of bytes, KiB, MiB or GiB", option, text));
 }
 
+Result<uint64_t> ParseCount(std::string_view option, std::string_view text, uint64_t min,
+                            uint64_t max) {
+  uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc() && end == text.data() + text.size() && value >= min && value <= max) {
+    return value;
+  }
+  return Status::InvalidArgument(
+      fmt::format("{} '{}' is not a whole number from {} to {}", option, text, min, max));
+}
+
 Result<uint64_t> ParseRate(std::string_view option, std::string_view text, uint64_t bytes_per_s_min,
                            uint64_t bytes_per_s_max) {
   constexpr std::string_view kSuffix = "/s";

@@ -1,4 +1,4 @@
-// Sizes and rates as people write them: bytes, KiB, MiB, GiB.
+// Sizes, rates and counts as people write them: bytes, KiB, MiB, GiB.
 #ifndef CISTERN_TOOLS_SIZE_TEXT_H_
 #define CISTERN_TOOLS_SIZE_TEXT_H_
 
@@ -14,6 +14,10 @@ namespace cistern::tool {
 // it is a whole number within the bounds.
 [[nodiscard]] Result<uint64_t> ParseSize(std::string_view option, std::string_view text,
                                          uint64_t bytes_min, uint64_t bytes_max);
+
+// A whole number within the bounds, as "1000000". kInvalidArgument, with the option's name.
+[[nodiscard]] Result<uint64_t> ParseCount(std::string_view option, std::string_view text,
+                                          uint64_t min, uint64_t max);
 
 // Bytes a second of "256KiB/s".
 [[nodiscard]] Result<uint64_t> ParseRate(std::string_view option, std::string_view text,

@@ -84,7 +84,8 @@ class Entry {
       return Wrong(name_ + " is not taken from here, where others may read it: put it alone into a "
                            "file of mode 600 and name that by password_file");
     }
-    if (key_ == "follow" || key_ == "quiet" || key_ == "config") {
+    constexpr std::string_view kOfCommandLine[] = {"check", "config", "follow", "json", "quiet"};
+    if (std::ranges::find(kOfCommandLine, key_) != std::end(kOfCommandLine)) {
       return Wrong(fmt::format("{} is no setting: --{} is of the command line alone", name_, key_));
     }
     std::vector<std::string> known;
@@ -154,16 +155,24 @@ class Entry {
   const toml::node& value_;
 };
 
-// The key of this line of the text, counted from 1, with what stands behind it; empty: it has none.
-std::string KeyWithForm(std::string_view text, uint32_t line) {
+// The key of this line of the text, counted from 1; empty: it has none.
+std::string_view KeyOf(std::string_view text, uint32_t line) {
   for (uint32_t i = 1; i < line && !text.empty(); ++i) {
     text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
   }
   text = text.substr(0, std::min(text.find('\n'), text.find('=')));
   text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
-  text = text.substr(0, text.find_last_not_of(" \t") + 1);
+  return text.substr(0, text.find_last_not_of(" \t") + 1);
+}
+
+// What a person has to know of the line that is no TOML, beside what is wrong with it.
+std::string AdviceOn(std::string_view text, uint32_t line) {
+  const std::string_view key = KeyOf(text, line);
   for (const SyncSetting& setting : SyncSettings()) {
-    if (setting.key != text) continue;
+    if (setting.key != key) continue;
+    for (uint32_t before = 1; before < line; ++before) {
+      if (KeyOf(text, before) == key) return "the key is given twice: ";
+    }
     return fmt::format("{} is {}: ", setting.key, AllowedText(setting.form));
   }
   return {};
@@ -187,10 +196,8 @@ Result<SyncOptions> ParseSyncConfig(std::string_view text, std::string_view name
   if (!parsed) {
     const toml::parse_error& error = parsed.error();
     const uint32_t line = error.source().begin.line;
-    const bool is_twice = error.description().find("redefine") != std::string_view::npos;
-    return Wrong(fmt::format("{}:{}: {}{}", name, line,
-                             is_twice ? "the key is given twice: " : KeyWithForm(text, line),
-                             error.description()));
+    return Wrong(
+        fmt::format("{}:{}: {}{}", name, line, AdviceOn(text, line), error.description()));
   }
   // The keys of a table are sorted; a person goes by the lines.
   std::vector<std::tuple<uint32_t, std::string_view, const toml::node*>> lines;
@@ -203,14 +210,12 @@ Result<SyncOptions> ParseSyncConfig(std::string_view text, std::string_view name
   for (const auto& [line, key, value] : lines) {
     CISTERN_RETURN_IF_ERROR(Entry(name, key, *value, line).Take(&options, &unused));
   }
-  if (const Status s = CheckTogether(options); !s.ok()) {
-    // It begins with the option that cannot be beside the others.
-    const std::string words = WithKeys(s.message());
-    const auto found = std::find_if(lines.begin(), lines.end(), [&words](const auto& one) {
-      return words.starts_with(std::string(std::get<1>(one)) + " ");
+  if (const auto misfit = FindMisfit(options)) {
+    const auto found = std::find_if(lines.begin(), lines.end(), [&misfit](const auto& one) {
+      return std::get<1>(one) == misfit->key;
     });
     const uint32_t line = found == lines.end() ? 1 : std::get<0>(*found);
-    return Wrong(fmt::format("{}:{}: {}", name, line, words));
+    return Wrong(fmt::format("{}:{}: {}", name, line, WithKeys(misfit->why)));
   }
   return options;
 }

@@ -54,7 +54,48 @@ uint64_t AnsweredBytes(const ReplicationStatus& status) {
   return status.counters.bytes_sent + status.counters.bytes_read_back;
 }
 
+std::string_view PhaseName(ReplicationPhase phase) {
+  switch (phase) {
+    case ReplicationPhase::kWorking: return "working";
+    case ReplicationPhase::kAway: return "away";
+    case ReplicationPhase::kHolding: return "holding";
+    case ReplicationPhase::kStuck: return "stuck";
+    case ReplicationPhase::kIdle: return "idle";
+    case ReplicationPhase::kCollecting: break;
+  }
+  return "collecting";
+}
+
 }  // namespace
+
+std::string FollowProgressText(const FollowProgress& progress) {
+  const ReplicationCounters& done = progress.counters;
+  std::string text = fmt::format("{} confirmed, {} sent in {}",
+                                 Counted(done.seals_confirmed, "seal"),
+                                 Counted(done.versions_sent, "row version"),
+                                 FormatSize(done.bytes_sent));
+  const bool is_working = progress.phase == ReplicationPhase::kWorking;
+  if (is_working && progress.versions_per_s) {
+    text += fmt::format(", {:.0f} a second", *progress.versions_per_s);
+  }
+  text += fmt::format("; {} {}", Counted(progress.versions_waiting, "row version"),
+                      progress.versions_waiting == 1 ? "waits" : "wait");
+  if (progress.versions_parked > 0) text += fmt::format(", {} parked", progress.versions_parked);
+  if (progress.phase == ReplicationPhase::kHolding) {
+    text += ", until the cluster has them on disk";
+  }
+  if (!progress.away.empty()) text += "; the cluster is away: " + progress.away;
+  return text;
+}
+
+void AddFollowProgress(const FollowProgress& progress, JsonLine* json) {
+  const ReplicationCounters& done = progress.counters;
+  json->Text("phase", PhaseName(progress.phase)).Number("seals_confirmed", done.seals_confirmed)
+      .Number("versions_sent", done.versions_sent).Number("bytes_sent", done.bytes_sent)
+      .Number("versions_waiting", progress.versions_waiting)
+      .Number("versions_parked", progress.versions_parked)
+      .TextOrNull("away", progress.away.empty() ? std::nullopt : std::optional(progress.away));
+}
 
 SyncFollow::SyncFollow(SyncFollowSettings settings)
     : settings_(std::move(settings)), watch_([this](const std::string& line) { Say(line); }) {}
@@ -83,6 +124,7 @@ void SyncFollow::Note(const ReplicationStatus& status) {
   NoteParked(status);
   NoteAway(status);
   NoteRest(status);
+  NoteProgress(status);
 }
 
 void SyncFollow::NoteStore(const Status& status) {
@@ -129,7 +171,7 @@ void SyncFollow::NoteReason(const ReplicationStatus& status, int64_t now_us) {
   const bool is_idle = IsIdle(status.phase);
   Say(std::string(is_told ? "the cluster is still away, for another reason: "
                           : "the cluster is away: ") +
-      AwayText(status.away) + (is_idle ? "; nothing waits" : ""));
+      AwayText(status) + (is_idle ? "; nothing waits" : ""));
   contact_ = Contact::kAway;
   reason_told_us_ = now_us;
   reason_kinds_ = std::move(kinds);
@@ -178,9 +220,45 @@ void SyncFollow::NoteRest(const ReplicationStatus& status) {
   told_ = now;
 }
 
+// While something is on its way: a gateway at rest fills no log.
+void SyncFollow::NoteProgress(const ReplicationStatus& status) {
+  const bool has_bar = settings_.progress != nullptr;
+  if (IsIdle(status.phase) || status.phase == ReplicationPhase::kStuck) {
+    progress_us_.reset();
+    if (has_bar) settings_.progress->Clear();
+    return;
+  }
+  const int64_t now_us = settings_.clock->MonotonicMicros();
+  pace_.Note(now_us, status.counters.versions_sent);
+  if (!progress_us_) progress_us_ = now_us;
+  const bool is_due =
+      settings_.line_every_us > 0 && now_us - *progress_us_ >= settings_.line_every_us;
+  if (!is_due && !has_bar) return;
+  const std::string away = status.away.ok() ? std::string() : AwayText(status);
+  const Metrics metrics = settings_.metrics();
+  const FollowProgress progress{status.phase, status.counters, metrics.versions_waiting,
+                                metrics.versions_parked, pace_.per_s(), away};
+  const std::string text = FollowProgressText(progress);
+  if (has_bar) settings_.progress->Draw(std::nullopt, text);
+  if (!is_due) return;
+  progress_us_ = now_us;
+  SayLine(text, [&progress](JsonLine* json) { AddFollowProgress(progress, json); });
+}
+
 void SyncFollow::Say(const std::string& what) {
+  SayLine(what, [&what](JsonLine* json) { json->Text("event", what); });
+}
+
+void SyncFollow::SayLine(const std::string& what,
+                         const std::function<void(JsonLine*)>& add_members) {
   const int64_t now_s = settings_.clock->WallMicros() / kMicrosPerSecond;
-  settings_.complain(fmt::format("{} {}", FormatTicks(now_s, TimeUnit::kSeconds), what));
+  const std::string time = FormatTicks(now_s, TimeUnit::kSeconds);
+  if (settings_.progress != nullptr) settings_.progress->Clear();
+  if (!settings_.is_json) return settings_.say(time + " " + what);
+  JsonLine json;
+  json.Text("time", time);
+  add_members(&json);
+  settings_.say(json.object());
 }
 
 }  // namespace cistern::tool

@@ -11,8 +11,12 @@
 #include <vector>
 
 #include "cistern/clock.h"
+#include "cistern/metrics.h"
 #include "cistern/result.h"
 #include "engine/replication_service.h"
+#include "tools/json_line.h"
+#include "tools/progress.h"
+#include "tools/sync_run.h"
 #include "tools/sync_watch.h"
 
 namespace cistern::tool {
@@ -23,9 +27,30 @@ struct SyncFollowSettings {
   std::function<Result<std::vector<ParkedSeal>>()> list_parked;
   std::function<bool()> is_interrupted;
   std::function<void(int64_t wait_us)> pause;        // waits so long, or until it is interrupted
-  std::function<void(const std::string&)> complain;  // prints one line for people
+  // The engine's, of which progress tells what waits.
+  std::function<Metrics()> metrics;
+  std::function<void(const std::string&)> say;  // prints one line
+  // Lines are objects of JSON: {"time":...,"event":...}, or with the members of progress.
+  bool is_json = false;
+  // How often a line of progress is said while something waits; 0: never.
+  int64_t line_every_us = 0;
+  Progress* progress = nullptr;  // the line of a terminal; null: there is none
   std::shared_ptr<Clock> clock = SystemClock();
 };
+
+// What a line of progress tells.
+struct FollowProgress {
+  ReplicationPhase phase = ReplicationPhase::kWorking;
+  ReplicationCounters counters;
+  uint64_t versions_waiting = 0;
+  uint64_t versions_parked = 0;
+  std::optional<double> versions_per_s;
+  std::string away;  // why, while it is away
+};
+// "3 seals confirmed, 900 row versions sent in 1.2 MiB, 34 a second; 2100 row versions wait"
+[[nodiscard]] std::string FollowProgressText(const FollowProgress& progress);
+// The same as members of an object.
+void AddFollowProgress(const FollowProgress& progress, JsonLine* json);
 
 // One run. One thread.
 class SyncFollow {
@@ -43,7 +68,9 @@ class SyncFollow {
   void NoteReason(const ReplicationStatus& status, int64_t now_us);
   void NoteParked(const ReplicationStatus& status);
   void NoteRest(const ReplicationStatus& status);
+  void NoteProgress(const ReplicationStatus& status);
   void Say(const std::string& what);  // with the time
+  void SayLine(const std::string& what, const std::function<void(JsonLine*)>& add_members);
 
   enum class Contact : uint8_t { kUnknown, kUp, kAway };
 
@@ -61,6 +88,8 @@ class SyncFollow {
   bool is_at_rest_ = false;
   std::optional<ReplicationPhase> rest_;  // the last one that was told
   ReplicationCounters told_;              // up to when confirmed ones were told
+  SyncPace pace_;
+  std::optional<int64_t> progress_us_;  // when the last line of it was said, or work began
 };
 
 }  // namespace cistern::tool

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <memory>
 #include <utility>
 
@@ -27,16 +26,6 @@ constexpr int64_t kAwaySecondsMax = 365 * 86'400;
 constexpr int64_t kMicrosPerSecond = 1'000'000;
 
 Status Wrong(std::string what) { return Status::InvalidArgument(std::move(what)); }
-
-Result<uint64_t> ParseCount(std::string_view name, std::string_view text, uint64_t min,
-                            uint64_t max) {
-  uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error == std::errc() && end == text.data() + text.size() && value >= min && value <= max) {
-    return value;
-  }
-  return Wrong(fmt::format("{} '{}' is not a whole number from {} to {}", name, text, min, max));
-}
 
 // --- what each setting says
 
@@ -157,23 +146,9 @@ Status TakeSeal(std::string_view, const std::string& text, SyncPlan* plan) {
   return Status::Ok();
 }
 
-Status TakeMemoryBudget(std::string_view name, const std::string& text, SyncPlan* plan) {
-  CISTERN_ASSIGN_OR_RETURN(
-      plan->engine.memory_budget_bytes,
-      ParseSize(name, text, limits::kMemoryBudgetBytesMin, SIZE_MAX >> 1));
-  return Status::Ok();
-}
-
-Status TakeKeepConfirmed(std::string_view name, const std::string& text, SyncPlan* plan) {
-  CISTERN_ASSIGN_OR_RETURN(plan->engine.keep_confirmed_s,
-                           ParseSpan(name, text, 0, limits::kKeepSecondsMax));
-  return Status::Ok();
-}
-
-Status TakeKeepUnconfirmed(std::string_view name, const std::string& text, SyncPlan* plan) {
-  CISTERN_ASSIGN_OR_RETURN(plan->engine.keep_unconfirmed_s,
-                           ParseSpan(name, text, 1, limits::kKeepSecondsMax));
-  return Status::Ok();
+template <auto Take>
+Status TakeOfEngine(std::string_view name, const std::string& text, SyncPlan* plan) {
+  return Take(name, text, &plan->engine);
 }
 
 // --- all of them
@@ -185,6 +160,10 @@ Target Of(SyncOptions* options) {
 template <auto Member>
 Target OfContact(SyncOptions* options) {
   return &(options->contact.*Member);
+}
+template <auto Member>
+Target OfEngine(SyncOptions* options) {
+  return &(options->engine.*Member);
 }
 
 constexpr SyncSetting kSettings[] = {
@@ -218,10 +197,19 @@ constexpr SyncSetting kSettings[] = {
     {"batch_bytes", Form::kSize, Of<&SyncOptions::batch_bytes>, TakeBatchBytes},
     {"away_after", Form::kSpan, Of<&SyncOptions::away_after>, TakeAwayAfter},
     {"seal", Form::kTruth, Of<&SyncOptions::seal>, TakeSeal},
-    {"memory_budget", Form::kSize, Of<&SyncOptions::memory_budget>, TakeMemoryBudget},
-    {"keep_confirmed", Form::kSpan, Of<&SyncOptions::keep_confirmed>, TakeKeepConfirmed},
-    {"keep_unconfirmed", Form::kSpan, Of<&SyncOptions::keep_unconfirmed>,
-     TakeKeepUnconfirmed},
+    {"memory_budget", Form::kSize, OfEngine<&EngineTexts::memory_budget>,
+     TakeOfEngine<TakeMemoryBudget>},
+    {"disk_budget", Form::kSize, OfEngine<&EngineTexts::disk_budget>, TakeOfEngine<TakeDiskBudget>},
+    {"disk_shed", Form::kText, OfEngine<&EngineTexts::disk_shed>, TakeOfEngine<TakeDiskShed>},
+    {"seal_grace", Form::kSpan, OfEngine<&EngineTexts::seal_grace>, TakeOfEngine<TakeSealGrace>},
+    {"seal_idle", Form::kSpan, OfEngine<&EngineTexts::seal_idle>, TakeOfEngine<TakeSealIdle>},
+    {"seal_age", Form::kSpan, OfEngine<&EngineTexts::seal_age>, TakeOfEngine<TakeSealAge>},
+    {"seal_rows", Form::kCount, OfEngine<&EngineTexts::seal_rows>, TakeOfEngine<TakeSealRows>},
+    {"seal_bytes", Form::kSize, OfEngine<&EngineTexts::seal_bytes>, TakeOfEngine<TakeSealBytes>},
+    {"keep_confirmed", Form::kSpan, OfEngine<&EngineTexts::keep_confirmed>,
+     TakeOfEngine<TakeKeepConfirmed>},
+    {"keep_unconfirmed", Form::kSpan, OfEngine<&EngineTexts::keep_unconfirmed>,
+     TakeOfEngine<TakeKeepUnconfirmed>},
 };
 
 // The texts that are given of it; none of a truth.
@@ -273,22 +261,20 @@ void AddSending(CLI::App* command, SyncOptions* o) {
 void AddKeeping(CLI::App* command, SyncOptions* o) {
   AddTruth(command, "--no-seal", [o](bool is_true) { o->seal = is_true ? "false" : "true"; },
            "Send what is sealed, and seal nothing that is due");
-  command->add_option("--memory-budget", o->memory_budget,
-                      "Memory that the engine may take, for example 16MiB (default 64MiB)");
-  command->add_option("--keep-confirmed", o->keep_confirmed,
-                      "Keep what upstream has confirmed so long after its window: 30d (default)");
-  command->add_option("--keep-unconfirmed", o->keep_unconfirmed,
-                      "Shed what upstream has not confirmed so long after its window: 36h, 400d");
+  AddEngineOptions(command, kMemoryOptions | kDiskOptions | kSealOptions | kKeepOptions,
+                   &o->engine);
 }
 
 // What is no level at all is told by the setting itself.
-Status CheckProof(const SyncOptions& options) {
+std::optional<SyncMisfit> FindUnreadable(const SyncOptions& options) {
   const bool proves = !options.proof.empty() && options.proof != "ack";
-  if (!proves || options.consistency.empty()) return Status::Ok();
+  if (!proves || options.consistency.empty()) return std::nullopt;
   const Result<Consistency> level = ParseConsistency("--consistency", options.consistency);
-  if (!level.ok() || *level != Consistency::kAny) return Status::Ok();
-  return Wrong(fmt::format("--proof {} reads, and nothing can be read at --consistency {}: take "
-                           "LOCAL_QUORUM or another one", options.proof, options.consistency));
+  if (!level.ok() || *level != Consistency::kAny) return std::nullopt;
+  return SyncMisfit{"proof",
+                    fmt::format("--proof {} reads, and nothing can be read at --consistency {}: "
+                                "take LOCAL_QUORUM or another one", options.proof,
+                                options.consistency)};
 }
 
 // As the option is called, and where else than on the command line it may have been given.
@@ -319,25 +305,30 @@ void AddSyncOptions(CLI::App* command, SyncOptions* options) {
                       "Give up once the cluster is away for so long: 30s (default)");
   AddSending(command, options);
   AddKeeping(command, options);
-  command->add_flag("--quiet", options->quiet, "No progress, no summary");
+  command->add_flag("--quiet", options->quiet,
+                    "No progress, no summary; with --follow what changes is told all the same");
+  command->add_flag("--check", options->check,
+                    "Say what is wrong with the options and the file; open and send nothing");
 }
 
-Status CheckTogether(const SyncOptions& options) {
-  const auto useless = [](std::string_view option, std::string_view why) {
-    return Wrong(fmt::format("{} {}; leave it out", option, why));
+std::optional<SyncMisfit> FindMisfit(const SyncOptions& options) {
+  const auto useless = [](std::string_view key, std::string_view why) {
+    return SyncMisfit{key, fmt::format("{} {}; leave it out", OptionOf(key), why)};
   };
   if (!options.drain.empty() && options.drain != "live-first") {
     const std::string_view why = "is of --drain live-first";
-    if (!options.live_span.empty()) return useless("--live-span", why);
-    if (!options.live_percent.empty()) return useless("--live-percent", why);
+    if (!options.live_span.empty()) return useless("live_span", why);
+    if (!options.live_percent.empty()) return useless("live_percent", why);
   }
-  CISTERN_RETURN_IF_ERROR(CheckProof(options));
-  if (!options.follow) return Status::Ok();
+  if (auto unreadable = FindUnreadable(options)) return unreadable;
+  if (options.quiet && options.json && !options.follow) {
+    return useless("json", "is of the summary, which --quiet leaves out");
+  }
+  if (!options.follow) return std::nullopt;
   if (!options.away_after.empty()) {
-    return useless("--away-after", "does nothing beside --follow, which never gives up");
+    return useless("away_after", "does nothing beside --follow, which never gives up");
   }
-  if (options.quiet) return useless("--quiet", "does nothing beside --follow");
-  return Status::Ok();
+  return std::nullopt;
 }
 
 SyncOptions Overlaid(SyncOptions command_line, SyncOptions file) {
@@ -382,7 +373,7 @@ Result<SyncPlan> PlanSync(const SyncOptions& options) {
       CISTERN_RETURN_IF_ERROR(setting.take(OptionOf(setting.key), text, plan.get()));
     }
   }
-  if (const Status s = CheckProof(options); !s.ok()) return WithFile(options, s);
+  if (const auto misfit = FindUnreadable(options)) return WithFile(options, Wrong(misfit->why));
   Result<ContactPlan> contact = PlanContact(options.contact);
   if (!contact.ok()) return WithFile(options, contact.status());
   plan->store = options.store;

@@ -14,6 +14,7 @@
 #include "cistern/replication_options.h"
 #include "cistern/result.h"
 #include "tools/contact_options.h"
+#include "tools/engine_options.h"
 
 namespace CLI {
 class App;
@@ -27,6 +28,8 @@ struct SyncOptions {
   std::string config;  // the file
   bool follow = false;
   bool quiet = false;
+  bool json = false;
+  bool check = false;  // the options and the file alone
 
   // --- settings
   std::string store;
@@ -46,9 +49,7 @@ struct SyncOptions {
   std::string batch_bytes;
   std::string away_after;
   std::string seal;  // "true", "false"
-  std::string memory_budget;
-  std::string keep_confirmed;
-  std::string keep_unconfirmed;
+  EngineTexts engine;
 };
 
 // What they come to.
@@ -93,9 +94,13 @@ inline constexpr char kKeyspaceUnused[] =
 // Adds all of them.
 void AddSyncOptions(CLI::App* command, SyncOptions* options);
 
-// Of options that came from one place: kInvalidArgument for one that would do nothing beside the
-// others, or cannot be beside them.
-[[nodiscard]] Status CheckTogether(const SyncOptions& options);
+// An option that would do nothing beside the others, or cannot be beside them.
+struct SyncMisfit {
+  std::string_view key;  // as a file calls it; the option is --key, with dashes
+  std::string why;       // begins with the option
+};
+// Of options that came from one place; nothing: none is.
+[[nodiscard]] std::optional<SyncMisfit> FindMisfit(const SyncOptions& options);
 
 // kInvalidArgument if neither place names a store.
 [[nodiscard]] Status CheckStore(const SyncOptions& options);

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
 
+#include "tools/counted.h"
 #include "tools/size_text.h"
 #include "tools/sync_status.h"
 
@@ -14,13 +16,62 @@ constexpr int64_t kWaitUs = 100'000;
 constexpr int64_t kSampleUs = 500'000;
 constexpr int64_t kPaceUs = 15'000'000;
 
+uint64_t VersionsLeftOut(const ReplicationCounters& counters) {
+  return counters.versions_expired + counters.versions_shadowed + counters.versions_empty;
+}
+
 // Acknowledged, or with nothing left to say.
 uint64_t VersionsDone(const ReplicationCounters& counters) {
-  return counters.versions_sent + counters.versions_expired + counters.versions_shadowed +
-         counters.versions_empty;
+  return counters.versions_sent + VersionsLeftOut(counters);
+}
+
+std::string_view EndName(SyncEnd end) {
+  switch (end) {
+    case SyncEnd::kConfirmed: return "confirmed";
+    case SyncEnd::kStuck: return "stuck";
+    case SyncEnd::kAway: return "away";
+    case SyncEnd::kInterrupted: return "interrupted";
+    case SyncEnd::kFailed: break;
+  }
+  return "failed";
 }
 
 }  // namespace
+
+std::string SyncOutcomeText(const SyncOutcome& outcome, int64_t spent_us) {
+  const ReplicationCounters& done = outcome.last.counters;
+  std::string text = fmt::format("{} confirmed: {} sent in {}, {:.1f} s",
+                                 Counted(done.seals_confirmed, "seal"),
+                                 Counted(done.versions_sent, "row version"),
+                                 FormatSize(done.bytes_sent), static_cast<double>(spent_us) / 1e6);
+  const uint64_t left_out = VersionsLeftOut(done);
+  if (left_out > 0) text += fmt::format(", {} expired or deleted before", left_out);
+  text += ProofText(done, {});
+  if (outcome.end == SyncEnd::kInterrupted) text += "; interrupted";
+  const bool is_over = outcome.end == SyncEnd::kConfirmed || outcome.end == SyncEnd::kStuck;
+  return is_over ? text : text + HeldBackText(outcome.last);
+}
+
+std::string HeldBackText(const ReplicationStatus& last) {
+  if (last.seals_holding == 0) return {};
+  return fmt::format("; {} of {} acknowledged and not confirmed yet: the next run sends them again",
+                     Counted(last.seals_holding, "seal"),
+                     Counted(last.versions_holding, "row version"));
+}
+
+JsonLine SyncOutcomeJson(const SyncOutcome& outcome, int64_t spent_us) {
+  const ReplicationCounters& done = outcome.last.counters;
+  JsonLine json;
+  json.Text("end", EndName(outcome.end)).Number("seals_confirmed", done.seals_confirmed)
+      .Number("seals_parked", done.seals_parked)
+      .Number("seals_holding", outcome.last.seals_holding)
+      .Number("versions_sent", done.versions_sent).Number("bytes_sent", done.bytes_sent)
+      .Number("versions_left_out", VersionsLeftOut(done))
+      .Number("seals_proved_by_count", done.seals_counted)
+      .Number("seals_proved_by_rows", done.seals_read_back)
+      .Number("rows_shadowed", done.rows_shadowed).Number("spent_ms", spent_us / 1000);
+  return json;
+}
 
 void SyncPace::Note(int64_t now_us, uint64_t done) {
   if (!samples_.empty() && now_us - samples_.back().first < kSampleUs) return;

@@ -13,6 +13,7 @@
 #include "cistern/clock.h"
 #include "cistern/replication.h"
 #include "cistern/result.h"
+#include "tools/json_line.h"
 #include "tools/progress.h"
 #include "tools/sync_watch.h"
 
@@ -48,6 +49,13 @@ struct SyncOutcome {
   Status failure;                     // with kFailed
   ReplicationStatus last;  // the last that was told
 };
+// "3 seals confirmed: 900 row versions sent in 1.2 MiB, 14.2 s", and what there is more to say.
+[[nodiscard]] std::string SyncOutcomeText(const SyncOutcome& outcome, int64_t spent_us);
+// "; 3 seals of 900 row versions acknowledged and not confirmed yet: ...", or nothing.
+[[nodiscard]] std::string HeldBackText(const ReplicationStatus& last);
+// An object with the end ("confirmed", "stuck", "away", "interrupted" or "failed") and what was
+// done until then.
+[[nodiscard]] JsonLine SyncOutcomeJson(const SyncOutcome& outcome, int64_t spent_us);
 
 // How many of something are done a second, over the last quarter of a minute. One thread at a time.
 class SyncPace {

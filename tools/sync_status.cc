@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "engine/cql/protocol.h"
 #include "engine/cql/readable.h"
 #include "tools/counted.h"
 #include "tools/record_printer.h"
@@ -17,8 +18,9 @@ namespace {
 
 constexpr int64_t kMicrosPerSecond = 1'000'000;
 
-std::string CountText(uint64_t seals, uint64_t versions) {
-  return fmt::format("{}, {}", Counted(seals, "seal"), Counted(versions, "row version"));
+std::string CountText(uint64_t seals, uint64_t versions, uint64_t bytes) {
+  return fmt::format("{}, {}, {}", Counted(seals, "seal"), Counted(versions, "row version"),
+                     FormatSize(bytes));
 }
 
 std::string OldestText(const SyncStatus& status) {
@@ -29,7 +31,8 @@ std::string OldestText(const SyncStatus& status) {
 }
 
 std::string OpenText(const OpenRows& open, int64_t now_s) {
-  std::string text = fmt::format("not sealed yet: {}", Counted(open.versions, "row version"));
+  std::string text = fmt::format("not sealed yet: {}, {}", Counted(open.versions, "row version"),
+                                 FormatSize(open.bytes));
   if (open.oldest_us) {
     text += fmt::format(", the oldest written {} ago",
                         AgeText(std::max<int64_t>(now_s - *open.oldest_us / kMicrosPerSecond, 0)));
@@ -92,11 +95,14 @@ std::string ParkedJson(const ParkedSeal& parked) {
 std::string SyncStatusText(const SyncStatus& status) {
   const OutboxStatus& outbox = status.outbox;
   std::string text = OldestText(status);
-  text += fmt::format("waiting: {}\n", CountText(outbox.seals_waiting, outbox.versions_waiting));
+  text += fmt::format("waiting: {}\n", CountText(outbox.seals_waiting, outbox.versions_waiting,
+                                               outbox.bytes_waiting));
   if (outbox.seals_unlisted > 0) text += UnlistedText(outbox.seals_unlisted) + "\n";
-  text += fmt::format("parked: {}\n", CountText(outbox.seals_parked, outbox.versions_parked));
-  text += fmt::format("confirmed: {}, {} proved by count, {} by rows\n",
+  text += fmt::format("parked: {}\n", CountText(outbox.seals_parked, outbox.versions_parked,
+                                               outbox.bytes_parked));
+  text += fmt::format("confirmed: {}, {}, {} proved by count, {} by rows\n",
                       Counted(outbox.versions_confirmed, "row version"),
+                      FormatSize(outbox.bytes_confirmed),
                       outbox.versions_confirmed_by_count, outbox.versions_confirmed_by_rows);
   text += OpenText(outbox.open, status.now_s);
   for (const ParkedSeal& seal : status.parked) {
@@ -124,6 +130,10 @@ std::string SyncStatusJson(const SyncStatus& status) {
         std::pair("versions_confirmed_by_count", outbox.versions_confirmed_by_count),
         std::pair("versions_confirmed_by_rows", outbox.versions_confirmed_by_rows),
         std::pair("versions_open", outbox.open.versions),
+        std::pair("bytes_waiting", outbox.bytes_waiting),
+        std::pair("bytes_parked", outbox.bytes_parked),
+        std::pair("bytes_confirmed", outbox.bytes_confirmed),
+        std::pair("bytes_open", outbox.open.bytes),
         std::pair("buckets_overdue", outbox.open.buckets_overdue),
         std::pair("versions_overdue", outbox.open.versions_overdue)}) {
     json += fmt::format(",\"{}\":{}", name, count);
@@ -145,9 +155,9 @@ std::string ParkedText(const ParkedSeal& parked) {
                              parked.bucket, split, parked.seal, parked.words));
 }
 
-std::string AwayText(const Status& away) {
-  std::string text = OneLine(away.message());
-  if (text.find("answered: unavailable (0x1000)") != std::string::npos) {
+std::string AwayText(const ReplicationStatus& status) {
+  std::string text = OneLine(status.away.message());
+  if (status.away_error_code == static_cast<int32_t>(cql::ErrorCode::kUnavailable)) {
     text += "; nodes are down, or its keyspace asks for more replicas than there are nodes";
   }
   return text;

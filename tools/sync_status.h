@@ -27,11 +27,14 @@ struct SyncStatus {
 //    "seals_waiting":12,"versions_waiting":3400,"seals_unlisted":0,"seals_parked":1,
 //    "versions_parked":20,
 //    "versions_confirmed":9000,"versions_confirmed_by_count":3000,
-//    "versions_confirmed_by_rows":1000,"versions_open":7,"buckets_overdue":0,"versions_overdue":0,
+//    "versions_confirmed_by_rows":1000,"versions_open":7,"bytes_waiting":21000,
+//    "bytes_parked":160,"bytes_confirmed":60000,"bytes_open":0,
+//    "buckets_overdue":0,"versions_overdue":0,
 //    "oldest_open_written":"2013-03-02T09:00:00Z","overdue_since":null,"not_sealed_because":"",
 //    "parked":[{"table":"plant.air","entity":"a","bucket":"'2013-03-01'","split":0,"seal":17,
 //    "versions":20,"parked_at":"...","attempts":1,"error_code":8704,"words":"..."}]}
-// Of the confirmed ones the next two are proved so, the rest was acknowledged.
+// Of the confirmed ones the next two are proved so, the rest was acknowledged. Bytes are of pages,
+// as they are stored.
 // The end is null where all that is sealed is confirmed. The age is that of what upstream lacks:
 // since the end of that bucket, or since the oldest row that is not sealed was written, whichever
 // is more; null where there is neither, negative of a bucket that goes on. An error code is null
@@ -43,7 +46,7 @@ struct SyncStatus {
 [[nodiscard]] std::string ParkedText(const ParkedSeal& parked);
 
 // In one line, why the cluster is away; and what to look at where its words do not say it.
-[[nodiscard]] std::string AwayText(const Status& away);
+[[nodiscard]] std::string AwayText(const ReplicationStatus& status);
 
 // "; 3 seals proved by rows, 1.2 MiB read back": what was proved since `before`, if anything.
 [[nodiscard]] std::string ProofText(const ReplicationCounters& now,

@@ -10,27 +10,25 @@
 namespace cistern::tool {
 namespace {
 
-// What to do where the reason does not say it. It is looked at again by itself.
-std::string_view AdviceOf(std::string_view why) {
-  for (const auto& [words, advice] :
-       {std::pair<std::string_view, std::string_view>
-            {"cistern schema", ""},
-        {"answered: unauthorized (0x2100)",
-         "; grant this user MODIFY on the table, and SELECT where --proof reads"},
-        {"without a keyspace", ", by --keyspace NAME, or keyspace in the file of --config"},
-        {"are parked", "; `cistern sync status` names them"}}) {
-    if (why.find(words) != std::string_view::npos) return advice;
+// What to do where the words do not say it. It is looked at again by itself.
+std::string_view AdviceOf(HeldReason reason) {
+  switch (reason) {
+    case HeldReason::kDiffers: return "";
+    case HeldReason::kNoKeyspace:
+      return ", by --keyspace NAME, or keyspace in the file of --config";
+    case HeldReason::kNotPermitted:
+      return "; grant this user MODIFY on the table, and SELECT where --proof reads";
+    case HeldReason::kParked: return "; `cistern sync status` names them";
+    case HeldReason::kNotCompared: break;
   }
   return "; `cistern schema diff` compares it with the cluster's";
 }
 
-// The reasons of the schema begin with the table; in those of a server it stands anywhere.
 std::string HeldText(const HeldTable& held) {
-  const std::string& why = held.why.message();
-  const bool has_table = why.find(held.table) != std::string::npos &&
-                         why.find(" answered: ") == std::string::npos;
-  return OneLine(fmt::format("{}{}{}", has_table ? "" : held.table + " is held back: ", why,
-                             AdviceOf(why)));
+  const bool has_table =
+      held.reason == HeldReason::kDiffers || held.reason == HeldReason::kNoKeyspace;
+  return OneLine(fmt::format("{}{}{}", has_table ? "" : held.table + " is held back: ",
+                             held.why.message(), AdviceOf(held.reason)));
 }
 
 }  // namespace

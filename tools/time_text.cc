@@ -188,9 +188,41 @@ Result<int64_t> TicksFromNow(std::string_view text, TimeUnit unit, int64_t now_u
   return ToTicks(t, unit, text);
 }
 
-Result<int64_t> IsoTicks(std::string_view text, TimeUnit unit) {
-  CISTERN_ASSIGN_OR_RETURN(const Instant t, ParseIsoTime(text, LocalClock()));
+Result<int64_t> IsoTicks(std::string_view text, TimeUnit unit, const LocalClock& clock) {
+  CISTERN_ASSIGN_OR_RETURN(const Instant t, ParseIsoTime(text, clock));
   return ToTicks(t, unit, text);
+}
+
+Instant InstantOf(int64_t ticks, TimeUnit unit) {
+  const int64_t per_second = PerSecond(unit);
+  int64_t seconds = ticks / per_second;
+  int64_t part = ticks % per_second;
+  if (part < 0) {
+    part += per_second;
+    --seconds;
+  }
+  return {seconds, static_cast<int32_t>(part * (kNanosPerSecond / per_second))};
+}
+
+// "2024-05-24T07:03:50.123", with as many decimals as the unit has, of a time by the clock that
+// shows `local_s` seconds since 1970-01-01.
+std::string DateAndTime(int64_t local_s, int32_t nanos, TimeUnit unit) {
+  int64_t day_count = local_s / 86400;
+  int64_t second_of_day = local_s % 86400;
+  if (second_of_day < 0) {
+    second_of_day += 86400;
+    --day_count;
+  }
+  const std::chrono::year_month_day date{
+      std::chrono::sys_days(std::chrono::days(static_cast<int32_t>(day_count)))};
+  std::string text = fmt::format(
+      "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}", static_cast<int>(date.year()),
+      static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()), second_of_day / 3600,
+      second_of_day / 60 % 60, second_of_day % 60);
+  const int decimals = -UnitExponent(unit);
+  const int64_t part = nanos / (kNanosPerSecond / PerSecond(unit));
+  if (decimals > 0) text += fmt::format(".{:0{}}", part, decimals);
+  return text;
 }
 
 // Of a number such as 1.77252E+12, which is how spreadsheets show a time in milliseconds.
@@ -332,10 +364,10 @@ Result<int64_t> ToTicks(const Instant& instant, const TimeFormat& format, TimeUn
 }
 
 Result<int64_t> ParseBound(std::string_view option, std::string_view text, TimeUnit unit,
-                           int64_t now_us) {
+                           int64_t now_us, const LocalClock& clock) {
   Result<int64_t> ticks = IsWholeNumber(text)    ? ParseTicks(text)
                           : SecondsFromNow(text) ? TicksFromNow(text, unit, now_us)
-                                                 : IsoTicks(text, unit);
+                                                 : IsoTicks(text, unit, clock);
   if (ticks.ok()) return ticks;
   if (ticks.status().code() != StatusCode::kInvalidArgument) {
     return Status(ticks.status().code(),
@@ -348,32 +380,15 @@ Result<int64_t> ParseBound(std::string_view option, std::string_view text, TimeU
 }
 
 std::string FormatTicks(int64_t ticks, TimeUnit unit) {
-  const int64_t per_second = PerSecond(unit);
-  int64_t seconds = ticks / per_second;
-  int64_t part = ticks % per_second;
-  if (part < 0) {
-    part += per_second;
-    --seconds;
-  }
-  if (seconds < limits::kEventSecondsMin || seconds > limits::kEventSecondsMax) {
-    return fmt::format("{}", ticks);
-  }
-  int64_t day_count = seconds / 86400;
-  int64_t second_of_day = seconds % 86400;
-  if (second_of_day < 0) {
-    second_of_day += 86400;
-    --day_count;
-  }
-  const std::chrono::year_month_day date{
-      std::chrono::sys_days(std::chrono::days(static_cast<int32_t>(day_count)))};
-  std::string text = fmt::format(
-      "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}", static_cast<int>(date.year()),
-      static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()), second_of_day / 3600,
-      second_of_day / 60 % 60, second_of_day % 60);
-  const int decimals = -UnitExponent(unit);
-  if (decimals > 0) text += fmt::format(".{:0{}}", part, decimals);
-  text += 'Z';
-  return text;
+  const Instant t = InstantOf(ticks, unit);
+  return IsInRange(t) ? DateAndTime(t.seconds, t.nanos, unit) + 'Z' : fmt::format("{}", ticks);
+}
+
+std::string FormatTicks(int64_t ticks, TimeUnit unit, const LocalClock& clock) {
+  const Instant t = InstantOf(ticks, unit);
+  const int32_t offset_s = clock.PeriodAt(t.seconds).offset_s;
+  if (!IsInRange(t) || !IsInRange({t.seconds + offset_s, 0})) return fmt::format("{}", ticks);
+  return DateAndTime(t.seconds + offset_s, t.nanos, unit) + FormatUtcOffset(offset_s);
 }
 
 Result<int64_t> ParseSpan(std::string_view option, std::string_view text, int64_t seconds_min,

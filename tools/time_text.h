@@ -52,13 +52,17 @@ struct TimeFormat {
 
 // For times on the command line, in ticks of `unit`. An integer is ticks. "now", "-36h" and
 // "now+90s" count from `now_us`, microseconds since 1970 UTC, and are cut off at a tick. All else
-// is ISO 8601 in UTC. What is wrong is told with the option: "--from 'x' is no time: ...".
+// is ISO 8601, by `clock` unless it names an offset. What is wrong is told with the option:
+// "--from 'x' is no time: ...".
 [[nodiscard]] Result<int64_t> ParseBound(std::string_view option, std::string_view text,
-                                         TimeUnit unit, int64_t now_us);
+                                         TimeUnit unit, int64_t now_us,
+                                         const LocalClock& clock = LocalClock());
 
 // "2024-05-24T07:03:50.123Z" with as many decimals as the unit has; plain ticks when the
 // time lies outside the years 0001 to 9999.
 [[nodiscard]] std::string FormatTicks(int64_t ticks, TimeUnit unit);
+// The same as `clock` shows it: "2024-05-24T09:03:50.123+02:00".
+[[nodiscard]] std::string FormatTicks(int64_t ticks, TimeUnit unit, const LocalClock& clock);
 
 // Seconds of a span as a person gives it: "90s", "5m", "36h", "400d". kInvalidArgument, with the
 // option's name, unless it is a whole number with its unit within the bounds.

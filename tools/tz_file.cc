@@ -18,7 +18,6 @@ namespace {
 constexpr size_t kFileBytesMax = 1 << 20;  // the largest of the database has 4 KiB
 constexpr size_t kNameBytesMax = 80;
 constexpr size_t kHeaderBytes = 44;
-constexpr int64_t kOffsetMaxS = 26 * 3600;  // RFC 8536 has at most this
 constexpr int kRepeatYears = 400;
 constexpr int64_t kRepeatS = 146'097LL * 86'400;
 
@@ -76,7 +75,7 @@ Result<TzTable> ParseBody(std::string_view body, const BlockHeader& header, size
     if (name_at >= letters.size()) return Broken("the name of an offset lies outside");
     const std::string_view name = letters.substr(name_at);
     const int64_t offset_s = NumberAt(body, at, 4);
-    if (offset_s < -kOffsetMaxS || offset_s > kOffsetMaxS) return Broken("an offset of days");
+    if (offset_s < -kTzOffsetMaxS || offset_s > kTzOffsetMaxS) return Broken("an offset of days");
     table.kinds.push_back({static_cast<int32_t>(offset_s),
                            std::string(name.substr(0, name.find('\0')))});
   }
@@ -150,14 +149,30 @@ std::string TzFolder() {
 
 }  // namespace
 
-TzTable::Moments TzTable::MomentsOf(int64_t local_s) const {
-  int64_t shift_s = 0;
-  if (repeats_from_s != INT64_MAX && local_s >= repeats_from_s + kRepeatS) {
-    shift_s = (local_s - repeats_from_s) / kRepeatS * kRepeatS;
+// By how much a time lies behind the one of the table at which clocks do the same.
+int64_t TzTable::ShiftOf(int64_t s) const {
+  if (repeats_from_s == INT64_MAX || s < repeats_from_s + kRepeatS) return 0;
+  return (s - repeats_from_s) / kRepeatS * kRepeatS;
+}
+
+TzPeriod TzTable::PeriodAt(int64_t utc_s) const {
+  const int64_t shift_s = ShiftOf(utc_s);
+  const auto next = std::upper_bound(changes.begin(), changes.end(), utc_s - shift_s,
+                                     [](int64_t s, const Change& c) { return s < c.at_s; });
+  TzPeriod period{kinds[0].offset_s};
+  if (next != changes.begin()) {
+    period.offset_s = kinds[std::prev(next)->kind].offset_s;
+    period.from_s = std::prev(next)->at_s + shift_s;
   }
+  if (next != changes.end()) period.to_s = next->at_s + shift_s;
+  return period;
+}
+
+TzTable::Moments TzTable::MomentsOf(int64_t local_s) const {
+  const int64_t shift_s = ShiftOf(local_s);
   const int64_t shifted_s = local_s - shift_s;
   // Of every offset that is in force within its reach: is it in force at the moment it leads to?
-  const auto first = std::upper_bound(changes.begin(), changes.end(), shifted_s - kOffsetMaxS,
+  const auto first = std::upper_bound(changes.begin(), changes.end(), shifted_s - kTzOffsetMaxS,
                                       [](int64_t s, const Change& c) { return s < c.at_s; });
   auto next = first;
   Moments found;
@@ -171,7 +186,7 @@ TzTable::Moments TzTable::MomentsOf(int64_t local_s) const {
     if (utc_s >= since_s && utc_s < until_s && found.count < Moments::kMax) {
       found.at[found.count++] = {utc_s + shift_s, found.after};
     }
-    if (last || until_s > shifted_s + kOffsetMaxS) return found;
+    if (last || until_s > shifted_s + kTzOffsetMaxS) return found;
     since_s = until_s;
     found.after = &kinds[next->kind];
   }
@@ -212,10 +227,9 @@ Result<TzTable> ReadTzFile(std::string_view name) {
   const std::string folder = TzFolder();
   std::error_code ignored;
   if (folder.empty() || !std::filesystem::is_directory(folder, ignored)) {
-    return Status::InvalidArgument(fmt::format(
-        "'{}' cannot be looked up: this system has no tz database in {}; install tzdata, or give "
-        "the offset by --utc-offset", name.substr(0, kNameBytesMax),
-        folder.empty() ? "/usr/share/zoneinfo" : folder));
+    return Status::NotFound(fmt::format(
+        "'{}' cannot be looked up: this system has no tz database in {}; install tzdata",
+        name.substr(0, kNameBytesMax), folder.empty() ? "/usr/share/zoneinfo" : folder));
   }
   const std::string path = fmt::format("{}/{}", folder, name.substr(0, kNameBytesMax));
   std::string bytes;

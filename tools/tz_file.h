@@ -15,6 +15,15 @@
 
 namespace cistern::tool {
 
+inline constexpr int64_t kTzOffsetMaxS = 26 * 3600;  // RFC 8536 has at most this
+
+// A time in which clocks have one offset from UTC.
+struct TzPeriod {
+  int32_t offset_s = 0;        // east of UTC
+  int64_t from_s = INT64_MIN;  // since 1970 UTC; INT64_MIN: since ever
+  int64_t to_s = INT64_MAX;    // not included; INT64_MAX: for ever
+};
+
 struct TzTable {
   struct Change {
     int64_t at_s = 0;  // since 1970 UTC
@@ -37,18 +46,24 @@ struct TzTable {
   // The moments at which clocks show `local_s`, in seconds since 1970-01-01 by these clocks.
   // None where clocks were put forward over that time.
   [[nodiscard]] Moments MomentsOf(int64_t local_s) const;
+  // Around this moment, in seconds since 1970-01-01 UTC. The periods beside it may have the same
+  // offset.
+  [[nodiscard]] TzPeriod PeriodAt(int64_t utc_s) const;
 
   std::vector<TzKind> kinds;    // at least one; the first is in force before all changes
   std::vector<Change> changes;  // ascending
   // The calendar repeats every 400 years: from here on the changes of 400 years do as well.
   int64_t repeats_from_s = INT64_MAX;
+
+ private:
+  [[nodiscard]] int64_t ShiftOf(int64_t s) const;
 };
 
 // The table in the bytes of a file. kCorruption, with what is wrong, for bytes that are none.
 [[nodiscard]] Result<TzTable> ParseTzFile(std::string_view bytes);
 
 // The table of a zone such as "Europe/Berlin", from TZDIR or where systems keep the database.
-// kInvalidArgument for a name that is no zone of the database, or if there is no database.
+// kInvalidArgument for a name that is no zone of the database, kNotFound if there is no database.
 [[nodiscard]] Result<TzTable> ReadTzFile(std::string_view name);
 
 }  // namespace cistern::tool

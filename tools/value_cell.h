@@ -23,7 +23,7 @@ namespace cistern::tool {
                                   PrintFormat format, std::string* text);
 
 // The cell of `row` in `data`, which holds values of the column `index`. *text is replaced and
-// must outlive the cell. csv and jsonl show values exactly as CQL literals; a table, which is for
+// must outlive the cell. csv and JSON show values exactly as CQL literals; a table, which is for
 // people, shows integers that are event times as ISO 8601.
 [[nodiscard]] PrintCell ValueCell(const TableSchema& schema, size_t index, const ColumnData& data,
                                   size_t row, PrintFormat format, std::string* text);

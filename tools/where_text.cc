@@ -4,9 +4,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <optional>
 #include <utility>
+
+#include "tools/column_name.h"
 
 namespace cistern::tool {
 namespace {
@@ -118,26 +119,23 @@ class WhereParser {
   size_t at_ = 0;
 };
 
-std::string_view TickText(TimeUnit unit) {
-  switch (unit) {
-    case TimeUnit::kSeconds: return "1s";
-    case TimeUnit::kMillis: return "1ms";
-    case TimeUnit::kMicros: return "1us";
-    case TimeUnit::kTicks100ns: return "100ns";
-    case TimeUnit::kNanos: return "1ns";
-  }
-  return "a tick";
-}
-
-Status BadStep(std::string_view text, std::string_view why) {
-  return Status::InvalidArgument(fmt::format(
-      "--step '{}' {}: it is a whole number of ns, us, ms, s, m, h or d, as in 15m", text, why));
-}
-
 }  // namespace
 
 Result<std::vector<Condition>> ParseWhere(std::string_view text) {
   return WhereParser(text).Parse();
+}
+
+Result<std::vector<Condition>> ConditionsOf(const TableSchema& schema,
+                                            const std::vector<std::string>& texts) {
+  std::vector<Condition> all;
+  for (const std::string& text : texts) {
+    CISTERN_ASSIGN_OR_RETURN(std::vector<Condition> conditions, ParseWhere(text));
+    for (Condition& c : conditions) {
+      c.column = ColumnNamed(schema, c.column);
+      all.push_back(std::move(c));
+    }
+  }
+  return all;
 }
 
 Result<std::vector<AggregateColumn>> ParseAggregates(std::string_view text) {
@@ -168,33 +166,6 @@ Result<std::vector<AggregateColumn>> ParseAggregates(std::string_view text) {
 
 std::string_view FunctionName(AggregateFunction function) {
   return kFunctions[static_cast<size_t>(function)].first;
-}
-
-Result<int64_t> ParseStep(std::string_view text, TimeUnit unit) {
-  constexpr int64_t kNanos = 1'000'000'000;
-  constexpr std::pair<std::string_view, int64_t> kUnits[] = {
-      {"ns", 1}, {"us", 1000}, {"ms", 1'000'000}, {"s", kNanos}, {"m", 60 * kNanos},
-      {"h", 3600 * kNanos}, {"d", 86'400 * kNanos}};
-  int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const std::string_view name = text.substr(static_cast<size_t>(end - text.data()));
-  const auto found = std::find_if(std::begin(kUnits), std::end(kUnits),
-                                  [name](const auto& known) { return known.first == name; });
-  if (error == std::errc() && name.empty()) return BadStep(text, "has no unit");
-  if (error != std::errc() || found == std::end(kUnits)) return BadStep(text, "is no step");
-  if (value < 1) return BadStep(text, "is not above 0");
-  const int64_t tick_ns = kNanos / TicksPerSecond(unit);
-  if (found->second >= tick_ns) {
-    const int64_t factor = found->second / tick_ns;
-    if (value > INT64_MAX / factor) return BadStep(text, "is too long");
-    return value * factor;
-  }
-  const int64_t divisor = tick_ns / found->second;
-  if (value % divisor != 0) {
-    return BadStep(text, fmt::format("is no multiple of {}, the unit of the table's event time",
-                                     TickText(unit)));
-  }
-  return value / divisor;
 }
 
 }  // namespace cistern::tool

@@ -20,14 +20,14 @@ namespace cistern::tool {
 // kInvalidArgument says where, and what was expected.
 [[nodiscard]] Result<std::vector<Condition>> ParseWhere(std::string_view text);
 
+// Those of all texts, with the columns as the table calls them. Errors as ParseWhere.
+[[nodiscard]] Result<std::vector<Condition>> ConditionsOf(const TableSchema& schema,
+                                                          const std::vector<std::string>& texts);
+
 // "temperature:min,max,avg". kInvalidArgument names the functions that there are.
 [[nodiscard]] Result<std::vector<AggregateColumn>> ParseAggregates(std::string_view text);
 // "min"
 [[nodiscard]] std::string_view FunctionName(AggregateFunction function);
-
-// Ticks of a step: "250ms", "30s", "15m", "1h", "7d"; us and ns too.
-// kInvalidArgument: not so, not above 0, or no multiple of the unit.
-[[nodiscard]] Result<int64_t> ParseStep(std::string_view text, TimeUnit unit);
 
 }  // namespace cistern::tool
 

@@ -26,7 +26,7 @@ using TimerId = uint64_t;
 // Poll after the move; Run and Wait do not see it.
 class EventLoop {
  public:
-  // kIoError: the machine gives no further file descriptors.
+  // kTooManyOpenFiles; kIoError: the machine refuses for another reason.
   static Result<std::unique_ptr<EventLoop>> Create(std::shared_ptr<Clock> clock);
 
   EventLoop(const EventLoop&) = delete;

@@ -51,8 +51,13 @@ Result<std::unique_ptr<EventLoop>> EventLoop::Create(std::shared_ptr<Clock> cloc
     core->clock = std::move(clock);
     return std::unique_ptr<EventLoop>(new EventLoop(std::move(core)));
   } catch (const boost::system::system_error& error) {
-    return Status::IoError(Concat({"no event loop for the network: ", error.what(),
-        "; raise the limit of open files"}));
+    const std::string what = Concat({"no event loop for the network: ", error.what()});
+    namespace errc = boost::system::errc;
+    const bool lacks_files = error.code() == errc::too_many_files_open ||
+                             error.code() == errc::too_many_files_open_in_system;
+    return lacks_files
+               ? Status::TooManyOpenFiles(what + "; raise the limit of open files (ulimit -n)")
+               : Status::IoError(what);
   }
 }
 

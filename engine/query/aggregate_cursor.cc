@@ -26,15 +26,17 @@ int64_t ClampedStart(const Bucketer& bucketer, int64_t ticks) {
 Result<std::unique_ptr<AggregateCursor>> OpenAggregate(const QueryContext* context, TablePtr table,
                                                        const AggregateRequest& request) {
   CISTERN_ASSIGN_OR_RETURN(AggregatePlan plan, AggregatePlan::Make(*table->schema, request));
+  CISTERN_ASSIGN_OR_RETURN(RowFilter filter, RowFilter::Make(*table->schema, request.where));
   for (const EntityKey& entity : request.entities) {
     CISTERN_RETURN_IF_ERROR(ParseEntityKey(*table->schema, entity.bytes).status());
   }
   return std::unique_ptr<AggregateCursor>(
-      std::make_unique<Aggregator>(context, std::move(table), std::move(plan), request));
+      std::make_unique<Aggregator>(context, std::move(table), std::move(plan), std::move(filter),
+                                   request));
 }
 
 Aggregator::Aggregator(const QueryContext* context, TablePtr table, AggregatePlan plan,
-                       const AggregateRequest& request)
+                       RowFilter filter, const AggregateRequest& request)
     : context_(context),
       table_(std::move(table)),
       plan_(std::move(plan)),
@@ -42,18 +44,18 @@ Aggregator::Aggregator(const QueryContext* context, TablePtr table, AggregatePla
       batch_steps_max_(std::clamp<size_t>(request.batch_steps_max, 1, limits::kPageRowsMax)),
       first_at_s_(ClampedStart(bucketer_, plan_.from())),
       last_at_s_(ClampedStart(bucketer_, plan_.to() == INT64_MAX ? INT64_MAX : plan_.to() - 1)),
+      by_statistics_(filter.empty() && plan_.group_columns().empty()),
       feed_(context, table_->id, request.entities),
       sealed_(context, table_, &shape_.wanted),
       lookup_(table_, &plan_),
-      state_(&plan_),
+      groups_(&plan_, *table_->schema),
       charge_(context->budget) {
   shape_.table = table_;
+  shape_.filter = std::move(filter);
   shape_.wanted.assign(table_->schema->columns.size(), false);
   for (const size_t c : table_->schema->clustering_columns) shape_.wanted[c] = true;
   for (const size_t c : table_->schema->regular_columns) {
-    const bool is_asked = std::any_of(plan_.columns().begin(), plan_.columns().end(),
-                                      [c](const auto& column) { return column.column == c; });
-    if (!is_asked) continue;
+    if (!plan_.Uses(c) && !shape_.filter.Uses(c)) continue;
     shape_.regular.push_back(c);
     shape_.wanted[c] = true;
   }
@@ -61,12 +63,7 @@ Aggregator::Aggregator(const QueryContext* context, TablePtr table, AggregatePla
 
 bool Aggregator::Next(AggregateBatch* batch) {
   const UncountedReads uncounted;
-  out_.starts.clear();
-  out_.columns.resize(plan_.outputs().size());
-  for (size_t i = 0; i < out_.columns.size(); ++i) {
-    out_.columns[i].Clear();
-    out_.columns[i].lane = plan_.types()[i].lane();
-  }
+  ClearBatch();
   while (!ended_ && status_.ok() && !IsFull()) {
     const Result<bool> goes_on = Advance();
     if (!goes_on.ok()) status_ = goes_on.status();
@@ -79,6 +76,20 @@ bool Aggregator::Next(AggregateBatch* batch) {
   out_.entity.bytes = entity_;
   std::swap(*batch, out_);
   return !batch->starts.empty() && status_.ok();
+}
+
+void Aggregator::ClearBatch() {
+  out_.starts.clear();
+  out_.groups.resize(plan_.group_columns().size());
+  for (size_t i = 0; i < out_.groups.size(); ++i) {
+    out_.groups[i].Clear();
+    out_.groups[i].lane = table_->schema->columns[plan_.group_columns()[i]].type.lane();
+  }
+  out_.columns.resize(plan_.outputs().size());
+  for (size_t i = 0; i < out_.columns.size(); ++i) {
+    out_.columns[i].Clear();
+    out_.columns[i].lane = plan_.types()[i].lane();
+  }
 }
 
 // Does the next piece of work; false: the entity has no more.
@@ -183,9 +194,10 @@ Status Aggregator::BeginSealedBucket() {
 // Whether the manifest of the bucket's only seal tells all.
 Result<bool> Aggregator::AddManifest(const BucketParts& parts) {
   const Manifest& m = parts.manifest;
-  if (parts.window == nullptr || m.delete_count > 0 || m.statistics.empty()) return false;
+  const bool has_statistics = m.delete_count == 0 && !m.statistics.empty();
+  if (!by_statistics_ || parts.window == nullptr || !has_statistics) return false;
   const TimeExtent times{m.first_time, m.last_time};
-  const std::optional<int64_t> step = plan_.StepOfAll(times, step_);
+  const std::optional<AggregateStep> step = plan_.StepOfAll(times, step_);
   if (!step) return false;
   CISTERN_ASSIGN_OR_RETURN(
       const bool is_answered,
@@ -195,10 +207,10 @@ Result<bool> Aggregator::AddManifest(const BucketParts& parts) {
 }
 
 // Decodes the bucket's only page, if it has no other and its rows show as they are. Where it cannot
-// be, who reads the header tells why.
+// be, who reads the header tells why. Statistics of pages, which a filter goes by, are there too.
 Result<bool> Aggregator::AddOnlyPage(const BucketParts& parts) {
   const Manifest& m = parts.manifest;
-  if (!plan_.Meets({m.first_time, m.last_time})) return false;
+  if (!shape_.filter.empty() || !plan_.Meets({m.first_time, m.last_time})) return false;
   CISTERN_ASSIGN_OR_RETURN(const bool is_read,
                            sealed_.ReadOnlyPage(OutlineOf(parts), nullptr, &page_rows_));
   sealed_.LetGoOfLarge();
@@ -210,8 +222,15 @@ Result<bool> Aggregator::AddOnlyPage(const BucketParts& parts) {
 Result<bool> Aggregator::AddPage() {
   CISTERN_RETURN_IF_ERROR(Charge(page_rows_.MemoryBytes()));
   work_.rows_decoded += page_rows_.row_count;
-  CISTERN_RETURN_IF_ERROR(AddRows(page_rows_, 0, page_rows_.row_count));
+  CISTERN_RETURN_IF_ERROR(AddRows(page_rows_, /*is_filtered=*/false));
   return true;
+}
+
+// Whether a row of the page may pass the filter.
+bool Aggregator::MayPass(const Stretch& stretch) const {
+  const SegmentHeader& header = pages_.segments[stretch.segment]->header;
+  return shape_.filter.empty() || header.schema_version != table_->schema_version ||
+         shape_.filter.MayMatch(*table_->schema, header, header.pages[stretch.page]);
 }
 
 Status Aggregator::BeginPages(Result<BucketPages> pages) {
@@ -225,6 +244,7 @@ Status Aggregator::BeginPages(Result<BucketPages> pages) {
 Status Aggregator::AddStretch(const Stretch& stretch) {
   if (!plan_.Meets(stretch.times)) return Status::Ok();
   if (stretch.is_page && !AnyMeets(pages_.deletes, stretch.times)) {
+    if (!MayPass(stretch)) return Status::Ok();
     CISTERN_ASSIGN_OR_RETURN(const bool is_told, AddPageStatistics(stretch));
     if (is_told) return Status::Ok();
     CISTERN_ASSIGN_OR_RETURN(const bool is_added, AddPageRows(stretch));
@@ -236,8 +256,8 @@ Status Aggregator::AddStretch(const Stretch& stretch) {
 Result<bool> Aggregator::AddPageStatistics(const Stretch& stretch) {
   const SegmentHeader& header = pages_.segments[stretch.segment]->header;
   const PageInfo& page = header.pages[stretch.page];
-  if (page.statistics_size == 0) return false;
-  const std::optional<int64_t> step = plan_.StepOfAll(stretch.times, step_);
+  if (!by_statistics_ || page.statistics_size == 0) return false;
+  const std::optional<AggregateStep> step = plan_.StepOfAll(stretch.times, step_);
   if (!step) return false;
   CISTERN_ASSIGN_OR_RETURN(const bool is_told,
                            AddStatistics({header.StatisticsOf(page), header.schema_version,
@@ -247,12 +267,13 @@ Result<bool> Aggregator::AddPageStatistics(const Stretch& stretch) {
 }
 
 // Adds what statistics of rows of the step say, if that is all that is asked and holds now.
-Result<bool> Aggregator::AddStatistics(const StatisticsSource& source, int64_t step) {
+Result<bool> Aggregator::AddStatistics(const StatisticsSource& source,
+                                       const AggregateStep& step) {
   RowStatistics rows;
   CISTERN_ASSIGN_OR_RETURN(const bool suffices, lookup_.Read(source, &rows));
   if (!suffices || !sealed_.ShowAsTheyAre(rows, source.schema_version)) return false;
   CISTERN_RETURN_IF_ERROR(MoveTo(step));
-  for (size_t k = 0; k < plan_.columns().size(); ++k) state_.AddStatistics(k, lookup_.column(k));
+  for (size_t k = 0; k < plan_.columns().size(); ++k) groups_.AddStatistics(k, lookup_.column(k));
   return true;
 }
 
@@ -281,6 +302,9 @@ Status Aggregator::Merge() {
   GroupRows rows;
   page_rows_ = {};
   charge_.Set(0);
+  if (!plan_.group_columns().empty()) {
+    CISTERN_RETURN_IF_ERROR(Charge(0));  // what the rows before added
+  }
   Status s = group_->Take(kMergedRows, &rows);
   for (int tries = 0; s.code() == StatusCode::kOutOfMemory && tries < kRoomTriesMax; ++tries) {
     if (!context_->make_room()) tries = kRoomTriesMax;
@@ -293,11 +317,14 @@ Status Aggregator::Merge() {
     return Status::Ok();
   }
   work_.rows_merged += rows.rows.row_count;
-  return AddRows(rows.rows, 0, rows.rows.row_count);
+  return AddRows(rows.rows, /*is_filtered=*/true);
 }
 
-// Visible rows in order of time, those out of the range among them.
-Status Aggregator::AddRows(const VersionColumns& rows, size_t begin, size_t end) {
+// Visible rows in order of time, those out of the range among them. `is_filtered`: all of them pass
+// the filter.
+Status Aggregator::AddRows(const VersionColumns& rows, bool is_filtered) {
+  size_t begin = 0;
+  size_t end = rows.row_count;
   const TableSchema& schema = *table_->schema;
   const ColumnData& column = rows.columns[schema.time_column()];
   std::span<const int64_t> times(column.fixed);
@@ -314,18 +341,32 @@ Status Aggregator::AddRows(const VersionColumns& rows, size_t begin, size_t end)
   begin = first_at(plan_.from());
   if (plan_.to() != INT64_MAX) end = first_at(plan_.to());
   while (begin < end) {
-    const int64_t step = plan_.StepOf(times[begin]);
-    const int64_t last = plan_.StepEnd(step);
-    const size_t step_end = last >= times[end - 1] ? end : first_at(last + 1);
-    CISTERN_RETURN_IF_ERROR(MoveTo(step));
-    state_.AddRows(rows, begin, step_end);
+    const AggregateStep step = plan_.StepOf(times[begin], step_);
+    const size_t step_end = step.last >= times[end - 1] ? end : first_at(step.last + 1);
+    CISTERN_RETURN_IF_ERROR(AddStepRows(step, rows, begin, step_end, is_filtered));
     begin = step_end;
   }
   return Status::Ok();
 }
 
-Status Aggregator::MoveTo(int64_t step) {
-  if (step_ == step) return Status::Ok();
+// A step of which no row passes has no line.
+Status Aggregator::AddStepRows(const AggregateStep& step, const VersionColumns& rows, size_t begin,
+                               size_t end, bool is_filtered) {
+  if (is_filtered || shape_.filter.empty()) {
+    CISTERN_RETURN_IF_ERROR(MoveTo(step));
+    return groups_.AddRows(rows, begin, end);
+  }
+  passing_.clear();
+  for (size_t i = begin; i < end; ++i) {
+    if (shape_.filter.Matches(rows, i)) passing_.push_back(static_cast<uint32_t>(i));
+  }
+  if (passing_.empty()) return Status::Ok();
+  CISTERN_RETURN_IF_ERROR(MoveTo(step));
+  return groups_.AddPicked(rows, passing_);
+}
+
+Status Aggregator::MoveTo(const AggregateStep& step) {
+  if (step_ && step_->first == step.first) return Status::Ok();
   CISTERN_RETURN_IF_ERROR(EmitStep());
   step_ = step;
   return Status::Ok();
@@ -333,15 +374,16 @@ Status Aggregator::MoveTo(int64_t step) {
 
 Status Aggregator::EmitStep() {
   if (!step_) return Status::Ok();
-  CISTERN_RETURN_IF_ERROR(state_.Emit(&out_.columns));
-  out_.starts.push_back(*step_);
-  state_.Clear();
+  out_.starts.resize(out_.starts.size() + groups_.size(), step_->first);
+  CISTERN_RETURN_IF_ERROR(groups_.Emit(&out_));
   step_.reset();
   return Status::Ok();
 }
 
 Status Aggregator::Charge(size_t bytes) {
   for (const ColumnData& column : out_.columns) bytes += column.MemoryBytes();
+  for (const ColumnData& column : out_.groups) bytes += column.MemoryBytes();
+  if (!plan_.group_columns().empty()) bytes += groups_.MemoryBytes();
   for (int tries = 0; !charge_.TrySet(bytes); ++tries) {
     if (tries < kRoomTriesMax && context_->make_room()) continue;
     return Status::OutOfMemory(
@@ -355,6 +397,7 @@ bool Aggregator::IsFull() const {
   if (out_.starts.size() >= batch_steps_max_) return true;
   size_t bytes = 0;
   for (const ColumnData& column : out_.columns) bytes += column.heap.size();
+  for (const ColumnData& column : out_.groups) bytes += column.heap.size();
   return bytes >= kBatchBytes;
 }
 

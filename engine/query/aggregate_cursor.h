@@ -10,8 +10,8 @@
 
 #include "cistern/aggregate.h"
 #include "engine/bucketing/bucketer.h"
+#include "engine/query/aggregate_groups.h"
 #include "engine/query/aggregate_plan.h"
-#include "engine/query/aggregate_state.h"
 #include "engine/query/bucket_group.h"
 #include "engine/query/bucket_pages.h"
 #include "engine/query/entity_feed.h"
@@ -27,10 +27,10 @@ namespace cistern {
     const QueryContext* context, TablePtr table, const AggregateRequest& request);
 
 // Goes from entity to entity, from bucket to bucket, and in a bucket from stretch to stretch. All
-// that it adds up comes in order of time, so one step is open at a time.
+// that it adds up comes in order of time, so one step is open at a time, with all of its groups.
 class Aggregator final : public AggregateCursor {
  public:
-  Aggregator(const QueryContext* context, TablePtr table, AggregatePlan plan,
+  Aggregator(const QueryContext* context, TablePtr table, AggregatePlan plan, RowFilter filter,
              const AggregateRequest& request);
 
   [[nodiscard]] bool Next(AggregateBatch* batch) override;
@@ -40,6 +40,7 @@ class Aggregator final : public AggregateCursor {
   [[nodiscard]] AggregateWork work() const override { return work_; }
 
  private:
+  void ClearBatch();
   [[nodiscard]] Result<bool> Advance();
   [[nodiscard]] Result<bool> BeginEntity();
   [[nodiscard]] Status LookAhead(int64_t from_s);
@@ -54,11 +55,14 @@ class Aggregator final : public AggregateCursor {
   [[nodiscard]] Result<bool> AddPageRows(const Stretch& stretch);
   [[nodiscard]] Result<bool> AddPage();
   [[nodiscard]] Result<bool> AddStatistics(const StatisticsSource& source,
-                                           int64_t step);
+                                           const AggregateStep& step);
   [[nodiscard]] Status BeginMerge(const TimeExtent& times, std::optional<uint32_t> split);
   [[nodiscard]] Status Merge();
-  [[nodiscard]] Status AddRows(const VersionColumns& rows, size_t begin, size_t end);
-  [[nodiscard]] Status MoveTo(int64_t step);
+  [[nodiscard]] bool MayPass(const Stretch& stretch) const;
+  [[nodiscard]] Status AddRows(const VersionColumns& rows, bool is_filtered);
+  [[nodiscard]] Status AddStepRows(const AggregateStep& step, const VersionColumns& rows,
+                                   size_t begin, size_t end, bool is_filtered);
+  [[nodiscard]] Status MoveTo(const AggregateStep& step);
   [[nodiscard]] Status EmitStep();
   [[nodiscard]] Status Charge(size_t bytes);
   [[nodiscard]] bool IsFull() const;
@@ -73,6 +77,7 @@ class Aggregator final : public AggregateCursor {
   const int64_t first_at_s_;  // starts of the first and last bucket that may have rows
   const int64_t last_at_s_;
   ScanShape shape_;           // of what is merged
+  const bool by_statistics_;  // whether they may answer: not where rows are chosen or told apart
 
   EntityFeed feed_;
   bool in_entity_ = false;
@@ -89,11 +94,12 @@ class Aggregator final : public AggregateCursor {
   std::unique_ptr<BucketGroup> group_;   // what is being merged
 
   StatisticsLookup lookup_;
-  AggregateState state_;
-  std::optional<int64_t> step_;          // of state_
+  AggregateGroups groups_;
+  std::optional<AggregateStep> step_;    // of groups_
   AggregateBatch out_;
   VersionColumns page_rows_;             // scratch, as are
   std::vector<int64_t> times_;
+  std::vector<uint32_t> passing_;
   MemoryCharge charge_;
   AggregateWork work_;
   std::vector<ScanGap> gaps_;

@@ -4,7 +4,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "cistern/aggregate.h"
@@ -39,17 +41,18 @@ class AggregatePlan {
   [[nodiscard]] const std::vector<Column>& columns() const { return columns_; }
   [[nodiscard]] const std::vector<Output>& outputs() const { return outputs_; }
   [[nodiscard]] const std::vector<ColumnType>& types() const { return types_; }  // of outputs
+  [[nodiscard]] const std::vector<size_t>& group_columns() const { return group_columns_; }
   [[nodiscard]] bool has_ends() const { return has_ends_; }
+  // Whether the column of the schema is read for a result or for the groups.
+  [[nodiscard]] bool Uses(size_t column) const;
 
-  // Start of the step that the time is in, which may lie below all times there are: then it is
-  // the least of them.
-  [[nodiscard]] int64_t StepOf(int64_t time) const;
-  // The last time of that step.
-  [[nodiscard]] int64_t StepEnd(int64_t start) const;
-  // The step of rows of these times, if they are all asked for and of one. `before`, a step or
-  // nothing, changes nothing but is found fastest where it is the one before.
-  [[nodiscard]] std::optional<int64_t> StepOfAll(const TimeExtent& times,
-                                                 std::optional<int64_t> before) const;
+  // The step that the time is in, without what of it would lie outside of 64 bits. `before`, a step
+  // or nothing, changes nothing, but that step and the next one are found fastest.
+  [[nodiscard]] AggregateStep StepOf(int64_t time,
+                                     const std::optional<AggregateStep>& before) const;
+  // The step of rows of these times, if they are all asked for and of one.
+  [[nodiscard]] std::optional<AggregateStep> StepOfAll(
+      const TimeExtent& times, const std::optional<AggregateStep>& before) const;
   [[nodiscard]] bool IsWhole(const TimeExtent& times) const {
     return StepOfAll(times, std::nullopt).has_value();
   }
@@ -67,16 +70,19 @@ class AggregatePlan {
   [[nodiscard]] static bool Suffices(const Column& column, const ColumnStatistics& statistics);
 
  private:
-  [[nodiscard]] bool IsOfNext(int64_t start, int64_t time) const;
+  [[nodiscard]] AggregateStep FindStep(int64_t time) const;
   [[nodiscard]] Status Add(const TableSchema& schema, const AggregateColumn& asked);
+  [[nodiscard]] Status AddGroup(const TableSchema& schema, const std::string& name);
 
   int64_t from_ = INT64_MIN;
   int64_t to_ = INT64_MAX;
-  int64_t step_ = 1;
+  int64_t step_ = 1;  // unless there is step_of_
+  std::function<AggregateStep(int64_t)> step_of_;
   bool has_ends_ = false;
   std::vector<Column> columns_;
   std::vector<Output> outputs_;
   std::vector<ColumnType> types_;
+  std::vector<size_t> group_columns_;
 };
 
 }  // namespace cistern

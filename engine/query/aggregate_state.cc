@@ -22,44 +22,55 @@ void AggregateState::Clear() {
   }
 }
 
-void AggregateState::AddRows(const VersionColumns& rows, size_t begin, size_t end) {
+void AggregateState::AddRows(const VersionColumns& rows, size_t begin, size_t end,
+                             std::vector<int64_t>* scratch) {
   for (size_t k = 0; k < columns_.size(); ++k) {
-    const AggregatePlan::Column& plan = plan_->columns()[k];
-    const ColumnData& data = rows.columns[plan.column];
+    const ColumnData& data = rows.columns[plan_->columns()[k].column];
     if (data.lane == Lane::kBytes) {
-      AddBytes(k, data, begin, end);
+      for (size_t i = begin; i < end; ++i) AddBytes(k, data, i);
       continue;
     }
     std::span<const int64_t> values(data.fixed.data() + begin, end - begin);
     if (!data.states.empty()) {
-      dense_.clear();
+      scratch->clear();
       for (size_t i = begin; i < end; ++i) {
-        if (data.states[i] == CellState::kValue) dense_.push_back(data.fixed[i]);
+        if (data.states[i] == CellState::kValue) scratch->push_back(data.fixed[i]);
       }
-      values = dense_;
+      values = *scratch;
     }
-    AddOnlySum(&columns_[k]);
-    columns_[k].summary.Add(plan.type.kind, plan.parts, values);
+    AddFixed(k, values);
   }
 }
 
-void AggregateState::AddBytes(size_t k, const ColumnData& data, size_t begin, size_t end) {
+void AggregateState::AddPicked(const VersionColumns& rows, std::span<const uint32_t> picked,
+                               std::vector<int64_t>* scratch) {
+  for (size_t k = 0; k < columns_.size(); ++k) {
+    const ColumnData& data = rows.columns[plan_->columns()[k].column];
+    if (data.lane == Lane::kBytes) {
+      for (const uint32_t i : picked) AddBytes(k, data, i);
+      continue;
+    }
+    scratch->clear();
+    for (const uint32_t i : picked) {
+      if (data.state(i) == CellState::kValue) scratch->push_back(data.fixed[i]);
+    }
+    AddFixed(k, *scratch);
+  }
+}
+
+void AggregateState::AddFixed(size_t k, std::span<const int64_t> values) {
   const AggregatePlan::Column& plan = plan_->columns()[k];
-  const bool is_counted_alone = !plan.parts.bounds && !plan.ends;
-  for (size_t i = begin; i < end; ++i) {
-    if (data.state(i) != CellState::kValue) continue;
-    if (is_counted_alone) {
-      ++columns_[k].summary.count;
-    } else {
-      AddBytes(k, data.bytes(i));
-    }
-  }
+  AddOnlySum(&columns_[k]);
+  columns_[k].summary.Add(plan.type.kind, plan.parts, values);
 }
 
-void AggregateState::AddBytes(size_t k, std::string_view value) {
+void AggregateState::AddBytes(size_t k, const ColumnData& data, size_t i) {
+  if (data.state(i) != CellState::kValue) return;
   const AggregatePlan::Column& plan = plan_->columns()[k];
   Column& column = columns_[k];
   const bool is_first = column.summary.count++ == 0;
+  if (!plan.parts.bounds && !plan.ends) return;
+  const std::string_view value = data.bytes(i);
   if (plan.ends && is_first) column.first = value;
   if (plan.ends) column.last = value;
   if (!plan.parts.bounds) return;
@@ -94,6 +105,16 @@ void AggregateState::AddOnlySum(Column* column) {
 
 double AggregateState::RoundedSum(const Column& column) {
   return column.only_sum ? Round(*column.only_sum) : column.summary.sum.Round();
+}
+
+size_t AggregateState::MemoryBytes() const {
+  size_t bytes = columns_.capacity() * sizeof(Column);
+  for (const Column& column : columns_) {
+    for (const std::string* text : {&column.min, &column.max, &column.first, &column.last}) {
+      bytes += text->capacity();
+    }
+  }
+  return bytes;
 }
 
 Status AggregateState::Emit(std::vector<ColumnData>* out) {

@@ -16,9 +16,6 @@ namespace cistern {
 
 namespace {
 
-// A decimal's bytes are not in the order of its values.
-bool HasOrder(CqlType type) { return type < CqlType::kList && type != CqlType::kDecimal; }
-
 bool Holds(Comparison comparison, std::strong_ordering order) {
   switch (comparison) {
     case Comparison::kEqual: return order == 0;

@@ -12,6 +12,7 @@
 #include "engine/bucketing/bucketer.h"
 #include "engine/query/inventory.h"
 #include "lib/base/concat.h"
+#include "lib/base/shortage.h"
 #include "lib/row/row_order.h"
 #include "lib/row/version_hash.h"
 #include "lib/segment/page_reader.h"
@@ -43,12 +44,14 @@ class Verifier {
     const Status visited =
         VisitSegments(view, "", [this](const BucketKey& key, SegmentRef segment) -> Result<bool> {
           CheckSegment(key, segment);
-          return true;
+          return shortage_.ok();
         });
-    if (!visited.ok()) Problem(visited.message() + "; what follows it was not looked at");
+    if (!visited.ok()) Miss(visited, visited.message() + "; what follows it was not looked at");
+    CISTERN_RETURN_IF_ERROR(shortage_);
     for (const auto& family : view->families) CheckFamily(*family);
     CheckSeals(view);
     for (const auto& [seal, push] : context_.store->pushes()) CheckPush(seal, push);
+    CISTERN_RETURN_IF_ERROR(shortage_);
     for (const DamagedRecord& damaged : context_.store->damaged_records()) Report(damaged);
     for (const std::string& loss : context_.store->damage().lost_files()) Problem(loss);
     CISTERN_RETURN_IF_ERROR(CheckJournal());
@@ -77,6 +80,12 @@ class Verifier {
 
   void Problem(std::string text) {
     if (report_.problems.size() < kProblemsMax) report_.problems.push_back(std::move(text));
+  }
+
+  // Of a read that failed: a problem, unless this process could not look.
+  void Miss(const Status& why, std::string problem) {
+    if (!IsShortage(why)) return Problem(std::move(problem));
+    if (shortage_.ok()) shortage_ = why;
   }
 
   // "plant.air Dongsi 2027-01-15: "
@@ -123,10 +132,10 @@ class Verifier {
     const std::string where = Concat({in_bucket, ", page ", page, ": "});
     const PageInfo& info = segment.header.pages[page];
     const Result<std::string> bytes = ReadPage(segment, page);
-    if (!bytes.ok()) return LosePage(segment, page, where + bytes.status().message());
+    if (!bytes.ok()) return LosePage(segment, page, bytes.status(), where);
     const WindowDictionaries dictionaries(*segment.family, dictionaries_);
     Result<VersionColumns> rows = DecodePage(schema, *bytes, nullptr, &dictionaries);
-    if (!rows.ok()) return LosePage(segment, page, where + rows.status().message());
+    if (!rows.ok()) return LosePage(segment, page, rows.status(), where);
     content_hash_ += HashVersions(schema, *rows);
     if (rows->row_count != info.row_count || bytes->size() != info.byte_count) {
       return Problem(where + "rows or bytes are not what the header says");
@@ -154,12 +163,14 @@ class Verifier {
   }
 
   // Its rows count as quarantined from here on.
-  void LosePage(const SegmentRef& segment, uint32_t page, std::string problem) {
+  void LosePage(const SegmentRef& segment, uint32_t page, const Status& why,
+                const std::string& where) {
+    Miss(why, where + why.message());
+    if (IsShortage(why)) return;
     const uint64_t versions = segment.header.pages[page].row_count;
     report_.versions -= versions;
     is_whole_ = false;
     context_.store->damage().NotePage(segment.family->id, segment.id, page, versions);
-    Problem(std::move(problem));
   }
 
   // Rows of lost files were named with them.
@@ -177,15 +188,18 @@ class Verifier {
   void CheckSeals(const std::shared_ptr<const SpillView>& view) {
     std::map<uint64_t, WindowRecord> found;
     ManifestWalker walker(view, "");
-    while (true) {
+    while (shortage_.ok()) {
       const Result<std::optional<ManifestWalker::Item>> item = walker.Next();
-      if (!item.ok()) return Problem(item.status().message() + "; what follows was not looked at");
+      if (!item.ok()) {
+        return Miss(item.status(), item.status().message() + "; what follows was not looked at");
+      }
       if (!*item) break;
       WindowRecord& sums = found[(*item)->window->id];
       CountSeal((*item)->manifest, &sums);
       CountConfirmed(**item, &sums);
       CheckSeal(**item);
     }
+    if (!shortage_.ok()) return;
     for (const auto& window : view->windows) {
       const auto sums = [](const WindowRecord& r) {
         return std::tuple(r.version_count, r.byte_count, r.seal_count, r.endless_row_seals,
@@ -205,7 +219,8 @@ class Verifier {
     for (const WindowDictionary& d : window.record.dictionaries) {
       for (uint8_t copy = 0; copy < kDictionaryCopies; ++copy) {
         const auto read = ReadDictionaryCopy(window, d.number, copy);
-        if (!read.ok()) Problem(Concat({read.status().message(), ", of column '", d.column, "'"}));
+        if (read.ok()) continue;
+        Miss(read.status(), Concat({read.status().message(), ", of column '", d.column, "'"}));
       }
     }
   }
@@ -214,7 +229,7 @@ class Verifier {
   void CountConfirmed(const ManifestWalker::Item& item, WindowRecord* record) {
     const Result<bool> waits = IsInOutbox(context_.store->spills().view()->meta, item.window->id,
                                           {item.bucket, item.seal});
-    if (!waits.ok()) return Problem(waits.status().message());
+    if (!waits.ok()) return Miss(waits.status(), waits.status().message());
     if (*waits) return;
     const uint64_t versions = item.manifest.version_count();
     record->confirmed_count += 1;
@@ -254,6 +269,8 @@ class Verifier {
     const bool fits =
         waits.ok() && *waits && manifest.ok() && manifest->version_count() == push.version_count;
     if (fits || context_.store->push(seal) != push) return;  // or it has gone on meanwhile
+    const Status& failed = waits.ok() ? manifest.status() : waits.status();
+    if (IsShortage(failed)) return Miss(failed, {});
     Problem(Concat({InBucket(push.bucket), "what is remembered of the push of seal ", seal,
         " is not what window ", push.window_id, " has of it"}));
   }
@@ -274,7 +291,7 @@ class Verifier {
     uint64_t entries = 0;
     while (true) {
       const Result<std::optional<OutboxEntry>> entry = walker.Next();
-      if (!entry.ok()) return Problem(entry.status().message());
+      if (!entry.ok()) return Miss(entry.status(), entry.status().message());
       if (!*entry) break;
       ++entries;
       if ((*entry)->has_manifest) continue;
@@ -300,9 +317,11 @@ class Verifier {
     CheckRotations(item);
     const Result<SegmentRef> segment = ReadSealedSegment(item.window, item.bucket, item.seal);
     if (!segment.ok()) {
+      const Status& why = segment.status();
+      if (IsShortage(why)) return Miss(why, {});
       context_.store->damage().NoteSegment(item.window->id, item.seal,
                                            item.manifest.version_count());
-      return Problem(InBucket(item.bucket) + segment.status().message());
+      return Problem(InBucket(item.bucket) + why.message());
     }
     content_hash_ = 0;
     is_whole_ = true;
@@ -377,6 +396,7 @@ class Verifier {
   const QueryContext& context_;
   const TableSet& tables_;
   VerifyReport report_;
+  Status shortage_;  // that kept it from looking, for which it ends
   std::string last_bucket_;
   std::map<uint64_t, uint64_t> family_versions_;
   uint64_t content_hash_ = 0;  // of the segment's pages

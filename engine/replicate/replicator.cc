@@ -96,7 +96,7 @@ void Replicator::LookAgain() {
   LoadParked();
   for (const auto& [table, link] : links_) {
     // One that agrees is left alone: who looks again all the time must not hold up what goes.
-    if (!link->held().ok() || link->hides_values()) link->AskAgain();
+    if (!link->held().why.ok() || link->hides_values()) link->AskAgain();
   }
   LookEverywhere();
 }

@@ -248,6 +248,7 @@ class Replicator {
   uint64_t acks_ = 0;            // batches that were acknowledged
   int64_t paused_until_us_ = 0;  // the cluster as a whole refuses
   Status pause_why_;
+  int32_t pause_error_code_ = 0;  // the server's; 0: none
   Status refusal_;  // the last one, of whatever seal
   int64_t ledger_at_us_ = 0;  // it was busy: not before
   Status ledger_why_;             // why it took nothing the last time, and

@@ -218,6 +218,7 @@ void Replicator::OnNotProved(Proof* proof, const Status& why) {
   switch (why.code()) {
     case StatusCode::kBusy:
     case StatusCode::kOutOfMemory: proof->resume_at_us = now_us + kStorePauseUs; return;
+    case StatusCode::kTooManyOpenFiles:  // no fault of the seal; who opens the next one tells it
     case StatusCode::kClosed: proof->is_given_up = true; return;
     case StatusCode::kIoError: {
       Trouble& trouble = TroubleOf(proof->item);

@@ -109,6 +109,7 @@ void Replicator::OnNotMade(Push* push, const Status& why) {
       push->awaits_memory = true;
       open_at_us_ = push->resume_at_us;
       return;
+    case StatusCode::kTooManyOpenFiles:  // no fault of the seal; who opens the next one tells it
     case StatusCode::kClosed: push->is_given_up = true; return;
     case StatusCode::kIoError:
     case StatusCode::kCorruption:  // a disk that errs for a moment looks like it
@@ -221,6 +222,7 @@ void Replicator::OnRefused(Way* way, const RefusedRequest& request, const cql::O
       if (IsPaused()) break;
       paused_until_us_ = now_us + cluster_backoff_.NextPauseUs();
       pause_why_ = outcome.status;
+      pause_error_code_ = outcome.error_code ? static_cast<int32_t>(*outcome.error_code) : 0;
       break;
     case Verdict::kHoldTable:
       way->link->Deny(outcome.status, request.is_of_proof);

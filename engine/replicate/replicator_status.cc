@@ -68,6 +68,7 @@ ReplicationStatus Replicator::GetStatus() const {
     status.away = parts_.session->away();
   } else if (IsPaused()) {
     status.away = pause_why_;
+    status.away_error_code = pause_error_code_;
   }
   const bool is_refused = std::any_of(troubles_.begin(), troubles_.end(), [](const auto& one) {
     return one.second.rounds() >= kAttemptsToldMin;
@@ -80,10 +81,11 @@ ReplicationStatus Replicator::GetStatus() const {
   }
   for (const auto& [table_id, link] : links_) {
     const std::string table = link->table()->schema->QualifiedName();
-    if (const Status held = link->held(); !held.ok()) {
-      status.held.push_back({table, held});
+    if (TableLink::Held held = link->held(); !held.why.ok()) {
+      status.held.push_back({table, std::move(held.why), held.reason});
     } else if (hiding_told_.contains(table_id) && link->hides_values()) {
-      status.held.push_back({table, link->CheckShown(std::numeric_limits<int64_t>::min())});
+      status.held.push_back({table, link->CheckShown(std::numeric_limits<int64_t>::min()),
+                             HeldReason::kDiffers});
     }
     for (std::string& warning : link->warnings()) status.warnings.push_back(std::move(warning));
     if (const auto row = overwritten_.find(table_id); row != overwritten_.end()) {
@@ -94,13 +96,14 @@ ReplicationStatus Replicator::GetStatus() const {
     if (HasParkedTooMany()) {
       status.held.push_back({table, Status::TooLarge(Concat({parked_.size(),
           " seals of all tables are parked, more than can be remembered: look at why, then let "
-          "them be tried again"}))});
+          "them be tried again"})), HeldReason::kParked});
       continue;
     }
     const auto parked = parked_count_.find(table_id);
     if (parked == parked_count_.end() || parked->second < limits::kParkedSealsPerTableMax) continue;
     status.held.push_back({table, Status::TooLarge(Concat({parked->second,
-        " of its seals are parked: look at why, then let them be tried again"}))});
+        " of its seals are parked: look at why, then let them be tried again"})),
+        HeldReason::kParked});
   }
   status.damaged.assign(feed_.damaged().begin(), feed_.damaged().end());
   status.phase = Phase();

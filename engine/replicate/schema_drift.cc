@@ -127,9 +127,16 @@ class DriftFinder {
       their_names += (their_names.empty() ? "" : ", ") + QuoteName(column.name);
     }
     if (our_names != their_names) {
-      Add(DriftKind::kKey, DriftWeight::kBlocks, "", Concat({"its ", part, " key is (", our_names,
-          ") here and (", Printable(their_names), ") in the cluster"}),
-          "Keys cannot be altered: create another table, here or there");
+      SchemaDifference& differs =
+          Add(DriftKind::kKey, DriftWeight::kBlocks, "", Concat({"its ", part, " key is (",
+              our_names, ") here and (", Printable(their_names), ") in the cluster"}),
+              "Keys cannot be altered: create another table, here or there");
+      differs.cql = RenamingOf(ours, theirs);
+      if (!differs.cql.empty()) {
+        differs.advice = "Its columns cannot be altered but for their names: where these are the "
+                         "same ones, this statement renames them; else create another table, here "
+                         "or there";
+      }
       return false;
     }
     bool same = true;
@@ -144,6 +151,23 @@ class DriftFinder {
           "It cannot be altered: create another table, here or there");
     }
     return same;
+  }
+
+  // The statement after which their columns are ours; empty: names are not all that differs.
+  [[nodiscard]] std::string RenamingOf(const std::vector<size_t>& ours,
+                                       const std::vector<ClusterColumn>& theirs) const {
+    if (ours.size() != theirs.size()) return {};
+    std::vector<std::pair<std::string, std::string>> names;
+    for (size_t i = 0; i < ours.size(); ++i) {
+      const ColumnSpec& column = declared_.columns[ours[i]];
+      if (theirs[i].type != column.type || theirs[i].descending != column.descending) return {};
+      if (theirs[i].name == column.name) continue;
+      const bool is_free = cluster_.table->FindColumn(column.name) == nullptr &&
+                           !declared_.FindColumn(theirs[i].name).has_value();
+      if (!is_free) return {};
+      names.emplace_back(theirs[i].name, column.name);
+    }
+    return RenameColumnsStatement(cluster_.CqlName(), names);
   }
 
   bool FindType(const ColumnSpec& column, const std::optional<ColumnType>& type,
@@ -369,7 +393,13 @@ Status SchemaDrift::MaySend(int64_t bucket_begin_s) const {
     reasons += one.Text();
   }
   if (reasons.empty()) return Status::Ok();
-  return Status::InvalidArgument(Concat({"no rows are sent to ", table, ": ", reasons}));
+  std::string which = "no rows";
+  if (!blocks_all) {
+    which += " of buckets from ";
+    FormatTimeText(*BlockedFrom(), TimeUnit::kSeconds, &which);
+    which += " on";
+  }
+  return Status::InvalidArgument(Concat({which, " are sent to ", table, ": ", reasons}));
 }
 
 void SchemaDrift::Accept(std::span<const AcceptedDrop> drops) {

@@ -268,7 +268,7 @@ class AgreementWait : public std::enable_shared_from_this<AgreementWait> {
 class StatementRun : public std::enable_shared_from_this<StatementRun> {
  public:
   StatementRun(cql::EventLoop& loop, cql::Session& session, std::vector<std::string> statements,
-               int64_t agreement_timeout_us, StatusDone done)
+               int64_t agreement_timeout_us, AppliedDone done)
       : loop_(loop),
         session_(session),
         statements_(std::move(statements)),
@@ -276,27 +276,29 @@ class StatementRun : public std::enable_shared_from_this<StatementRun> {
         done_(std::move(done)) {}
 
   void RunNext() {
-    if (begun_ == statements_.size()) return done_(Status::Ok());
+    if (begun_ == statements_.size()) return done_({});
     const std::string& statement = statements_[begun_++];
     cql::SessionQuery query;
     query.answer = cql::AnswerKind::kSchemaChange;
     query.asks_control = true;  // whose word for the agreement is asked then
     const Status begun = session_.Query(
         statement, {}, std::move(query),
-        [self = shared_from_this()](const cql::Outcome& o) { self->OnAnswer(o.status); });
-    if (!begun.ok()) loop_.Post([self = shared_from_this(), begun] { self->OnAnswer(begun); });
+        [self = shared_from_this()](const cql::Outcome& o) {
+          self->OnAnswer({o.status, o.error_code});
+        });
+    if (!begun.ok()) loop_.Post([self = shared_from_this(), begun] { self->OnAnswer({begun}); });
   }
 
  private:
-  void OnAnswer(const Status& status) {
-    if (!status.ok()) {
+  void OnAnswer(const Applied& answer) {
+    if (const Status& status = answer.status; !status.ok()) {
       const std::string shown = Shown(InOneLine(statements_[begun_ - 1]));
-      return done_(Status(status.code(), Concat({"the statement ", shown, ": ",
-          status.message()})));
+      return done_({Status(status.code(), Concat({"the statement ", shown, ": ",
+          status.message()})), answer.error_code});
     }
     AwaitSchemaAgreement(loop_, session_, agreement_timeout_us_,
                          [self = shared_from_this()](const Status& agreed, bool) {
-                           if (!agreed.ok()) return self->done_(agreed);
+                           if (!agreed.ok()) return self->done_({agreed});
                            self->RunNext();
                          });
   }
@@ -305,7 +307,7 @@ class StatementRun : public std::enable_shared_from_this<StatementRun> {
   cql::Session& session_;
   const std::vector<std::string> statements_;
   const int64_t agreement_timeout_us_;
-  const StatusDone done_;
+  const AppliedDone done_;
   size_t begun_ = 0;
 };
 
@@ -368,7 +370,7 @@ void AwaitSchemaAgreement(cql::EventLoop& loop, cql::Session& session, int64_t t
 
 void ApplyStatements(cql::EventLoop& loop, cql::Session& session,
                      std::vector<std::string> statements, int64_t agreement_timeout_us,
-                     StatusDone done) {
+                     AppliedDone done) {
   auto run = std::make_shared<StatementRun>(loop, session, std::move(statements),
                                             agreement_timeout_us, std::move(done));
   loop.Post([run] { run->RunNext(); });  // no statements: not from inside this call

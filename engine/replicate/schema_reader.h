@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,7 +23,12 @@ namespace cistern::replicate {
 
 using SchemaDone = std::function<void(const Result<ClusterSchema>&)>;
 using RowsDone = std::function<void(const Result<SystemRows>&)>;
-using StatusDone = std::function<void(const Status&)>;
+// How statements went: the first error, and the server's code of it where there is one.
+struct Applied {
+  Status status;
+  std::optional<cql::ErrorCode> error_code{};
+};
+using AppliedDone = std::function<void(const Applied&)>;
 // `lags_up`: with kBusy, whether a node that lags behind the one that was asked takes requests.
 using AgreementDone = std::function<void(const Status&, bool lags_up)>;
 
@@ -51,7 +57,7 @@ void AwaitSchemaAgreement(cql::EventLoop& loop, cql::Session& session, int64_t t
 // plan anew; that alone tells what is still to be done.
 void ApplyStatements(cql::EventLoop& loop, cql::Session& session,
                      std::vector<std::string> statements, int64_t agreement_timeout_us,
-                     StatusDone done);
+                     AppliedDone done);
 
 // Whether all nodes have one version, from rows of system.local and of its peers. Pure.
 // `answers`: each is one node's own row and its peers, in any parts.

@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "cistern/limits.h"
+#include "engine/replicate/system_rows.h"
 #include "lib/base/concat.h"
 #include "lib/cql/comment_rule.h"
 #include "lib/cql/ddl_parser.h"
@@ -153,6 +154,16 @@ std::string AddColumnsStatement(std::string_view table,
   }
   if (columns.size() > 1) list = Concat({"(", list, ")"});
   return Concat({"ALTER TABLE ", table, " ADD ", list, ";"});
+}
+
+std::string RenameColumnsStatement(std::string_view table,
+                                   const std::vector<std::pair<std::string, std::string>>& names) {
+  std::string list;
+  for (const auto& [theirs, ours] : names) {
+    list += Concat({(list.empty() ? "" : " AND "), Printable(QuoteName(theirs)), " TO ",
+        QuoteName(ours)});
+  }
+  return Concat({"ALTER TABLE ", table, " RENAME ", list, ";"});
 }
 
 std::string AlterOptionsStatement(const ClusterSchema& cluster, const TableSchema& declared,

@@ -4,9 +4,9 @@
 
 #include <map>
 #include <optional>
-#include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "cistern/result.h"
@@ -52,6 +52,11 @@ namespace cistern::replicate {
 // `table`: ClusterSchema::CqlName. `columns`: at least one.
 [[nodiscard]] std::string AddColumnsStatement(std::string_view table,
                                               const std::vector<const ColumnSpec*>& columns);
+
+// `names`: at least one, as the cluster has it and as it is to be. Of columns of the key, which are
+// the only ones that Cassandra renames.
+[[nodiscard]] std::string RenameColumnsStatement(
+    std::string_view table, const std::vector<std::pair<std::string, std::string>>& names);
 
 // `options`: at least one of those that the declaration has, by name. `cluster` has the table. Its
 // comment keeps the words that it has before the rule: they are somebody's.

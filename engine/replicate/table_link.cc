@@ -59,6 +59,7 @@ TableLink::TableLink(cql::EventLoop& loop, cql::Session& session, TablePtr table
     state_ = State::kHeld;
     due_us_ = std::numeric_limits<int64_t>::max();
     why_ = made.status();
+    reason_ = HeldReason::kNoKeyspace;
   }
 }
 
@@ -99,13 +100,13 @@ Status TableLink::MaySend(int64_t bucket_begin_s) const {
                                 : why_.message());
 }
 
-Status TableLink::held() const {
-  if (state_ == State::kHeld || is_asking_in_vain()) return why_;
-  if (!write_denied_.ok()) return write_denied_;
-  if (!read_denied_.ok()) return read_denied_;
-  if (!drift_) return Status::Ok();
+TableLink::Held TableLink::held() const {
+  if (state_ == State::kHeld || is_asking_in_vain()) return {why_, reason_};
+  if (!write_denied_.ok()) return {write_denied_, HeldReason::kNotPermitted};
+  if (!read_denied_.ok()) return {read_denied_, HeldReason::kNotPermitted};
+  if (!drift_) return {};
   const std::optional<int64_t> blocked_from_s = drift_->BlockedFrom();
-  return blocked_from_s ? drift_->MaySend(*blocked_from_s) : Status::Ok();
+  return {blocked_from_s ? drift_->MaySend(*blocked_from_s) : Status::Ok(), HeldReason::kDiffers};
 }
 
 Status TableLink::CheckTaken(int64_t bucket_begin_s) const {
@@ -163,7 +164,7 @@ void TableLink::Doubt() {
 
 void TableLink::Deny(Status why, bool is_of_read) {
   (is_of_read ? read_denied_ : write_denied_) = why;
-  if (state_ == State::kReady) Hold(std::move(why));
+  if (state_ == State::kReady) Hold(std::move(why), HeldReason::kNotPermitted);
 }
 
 bool TableLink::IsMeant(const cql::SchemaChange& change) const {
@@ -184,7 +185,8 @@ void TableLink::OnSchema(const Result<ClusterSchema>& schema, int64_t now_us) {
   if (!schema.ok()) {
     const StatusCode code = schema.status().code();
     const bool is_lasting = code == StatusCode::kCorruption || code == StatusCode::kTooLarge;
-    return is_lasting ? Hold(schema.status()) : TryLater(schema.status());
+    return is_lasting ? Hold(schema.status(), HeldReason::kNotCompared)
+                      : TryLater(schema.status());
   }
   const std::string id = schema->table ? schema->table->id : std::string();
   const bool is_another = !upstream_id_.empty() && id != upstream_id_;
@@ -196,7 +198,7 @@ void TableLink::OnSchema(const Result<ClusterSchema>& schema, int64_t now_us) {
   hidden_ = drift_->HiddenColumnsOf(*table_->schema);
   const std::optional<int64_t> blocked_from_s = drift_->BlockedFrom();
   if (blocked_from_s == std::numeric_limits<int64_t>::min()) {
-    return Hold(drift_->MaySend(std::numeric_limits<int64_t>::max()));
+    return Hold(drift_->MaySend(std::numeric_limits<int64_t>::max()), HeldReason::kDiffers);
   }
   due_us_ = now_us + options_.schema_retry_us;
   state_ = State::kPreparing;
@@ -247,12 +249,16 @@ void TableLink::Prepare(size_t kind) {
   if (begun.code() == StatusCode::kBusy || begun.code() == StatusCode::kClosed) {
     return TryLater(begun);
   }
-  Hold(begun);
+  Hold(begun, HeldReason::kNotCompared);
 }
 
 void TableLink::OnPrepared(size_t kind, const cql::Outcome& outcome, uint32_t number) {
   if (outcome.kind == cql::OutcomeKind::kRefused) {
-    if (std::exchange(was_refused_, true)) return Hold(outcome.status);
+    if (std::exchange(was_refused_, true)) {
+      const bool is_denied = outcome.error_code == cql::ErrorCode::kUnauthorized;
+      return Hold(outcome.status,
+                  is_denied ? HeldReason::kNotPermitted : HeldReason::kNotCompared);
+    }
     Doubt();  // that node may not know yet what another one has told
     return TryLater(outcome.status);
   }
@@ -308,7 +314,7 @@ void TableLink::Probe() {
 void TableLink::OnProbed(const cql::Outcome& outcome) {
   if (outcome.error_code == cql::ErrorCode::kUnauthorized) {
     read_denied_ = outcome.status;
-    return Hold(outcome.status);
+    return Hold(outcome.status, HeldReason::kNotPermitted);
   }
   if (!outcome.status.ok() && !outcome.error_code) return TryLater(outcome.status);
   read_denied_ = Status::Ok();
@@ -328,6 +334,7 @@ void TableLink::TryLater(Status why) {
   const int64_t now_us = loop_.NowUs();
   state_ = State::kNew;
   why_ = std::move(why);
+  reason_ = HeldReason::kNotCompared;
   due_us_ = now_us + backoff_.NextPauseUs();
   if (!trying_since_us_) trying_since_us_ = now_us;
   is_failing_ = ++tries_ >= kInVainTriesMin && now_us - *trying_since_us_ >= kInVainUs;
@@ -341,12 +348,13 @@ void TableLink::NoteEnd() {
 }
 
 // Unless somebody has altered the table since it was asked for: why may be mended.
-void TableLink::Hold(Status why) {
+void TableLink::Hold(Status why, HeldReason reason) {
   if (asks_again_) return TryLater(std::move(why));
   NoteEnd();
   state_ = State::kHeld;
   was_refused_ = false;
   why_ = std::move(why);
+  reason_ = reason;
   due_us_ = loop_.NowUs() + options_.schema_retry_us;
 }
 

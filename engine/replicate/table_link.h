@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "cistern/replication.h"
 #include "cistern/replication_options.h"
 #include "cistern/status.h"
 #include "engine/cql/event_loop.h"
@@ -73,8 +74,12 @@ class TableLink {
   }
   // The same, but it has been tried for long without an end: nobody should wait for it.
   [[nodiscard]] bool is_asking_in_vain() const { return is_asking() && is_failing_; }
-  // Why some or all seals wait for a person, or for a cluster that answers others; OK: none does.
-  [[nodiscard]] Status held() const;
+  // Why some or all seals wait for a person, or for a cluster that answers others.
+  struct Held {
+    Status why;  // OK: none does
+    HeldReason reason = HeldReason::kNotCompared;
+  };
+  [[nodiscard]] Held held() const;
   // OK: the cluster's table, as it was compared last, takes rows of that bucket. This is MaySend
   // without permissions and the network.
   [[nodiscard]] Status CheckTaken(int64_t bucket_begin_s) const;
@@ -152,7 +157,7 @@ class TableLink {
   // The cluster did not answer, or says that it cannot now, or the table was altered meanwhile.
   void TryLater(Status why);
   void NoteEnd();  // of a comparison that says something
-  void Hold(Status why);
+  void Hold(Status why, HeldReason reason);
 
   cql::EventLoop& loop_;
   cql::Session& session_;
@@ -170,6 +175,7 @@ class TableLink {
   State state_ = State::kNew;
   int64_t due_us_ = 0;
   Status why_ = Status::Busy("the cluster was not asked for the table yet");
+  HeldReason reason_ = HeldReason::kNotCompared;  // of why_
   // Until the opposite is known, so that who looks sees no table that is held now and then.
   // Since when no comparison has come to an end, though a host was up.
   std::optional<int64_t> trying_since_us_;

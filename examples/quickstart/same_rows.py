@@ -3,7 +3,7 @@
 
   same_rows.py CISTERN CASSANDRA
 
-CISTERN is of `cistern scan --all-entities --format jsonl`, CASSANDRA of
+CISTERN is of `cistern scan --all-entities --json`, CASSANDRA of
 tests/cassandra/read_partitions.py. Ends with 0 and one line if every row of one is in the other
 with equal values; otherwise with 1 and the first rows that differ.
 """

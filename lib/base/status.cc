@@ -6,7 +6,7 @@
 namespace cistern {
 
 namespace {
-constexpr size_t kCodeCount = static_cast<size_t>(StatusCode::kInternal) + 1;
+constexpr size_t kCodeCount = static_cast<size_t>(StatusCode::kTooManyOpenFiles) + 1;
 }  // namespace
 
 std::string_view StatusCodeName(StatusCode code) {
@@ -28,6 +28,7 @@ std::string_view StatusCodeName(StatusCode code) {
     case StatusCode::kNotSupported: return "NotSupported";
     case StatusCode::kOutOfMemory: return "OutOfMemory";
     case StatusCode::kInternal: return "Internal";
+    case StatusCode::kTooManyOpenFiles: return "TooManyOpenFiles";
   }
   return "Unknown";
 }
@@ -112,6 +113,9 @@ Status Status::OutOfMemory(std::string_view message) noexcept {
 }
 Status Status::Internal(std::string_view message) noexcept {
   return {StatusCode::kInternal, message};
+}
+Status Status::TooManyOpenFiles(std::string_view message) noexcept {
+  return {StatusCode::kTooManyOpenFiles, message};
 }
 Status Status::OutOfMemory() noexcept { return WithoutMessage(StatusCode::kOutOfMemory); }
 

@@ -85,6 +85,85 @@ Result<BucketEncoding> NumberForm(CqlType type, BucketUnit unit, uint32_t count,
   return *form;
 }
 
+// A width that a name tells of.
+struct NamedWidth {
+  BucketUnit unit = BucketUnit::kDay;
+  uint32_t count = 1;
+};
+
+std::optional<BucketUnit> UnitOfWord(std::string_view word, bool is_counted) {
+  struct Known {
+    std::string_view word;
+    BucketUnit unit;
+  };
+  // One letter alone is a unit behind a number only: a column `s` counts no seconds.
+  constexpr std::array<Known, 3> kLetters = {
+      {{"s", BucketUnit::kSecond}, {"h", BucketUnit::kHour}, {"d", BucketUnit::kDay}}};
+  constexpr std::array<Known, 21> kWords = {{
+      {"sec", BucketUnit::kSecond},   {"second", BucketUnit::kSecond},
+      {"min", BucketUnit::kMinute},   {"minute", BucketUnit::kMinute},
+      {"hr", BucketUnit::kHour},      {"hour", BucketUnit::kHour},
+      {"hourly", BucketUnit::kHour},  {"day", BucketUnit::kDay},
+      {"date", BucketUnit::kDay},     {"daily", BucketUnit::kDay},
+      {"week", BucketUnit::kIsoWeek}, {"weekly", BucketUnit::kIsoWeek},
+      {"wk", BucketUnit::kIsoWeek},   {"month", BucketUnit::kMonth},
+      {"monthly", BucketUnit::kMonth}, {"mon", BucketUnit::kMonth},
+      {"yyyymm", BucketUnit::kMonth}, {"yearmonth", BucketUnit::kMonth},
+      {"year", BucketUnit::kYear},    {"yearly", BucketUnit::kYear},
+      {"yr", BucketUnit::kYear},
+  }};
+  for (const Known& known : kLetters) {
+    if (is_counted && known.word == word) return known.unit;
+  }
+  for (const Known& known : kWords) {
+    if (known.word == word) return known.unit;
+    if (word.ends_with('s') && known.word == word.substr(0, word.size() - 1)) return known.unit;
+  }
+  return std::nullopt;
+}
+
+bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+
+// "10min" of bucket_10min, "month" of event_month: the last that is one.
+std::optional<NamedWidth> WidthInName(std::string_view name) {
+  std::optional<NamedWidth> found;
+  uint32_t count = 0;  // of digits before the word at hand; 0: there are none
+  for (size_t at = 0; at < name.size();) {
+    const size_t begin = at;
+    if (IsDigit(name[at])) {
+      uint32_t number = 0;
+      for (; at < name.size() && IsDigit(name[at]); ++at) {
+        number = number > 100'000 ? number : number * 10 + static_cast<uint32_t>(name[at] - '0');
+      }
+      count = number;
+      continue;
+    }
+    std::string word;
+    for (; at < name.size() && !IsDigit(name[at]) && name[at] != '_'; ++at) {
+      const bool is_upper = name[at] >= 'A' && name[at] <= 'Z';
+      word += is_upper ? static_cast<char>(name[at] - 'A' + 'a') : name[at];
+    }
+    if (at == begin) {
+      ++at;  // the '_'
+      continue;
+    }
+    const auto unit = UnitOfWord(word, count > 0);
+    if (unit) found = NamedWidth{*unit, count == 0 ? 1 : count};
+    count = 0;
+  }
+  return found;
+}
+
+// What has to stand behind the width for a column of the type; nothing: the type cannot hold it.
+std::optional<std::string> FormThatFits(CqlType type, const NamedWidth& width) {
+  if (MakeBucketRule(type, width.unit, width.count, std::nullopt).ok()) return std::string();
+  for (const BucketEncoding form : {BucketEncoding::kCalendarNumber, BucketEncoding::kSinceEpoch}) {
+    if (!MakeBucketRule(type, width.unit, width.count, form).ok()) continue;
+    return " as " + std::string(FormWord(form));
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 bool IsBucketType(CqlType type) {
@@ -197,10 +276,19 @@ std::optional<BucketRule> InferBucketRule(CqlType type, std::string_view column_
 }
 
 std::string ExampleClause(CqlType type, std::string_view column_name) {
-  std::string width = "1 day";
-  if (type == CqlType::kTimestamp) width = "1 hour";
-  if (type == CqlType::kInt || type == CqlType::kBigint) width = "1 day as calendar";
-  return Concat({"bucket ", QuoteName(column_name), " = ", width});
+  std::optional<NamedWidth> width = WidthInName(column_name);
+  std::string form;
+  if (width) {
+    const std::optional<std::string> fitting = FormThatFits(type, *width);
+    if (!fitting) width.reset();
+    form = fitting.value_or("");
+  }
+  if (!width) {
+    width = {type == CqlType::kTimestamp ? BucketUnit::kHour : BucketUnit::kDay, 1};
+    form = FormThatFits(type, *width).value_or("");
+  }
+  return Concat({"bucket ", QuoteName(column_name), " = ", WidthText(width->unit, width->count),
+      form});
 }
 
 }  // namespace cistern

@@ -9,6 +9,7 @@
 #include "lib/cql/comment_rule.h"
 #include "lib/cql/cql_type.h"
 #include "lib/cql/ddl_lexer.h"
+#include "lib/cql/ddl_print.h"
 #include "lib/cql/table_options.h"
 #include "lib/cql/wire_value.h"
 
@@ -304,7 +305,8 @@ class SchemaChecker {
     }
     return Invalid(offset, Concat({"which column is the bucket, and how wide? It does not follow "
         "from ", NameOf(last), " of type ", spec.type.ToCql(), "; say it in the table's comment, "
-        "for example: comment = 'cistern: ", ExampleClause(spec.type.kind, spec.name), "'"}));
+        "for example: comment = ",
+        QuoteString("cistern: " + ExampleClause(spec.type.kind, spec.name))}));
   }
 
   Status TakeTime(const CommentRule& rule) {
@@ -322,8 +324,9 @@ class SchemaChecker {
     if (!rule.time.has_value()) {
       if (type != CqlType::kBigint) return Status::Ok();
       return Invalid(key_name.offset, Concat({"the unit of the bigint event time '", name,
-          "' must be in the table's comment, for example: 'cistern: time ", name,
-          " = us' (s, ms, us or ns)"}));
+          "' must be in the table's comment, for example: ",
+          QuoteString(Concat({"cistern: time ", QuoteName(name), " = us"})),
+          " (s, ms, us or ns)"}));
     }
     if (rule.time->column.text != name) {
       return Invalid(rule.time->column.offset, Concat({"expected the event time '", name,

@@ -26,6 +26,12 @@ namespace cistern {
                                                  std::string_view bytes_a, int64_t fixed_b,
                                                  std::string_view bytes_b);
 
+// Whether conditions, bounds and groups compare values of the type: a decimal's bytes are not in
+// the order of its values, and collections have no order that anybody asks for.
+[[nodiscard]] constexpr bool HasOrder(CqlType type) {
+  return type < CqlType::kList && type != CqlType::kDecimal;
+}
+
 // Compares the clustering keys of row i of `a` and row j of `b`.
 [[nodiscard]] std::strong_ordering CompareRows(const TableSchema& schema, const VersionColumns& a,
                                                size_t i, const VersionColumns& b, size_t j);

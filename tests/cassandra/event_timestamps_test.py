@@ -65,7 +65,7 @@ class EventTimestampsTest(SyncCase):
         rows = {}
         for site in SITES:
             text, _ = self.tool("scan", "--store", self.store, "--table", "events", "--entity",
-                                site, "--format", "jsonl")
+                                site, "--json")
             for line in text.splitlines():
                 row = json.loads(line, parse_int=str, parse_float=str)
                 rows[site, row["ts"], row["k"]] = {

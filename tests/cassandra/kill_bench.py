@@ -200,7 +200,7 @@ class Site:
 
     def counter_differences(self):
         """All is confirmed, and the counters of the store add up."""
-        stats = json.loads(self.tool("stats", "--store", self.store, "--format", "jsonl"))
+        stats = json.loads(self.tool("stats", "--store", self.store, "--json"))
         status = json.loads(self.tool("sync", "status", "--store", self.store, "--json"))
         count = {name: stats["versions_" + name] for name in
                  ("written", "open", "sealed", "waiting", "parked", "confirmed", "superseded",

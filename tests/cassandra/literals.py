@@ -1,6 +1,6 @@
 """Values of the Python driver in the one form that read_partitions.py prints.
 
-It is the form of `cistern scan --format jsonl` (docs/schema.md, "Types and literals"): integers,
+It is the form of `cistern scan --json` (docs/schema.md, "Types and literals"): integers,
 reals and booleans are JSON's own, everything else is the CQL literal without its outer quotes.
 Only the driver's values are used here, nothing of Cistern.
 """

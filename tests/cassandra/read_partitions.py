@@ -9,7 +9,7 @@
 
 A cell is [value, writetime in microseconds, ttl in seconds or null]; cells that are absent are left
 out. Of a collection that is not frozen the last two are null, as each element has its own. Values
-have the form of `cistern scan --format jsonl` (literals.py). Partitions come in the order of their
+have the form of `cistern scan --json` (literals.py). Partitions come in the order of their
 tokens, rows in the clustering order of the table. Of several tables each line begins with "table".
 One `now` holds for the whole read: the server finds rows expired, and counts every ttl, as of that
 second. A printed "partition" can be given back as --key.

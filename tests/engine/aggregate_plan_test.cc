@@ -66,26 +66,31 @@ AggregatePlan Plan(int64_t step, int64_t from = INT64_MIN, int64_t to = INT64_MA
   return *AggregatePlan::Make(*Schema(), request);
 }
 
+AggregateStep StepOf(const AggregatePlan& plan, int64_t time) {
+  return plan.StepOf(time, std::nullopt);
+}
+
 TEST(AggregatePlan, StepsAreCountedFrom1970) {
   const AggregatePlan plan = Plan(10);
-  EXPECT_EQ(plan.StepOf(0), 0);
-  EXPECT_EQ(plan.StepOf(9), 0);
-  EXPECT_EQ(plan.StepOf(-1), -10);
-  EXPECT_EQ(plan.StepOf(-10), -10);
-  EXPECT_EQ(plan.StepEnd(-10), -1);
+  EXPECT_EQ(StepOf(plan, 0).first, 0);
+  EXPECT_EQ(StepOf(plan, 9).first, 0);
+  EXPECT_EQ(StepOf(plan, -1).first, -10);
+  EXPECT_EQ(StepOf(plan, -10).first, -10);
+  EXPECT_EQ(StepOf(plan, -10).last, -1);
   EXPECT_TRUE(plan.IsWhole({-10, -1}));
   EXPECT_FALSE(plan.IsWhole({-1, 0}));
 }
 
 TEST(AggregatePlan, StepsEndWithTime) {
   const AggregatePlan plan = Plan(10);
-  EXPECT_EQ(plan.StepOf(INT64_MIN), INT64_MIN);
-  EXPECT_EQ(plan.StepOf(plan.StepEnd(INT64_MIN)), INT64_MIN);
-  EXPECT_EQ(plan.StepOf(plan.StepEnd(INT64_MIN) + 1), plan.StepEnd(INT64_MIN) + 1);
-  EXPECT_EQ(plan.StepEnd(plan.StepOf(INT64_MAX)), INT64_MAX);
+  const AggregateStep least = StepOf(plan, INT64_MIN);
+  EXPECT_EQ(least.first, INT64_MIN);
+  EXPECT_EQ(StepOf(plan, least.last).first, INT64_MIN);
+  EXPECT_EQ(StepOf(plan, least.last + 1).first, least.last + 1);
+  EXPECT_EQ(StepOf(plan, INT64_MAX).last, INT64_MAX);
   const AggregatePlan all = Plan(INT64_MAX);
-  EXPECT_EQ(all.StepOf(5), 0);
-  EXPECT_EQ(all.StepOf(INT64_MIN), INT64_MIN);
+  EXPECT_EQ(StepOf(all, 5).first, 0);
+  EXPECT_EQ(StepOf(all, INT64_MIN).first, INT64_MIN);
 }
 
 TEST(AggregatePlan, TheStepBeforeChangesNothing) {
@@ -94,13 +99,68 @@ TEST(AggregatePlan, TheStepBeforeChangesNothing) {
     for (const int64_t edge : {int64_t{0}, INT64_MIN, INT64_MAX}) {
       for (int64_t off = -25; off <= 25; ++off) {
         const auto time = static_cast<int64_t>(static_cast<uint64_t>(edge) + off);
+        const AggregateStep want = StepOf(plan, time);
+        EXPECT_TRUE(want.first <= time && time <= want.last) << step << ' ' << time;
         for (const int64_t from : {time, INT64_MIN, int64_t{-20}, int64_t{-10}, int64_t{0}}) {
-          const int64_t before = plan.StepOf(from);
-          EXPECT_EQ(plan.StepOfAll({time, time}, before), plan.StepOf(time)) << step << ' ' << time;
+          EXPECT_EQ(plan.StepOfAll({time, time}, StepOf(plan, from)), want) << step << ' ' << time;
         }
       }
     }
   }
+}
+
+AggregateRequest TensAndAHole() {
+  AggregateRequest request;
+  request.of = {{"v", AggregateFunction::kMin}};
+  // 0..9, 10..29, and of all other times what holds none of them.
+  request.step_of = [](int64_t time) {
+    if (time >= 0 && time < 10) return AggregateStep{0, 9};
+    return time >= 10 && time < 30 ? AggregateStep{10, 29} : AggregateStep{7, 8};
+  };
+  return request;
+}
+
+TEST(AggregatePlan, StepsMayBeOfUnequalWidths) {
+  const AggregatePlan plan = *AggregatePlan::Make(*Schema(), TensAndAHole());
+  EXPECT_EQ(StepOf(plan, 3), (AggregateStep{0, 9}));
+  EXPECT_EQ(StepOf(plan, 29), (AggregateStep{10, 29}));
+  EXPECT_TRUE(plan.IsWhole({10, 29}));
+  EXPECT_FALSE(plan.IsWhole({9, 10}));
+  const std::optional<AggregateStep> tens = AggregateStep{0, 9};
+  EXPECT_EQ(plan.StepOfAll({10, 29}, tens)->last, 29);
+  EXPECT_EQ(plan.StepOfAll({0, 9}, tens)->last, 9);
+  EXPECT_FALSE(plan.StepOfAll({9, 10}, tens));
+}
+
+TEST(AggregatePlan, AStepThatDoesNotHoldItsTimeIsOfOneTick) {
+  const AggregatePlan plan = *AggregatePlan::Make(*Schema(), TensAndAHole());
+  EXPECT_EQ(StepOf(plan, 30), (AggregateStep{30, 30}));
+  EXPECT_EQ(StepOf(plan, -1), (AggregateStep{-1, -1}));
+}
+
+TEST(AggregatePlan, StepsAreOfOneKind) {
+  AggregateRequest request = TensAndAHole();
+  request.step = 10;
+  EXPECT_EQ(AggregatePlan::Make(*Schema(), request).status().code(), StatusCode::kInvalidArgument);
+  request.step_of = nullptr;
+  EXPECT_TRUE(AggregatePlan::Make(*Schema(), request).ok());
+  request.step = 0;
+  EXPECT_EQ(AggregatePlan::Make(*Schema(), request).status().code(), StatusCode::kInvalidArgument);
+}
+
+TEST(AggregatePlan, GroupsAreByValuesThatHaveAnOrder) {
+  const auto code = [](const std::vector<std::string>& names) {
+    AggregateRequest request = TensAndAHole();
+    request.group_by = names;
+    return AggregatePlan::Make(*Schema(), request).status().code();
+  };
+  EXPECT_EQ(code({"s", "n"}), StatusCode::kOk);
+  for (const char* name : {"l", "d", "k", "day", "ts", "none"}) {
+    EXPECT_EQ(code({name}), StatusCode::kInvalidArgument) << name;
+  }
+  EXPECT_EQ(code({"s", "s"}), StatusCode::kInvalidArgument);
+  EXPECT_EQ(code(std::vector<std::string>(limits::kGroupColumnsMax + 1, "s")),
+            StatusCode::kTooLarge);
 }
 
 TEST(AggregatePlan, AStepThatTheRangeCutsIsNotWhole) {

@@ -279,7 +279,9 @@ TEST_F(OpenRowsTest, WhatCannotBeReadIsSaid) {
   EXPECT_EQ(outbox->open.why.code(), StatusCode::kIoError) << outbox->open.why.ToString();
   EXPECT_EQ(outbox->open.versions, 51u);
   EXPECT_TRUE(outbox->open.oldest_us.has_value()) << "of the rows in memory";
+  EXPECT_EQ(outbox->open.bytes, 0u) << "of what can be read";
   EXPECT_TRUE(Find().why.ok());
+  EXPECT_GT(Find().bytes, 0u);
 }
 
 TEST_F(OpenRowsTest, ALookDoesNotFollowEverySealWhereNothingIsOverdue) {

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/replication_service.h"
 #include "tests/engine/push_fixture.h"
 
 namespace cistern::testing {
@@ -257,6 +258,36 @@ TEST_F(PushTest, ADamagedRecordIsSaidAndLeftOut) {
   Reopen();
   EXPECT_TRUE(engine_->Recovery().clean);
   ExpectReconciled();
+}
+
+TEST_F(PushTest, TheOutboxCountsBytes) {
+  LiveDays(4);
+  const std::vector<SealName> seals = Outbox();
+  const auto bytes_of = [this](const SealName& name) -> uint64_t {
+    const auto view = TheStore().spills().view();
+    for (const auto& window : view->windows) {
+      const auto manifest = ReadManifest(view->meta, window->id, name.bucket, name.seal);
+      if (manifest.ok()) return manifest->byte_count;
+    }
+    ADD_FAILURE() << "no window has seal " << name.seal;
+    return 0;
+  };
+  uint64_t all = 0;
+  for (const SealName& name : seals) all += bytes_of(name);
+  ASSERT_GT(bytes_of(seals[0]), 0u);
+  const auto expect = [&](const char* when, uint64_t parked, uint64_t confirmed) {
+    SCOPED_TRACE(when);
+    const auto outbox = GetOutboxStatus(engine_.get());
+    ASSERT_TRUE(outbox.ok()) << outbox.status().ToString();
+    EXPECT_EQ(outbox->bytes_parked, parked);
+    EXPECT_EQ(outbox->bytes_confirmed, confirmed);
+    EXPECT_EQ(outbox->bytes_waiting, all - parked - confirmed);
+  };
+  expect("all of it waits", 0, 0);
+  Note({{seals[0], Parked("no")}});
+  expect("one is parked", bytes_of(seals[0]), 0);
+  Confirm({seals[1], seals[3]});
+  expect("two are confirmed", bytes_of(seals[0]), bytes_of(seals[1]) + bytes_of(seals[3]));
 }
 
 TEST_F(PushTest, VerifyNamesARecordThatDoesNotFitItsSeal) {

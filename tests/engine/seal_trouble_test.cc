@@ -6,6 +6,7 @@
 
 #include "lib/base/crash_point.h"
 #include "tests/engine/engine_fixture.h"
+#include "tests/support/fault_fs.h"
 #include "tests/support/rng.h"
 
 namespace cistern::testing {
@@ -127,6 +128,52 @@ TEST_F(SealTroubleTest, AMissingManifestIsAProblemAndNoAssertion) {
   Reopen();
   EXPECT_EQ(ScanAll("a").size(), 3u);
   EXPECT_FALSE(engine_->Verify()->problems.empty());
+}
+
+// A process that may open no more files knows nothing of those that it did not open.
+TEST_F(SealTroubleTest, TooFewDescriptorsAreNoDamage) {
+  const auto faults = std::make_shared<FaultFileSystem>();
+  fs_ = faults;
+  Reopen();
+  for (int i = 0; i < 50; ++i) MustAppend("a", kStartMs + i * 1000, i);
+  ASSERT_TRUE(Seal().ok());
+  for (int i = 0; i < 50; ++i) MustAppend("b", kStartMs + i * 1000, i);
+  Rotate();
+  Reopen();
+  const Fault fault = {.op = FaultOp::kRead, .kind = FileKind::kSst, .forever = true,
+                       .error = FaultError::kTooManyFiles};
+  faults->Arm(fault);
+  const auto report = engine_->Verify();
+  faults->Disarm();
+  EXPECT_EQ(report.status().code(), StatusCode::kTooManyOpenFiles) << report.status().ToString();
+  EXPECT_NE(report.status().message().find("ulimit -n"), std::string::npos)
+      << report.status().ToString();
+  EXPECT_EQ(engine_->GetMetrics().versions_quarantined, 0u);
+  ASSERT_TRUE(engine_->Verify().ok());
+  EXPECT_TRUE(engine_->Verify()->problems.empty());
+  // Neither does an opening, wherever it runs out of them.
+  ASSERT_TRUE(engine_->Close().ok());
+  engine_.reset();
+  uint64_t refused = 0;
+  for (Fault late = fault;; ++late.nth) {
+    faults->Arm(late);
+    auto opened = TryOpen(options_);
+    const bool was_met = faults->injected() > 0;
+    faults->Disarm();
+    if (opened.ok()) {
+      EXPECT_TRUE((*opened)->Recovery().clean) << (*opened)->Recovery().notes.front();
+      EXPECT_TRUE((*opened)->Close().ok());
+    } else {
+      ++refused;
+      EXPECT_EQ(opened.status().code(), StatusCode::kTooManyOpenFiles)
+          << late.nth << ": " << opened.status().ToString();
+    }
+    if (!was_met) break;
+  }
+  EXPECT_GT(refused, 0u);
+  Open();
+  EXPECT_EQ(ScanAll("a").size(), 50u);
+  EXPECT_EQ(ScanAll("b").size(), 50u);
 }
 
 TEST_F(SealTroubleTest, VerifyComparesTheOutboxWithTheManifests) {

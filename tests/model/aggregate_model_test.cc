@@ -216,6 +216,7 @@ class AggregateModel : public EngineFixture {
     const int64_t steps[] = {kHourMs, 2 * kHourMs, 6 * kHourMs, 24 * kHourMs, kHourMs / 4, 7'001,
                              rng_.Between(1000, kRangeMs)};
     request.step = steps[rng_.Below(std::size(steps))];
+    if (rng_.OneIn(4)) TakeUnequalSteps(&request);
     request.batch_steps_max = 1 + rng_.Below(300);
     std::vector<AggregateColumn> all;
     for (size_t c = 0; c < schema_->columns.size(); ++c) {
@@ -237,11 +238,87 @@ class AggregateModel : public EngineFixture {
     return request;
   }
 
-  static int64_t StepOf(int64_t time, int64_t step) {
+  // Between random times.
+  void TakeUnequalSteps(AggregateRequest* request) {
+    std::vector<int64_t> bounds = {INT64_MIN, INT64_MAX};
+    for (size_t n = 1 + rng_.Below(20); n > 0; --n) bounds.push_back(RandomTime());
+    std::sort(bounds.begin(), bounds.end());
+    request->step = 0;
+    request->step_of = [bounds](int64_t time) {
+      const auto after = std::upper_bound(bounds.begin(), bounds.end() - 1, time);
+      return AggregateStep{*(after - 1), *after - (*after == INT64_MAX ? 0 : 1)};
+    };
+  }
+
+  // Conditions on what rows have, and groups by what has few values.
+  void ChooseAndGroup(AggregateRequest* request, const std::vector<Cells>& rows) {
+    if (rng_.OneIn(3)) request->where.push_back(RandomCondition(rows));
+    if (!rng_.OneIn(3)) return;
+    std::vector<std::string> names = {"state", "ok", "small"};
+    if (schema_->FindColumn("seq")) names.push_back("seq");
+    for (size_t n = 1 + rng_.Below(2); n > 0; --n) {
+      const size_t at = rng_.Below(names.size());
+      request->group_by.push_back(names[at]);
+      names.erase(names.begin() + static_cast<ptrdiff_t>(at));
+    }
+  }
+
+  static int64_t StepOf(int64_t time, const AggregateRequest& request) {
+    if (request.step_of) return request.step_of(time).first;
+    const int64_t step = request.step;
     return (time / step - (time % step < 0 ? 1 : 0)) * step;
   }
 
-  using Steps = std::map<int64_t, std::vector<Cells>>;
+  struct Line {
+    int64_t start = 0;
+    Cells group;
+    std::vector<Cells> rows;
+  };
+  using Lines = std::vector<Line>;
+
+  // What the rows, in order of time, make: by step, then by group, those without a value first.
+  Lines LinesOf(const AggregateRequest& request, const std::vector<Cells>& rows) {
+    std::map<std::string, Line> found;
+    for (const Cells& row : rows) {
+      if (!std::all_of(request.where.begin(), request.where.end(),
+                       [&](const Condition& c) { return Meets(c, row); })) continue;
+      Line line{StepOf(row[schema_->time_column()]->fixed, request), {}, {}};
+      std::string key = std::to_string(line.start);
+      for (const std::string& name : request.group_by) {
+        const size_t c = *schema_->FindColumn(name);
+        line.group.push_back(row[c]);
+        key += row[c] ? "|" + TextOf(schema_->columns[c].type, *row[c]) : "|";
+      }
+      found.try_emplace(key, line).first->second.rows.push_back(row);
+    }
+    Lines lines;
+    for (auto& [key, line] : found) lines.push_back(std::move(line));
+    std::sort(lines.begin(), lines.end(), [&](const Line& a, const Line& b) {
+      if (a.start != b.start) return a.start < b.start;
+      for (size_t k = 0; k < a.group.size(); ++k) {
+        if (!a.group[k] || !b.group[k]) {
+          if (a.group[k].has_value() != b.group[k].has_value()) return b.group[k].has_value();
+          continue;
+        }
+        const ColumnType& type = schema_->columns[*schema_->FindColumn(request.group_by[k])].type;
+        const auto order = Order(type, *a.group[k], *b.group[k]);
+        if (order != 0) return order < 0;
+      }
+      return false;
+    });
+    std::reverse(lines.begin(), lines.end());  // they are taken from the end
+    return lines;
+  }
+
+  void CompareGroup(const AggregateRequest& request, const AggregateBatch& batch, size_t i,
+                    const Cells& want) {
+    ASSERT_EQ(batch.groups.size(), want.size());
+    for (size_t k = 0; k < want.size(); ++k) {
+      const ColumnType& type = schema_->columns[*schema_->FindColumn(request.group_by[k])].type;
+      ASSERT_TRUE(SameCell(type, AggregateFunction::kFirst, want[k], batch.groups[k], i))
+          << "the group's " << request.group_by[k];
+    }
+  }
 
   static std::string TextOf(const ColumnType& type, const Cell& cell) {
     std::string text;
@@ -250,11 +327,12 @@ class AggregateModel : public EngineFixture {
   }
 
   void CompareBatch(const AggregateRequest& request, const std::vector<ColumnType>& types,
-                    const AggregateBatch& batch, Steps* want) {
+                    const AggregateBatch& batch, Lines* want) {
     for (size_t i = 0; i < batch.starts.size(); ++i) {
-      ASSERT_FALSE(want->empty()) << "a step too many: " << batch.starts[i];
-      const auto& [start, rows] = *want->begin();
+      ASSERT_FALSE(want->empty()) << "a line too many: " << batch.starts[i];
+      const auto& [start, group, rows] = want->back();
       ASSERT_EQ(batch.starts[i], start);
+      ASSERT_NO_FATAL_FAILURE(CompareGroup(request, batch, i, group));
       for (size_t k = 0; k < request.of.size(); ++k) {
         const size_t c = *schema_->FindColumn(request.of[k].column);
         std::vector<Cell> cells;
@@ -270,26 +348,27 @@ class AggregateModel : public EngineFixture {
             << TextOf(types[k], {batch.columns[k].lane == Lane::kFixed
                                      ? batch.columns[k].fixed[i] : 0, "a text"});
       }
-      want->erase(want->begin());
+      want->pop_back();
       ++steps_compared_;
     }
   }
 
   void CompareAggregate() {
-    const AggregateRequest request = RandomRequest();
+    AggregateRequest request = RandomRequest();
     SCOPED_TRACE("from " + std::to_string(request.from - kStartMs) + " to " +
                  std::to_string(request.to - kStartMs) + " step " + std::to_string(request.step));
     std::vector<EntityKey> entities = request.entities;
     if (entities.empty()) {
       for (const char* name : {"a", "b", "c"}) entities.push_back(Entity(name));
     }
-    std::map<std::string, Steps> want;
+    std::map<std::string, std::vector<Cells>> rows;
     for (const EntityKey& entity : entities) {
-      for (Cells& row : AllRows(entity, request.from, request.to)) {
-        const int64_t time = row[schema_->time_column()]->fixed;
-        want[entity.bytes][StepOf(time, request.step)].push_back(std::move(row));
-      }
+      rows[entity.bytes] = AllRows(entity, request.from, request.to);
+      const bool is_last = entity.bytes == entities.back().bytes;
+      if (is_last && !rows[entity.bytes].empty()) ChooseAndGroup(&request, rows[entity.bytes]);
     }
+    std::map<std::string, Lines> want;
+    for (const auto& [entity, all] : rows) want[entity] = LinesOf(request, all);
     const auto cursor = engine_->Aggregate(request);
     ASSERT_TRUE(cursor.ok()) << cursor.status().ToString();
     AggregateBatch batch;
@@ -298,7 +377,9 @@ class AggregateModel : public EngineFixture {
                                            &want[batch.entity.bytes]));
     }
     ASSERT_TRUE((*cursor)->status().ok()) << (*cursor)->status().ToString();
-    for (const auto& [entity, steps] : want) ASSERT_TRUE(steps.empty()) << "a step is missing";
+    for (const auto& [entity, lines] : want) ASSERT_TRUE(lines.empty()) << "a line is missing";
+    grouped_ += request.group_by.empty() ? 0 : 1;
+    chosen_ += request.where.empty() ? 0 : 1;
     const AggregateWork work = (*cursor)->work();
     work_.rows_by_manifest += work.rows_by_manifest;
     work_.rows_by_page += work.rows_by_page;
@@ -375,6 +456,8 @@ class AggregateModel : public EngineFixture {
   AggregateWork work_;
   uint64_t steps_compared_ = 0;
   uint64_t rows_filtered_ = 0;
+  uint64_t grouped_ = 0;  // aggregates with groups, that were compared
+  uint64_t chosen_ = 0;   // with conditions
 };
 
 TEST_F(AggregateModel, AnswersAsTheBruteForce) {
@@ -409,6 +492,8 @@ TEST_F(AggregateModel, AnswersAsTheBruteForce) {
   EXPECT_GT(work_.rows_by_page, 0u);
   EXPECT_GT(work_.rows_decoded, 0u);
   EXPECT_GT(work_.rows_merged, 0u);
+  EXPECT_GT(grouped_, 0u);
+  EXPECT_GT(chosen_, 0u);
 }
 
 }  // namespace

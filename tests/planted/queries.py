@@ -3,6 +3,7 @@ from planted.bug import Bug
 
 SMALL = ('tests/engine/small_question_test',)
 AGGREGATES = ('tests/engine/aggregate_test', 'tests/model/aggregate_model_test')
+TOOL = ('tests/tools/tool_test',)
 
 BUGS = [
     Bug('statistics answer for rows that have expired', 'engine/query/sealed_pages.cc',
@@ -14,7 +15,7 @@ BUGS = [
     Bug('the clock of the first bucket is that of all', 'engine/query/aggregate_cursor.cc',
         '  sealed_.ForgetTime();\n', '', '*Aggregate*', AGGREGATES),
     Bug('a manifest answers where a step cuts its bucket', 'engine/query/aggregate_cursor.cc',
-        'step = plan_.StepOfAll(times, step_);', 'step = plan_.StepOf(m.first_time);',
+        'step = plan_.StepOfAll(times, step_);', 'step = plan_.StepOf(m.first_time, step_);',
         '*Aggregate*', AGGREGATES),
     Bug('a page is decoded though rows of it have expired', 'engine/query/sealed_pages.cc',
         '  return ShowAsTheyAre(*bucket.rows, bucket.schema_version);\n', '  return true;\n',
@@ -31,6 +32,40 @@ BUGS = [
     Bug('the newest seal answers for all of its bucket', 'storage/entity_buckets.cc',
         '++seal_count == 1 && decoded.ok()', '++seal_count > 0 && decoded.ok()', '*Aggregate*',
         AGGREGATES),
+    Bug('statistics answer for rows that were not chosen', 'engine/query/aggregate_cursor.cc',
+        'by_statistics_(filter.empty() && plan_.group_columns().empty())',
+        'by_statistics_(plan_.group_columns().empty())', '*Aggregate*', AGGREGATES),
+    Bug('all rows of a page pass the conditions', 'engine/query/aggregate_cursor.cc',
+        '  if (is_filtered || shape_.filter.empty()) {\n',
+        '  if (is_filtered || rows.row_count > 0) {\n', '*Aggregate*', AGGREGATES),
+    Bug('a step of which no row passes has a line', 'engine/query/aggregate_cursor.cc',
+        '  if (passing_.empty()) return Status::Ok();\n'
+        '  CISTERN_RETURN_IF_ERROR(MoveTo(step));\n',
+        '  CISTERN_RETURN_IF_ERROR(MoveTo(step));\n'
+        '  if (passing_.empty()) return Status::Ok();\n', '*Aggregate*', AGGREGATES),
+    Bug('pages that may meet the conditions are passed over',
+        'engine/query/aggregate_cursor.cc', '    if (!MayPass(stretch)) return Status::Ok();\n',
+        '    if (MayPass(stretch)) return Status::Ok();\n', '*Aggregate*', AGGREGATES),
+    Bug('a group is that of its first column', 'engine/query/aggregate_groups.cc',
+        '  for (size_t k = 0; k < types_.size(); ++k) {\n    PutCell(',
+        '  for (size_t k = 0; k < 1; ++k) {\n    PutCell(', '*Aggregate*', AGGREGATES),
+    Bug('groups of a step go on into the next', 'engine/query/aggregate_groups.cc',
+        '    states_[group].AddPicked(rows, picked_[group], &dense_);\n'
+        '    picked_[group].clear();\n',
+        '    states_[group].AddPicked(rows, picked_[group], &dense_);\n',
+        '*Aggregate*', AGGREGATES),
+    Bug('a day has 24 hours whatever clocks do', 'tools/calendar_step.cc',
+        'Clamped(WideInt{FirstOf(index + 1)} * per_second - 1)',
+        'Clamped((WideInt{FirstOf(index)} + 86\'400) * per_second - 1)', '*CalendarSteps*', TOOL),
+    Bug('a day ends twice where clocks are put back over midnight', 'tools/calendar_step.cc',
+        '  while (utc_s >= FirstOf(index + 1)) ++index;\n', '', '*CalendarSteps*', TOOL),
+    Bug('the hour that is there twice is one step', 'tools/calendar_step.cc',
+        ' || label - behind.offset == to', '', '*CalendarSteps*', TOOL),
+    Bug('progress of a sync is told while nothing waits', 'tools/sync_follow.cc',
+        '  if (IsIdle(status.phase) || status.phase == ReplicationPhase::kStuck) {\n'
+        '    progress_us_.reset();\n',
+        '  if (status.phase == ReplicationPhase::kStuck) {\n    progress_us_.reset();\n',
+        '*SyncRunTest*', TOOL),
     Bug('a rotation between two buckets is not seen', 'engine/query/aggregate_cursor.cc',
         '  if (buckets_ && &buckets_->view() == heads.view.get()) return',
         '  if (buckets_) return', '*Aggregate*', AGGREGATES),

@@ -1,9 +1,24 @@
-"""Bugs of a machine that is short of memory."""
+"""Bugs of a machine that is short of memory, or of file descriptors."""
 from planted.bug import Bug
 
 SWEEP = ('tests/engine/allocation_sweep_test',)
 
 BUGS = [
+    Bug('what verify could not look at is a problem of the store', 'engine/query/verify.cc',
+        '    if (!IsShortage(why)) return Problem(std::move(problem));\n',
+        '    return Problem(std::move(problem));\n', '*TooFewDescriptors*'),
+    Bug('a file that could not be opened is lost', 'storage/lost_tables.cc',
+        '  return IsShortage(status) ? Result<std::string>(status) : s.ToString();\n',
+        '  return s.ToString();\n', '*TooFewDescriptors*'),
+    Bug('a seal is parked for want of descriptors', 'engine/replicate/replicator_sends.cc',
+        '    case StatusCode::kTooManyOpenFiles:  // no fault of the seal; who opens the next one '
+        'tells it\n', '', '*TooFewDescriptors*',
+        ('tests/engine/replicate/replication_test',)),
+    Bug('who waits for a lock hides who holds it', 'storage/lock_table.cc',
+        '    if (is_read && kind == "POSIX" && at == place && process > 0) return process;\n',
+        '    if (!is_read) return 0;\n'
+        '    if (kind == "POSIX" && at == place && process > 0) return process;\n',
+        '*LockTable*', ('tests/storage/storage_test',)),
     Bug('a merge of meta begins without room', 'engine/maintenance.cc',
         '  if (room.ok() == are_allowed) return false;\n', '  if (are_allowed) return false;\n',
         '*AMergeOfTheCatalogWaits*'),

@@ -2,6 +2,9 @@
 from planted.bug import Bug
 
 BUGS = [
+    Bug('bytes of what is confirmed wait', 'engine/outbox_report.cc',
+        '                               : std::min(listed_bytes, record.byte_count - parked);\n',
+        '                               : record.byte_count - parked;\n', '*OutboxCountsBytes*'),
     Bug('who watches waits for maintenance', 'engine/maintenance_seal.cc',
         '  const std::lock_guard lock(stopped_mutex_);\n  return seals_stopped_;',
         '  const std::lock_guard lock(const_cast<FairMutex&>(mutex_));\n  return seals_stopped_;',

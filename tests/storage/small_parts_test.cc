@@ -1,10 +1,13 @@
 // Ballast, beacon, format file, names, prefixes, options, messages, perf levels.
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -13,9 +16,11 @@
 #include "storage/ack_beacon.h"
 #include "storage/ballast.h"
 #include "storage/family_kind.h"
+#include "storage/full_disk_advice.h"
 #include "storage/info_log.h"
-#include "storage/rocksdb_options.h"
 #include "storage/keyspace.h"
+#include "storage/lock_table.h"
+#include "storage/rocksdb_options.h"
 #include "storage/rocksdb_status.h"
 #include "storage/store_format.h"
 #include "storage/uncounted_reads.h"
@@ -278,6 +283,9 @@ TEST(RocksDbStatus, Translation) {
             StatusCode::kReadOnly);
   EXPECT_EQ(code(Status::IOError("a", "Read-only file system")), StatusCode::kReadOnly);
   EXPECT_EQ(code(Status::IOError("a", "Input/output error")), StatusCode::kIoError);
+  EXPECT_EQ(code(Status::IOError("a", "Too many open files")), StatusCode::kTooManyOpenFiles);
+  EXPECT_EQ(code(Status::IOError("a", "Too many open files in system")),
+            StatusCode::kTooManyOpenFiles);
   EXPECT_EQ(code(Status::Busy()), StatusCode::kBusy);
   EXPECT_EQ(code(Status::Incomplete("stall")), StatusCode::kBusy);
   EXPECT_EQ(code(Status::ShutdownInProgress()), StatusCode::kClosed);
@@ -285,6 +293,66 @@ TEST(RocksDbStatus, Translation) {
   EXPECT_EQ(code(Status::InvalidArgument("x")), StatusCode::kInternal);
   EXPECT_EQ(ToStatus(Status::Corruption("bad block"), "reading page 3").message(),
             "reading page 3: Corruption: bad block");
+}
+
+TEST(RocksDbStatus, WhatAFullDiskLacksDecidesTheAdvice) {
+  struct statvfs disk {};
+  disk.f_files = 1000;
+  disk.f_favail = 0;
+  disk.f_bavail = 1'000'000;
+  EXPECT_NE(FullDiskAdvice(disk).find("no inode left"), std::string_view::npos);
+  EXPECT_EQ(FullDiskAdvice(disk).find("free disk space"), std::string_view::npos);
+  disk.f_favail = 1;
+  EXPECT_NE(FullDiskAdvice(disk).find("free disk space"), std::string_view::npos);
+  disk.f_files = disk.f_favail = 0;  // it makes them as it needs them
+  EXPECT_NE(FullDiskAdvice(disk).find("free disk space"), std::string_view::npos);
+  const TempStore temp;
+  for (const std::string& path : {temp.root() + "/000012.log", std::string("/none/000012.log"),
+                                  std::string("000012.log")}) {
+    const auto full = rocksdb::Status::NoSpace("While appending to file: " + path,
+                                               "No space left on device");
+    EXPECT_NE(ToStatus(full, "journal write").message().find("free disk space"), std::string::npos);
+  }
+  const std::string budget =
+      ToStatus(rocksdb::Status::NoSpace(std::string(kDiskBudgetWords) + "9 bytes is used up"), "x")
+          .message();
+  EXPECT_NE(budget.find("--disk-budget"), std::string::npos) << budget;
+  EXPECT_EQ(budget.find("free disk space"), std::string::npos) << budget;
+}
+
+TEST(LockTable, WhoWaitsHidesNobodyAndHoldsNothing) {
+  const std::string table =
+      "1: POSIX  ADVISORY  WRITE 11 08:01:5 0 EOF\n"
+      "1: -> POSIX  ADVISORY  WRITE 12 08:01:5 0 EOF\n"
+      "2: -> FLOCK  ADVISORY  WRITE 13 08:01:6 0 EOF\n"
+      "3: FLOCK  ADVISORY  WRITE 14 08:01:7 0 EOF\n"
+      "4: OFDLCK ADVISORY  WRITE -1 08:01:7 0 EOF\n"
+      "5: DELEG\n"
+      "6: POSIX  ADVISORY  READ  15 08:01:7 0 EOF\n"
+      "7: POSIX  ADVISORY  WRITE 16 fd:10:18446744073709551615 0 9\n";
+  const auto holder = [&table](const std::string& place) {
+    std::istringstream text(table);
+    return LockHolderIn(text, place);
+  };
+  EXPECT_EQ(holder("08:01:5"), 11);
+  EXPECT_EQ(holder("08:01:6"), 0);
+  EXPECT_EQ(holder("08:01:7"), 15);
+  EXPECT_EQ(holder("fd:10:18446744073709551615"), 16);
+  EXPECT_EQ(holder("08:01:18"), 0);
+}
+
+TEST(LockTable, KnowsTheHolderOfARealLock) {
+  TempStore temp;
+  const std::string path = temp.root() + "/held";
+  const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  ASSERT_GE(file, 0);
+  EXPECT_EQ(LockHolderOf(path), 0);
+  struct flock whole {};
+  whole.l_type = F_WRLCK;
+  ASSERT_EQ(::fcntl(file, F_SETLK, &whole), 0);
+  EXPECT_EQ(LockHolderOf(path), ::getpid());
+  ::close(file);
+  EXPECT_EQ(LockHolderOf(temp.root() + "/none"), 0);
 }
 
 TEST(InfoLog, EscapesBoundsAndForwards) {

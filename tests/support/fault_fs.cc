@@ -21,6 +21,8 @@ IOStatus Error(FaultError error, const std::string& path) {
       return IOStatus::NoSpace("While injecting: " + path, "No space left on device");
     case FaultError::kReadOnlyFs:
       return IOStatus::IOError("While injecting: " + path, "Read-only file system");
+    case FaultError::kTooManyFiles:
+      return IOStatus::IOError("While injecting: " + path, "Too many open files");
   }
   return IOStatus::IOError(path);
 }

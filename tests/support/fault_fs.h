@@ -30,6 +30,7 @@ enum class FaultError : uint8_t {
   kEio,      // "Input/output error"
   kNoSpace,  // "No space left on device"; a write is done in half before it fails
   kReadOnlyFs,  // "Read-only file system"
+  kTooManyFiles,  // "Too many open files"
 };
 
 struct Fault {

@@ -5,23 +5,38 @@ Environment: CISTERN_BIN.
 
 import collections
 import csv
+import datetime
 import io
 import json
 import math
 import random
 import unittest
+import zoneinfo
 
 from cli_case import AIR, PUMPS, CliCase
 
 TICKS = AIR.replace("ts timestamp", "ts bigint").replace(
     ");", ") WITH comment = 'cistern: time ts = ms; bucket day = 1 day';")
 
+METRICS = AIR.replace("temp double, wd text", "metric text, value double").replace(
+    "day), ts)", "day), ts, metric)")
+
 HOUR = 3_600_000
+UTC = datetime.timezone.utc
+
+
+def step_start(local, step):
+    """The local date at which the calendar's step that holds a local date begins."""
+    if step == "1w":
+        return local - datetime.timedelta(days=local.weekday())
+    months = {"1mo": 1, "1q": 3, "1y": 12}.get(step)
+    return local.replace(day=1, month=(local.month - 1) // months * months + 1) if months else local
 
 
 class AggregateTest(CliCase):
     def text(self, command, *options, fmt="csv", expect=0):
-        return self.run_tool(command, "--store", self.store, "--format", fmt, *options,
+        form = ("--json",) if fmt == "json" else ("--format", fmt)
+        return self.run_tool(command, "--store", self.store, *form, *options,
                              expect=expect).out.decode()
 
     def rows(self, command, *options):
@@ -85,8 +100,9 @@ class AggregateTest(CliCase):
         self.ingest("site,pump,ts,part,value\n7,q,5,x,1.5\n7,q,6,x,NaN\n7,q,7,y,-0.0\n",
                     table="pumps")
         options = ("--table", "pumps", "--entity", "site=7,pump=q", "--step", "1s", "--of",
-                   "value:min,max,sum", "--of", "part:last", "--of", "on_:first")
-        self.assertEqual(json.loads(self.text("aggregate", *options, fmt="jsonl")),
+                   "value:min,max,sum", "--of", "part:last", "--of", "on_:first", "--across",
+                   "part")
+        self.assertEqual(json.loads(self.text("aggregate", *options, fmt="json")),
                          {"site": 7, "pump": "q", "ts": 0, "value_min": -0.0, "value_max": "NaN",
                           "value_sum": "NaN", "part_last": "y", "on__first": None})
         table = self.text("aggregate", *options, fmt="table").splitlines()
@@ -118,6 +134,14 @@ class AggregateTest(CliCase):
                 ("--of", "TEMP:min,", "no function ''"), ("--of", "temp:median", "count, min, max"),
                 ("--of", "none:min", "no column 'none'"), ("--of", "wd:sum", "added up"),
                 ("--of", "ts:avg", "event time"), ("--of", "station:count", "partition key"),
+                ("--step", "month", "mo (months)"), ("--step", "0mo", "above 0"),
+                ("--time-zone", "Europe/Atlantis", "--time-zone 'Europe/Atlantis' is no zone"),
+                ("--group-by", "ts", "event time"), ("--group-by", "station", "partition key"),
+                ("--group-by", "wd,", "leaves out a name"),
+                ("--group-by", "wind", "--group-by: table air has no column 'wind'"),
+                ("--group-by", "wd,wd", "twice"), ("--where", "station = a", "partition key"),
+                ("--where", "temp", "= != < <= > >="), ("--across", "n", "--across n does nothing"),
+                ("--across", "ts", "--across ts does nothing"),
                 ("--from", "9", "--from must be before --to")):
             options = dict(whole, **{option: value})
             if option == "--from":
@@ -157,6 +181,108 @@ class AggregateTest(CliCase):
             done = self.run_tool(command[0], "--store", self.store, "--table", "air", "--entity",
                                  "a", *command[1:], expect=2)
             self.assertIn("no column 'WD'", done.err)
+
+    # --- calendars and zones
+
+    def test_steps_of_the_calendar_and_of_zones(self):
+        self.create()
+        first = datetime.datetime(2023, 12, 28, tzinfo=UTC)
+        times = [first + datetime.timedelta(minutes=45 * i) for i in range(370 * 32)]
+        self.ingest("station,ts,n\n" + "".join(f"a,{t.isoformat()},{i}\n"
+                                               for i, t in enumerate(times)))
+        for zone in ("UTC", "Europe/Berlin", "America/New_York", "Asia/Kolkata", "Asia/Beirut"):
+            clock = zoneinfo.ZoneInfo(zone)
+            for step in ("1d", "1w", "1mo", "1q", "1y"):
+                want = collections.Counter()
+                for t in times:
+                    start = step_start(t.astimezone(clock).date(), step)
+                    want[datetime.datetime.combine(start, datetime.time(), clock)] += 1
+                got = self.rows("aggregate", "--table", "air", "--entity", "a", "--step", step,
+                                "--time-zone", zone, "--of", "ts:count")
+                self.assertEqual(
+                    [(datetime.datetime.fromisoformat(r["ts"]).astimezone(UTC), r["ts_count"])
+                     for r in got],
+                    [(start.astimezone(UTC), str(n)) for start, n in sorted(want.items())],
+                    (zone, step))
+        plain = self.rows("aggregate", "--table", "air", "--entity", "a", "--step", "1mo", "--of",
+                          "n:min")
+        self.assertEqual([r["ts"] for r in plain[:3]],
+                         ["2023-12-01T00:00:00.000Z", "2024-01-01T00:00:00.000Z",
+                          "2024-02-01T00:00:00.000Z"])
+
+    def test_a_zone_reads_bounds_and_writes_starts(self):
+        self.create(TICKS)
+        hours = [1_717_192_800_000 + i * HOUR for i in range(48)]  # from midnight in Berlin on
+        self.ingest("station,ts\n" + "".join(f"a,{t}\n" for t in hours))
+        options = ("--table", "air", "--entity", "a", "--step", "1d", "--of", "ts:count",
+                   "--time-zone", "Europe/Berlin")
+        self.assertEqual([(r["ts"], r["ts_count"]) for r in self.rows("aggregate", *options)],
+                         [(str(hours[0]), "24"), (str(hours[24]), "24")])
+        shown = self.text("aggregate", *options, "--from", "2024-06-01T06:00", fmt="table")
+        self.assertEqual([line.split() for line in shown.splitlines()[2:]],
+                         [["a", "2024-06-01T00:00:00.000+02:00", "18"],
+                          ["a", "2024-06-02T00:00:00.000+02:00", "24"]])
+        exact = self.rows("aggregate", *options, "--to", "2024-06-01T06:00Z")
+        self.assertEqual([r["ts_count"] for r in exact], ["8"])
+
+    # --- aggregate --where, --group-by
+
+    def test_aggregates_of_chosen_rows(self):
+        self.fill()
+        for text, meets in (("temp > 30", lambda r: r["temp"] and float(r["temp"]) > 30),
+                            ("wd = NW and N >= 25",
+                             lambda r: r["wd"] == "NW" and r["n"] and int(r["n"]) >= 25)):
+            want = collections.Counter()
+            for row in self.rows("scan", "--table", "air", "--entity", "a"):
+                want[int(row["ts"]) // HOUR * HOUR] += bool(meets(row))
+            got = self.rows("aggregate", "--table", "air", "--entity", "a", "--step", "1h", "--of",
+                            "ts:count", "--where", text)
+            self.assertEqual([(int(r["ts"]), int(r["ts_count"])) for r in got],
+                             sorted((t, n) for t, n in want.items() if n))
+        none = self.run_tool("aggregate", "--store", self.store, "--table", "air", "--entity", "a",
+                             "--step", "1h", "--of", "ts:count", "--where", "temp > 1e9")
+        self.assertEqual(none.err, "")
+
+    def test_groups_of_regular_columns(self):
+        self.fill()
+        want = collections.defaultdict(list)
+        for row in self.rows("scan", "--table", "air", "--entity", "a"):
+            if row["temp"]:
+                want[int(row["ts"]) // (24 * HOUR) * 24 * HOUR, row["wd"]].append(
+                    float(row["temp"]))
+        got = self.rows("aggregate", "--table", "air", "--entity", "a", "--step", "1d", "--of",
+                        "temp:count,avg", "--group-by", "WD", "--where", "temp >= -1000")
+        self.assertEqual([(int(r["ts"]), r["wd"]) for r in got], sorted(want))
+        for row in got:
+            values = want[int(row["ts"]), row["wd"]]
+            self.assertEqual(int(row["temp_count"]), len(values))
+            self.assertEqual(float(row["temp_avg"]), math.fsum(values) / len(values))
+
+    def test_rows_of_two_metrics_are_not_mixed_in_silence(self):
+        self.create(METRICS)
+        self.ingest("station,ts,metric,value\na,1,temp,20\na,1,pressure,1000\na,2,temp,22\n")
+        options = ("--table", "air", "--entity", "a", "--step", "1d", "--of")
+        for of in ("value:avg", "value:count,max", "n:last"):
+            done = self.run_tool("aggregate", "--store", self.store, *options, of, expect=2)
+            self.assertIn("would mix rows that 'metric' tells apart: --group-by metric prints a "
+                          "line for each, --where \"metric = ...\" takes one, --across metric",
+                          done.err)
+            self.assertEqual(done.out, b"")
+        self.assertEqual([(r["metric"], float(r["value_avg"])) for r in self.rows(
+            "aggregate", *options, "value:avg", "--group-by", "metric")],
+            [("pressure", 1000), ("temp", 21)])
+        self.assertEqual([float(r["value_avg"]) for r in self.rows(
+            "aggregate", *options, "value:avg", "--where", "metric = temp")], [21])
+        self.assertEqual([float(r["value_sum"]) for r in self.rows(
+            "aggregate", *options, "value:sum", "--across", "metric")], [1042])
+        # How many there are, and the metrics themselves, mix nothing.
+        row = self.rows("aggregate", *options, "value:count", "--of", "metric:min,max")[0]
+        self.assertEqual((row["value_count"], row["metric_min"], row["metric_max"]),
+                         ("3", "pressure", "temp"))
+        for choice in (("--group-by", "metric"), ("--where", "metric = temp")):
+            done = self.run_tool("aggregate", "--store", self.store, *options, "value:avg",
+                                 "--across", "metric", *choice, expect=2)
+            self.assertIn("--across metric does nothing", done.err)
 
     # --- scan --where
 

@@ -86,7 +86,7 @@ class BackupTest(CliCase):
         self.backup()
         contents = self.backups / "1" / "CONTENTS"
         contents.write_bytes(contents.read_bytes().replace(b"number 1", b"number 9"))
-        listed = self.run_tool("backup", "list", "--from", self.backups, "--format", "jsonl",
+        listed = self.run_tool("backup", "list", "--from", self.backups, "--json",
                                expect=1)
         self.assertIn("backup 1: ", listed.err)
         lines = [json.loads(line) for line in listed.out.decode().splitlines()]

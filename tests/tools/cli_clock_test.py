@@ -17,7 +17,7 @@ YEAR_S = 365 * 86400
 
 class ClockTest(CliCase):
     def clock(self, *options, expect=0):
-        done = self.run_tool("clock", "--store", self.store, "--format", "jsonl", *options,
+        done = self.run_tool("clock", "--store", self.store, "--json", *options,
                              expect=expect)
         return json.loads(done.out)
 
@@ -60,7 +60,7 @@ class ClockTest(CliCase):
         self.assertTrue(self.clock()["trusted"], "it is kept")
         self.run_tool("seal", "--store", self.store, "--all")
         self.assertIn(b'"a"', self.run_tool("scan", "--store", self.store, "--table", "air",
-                                            "--entity", "a", "--format", "jsonl", "--from",
+                                            "--entity", "a", "--json", "--from",
                                             "2000-01-01", "--to", "2100-01-01").out)
 
     def test_bad_options_are_refused(self):

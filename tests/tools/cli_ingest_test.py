@@ -10,6 +10,7 @@ import io
 import json
 import random
 import re
+import time
 import unittest
 
 from cli_case import CliCase
@@ -247,6 +248,21 @@ class IngestTest(CliCase):
         self.assertEqual(self.values("temp", entity="b"), [("1",)])
         self.ingest(text.replace("a,", "c,"), "--non-finite", "missing")
         self.assertEqual(self.values("temp", entity="c"), [("",), ("",), ("1",)])
+
+    def test_a_cell_has_the_time_to_live_of_its_row(self):
+        self.create()
+        text = "station,ts,n,life\na,1,1,1\na,2,2,\na,3,3,0\na,4,4,soon\n"
+        self.assertIn("--ttl-from: the cell 'life' has 'soon', which is no time to live",
+                      self.ingest(text, "--ttl-from", "life", expect=1).err)
+        time.sleep(2.1)
+        self.assertEqual([row["n"] for row in self.scan()], ["2", "3"])
+        self.ingest("station,ts,n,life\nb,1,1,\nb,2,2,1000\n", "--ttl-from", "life", "--ttl", "1")
+        time.sleep(2.1)
+        self.assertEqual([row["n"] for row in self.scan(entity="b")], ["2"])
+        self.ingest('{"station":"c","ts":1,"n":1,"meta":{"ttl":1}}\n', "--format", "jsonl",
+                    "--ttl-from", "meta.ttl")
+        time.sleep(2.1)
+        self.assertEqual(self.scan(entity="c"), [])
 
 
 TYPED = """CREATE TYPE spot (x double, "Note" text);

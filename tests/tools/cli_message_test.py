@@ -8,6 +8,7 @@ import gzip
 import lzma
 import os
 import re
+import resource
 import shutil
 import subprocess
 import time
@@ -189,6 +190,33 @@ class MessageTest(CliCase):
         told = self.run_tool("stats", "--store", self.store, expect=3).err
         self.assertIn("the file CISTERN is damaged: its first line is not 'cistern store'; put it "
                       "back from a backup of this very store", told)
+
+    def test_too_few_descriptors_are_said_and_are_no_damage(self):
+        self.create()
+        for part in range(4):
+            self.ingest("station,ts,n\n" + "".join(
+                f"s{part},20{year}-{month:02}-01T0{part}:00:00Z,{month}\n"
+                for year in (20, 21, 22, 23) for month in range(1, 13)))
+            self.run_tool("seal", "--store", self.store, "--all")
+
+        def verify(limit):
+            return subprocess.run(
+                [BIN, "verify", "--store", self.store], capture_output=True, check=False,
+                timeout=60, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE,
+                                                                  (limit, limit)))
+
+        met = set()  # before the store was open, behind it
+        for limit in range(16, 400, 6):
+            done = verify(limit)
+            told = done.stderr.decode()
+            if done.returncode == 0:
+                break
+            self.assertEqual(done.returncode, 4, f"{limit}: {done.stdout} {told}")
+            self.assertIn("Too many open files; raise the limit of open files (ulimit -n)", told)
+            self.assertEqual((done.stdout, told.count("\n")), (b"", 1))
+            met.add("cannot open the store" in told)
+        self.assertIn(b", 0 problems", done.stdout)
+        self.assertEqual(met, {True, False})
 
     # --- schemas
 

@@ -201,7 +201,8 @@ class OptionTest(CliCase):
         for words, told in (
                 ((*scan, "--entity", "a", "--last", "3"), "'--last' is no option of scan; it has "),
                 (("expire", "--store", self.store, "--table", "air"),
-                 "'--table' is no option of expire; it has --help, --store, --keep-unconfirmed"),
+                 "'--table' is no option of expire; it has --help, --store, --memory-budget, "
+                 "--keep-confirmed, --keep-unconfirmed"),
                 (("tables", "--store", self.store, "x"), "'x' is not expected: tables takes "),
                 (scan, "cistern: say whose rows by --entity, or --all-entities\n"),
                 ((*scan, "--entity", "a", "--all-entities"), "both given: leave one out"),
@@ -238,7 +239,7 @@ class OptionTest(CliCase):
         steps = self.run_tool("aggregate", *words[:-1], "-3d", "--step", "1d", "--of", "n:count",
                               "--format", "csv").out.decode()
         self.assertEqual(len(steps.splitlines()), 2)
-        buckets = ("buckets", "--store", self.store, "--format", "jsonl")
+        buckets = ("buckets", "--store", self.store, "--json")
         self.assertEqual(self.run_tool(*buckets, "--from", "-3d", "--to", "now").out,
                          self.run_tool(*buckets).out)
         self.assertEqual(self.run_tool(*buckets, "--from", "now+2d").out, b"")

@@ -19,7 +19,8 @@ TRACE = """CREATE TABLE trace (
 
 class QueryTest(CliCase):
     def lines(self, command, *options, fmt="csv", expect=0):
-        return self.run_tool(command, "--store", self.store, "--format", fmt, *options,
+        form = ("--json",) if fmt == "json" else ("--format", fmt)
+        return self.run_tool(command, "--store", self.store, *form, *options,
                              expect=expect).out.decode().splitlines()
 
     # --- whose rows
@@ -51,7 +52,7 @@ class QueryTest(CliCase):
         self.assertEqual(sorted(self.lines("entities", "--table", "air")),
                          ['"c,d"', "a", "b", "station"])
         rows = [json.loads(line) for line in self.lines("entities", "--table", "plant.pumps",
-                                                        fmt="jsonl")]
+                                                        fmt="json")]
         self.assertEqual(sorted((r["site"], r["pump"]) for r in rows), [(-3, "p"), (7, "q")])
         self.assertEqual(self.lines("entities", "--table", "pumps", fmt="table")[0], "site  pump")
         self.lines("entities", "--table", "none", expect=2)
@@ -96,7 +97,7 @@ class QueryTest(CliCase):
                           "1969-12-31T23:59:59.999999999Z  2",
                           "2023-11-14T22:13:20.123456789Z  1"])
         self.assertEqual(self.lines("scan", *scan), ["ts,v", "-1,2", "1700000000123456789,1"])
-        self.assertEqual(json.loads(self.lines("scan", *scan, fmt="jsonl")[1]),
+        self.assertEqual(json.loads(self.lines("scan", *scan, fmt="json")[1]),
                          {"ts": 1700000000123456789, "v": 1})
         self.assertEqual(self.lines("scan", "--table", "pumps", "--entity", "site=1,pump=p",
                                     "--columns", "ts", fmt="table")[2],
@@ -178,6 +179,35 @@ class QueryTest(CliCase):
             self.assertIn("air: not counted, as they have no rows but deletes: 3 buckets\n",
                           histograms())
             self.run_tool("seal", "--store", self.store, "--all")
+
+    def test_the_rows_of_a_bucket(self):
+        self.create()
+        hour = 3_600_000
+        self.ingest("station,ts,n\n" + "".join(f"{entity},{i * hour},{i}\n"
+                                               for i in range(72) for entity in "ab"))
+        rows = lambda *options: [int(row["n"]) for row in self.scan("--bucket", *options)]
+        self.assertEqual(rows("1970-01-02"), list(range(24, 48)))
+        self.assertEqual(rows("1970-01-02", "--desc", "--limit", "2"), [47, 46])
+        self.assertEqual(rows("1970-02-02"), [])
+        both = self.run_tool("scan", "--store", self.store, "--table", "air", "--all-entities",
+                             "--bucket", "1970-01-03", "--format", "csv").out.decode()
+        self.assertEqual(both.count("\n"), 1 + 2 * 24)
+        # As buckets prints it, of any rule.
+        self.create(PUMPS)
+        self.ingest("site,pump,ts,part,value\n1,x,1000000,a,1\n1,x,3600000000,a,2\n",
+                    table="plant.pumps")
+        names = [line["bucket"] for line in map(json.loads, self.run_tool(
+            "buckets", "--store", self.store, "--table", "plant.pumps", "--json"
+            ).out.splitlines())]
+        self.assertEqual(len(names), 2)
+        for name, value in zip(names, ("1", "2")):
+            found = self.scan("--bucket", name, table="plant.pumps", entity="site=1,pump=x")
+            self.assertEqual([row["value"] for row in found], [value])
+        scan = ("scan", "--store", self.store, "--table", "air", "--entity", "a", "--bucket")
+        self.assertIn("--bucket 'never'", self.run_tool(*scan, "never", expect=2).err)
+        for bound in ("--from", "--to"):
+            self.assertIn("leave --from and --to out",
+                          self.run_tool(*scan, "1970-01-02", bound, "0", expect=2).err)
 
 
 if __name__ == "__main__":

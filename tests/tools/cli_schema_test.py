@@ -23,7 +23,7 @@ class SchemaTest(CliCase):
                            *options, expect=expect)
 
     def differences(self, there, expect=0):
-        lines = self.at(there, "diff", "--format", "json", expect=expect).out.splitlines()
+        lines = self.at(there, "diff", "--json", expect=expect).out.splitlines()
         return [json.loads(line) for line in lines]
 
     # --- import
@@ -387,7 +387,7 @@ class SchemaTest(CliCase):
                 ((*user, "--password-file", "nowhere"), "nowhere cannot be read: No such file"),
                 (("--connect-timeout", "0s"), "--connect-timeout '0s' is "),
                 (("--keyspace", "k"), "that were declared without one, and here none is"),
-                (("--format", "csv"), "--format 'csv' is not one of text, json"),
+                (("--format", "csv"), "'--format' is no option of schema diff"),
                 (("--table", ""), "--table: is empty")):
             contact = () if options[0] == "--contact" else ("--contact", "db")
             done = self.schema("diff", *contact, *options, expect=2)

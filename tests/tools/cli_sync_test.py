@@ -84,6 +84,11 @@ class SyncTest(CliCase):
     def test_rows_arrive_and_are_confirmed(self):
         self.fill()
         self.assertEqual(self.status()["seals_waiting"], 4)
+        bytes_waiting = self.status()["bytes_waiting"]
+        buckets = self.run_tool("buckets", "--store", self.store, "--json").out
+        self.assertEqual(bytes_waiting, sum(json.loads(line)["bytes"] for line in
+                                            buckets.splitlines()))
+        self.assertGreater(bytes_waiting, 0)
         with cluster() as there:
             self.make_table(there)
             done = self.sync(there)
@@ -95,16 +100,17 @@ class SyncTest(CliCase):
             self.assertEqual(self.sync(there).out, b"nothing waits\n")
             self.assertEqual(there.writes(), writes)
         text = self.outbox("status").out.decode()
-        self.assertTrue(text.startswith("all that is sealed is confirmed\nwaiting: 0 seals, 0 row "
-                                        "versions\nparked: 0 seals, 0 row versions\nconfirmed: 12 "
-                                        "row versions, 0 proved by count, 0 by rows\n"), text)
+        self.assertRegex(text, r"^all that is sealed is confirmed\nwaiting: 0 seals, 0 row "
+                               r"versions, 0 B\nparked: 0 seals, 0 row versions, 0 B\nconfirmed: "
+                               r"12 row versions, [0-9]+ B, 0 proved by count, 0 by rows\n")
         status = self.status()
+        self.assertEqual((status["bytes_waiting"], status["bytes_confirmed"]), (0, bytes_waiting))
         self.assertIsNone(status["oldest_unconfirmed_end"])
         self.assertEqual((status["versions_confirmed"], status["versions_open"]), (12, 0))
 
     def expect_proved(self, level):
         """The store knows at which level its 12 row versions are confirmed."""
-        stats = json.loads(self.run_tool("stats", "--store", self.store, "--format", "jsonl").out)
+        stats = json.loads(self.run_tool("stats", "--store", self.store, "--json").out)
         for told in (self.status(), stats):
             proved = [told["versions_confirmed" + by] for by in ("", "_by_count", "_by_rows")]
             self.assertEqual(proved, [12, 12 * (level == "count"), 12 * (level == "rows")])
@@ -494,6 +500,53 @@ class SyncTest(CliCase):
             self.assertEqual(err, b"cistern: ended: 4 seals confirmed\n")
             self.assertEqual(len(there.rows("plant.air")), 12)
 
+    def test_follow_tells_programs_in_json(self):
+        self.fill()
+        with cluster() as there:
+            self.make_table(there)
+            with self.running(*self.words(there, "--follow", "--json")) as process:
+                first = json.loads(process.stdout.readline())
+                self.assertRegex(first["event"], "^following .*: 4 seals of 12 row versions wait")
+                events = []
+                while not events or "nothing waits" not in events[-1]["event"]:
+                    events.append(json.loads(process.stdout.readline()))
+                process.send_signal(signal.SIGTERM)
+                out, err = process.communicate(timeout=60)
+            self.assertEqual((process.returncode, err), (0, b""))
+            self.assertRegex(events[-1]["time"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
+            self.assertEqual(json.loads(out), {"event": "ended: 4 seals confirmed"})
+
+    def test_one_run_tells_programs_in_json(self):
+        self.fill()
+        with cluster() as there:
+            self.make_table(there)
+            done = self.sync(there, "--json")
+            told = json.loads(done.out)
+            self.assertEqual((told["end"], told["seals_confirmed"], told["versions_sent"],
+                              told["versions_open"]), ("confirmed", 4, 12, 0))
+            self.assertEqual(json.loads(self.sync(there, "--json").out)["end"], "nothing waits")
+
+    # --- --check
+
+    def test_a_file_is_checked_and_nothing_opened(self):
+        config = self.write("sync.toml", "store = 'not there'\ncontact = 'db-1'\nhold = '20s'\n")
+        check = ("sync", "--config", config, "--check")
+        done = self.run_tool(*check, "--follow")
+        self.assertEqual(done.out.decode(), f"{config} is right, as far as that shows before "
+                                            "anything is opened\n")
+        self.assertEqual(json.loads(self.run_tool(*check, "--json").out),
+                         {"checked": str(config), "warnings": 0})
+        self.assertEqual(list(self.directory.iterdir()), [config])
+        for line, told in (("hold = '2h'", ":3: hold '2h' is not between 0s and 1h"),
+                           ("hodl = '2s'", ":3: hodl is no setting; did you mean hold?"),
+                           ("check = true", "--check is of the command line alone"),
+                           ("user = 'edge'\ntls = true", "--user needs a password"),
+                           ("ca = 'none.pem'\ntls = true", "none.pem")):
+            self.write("sync.toml", f"store = 'not there'\ncontact = 'db-1'\n{line}\n")
+            self.assertIn(told, self.run_tool(*check, expect=2).err)
+        self.write("sync.toml", "store = 'not there'\n")
+        self.assertIn("which cluster?", self.run_tool(*check, expect=2).err)
+
     # --- secrets
 
     def test_the_password_is_seen_nowhere(self):
@@ -601,7 +654,7 @@ class SyncTest(CliCase):
                 ((*at, "--hold", "2h"), "--hold '2h' is not between 0s and 1h"),
                 ((*at, "--proof", "all"), "--proof 'all' is not one of ack, count, rows"),
                 ((*at, "--bandwidth", "1MiB"), "--bandwidth '1MiB' is not a rate such as"),
-                ((*at, "--follow", "--quiet"), "--quiet does nothing beside --follow"),
+                ((*at, "--json", "--quiet"), "which --quiet leaves out"),
                 ((*at, "--drain", "oldest", "--live-span", "1h"), "is of --drain live-first"),
                 ((*at, "--credentials-dir", "c"), "--credentials-dir goes with --user or"),
                 ((*at, "--user", "u"), "would go over the network in clear: add --tls"),

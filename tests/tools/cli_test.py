@@ -26,7 +26,9 @@ class CliTest(CliCase):
         for word in ("create", "ingest", "scan", "delete", "tables", "entities", "buckets",
                      "windows", "stats", "verify", "Exit codes", "Examples"):
             self.assertIn(word, text)
-        self.assertRegex(self.run_tool("--version").out.decode(), r"^cistern \d+\.\d+\.\d+\n$")
+        version = self.run_tool("--version").out.decode()
+        self.assertRegex(version, r"^cistern \d+\.\d+\.\d+\n$")
+        self.assertEqual(self.run_tool("-V").out.decode(), version)
         for command in ("create", "alter", "ingest", "scan", "delete", "tables", "entities",
                         "buckets", "windows", "expire", "clock", "stats", "verify"):
             text = self.run_tool(command, "--help").out.decode()
@@ -172,7 +174,7 @@ class CliTest(CliCase):
         self.assertIn(f": bucket {rule}\n", done.out.decode())
         # What tables prints is the whole rule.
         self.assertIn(f" {rule} ", self.run_tool("tables", "--store", self.store).out.decode())
-        table = self.run_tool("tables", "--store", self.store, "--format", "jsonl").out
+        table = self.run_tool("tables", "--store", self.store, "--json").out
         self.assertEqual(json.loads(table)["bucket"], rule)
         self.run_tool("verify", "--store", self.store)
 
@@ -357,7 +359,7 @@ class CliTest(CliCase):
         for row, value in zip(self.scan(), values, strict=True):
             self.assertEqual(struct.pack("<d", float(row["temp"])), struct.pack("<d", float(value)))
         out = self.run_tool("scan", "--store", self.store, "--table", "air", "--entity", "a",
-                            "--format", "jsonl").out.decode()
+                            "--json").out.decode()
         cells = [json.loads(line)["temp"] for line in out.splitlines()]
         for cell, value in zip(cells, values, strict=True):
             self.assertEqual(struct.pack("<d", float(cell)), struct.pack("<d", float(value)))
@@ -380,7 +382,7 @@ class CliTest(CliCase):
                     '{"site":3,"pump":"p,=1","ts":1700000001,"part":"y","other":1}\n',
                     "--format", "jsonl", "--time-unit", "s", table="plant.pumps", expect=1)
         out = self.run_tool("scan", "--store", self.store, "--table", "pumps", "--entity", "site=3",
-                            "--entity", "pump=p,=1", "--format", "jsonl").out.decode()
+                            "--entity", "pump=p,=1", "--json").out.decode()
         rows = [json.loads(line) for line in out.splitlines()]
         self.assertEqual([r["ts"] for r in rows], [1700000000123456, 1700000001000000])
         self.assertEqual(rows[0]["value"], 0.1)
@@ -520,7 +522,7 @@ class CliTest(CliCase):
         self.assertEqual(rows[0]["last"], "1970-01-01T00:00:00.001Z")
         text = self.run_tool("buckets", "--store", self.store, "--entity", "b").out.decode()
         self.assertEqual(len(text.splitlines()), 4)
-        out = self.run_tool("stats", "--store", self.store, "--format", "jsonl").out.decode()
+        out = self.run_tool("stats", "--store", self.store, "--json").out.decode()
         stats = json.loads(out)
         self.assertEqual(stats["versions_written"], 4)
         self.assertEqual(stats["versions_written"],
@@ -731,7 +733,7 @@ class CliTest(CliCase):
         self.assertEqual({r["state"] for r in table.values()}, {"sealed"})
         self.assertEqual(table["a", "1970-01-01"]["seals"], "2")
         self.assertIn(b" 0 problems", self.run_tool("verify", "--store", self.store).out)
-        stats = json.loads(self.run_tool("stats", "--store", self.store, "--format", "jsonl").out)
+        stats = json.loads(self.run_tool("stats", "--store", self.store, "--json").out)
         self.assertEqual([stats["versions_" + what] for what in
                           ("sealed", "waiting", "parked", "confirmed", "confirmed_by_count",
                            "confirmed_by_rows")], [4, 4, 0, 0, 0, 0])
@@ -815,7 +817,7 @@ class CliTest(CliCase):
                              "--format", "csv", "--columns", "station,n", expect=6)
         self.assertEqual(done.out, b"station,n\na,1\nc,1\n")
         self.assertIn(window.name, done.err)
-        done = self.run_tool("stats", "--store", self.store, "--format", "jsonl")
+        done = self.run_tool("stats", "--store", self.store, "--json")
         stats = json.loads(done.out)
         self.assertIn(window.name, done.err)
         self.assertEqual(stats["versions_quarantined"], 4000)
@@ -878,7 +880,7 @@ class CliTest(CliCase):
         self.run_tool(*expire, "--keep-unconfirmed", "36500d")
         again = self.run_tool(*expire)
         self.assertIn(b"0 windows dropped, 0 row versions expired", again.out)
-        out = self.run_tool("stats", "--store", self.store, "--format", "jsonl").out.decode()
+        out = self.run_tool("stats", "--store", self.store, "--json").out.decode()
         stats = json.loads(out)
         self.assertEqual(stats["versions_written"], sum(
             stats["versions_" + of]

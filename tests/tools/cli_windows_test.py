@@ -70,7 +70,7 @@ class WindowsTest(CliCase):
         self.assertRegex(lines[5], r"^window \d+ +2d +\d{4}-\d\d-\d\dT00:00:00Z .* air +2 +2 +2 ")
         self.assertRegex(lines[-1], r"^total: 4 windows, \d spill famil(y|ies), 5 versions, 5 "
                                     r"segments, \d+ bytes$")
-        text = self.run_tool("windows", "--store", self.store, "--format", "jsonl").out.decode()
+        text = self.run_tool("windows", "--store", self.store, "--json").out.decode()
         over = json.loads(text.splitlines()[3])
         self.assertEqual((over["kind"], over["buckets"], over["versions"]), ("window", 2, 2))
 
@@ -118,7 +118,7 @@ class WindowsTest(CliCase):
     def test_bad_options_are_refused(self):
         self.create()
         for options, told in ((("--table", "none"), "no table 'none'"),
-                              (("--format", "xml"), "'xml' is not one of table, csv, jsonl"),
+                              (("--format", "xml"), "'xml' is not one of table, csv; --json"),
                               (("--keep-unconfirmed", "soon"), "--keep-unconfirmed 'soon'")):
             done = self.run_tool("windows", "--store", self.store, *options, expect=2)
             self.assertIn(told, done.err)

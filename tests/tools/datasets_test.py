@@ -370,7 +370,7 @@ class Checker:
 
     def check_json(self, entity, rows, header):
         """The same rows as JSON lines, cell for cell."""
-        text = self.scan(entity, "--format", "jsonl").stdout.decode()
+        text = self.scan(entity, "--json").stdout.decode()
         lines = text.splitlines()
         assert len(lines) == len(rows)
         for line, row in zip(lines, rows):

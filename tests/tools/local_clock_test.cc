@@ -52,6 +52,33 @@ TEST(LocalClock, TheHourThatIsThereTwiceIsDecided) {
   EXPECT_EQ(*berlin.UtcOf(twice_s, "x"), kBackUtcS + 1800);
 }
 
+TEST(LocalClock, ABoundIsTheFirstMomentThatShowsIt) {
+  const LocalClock berlin = Berlin();
+  EXPECT_EQ(berlin.FirstFrom(kForwardUtcS), kForwardUtcS - kHourS);
+  for (const int64_t second : {int64_t{0}, int64_t{1800}, kHourS}) {  // 02:00 to 03:00
+    EXPECT_EQ(berlin.FirstFrom(kForwardUtcS + kHourS + second), kForwardUtcS);
+  }
+  const int64_t twice_s = kBackUtcS + kHourS + 1800;
+  EXPECT_EQ(berlin.FirstFrom(twice_s), kBackUtcS - 1800);
+  EXPECT_EQ(*berlin.ForBounds().UtcOf(twice_s, "x"), kBackUtcS - 1800);
+  EXPECT_EQ(*berlin.ForBounds().UtcOf(kForwardUtcS + kHourS + 1, "x"), kForwardUtcS);
+  EXPECT_EQ(LocalClock(-1800).FirstFrom(5), 1805);
+}
+
+TEST(LocalClock, PeriodsLieSideBySide) {
+  const LocalClock berlin = Berlin();
+  const TzPeriod summer = berlin.PeriodAt(kForwardUtcS);
+  EXPECT_EQ(summer.offset_s, 2 * kHourS);
+  EXPECT_EQ(summer.from_s, kForwardUtcS);
+  EXPECT_EQ(summer.to_s, kBackUtcS);
+  EXPECT_EQ(berlin.PeriodAt(kForwardUtcS - 1).offset_s, kHourS);
+  EXPECT_EQ(berlin.PeriodAt(kBackUtcS).from_s, kBackUtcS);
+  const TzPeriod all = LocalClock(60).PeriodAt(0);
+  EXPECT_EQ(all.offset_s, 60);
+  EXPECT_EQ(all.from_s, INT64_MIN);
+  EXPECT_EQ(all.to_s, INT64_MAX);
+}
+
 TEST(LocalClock, AnAbbreviationOfTheClockTellsTheHourThatIsThereTwice) {
   const LocalClock berlin = Berlin();
   const int64_t twice_s = kBackUtcS + kHourS + 1800;

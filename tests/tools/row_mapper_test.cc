@@ -356,5 +356,50 @@ TEST_F(RowMapperTest, MembersOfNestedCells) {
   EXPECT_THAT(mapper.AddRow(record, &batch_).message(), HasSubstr("--ignore 'o.x'"));
 }
 
+TEST_F(RowMapperTest, ACellHasTheTimeToLive) {
+  options_.ttl_from = "life";
+  options_.ttl_s = 7;
+  options_.null_tokens = {"-"};
+  RowMapper mapper = Make();
+  ASSERT_TRUE(mapper.BindHeader({"station", "ts", "life"}).ok());
+  const std::pair<std::string_view, std::optional<uint32_t>> cells[] = {
+      {"60", 60}, {" 60.0 ", 60}, {"6e1", 60}, {"0", 0}, {"", 7}, {"-", 7},
+      {"630720000", 630720000}, {"-1", {}}, {"1.5", {}}, {"630720001", {}}, {"soon", {}},
+      {"99999999999999999999", {}}};
+  for (const auto& [text, expected] : cells) {
+    RowBatch batch(schema_);
+    const Status s = mapper.AddRow(CsvRecord({Bare("a"), Bare("1"), Bare(text)}), &batch);
+    EXPECT_EQ(s.ok(), expected.has_value()) << text << ": " << s.ToString();
+    if (s.ok()) {
+      EXPECT_EQ(batch.ttl(0), expected) << text;
+    } else {
+      EXPECT_THAT(s.message(), HasSubstr("--ttl-from: the cell 'life' has '"));
+    }
+  }
+}
+
+TEST_F(RowMapperTest, TheTimeToLiveIsAColumnTooWhereItHasItsName) {
+  options_.ttl_from = "n";
+  RowMapper mapper = Make();
+  EXPECT_THAT(mapper.BindHeader({"station", "ts"}).message(),
+              HasSubstr("--ttl-from: the header has no cell 'n'; it has station, ts"));
+  ASSERT_TRUE(mapper.BindHeader({"station", "ts", "n"}).ok());
+  ASSERT_TRUE(mapper.AddRow(CsvRecord({Bare("a"), Bare("1"), Bare("60")}), &batch_).ok());
+  EXPECT_EQ(batch_.fixed(0, kN), 60);
+  EXPECT_EQ(batch_.ttl(0), std::optional<uint32_t>(60));
+  // Records that name their cells may be without.
+  RowMapper named = Make();
+  RowBatch batch(schema_);
+  ASSERT_TRUE(named.AddRow(CsvRecord({Named("station", "a"), Named("ts", "1")}), &batch).ok());
+  EXPECT_EQ(batch.ttl(0), std::nullopt);
+  EXPECT_FALSE(named
+                   .AddRow(CsvRecord({Named("station", "a"), Named("ts", "2"),
+                                      Named("n", "[1]", CellForm::kNested)}),
+                           &batch)
+                   .ok());
+  options_.ignores = {"n"};
+  EXPECT_THAT(MakeError(), HasSubstr("--ttl-from takes the cell 'n', and --ignore leaves it out"));
+}
+
 }  // namespace
 }  // namespace cistern::tool

@@ -62,6 +62,8 @@ TEST(SyncOptions, DefaultsAreThoseOfTheLibrary) {
   EXPECT_TRUE(plan->seal);
   EXPECT_TRUE(plan->engine.seal_when_due);
   EXPECT_EQ(plan->engine.keep_confirmed_s, EngineOptions{}.keep_confirmed_s);
+  EXPECT_EQ(plan->engine.disk_budget_bytes, 0u);
+  EXPECT_EQ(plan->engine.seal_grace_s, EngineOptions{}.seal_grace_s);
 }
 
 TEST(SyncOptions, EverySettingArrives) {
@@ -87,6 +89,13 @@ accept_hidden = ["plant.pumps.flow@2027-01-15T08:00:00.123Z", "plant.air.a@2027-
 away_after = "5m"
 seal = false
 memory_budget = "16MiB"
+disk_budget = "1GiB"
+disk_shed = "oldest"
+seal_grace = "1m"
+seal_idle = "0s"
+seal_age = "1d"
+seal_rows = 1000
+seal_bytes = 65536
 keep_confirmed = "0s"
 keep_unconfirmed = "400d"
 )"));
@@ -121,6 +130,13 @@ keep_unconfirmed = "400d"
   EXPECT_EQ(plan->engine.memory_budget_bytes, 16u << 20);
   EXPECT_EQ(plan->engine.keep_confirmed_s, 0);
   EXPECT_EQ(plan->engine.keep_unconfirmed_s, 400 * 86'400);
+  EXPECT_EQ(plan->engine.disk_budget_bytes, 1u << 30);
+  EXPECT_EQ(plan->engine.disk_shed, DiskShed::kOldest);
+  EXPECT_EQ(plan->engine.seal_grace_s, 60);
+  EXPECT_EQ(plan->engine.seal_idle_s, 0);
+  EXPECT_EQ(plan->engine.seal_age_s_max, 86'400);
+  EXPECT_EQ(plan->engine.seal_rows_max, 1000u);
+  EXPECT_EQ(plan->engine.seal_bytes_max, 65'536u);
 }
 
 TEST(SyncOptions, OtherOrdersOfDraining) {
@@ -211,6 +227,9 @@ TEST(SyncOptions, WrongValuesAreToldWithFileLineAndWhatIsAllowed) {
       {"connect_timeout = '2h'", "sync.toml:1: connect_timeout '2h' is not between 1s and 1h"},
       {"away_after = '0s'", "sync.toml:1: away_after '0s' is not between 1s and 365d"},
       {"memory_budget = '1MiB'", "memory_budget '1MiB' is less than 8 MiB"},
+      {"disk_budget = '1MiB'", "disk_budget '1MiB' is less than 32 MiB"},
+      {"disk_shed = 'all'", "disk_shed 'all' is not one of nothing, confirmed, oldest"},
+      {"seal_rows = -1", "seal_rows '-1' is not a whole number from 0"},
       {"keep_unconfirmed = '0s'", "keep_unconfirmed '0s' is not between 1s and 36500d"},
       {"drain = 'oldest'\nlive_span = '1h'", "sync.toml:2: live_span is of drain live-first"},
       {"drain = 'newest'\nlive_percent = 5", "sync.toml:2: live_percent is of drain live-first"},
@@ -282,14 +301,29 @@ TEST(SyncOptions, WhatIsNeeded) {
             "--ca is of --tls: add that (with what sync.toml says)");
 }
 
+std::string WhyOf(const SyncOptions& options) {
+  const auto misfit = FindMisfit(options);
+  return misfit ? misfit->why : std::string();
+}
+
 TEST(SyncOptions, WhatDoesNothingBesideFollow) {
   SyncOptions options;
   options.follow = true;
-  EXPECT_TRUE(CheckTogether(options).ok());
-  options.quiet = true;
-  EXPECT_THAT(CheckTogether(options).message(), HasSubstr("--quiet does nothing beside --follow"));
+  EXPECT_FALSE(FindMisfit(options).has_value());
+  options.quiet = true;  // what changes is told all the same, as JSON too
+  options.json = true;
+  EXPECT_FALSE(FindMisfit(options).has_value());
   options.away_after = "1s";
-  EXPECT_THAT(CheckTogether(options).message(), HasSubstr("--away-after does nothing beside"));
+  EXPECT_THAT(WhyOf(options), HasSubstr("--away-after does nothing beside"));
+}
+
+TEST(SyncOptions, ASummaryThatIsLeftOutHasNoForm) {
+  SyncOptions options;
+  options.json = true;
+  EXPECT_FALSE(FindMisfit(options).has_value());
+  options.quiet = true;
+  EXPECT_EQ(WhyOf(options),
+            "--json is of the summary, which --quiet leaves out; leave it out");
 }
 
 TEST(SyncOptions, NothingIsProvedByReadingAtAny) {
@@ -300,11 +334,11 @@ TEST(SyncOptions, NothingIsProvedByReadingAtAny) {
       line.consistency = level;
       const std::string words = "--proof " + proof + " reads, and nothing can be read at "
                                 "--consistency " + level + ": take LOCAL_QUORUM or another one";
-      EXPECT_EQ(CheckTogether(line).message(), words);
+      EXPECT_EQ(WhyOf(line), words);
       // One of them from the file, where neither place alone is wrong.
       line.consistency.clear();
       line.config = "sync.toml";
-      EXPECT_TRUE(CheckTogether(line).ok());
+      EXPECT_FALSE(FindMisfit(line).has_value());
       const SyncOptions both = Overlaid(
           line, OptionsOf("store = 'S'\ncontact = 'db'\nconsistency = '" + level + "'"));
       EXPECT_EQ(PlanSync(both).status().message(), words + " (with what sync.toml says)");
@@ -313,7 +347,7 @@ TEST(SyncOptions, NothingIsProvedByReadingAtAny) {
   SyncOptions acknowledged;
   acknowledged.proof = "ack";
   acknowledged.consistency = "ANY";
-  EXPECT_TRUE(CheckTogether(acknowledged).ok());
+  EXPECT_FALSE(FindMisfit(acknowledged).has_value());
 }
 
 TEST(SyncOptions, TheExampleNamesEverySettingAndIsRight) {
@@ -355,6 +389,12 @@ TEST(SyncOptions, TheExampleNamesEverySettingAndIsRight) {
   EXPECT_EQ(told->seal, plan->seal);
   EXPECT_EQ(told->engine.memory_budget_bytes, plan->engine.memory_budget_bytes);
   EXPECT_EQ(told->engine.keep_confirmed_s, plan->engine.keep_confirmed_s);
+  EXPECT_EQ(told->engine.disk_shed, plan->engine.disk_shed);
+  EXPECT_EQ(told->engine.seal_grace_s, plan->engine.seal_grace_s);
+  EXPECT_EQ(told->engine.seal_idle_s, plan->engine.seal_idle_s);
+  EXPECT_EQ(told->engine.seal_age_s_max, plan->engine.seal_age_s_max);
+  EXPECT_EQ(told->engine.seal_rows_max, plan->engine.seal_rows_max);
+  EXPECT_EQ(told->engine.seal_bytes_max, plan->engine.seal_bytes_max);
 }
 
 }  // namespace

@@ -58,9 +58,18 @@ class SyncRunTest : public ::testing::Test {
     };
     settings.is_interrupted = [this] { return steps_ >= told_.size(); };
     settings.pause = [this](int64_t wait_us) { clock_->AdvanceMicros(wait_us); };
-    settings.complain = [this](const std::string& line) {
-      EXPECT_EQ(line.substr(0, 11), "2024-01-01T") << line;
-      lines_.push_back(line.substr(line.find(' ') + 1));
+    settings.say = [this](const std::string& line) {
+      EXPECT_EQ(line.substr(0, is_json_ ? 1 : 11), is_json_ ? "{" : "2024-01-01T") << line;
+      lines_.push_back(is_json_ ? line : line.substr(line.find(' ') + 1));
+    };
+    settings.is_json = is_json_;
+    settings.line_every_us = line_every_us_;
+    settings.metrics = [this] {
+      ++metrics_asked_;
+      Metrics metrics;
+      metrics.versions_waiting = 20;
+      metrics.versions_parked = 3;
+      return metrics;
     };
     settings.clock = clock_;
     return SyncFollow(std::move(settings)).Run();
@@ -69,6 +78,8 @@ class SyncRunTest : public ::testing::Test {
   const std::shared_ptr<FakeClock> clock_ = std::make_shared<FakeClock>();
   ReplicationStatus status_;
   int64_t line_every_us_ = 0;
+  bool is_json_ = false;
+  int metrics_asked_ = 0;
   std::vector<Result<ReplicationStatus>> told_;
   std::vector<std::pair<size_t, ParkedSeal>> parked_;  // with the step from which on it is listed
   size_t steps_ = 0;
@@ -168,8 +179,10 @@ TEST_F(SyncRunTest, WhatStandsInTheWayIsToldOnce) {
   status_.damaged = {"seal 3 of t: a page is damaged"};
   status_.held = {{"p.t", Status::InvalidArgument("no rows are sent to p.t: the cluster has no "
                                                   "table p.t. `cistern schema apply` creates it, "
-                                                  "or this statement:\nCREATE TABLE p.t (\n  a")},
-                  {"p.u", Status::InvalidArgument("Unauthorized: \x1b[31mno")}};
+                                                  "or this statement:\nCREATE TABLE p.t (\n  a"),
+                   HeldReason::kDiffers},
+                  {"p.u", Status::InvalidArgument("Unauthorized: \x1b[31mno"),
+                   HeldReason::kNotCompared}};
   Tell(ReplicationPhase::kWorking, 3);
   status_.held.pop_back();
   status_.held[0].why = Status::InvalidArgument("p.t: other words, see cistern schema diff");
@@ -192,13 +205,22 @@ TEST_F(SyncRunTest, WhatStandsInTheWayIsToldOnce) {
 
 TEST_F(SyncRunTest, WhatToDoWithATableThatIsHeld) {
   status_.held = {{"t", Status::InvalidArgument("table t was declared without a keyspace: say in "
-                                                "which keyspace of the cluster it is")},
-                  {"p.u", Status::TooLarge("100 of its seals are parked: look at why")}};
+                                                "which keyspace of the cluster it is"),
+                   HeldReason::kNoKeyspace},
+                  // Whatever words a server uses.
+                  {"p.t", Status::InvalidArgument("db-1:9042 answered: t are parked, without a "
+                                                  "keyspace, cistern schema"),
+                   HeldReason::kNotPermitted},
+                  {"p.u", Status::TooLarge("100 of its seals are parked: look at why"),
+                   HeldReason::kParked}};
   Tell(ReplicationPhase::kStuck);
   (void)Run();
   EXPECT_THAT(lines_,
               ElementsAre("table t was declared without a keyspace: say in which keyspace of the "
                           "cluster it is, by --keyspace NAME, or keyspace in the file of --config",
+                          "p.t is held back: db-1:9042 answered: t are parked, without a keyspace, "
+                          "cistern schema; grant this user MODIFY on the table, and SELECT where "
+                          "--proof reads",
                           "p.u is held back: 100 of its seals are parked: look at why; `cistern "
                           "sync status` names them"));
 }
@@ -279,6 +301,77 @@ TEST_F(SyncRunTest, FollowTellsWhatChanges) {
                           "the cluster is away: no host answers",
                           "the cluster takes requests again, after 1 h",
                           "1 seal confirmed, 1 row version sent in 0 B; nothing waits"));
+}
+
+// Once in 30 s while something is on its way, and not while nothing is.
+TEST_F(SyncRunTest, FollowTellsHowItGoesNowAndThen) {
+  line_every_us_ = 30'000'000;
+  Tell(ReplicationPhase::kIdle, 100);
+  Tell(ReplicationPhase::kWorking, 29);
+  status_.counters.seals_confirmed = 1;
+  status_.counters.versions_sent = 340;
+  status_.counters.bytes_sent = 2048;
+  Tell(ReplicationPhase::kWorking, 33);
+  Tell(ReplicationPhase::kHolding, 30);
+  Tell(ReplicationPhase::kAway, 30);
+  Tell(ReplicationPhase::kIdle, 100);
+  Tell(ReplicationPhase::kStuck, 100);
+  (void)Follow();
+  std::vector<std::string> progress;
+  for (const std::string& line : lines_) {
+    if (line.find("wait") != std::string::npos && line.find("confirmed,") != std::string::npos &&
+        line.find("nothing waits") == std::string::npos) {
+      progress.push_back(line);
+    }
+  }
+  EXPECT_THAT(progress,
+              ElementsAre("1 seal confirmed, 340 row versions sent in 2.0 KiB, 23 a second; 20 "
+                          "row versions wait, 3 parked",
+                          "1 seal confirmed, 340 row versions sent in 2.0 KiB, 0 a second; 20 "
+                          "row versions wait, 3 parked",
+                          "1 seal confirmed, 340 row versions sent in 2.0 KiB; 20 row versions "
+                          "wait, 3 parked, until the cluster has them on disk",
+                          "1 seal confirmed, 340 row versions sent in 2.0 KiB; 20 row versions "
+                          "wait, 3 parked; the cluster is away: no host answers"));
+  EXPECT_EQ(metrics_asked_, 4);
+}
+
+TEST_F(SyncRunTest, FollowTellsInJsonOnRequest) {
+  line_every_us_ = 30'000'000;
+  is_json_ = true;
+  Tell(ReplicationPhase::kWorking, 35);
+  Tell(ReplicationPhase::kIdle, 2);
+  (void)Follow();
+  EXPECT_THAT(lines_,
+              ElementsAre("{\"time\":\"2024-01-01T00:00:01Z\",\"event\":\"the cluster takes "
+                          "requests\"}",
+                          "{\"time\":\"2024-01-01T00:00:31Z\",\"phase\":\"working\","
+                          "\"seals_confirmed\":0,\"versions_sent\":0,\"bytes_sent\":0,"
+                          "\"versions_waiting\":20,\"versions_parked\":3,\"away\":null}",
+                          "{\"time\":\"2024-01-01T00:00:36Z\",\"event\":\"nothing waits\"}"));
+}
+
+TEST_F(SyncRunTest, FollowTellsNoProgressUnlessItIsAskedFor) {
+  Tell(ReplicationPhase::kWorking, 100);
+  (void)Follow();
+  EXPECT_THAT(lines_, ElementsAre("the cluster takes requests"));
+  EXPECT_EQ(metrics_asked_, 0);
+}
+
+TEST_F(SyncRunTest, TheOutcomeIsAnObject) {
+  SyncOutcome outcome;
+  outcome.end = SyncEnd::kStuck;
+  outcome.last.counters.seals_confirmed = 3;
+  outcome.last.counters.versions_sent = 30;
+  outcome.last.counters.versions_expired = 2;
+  outcome.last.counters.versions_empty = 1;
+  EXPECT_EQ(SyncOutcomeJson(outcome, 1'234'567).object(),
+            "{\"end\":\"stuck\",\"seals_confirmed\":3,\"seals_parked\":0,\"seals_holding\":0,"
+            "\"versions_sent\":30,\"bytes_sent\":0,\"versions_left_out\":3,"
+            "\"seals_proved_by_count\":0,\"seals_proved_by_rows\":0,\"rows_shadowed\":0,"
+            "\"spent_ms\":1234}");
+  EXPECT_EQ(SyncOutcomeText(outcome, 1'234'567),
+            "3 seals confirmed: 30 row versions sent in 0 B, 1.2 s, 3 expired or deleted before");
 }
 
 TEST_F(SyncRunTest, FollowTellsWhatIsParked) {

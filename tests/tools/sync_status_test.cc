@@ -34,17 +34,21 @@ TEST(SyncStatus, TheAgeComesFirst) {
                    .versions_confirmed = 9000,
                    .versions_confirmed_by_count = 3000,
                    .versions_confirmed_by_rows = 1,
+                   .bytes_waiting = 1536,
+                   .bytes_parked = 160,
+                   .bytes_confirmed = 3 << 20,
                    .oldest_end_s = kNowS - 3 * 3600 - 12 * 60 - 5,
                    .open = {}};
   status.parked = {Parked()};
   status.outbox.open.versions = 7;
+  status.outbox.open.bytes = 2048;
   status.outbox.open.oldest_us = (kNowS - 7200) * 1'000'000;
   EXPECT_EQ(SyncStatusText(status),
             "oldest unconfirmed bucket ended 3 h 12 min ago\n"
-            "waiting: 2 seals, 1 row version\n"
-            "parked: 1 seal, 20 row versions\n"
-            "confirmed: 9000 row versions, 3000 proved by count, 1 by rows\n"
-            "not sealed yet: 7 row versions, the oldest written 2 h ago\n"
+            "waiting: 2 seals, 1 row version, 1.5 KiB\n"
+            "parked: 1 seal, 20 row versions, 160 B\n"
+            "confirmed: 9000 row versions, 3.0 MiB, 3000 proved by count, 1 by rows\n"
+            "not sealed yet: 7 row versions, 2.0 KiB, the oldest written 2 h ago\n"
             "parked: plant.air, entity a, bucket '2013-03-01', seal 17: Invalid: \"no\" such "
             "thing \n");
 }
@@ -58,10 +62,10 @@ TEST(SyncStatus, ABucketThatGoesOnAndNoneAtAll) {
   status.outbox.oldest_end_s.reset();
   EXPECT_EQ(SyncStatusText(status),
             "all that is sealed is confirmed\n"
-            "waiting: 0 seals, 0 row versions\n"
-            "parked: 0 seals, 0 row versions\n"
-            "confirmed: 0 row versions, 0 proved by count, 0 by rows\n"
-            "not sealed yet: 0 row versions\n");
+            "waiting: 0 seals, 0 row versions, 0 B\n"
+            "parked: 0 seals, 0 row versions, 0 B\n"
+            "confirmed: 0 row versions, 0 B, 0 proved by count, 0 by rows\n"
+            "not sealed yet: 0 row versions, 0 B\n");
 }
 
 TEST(SyncStatus, Json) {
@@ -71,6 +75,10 @@ TEST(SyncStatus, Json) {
   status.outbox.seals_parked = 2;
   status.outbox.versions_confirmed_by_count = 3;
   status.outbox.versions_confirmed_by_rows = 2;
+  status.outbox.bytes_waiting = 11;
+  status.outbox.bytes_parked = 12;
+  status.outbox.bytes_confirmed = 13;
+  status.outbox.open.bytes = 14;
   status.parked = {Parked(), Parked()};
   status.parked[1].error_code = 0;
   status.parked[1].split = 3;
@@ -82,6 +90,10 @@ TEST(SyncStatus, Json) {
   EXPECT_EQ(json["seals_parked"], 2);
   EXPECT_EQ(json["versions_confirmed_by_count"], 3);
   EXPECT_EQ(json["versions_confirmed_by_rows"], 2);
+  EXPECT_EQ(json["bytes_waiting"], 11);
+  EXPECT_EQ(json["bytes_parked"], 12);
+  EXPECT_EQ(json["bytes_confirmed"], 13);
+  EXPECT_EQ(json["bytes_open"], 14);
   for (const char* name : {"seals_waiting", "versions_waiting", "versions_parked",
                            "versions_confirmed", "versions_open"}) {
     EXPECT_EQ(json[name], 0) << name;
@@ -116,7 +128,8 @@ TEST(SyncStatus, OpenRowsCountAndAreExplained) {
                         .overdue_since_us = (kNowS - 3600) * 1'000'000,
                         .why = Status::Busy("the clock is not trusted")};
   EXPECT_THAT(SyncStatusText(status),
-              ::testing::EndsWith("not sealed yet: 96180 row versions, the oldest written 1 d ago\n"
+              ::testing::EndsWith("not sealed yet: 96180 row versions, 0 B, the oldest written 1 d "
+                                  "ago\n"
                                   "overdue: 2 buckets, 90 row versions, the first for 1 h\n"
                                   "why: the clock is not trusted\n"));
   const auto json = nlohmann::json::parse(SyncStatusJson(status));
@@ -146,6 +159,16 @@ TEST(SyncStatus, ALineHasNothingThatATerminalWouldObey) {
   EXPECT_EQ(OneLine("one\n   two\x7f" "three"), "one two three");
   EXPECT_EQ(OneLine("a\xc2\x9b" "31m r\xc3\xa4""ck"), "a?31m r\xc3\xa4""ck");
   EXPECT_EQ(OneLine("a\x9b" "31m"), "a?31m");
+}
+
+TEST(SyncStatus, WhatIsAdvisedWhileItIsAwayGoesByTheCode) {
+  ReplicationStatus status;
+  status.away = Status::InvalidArgument("db-1:9042 answered: unavailable (0x1000)");
+  EXPECT_EQ(AwayText(status), "db-1:9042 answered: unavailable (0x1000)") << "some server's words";
+  status.away_error_code = 0x1000;
+  EXPECT_EQ(AwayText(status),
+            "db-1:9042 answered: unavailable (0x1000); nodes are down, or its keyspace asks for "
+            "more replicas than there are nodes");
 }
 
 TEST(SyncStatus, ASplitIsNamed) {

@@ -190,6 +190,15 @@ TEST(TimeText, Format) {
   EXPECT_EQ(FormatTicks(-1, TimeUnit::kNanos), "1969-12-31T23:59:59.999999999Z");
   EXPECT_EQ(FormatTicks(1362096000, TimeUnit::kSeconds), "2013-03-01T00:00:00Z");
   EXPECT_EQ(FormatTicks(INT64_MAX, TimeUnit::kMillis), "9223372036854775807");
+  const LocalClock berlin = *LocalClock::OfZone("Europe/Berlin");
+  EXPECT_EQ(FormatTicks(1362096000000, TimeUnit::kMillis, berlin), "2013-03-01T01:00:00.000+01:00");
+  EXPECT_EQ(FormatTicks(-1, TimeUnit::kMicros, LocalClock(-1800)),
+            "1969-12-31T23:29:59.999999-00:30");
+  EXPECT_EQ(FormatTicks(INT64_MIN, TimeUnit::kSeconds, berlin), "-9223372036854775808");
+  EXPECT_EQ(*ParseBound("--to", "2024-07-01", TimeUnit::kSeconds, 0, berlin.ForBounds()),
+            *ParseBound("--to", "2024-06-30T22:00Z", TimeUnit::kSeconds, 0));
+  EXPECT_EQ(*ParseBound("--to", "2024-07-01T00:00Z", TimeUnit::kSeconds, 0, berlin),
+            *ParseBound("--to", "2024-07-01", TimeUnit::kSeconds, 0));
 }
 
 TEST(TimeText, SpansAreReadAndWritten) {

@@ -62,6 +62,25 @@ TEST(TzFile, ARuleHoldsForEver) {
             -62'135'596'800 + 86'400 * 180 - 7200);                        // 0001-06-30
 }
 
+// The calendar of 2024 comes again 400 years later, and so on.
+TEST(TzFile, PeriodsOfARuleGoOnForEver) {
+  const Result<TzTable> table = ParseTzFile(File({}, "CET-1CEST,M3.5.0,M10.5.0/3"));
+  ASSERT_TRUE(table.ok()) << table.status().ToString();
+  constexpr int64_t kFrom = 1'711'846'800;  // 2024-03-31T01:00:00Z
+  constexpr int64_t kTo = 1'729'990'800;    // 2024-10-27T01:00:00Z
+  for (int64_t centuries = 0; centuries <= 76; centuries += 4) {
+    const int64_t shift = centuries / 4 * 146'097 * 86'400;
+    for (const int64_t at : {kFrom, kTo - 1}) {
+      const TzPeriod period = table->PeriodAt(at + shift);
+      EXPECT_EQ(period.offset_s, 7200) << centuries;
+      EXPECT_EQ(period.from_s, kFrom + shift) << centuries;
+      EXPECT_EQ(period.to_s, kTo + shift) << centuries;
+    }
+    EXPECT_EQ(table->PeriodAt(kTo + shift).from_s, kTo + shift);
+    EXPECT_EQ(table->PeriodAt(kFrom + shift - 1).to_s, kFrom + shift);
+  }
+}
+
 TEST(TzFile, OneOffsetForEverNeedsNoRule) {
   for (const char* rule : {"", "CET-1", "<+01>-1"}) {
     const Result<TzTable> table = ParseTzFile(File({}, rule));

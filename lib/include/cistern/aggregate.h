@@ -3,6 +3,7 @@
 #define CISTERN_AGGREGATE_H_
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "cistern/entity.h"
 #include "cistern/export.h"
 #include "cistern/limits.h"
+#include "cistern/options.h"
 #include "cistern/schema.h"
 #include "cistern/status.h"
 
@@ -37,6 +39,13 @@ struct AggregateColumn {
   AggregateFunction function = AggregateFunction::kCount;
 };
 
+// Event times of a step in ticks of the table, both inclusive.
+struct AggregateStep {
+  int64_t first = 0;
+  int64_t last = 0;
+  friend bool operator==(const AggregateStep&, const AggregateStep&) = default;
+};
+
 struct AggregateRequest {
   std::string table{};                 // name, or keyspace.name
   std::vector<EntityKey> entities{};   // in this order; none: all, in the order of their keys
@@ -46,14 +55,27 @@ struct AggregateRequest {
   // Width of a step in ticks, at least 1. Steps begin at its multiples, counted from 1970; the
   // first and the last one have the rows alone that lie in the range.
   int64_t step = 0;
+  // Instead of `step`, which is 0 then: steps of unequal widths, such as months. Gives the step
+  // that holds a time, the same one for each time of it. Called in AggregateCursor::Next(), for
+  // any time in the range, seldom more than twice a step; it must not throw. A step that does not
+  // hold the time is taken for one of that tick alone.
+  std::function<AggregateStep(int64_t time)> step_of{};
   std::vector<AggregateColumn> of{};   // at least 1, at most limits::kAggregatesMax
-  size_t batch_steps_max = limits::kAggregateBatchRowsDefault;  // clamped to 1..kPageRowsMax
+  std::vector<Condition> where{};      // rows count that meet all of them: as ScanRequest::where
+  // Clustering columns but the event time, and regular ones: a step has a line for each set of
+  // their values. Rows without a value are a group too. A step has at most
+  // limits::kAggregateGroupsMax groups, of at most limits::kGroupColumnsMax columns.
+  std::vector<std::string> group_by{};
+  // Clamped to 1..kPageRowsMax. The groups of a step stay together.
+  size_t batch_steps_max = limits::kAggregateBatchRowsDefault;
 };
 
-// Steps of one entity, ascending.
+// Steps of one entity, ascending. With group_by a step has several lines, in the order of the
+// groups' values by their types; a group without a value is before all others.
 struct AggregateBatch {
   EntityKey entity;
-  std::vector<int64_t> starts;      // of the steps, in ticks; none without a visible row
+  std::vector<int64_t> starts;      // of each line's step, in ticks; none without a visible row
+  std::vector<ColumnData> groups;   // one for each of AggregateRequest::group_by
   std::vector<ColumnData> columns;  // one for each of AggregateRequest::of
 };
 
@@ -70,6 +92,8 @@ struct AggregateWork {
 // nothing else has rows of its event times, none of them can have expired, no deletion meets it,
 // no key is there twice, no row waits for its boot's time. All else is decoded and merged, and the
 // answer is the same. A page that statistics answer for is not read, so damage of it is not met.
+// With conditions or groups every row is decoded but those of pages that cannot meet the
+// conditions by their statistics.
 class CISTERN_EXPORT AggregateCursor {
  public:
   virtual ~AggregateCursor() = default;

@@ -215,6 +215,9 @@ struct TimeRange {
 //   kOutOfMemory the machine gave no memory, of whichever thread. After a write it is as kIoError:
 //                outcome unknown, and the engine may open its store anew. Else nothing has
 //                changed, or what is half done is finished or undone by the next call
+//   kTooManyOpenFiles
+//                the process may open no more files (ulimit -n; the store itself wants some 300).
+//                After a write it is as kIoError. Of a read it says nothing of what is stored
 // and calls that write or change something give kReadOnly where the engine was opened so. No call
 // throws: what an exception of a callback ends gives kInternal. Those that return no Status answer
 // as of an empty store where there is no memory, and Cursor::Token() a token that no scan takes.
@@ -306,8 +309,10 @@ class CISTERN_EXPORT Engine {
   //   kNotFound         no such table
   //   kInvalidArgument  an empty range, a step below 1, no column, one that is not of this table
   //                     or is part of its partition key, a function that its type does not have,
-  //                     an entity key that is not of this table
-  //   kTooLarge         limits::kAggregatesMax, or limits::kCursorCountMax cursors are open
+  //                     an entity key that is not of this table, conditions as Scan has them, a
+  //                     column to group by that has no order or is the event time
+  //   kTooLarge         limits::kAggregatesMax, kConditionsMax or kGroupColumnsMax, or
+  //                     limits::kCursorCountMax cursors are open
   [[nodiscard]] virtual Result<std::unique_ptr<AggregateCursor>> Aggregate(
       const AggregateRequest& request) = 0;
 
@@ -379,7 +384,8 @@ class CISTERN_EXPORT Engine {
 
   // Reads and checks every page, header, journal record and cross-invariant, and changes
   // nothing. Damage is no error but one of the report's problems. What Open met and had to
-  // do, damage of the file ACK among it, is in Recovery().
+  // do, damage of the file ACK among it, is in Recovery(). kTooManyOpenFiles and kOutOfMemory end
+  // it without a report: what could not be looked at is no problem of the store.
   [[nodiscard]] virtual Result<VerifyReport> Verify() = 0;
 
   // Adds a backup of the store, as it is now, to those in `directory`, which is made if it is not

@@ -80,6 +80,8 @@ inline constexpr size_t kScanTokenBytesMax = 4096;
 inline constexpr size_t kScanGapsMax = 1000;              // named by a cursor, the first ones
 inline constexpr size_t kConditionsMax = 64;              // of one scan
 inline constexpr size_t kAggregatesMax = 256;             // of one request
+inline constexpr size_t kGroupColumnsMax = 16;            // of one aggregate
+inline constexpr size_t kAggregateGroupsMax = 10'000;     // in one step of one entity
 inline constexpr size_t kAggregateBatchRowsDefault = 1024;  // clamped to 1..kPageRowsMax
 inline constexpr size_t kCursorCountMax = 256;
 // Buckets without a visible row that one Cursor::Next passes; then it gives an empty batch.

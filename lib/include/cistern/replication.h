@@ -28,6 +28,9 @@ enum class ReplicationPhase : uint8_t {
 // Rows that upstream cannot have yet, as their buckets are not sealed.
 struct OpenRows {
   uint64_t versions = 0;  // row versions, deletes included
+  // Of the pages that have them, about as much as their seals write. Rows that are in the journal
+  // alone have none yet.
+  uint64_t bytes = 0;
   // About when the oldest of them was written, microseconds since 1970; of rows that were written
   // while the clock was ahead, when they were first seen. Nothing: there are none, or that is not
   // known of any, as their pages cannot be read.
@@ -68,10 +71,21 @@ struct ReplicationCounters {
   uint64_t bytes_read_back = 0;  // of the answers of proofs, the same
 };
 
+enum class HeldReason : uint8_t {
+  kDiffers,       // the cluster's table differs, or there is none: what to do is told with it
+  kNoKeyspace,    // it was declared without one, and ReplicationOptions::keyspace names none
+  kNotPermitted,  // the user may not write to it, or not read it where arrival is proved so
+  kParked,        // too many seals are parked, of it or of all tables
+  kNotCompared,   // the cluster refuses what is asked of it, or has not answered for long
+};
+
 // A table whose seals wait for a person, or for the cluster's schema. The others go on.
 struct HeldTable {
   std::string table;  // "plant.readings"
-  Status why;         // what differs, and what to do; whatever the code, it is looked at again
+  // For people; whatever the code, it is looked at again. Names the table with kDiffers and
+  // kNoKeyspace alone.
+  Status why;
+  HeldReason reason = HeldReason::kNotCompared;
 };
 
 struct ReplicationStatus {
@@ -79,6 +93,8 @@ struct ReplicationStatus {
   // Why no host takes requests; OK while one does. For people: whatever its code is, connecting is
   // tried again for as long as it takes.
   Status away;
+  // Where hosts take requests and refuse them: the code of the native protocol; 0: none.
+  int32_t away_error_code = 0;
   // Seals are refused again and again, and sent again after a pause: the last refusal, in the
   // server's words. OK while none is. Where others go such a seal is parked in the end.
   Status refused;
@@ -138,6 +154,11 @@ struct OutboxStatus {
   // as that; the rest was acknowledged.
   uint64_t versions_confirmed_by_count = 0;
   uint64_t versions_confirmed_by_rows = 0;
+  // Of the pages of these seals, as they are stored here: the rows are more bytes on their way. A
+  // seal whose manifest cannot be read has none.
+  uint64_t bytes_waiting = 0;
+  uint64_t bytes_parked = 0;
+  uint64_t bytes_confirmed = 0;
   // The end of the oldest bucket that waits or is parked, seconds since 1970: how far behind
   // upstream is. Nothing: all that is sealed is confirmed.
   std::optional<int64_t> oldest_end_s;
@@ -161,7 +182,8 @@ class CISTERN_EXPORT Replication {
   //   kAlreadyExists    this engine has one
   //   kReadOnly, kClosed, and the reason of a failed write
   //                     the engine is not open for writing
-  //   kIoError          the machine gives no file descriptors, or no thread
+  //   kTooManyOpenFiles the process has no file descriptor left for the network
+  //   kIoError          the machine gives no thread
   //   kNotSupported     this libcistern was built without replication (-Dreplication=disabled)
   [[nodiscard]] static Result<std::unique_ptr<Replication>> Start(
       Engine* engine, const ClusterAccess& access, const ReplicationOptions& options = {});

@@ -33,6 +33,7 @@ enum class StatusCode : int {
   kNotSupported = 14,    // a CQL feature that Cistern does not have, named
   kOutOfMemory = 15,     // the memory budget, or the machine's memory, does not suffice for this
   kInternal = 16,        // our own mistake, reported instead of hidden
+  kTooManyOpenFiles = 17,  // no file descriptor is left; a write's outcome is as after kIoError
 };
 
 // The code's name as the tool and the logs print it, for example "InvalidArgument".
@@ -80,6 +81,7 @@ class [[nodiscard]] CISTERN_EXPORT Status {
   // Of an allocation that failed. Takes no memory itself.
   [[gnu::cold]] static Status OutOfMemory() noexcept;
   [[gnu::cold]] static Status Internal(std::string_view message) noexcept;
+  [[gnu::cold]] static Status TooManyOpenFiles(std::string_view message) noexcept;
 
   [[nodiscard]] bool ok() const { return failure_ == nullptr; }
   [[nodiscard]] StatusCode code() const { return ok() ? StatusCode::kOk : failure_->code; }

@@ -2,6 +2,7 @@
 #include "engine/cql/transport.h"
 
 #include <netinet/in.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -80,6 +81,21 @@ TEST(EventLoop, TimersFollowTheClockAndTheBudget) {
   clock->AdvanceSeconds(1);
   loop->Poll(100);
   EXPECT_EQ(order, "abxc");
+}
+
+TEST(EventLoop, LacksDescriptorsAndSaysSo) {
+  struct rlimit before {};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const int lowest_free = dup(STDERR_FILENO);
+  ASSERT_GE(lowest_free, 0);
+  close(lowest_free);
+  const struct rlimit none = {static_cast<rlim_t>(lowest_free), before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  const Status refused = EventLoop::Create(std::make_shared<FakeClock>()).status();
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_EQ(refused.code(), StatusCode::kTooManyOpenFiles) << refused.ToString();
+  EXPECT_NE(refused.message().find("ulimit -n"), std::string::npos) << refused.ToString();
+  EXPECT_TRUE(EventLoop::Create(std::make_shared<FakeClock>()).ok());
 }
 
 TEST(Transport, SendsAndReceivesMegabytes) {

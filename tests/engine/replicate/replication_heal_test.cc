@@ -223,5 +223,31 @@ TEST_F(LittleRoomTest, AFullDiskIsSaidUntilWhatFitsIsNoted) {
   EXPECT_EQ(engine_->GetMetrics().versions_confirmed, 2 * kRoom);
 }
 
+// It is the process that lacks them: no seal is damaged, however long it takes, where the seal is
+// opened or later.
+TEST_F(ReplicationHealTest, TooFewDescriptorsParkNothing) {
+  ASSERT_NO_FATAL_FAILURE(StartAll());
+  uint64_t injected = 0;
+  for (uint64_t sent = 1; sent <= 8; ++sent) {
+    SCOPED_TRACE(sent);
+    service_.reset();
+    Write("p" + std::to_string(sent), kStartMs, 1);
+    SealAll();
+    Reopen();
+    faults_->Arm({.op = FaultOp::kRead, .kind = FileKind::kSst, .nth = sent, .forever = true,
+                  .error = FaultError::kTooManyFiles});
+    ASSERT_NO_FATAL_FAILURE(StartService());
+    ASSERT_NO_FATAL_FAILURE(RunFor(300'000'000));
+    injected += faults_->injected();
+    EXPECT_EQ(engine_->GetMetrics().versions_parked, 0u) << Explain();
+    faults_->Disarm();
+    ASSERT_TRUE(TurnUntil([&] {
+      return engine_->GetMetrics().versions_confirmed == sent;
+    })) << Explain();
+  }
+  EXPECT_GT(injected, 0u);
+  EXPECT_EQ(last_error_.code(), StatusCode::kTooManyOpenFiles) << last_error_.ToString();
+}
+
 }  // namespace
 }  // namespace cistern::testing

@@ -42,6 +42,7 @@ class ReplicationPermissionTest : public ReplicationFixture {
   void ExpectHeldForPermission() {
     ASSERT_EQ(status_.held.size(), 1u) << Explain();
     EXPECT_EQ(status_.held[0].table, "plant.pumps");
+    EXPECT_EQ(status_.held[0].reason, HeldReason::kNotPermitted);
     EXPECT_NE(status_.held[0].why.message().find("unauthorized (0x2100)"), std::string::npos)
         << Explain();
   }

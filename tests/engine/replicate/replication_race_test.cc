@@ -213,6 +213,7 @@ TEST_F(ReplicationRaceTest, ATableThatCannotBeComparedHoldsUpNoOthers) {
   ASSERT_NO_FATAL_FAILURE(RunFor(120'000'000));
   ASSERT_EQ(status_.held.size(), 1u) << Explain();
   EXPECT_NE(status_.held[0].why.message().find("server error"), std::string::npos) << Explain();
+  EXPECT_EQ(status_.held[0].reason, HeldReason::kNotCompared);
   is_silent = false;
   ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kIdle));
   EXPECT_TRUE(status_.held.empty());

@@ -152,6 +152,7 @@ TEST_F(ReplicationTest, ATableThatIsMissingUpstreamIsHeldUntilItIsThere) {
   ASSERT_EQ(status_.held.size(), 1u);
   EXPECT_EQ(status_.held[0].table, "plant.pumps");
   EXPECT_NE(status_.held[0].why.message().find("pumps"), std::string::npos);
+  EXPECT_EQ(status_.held[0].reason, HeldReason::kDiffers);
   EXPECT_EQ(status_.counters.batches_sent, 0u);
   ASSERT_NO_FATAL_FAILURE(CreateTableUpstream());
   ASSERT_NO_FATAL_FAILURE(RunUntil(ReplicationPhase::kIdle));

@@ -403,6 +403,7 @@ TEST_F(ManyParkedTest, WhereTooManyAreParkedAllTablesAreHeldWithAWord) {
   EXPECT_LT(status_.counters.seals_parked, 300u);
   ASSERT_FALSE(status_.held.empty());
   EXPECT_NE(status_.held[0].why.message().find("of all tables are parked"), std::string::npos);
+  EXPECT_EQ(status_.held[0].reason, HeldReason::kParked);
   // Once there is room all are tried again, and remembered.
   ASSERT_TRUE(RetryParked(engine_.get(), "plant.t0").ok());
   service_->LookAgain();

@@ -139,11 +139,16 @@ Result<ClusterSchema> Read(SessionClient& client) {
   return read.value_or(Status::Internal("no answer"));
 }
 
+std::optional<cql::ErrorCode> last_error_code;  // of the last Apply
+
 Status Apply(SessionClient& client, const std::vector<std::string>& statements,
              int64_t timeout_us = kLongUs) {
   std::optional<Status> applied;
   ApplyStatements(*client.loop, *client.session, statements, timeout_us,
-                  [&](const Status& status) { applied = status; });
+                  [&](const Applied& done) {
+                    applied = done.status;
+                    last_error_code = done.error_code;
+                  });
   EXPECT_FALSE(applied.has_value()) << "called from inside";
   EXPECT_TRUE(cql::RunUntil(*client.loop, [&] { return applied.has_value(); }));
   return applied.value_or(Status::Internal("no answer"));
@@ -184,8 +189,10 @@ TEST(SchemaReader, NamesTheStatementThatIsRefusedAndEnds) {
   EXPECT_FALSE(refused.ok());
   EXPECT_NE(refused.message().find("'ALTER TABLE plant.r ADD x int;'"), std::string::npos);
   EXPECT_NE(refused.message().find("no such thing"), std::string::npos) << refused.ToString();
+  EXPECT_EQ(last_error_code, cql::ErrorCode::kInvalid);
   EXPECT_EQ(server.statements().size(), 1u);
   EXPECT_TRUE(Apply(client, {}).ok());
+  EXPECT_FALSE(last_error_code.has_value());
 }
 
 TEST(SchemaReader, TellsWhichNodesDoNotAgree) {

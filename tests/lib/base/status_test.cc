@@ -2,9 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+#include <string_view>
 #include <utility>
 
 #include "cistern/result.h"
+#include "lib/base/shortage.h"
 
 namespace cistern {
 namespace {
@@ -38,6 +41,19 @@ TEST(Status, MovesLeaveOk) {
   const Status b = std::move(a);
   EXPECT_EQ(b.code(), StatusCode::kIoError);
   EXPECT_TRUE(a.ok());  // NOLINT(bugprone-use-after-move): that it is OK is promised here
+}
+
+TEST(Status, EachCodeHasAName) {
+  std::set<std::string_view> names;
+  for (int code = 0; code <= static_cast<int>(StatusCode::kTooManyOpenFiles); ++code) {
+    const std::string_view name = StatusCodeName(static_cast<StatusCode>(code));
+    EXPECT_TRUE(names.insert(name).second) << name;
+  }
+  EXPECT_FALSE(names.contains("Unknown"));
+  EXPECT_TRUE(IsShortage(Status::OutOfMemory()));
+  EXPECT_TRUE(IsShortage(Status::TooManyOpenFiles("ulimit")));
+  EXPECT_FALSE(IsShortage(Status::IoError("gone")));
+  EXPECT_FALSE(IsShortage(Status::Ok()));
 }
 
 TEST(Result, OfAnOkStatusIsAnError) {

@@ -392,5 +392,67 @@ TEST(Schema, TypesKnowTheirLaneAndText) {
   EXPECT_EQ(TicksPerSecond(TimeUnit::kTicks100ns), 10'000'000);
 }
 
+// What is advised where the bucket does not follow is accepted, and is the width of the name.
+TEST(Schema, TheExampleOfABucketIsAcceptedAndIsThatOfTheName) {
+  struct Case {
+    const char* type;
+    const char* column;
+    const char* clause;
+  };
+  const Case kCases[] = {
+      {"text", "month", "bucket month = 1 month"},
+      {"text", "event_day", "bucket event_day = 1 day"},
+      {"text", "bucket", "bucket bucket = 1 day"},
+      {"ascii", "year", "bucket year = 1 year"},
+      {"date", "week", "bucket week = 1 week"},
+      {"date", "hour", "bucket hour = 1 day"},
+      {"timestamp", "bucket_10min", "bucket bucket_10min = 10 minutes"},
+      {"timestamp", "t_15_minutes", "bucket t_15_minutes = 15 minutes"},
+      {"timestamp", "slot", "bucket slot = 1 hour"},
+      {"timestamp", "s", "bucket s = 1 hour"},
+      {"timestamp", "w30s", "bucket w30s = 30 seconds"},
+      {"int", "day", "bucket day = 1 day as calendar"},
+      {"int", "yyyymm", "bucket yyyymm = 1 month as calendar"},
+      {"int", "hours", "bucket hours = 1 hour"},
+      {"int", "b5min", "bucket b5min = 5 minutes"},
+      {"int", "b1s", "bucket b1s = 1 day as calendar"},
+      {"bigint", "hour", "bucket hour = 1 hour as calendar"},
+      {"bigint", "b7min", "bucket b7min = 7 minutes"},
+      {"text", "b7min", "bucket b7min = 1 day"},
+      {"text", "\"It's a Month\"", "bucket \"It''s a Month\" = 1 day"},
+      {"timestamp", "b99999999999min", "bucket b99999999999min = 1 hour"},
+  };
+  for (const Case& one : kCases) {
+    SCOPED_TRACE(std::string(one.type) + " " + one.column);
+    const std::string table = std::string("CREATE TABLE t (a text, ") + one.column + " " +
+                              one.type + ", ts timestamp, v int, PRIMARY KEY ((a, " + one.column +
+                              "), ts))";
+    const Status told = ParseCreateTable(table).status();
+    const size_t at = told.message().find("comment = ");
+    ASSERT_NE(at, std::string::npos) << told.ToString();
+    const std::string option = told.message().substr(at);
+    EXPECT_EQ(option, std::string("comment = 'cistern: ") + one.clause + "'");
+    const auto schema = ParseCreateTable(table + " WITH " + option);
+    EXPECT_TRUE(schema.ok()) << schema.status().ToString();
+  }
+}
+
+TEST(Schema, TheExampleOfAnEventTimeIsAccepted) {
+  for (const std::string column : {"ts", "\"Time\"", "\"it's\""}) {
+    const std::string table = "CREATE TABLE t (a text, day date, " + column +
+                              " bigint, PRIMARY KEY ((a, day), " + column + "))";
+    const Status told = ParseCreateTable(table).status();
+    const std::string before = "for example: ";
+    const size_t at = told.message().find(before);
+    const size_t end = told.message().find(" (s, ms");
+    ASSERT_NE(at, std::string::npos) << told.ToString();
+    ASSERT_NE(end, std::string::npos) << told.ToString();
+    const std::string comment = told.message().substr(at + before.size(),
+                                                      end - at - before.size());
+    const auto schema = ParseCreateTable(table + " WITH comment = " + comment);
+    EXPECT_TRUE(schema.ok()) << schema.status().ToString();
+  }
+}
+
 }  // namespace
 }  // namespace cistern

@@ -43,6 +43,7 @@ Result<Definition> Schema::Apply(const Statement& statement, int64_t now_us) {
       case Kind::kDropTable: return DropTable(statement);
       case Kind::kAddColumns:
       case Kind::kDropColumns: return AlterColumns(statement, now_us);
+      case Kind::kRenameColumns: return RenameColumns(statement);
       case Kind::kAlterOptions: return AlterOptions(statement);
       default: return Status::Internal("this statement defines nothing");
     }
@@ -168,6 +169,17 @@ Result<Definition> Schema::AlterColumns(const Statement& statement, int64_t now_
   for (const std::string& name : statement.columns) {
     if (!next.Find(name).has_value() && statement.if_exists) continue;
     CISTERN_ASSIGN_OR_RETURN(next, WithoutColumn(next, name, dropped_us));
+  }
+  keyspaces_[statement.keyspace].tables[statement.table] =
+      std::make_shared<const TableDefinition>(std::move(next));
+  return Changed("UPDATED", "TABLE", statement);
+}
+
+Result<Definition> Schema::RenameColumns(const Statement& statement) {
+  CISTERN_ASSIGN_OR_RETURN(const TablePtr before, Find(statement.keyspace, statement.table));
+  TableDefinition next = *before;
+  for (const auto& [from, to] : statement.renames) {
+    CISTERN_ASSIGN_OR_RETURN(next, WithRenamed(next, from, to));
   }
   keyspaces_[statement.keyspace].tables[statement.table] =
       std::make_shared<const TableDefinition>(std::move(next));

@@ -49,6 +49,7 @@ class Schema {
   Result<Definition> DropKeyspace(const Statement& statement);
   Result<Definition> DropTable(const Statement& statement);
   Result<Definition> AlterColumns(const Statement& statement, int64_t now_us);
+  Result<Definition> RenameColumns(const Statement& statement);
   Result<Definition> AlterOptions(const Statement& statement);
 
   std::map<std::string, Keyspace> keyspaces_;

@@ -50,7 +50,7 @@ struct Statement {
   enum class Kind {
     kInsert, kUpdate, kDelete, kSelect, kUse, kTruncate,
     kCreateKeyspace, kDropKeyspace, kCreateType, kCreateTable, kDropTable, kAddColumns,
-    kDropColumns, kAlterOptions,
+    kDropColumns, kRenameColumns, kAlterOptions,
   };
   Kind kind = Kind::kSelect;
   std::string keyspace;
@@ -77,6 +77,7 @@ struct Statement {
   // added behind its own.
   std::string text;
   std::vector<std::string> columns;  // of DROP
+  std::vector<std::pair<std::string, std::string>> renames;  // from one name to another
 
   [[nodiscard]] bool is_write() const {
     return kind == Kind::kInsert || kind == Kind::kUpdate || kind == Kind::kDelete;

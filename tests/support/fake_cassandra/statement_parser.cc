@@ -414,12 +414,25 @@ class StatementParser {
     CISTERN_ASSIGN_OR_RETURN(const bool adds, MaybeWord("add"));
     if (adds) return ParseAdd();
     if (token_.IsName("with")) return ParseAlterOptions();
+    CISTERN_ASSIGN_OR_RETURN(const bool renames, MaybeWord("rename"));
+    if (renames) return ParseRename();
     out_.kind = Kind::kDropColumns;
     CISTERN_RETURN_IF_ERROR(Word("drop"));
     CISTERN_RETURN_IF_ERROR(ParseIfExists(false));
     const auto one = [&] { return Name(&out_.columns.emplace_back()); };
     CISTERN_RETURN_IF_ERROR(token_.IsSymbol('(') ? ListInParentheses(one) : List(one));
     return ParseUsing();
+  }
+  Status ParseRename() {
+    out_.kind = Kind::kRenameColumns;
+    for (bool has_more = true; has_more;) {
+      auto& [from, to] = out_.renames.emplace_back();
+      CISTERN_RETURN_IF_ERROR(Name(&from));
+      CISTERN_RETURN_IF_ERROR(Word("to"));
+      CISTERN_RETURN_IF_ERROR(Name(&to));
+      CISTERN_ASSIGN_OR_RETURN(has_more, MaybeWord("and"));
+    }
+    return Status::Ok();
   }
   // As in CREATE TABLE too.
   Status ParseAlterOptions() {

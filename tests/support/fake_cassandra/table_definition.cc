@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "lib/base/concat.h"
 #include "lib/cql/cql_type.h"
 #include "lib/cql/ddl_parser.h"
 #include "lib/cql/table_options.h"
@@ -153,6 +154,23 @@ Result<TableDefinition> WithoutColumn(const TableDefinition& table, std::string_
   next.dropped[std::string(name)] = {ExpandUserTypes(column.type),
                                      column.kind == ColumnKind::kStatic, dropped_us};
   next.columns.erase(next.columns.begin() + static_cast<std::ptrdiff_t>(*at));
+  return next;
+}
+
+Result<TableDefinition> WithRenamed(const TableDefinition& table, std::string_view from,
+                                    std::string_view to) {
+  const std::optional<size_t> at = table.Find(from);
+  const std::string names = Concat({"column ", from, " to ", to, " in table '",
+      table.QualifiedName(), "'"});
+  if (!at.has_value()) return Status::InvalidArgument("Cannot rename unknown " + names);
+  if (table.Find(to).has_value()) {
+    return Status::InvalidArgument("Cannot rename " + names + "; another column has that name");
+  }
+  if (*at >= table.first_regular()) {
+    return Status::InvalidArgument("Cannot rename non PRIMARY KEY " + names);
+  }
+  TableDefinition next = table;
+  next.columns[*at].name = to;
   return next;
 }
 

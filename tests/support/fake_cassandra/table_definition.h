@@ -84,6 +84,9 @@ using TablePtr = std::shared_ptr<const TableDefinition>;
                                                  ColumnDefinition column);
 [[nodiscard]] Result<TableDefinition> WithoutColumn(const TableDefinition& table,
                                                     std::string_view name, int64_t dropped_us);
+// ALTER TABLE RENAME: of a column of the primary key, which are the only ones that can be.
+[[nodiscard]] Result<TableDefinition> WithRenamed(const TableDefinition& table,
+                                                  std::string_view from, std::string_view to);
 // ALTER TABLE WITH: those options that a CREATE TABLE text names.
 [[nodiscard]] Result<TableDefinition> WithOptions(const TableDefinition& table,
                                                   std::string_view create_table);
