@@ -28,6 +28,7 @@ struct ImportOptions {
   std::string keyspace;
   std::string table;
   uint32_t partitions = 32;
+  bool json = false;
   ContactOptions contact;
 };
 
@@ -138,6 +139,23 @@ Result<Imported> Import(SchemaClient* client, const ClusterSchema& cluster,
   return imported;
 }
 
+// Notes are on standard error as well, and in the text are comments of CQL.
+int Print(const Imported& imported, bool json) {
+  const std::string cql = imported.schema->ToCql();
+  std::string comments;
+  for (std::string note : imported.notes) {
+    Complain(note);
+    std::replace(note.begin(), note.end(), '\n', ' ');
+    comments += fmt::format("-- {}\n", note);
+  }
+  Output output(STDOUT_FILENO);
+  output.Write(json ? JsonLine().Text("table", imported.schema->QualifiedName()).Text("cql", cql)
+                              .Texts("notes", imported.notes).object() + "\n"
+                    : comments + cql);
+  output.Flush();
+  return output.status().ok() ? kExitOk : Fail(output.status());
+}
+
 int RunImport(const ImportOptions& options) {
   const Result<ContactPlan> plan = PlanContact(options.contact);
   if (!plan.ok()) return FailUsage(plan.status());
@@ -159,15 +177,7 @@ int RunImport(const ImportOptions& options) {
                           imported.status().code() == StatusCode::kTooLarge;
     return fail(imported.status(), is_table ? kExitBlocked : kExitAway);
   }
-  Output output(STDOUT_FILENO);
-  for (std::string note : imported->notes) {
-    Complain(note);
-    std::replace(note.begin(), note.end(), '\n', ' ');
-    output.Write(fmt::format("-- {}\n", note));
-  }
-  output.Write(imported->schema->ToCql());
-  output.Flush();
-  return output.status().ok() ? kExitOk : Fail(output.status());
+  return Print(*imported, options.json);
 }
 
 }  // namespace
@@ -181,6 +191,7 @@ void AddSchemaImport(CLI::App* schema, Action* action) {
   command->add_option("--partitions", options->partitions,
                       "How many partitions are looked at (default 32)")
       ->check(WholeNumber(1, kPartitionsMax));
+  AddJsonOption(command, &options->json);
   AddContactOptions(command, &options->contact);
   command->footer(kFooter);
   command->callback([options, action] { *action = [options] { return RunImport(*options); }; });

@@ -80,8 +80,6 @@ Exit codes: 0 done; 3 another process has the store open; others: see cistern --
 
 // --- sync
 
-std::string_view Is(uint64_t count) { return count == 1 ? "is" : "are"; }
-
 class SyncCommand {
  public:
   SyncCommand(SyncPlan plan, const SyncOptions& options)
@@ -218,7 +216,8 @@ class SyncCommand {
     if (!text.empty()) text += ", which `cistern seal` seals: with --due it tells when";
     const uint64_t parked = waiting_.seals_parked;
     if (parked > 0) {
-      text = fmt::format("; {} {} parked{}", Counted(parked, "seal"), Is(parked), text);
+      text = fmt::format("; {} {} parked{}", Counted(parked, "seal"), parked == 1 ? "is" : "are",
+                         text);
     }
     const int said =
         is_quiet_ ? static_cast<int>(kExitOk)
@@ -242,11 +241,8 @@ class SyncCommand {
       Complain("the last refusal: " + OneLine(outcome.last.refused.message()));
     }
     if (outcome.end == SyncEnd::kStuck) ReportParked();
-    if (const uint64_t shadowed = outcome.last.counters.rows_shadowed; shadowed > 0) {
-      Complain(fmt::format("{} {} absent upstream, as a whole or with values, though sent twice: "
-                           "something newer has deleted that there",
-                           Counted(shadowed, "row"), Is(shadowed)));
-    }
+    const uint64_t shadowed = outcome.last.counters.rows_shadowed;
+    if (shadowed > 0) Complain(ShadowedText(shadowed));
     if (is_quiet_) return kExitOk;
     return SayResult(is_json_, SyncOutcomeText(outcome, spent_us) + OpenText(),
                      SyncOutcomeJson(outcome, spent_us)

@@ -192,6 +192,12 @@ std::string UnlistedText(uint64_t seals) {
                      seals == 1 ? "it is" : "they are");
 }
 
+std::string ShadowedText(uint64_t rows) {
+  return fmt::format("{} {} absent upstream, as a whole or with values, though sent twice: "
+                     "something newer has deleted that there",
+                     Counted(rows, "row"), rows == 1 ? "is" : "are");
+}
+
 std::string AgeText(int64_t seconds) {
   const std::pair<std::string_view, int64_t> units[] = {
       {"d", 86'400}, {"h", 3600}, {"min", 60}, {"s", 1}};

@@ -55,6 +55,9 @@ struct SyncStatus {
 // "3 seals wait that the outbox does not name, so they are not sent: `cistern verify` tells more".
 [[nodiscard]] std::string UnlistedText(uint64_t seals);
 
+// "1 row is absent upstream, as a whole or with values, though sent twice: ...".
+[[nodiscard]] std::string ShadowedText(uint64_t rows);
+
 // "3 h 12 min", "45 s": the two largest units.
 [[nodiscard]] std::string AgeText(int64_t seconds);
 

@@ -45,7 +45,7 @@ class SchemaImportTest(SyncCase):
             self.assertIn(f"a guess: \"{shape.rule}\" fits 24 rows of 12 partitions, and no other "
                           "rule does", said)
             self.create(text)
-        out, _ = self.tool("schema", "diff", *self.way_to_cluster(), "--format", "json")
+        out, _ = self.tool("schema", "diff", *self.way_to_cluster(), "--json")
         for line in out.splitlines():
             drift = json.loads(line)
             self.assertLessEqual({one["kind"] for one in drift["differences"]}, {"rule_missing"},

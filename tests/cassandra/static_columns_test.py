@@ -49,7 +49,7 @@ class StaticColumnsTest(SyncCase):
             self.tool("sync", "resend", "--store", self.store, "--table", "gates")
         # Here each row keeps what it was written with.
         text, _ = self.tool("scan", "--store", self.store, "--table", "gates", "--entity", "a",
-                            "--format", "jsonl", "--columns", "firmware")
+                            "--json", "--columns", "firmware")
         self.assertEqual([json.loads(line).get("firmware") for line in text.splitlines()],
                          ["1.9", "1.10", None])
 

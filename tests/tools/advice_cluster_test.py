@@ -114,6 +114,22 @@ class AdviceClusterTest(CliCase):
             self.assertFalse([one for one in self.differences(there, expect=0)
                               if one["weight"] == "blocks"])
 
+    def test_another_name_for_a_type_of_other_fields(self):
+        ours = OURS.replace("n int", "v frozen<spot>")
+        with cluster() as there:
+            for statement in (KEYSPACE, "CREATE TYPE plant.spot (x text, y double)", ours):
+                self.assertEqual(there.run(statement), "ok", statement)
+            self.create(f"CREATE TYPE plant.spot (x double, y double);\n{ours}")
+            found = self.differences(there, expect=7)
+            self.assertTrue([one for one in found
+                             if "otherwise use another name here" in one["advice"]], found)
+            self.run_tool("alter", "--store", self.store, "--table", "plant.air", "--schema",
+                          self.write("other.cql", "CREATE TYPE plant.place (x double, y double);\n"
+                                     + OURS.replace("n int", "p frozen<place>")))
+            self.at(there, "schema", "apply", ())
+            self.assertFalse([one for one in self.differences(there, expect=0)
+                              if one["weight"] == "blocks"])
+
     def test_a_keyspace_is_made_as_is_said(self):
         with cluster() as there:
             self.create(OURS)

@@ -331,6 +331,9 @@ METHODS = [
     Method("USE is not needed: leave it out", "test_statements_that_are_not_needed"),
     Method("CREATE KEYSPACE is not needed: leave it out", "test_statements_that_are_not_needed"),
     Method("a timeuuid has its own unit; leave", "test_a_unit_of_a_timeuuid"),
+    Method("such a column, leave it out here", "test_a_list_that_is_not_frozen"),
+    Method("' needs timestamps = event in the comment",
+           "test_a_static_column_without_timestamps_of_events"),
     Method("(ListBackups in the library) shows those", "test_a_backup_that_is_not_there"),
 ]
 
@@ -346,6 +349,11 @@ ELSEWHERE = [
         ("what is left waits for a person, see `cistern sync status`", 'self.outbox("status"'),
         ("; grant this user MODIFY on the table", "grant this user MODIFY"),
         ("; `cistern sync status` names them", 'self.outbox("status"'))),
+    *(Elsewhere(literal, SYNC_TEST, words) for literal, words in (
+        ("Agree that nobody sees these values there", "--accept-hidden\", drop"),
+        ("have the rows read back (`cistern sync --proof rows`)", '"rows", expect=7'),
+        (" us: agree to that by --accept-hidden ", "--accept-hidden\", drop"),
+        (" of `cistern sync`, then `cistern sync retry`", 'self.outbox("retry")'))),
     *(Elsewhere(literal, CLI_TEST, '("verify", "--store"') for literal in (
         "that the outbox does not name", "; `cistern verify` tells more")),
     *(Elsewhere(literal, CLUSTER_TEST, words) for literal, words in (
@@ -354,12 +362,14 @@ ELSEWHERE = [
         ("alter the table here too (`cistern alter`)", "alter the table here too"),
         ("use another name here (`cistern alter`)", "add one of another name (`cistern alter`)"),
         ("add one of another name (`cistern alter`)", "add one of another name (`cistern alter`)"),
+        ("otherwise use another name here", "otherwise use another name here"),
         ("`cistern schema apply` alters it", '"default_ttl"'),
         ("`cistern schema apply` writes it", '"rule_missing"'),
         ("`cistern schema apply` tells the cluster", "schema apply` tells the cluster"),
         ("`cistern schema apply` creates it", '"table_missing"'),
         ("`cistern schema apply` adds it", '"column_missing"'))),
     *(Elsewhere(literal, SCHEMA_TEST, words) for literal, words in (
+        ("look at --partitions more, or ask", '"--partitions", "64"'),
         ("nothing was altered; --table T applies one", '"--table"'),
         ("of tables that differ, see `cistern schema diff`", '"diff"'),
         ("; `cistern schema diff` compares it with", '"diff"'),

@@ -155,7 +155,7 @@ class AdviceTest(CliCase):
         commands = re.findall(r"^  ([a-z]+)  ", self.run_tool("--help").out.decode(), re.M)
         self.assertIn("salvage", commands)
         paths = [(name,) for name in commands]
-        paths += [("schema", name) for name in ("print", "diff", "apply")]
+        paths += [("schema", name) for name in ("print", "diff", "apply", "import")]
         paths += [("sync", name) for name in ("status", "retry", "resend")]
         paths += [("backup", name) for name in ("list", "verify")]
         known = {"--help", "--version"}
@@ -349,6 +349,24 @@ class AdviceTest(CliCase):
                 " WITH comment = 'cistern: bucket day = 1 day; time id = us';")
         self.assertIn("leave the time clause out", self.create(text, expect=2).err)
         self.create(text.replace("; time id = us", ""))
+
+    def test_a_list_that_is_not_frozen(self):
+        told = self.create(AIR.replace("n int,", "n list<int>,"), expect=2).err
+        self.assertIn("write frozen<list<...>>", told)
+        self.assertIn("leave it out here", told)
+        self.create(AIR.replace("n int,", "n frozen<list<int>>,"))
+        self.store = self.directory / "without"
+        self.create(AIR.replace("n int,", ""))
+
+    def test_a_static_column_without_timestamps_of_events(self):
+        text = ("CREATE TABLE t (a text, day date, ts timestamp, s text static, n int, "
+                "PRIMARY KEY ((a, day), ts)) WITH comment = 'cistern: bucket day = 1 day';")
+        told = self.create(text, expect=2).err
+        self.assertIn("needs timestamps = event in the comment", told)
+        self.assertIn("Or leave it out", told)
+        self.create(text.replace("1 day'", "1 day; timestamps = event'"))
+        self.store = self.directory / "without"
+        self.create(text.replace("s text static, ", ""))
 
     def test_a_backup_that_is_not_there(self):
         self.create()

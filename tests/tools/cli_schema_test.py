@@ -64,6 +64,8 @@ class SchemaTest(CliCase):
             text = done.out.decode()
             self.assertTrue(text.startswith("CREATE TYPE plant.spot (x double, y double);"), text)
             self.assertIn("AND default_time_to_live = 60\n", text)
+            self.assertEqual(json.loads(self.imported(there, "a", "--json").out),
+                             {"table": "plant.a", "cql": text, "notes": []})
             self.create(text)
             self.assertEqual(self.differences(there)[0]["differences"], [])
             there.run("INSERT INTO plant.a (s, b, part, ts) VALUES ('x', 7, 1, 86400)")
@@ -88,9 +90,14 @@ class SchemaTest(CliCase):
             self.assertIn("a guess: \"bucket b = 1 minute\" fits 2 rows of 1 partition; so do "
                           "\"bucket b = 1 hour\", \"bucket b = 1 day\", ",
                           self.imported(there, "b").err)
+            there.run("INSERT INTO plant.b (s, b, ts) VALUES ('y', 1705276860000, 1705276861000)")
+            self.assertIn("a guess: \"bucket b = 1 minute\" fits 4 rows of 2 partitions, and no "
+                          "other rule does", self.imported(there, "b", "--partitions", "64").err)
             there.run(f"CREATE TABLE plant.c (s text, day date, {keys.replace('b', 'day')}")
             self.assertIn("a guess: the bucket follows from the name and the type",
                           self.imported(there, "c").err)
+            [note] = json.loads(self.imported(there, "c", "--json").out)["notes"]
+            self.assertIn("a guess: the bucket follows from the name and the type", note)
 
     # --- print
 

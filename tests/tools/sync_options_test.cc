@@ -88,16 +88,6 @@ proof = "rows"
 accept_hidden = ["plant.pumps.flow@2027-01-15T08:00:00.123Z", "plant.air.a@2027-01-15"]
 away_after = "5m"
 seal = false
-memory_budget = "16MiB"
-disk_budget = "1GiB"
-disk_shed = "oldest"
-seal_grace = "1m"
-seal_idle = "0s"
-seal_age = "1d"
-seal_rows = 1000
-seal_bytes = 65536
-keep_confirmed = "0s"
-keep_unconfirmed = "400d"
 )"));
   EXPECT_EQ(plan->store, "/var/lib/cistern");
   EXPECT_THAT(plan->contact.session.cluster.hosts.contacts,
@@ -127,6 +117,23 @@ keep_unconfirmed = "400d"
   EXPECT_EQ(plan->away_after_us, 300'000'000);
   EXPECT_FALSE(plan->seal);
   EXPECT_FALSE(plan->engine.seal_when_due);
+}
+
+TEST(SyncOptions, EverySettingOfTheEngineArrives) {
+  const auto plan = PlanOf(OptionsOf(R"(
+store = "/var/lib/cistern"
+contact = "db"
+memory_budget = "16MiB"
+disk_budget = "1GiB"
+disk_shed = "oldest"
+seal_grace = "1m"
+seal_idle = "0s"
+seal_age = "1d"
+seal_rows = 1000
+seal_bytes = 65536
+keep_confirmed = "0s"
+keep_unconfirmed = "400d"
+)"));
   EXPECT_EQ(plan->engine.memory_budget_bytes, 16u << 20);
   EXPECT_EQ(plan->engine.keep_confirmed_s, 0);
   EXPECT_EQ(plan->engine.keep_unconfirmed_s, 400 * 86'400);
