@@ -69,7 +69,9 @@ JsonLine SyncOutcomeJson(const SyncOutcome& outcome, int64_t spent_us) {
       .Number("versions_left_out", VersionsLeftOut(done))
       .Number("seals_proved_by_count", done.seals_counted)
       .Number("seals_proved_by_rows", done.seals_read_back)
-      .Number("rows_shadowed", done.rows_shadowed).Number("spent_ms", spent_us / 1000);
+      .Number("rows_shadowed", done.rows_shadowed)
+      .Number("rows_overwritten", done.rows_overwritten).Number("rows_hidden", done.rows_hidden)
+      .Number("spent_ms", spent_us / 1000);
   return json;
 }
 

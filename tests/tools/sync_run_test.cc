@@ -365,11 +365,13 @@ TEST_F(SyncRunTest, TheOutcomeIsAnObject) {
   outcome.last.counters.versions_sent = 30;
   outcome.last.counters.versions_expired = 2;
   outcome.last.counters.versions_empty = 1;
+  outcome.last.counters.rows_overwritten = 4;
+  outcome.last.counters.rows_hidden = 5;
   EXPECT_EQ(SyncOutcomeJson(outcome, 1'234'567).object(),
             "{\"end\":\"stuck\",\"seals_confirmed\":3,\"seals_parked\":0,\"seals_holding\":0,"
             "\"versions_sent\":30,\"bytes_sent\":0,\"versions_left_out\":3,"
             "\"seals_proved_by_count\":0,\"seals_proved_by_rows\":0,\"rows_shadowed\":0,"
-            "\"spent_ms\":1234}");
+            "\"rows_overwritten\":4,\"rows_hidden\":5,\"spent_ms\":1234}");
   EXPECT_EQ(SyncOutcomeText(outcome, 1'234'567),
             "3 seals confirmed: 30 row versions sent in 0 B, 1.2 s, 3 expired or deleted before");
 }
