@@ -73,6 +73,9 @@ BUGS = [
     Bug('rot before the synced end is cut off', 'storage/torn_end.cc',
         '  if (!end.torn || end.whole_bytes < synced_bytes) return', '  if (!end.torn) return',
         '*TornEnd*', STORAGE),
+    Bug('a log that nobody has noted yet cannot be torn', 'storage/torn_end.cc',
+        '  if (ends.manifest_number == 0 && ends.log_number == 0) return torn;\n',
+        '  if (ends.log_number == 0) return torn;\n', '*TornEnd*', STORAGE),
     Bug('a MANIFEST is noted as synced before it is', 'storage/counting_files.h',
         '    IOStatus status = FSWritableFileOwnerWrapper::Sync(options, dbg);\n',
         '    fs_->NoteSync(tracked_.get(), size);\n'
