@@ -99,6 +99,48 @@ TEST_F(FullDiskCycleTest, OfACatalogThatMayBeMerged) {
   EXPECT_FALSE(MetaMergesAllowed(Core()->store()));
 }
 
+// The smallest round has room beside a merge, and this run has not.
+TEST_F(FullDiskCycleTest, OfARunThatHasNoRoomBesideAMergeOfTheCatalog) {
+  options_.memory_budget_bytes = size_t{256} << 20;
+  options_.disk_shed = DiskShed::kNothing;
+  Reopen();
+  for (int i = 0; i < 60; ++i) ASSERT_TRUE(AppendWide("a").ok());
+  Rotate();
+  ASSERT_TRUE(engine_->Close().ok());
+  engine_.reset();
+  ASSERT_NO_FATAL_FAILURE(FattenCatalog(12, 500'000));
+  Open();
+  ASSERT_NO_FATAL_FAILURE(TickAll());
+  ASSERT_TRUE(MetaMergesAllowed(Core()->store()));
+  LeaveFree(11'000'000);
+  Drain();
+  EXPECT_FALSE(MetaMergesAllowed(Core()->store()));
+}
+
+// What is still in the head is rotated first, and that needs room as well. A look that has just
+// been is not waited for: whoever seals by hand may do so once.
+TEST_F(FullDiskCycleTest, OfAHeadThatHasNoRoomBesideAMergeOfTheCatalog) {
+  for (int i = 0; i < 20; ++i) ASSERT_TRUE(AppendWide("abc").ok());
+  TickAll();
+  ASSERT_TRUE(engine_->Close().ok());
+  engine_.reset();
+  ASSERT_NO_FATAL_FAILURE(FattenCatalog(12, 1'000'000));
+  options_.seal_when_due = false;
+  Open();
+  ASSERT_NO_FATAL_FAILURE(TickAll());
+  LetCompactionsEnd();
+  ASSERT_TRUE(MetaMergesAllowed(Core()->store()));
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(AppendWide("abc").ok());
+  clock_->AdvanceSeconds(2);
+  ASSERT_NO_FATAL_FAILURE(TickAll());
+  LeaveFree(4'000'000);
+  const auto report = engine_->Seal({.due_only = false});
+  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  EXPECT_TRUE(report->stopped.ok()) << report->stopped.ToString();
+  EXPECT_EQ(engine_->GetMetrics().versions_open, 0u);
+  EXPECT_FALSE(MetaMergesAllowed(Core()->store()));
+}
+
 // Nobody ticks beside them, as in a process that opens a store, or seals, and ends.
 TEST_F(FullDiskCycleTest, ACatalogIsMergedBehindOpeningsAndSealsByHand) {
   for (int i = 0; i < 6; ++i) {
