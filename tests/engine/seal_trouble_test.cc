@@ -203,7 +203,7 @@ TEST_F(SealTroubleTest, VerifySeesOneMomentWhileOthersSeal) {
   std::thread writer([&] {
     for (int64_t i = 0; !done; ++i) {
       const std::string pump(1, static_cast<char>('a' + i % 7));
-      const Status appended = Append(pump, kStartMs + i * 60'000, 1);
+      const Status appended = Append(pump, kStartMs + i * 500, 1);
       ASSERT_TRUE(appended.ok()) << appended.ToString();
       if (i % 20 != 0) continue;
       const auto report = Seal();
