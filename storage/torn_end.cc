@@ -66,7 +66,7 @@ Result<std::vector<TornEnd>> FindTornEnds(rocksdb::FileSystem* fs, const std::st
   if (ends.manifest_number != 0 && FileNumberOf(manifest) == ends.manifest_number) {
     CISTERN_ASSIGN_OR_RETURN(torn, FindTornEnd(fs, directory, manifest, ends.manifest_bytes));
   }
-  // A note that knows of no log is of a new store, and older than all that its first log has.
+  // A note that knows of no log is older than the first opening's end (Store::EndDoubt).
   if (ends.manifest_number == 0 && ends.log_number == 0) return torn;
   CISTERN_ASSIGN_OR_RETURN(const auto logs, ListWriteAheadLogs(fs, directory));
   bool is_behind_hole = false;
