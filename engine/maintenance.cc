@@ -312,10 +312,14 @@ Result<bool> Maintenance::StepMetaMerges() {
     return false;
   }
   // What has met damage would meet it again, and end the next opening as well.
-  if (!are_allowed && store_->db().opened().config.segments_rest &&
-      !CheckMetaFiles(*store_).ok()) {
-    meta_merges_us_ = kNever;
-    return false;
+  if (!are_allowed && store_->db().opened().config.segments_rest) {
+    const Status whole = CheckMetaFiles(*store_);
+    if (whole.code() == StatusCode::kCorruption) {
+      meta_merges_us_ = kNever;
+      store_->db().opened().info_log->Write(
+          LogLevel::kError, "the catalog is damaged, and not merged: " + whole.message());
+    }
+    if (!whole.ok()) return false;
   }
   CISTERN_RETURN_IF_ERROR(Watch(AllowMetaMerges(*store_, !are_allowed)));
   return true;

@@ -117,6 +117,25 @@ TEST_F(FullDiskCycleTest, OfARunThatHasNoRoomBesideAMergeOfTheCatalog) {
   EXPECT_FALSE(MetaMergesAllowed(Core()->store()));
 }
 
+TEST_F(FullDiskCycleTest, ARunThatHasNoRoomBesideAMergeOfTheCatalogIsSealedByHand) {
+  options_.memory_budget_bytes = size_t{256} << 20;
+  options_.disk_shed = DiskShed::kNothing;
+  options_.seal_when_due = false;
+  Reopen();
+  for (int i = 0; i < 60; ++i) ASSERT_TRUE(AppendWide("a").ok());
+  Rotate();
+  ASSERT_TRUE(engine_->Close().ok());
+  engine_.reset();
+  ASSERT_NO_FATAL_FAILURE(FattenCatalog(12, 500'000));
+  Open();
+  ASSERT_TRUE(MetaMergesAllowed(Core()->store()));
+  LeaveFree(11'000'000);
+  const auto report = engine_->Seal({.due_only = false});
+  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  EXPECT_TRUE(report->stopped.ok()) << report->stopped.ToString();
+  EXPECT_EQ(engine_->GetMetrics().versions_open, 0u);
+}
+
 // What is still in the head is rotated first, and that needs room as well. A look that has just
 // been is not waited for: whoever seals by hand may do so once.
 TEST_F(FullDiskCycleTest, OfAHeadThatHasNoRoomBesideAMergeOfTheCatalog) {
