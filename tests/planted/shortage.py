@@ -15,7 +15,7 @@ BUGS = [
         '  if (are_allowed || !MetaMergesWait(*store_)) return false;\n', '*CatalogThatMayBe*'),
     Bug('merges of meta are forbidden in a full MANIFEST', 'engine/maintenance.cc',
         '(!is_for_seal || !store_->MakeDeviceRoom(kFamilyHeadroomBytes).ok())', '!is_for_seal',
-        '*WithNothingFreeBut*'),
+        '*OfAHeadThatHasNoRoom*'),
     Bug('who only seals by hand never has meta merged', 'engine/maintenance_seal.cc',
         '{&Maintenance::StepMetaMerges, &Maintenance::StepMerge,', '{&Maintenance::StepMerge,',
         '*ACatalogIsMergedBehind*'),
@@ -37,9 +37,10 @@ BUGS = [
         '    if (!did) return sealer_->why_given_up();\n',
         '    if (!did || true) return sealer_->why_given_up();\n', '*BesideAMerge*'),
     Bug('writes wait for files of meta that waited for room', 'storage/rocksdb_options.cc',
-        '  options->level0_stop_writes_trigger = kNoLevelZeroLimit;\n'
-        '  options->target_file_size_base = 1 * kMiB;\n',
-        '  options->target_file_size_base = 1 * kMiB;\n',
+        '  options->level0_slowdown_writes_trigger = kNoLevelZeroLimit;  // files may have waited '
+        'for room\n  options->level0_stop_writes_trigger = kNoLevelZeroLimit;\n'
+        '  options->target_file_size_base = 1 ',
+        '  options->target_file_size_base = 1 ',
         '*FilesThatWaitedForRoom*', ('tests/storage/storage_test',)),
     Bug('a seal waits for the room of a merge that nobody may begin', 'engine/seal/sealer.cc',
         '  return kHeadroomBytes + MergeBytesBehindFlush(store);',
