@@ -22,7 +22,7 @@ constexpr uint64_t kMetaFlushBytesMax = 4 * kMetaFlushBytes;
 // More generations than this in the journal, after many short runs, and the head
 // rotates: opening replays at most one or two families.
 constexpr size_t kActiveFamiliesMax = 3;
-constexpr uint64_t kSwitchBytes = 64 << 10;  // of the MANIFEST, to allow merges or to forbid them
+constexpr int64_t kNever = INT64_MAX;  // in this opening
 }  // namespace
 
 Result<TickReport> Maintenance::Tick(TickBudget budget) {
@@ -66,9 +66,7 @@ int64_t Maintenance::IdleUs() const {
   const Journal& journal = store_->journal();
   const bool waits_for_room = !journal.writable() || !journal.next_ready() || journal.has_frozen();
   if (waits_for_room || !clock_->settled()) due_at(now_us + limits_.retry_interval_us);
-  if (MetaMergesWait(*store_) && !store_->db().opened().config.segments_rest) {
-    due_at(meta_merges_us_);
-  }
+  if (MetaMergesWait(*store_)) due_at(meta_merges_us_);
   const auto view = store_->spills().view();
   const bool has_rows = waiting.rows_since_us != 0 || !view->families.empty();
   if (files_us_ > now_us) due_at(files_us_);
@@ -289,25 +287,39 @@ Result<bool> Maintenance::StepMeta() {
   return true;
 }
 
-// Merges of meta are allowed where there is room for one beside the least round and the ballast,
-// and no more where that room is gone and a seal waits for it: even that takes a little room of the
+// Merges of meta are allowed where there is room for one beside the next round and the ballast, and
+// no more where that room is gone and a seal waits for it: even that takes a little room of the
 // ballast. A round that is under way has a claim to the room, so this is decided between rounds.
 Result<bool> Maintenance::StepMetaMerges() {
   const int64_t now_us = clock_->monotonic_us();
-  if (now_us < meta_merges_us_ || store_->db().opened().config.segments_rest) return false;
+  const bool is_asked_for = by_hand_ || prepares_seal_;
+  if (meta_merges_us_ == kNever || (now_us < meta_merges_us_ && !is_asked_for)) return false;
   if (!sealer_->idle() || !respill_->idle() || !merger_->idle()) return false;
   const bool are_allowed = MetaMergesAllowed(*store_);
   if (are_allowed ? IsMerging(*store_) : !MetaMergesWait(*store_)) return false;
   meta_merges_us_ = now_us + limits_.retry_interval_us;
-  const uint64_t round_bytes = sealer_->RoomOfLeastRound();
+  const bool is_for_seal = is_asked_for || sealer_->awaits_rotation() ||
+                           sealer_->trouble().code() == StatusCode::kNoSpace;
+  uint64_t next_bytes = sealer_->RoomOfLeastRound();
+  if (is_for_seal && heads_->frozen_head() != nullptr) {
+    next_bytes = std::max(next_bytes, RoomBesideMerge(*store_, rotation_->headroom_bytes()));
+  }
   const Status room =
-      are_allowed ? store_->CheckHeadroom(round_bytes)
-                  : store_->CheckRoomForRows(round_bytes + MetaMergeBytes(*store_));
+      are_allowed ? store_->CheckHeadroom(next_bytes)
+                  : store_->CheckRoomForRows(next_bytes + MetaMergeBytes(*store_));
   if (room.ok() == are_allowed) return false;
-  if (are_allowed) {
-    const bool is_for_seal = by_hand_ || prepares_seal_ || sealer_->awaits_rotation() ||
-                             sealer_->trouble().code() == StatusCode::kNoSpace;
-    if (!is_for_seal || !store_->MakeDeviceRoom(kSwitchBytes).ok()) return false;
+  if (are_allowed && (!is_for_seal || !store_->MakeDeviceRoom(kFamilyHeadroomBytes).ok())) {
+    return false;
+  }
+  // What has met damage would meet it again, and end the next opening as well.
+  if (!are_allowed && store_->db().opened().config.segments_rest) {
+    const Status whole = CheckMetaFiles(*store_);
+    if (whole.code() == StatusCode::kCorruption) {
+      meta_merges_us_ = kNever;
+      store_->db().opened().info_log->Write(
+          LogLevel::kError, "the catalog is damaged, and not merged: " + whole.message());
+    }
+    if (!whole.ok()) return false;
   }
   CISTERN_RETURN_IF_ERROR(Watch(AllowMetaMerges(*store_, !are_allowed)));
   return true;
@@ -385,6 +397,9 @@ Status Maintenance::RotateAllLocked() {
       CISTERN_ASSIGN_OR_RETURN(const bool journal, StepJournal());
       CISTERN_ASSIGN_OR_RETURN(const bool rotation, StepRotation());
       more = journal || rotation;
+      if (!more && prepares_seal_ && heads_->frozen_head() != nullptr) {
+        CISTERN_ASSIGN_OR_RETURN(more, StepMetaMerges());
+      }
     }
     if (heads_->frozen_head() != nullptr) return WhyNotRotated();
     if (generation == 0 && !committer_->Freeze()) {

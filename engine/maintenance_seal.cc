@@ -166,7 +166,11 @@ Result<bool> Maintenance::SealByHandStep(SealByHand* work) {
     return Watch(s);
   }
   if (work->has_begun && sealer_->why_given_up().code() == StatusCode::kNoSpace) {
-    return sealer_->why_given_up();
+    // The round has met a run that has room without a merge of meta: it is tried again without.
+    CISTERN_ASSIGN_OR_RETURN(const bool did, StepMetaMerges());
+    if (!did) return sealer_->why_given_up();
+    work->has_begun = false;
+    return true;
   }
   if (work->has_begun && sealer_->IsThrough(work->scope)) return false;
   if (!rotation_->idle()) {

@@ -1,9 +1,15 @@
 #include "storage/meta_merge.h"
 
 #include <rocksdb/db.h>
+#include <rocksdb/metadata.h>
+#include <rocksdb/sst_file_reader.h>
 
+#include <algorithm>
 #include <string>
+#include <vector>
 
+#include "lib/base/concat.h"
+#include "storage/file_survey.h"
 #include "storage/rocksdb_status.h"
 
 namespace cistern {
@@ -50,6 +56,25 @@ uint64_t MetaMergeBytes(Store& store) {
 
 uint64_t MergeBytesBehindFlush(Store& store) {
   return MetaMergesAllowed(store) ? MetaMergeBytes(store) : 0;
+}
+
+uint64_t RoomBesideMerge(Store& store, uint64_t bytes) {
+  const uint64_t spare = store.ballast_spare_bytes();
+  const bool fits_alone = store.CheckHeadroom(bytes - std::min(bytes, spare)).ok();
+  return fits_alone ? bytes + MergeBytesBehindFlush(store) : 0;
+}
+
+Status CheckMetaFiles(Store& store) {
+  const FamilyPtr meta = store.spills().view()->meta;
+  std::vector<rocksdb::LiveFileMetaData> files;
+  meta->db()->GetLiveFilesMetaData(&files);
+  for (const rocksdb::LiveFileMetaData& file : files) {
+    if (file.column_family_name != meta->handle()->GetName()) continue;
+    const std::string path = Concat({file.db_path, "/", file.relative_filename});
+    CISTERN_ASSIGN_OR_RETURN(const auto reader, OpenTable(meta->db()->GetEnv(), path));
+    CISTERN_RETURN_IF_ERROR(ToStatus(reader->VerifyChecksum(), "reading " + path));
+  }
+  return Status::Ok();
 }
 
 bool IsMerging(Store& store) {

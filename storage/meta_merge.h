@@ -31,6 +31,14 @@ namespace cistern {
 // What a flush of meta needs beside its own file: MetaMergeBytes, and 0 while no merge may begin.
 [[nodiscard]] uint64_t MergeBytesBehindFlush(Store& store);
 
+// What `bytes` need beside a merge that may begin: both. 0 where they find no room even without a
+// merge, with all of the ballast that may go: a merge is in nobody's way there.
+[[nodiscard]] uint64_t RoomBesideMerge(Store& store, uint64_t bytes);
+
+// Compares every block of the files of meta with its checksum: kCorruption or kIoError where a
+// merge would meet the same. It reads them whole, a few MB.
+[[nodiscard]] Status CheckMetaFiles(Store& store);
+
 // Whether RocksDB merges files now: the new ones take room, and the old ones do still.
 [[nodiscard]] bool IsMerging(Store& store);
 

@@ -288,7 +288,10 @@ void Store::AddMetrics(Metrics* metrics) const {
 
 Status Store::EndDoubt() {
   const AckBeacon& beacon = *db_->opened().beacon;
-  if (beacon.is_whole() && !beacon.has_lost_logs()) return Status::Ok();
+  // A store that is new, restored or of a former version has noted no log yet, and a host that
+  // writes no rows would never note one: rot in a log would count as a torn end for as long.
+  const bool has_note = beacon.ends().log_number != 0;
+  if (has_note && beacon.is_whole() && !beacon.has_lost_logs()) return Status::Ok();
   const Status written = WriteBeacon(beacon_sequence());
   return written.code() == StatusCode::kNoSpace ? Status::Ok() : written;
 }

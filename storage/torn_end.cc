@@ -66,7 +66,8 @@ Result<std::vector<TornEnd>> FindTornEnds(rocksdb::FileSystem* fs, const std::st
   if (ends.manifest_number != 0 && FileNumberOf(manifest) == ends.manifest_number) {
     CISTERN_ASSIGN_OR_RETURN(torn, FindTornEnd(fs, directory, manifest, ends.manifest_bytes));
   }
-  if (ends.log_number == 0) return torn;
+  // A note that knows of no log is older than the first opening's end (Store::EndDoubt).
+  if (ends.manifest_number == 0 && ends.log_number == 0) return torn;
   CISTERN_ASSIGN_OR_RETURN(const auto logs, ListWriteAheadLogs(fs, directory));
   bool is_behind_hole = false;
   for (const NumberedLog& log : logs) {

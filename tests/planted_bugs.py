@@ -111,7 +111,12 @@ def main():
         print(built.stdout[-4000:])
         return 1
     everything = ':'.join(bug.tests for bug in bugs)
-    if failed := run(everything, programs, seconds=3600):
+    failed = run(everything, programs, seconds=3600)
+    if failed and all('.' in name for name in failed):
+        # Some count memory or the time of a call, and other work was in their way: alone then.
+        print(f'without any bug these failed once: {sorted(failed)}', flush=True)
+        failed = run(':'.join(sorted(failed)), programs)
+    if failed:
         print(f'without any bug these fail: {sorted(failed)}')
         return 1
     missed = 0

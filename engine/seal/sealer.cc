@@ -387,7 +387,13 @@ std::optional<uint64_t> Sealer::BytesToKeepRoomFor() {
   return std::max(*largest, room_.Ask(FilesOf(passed_over), began_s_) / 2);
 }
 
-uint64_t Sealer::RoomOfLeastRound() { return RoomFor(kShortRoundBytesMin, 0); }
+// A run that was passed over would wait for ever behind the small ones.
+uint64_t Sealer::RoomOfLeastRound() {
+  const uint64_t least = RoomFor(kShortRoundBytesMin, 0);
+  if (passed_over_bytes() == 0) return least;
+  const uint64_t run = kHeadroomBytes + room_.Ask(FilesOf(passed_over_bytes()), began_s_);
+  return std::max(least, RoomBesideMerge(*store_, run));
+}
 
 Status Sealer::trouble() const {
   CISTERN_RETURN_IF_ERROR(trouble_);

@@ -83,7 +83,7 @@ class Sealer {
   // Why something that is due is not sealed: what the last round that was given up met, until
   // another one counts, or a bucket that is damaged.
   [[nodiscard]] Status trouble() const;
-  // What must be free for the smallest round to begin.
+  // What must be free for the least round that is left: for a run that was passed over, if it fits.
   [[nodiscard]] uint64_t RoomOfLeastRound();
   // What of the scope could not be sealed in this opening, and why; after IsThrough(scope).
   [[nodiscard]] std::vector<std::string> ProblemsOf(const SealScope& scope) const;

@@ -66,6 +66,13 @@ class LostAck : public EngineFixture {
   std::string before_;  // ACK as it was before the rows
 };
 
+// A host that writes no rows leaves it at that: rot in this log is no torn end.
+TEST_F(LostAck, TheFirstOpeningNotesItsLog) {
+  fs::remove_all(directory());
+  Open();
+  EXPECT_NE(Core()->store().beacon().ends().log_number, 0u);
+}
+
 TEST_F(LostAck, OneFlippedBitCostsNothingOfIt) {
   FlipBit("ACK", 60);
   FlipBit("ACK", kSlotBytes + 60);

@@ -1,6 +1,7 @@
 // What is damaged is named, counted and passed over; the rest answers, seals and is saved.
 #include <algorithm>
 
+#include "storage/meta_merge.h"
 #include "storage/seal_reader.h"
 #include "tests/engine/quarantine_fixture.h"
 
@@ -241,6 +242,30 @@ TEST_F(QuarantineTest, ACompactionThatMeetsDamageIsNotBegunAgain) {
   EXPECT_GE(failures, 1) << "it was not met: nothing is shown";
   EXPECT_LE(failures, 2);
   EXPECT_TRUE(engine_->Health().ok());
+}
+
+// Families of segments rest then. Rotations go on, and each leaves a file of meta.
+TEST_F(QuarantineTest, TheCatalogIsMergedBesideSegmentsThatRest) {
+  for (const bool is_damaged : {false, true}) {
+    FillSmall();
+    const auto spilled = Tables("spill-");
+    ASSERT_FALSE(spilled.empty());
+    Shut();
+    fs::remove(spilled.front());
+    Open();
+    ASSERT_TRUE(Core()->store().db().opened().config.segments_rest);
+    while (Tables("meta").size() < 4) FillSmall();
+    ASSERT_FALSE(MetaMergesAllowed(Core()->store()));
+    if (is_damaged) {
+      ASSERT_NO_FATAL_FAILURE(FlipBit(Tables("meta").front(), 20));
+    }
+    for (int i = 0; i < 6; ++i) {
+      clock_->AdvanceSeconds(2);
+      FillSmall();
+    }
+    EXPECT_EQ(MetaMergesAllowed(Core()->store()), !is_damaged);
+    EXPECT_TRUE(engine_->Health().ok());
+  }
 }
 
 // The versions of the new store are those of the old one, bit for bit.

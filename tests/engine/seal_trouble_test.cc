@@ -250,10 +250,12 @@ TEST_F(SealTroubleTest, VerifySeesOneMomentWhileOthersSeal) {
   std::thread writer([&] {
     for (int64_t i = 0; !done; ++i) {
       const std::string pump(1, static_cast<char>('a' + i % 7));
-      ASSERT_TRUE(Append(pump, kStartMs + i * 60'000, 1).ok());
+      const Status appended = Append(pump, kStartMs + i * 500, 1);
+      ASSERT_TRUE(appended.ok()) << appended.ToString();
       if (i % 20 != 0) continue;
       const auto report = Seal();
-      ASSERT_TRUE(report.ok() && report->problems.empty());
+      ASSERT_TRUE(report.ok()) << report.status().ToString();
+      ASSERT_TRUE(report->problems.empty()) << report->problems.front();
     }
   });
   for (int i = 0; i < 60; ++i) {

@@ -73,6 +73,12 @@ BUGS = [
     Bug('rot before the synced end is cut off', 'storage/torn_end.cc',
         '  if (!end.torn || end.whole_bytes < synced_bytes) return', '  if (!end.torn) return',
         '*TornEnd*', STORAGE),
+    Bug('a log that nobody has noted yet cannot be torn', 'storage/torn_end.cc',
+        '  if (ends.manifest_number == 0 && ends.log_number == 0) return torn;\n',
+        '  if (ends.log_number == 0) return torn;\n', '*TornEnd*', STORAGE),
+    Bug('an opening notes no log', 'storage/store.cc',
+        '  const bool has_note = beacon.ends().log_number != 0;\n',
+        '  const bool has_note = true;\n', '*LostAck*', LOST_ACK),
     Bug('a MANIFEST is noted as synced before it is', 'storage/counting_files.h',
         '    IOStatus status = FSWritableFileOwnerWrapper::Sync(options, dbg);\n',
         '    fs_->NoteSync(tracked_.get(), size);\n'

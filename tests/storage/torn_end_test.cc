@@ -216,6 +216,32 @@ TEST_F(TornEndTest, AHoleInTheUnsyncedEndOfTheLogRaisesNoAlarm) {
   }
 }
 
+// The power goes before the first second of a store is over.
+TEST_F(TornEndTest, AHoleInALogThatNobodyHasNotedRaisesNoAlarm) {
+  const TempStore young;
+  auto store = young.Open();
+  ASSERT_TRUE(store.ok()) << store.status().ToString();
+  EXPECT_NE(store->beacon->ends().manifest_number, 0u);
+  EXPECT_EQ(store->beacon->ends().log_number, 0u);
+  auto* const meta = store->families.at("meta");
+  const std::string log = FileOf(young.config.directory, FileKind::kWal);
+  const size_t before = fs::file_size(young.Path(log));
+  for (int i = 0; i < 8; ++i) {
+    ASSERT_TRUE(store->db->Put({}, meta, std::to_string(i), std::string(300, 'v')).ok());
+  }
+  StoreConfig config = young.config;
+  config.directory = young.root() + "/torn";
+  fs::copy(young.config.directory, config.directory, fs::copy_options::recursive);
+  const std::string path = config.directory + "/" + log;
+  WriteBytes(path, WithHole(ReadBytes(path), before + 700, before + 1212));
+  auto torn = OpenStore(config);
+  ASSERT_TRUE(torn.ok()) << torn.status().ToString();
+  ExpectNoAlarm(*torn, "a hole in the first log");
+  std::string value;
+  EXPECT_TRUE(torn->db->Get({}, torn->families.at("meta"), "1", &value).ok());
+  EXPECT_TRUE(torn->db->Get({}, torn->families.at("meta"), "7", &value).IsNotFound());
+}
+
 // RocksDB syncs a log with all that were written before it: one behind a hole never was.
 TEST_F(TornEndTest, LogsBehindATornOneAreNotReplayed) {
   const std::string log = FileOf(temp_.config.directory, FileKind::kWal);
