@@ -30,8 +30,10 @@ class FullDiskCycleTest : public FullDiskFixture {
     FullDiskFixture::TearDown();
   }
   // Files in `meta` that a merge would copy whole: manifests of a window that is none, which
-  // nobody reads. The engine is closed.
+  // nobody reads. Closes the engine.
   void FattenCatalog(int files, size_t file_bytes) {
+    ASSERT_TRUE(engine_->Close().ok());
+    engine_.reset();
     StoreConfig config;
     config.directory = directory();
     config.base_fs = fs_;
@@ -49,6 +51,16 @@ class FullDiskCycleTest : public FullDiskFixture {
       ASSERT_TRUE(store->db->Flush({}, meta).ok());
     }
     ASSERT_TRUE(store->Close().ok());
+  }
+  // Beside a catalog of 6 MB: one run of 6 MB, which needs 14 MB to be sealed.
+  void HaveLargeRun() {
+    options_.memory_budget_bytes = size_t{256} << 20;
+    options_.disk_shed = DiskShed::kNothing;
+    Reopen();
+    for (int i = 0; i < 60; ++i) ASSERT_TRUE(AppendWide("a").ok());
+    Rotate();
+    ASSERT_NO_FATAL_FAILURE(FattenCatalog(12, 500'000));
+    Open();
   }
   [[nodiscard]] int CatalogFiles() {
     rocksdb::ColumnFamilyMetaData files;
@@ -87,8 +99,6 @@ TEST_F(FullDiskCycleTest, WithNothingFreeButTheBallast) {
 TEST_F(FullDiskCycleTest, OfACatalogThatMayBeMerged) {
   for (int i = 0; i < 20; ++i) ASSERT_TRUE(AppendWide("abc").ok());
   TickAll();
-  ASSERT_TRUE(engine_->Close().ok());
-  engine_.reset();
   ASSERT_NO_FATAL_FAILURE(FattenCatalog(12, 1'000'000));
   Open();
   ASSERT_NO_FATAL_FAILURE(TickAll());
@@ -101,15 +111,7 @@ TEST_F(FullDiskCycleTest, OfACatalogThatMayBeMerged) {
 
 // The smallest round has room beside a merge, and this run has not.
 TEST_F(FullDiskCycleTest, OfARunThatHasNoRoomBesideAMergeOfTheCatalog) {
-  options_.memory_budget_bytes = size_t{256} << 20;
-  options_.disk_shed = DiskShed::kNothing;
-  Reopen();
-  for (int i = 0; i < 60; ++i) ASSERT_TRUE(AppendWide("a").ok());
-  Rotate();
-  ASSERT_TRUE(engine_->Close().ok());
-  engine_.reset();
-  ASSERT_NO_FATAL_FAILURE(FattenCatalog(12, 500'000));
-  Open();
+  ASSERT_NO_FATAL_FAILURE(HaveLargeRun());
   ASSERT_NO_FATAL_FAILURE(TickAll());
   ASSERT_TRUE(MetaMergesAllowed(Core()->store()));
   LeaveFree(11'000'000);
@@ -118,16 +120,8 @@ TEST_F(FullDiskCycleTest, OfARunThatHasNoRoomBesideAMergeOfTheCatalog) {
 }
 
 TEST_F(FullDiskCycleTest, ARunThatHasNoRoomBesideAMergeOfTheCatalogIsSealedByHand) {
-  options_.memory_budget_bytes = size_t{256} << 20;
-  options_.disk_shed = DiskShed::kNothing;
   options_.seal_when_due = false;
-  Reopen();
-  for (int i = 0; i < 60; ++i) ASSERT_TRUE(AppendWide("a").ok());
-  Rotate();
-  ASSERT_TRUE(engine_->Close().ok());
-  engine_.reset();
-  ASSERT_NO_FATAL_FAILURE(FattenCatalog(12, 500'000));
-  Open();
+  ASSERT_NO_FATAL_FAILURE(HaveLargeRun());
   ASSERT_TRUE(MetaMergesAllowed(Core()->store()));
   LeaveFree(11'000'000);
   const auto report = engine_->Seal({.due_only = false});
@@ -141,8 +135,6 @@ TEST_F(FullDiskCycleTest, ARunThatHasNoRoomBesideAMergeOfTheCatalogIsSealedByHan
 TEST_F(FullDiskCycleTest, OfAHeadThatHasNoRoomBesideAMergeOfTheCatalog) {
   for (int i = 0; i < 20; ++i) ASSERT_TRUE(AppendWide("abc").ok());
   TickAll();
-  ASSERT_TRUE(engine_->Close().ok());
-  engine_.reset();
   ASSERT_NO_FATAL_FAILURE(FattenCatalog(12, 1'000'000));
   options_.seal_when_due = false;
   Open();
@@ -185,8 +177,6 @@ TEST_F(FullDiskCycleTest, ACatalogIsMergedBehindOpeningsAndSealsByHand) {
     if (MetaMergesAllowed(Core()->store())) break;
   }
   EXPECT_TRUE(MetaMergesAllowed(Core()->store()));
-  ASSERT_TRUE(engine_->Close().ok());
-  engine_.reset();
   ASSERT_NO_FATAL_FAILURE(FattenCatalog(8, 1000));
   Open();
   EXPECT_TRUE(MetaMergesAllowed(Core()->store()));
@@ -196,8 +186,6 @@ TEST_F(FullDiskCycleTest, ACatalogIsMergedBehindOpeningsAndSealsByHand) {
 TEST_F(FullDiskCycleTest, AMergeOfTheCatalogWaitsForItsRoom) {
   for (int i = 0; i < 20; ++i) ASSERT_TRUE(AppendWide("abc").ok());
   TickAll();
-  ASSERT_TRUE(engine_->Close().ok());
-  engine_.reset();
   constexpr int kFiles = 12;
   ASSERT_NO_FATAL_FAILURE(FattenCatalog(kFiles, 1'000'000));
   LeaveFree(2'500'000);
