@@ -68,13 +68,13 @@ Result<int64_t> StepTicks(std::string_view text, WideInt nanos, TimeUnit unit) {
   return static_cast<int64_t>(nanos / tick_ns);
 }
 
-template <typename Number>
-Number FloorTo(Number value, Number width) {
-  const Number rest = value % width;
+WideInt FloorTo(WideInt value, WideInt width) {
+  const WideInt rest = value % width;
   return value - (rest < 0 ? rest + width : rest);
 }
 
-int64_t FloorDivide(int64_t value, int64_t by) { return FloorTo(value, by) / by; }
+// Of any value: none is rounded to what 64 bits do not hold.
+int64_t FloorDivide(int64_t value, int64_t by) { return value / by - (value % by < 0 ? 1 : 0); }
 
 int64_t Clamped(WideInt ticks) {
   return static_cast<int64_t>(std::clamp<WideInt>(ticks, INT64_MIN, INT64_MAX));

@@ -49,7 +49,10 @@ TEST(CalendarSteps, WidthsAreParsed) {
                           "10000y", "99999999999999999999y", "3659635d", "9223372036854775807h"}) {
     EXPECT_FALSE(ParseStep(bad, TimeUnit::kMillis).ok()) << bad;
   }
-  EXPECT_NE(text("1month").find("1mo"), std::string::npos);
+  EXPECT_NE(text("1month").find("is no step: it is a whole number of ns, us, "), std::string::npos);
+  EXPECT_NE(text("-1d").find("is not above 0"), std::string::npos);
+  EXPECT_NE(text("3659635d").find("is too long"), std::string::npos);
+  EXPECT_EQ(text("3659634d"), "3659634 days");
 }
 
 TEST(CalendarSteps, WeeksBeginOnMonday) {
@@ -134,8 +137,14 @@ TEST(CalendarSteps, TimesThatNoCalendarHasAreTicks) {
   }
   const AggregateStep last = Steps("9999y", "UTC").StepOf(At("9999-12-31T23:59:59"));
   EXPECT_EQ(last.first, At("1970-01-01"));
+  // Of the first and the last year that nanoseconds tell a part is there.
   const AggregateStep whole = Steps("1y", "UTC", TimeUnit::kNanos).StepOf(INT64_MAX);
   EXPECT_EQ(whole.last, INT64_MAX);
+  for (const char* width : {"1y", "1w", "1d", "7h"}) {
+    const AggregateStep least = Steps(width, "UTC", TimeUnit::kNanos).StepOf(INT64_MIN);
+    EXPECT_EQ(least.first, INT64_MIN) << width;
+    EXPECT_GT(least.last, INT64_MIN) << width;
+  }
 }
 
 // Steps lie side by side, and each is found by all of its times.
