@@ -163,7 +163,7 @@ class AggregateCommand {
       const auto known = std::find(across.begin(), across.end(), name);
       const bool is_across = known != across.end();
       if (is_across) across.erase(known);
-      if (c == schema_->time_column() || IsChosen(request, name)) {
+      if (c == schema_->time_column() || HasOneValue(request, name)) {
         if (is_across) return UselessAcross(name);
       } else if (!is_across) {
         mixed.push_back(name);
@@ -183,17 +183,19 @@ class AggregateCommand {
         mixed.front()));
   }
 
-  static bool IsChosen(const AggregateRequest& request, const std::string& column) {
+  // Whether the rows of a line have one value of the column. Conditions but `=` leave several.
+  static bool HasOneValue(const AggregateRequest& request, const std::string& column) {
     const auto& groups = request.group_by;
     return std::find(groups.begin(), groups.end(), column) != groups.end() ||
-           std::any_of(request.where.begin(), request.where.end(),
-                       [&column](const Condition& c) { return c.column == column; });
+           std::any_of(request.where.begin(), request.where.end(), [&column](const Condition& c) {
+             return c.column == column && c.comparison == Comparison::kEqual;
+           });
   }
 
   static Status UselessAcross(const std::string& column) {
     return Status::InvalidArgument(fmt::format(
-        "--across {} does nothing: it names clustering columns, but the event time and those that "
-        "--where and --group-by do not name", column));
+        "--across {} does nothing: it names clustering columns of which a line has several values, "
+        "and not the event time", column));
   }
 
   // Two results of one name could not be told apart.

@@ -38,9 +38,10 @@ bool IsPlain(char c) {
   return is_alphanumeric || std::string_view("_.:+-").find(c) != std::string_view::npos;
 }
 
-bool IsAnd(std::string_view word) {
-  return word.size() == 3 && (word[0] | 32) == 'a' && (word[1] | 32) == 'n' &&
-         (word[2] | 32) == 'd';
+// Whether it is the word of CQL, which knows no case.
+bool IsWord(std::string_view word, std::string_view lower) {
+  return std::equal(word.begin(), word.end(), lower.begin(), lower.end(),
+                    [](char c, char wanted) { return (c | 32) == wanted; });
 }
 
 // The conditions of one text, from left to right.
@@ -54,12 +55,12 @@ class WhereParser {
       Condition& condition = conditions.emplace_back();
       CISTERN_ASSIGN_OR_RETURN(condition.column, Word('"', "a column"));
       CISTERN_ASSIGN_OR_RETURN(condition.comparison, Operator());
-      CISTERN_ASSIGN_OR_RETURN(condition.value, Word('\'', "a value"));
+      CISTERN_ASSIGN_OR_RETURN(condition.value, Value());
       SkipBlanks();
       if (at_ == text_.size()) return conditions;
       const size_t before = at_;
       const Result<std::string> joined = Word('"', "AND");
-      if (!joined.ok() || !IsAnd(*joined)) {
+      if (!joined.ok() || !IsWord(*joined, "and")) {
         at_ = before;
         return Expected("AND, or the end");
       }
@@ -103,6 +104,17 @@ class WhereParser {
                                : what);
     }
     return word;
+  }
+
+  // A bare NULL is no text, as in CQL: no row would meet it, and an empty answer would hide that.
+  Result<std::string> Value() {
+    SkipBlanks();
+    const size_t begin = at_;
+    CISTERN_ASSIGN_OR_RETURN(std::string value, Word('\'', "a value"));
+    const bool is_bare = text_[begin] != '\'';
+    if (!is_bare || !IsWord(value, "null")) return value;
+    at_ = begin;
+    return Expected("a value (null meets no condition; the text of that name is 'null')");
   }
 
   Result<Comparison> Operator() {

@@ -16,7 +16,7 @@ namespace cistern::tool {
 
 // "temperature > 30 and state = 'OK'": COLUMN COMPARISON VALUE, joined by AND; the comparisons are
 // = != < <= > >=. A column or value with other characters than letters, digits and _ . : + - stands
-// in quotes, a column in "", a value in '', with the quote itself doubled.
+// in quotes, a column in "", a value in '', with the quote itself doubled. A bare null is no value.
 // kInvalidArgument says where, and what was expected.
 [[nodiscard]] Result<std::vector<Condition>> ParseWhere(std::string_view text);
 

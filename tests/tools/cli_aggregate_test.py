@@ -152,7 +152,8 @@ class AggregateTest(CliCase):
         twice = [x for pair in whole.items() for x in pair] + ["--entity", "a"]
         self.assertIn("--entity a is given twice", self.run_tool(
             "aggregate", "--store", self.store, *twice, expect=2).err)
-        pumps = ("--table", "pumps", "--entity", "site=1,pump=p", "--step", "1h", "--of")
+        pumps = ("--table", "pumps", "--entity", "site=1,pump=p", "--step", "1h", "--across",
+                 "part", "--of")
         self.assertIn("compared", self.run_tool("aggregate", "--store", self.store, *pumps,
                                                 "tags:max", expect=2).err)
 
@@ -283,6 +284,12 @@ class AggregateTest(CliCase):
             done = self.run_tool("aggregate", "--store", self.store, *options, "value:avg",
                                  "--across", "metric", *choice, expect=2)
             self.assertIn("--across metric does nothing", done.err)
+        # Two metrics are left, and conditions that leave one by chance are no choice either.
+        for text, total in (("metric != pressure", 42), ("metric >= 'pressure'", 1042)):
+            words = ("aggregate", "--store", self.store, *options, "value:sum", "--where", text)
+            self.assertIn("would mix rows that 'metric'", self.run_tool(*words, expect=2).err)
+            [row] = self.rows("aggregate", *words[3:], "--across", "metric")
+            self.assertEqual(float(row["value_sum"]), total)
 
     # --- scan --where
 
@@ -324,7 +331,10 @@ class AggregateTest(CliCase):
         for text, words in (("temp", "= != < <= > >="), ("temp >", "a value"), ("> 3", "a column"),
                             ("temp > 3 or n = 1", "AND"), ("temp > 3 and", "a column"),
                             ("wd = 'N", "the quote"), ("none = 1", "no column 'none'"),
-                            ("station = a", "partition key"), ("n > 1.5", "column 'n'")):
+                            ("station = a", "partition key"), ("n > 1.5", "column 'n'"),
+                            ("wd = null", "null meets no condition; the text of that name is "
+                                          "'null') at character 6;"),
+                            ("n != NULL", "null meets no condition")):
             self.assertIn(words, self.run_tool(*scan, text, expect=2).err, text)
         done = self.run_tool("scan", "--store", self.store, "--table", "pumps", "--entity",
                              "site=1,pump=p", "--where", "tags = x", expect=2)
