@@ -4,11 +4,32 @@
 
 #include <algorithm>
 
+#include "lib/cql/wire_value.h"
+
 namespace cistern::tool {
 namespace {
 
 constexpr size_t kWidthSampleRows = 256;
 constexpr size_t kWidthMax = 60;  // a wider cell shifts its own row only
+
+// The bytes of the character at the front of `text`; 0 if none is there.
+size_t CharacterBytes(std::string_view text) {
+  for (size_t count = 1; count <= std::min<size_t>(text.size(), 4); ++count) {
+    if (IsUtf8(text.substr(0, count))) return count;
+  }
+  return 0;
+}
+
+// With U+FFFD for each byte that is of no character.
+std::string AsUtf8(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const size_t count = CharacterBytes(text);
+    out += count == 0 ? "\xEF\xBF\xBD" : text.substr(0, count);
+    text.remove_prefix(std::max<size_t>(count, 1));
+  }
+  return out;
+}
 
 // Code points: near enough to what a terminal shows.
 size_t ShownWidth(std::string_view text) {
@@ -189,6 +210,8 @@ void PrintValues(const std::vector<NamedValue>& values, PrintFormat format,
 }
 
 void AppendJsonString(std::string_view text, std::string* out) {
+  std::string mended;
+  if (!IsUtf8(text)) text = mended = AsUtf8(text);
   *out += '"';
   for (const char c : text) {
     switch (c) {

@@ -55,8 +55,8 @@ struct NamedValue {
 void PrintValues(const std::vector<NamedValue>& values, PrintFormat format,
                  std::string_view name_column, Output* output);
 
-// Appends `text` as a JSON string with its quotes. Bytes that are not UTF-8 were refused on
-// their way in; they are passed on as they are.
+// Appends `text` as a JSON string with its quotes. Values are UTF-8, since others were refused on
+// their way in. Names of files and words of servers may be none: U+FFFD stands for each such byte.
 void AppendJsonString(std::string_view text, std::string* out);
 // Appends `text` as a CSV cell, quoted where it must be.
 void AppendCsvCell(std::string_view text, std::string* out);

@@ -5,6 +5,7 @@ Environment: CISTERN_BIN.
 
 import contextlib
 import json
+import os
 import re
 import signal
 import subprocess
@@ -75,6 +76,14 @@ class JsonTest(CliCase):
         self.assertIn("CREATE TABLE IF NOT EXISTS air", one["cql"])
         [one] = self.objects("sync", "retry", *store)
         self.assertEqual(one, {"seals_again": 0, "seals_waiting": 1})
+
+    def test_names_of_files_that_are_no_utf_8(self):
+        self.store = self.directory / os.fsdecode(b"s\xfct")
+        [one] = self.objects("create", "--store", self.store, "--schema",
+                             self.write("air.cql", AIR))
+        self.assertEqual(one["store"], f"{self.directory}/s\ufffdt")
+        [one] = self.objects("verify", "--store", self.store)
+        self.assertEqual(one["store"], f"{self.directory}/s\ufffdt")
 
     def test_copies_of_a_store_are_objects(self):
         self.create()

@@ -44,6 +44,18 @@ TEST(RecordPrinter, Jsonl) {
             "{\"a\\\"\":null,\"b\":\"NaN\"}\n");
 }
 
+TEST(RecordPrinter, JsonIsUtf8WhateverTheTextIs) {
+  std::string json;
+  AppendJsonString("a\xff\xc3\xa9\xe2\x82", &json);
+  EXPECT_EQ(json, "\"a\xEF\xBF\xBD\xc3\xa9\xEF\xBF\xBD\xEF\xBF\xBD\"");
+  json.clear();
+  AppendJsonString("\xed\xa0\x80\"", &json);  // half a surrogate pair
+  EXPECT_EQ(json, "\"\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\\\"\"");
+  json.clear();
+  AppendJsonString("", &json);
+  EXPECT_EQ(json, "\"\"");
+}
+
 TEST(RecordPrinter, TableAlignsAndIsNotTornByControlCharacters) {
   EXPECT_EQ(Printed(PrintFormat::kTable, {{"name", false}, {"n", true}},
                     {{{"x\ny", false, false}, {"10", false, true}},
