@@ -4,7 +4,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <set>
+#include <string>
+#include <tuple>
 
+#include "cistern/limits.h"
 #include "tools/column_name.h"
 #include "tools/command.h"
 #include "tools/entity_text.h"
@@ -191,8 +195,9 @@ class ScanCommand {
     int64_t wait_us = kLookEveryUs;
     while (InterruptSignal() == 0 && !output_.closed() && !IsFull()) {
       engine_.reset();  // or it would hold files that the writer has given up
-      PauseUnlessInterrupted(wait_us);
-      if (InterruptSignal() != 0) break;
+      // Who reads may be gone while no row comes to tell it by.
+      const bool is_read = PauseWhileRead(wait_us, STDOUT_FILENO);
+      if (!is_read || InterruptSignal() != 0) break;
       const int64_t began_us = SystemClock()->MonotonicMicros();
       seen = LookAgain(&request);
       wait_us = std::max(kLookEveryUs,
@@ -260,9 +265,17 @@ class ScanCommand {
     if (cursor->gaps().empty()) return cursor->status();
     has_gaps_ = true;
     output_.Flush();
-    for (const ScanGap& gap : cursor->gaps()) gap_teller_.Tell(gap, schema_->time_unit);
+    for (const ScanGap& gap : cursor->gaps()) {
+      if (IsNewGap(gap)) gap_teller_.Tell(gap, schema_->time_unit);
+    }
     const bool is_gap = cursor->status().code() == StatusCode::kCorruption;
     return is_gap ? Status::Ok() : cursor->status();
+  }
+
+  // Of --follow, whose looks meet the same damage again and again.
+  bool IsNewGap(const ScanGap& gap) {
+    if (!options_.follow || gaps_told_.size() >= limits::kScanGapsMax) return !options_.follow;
+    return gaps_told_.emplace(gap.first_time, gap.last_time, gap.what).second;
   }
 
   void StartPrinter() {
@@ -292,6 +305,7 @@ class ScanCommand {
   uint64_t rows_ = 0;         // printed
   bool has_gaps_ = false;
   GapTeller gap_teller_{"nothing was printed"};
+  std::set<std::tuple<int64_t, int64_t, std::string>> gaps_told_;  // of --follow
   std::vector<std::string> texts_;
   std::vector<PrintCell> cells_;
 };

@@ -177,7 +177,7 @@ class SyncCommand {
       is_json_ ? (void)Say(line) : Complain(line);
     };
     const auto say_event = [this, say](const std::string& event) {
-      say(is_json_ ? JsonLine().Text("event", event).object() : event);
+      say(is_json_ ? FollowEventJson(SystemClock()->WallMicros(), event) : event);
     };
     say_event(fmt::format("following {}: {} of {} {}, {} parked", plan_.store,
                           Counted(waiting_.seals_waiting, "seal"),

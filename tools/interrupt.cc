@@ -66,4 +66,11 @@ void PauseUnlessInterrupted(int64_t wait_us) {
   poll(&interrupt, 1, static_cast<int>(wait_us / 1000));
 }
 
+bool PauseWhileRead(int64_t wait_us, int output) {
+  // Errors are told without being asked for; room to write is no event here.
+  struct pollfd either[] = {{InterruptFd(), POLLIN, 0}, {output, 0, 0}};
+  poll(either, 2, static_cast<int>(wait_us / 1000));
+  return (either[1].revents & (POLLERR | POLLHUP | POLLNVAL)) == 0;
+}
+
 }  // namespace cistern::tool

@@ -54,6 +54,10 @@ uint64_t AnsweredBytes(const ReplicationStatus& status) {
   return status.counters.bytes_sent + status.counters.bytes_read_back;
 }
 
+std::string TimeText(int64_t wall_us) {
+  return FormatTicks(wall_us / kMicrosPerSecond, TimeUnit::kSeconds);
+}
+
 std::string_view PhaseName(ReplicationPhase phase) {
   switch (phase) {
     case ReplicationPhase::kWorking: return "working";
@@ -95,6 +99,10 @@ void AddFollowProgress(const FollowProgress& progress, JsonLine* json) {
       .Number("versions_waiting", progress.versions_waiting)
       .Number("versions_parked", progress.versions_parked)
       .TextOrNull("away", progress.away.empty() ? std::nullopt : std::optional(progress.away));
+}
+
+std::string FollowEventJson(int64_t wall_us, const std::string& what) {
+  return JsonLine().Text("time", TimeText(wall_us)).Text("event", what).object();
 }
 
 SyncFollow::SyncFollow(SyncFollowSettings settings)
@@ -251,8 +259,7 @@ void SyncFollow::Say(const std::string& what) {
 
 void SyncFollow::SayLine(const std::string& what,
                          const std::function<void(JsonLine*)>& add_members) {
-  const int64_t now_s = settings_.clock->WallMicros() / kMicrosPerSecond;
-  const std::string time = FormatTicks(now_s, TimeUnit::kSeconds);
+  const std::string time = TimeText(settings_.clock->WallMicros());
   if (settings_.progress != nullptr) settings_.progress->Clear();
   if (!settings_.is_json) return settings_.say(time + " " + what);
   JsonLine json;

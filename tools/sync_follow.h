@@ -52,6 +52,9 @@ struct FollowProgress {
 // The same as members of an object.
 void AddFollowProgress(const FollowProgress& progress, JsonLine* json);
 
+// {"time":"2024-05-24T07:03:50Z","event":"the cluster takes requests"}
+[[nodiscard]] std::string FollowEventJson(int64_t wall_us, const std::string& what);
+
 // One run. One thread.
 class SyncFollow {
  public:

@@ -162,6 +162,33 @@ class JsonTest(CliCase):
             out, err = process.communicate(timeout=60)
         self.assertEqual((process.returncode, out.decode().strip().split(",")[-1]), (0, "3"), err)
 
+    def test_a_followed_scan_ends_with_its_reader(self):
+        self.create()
+        self.ingest("station,ts,n\na,1,1\n")
+        with self.following("--json") as process:
+            process.stdout.readline()
+            process.stdout.close()  # and no row comes by which it would notice
+            self.assertEqual(process.wait(timeout=60), 0)
+            self.assertIn(b"continue with --token ", process.stderr.read())
+
+    def test_damage_is_told_once_however_often_it_is_met(self):
+        self.create()
+        self.ingest("station,ts,n\n" + "".join(f"a,{i},{i}\n" for i in range(2000)))
+        self.run_tool("seal", "--store", self.store, "--all")
+        window = next(p for p in self.store.glob("*.sst") if b"window-" in p.read_bytes())
+        whole = window.read_bytes()
+        window.write_bytes(whole[:200] + bytes([whole[200] ^ 1]) + whole[201:])
+        with self.following("--json", "--columns", "n") as process:
+            told = [process.stderr.readline()]  # by the first look
+            self.ingest("station,ts,n\na,86400000,7\n")
+            # Without a token as yet, the look that finds the row passes the damage again.
+            self.assertEqual(json.loads(process.stdout.readline()), {"n": 7})
+            process.send_signal(signal.SIGTERM)
+            told += process.communicate(timeout=60)[1].splitlines(keepends=True)
+        self.assertEqual(process.returncode, 6)
+        gaps = [line for line in told if b"nothing was printed from" in line]
+        self.assertEqual(len(gaps), 1, told)
+
     def test_what_cannot_be_followed_says_so(self):
         self.create()
         scan = ("scan", "--store", self.store, "--table", "air", "--follow")

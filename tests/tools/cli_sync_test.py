@@ -513,8 +513,10 @@ class SyncTest(CliCase):
                 process.send_signal(signal.SIGTERM)
                 out, err = process.communicate(timeout=60)
             self.assertEqual((process.returncode, err), (0, b""))
-            self.assertRegex(events[-1]["time"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
-            self.assertEqual(json.loads(out), {"event": "ended: 4 seals confirmed"})
+            last = json.loads(out)
+            for event in (first, *events, last):
+                self.assertRegex(event["time"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
+            self.assertEqual(last["event"], "ended: 4 seals confirmed")
 
     def test_one_run_tells_programs_in_json(self):
         self.fill()

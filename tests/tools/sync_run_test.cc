@@ -373,7 +373,9 @@ TEST_F(SyncRunTest, TheOutcomeIsAnObject) {
             "\"seals_proved_by_count\":0,\"seals_proved_by_rows\":0,\"rows_shadowed\":0,"
             "\"rows_overwritten\":4,\"rows_hidden\":5,\"spent_ms\":1234}");
   EXPECT_EQ(SyncOutcomeText(outcome, 1'234'567),
-            "3 seals confirmed: 30 row versions sent in 0 B, 1.2 s, 3 expired or deleted before");
+            "3 seals confirmed: 30 row versions sent in 0 B, 1.2 s, 3 expired or deleted before; "
+            "4 rows overwritten by another writer; 5 rows with values that are hidden upstream, as "
+            "agreed");
 }
 
 TEST_F(SyncRunTest, FollowTellsWhatIsParked) {
