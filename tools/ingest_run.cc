@@ -114,7 +114,8 @@ Status IngestRun::CheckUnit(const Record& record, RowMapper* mapper) {
   constexpr int64_t kYearSeconds = 365 * 86400;
   RowBatch tried(schema_);
   const bool is_row = mapper->AddRow(record, &tried).ok();
-  unit_checked_ = is_row || mapper->HadTime();
+  // A row that has the time of its arrival tells nothing of those that have their own.
+  unit_checked_ = mapper->HadTime() || (is_row && !mapper->GivesArrivalTimes());
   const std::optional<RowMapper::BareTime> bare = mapper->BareTimeNumber();
   const size_t column = schema_->time_column();
   if (!bare || schema_->columns[column].type.lane() != Lane::kFixed) return Status::Ok();

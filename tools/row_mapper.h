@@ -63,8 +63,9 @@ class RowMapper {
   // The cells to leave out that no record had so far: mistyped, or the input is another.
   [[nodiscard]] std::vector<std::string> UnmetIgnores() const;
 
-  // The event time of the last row that was tried, as it was written, if it is a number and no
-  // option says what it counts or from when. Valid until the next row.
+  // The event time of the last row that was tried, as it was written but without blanks around it,
+  // if it is a number, not below 0, and no option says what it counts or from when. Valid until the
+  // next row.
   struct BareTime {
     std::string_view number;
     TimeUnit unit = TimeUnit::kSeconds;  // for which it is taken
@@ -72,6 +73,8 @@ class RowMapper {
   [[nodiscard]] std::optional<BareTime> BareTimeNumber() const;
   // Whether the last row that was tried had an event time of its own.
   [[nodiscard]] bool HadTime() const { return had_time_; }
+  // Whether rows without one get the time at which they are read.
+  [[nodiscard]] bool GivesArrivalTimes() const { return options_.arrival_clock != nullptr; }
 
   // Whether a key column takes the cell of this name, by itself or joined with others.
   [[nodiscard]] bool IsInKey(std::string_view cell) const;

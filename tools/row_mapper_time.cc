@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "tools/cell_text.h"
+#include "tools/decimal_text.h"
 #include "tools/row_mapper.h"
 
 namespace cistern::tool {
@@ -33,11 +34,15 @@ Status RowMapper::CheckTimeIsNumber(std::string_view option) const {
 
 std::optional<RowMapper::BareTime> RowMapper::BareTimeNumber() const {
   const TimeFormat& time = options_.time;
-  const bool is_number = time_text_.find_first_not_of("0123456789. ") == std::string::npos;
-  if (!had_time_ || !is_number || options_.time_unit_given || time.base || !time.pattern.empty()) {
+  if (!had_time_ || options_.time_unit_given || time.base || !time.pattern.empty()) {
     return std::nullopt;
   }
-  return BareTime{time_text_, time.number_unit.value_or(schema_->time_unit)};
+  std::string_view number = time_text_;
+  while (number.starts_with(' ')) number.remove_prefix(1);
+  while (number.ends_with(' ')) number.remove_suffix(1);
+  Decimal decimal;
+  if (!TakeApart(number, &decimal) || decimal.negative) return std::nullopt;
+  return BareTime{number, time.number_unit.value_or(schema_->time_unit)};
 }
 
 // The time at which the row is taken, where it has none itself.

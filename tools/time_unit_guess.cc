@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
-
 #include "cistern/limits.h"
+#include "tools/decimal_text.h"
+#include "tools/time_pattern.h"
 #include "tools/time_text.h"
 
 namespace cistern::tool {
@@ -13,18 +13,35 @@ namespace {
 constexpr int64_t kBeginSeconds = 946'684'800;   // 2000-01-01
 constexpr int64_t kEndSeconds = 4'102'444'800;   // 2100-01-01
 
-// The number without what is behind its decimal point; nullopt if it is none, or beyond 64 bits.
+// The number without what is behind its decimal point; nullopt if it is none, below 0, beyond 64
+// bits, or lost digits to its exponent.
 std::optional<int64_t> WholePart(std::string_view number) {
-  const size_t point = number.find('.');
-  const std::string_view digits = number.substr(0, point);
-  const std::string_view fraction =
-      point == std::string_view::npos ? std::string_view() : number.substr(point + 1);
-  if (digits.empty() || digits.front() < '0' || digits.front() > '9') return std::nullopt;
-  if (fraction.find_first_not_of("0123456789") != std::string_view::npos) return std::nullopt;
+  Decimal decimal;
+  if (!TakeApart(number, &decimal) || decimal.negative || decimal.LostDigits()) return std::nullopt;
   int64_t whole = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), whole);
-  if (error != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
+  for (int place = -decimal.point; place < 0; ++place) {
+    const bool fits = !__builtin_mul_overflow(whole, 10, &whole) &&
+                      !__builtin_add_overflow(whole, DigitAt(decimal, place), &whole);
+    if (!fits) return std::nullopt;
+  }
   return whole;
+}
+
+// How a date of 2000 to 2099 is read that is written in digits alone, as 202603031200 is; empty if
+// the number is none.
+std::string DatePatternOf(std::string_view number) {
+  if (number.find_first_not_of("0123456789") != std::string_view::npos) return {};
+  for (const std::string_view text : {"%Y%m%d", "%Y%m%d%H%M", "%Y%m%d%H%M%S"}) {
+    const size_t digit_count = text.size() + 2;  // %Y has four digits, all others two
+    if (number.size() != digit_count) continue;
+    const Result<TimePattern> pattern = TimePattern::Compile(text);
+    if (!pattern.ok()) continue;
+    const Result<Instant> time = pattern->Parse(number, LocalClock());
+    if (time.ok() && time->seconds >= kBeginSeconds && time->seconds < kEndSeconds) {
+      return std::string(text);
+    }
+  }
+  return {};
 }
 
 std::string_view OptionOf(TimeUnit unit) {
@@ -39,6 +56,15 @@ std::string_view OptionOf(TimeUnit unit) {
 std::string TimeOf(int64_t ticks, TimeUnit unit) {
   if (ticks / TicksPerSecond(unit) > limits::kEventSecondsMax) return "beyond the year 9999";
   return FormatTicks(ticks, unit);
+}
+
+std::optional<std::string> DateDoubt(std::string_view number, TimeUnit taken) {
+  const std::string pattern = DatePatternOf(number);
+  if (pattern.empty()) return std::nullopt;
+  return fmt::format(
+      "event time {} looks like a date, and would be taken for {}, {}; say --time-format {}, or "
+      "--time-unit {} if that is meant",
+      number, PluralOf(taken), TimeOf(*WholePart(number), taken), pattern, OptionOf(taken));
 }
 
 }  // namespace
@@ -65,7 +91,8 @@ std::optional<TimeUnit> UnitByUse(std::string_view number) {
 
 std::optional<std::string> UnitDoubt(std::string_view number, TimeUnit taken) {
   const std::optional<TimeUnit> looks = UnitByUse(number);
-  if (!looks || *looks == taken) return std::nullopt;
+  if (looks == taken) return std::nullopt;
+  if (!looks) return DateDoubt(number, taken);
   const int64_t ticks = *WholePart(number);
   return fmt::format(
       "event time {} looks like {}, {}, and would be taken for {}, {}; say --time-unit {}, or "

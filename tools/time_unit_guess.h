@@ -12,11 +12,12 @@
 namespace cistern::tool {
 
 // The one unit of s, ms, us and ns in which `number` is a time from 2000 to 2099; nullopt if there
-// is none. A number is digits, with a decimal point or without; anything else has no unit.
+// is none. Anything but a decimal number, and one that lost digits to its exponent, has no unit.
 [[nodiscard]] std::optional<TimeUnit> UnitByUse(std::string_view number);
 
-// Why `number` is hardly meant in the unit `taken`: it looks like another one. nullopt if it does
-// not. The text names the number, both readings and --time-unit.
+// Why `number` is hardly meant in the unit `taken`: it looks like another one, or like a date in
+// digits alone such as 202603031200. nullopt if it does not. The text names the number, what it
+// would be, and the options that decide.
 [[nodiscard]] std::optional<std::string> UnitDoubt(std::string_view number, TimeUnit taken);
 
 // "milliseconds": of the units that a number may have.

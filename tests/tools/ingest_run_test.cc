@@ -107,11 +107,27 @@ TEST_F(IngestRunTest, AFirstTimeThatLooksLikeAnotherUnitStoresNothing) {
   EXPECT_FALSE(Read("a,1772524800123456,1\n").ok()) << "microseconds";
   EXPECT_FALSE(Read("a,1772524800.5,x\n").ok()) << "though the line cannot be stored";
   EXPECT_FALSE(Read("bad\na,,1\na,1772524800,1\n").ok()) << "the first that has a time";
+  EXPECT_FALSE(Read("a, 1772524800,1\n").ok()) << "a blank before it";
+  EXPECT_FALSE(Read("a,+1772524800 ,1\n").ok()) << "a sign, and a blank behind it";
+  EXPECT_FALSE(Read("a,1.772524800e9,1\n").ok()) << "an exponent that costs no digit";
+  EXPECT_FALSE(Read("a,202603031200,1\n").ok()) << "a date";
+  EXPECT_THAT(times_, SizeIs(0));
   EXPECT_TRUE(Read("a,1772524800123,1\na,1772524800,1\n").ok()) << "only the first is looked at";
   EXPECT_TRUE(Read("a,2026-03-03,1\na,1772524800,1\n").ok());
   mapping_.time_unit_given = true;
   mapping_.time.number_unit = TimeUnit::kMillis;
   EXPECT_TRUE(Read("a,1772524800,1\n").ok()) << "a person said so";
+}
+
+TEST_F(IngestRunTest, RowsWithTheTimeOfTheirArrivalTellNoUnit) {
+  mapping_.time.number_unit.reset();
+  mapping_.time_unit_given = false;
+  mapping_.arrival_clock = std::make_shared<FakeClock>();
+  const Status s = Read("a,,1\nb,,2\na,1772524800,3\n");
+  EXPECT_EQ(s.code(), StatusCode::kInvalidArgument);
+  EXPECT_THAT(s.message(), HasSubstr("in.csv:3: event time 1772524800 looks like seconds"));
+  EXPECT_THAT(s.message(), HasSubstr("lines up to 2 of in.csv are stored"));
+  EXPECT_THAT(times_, SizeIs(2));
 }
 
 TEST_F(IngestRunTest, AFirstTimeIn1970IsTold) {

@@ -25,10 +25,33 @@ TEST(TimeUnitGuess, FromTheYear2000To2099) {
   EXPECT_EQ(UnitByUse("4102444800000000000"), std::nullopt);
 }
 
+TEST(TimeUnitGuess, HoweverTheNumberIsWritten) {
+  EXPECT_EQ(UnitByUse("+1772524800"), TimeUnit::kSeconds);
+  EXPECT_EQ(UnitByUse("1.772524800e+09"), TimeUnit::kSeconds);
+  EXPECT_EQ(UnitByUse("001772524800123"), TimeUnit::kMillis);
+}
+
 TEST(TimeUnitGuess, WhatIsNoNumberHasNoUnit) {
-  for (const char* text : {"", "0", "5", "-1772524800", "+1772524800", "1.77e9", "2024-05-24",
-                           "1772524800x", "1772524800.2x", ".5", "99999999999999999999"}) {
+  for (const char* text : {"", "0", "5", "0.0", "-1772524800", "1.77e9", "2024-05-24",
+                           "1772524800x", "1772524800.2x", " 1772524800", ".5", "1e-5",
+                           "99999999999999999999", "9223372036854775808"}) {
     EXPECT_EQ(UnitByUse(text), std::nullopt) << text;
+  }
+}
+
+TEST(TimeUnitGuess, ADateInDigitsAloneIsNoCount) {
+  EXPECT_EQ(UnitDoubt("20260303", TimeUnit::kMillis),
+            "event time 20260303 looks like a date, and would be taken for milliseconds, "
+            "1970-01-01T05:37:40.303Z; say --time-format %Y%m%d, or --time-unit ms if that is "
+            "meant");
+  EXPECT_NE(UnitDoubt("202603031200", TimeUnit::kMillis)->find("--time-format %Y%m%d%H%M,"),
+            std::string::npos);
+  EXPECT_NE(UnitDoubt("20260303120059", TimeUnit::kNanos)->find("--time-format %Y%m%d%H%M%S,"),
+            std::string::npos);
+  // Of no year of this century, no month, no day; and a fraction is of no date.
+  for (const char* text : {"19991231", "21000101", "20261303", "20260230", "202603032400",
+                           "202603031208.5", "2026030", "202603031"}) {
+    EXPECT_EQ(UnitDoubt(text, TimeUnit::kMillis), std::nullopt) << text;
   }
 }
 
