@@ -15,7 +15,11 @@ Result<NonFinite> ParseNonFinite(std::string_view text) {
 }
 
 bool IsNonFinite(std::string_view text) {
+  while (text.starts_with(' ')) text.remove_prefix(1);
+  while (text.ends_with(' ')) text.remove_suffix(1);
   if (!text.empty() && (text[0] == '-' || text[0] == '+')) text.remove_prefix(1);
+  // As C libraries write one: "-nan(ind)".
+  if (text.ends_with(')')) text = text.substr(0, text.find('('));
   const auto is = [&](std::string_view word) {
     return text.size() == word.size() &&
            std::equal(text.begin(), text.end(), word.begin(),

@@ -20,7 +20,7 @@ enum class NonFinite : uint8_t {
 // "store", "missing" or "refuse"; empty: store.
 [[nodiscard]] Result<NonFinite> ParseNonFinite(std::string_view text);
 
-// "nan", "inf", "infinity" in any case, with a sign or without.
+// "nan", "inf", "infinity" in any case, with a sign or without and with blanks around; "nan(ind)".
 [[nodiscard]] bool IsNonFinite(std::string_view text);
 
 // "." (or an empty text) and ",": what stands before the decimals of numbers.

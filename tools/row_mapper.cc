@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "lib/cql/cql_type.h"
 #include "tools/cell_text.h"
 #include "tools/counted.h"
 #include "tools/name_list.h"
@@ -18,10 +19,6 @@ std::string Lower(std::string_view text) {
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
   }
   return lower;
-}
-
-bool HoldsNested(CqlType kind) {
-  return kind == CqlType::kList || kind == CqlType::kSet || kind == CqlType::kMap;
 }
 
 // Columns whose values are numbers: a comma or NaN in them is one of a number.
@@ -350,15 +347,18 @@ Status RowMapper::SetCellText(size_t column, std::string_view text, RowBatch* ba
     if (s.ok() || !HoldsNumber(spec.type.kind) || !HasDecimalComma(text)) return s;
     return {s.code(), s.message() + "; where a comma stands before decimals, say --decimal ,"};
   }
-  if (!HoldsNumber(spec.type.kind)) return SetText(column, text, batch);
+  // By a pattern, commas and points are what the pattern says.
+  const bool is_time =
+      column == schema_->time_column() || spec.type.kind == CqlType::kTimestamp;
+  const bool has_pattern = is_time && !options_.time.pattern.empty();
+  if (!HoldsNumber(spec.type.kind) || has_pattern) return SetText(column, text, batch);
   if (HasDecimalComma(text)) {
     number_ = text;
     number_[text.find(',')] = '.';
     return SetText(column, number_, batch);
   }
   const bool number = text.find_first_not_of("0123456789.,+-eE ") == std::string_view::npos;
-  const bool pattern = spec.type.kind == CqlType::kTimestamp && !options_.time.pattern.empty();
-  if (number && !pattern && text.find('.') != std::string_view::npos) {
+  if (number && text.find('.') != std::string_view::npos) {
     return Status::InvalidArgument(
         fmt::format("column '{}': '{}' has a point, and --decimal , says that a comma stands "
                     "before decimals", spec.name, text.substr(0, 80)));
@@ -386,7 +386,7 @@ bool RowMapper::IsInKey(std::string_view cell) const {
 }
 
 Status RowMapper::SetCell(size_t column, const Cell& cell, RowBatch* batch) {
-  if (cell.form == CellForm::kNested && !HoldsNested(schema_->columns[column].type.kind)) {
+  if (cell.form == CellForm::kNested && !IsComposite(schema_->columns[column].type.kind)) {
     return Status::InvalidArgument(
         fmt::format("column '{}': an array or object does not go into {}",
                     schema_->columns[column].name, schema_->columns[column].type.ToCql()));

@@ -140,7 +140,7 @@ TEST_F(RowMapperTest, JsonArrayFillsASet) {
   EXPECT_EQ(std::bit_cast<float>(static_cast<uint32_t>(batch_.fixed(0, kF))), 0.1f);
 }
 
-TEST_F(RowMapperTest, NestedValuesGoIntoCollectionsAlone) {
+TEST_F(RowMapperTest, NestedValuesGoIntoTypesWithPartsAlone) {
   RowMapper mapper = Make();
   Record record;
   record.cells = {Named("station", "a"), Named("ts", "5"),
@@ -150,6 +150,19 @@ TEST_F(RowMapperTest, NestedValuesGoIntoCollectionsAlone) {
   record.cells.back() = Named("tags", "['N']", CellForm::kNested);
   const Status s = mapper.AddRow(record, &batch_);
   EXPECT_TRUE(s.ok()) << s.ToString();
+  const auto typed = ParseCreateTable(
+      "CREATE TYPE spot (x double); CREATE TABLE t (e text, day date, ts timestamp, p tuple<int, "
+      "text>, v vector<float, 2>, u frozen<spot>, PRIMARY KEY ((e, day), ts))");
+  ASSERT_TRUE(typed.ok()) << typed.status().ToString();
+  Result<RowMapper> into = RowMapper::Make(*typed, options_, std::nullopt);
+  ASSERT_TRUE(into.ok());
+  RowBatch values(*typed);
+  Record parts;
+  parts.cells = {Named("e", "a"), Named("ts", "5"), Named("p", "[7, null]", CellForm::kNested),
+                 Named("v", "[0.5, 2]", CellForm::kNested),
+                 Named("u", "{'x': 1.5}", CellForm::kNested)};
+  const Status taken = into->AddRow(parts, &values);
+  EXPECT_TRUE(taken.ok()) << taken.ToString();
   options_.maps = {"{station}-{ts}=wd"};
   record.cells.front().form = CellForm::kNested;
   EXPECT_THAT(Make().AddRow(record, &batch_).message(), HasSubstr("does not go into"));
@@ -246,6 +259,26 @@ TEST_F(RowMapperTest, DecimalCommas) {
   EXPECT_THAT(add("1", "1", "8,5").message(), HasSubstr("not an integer"));
 }
 
+// Of dates in digits and points, which no comma stands in, and of event times that are numbers.
+TEST_F(RowMapperTest, APatternReadsItsOwnCommasAndPoints) {
+  schema_ = *ParseCreateTable("CREATE TABLE t (e text, day date, ts bigint, seen timestamp, PRIMARY "
+                              "KEY ((e, day), ts)) WITH comment = 'cistern: time ts = s; bucket "
+                              "day = 1 day'");
+  options_.decimal = ',';
+  const auto ticks = [this](const char* pattern, std::string_view text, size_t column) {
+    options_.time.pattern = *TimePattern::Compile(pattern);
+    RowBatch batch(schema_);
+    Record record;
+    record.cells = {Named("e", "a"), Named("ts", text), Named("seen", text)};
+    const Status s = Make().AddRow(record, &batch);
+    EXPECT_TRUE(s.ok()) << s.ToString();
+    return s.ok() ? batch.fixed(0, column) : 0;
+  };
+  EXPECT_EQ(ticks("%d.%m.%Y", "24.05.2024", 2), 1'716'508'800);
+  EXPECT_EQ(ticks("%d.%m.%Y", "24.05.2024", 3), 1'716'508'800'000);
+  EXPECT_EQ(ticks("%Y%m%d,%H", "20240524,07", 2), 1'716'534'000);
+}
+
 TEST_F(RowMapperTest, WholeNumbersWrittenAsOthersAreIntegers) {
   RowMapper mapper = Make();
   Record record;
@@ -286,7 +319,8 @@ TEST_F(RowMapperTest, NotFiniteNumbersAsAPolicy) {
   EXPECT_EQ(std::bit_cast<double>(batch_.fixed(0, kTemp)),
             -std::numeric_limits<double>::infinity());
   options_.non_finite = NonFinite::kMissing;
-  for (const std::string_view text : {"NaN", "nan", "NAN", "-inf", "+Infinity"}) {
+  for (const std::string_view text :
+       {"NaN", "nan", "NAN", "-inf", "+Infinity", "-nan(ind)", " NaN "}) {
     ASSERT_TRUE(add(text, CellForm::kQuoted).ok());
     EXPECT_EQ(batch_.state(batch_.row_count() - 1, kTemp), CellState::kAbsent) << text;
     EXPECT_EQ(batch_.bytes(batch_.row_count() - 1, kWd), "NaN");
@@ -294,6 +328,7 @@ TEST_F(RowMapperTest, NotFiniteNumbersAsAPolicy) {
   ASSERT_TRUE(add("1.5").ok());
   options_.non_finite = NonFinite::kRefuse;
   EXPECT_THAT(add("NaN").message(), HasSubstr("column 'temp': 'NaN' is not finite"));
+  EXPECT_THAT(add("nan(snan)").message(), HasSubstr("'nan(snan)' is not finite"));
   EXPECT_TRUE(add("1.5").ok());
 }
 
