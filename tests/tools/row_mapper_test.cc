@@ -261,9 +261,9 @@ TEST_F(RowMapperTest, DecimalCommas) {
 
 // Of dates in digits and points, which no comma stands in, and of event times that are numbers.
 TEST_F(RowMapperTest, APatternReadsItsOwnCommasAndPoints) {
-  schema_ = *ParseCreateTable("CREATE TABLE t (e text, day date, ts bigint, seen timestamp, PRIMARY "
-                              "KEY ((e, day), ts)) WITH comment = 'cistern: time ts = s; bucket "
-                              "day = 1 day'");
+  schema_ = *ParseCreateTable(
+      "CREATE TABLE t (e text, day date, ts bigint, seen timestamp, PRIMARY KEY ((e, day), ts)) "
+      "WITH comment = 'cistern: time ts = s; bucket day = 1 day'");
   options_.decimal = ',';
   const auto ticks = [this](const char* pattern, std::string_view text, size_t column) {
     options_.time.pattern = *TimePattern::Compile(pattern);
