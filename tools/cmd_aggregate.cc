@@ -195,7 +195,7 @@ class AggregateCommand {
   static Status UselessAcross(const std::string& column) {
     return Status::InvalidArgument(fmt::format(
         "--across {} does nothing: it names clustering columns of which a line has several values, "
-        "and not the event time", column));
+        "and not the event time, one of --group-by, or one that = in --where fixes", column));
   }
 
   // Two results of one name could not be told apart.
