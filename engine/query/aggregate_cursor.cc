@@ -1,6 +1,7 @@
 #include "engine/query/aggregate_cursor.h"
 
 #include <algorithm>
+#include <numeric>
 #include <span>
 #include <utility>
 
@@ -354,7 +355,13 @@ Status Aggregator::AddStepRows(const AggregateStep& step, const VersionColumns& 
                                size_t end, bool is_filtered) {
   if (is_filtered || shape_.filter.empty()) {
     CISTERN_RETURN_IF_ERROR(MoveTo(step));
-    return groups_.AddRows(rows, begin, end);
+    if (plan_.group_columns().empty()) {
+      groups_.AddRows(rows, begin, end);
+      return Status::Ok();
+    }
+    passing_.resize(end - begin);
+    std::iota(passing_.begin(), passing_.end(), static_cast<uint32_t>(begin));
+    return AddPassing(rows);
   }
   passing_.clear();
   for (size_t i = begin; i < end; ++i) {
@@ -362,7 +369,19 @@ Status Aggregator::AddStepRows(const AggregateStep& step, const VersionColumns& 
   }
   if (passing_.empty()) return Status::Ok();
   CISTERN_RETURN_IF_ERROR(MoveTo(step));
-  return groups_.AddPicked(rows, passing_);
+  return AddPassing(rows);
+}
+
+// The rows of passing_. A page may have a group in each row, and a group some 800 bytes for each
+// column: what they take is charged before they take much more.
+Status Aggregator::AddPassing(const VersionColumns& rows) {
+  std::span<const uint32_t> left = passing_;
+  while (true) {
+    CISTERN_ASSIGN_OR_RETURN(const size_t added, groups_.AddPicked(rows, left));
+    left = left.subspan(added);
+    if (left.empty()) return Status::Ok();
+    CISTERN_RETURN_IF_ERROR(Charge(page_rows_.MemoryBytes()));
+  }
 }
 
 Status Aggregator::MoveTo(const AggregateStep& step) {

@@ -62,6 +62,7 @@ class Aggregator final : public AggregateCursor {
   [[nodiscard]] Status AddRows(const VersionColumns& rows, bool is_filtered);
   [[nodiscard]] Status AddStepRows(const AggregateStep& step, const VersionColumns& rows,
                                    size_t begin, size_t end, bool is_filtered);
+  [[nodiscard]] Status AddPassing(const VersionColumns& rows);
   [[nodiscard]] Status MoveTo(const AggregateStep& step);
   [[nodiscard]] Status EmitStep();
   [[nodiscard]] Status Charge(size_t bytes);

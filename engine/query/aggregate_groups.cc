@@ -58,32 +58,30 @@ void AggregateGroups::Clear() {
   if (states_.size() < size_) states_.emplace_back(plan_);
 }
 
-Status AggregateGroups::AddRows(const VersionColumns& rows, size_t begin, size_t end) {
-  if (types_.empty()) {
-    states_[0].AddRows(rows, begin, end, &dense_);
-    return Status::Ok();
-  }
-  all_.resize(end - begin);
-  std::iota(all_.begin(), all_.end(), static_cast<uint32_t>(begin));
-  return AddPicked(rows, all_);
+void AggregateGroups::AddRows(const VersionColumns& rows, size_t begin, size_t end) {
+  CISTERN_CHECK(types_.empty());
+  states_[0].AddRows(rows, begin, end, &dense_);
 }
 
-Status AggregateGroups::AddPicked(const VersionColumns& rows, std::span<const uint32_t> picked) {
+Result<size_t> AggregateGroups::AddPicked(const VersionColumns& rows,
+                                          std::span<const uint32_t> picked) {
   if (types_.empty()) {
     states_[0].AddPicked(rows, picked, &dense_);
-    return Status::Ok();
+    return picked.size();
   }
   met_.clear();
-  for (const uint32_t i : picked) {
-    CISTERN_ASSIGN_OR_RETURN(const size_t group, GroupOf(rows, i));
+  grown_bytes_ = 0;
+  size_t added = 0;
+  for (; added < picked.size() && grown_bytes_ < kGrowthBytes; ++added) {
+    CISTERN_ASSIGN_OR_RETURN(const size_t group, GroupOf(rows, picked[added]));
     if (picked_[group].empty()) met_.push_back(group);
-    picked_[group].push_back(i);
+    picked_[group].push_back(picked[added]);
   }
   for (const size_t group : met_) {
     states_[group].AddPicked(rows, picked_[group], &dense_);
     picked_[group].clear();
   }
-  return Status::Ok();
+  return added;
 }
 
 Result<size_t> AggregateGroups::GroupOf(const VersionColumns& rows, size_t i) {
@@ -97,7 +95,7 @@ Result<size_t> AggregateGroups::GroupOf(const VersionColumns& rows, size_t i) {
     return Status::TooLarge(Concat({"a step has more than ", limits::kAggregateGroupsMax,
         " groups: take smaller steps, group by fewer columns, or choose rows by conditions"}));
   }
-  if (states_.size() == size_) states_.emplace_back(plan_);
+  if (states_.size() == size_) grown_bytes_ += states_.emplace_back(plan_).MemoryBytes();
   if (picked_.size() == size_) picked_.emplace_back();
   for (size_t k = 0; k < types_.size(); ++k) {
     const ColumnData& data = rows.columns[plan_->group_columns()[k]];
@@ -138,7 +136,7 @@ Status AggregateGroups::Emit(AggregateBatch* out) {
 }
 
 size_t AggregateGroups::MemoryBytes() const {
-  size_t bytes = key_.capacity() + all_.capacity() * sizeof(uint32_t);
+  size_t bytes = key_.capacity();
   for (const ColumnData& data : values_) bytes += 2 * data.MemoryBytes();  // the map has them too
   bytes += groups_.size() * (kMapNodeBytes + types_.size() * 10);
   for (const AggregateState& state : states_) bytes += state.MemoryBytes();

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cistern/aggregate.h"
+#include "cistern/result.h"
 #include "cistern/status.h"
 #include "engine/query/aggregate_plan.h"
 #include "engine/query/aggregate_state.h"
@@ -24,13 +25,18 @@ class AggregateGroups {
  public:
   AggregateGroups(const AggregatePlan* plan, const TableSchema& schema);
 
-  // Visible rows begin..end-1, which follow those that were added before. kTooLarge: more than
-  // limits::kAggregateGroupsMax groups.
-  [[nodiscard]] Status AddRows(const VersionColumns& rows, size_t begin, size_t end);
-  // Of visible rows the `picked` ones, whose numbers ascend.
-  [[nodiscard]] Status AddPicked(const VersionColumns& rows, std::span<const uint32_t> picked);
+  // Visible rows begin..end-1, which follow those that were added before.
+  // REQUIRES: the plan has no columns to group by.
+  void AddRows(const VersionColumns& rows, size_t begin, size_t end);
+  // Of visible rows the `picked` ones, whose numbers ascend. Gives how many of them were added, the
+  // first ones: fewer than all, so that memory is charged meanwhile, where new groups took
+  // kGrowthBytes. The rest is to be added then. kTooLarge: more than limits::kAggregateGroupsMax.
+  [[nodiscard]] Result<size_t> AddPicked(const VersionColumns& rows,
+                                         std::span<const uint32_t> picked);
   // As AggregateState. REQUIRES: the plan has no columns to group by.
   void AddStatistics(size_t k, const ColumnStatistics& statistics);
+
+  static constexpr size_t kGrowthBytes = 1 << 20;
 
   // How many groups there are. Without columns to group by: 1, whatever was added.
   [[nodiscard]] size_t size() const { return size_; }
@@ -51,8 +57,8 @@ class AggregateGroups {
   std::vector<ColumnData> values_;       // of the groups, one for each column to group by
   std::unordered_map<std::string, size_t> groups_;  // by the bytes of their values
   std::vector<std::vector<uint32_t>> picked_;       // by group; empty between two calls
+  size_t grown_bytes_ = 0;               // by new groups, of the rows at hand
   std::string key_;                      // scratch, as are
-  std::vector<uint32_t> all_;
   std::vector<size_t> met_;
   std::vector<int64_t> dense_;
 };

@@ -1,6 +1,10 @@
 // The policies of filters and aggregates: without a store.
 #include <gtest/gtest.h>
 
+#include <numeric>
+#include <span>
+
+#include "engine/query/aggregate_groups.h"
 #include "engine/query/aggregate_plan.h"
 #include "engine/query/row_filter.h"
 #include "engine/query/stretches.h"
@@ -161,6 +165,38 @@ TEST(AggregatePlan, GroupsAreByValuesThatHaveAnOrder) {
   EXPECT_EQ(code({"s", "s"}), StatusCode::kInvalidArgument);
   EXPECT_EQ(code(std::vector<std::string>(limits::kGroupColumnsMax + 1, "s")),
             StatusCode::kTooLarge);
+}
+
+// A page may have a group in each of its rows: they are added in pieces, so that what the groups
+// take is charged before it is much.
+TEST(AggregateGroups, NewGroupsOfAPageAreAddedInPieces) {
+  const std::shared_ptr<const TableSchema> schema = Schema();
+  AggregateRequest request = TensAndAHole();
+  request.group_by = {"n"};
+  const AggregatePlan plan = *AggregatePlan::Make(*schema, request);
+  VersionColumns rows = VersionColumns::For(*schema);
+  const size_t v = *schema->FindColumn("v");
+  for (int64_t i = 0; i < limits::kPageRowsMax; ++i, ++rows.row_count) {
+    rows.columns[v].AppendFixed(0);
+    rows.columns[v + 1].AppendFixed(i);
+  }
+  std::vector<uint32_t> picked(rows.row_count);
+  std::iota(picked.begin(), picked.end(), 0u);
+  AggregateGroups groups(&plan, *schema);
+  size_t pieces = 0;
+  for (std::span<const uint32_t> left = picked; !left.empty(); ++pieces) {
+    const size_t before = groups.MemoryBytes();
+    const Result<size_t> added = groups.AddPicked(rows, left);
+    ASSERT_TRUE(added.ok()) << added.status().ToString();
+    ASSERT_GT(*added, 0u);
+    EXPECT_LT(groups.MemoryBytes(), before + 2 * AggregateGroups::kGrowthBytes);
+    left = left.subspan(*added);
+  }
+  EXPECT_GT(pieces, 2u);
+  EXPECT_EQ(groups.size(), rows.row_count);
+  const Result<size_t> again = groups.AddPicked(rows, picked);  // all groups are there
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(*again, picked.size());
 }
 
 TEST(AggregatePlan, AStepThatTheRangeCutsIsNotWhole) {
