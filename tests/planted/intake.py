@@ -1,8 +1,9 @@
-"""Bugs on the way of a batch to its outcome."""
+"""Bugs on the way of a batch from its text to its outcome."""
 from planted.bug import Bug
 
 INTAKE = ('tests/engine/intake_test',)
 REPEATS = INTAKE + ('tests/lib/row/row_test',)
+TOOL = ('tests/tools/tool_test',)
 
 BUGS = [
     Bug('a submitted batch stays until it is asked for', 'engine/ingest/write_unit.h',
@@ -48,4 +49,15 @@ BUGS = [
         '*Repeat*:*ShadowedRows*', REPEATS),
     Bug('an amendment of repeats is an empty segment', 'storage/bucket_merge.cc',
         '      GiveAnyVersion(rows);\n', '', '*RepeatTest*', INTAKE),
+    Bug('a row with the time of its arrival settles the unit of all', 'tools/ingest_run.cc',
+        ' || (is_row && !mapper->GivesArrivalTimes());', ' || is_row;', '*IngestRunTest*', TOOL),
+    Bug('a blank hides the unit of a number', 'tools/row_mapper_time.cc',
+        "  while (number.starts_with(' ')) number.remove_prefix(1);\n", '', '*IngestRunTest*',
+        TOOL),
+    Bug('a date in digits alone is a number', 'tools/time_unit_guess.cc',
+        '  if (pattern.empty()) return std::nullopt;\n',
+        '  if (!number.empty()) return std::nullopt;\n', '*TimeUnitGuess*', TOOL),
+    Bug('by a pattern a comma is a point', 'tools/row_mapper.cc',
+        '!HoldsNumber(spec.type.kind) || has_pattern)',
+        '!HoldsNumber(spec.type.kind) || (has_pattern && text.empty()))', '*RowMapperTest*', TOOL),
 ]
