@@ -374,6 +374,8 @@ Result<SyncPlan> PlanSync(const SyncOptions& options) {
     }
   }
   if (const auto misfit = FindUnreadable(options)) return WithFile(options, Wrong(misfit->why));
+  const Status planned = PlanReplicator(plan->replication, 0).status();
+  if (!planned.ok()) return WithFile(options, planned);
   Result<ContactPlan> contact = PlanContact(options.contact);
   if (!contact.ok()) return WithFile(options, contact.status());
   plan->store = options.store;
