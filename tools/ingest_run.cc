@@ -250,6 +250,10 @@ Status IngestRun::Read(const std::string& name, Input* input, RecordReader* read
         s = input->status();
         break;
       case ReadOutcome::kEnd:
+        // What goes on and never comes, as behind a mistake in a document, is whole with that.
+        if (in_long_line_) s = rejects_->Add({});
+        reading = false;
+        break;
       case ReadOutcome::kInterrupted:
         reading = false;
         break;

@@ -12,10 +12,14 @@ using Json = nlohmann::json;
 
 constexpr std::string_view kBareWords[] = {"NaN", "Infinity", "-Infinity"};
 
-// The bare word at the front of `text`; empty if there is none.
+// The bare word at the front of `text`; empty if there is none, or if it is a name, which JSON has
+// in quotes alone.
 std::string_view BareWordAt(std::string_view text) {
   for (const std::string_view word : kBareWords) {
-    if (text.starts_with(word)) return word;
+    if (!text.starts_with(word)) continue;
+    const size_t next = text.find_first_not_of(" \t\r\n", word.size());
+    const bool is_name = next != std::string_view::npos && text[next] == ':';
+    return is_name ? std::string_view() : word;
   }
   return {};
 }

@@ -121,7 +121,7 @@ Status RejectFile::Add(std::string_view raw, bool continues) {
     line_begin_ = buffer_.size();
   }
   buffer_ += raw;
-  at_line_start_ = raw.ends_with('\n');
+  if (!raw.empty()) at_line_start_ = raw.ends_with('\n');
   in_line_ = continues;
   if (!continues) ++buffered_;
   return buffer_.size() < kBufferBytes ? Status::Ok() : Flush();
@@ -147,7 +147,8 @@ void RejectFile::TakeBack() {
 
 Status RejectFile::Flush() {
   CISTERN_RETURN_IF_ERROR(failure_);
-  if (fd_ < 0 || buffer_.empty()) return Status::Ok();
+  const bool has_all = buffer_.empty() && buffered_ == 0;
+  if (fd_ < 0 || has_all) return Status::Ok();
   const off_t begin = size_;
   failure_ = Write(buffer_);
   buffer_.clear();

@@ -35,7 +35,8 @@ class RejectFile {
   // no line to reject.
   [[nodiscard]] static Status CheckPath(const std::string& path);
 
-  // A line, or a piece of one when `continues`: then the next call has its rest. It is kept once
+  // A line, or a piece of one when `continues`: then the next call has its rest, or an empty text
+  // where nothing more comes. It is kept once
   // Flush() is OK, which Add() calls when much has come.
   // Errors, here and below: kIoError or kNoSpace, for good. Lines since the last Flush() that was
   // OK are not kept then, and what was written of them is taken back.

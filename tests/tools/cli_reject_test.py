@@ -74,6 +74,16 @@ class Rejects(CliCase):
         self.assertIn("2 rows stored in air, 3 lines rejected, 1 of them kept in one.csv.reject",
                       done.err)
 
+    def test_the_rest_of_a_broken_document_is_kept(self):
+        self.create()
+        good = '{"station":"a","ts":1,"n":1}'
+        bad = '{"station":"a","ts":2,"n":"x"}'
+        one = self.write("one.json", f"[{good} {good}]")  # a comma is missing
+        two = self.write("two.json", f"[{bad}]")
+        done = self.ingest_files("--format", "json", "--reject", "bad", one, two, expect=1)
+        self.assertIn("1 row stored in air, 2 lines rejected to bad", done.err)
+        self.assertEqual(self.text("bad"), f"{good}]\n{bad}")
+
     def test_an_input_is_no_reject_file(self):
         self.create()
         text = "station,ts,n\na,1,x\na,2,2\n"

@@ -93,6 +93,15 @@ TEST_F(IngestRunTest, BadLinesGoToTheRejectFileWordForWord) {
   EXPECT_THAT(complaints_[2], HasSubstr("in.csv:5: not UTF-8"));
 }
 
+TEST_F(IngestRunTest, ALineWhoseRestNeverComesIsKept) {
+  const std::string longest(kLineBytesMax, 'x');  // the input may go on, as far as that tells
+  const Status s = Read("a,1,1\n" + longest);
+  ASSERT_TRUE(s.ok()) << s.ToString();
+  EXPECT_EQ(totals_.rejected, 1u);
+  EXPECT_EQ(kept_, 1u);
+  EXPECT_EQ(Rejects(), "e,ts,v\n" + longest);
+}
+
 TEST_F(IngestRunTest, AFirstTimeThatLooksLikeAnotherUnitStoresNothing) {
   mapping_.time.number_unit.reset();
   mapping_.time_unit_given = false;

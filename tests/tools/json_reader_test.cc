@@ -111,7 +111,7 @@ TEST(JsonReader, BareWordsOfPythonAreNumbersOutsideOfStrings) {
   EXPECT_EQ(records[0].forms[1], CellForm::kString);
   EXPECT_EQ(records[0].forms[3], CellForm::kBare);
   EXPECT_EQ(records[0].forms[4], CellForm::kString);
-  for (size_t i = 1; i < 3; ++i) EXPECT_TRUE(records[i].bad) << i;
+  for (size_t i = 1; i < 4; ++i) EXPECT_TRUE(records[i].bad) << i;
 }
 
 TEST(JsonReader, ArraysAndObjectsOverLinesAskForTheOtherFormat) {
