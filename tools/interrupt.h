@@ -19,7 +19,8 @@ void CatchInterrupts();
 
 // Waits so long, or until a signal comes. After CatchInterrupts().
 void PauseUnlessInterrupted(int64_t wait_us);
-// The same, or until nobody reads the pipe or socket `output` any more: false then.
+// The same, or until nobody reads the pipe or socket `output` any more, or it is closed: false
+// then.
 [[nodiscard]] bool PauseWhileRead(int64_t wait_us, int output);
 
 }  // namespace cistern::tool

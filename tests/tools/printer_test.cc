@@ -4,6 +4,7 @@
 
 #include <csignal>
 
+#include "tools/interrupt.h"
 #include "tools/record_printer.h"
 #include "tools/scan_token.h"
 
@@ -75,6 +76,17 @@ TEST(Output, ReaderThatHadEnoughIsNoError) {
   EXPECT_TRUE(output.closed());
   EXPECT_TRUE(output.status().ok());
   close(fds[1]);
+}
+
+// Before anything is written, and however long it would wait.
+TEST(Output, AReaderThatIsGoneEndsAPause) {
+  int fds[2];
+  ASSERT_EQ(pipe(fds), 0);
+  EXPECT_TRUE(PauseWhileRead(0, fds[1]));
+  close(fds[0]);
+  EXPECT_FALSE(PauseWhileRead(60'000'000, fds[1]));
+  close(fds[1]);
+  EXPECT_FALSE(PauseWhileRead(60'000'000, fds[1])) << "nobody reads what is closed";
 }
 
 TEST(Output, FullDiskIsAnError) {
