@@ -124,10 +124,11 @@ Status SetCellFromText(size_t index, std::string_view text, const TimeFormat& fo
   const bool event_time = index == schema.time_column();
   switch (column.type.kind) {
     case CqlType::kTimestamp:
-      if (!event_time && format.base) {
-        TimeFormat absolute = format;
-        absolute.base.reset();
-        return SetTime(index, column, value, absolute, TimeUnit::kMillis, batch);
+      if (!event_time && (format.base || format.unit_is_of_event)) {
+        TimeFormat other = format;
+        other.base.reset();
+        if (format.unit_is_of_event) other.number_unit.reset();
+        return SetTime(index, column, value, other, TimeUnit::kMillis, batch);
       }
       return SetTime(index, column, value, format, TimeUnit::kMillis, batch);
     case CqlType::kBigint:

@@ -85,7 +85,9 @@ Result<DuplicatePolicy> ParseDuplicates(std::string_view text) {
 // How the times of the input are written.
 Status CompleteTimes(const IngestOptions& options, TimeFormat* time) {
   time->too_fine_advice = "; --truncate-times cuts times off at the unit of their column";
-  if (options.format == "line") time->number_unit = TimeUnit::kNanos;
+  // A point's time counts nanoseconds; a field that is a time counts what its writer liked.
+  time->unit_is_of_event = options.format == "line" && options.time_unit.empty();
+  if (time->unit_is_of_event) time->number_unit = TimeUnit::kNanos;
   if (!options.time_unit.empty()) {
     const Result<TimeUnit> unit = ParseTimeUnit(options.time_unit);
     if (!unit.ok()) return OfOption("--time-unit", unit.status());

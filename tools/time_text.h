@@ -19,6 +19,7 @@ namespace cistern::tool {
 // How the times of one input are written.
 struct TimeFormat {
   std::optional<TimeUnit> number_unit;  // of numeric times; nullopt: the column's own unit
+  bool unit_is_of_event = false;        // number_unit is of the event time, and of no other column
   std::optional<Instant> base;          // added to every time: the input's times are relative
   LocalClock clock{};                   // of times that name no offset themselves
   TimePattern pattern{};                // strptime-like; empty: ISO 8601 or a number

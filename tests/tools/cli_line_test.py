@@ -114,6 +114,13 @@ class LineProtocol(CliCase):
         self.lines(text, "--time-unit", "s")
         self.assertEqual([temp for _, temp in self.rows()], ["0", "1", "2", "3", "4"])
 
+    def test_a_field_that_is_a_time_counts_what_its_column_counts(self):
+        self.create(BOILER.replace("note text", "seen timestamp"))
+        self.lines(f"m,sensor=gw1 seen={T}000i {NS}\n")
+        self.lines(f"m,sensor=gw1 seen={T}i {T + 1}\n", "--time-unit", "s")
+        rows = self.scan("--columns", "ts,seen", table="heat", entity="gw1")
+        self.assertEqual([row["seen"] for row in rows], ["2026-03-03T08:00:00.000Z"] * 2)
+
     def test_units_of_every_format(self):
         self.create()
         line = '{{"station":"a","ts":{}}}\n'

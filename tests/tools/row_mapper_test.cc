@@ -236,6 +236,22 @@ TEST_F(RowMapperTest, CopyRowCopiesEveryCell) {
   }
 }
 
+// As of line protocol: a point's time counts nanoseconds, and its fields what their writer liked.
+TEST_F(RowMapperTest, AUnitMayBeOfTheEventTimeAlone) {
+  options_.time.number_unit = TimeUnit::kNanos;
+  Record record;
+  record.cells = {Named("station", "a"), Named("ts", "1716534230000000000"),
+                  Named("seen", "1716534230000")};
+  options_.time.unit_is_of_event = true;
+  ASSERT_TRUE(Make().AddRow(record, &batch_).ok());
+  EXPECT_EQ(batch_.fixed(0, kTs), 1716534230000);
+  EXPECT_EQ(batch_.fixed(0, kSeen), 1716534230000);
+  options_.time.unit_is_of_event = false;
+  record.cells.back().text = "1716534230000000000";
+  ASSERT_TRUE(Make().AddRow(record, &batch_).ok());
+  EXPECT_EQ(batch_.fixed(1, kSeen), 1716534230000);
+}
+
 TEST_F(RowMapperTest, DecimalCommas) {
   options_.decimal = ',';
   RowMapper mapper = Make();
