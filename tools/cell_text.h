@@ -21,8 +21,9 @@ namespace cistern::tool {
 // Sets `column` of the open row of `batch` from `text`.
 //
 // Numbers are read exactly: integers in their type's range, doubles and floats to the nearest
-// value. The event time and timestamp columns go by `format`; its base is added to the event
-// time only, and its unit may be of that alone. Spaces around a value are ignored except in text. Errors name the column.
+// value. The event time and timestamp columns go by `format`; its base is added to the event time
+// only, and its unit may be of that alone. Spaces around a value are ignored except in text. Errors
+// name the column.
 [[nodiscard]] Status SetCellFromText(size_t column, std::string_view text,
                                      const TimeFormat& format, RowBatch* batch);
 
