@@ -91,7 +91,8 @@ Status IngestRun::TakeMeasured(const Record& record, RowMapper* mapper) {
 Status IngestRun::AddRow(const Record& record, RowMapper* mapper, bool* was_added) {
   if (!unit_checked_) CISTERN_RETURN_IF_ERROR(CheckUnit(record, mapper));
   if (const Status s = mapper->AddRow(record, &batch_); !s.ok()) {
-    return Reject(record.line, record.raw, s.message());
+    if (!mapper->IsUnitDoubted()) return Reject(record.line, record.raw, s.message());
+    return Status::InvalidArgument(fmt::format("{}:{}: {}", name_, record.line, s.message()));
   }
   *was_added = true;
   pending_raw_ += record.raw;
@@ -120,7 +121,8 @@ Status IngestRun::CheckUnit(const Record& record, RowMapper* mapper) {
   const size_t column = schema_->time_column();
   if (!bare || schema_->columns[column].type.lane() != Lane::kFixed) return Status::Ok();
   if (const auto doubt = UnitDoubt(bare->number, bare->unit)) {
-    return Status::InvalidArgument(fmt::format("{}:{}: {}", name_, record.line, *doubt));
+    return Status::InvalidArgument(
+        fmt::format("{}:{}: event time {}", name_, record.line, *doubt));
   }
   if (!is_row || bare->unit == TimeUnit::kSeconds || UnitByUse(bare->number)) return Status::Ok();
   const int64_t ticks = tried.fixed(0, column);

@@ -56,6 +56,10 @@ Result<RowMapper> RowMapper::Make(std::shared_ptr<const TableSchema> schema,
   mapper.schema_ = std::move(schema);
   mapper.options_ = options;
   mapper.fed_by_.resize(mapper.schema_->columns.size());
+  const bool tells_unit = options.time_unit_given || !options.time.pattern.empty();
+  for (const ColumnSpec& column : mapper.schema_->columns) {
+    mapper.unit_known_.push_back(tells_unit || column.type.kind != CqlType::kTimestamp);
+  }
   for (const std::string& names : options.ignores) mapper.AddIgnores(names);
   for (const std::string& text : options.maps) {
     CISTERN_RETURN_IF_ERROR(mapper.AddMap(text, stem));
@@ -336,6 +340,8 @@ Status RowMapper::SetText(size_t column, std::string_view text, RowBatch* batch)
     }
     had_time_ = true;
     time_text_ = text;
+  } else if (!unit_known_[column]) {
+    CISTERN_RETURN_IF_ERROR(CheckUnitOf(column, text));
   }
   return SetCellFromText(column, text, options_.time, batch);
 }
@@ -430,6 +436,7 @@ Status RowMapper::SetTemplate(const Template& t, RowBatch* batch) {
 
 Status RowMapper::AddRow(const Record& record, RowBatch* batch) {
   had_time_ = false;
+  unit_doubted_ = false;
   CISTERN_RETURN_IF_ERROR(GatherCells(record));
   batch->BeginRow();
   Status s;

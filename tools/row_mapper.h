@@ -73,6 +73,9 @@ class RowMapper {
   [[nodiscard]] std::optional<BareTime> BareTimeNumber() const;
   // Whether the last row that was tried had an event time of its own.
   [[nodiscard]] bool HadTime() const { return had_time_; }
+  // Whether the last row that was tried was refused since the first number of a column of times,
+  // which is not the event time, looks like another unit: all that follow would do so too.
+  [[nodiscard]] bool IsUnitDoubted() const { return unit_doubted_; }
   // Whether rows without one get the time at which they are read.
   [[nodiscard]] bool GivesArrivalTimes() const { return options_.arrival_clock != nullptr; }
 
@@ -135,6 +138,7 @@ class RowMapper {
   Status HasNoName(size_t i, std::string_view text) const;
   bool IsMissing(const Cell& cell) const;
   Status SetText(size_t column, std::string_view text, RowBatch* batch);
+  Status CheckUnitOf(size_t column, std::string_view text);
   // As SetText, for what an input has: its numbers may have a comma before their decimals.
   Status SetCellText(size_t column, std::string_view text, RowBatch* batch);
   Status SetCell(size_t column, const Cell& cell, RowBatch* batch);
@@ -170,6 +174,8 @@ class RowMapper {
   std::vector<std::string_view> time_cells_;
   bool had_time_ = false;            // a cell or a constant of the last row
   std::string time_text_;            // as which its event time was written
+  std::vector<bool> unit_known_;     // by column: the unit of its numbers is not doubted any more
+  bool unit_doubted_ = false;
 };
 
 }  // namespace cistern::tool

@@ -4,8 +4,20 @@
 #include "tools/cell_text.h"
 #include "tools/decimal_text.h"
 #include "tools/row_mapper.h"
+#include "tools/time_unit_guess.h"
 
 namespace cistern::tool {
+namespace {
+
+// Without the blanks around it; empty if it is no number, or below 0.
+std::string_view BareNumber(std::string_view text) {
+  while (text.starts_with(' ')) text.remove_prefix(1);
+  while (text.ends_with(' ')) text.remove_suffix(1);
+  Decimal decimal;
+  return TakeApart(text, &decimal) && !decimal.negative ? text : std::string_view();
+}
+
+}  // namespace
 
 Status RowMapper::AddTimeSum() {
   CISTERN_RETURN_IF_ERROR(ClaimTimeColumn("--time-sum"));
@@ -37,12 +49,24 @@ std::optional<RowMapper::BareTime> RowMapper::BareTimeNumber() const {
   if (!had_time_ || options_.time_unit_given || time.base || !time.pattern.empty()) {
     return std::nullopt;
   }
-  std::string_view number = time_text_;
-  while (number.starts_with(' ')) number.remove_prefix(1);
-  while (number.ends_with(' ')) number.remove_suffix(1);
-  Decimal decimal;
-  if (!TakeApart(number, &decimal) || decimal.negative) return std::nullopt;
+  const std::string_view number = BareNumber(time_text_);
+  if (number.empty()) return std::nullopt;
   return BareTime{number, time.number_unit.value_or(schema_->time_unit)};
+}
+
+// Of a column of times that is not the event time: its first number tells for all.
+Status RowMapper::CheckUnitOf(size_t column, std::string_view text) {
+  const std::string_view number = BareNumber(text);
+  if (number.empty()) return Status::Ok();
+  const TimeFormat& time = options_.time;
+  const std::optional<TimeUnit> asked = time.unit_is_of_event ? std::nullopt : time.number_unit;
+  const std::optional<std::string> doubt =
+      UnitDoubt(number, asked.value_or(TimeUnit::kMillis));
+  unit_known_[column] = !doubt;
+  unit_doubted_ = doubt.has_value();
+  if (!doubt) return Status::Ok();
+  return Status::InvalidArgument(
+      fmt::format("column '{}': {}", schema_->columns[column].name, *doubt));
 }
 
 // The time at which the row is taken, where it has none itself.

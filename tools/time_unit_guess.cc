@@ -62,7 +62,7 @@ std::optional<std::string> DateDoubt(std::string_view number, TimeUnit taken) {
   const std::string pattern = DatePatternOf(number);
   if (pattern.empty()) return std::nullopt;
   return fmt::format(
-      "event time {} looks like a date, and would be taken for {}, {}; say --time-format {}, or "
+      "{} looks like a date, and would be taken for {}, {}; say --time-format {}, or "
       "--time-unit {} if that is meant",
       number, PluralOf(taken), TimeOf(*WholePart(number), taken), pattern, OptionOf(taken));
 }
@@ -95,8 +95,8 @@ std::optional<std::string> UnitDoubt(std::string_view number, TimeUnit taken) {
   if (!looks) return DateDoubt(number, taken);
   const int64_t ticks = *WholePart(number);
   return fmt::format(
-      "event time {} looks like {}, {}, and would be taken for {}, {}; say --time-unit {}, or "
-      "--time-unit {} if that is meant",
+      "{} looks like {}, {}, and would be taken for {}, {}; say --time-unit {}, or --time-unit {} "
+      "if that is meant",
       number, PluralOf(*looks), TimeOf(ticks, *looks), PluralOf(taken), TimeOf(ticks, taken),
       OptionOf(*looks), OptionOf(taken));
 }

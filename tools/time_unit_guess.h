@@ -16,8 +16,8 @@ namespace cistern::tool {
 [[nodiscard]] std::optional<TimeUnit> UnitByUse(std::string_view number);
 
 // Why `number` is hardly meant in the unit `taken`: it looks like another one, or like a date in
-// digits alone such as 202603031200. nullopt if it does not. The text names the number, what it
-// would be, and the options that decide.
+// digits alone such as 202603031200. nullopt if it does not. The text begins with the number, and
+// has what it would be and the options that decide.
 [[nodiscard]] std::optional<std::string> UnitDoubt(std::string_view number, TimeUnit taken);
 
 // "milliseconds": of the units that a number may have.

@@ -128,6 +128,24 @@ TEST_F(IngestRunTest, AFirstTimeThatLooksLikeAnotherUnitStoresNothing) {
   EXPECT_TRUE(Read("a,1772524800,1\n").ok()) << "a person said so";
 }
 
+TEST_F(IngestRunTest, AnotherColumnOfTimesIsNotTakenInAWrongUnitEither) {
+  schema_ = *ParseCreateTable("CREATE TABLE t (e text, day date, ts timestamp, v timestamp, "
+                              "PRIMARY KEY ((e, day), ts))");
+  mapping_.time.number_unit.reset();
+  mapping_.time_unit_given = false;
+  const Status s = Read("a,1772524800000,\nb,1772524800000,1772524800\n");
+  EXPECT_EQ(s.code(), StatusCode::kInvalidArgument);
+  EXPECT_THAT(s.message(),
+              HasSubstr("in.csv:2: column 'v': 1772524800 looks like seconds, "
+                        "2026-03-03T08:00:00Z, and would be taken for milliseconds, "
+                        "1970-01-21T12:22:04.800Z; say --time-unit s, or --time-unit ms"));
+  EXPECT_THAT(times_, SizeIs(1));
+  EXPECT_TRUE(Read("a,1,1772524800000\nb,2,1772524800\n").ok()) << "only the first is looked at";
+  EXPECT_TRUE(Read("a,1,2026-03-03\nb,2,5\n").ok());
+  mapping_.time_unit_given = true;
+  EXPECT_TRUE(Read("a,1,1772524800\n").ok()) << "a person said so";
+}
+
 TEST_F(IngestRunTest, RowsWithTheTimeOfTheirArrivalTellNoUnit) {
   mapping_.time.number_unit.reset();
   mapping_.time_unit_given = false;

@@ -41,7 +41,7 @@ TEST(TimeUnitGuess, WhatIsNoNumberHasNoUnit) {
 
 TEST(TimeUnitGuess, ADateInDigitsAloneIsNoCount) {
   EXPECT_EQ(UnitDoubt("20260303", TimeUnit::kMillis),
-            "event time 20260303 looks like a date, and would be taken for milliseconds, "
+            "20260303 looks like a date, and would be taken for milliseconds, "
             "1970-01-01T05:37:40.303Z; say --time-format %Y%m%d, or --time-unit ms if that is "
             "meant");
   EXPECT_NE(UnitDoubt("202603031200", TimeUnit::kMillis)->find("--time-format %Y%m%d%H%M,"),
@@ -59,11 +59,11 @@ TEST(TimeUnitGuess, TheDoubtNamesBothReadings) {
   EXPECT_EQ(UnitDoubt("1772524800", TimeUnit::kSeconds), std::nullopt);
   EXPECT_EQ(UnitDoubt("5", TimeUnit::kNanos), std::nullopt);
   EXPECT_EQ(UnitDoubt("1772524800", TimeUnit::kNanos),
-            "event time 1772524800 looks like seconds, 2026-03-03T08:00:00Z, and would be taken "
+            "1772524800 looks like seconds, 2026-03-03T08:00:00Z, and would be taken "
             "for nanoseconds, 1970-01-01T00:00:01.772524800Z; say --time-unit s, or --time-unit "
             "ns if that is meant");
   EXPECT_EQ(UnitDoubt("1772524800123", TimeUnit::kSeconds),
-            "event time 1772524800123 looks like milliseconds, 2026-03-03T08:00:00.123Z, and "
+            "1772524800123 looks like milliseconds, 2026-03-03T08:00:00.123Z, and "
             "would be taken for seconds, beyond the year 9999; say --time-unit ms, or --time-unit "
             "s if that is meant");
 }
