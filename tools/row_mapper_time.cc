@@ -54,15 +54,15 @@ std::optional<RowMapper::BareTime> RowMapper::BareTimeNumber() const {
   return BareTime{number, time.number_unit.value_or(schema_->time_unit)};
 }
 
-// Of a column of times that is not the event time: its first number tells for all.
+// Of a column of times that is not the event time: its first number of this century tells for all.
 Status RowMapper::CheckUnitOf(size_t column, std::string_view text) {
   const std::string_view number = BareNumber(text);
   if (number.empty()) return Status::Ok();
   const TimeFormat& time = options_.time;
   const std::optional<TimeUnit> asked = time.unit_is_of_event ? std::nullopt : time.number_unit;
-  const std::optional<std::string> doubt =
-      UnitDoubt(number, asked.value_or(TimeUnit::kMillis));
-  unit_known_[column] = !doubt;
+  const TimeUnit unit = asked.value_or(TimeUnit::kMillis);
+  const std::optional<std::string> doubt = UnitDoubt(number, unit);
+  unit_known_[column] = UnitByUse(number) == unit;
   unit_doubted_ = doubt.has_value();
   if (!doubt) return Status::Ok();
   return Status::InvalidArgument(

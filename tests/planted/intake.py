@@ -58,7 +58,7 @@ BUGS = [
         "namespace {\n\nstd::string_view BareNumber(std::string_view text) {\n",
         '*IngestRunTest*', TOOL),
     Bug('a column of times is taken in whatever unit', 'tools/row_mapper_time.cc',
-        '  unit_known_[column] = !doubt;\n', '  if (doubt) return Status::Ok();\n',
+        '  unit_doubted_ = doubt.has_value();\n', '  if (doubt) return Status::Ok();\n',
         '*IngestRunTest*', TOOL),
     Bug('a date in digits alone is a number', 'tools/time_unit_guess.cc',
         '  if (pattern.empty()) return std::nullopt;\n',

@@ -142,6 +142,7 @@ TEST_F(IngestRunTest, AnotherColumnOfTimesIsNotTakenInAWrongUnitEither) {
   EXPECT_THAT(times_, SizeIs(1));
   EXPECT_TRUE(Read("a,1,1772524800000\nb,2,1772524800\n").ok()) << "only the first is looked at";
   EXPECT_TRUE(Read("a,1,2026-03-03\nb,2,5\n").ok());
+  EXPECT_FALSE(Read("a,1,0\nb,2,1772524800\n").ok()) << "no time of this century came before";
   mapping_.time_unit_given = true;
   EXPECT_TRUE(Read("a,1,1772524800\n").ok()) << "a person said so";
 }
