@@ -73,7 +73,7 @@ WideInt FloorTo(WideInt value, WideInt width) {
   return value - (rest < 0 ? rest + width : rest);
 }
 
-// Of any value: none is rounded to what 64 bits do not hold.
+// Rounded down. No value is rounded to what 64 bits do not hold on the way.
 int64_t FloorDivide(int64_t value, int64_t by) { return value / by - (value % by < 0 ? 1 : 0); }
 
 int64_t Clamped(WideInt ticks) {

@@ -183,7 +183,7 @@ class AggregateCommand {
         mixed.front()));
   }
 
-  // Whether the rows of a line have one value of the column. Conditions but `=` leave several.
+  // True if the rows of a line have one value of the column. Conditions but `=` leave several.
   static bool HasOneValue(const AggregateRequest& request, const std::string& column) {
     const auto& groups = request.group_by;
     return std::find(groups.begin(), groups.end(), column) != groups.end() ||

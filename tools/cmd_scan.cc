@@ -272,7 +272,7 @@ class ScanCommand {
     return is_gap ? Status::Ok() : cursor->status();
   }
 
-  // Of --follow, whose looks meet the same damage again and again.
+  // True if the gap is to be told. The looks of --follow meet the same damage again and again.
   bool IsNewGap(const ScanGap& gap) {
     if (!options_.follow || gaps_told_.size() >= limits::kScanGapsMax) return !options_.follow;
     return gaps_told_.emplace(gap.first_time, gap.last_time, gap.what).second;

@@ -252,7 +252,7 @@ Status IngestRun::Read(const std::string& name, Input* input, RecordReader* read
         s = input->status();
         break;
       case ReadOutcome::kEnd:
-        // What goes on and never comes, as behind a mistake in a document, is whole with that.
+        // A line may go on and its rest never come, as behind a mistake in a document.
         if (in_long_line_) s = rejects_->Add({});
         reading = false;
         break;

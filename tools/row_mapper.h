@@ -73,10 +73,10 @@ class RowMapper {
   [[nodiscard]] std::optional<BareTime> BareTimeNumber() const;
   // Whether the last row that was tried had an event time of its own.
   [[nodiscard]] bool HadTime() const { return had_time_; }
-  // Whether the last row that was tried was refused since a number of a column of times, which is
-  // not the event time, looks like another unit: all that follow would do so too.
+  // True if the last row that was tried was refused for the unit of a number, in a column of times
+  // that is not the event time. The rows that follow would look the same.
   [[nodiscard]] bool IsUnitDoubted() const { return unit_doubted_; }
-  // Whether rows without one get the time at which they are read.
+  // True if rows without one get the time at which they are read.
   [[nodiscard]] bool GivesArrivalTimes() const { return options_.arrival_clock != nullptr; }
 
   // Whether a key column takes the cell of this name, by itself or joined with others.

@@ -54,7 +54,7 @@ std::optional<RowMapper::BareTime> RowMapper::BareTimeNumber() const {
   return BareTime{number, time.number_unit.value_or(schema_->time_unit)};
 }
 
-// Of a column of times that is not the event time: its first number of this century tells for all.
+// A column of times that is not the event time. Its first number of this century tells for all.
 Status RowMapper::CheckUnitOf(size_t column, std::string_view text) {
   const std::string_view number = BareNumber(text);
   if (number.empty()) return Status::Ok();

@@ -38,7 +38,7 @@ bool IsPlain(char c) {
   return is_alphanumeric || std::string_view("_.:+-").find(c) != std::string_view::npos;
 }
 
-// Whether it is the word of CQL, which knows no case.
+// True if `word` is a word of CQL, which knows no case.
 bool IsWord(std::string_view word, std::string_view lower) {
   return std::equal(word.begin(), word.end(), lower.begin(), lower.end(),
                     [](char c, char wanted) { return (c | 32) == wanted; });

@@ -28,9 +28,9 @@ class AggregateGroups {
   // Visible rows begin..end-1, which follow those that were added before.
   // REQUIRES: the plan has no columns to group by.
   void AddRows(const VersionColumns& rows, size_t begin, size_t end);
-  // Of visible rows the `picked` ones, whose numbers ascend. Gives how many of them were added, the
-  // first ones: fewer than all, so that memory is charged meanwhile, where new groups took
-  // kGrowthBytes. The rest is to be added then. kTooLarge: more than limits::kAggregateGroupsMax.
+  // Adds the `picked` ones of visible rows; their numbers ascend. Gives how many were added, from
+  // the first on. The call ends early where new groups took kGrowthBytes: the caller charges the
+  // memory, and adds the rest. kTooLarge: more than limits::kAggregateGroupsMax.
   [[nodiscard]] Result<size_t> AddPicked(const VersionColumns& rows,
                                          std::span<const uint32_t> picked);
   // As AggregateState. REQUIRES: the plan has no columns to group by.

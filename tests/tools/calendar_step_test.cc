@@ -137,7 +137,7 @@ TEST(CalendarSteps, TimesThatNoCalendarHasAreTicks) {
   }
   const AggregateStep last = Steps("9999y", "UTC").StepOf(At("9999-12-31T23:59:59"));
   EXPECT_EQ(last.first, At("1970-01-01"));
-  // Of the first and the last year that nanoseconds tell a part is there.
+  // Nanoseconds tell a part of the first and of the last year.
   const AggregateStep whole = Steps("1y", "UTC", TimeUnit::kNanos).StepOf(INT64_MAX);
   EXPECT_EQ(whole.last, INT64_MAX);
   for (const char* width : {"1y", "1w", "1d", "7h"}) {

@@ -275,7 +275,7 @@ TEST_F(RowMapperTest, DecimalCommas) {
   EXPECT_THAT(add("1", "1", "8,5").message(), HasSubstr("not an integer"));
 }
 
-// Of dates in digits and points, which no comma stands in, and of event times that are numbers.
+// A pattern may have commas and points, and its column may be a timestamp or a bigint.
 TEST_F(RowMapperTest, APatternReadsItsOwnCommasAndPoints) {
   schema_ = *ParseCreateTable(
       "CREATE TABLE t (e text, day date, ts bigint, seen timestamp, PRIMARY KEY ((e, day), ts)) "

@@ -48,7 +48,7 @@ TEST(TimeUnitGuess, ADateInDigitsAloneIsNoCount) {
             std::string::npos);
   EXPECT_NE(UnitDoubt("20260303120059", TimeUnit::kNanos)->find("--time-format %Y%m%d%H%M%S,"),
             std::string::npos);
-  // Of no year of this century, no month, no day; and a fraction is of no date.
+  // The year is of another century, or there is no such month, day or hour, or a fraction follows.
   for (const char* text : {"19991231", "21000101", "20261303", "20260230", "202603032400",
                            "202603031208.5", "2026030", "202603031"}) {
     EXPECT_EQ(UnitDoubt(text, TimeUnit::kMillis), std::nullopt) << text;
