@@ -166,7 +166,8 @@ Result<bool> Maintenance::SealByHandStep(SealByHand* work) {
     return Watch(s);
   }
   if (work->has_begun && sealer_->why_given_up().code() == StatusCode::kNoSpace) {
-    // The round has met a run that has room without a merge of meta: it is tried again without.
+    // The round may have met a run that has room without a merge of meta alone. It is tried again
+    // where merges were switched: a round that lacks room for another reason ends again.
     CISTERN_ASSIGN_OR_RETURN(const bool did, StepMetaMerges());
     if (!did) return sealer_->why_given_up();
     work->has_begun = false;

@@ -169,7 +169,10 @@ Result<BackupCheck> BackupDirectory::Check(const BackupRecord& record,
     ++check.files;
     check.bytes += content.size_bytes;
     const std::string difference = Difference(file, content);
-    if (!difference.empty()) check.problems.push_back(Concat({path, ": ", difference}));
+    if (difference.empty()) continue;
+    check.problems.push_back(Concat({path, ": ", difference,
+        (file.is_shared() ? "; move it away and back up again: the next backup copies it anew "
+                            "while the store has it, and then all backups have it again" : "")}));
   }
   const auto owner = ReadOwnerFile();
   if (!owner.ok()) check.problems.push_back(owner.status().message());

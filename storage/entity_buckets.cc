@@ -210,12 +210,6 @@ Status EntityBuckets::SeekAll() {
   return Status::Ok();
 }
 
-// A seek among headers leaves RocksDB at a page of each file that begins with one. RocksDB would
-// hold those pages, each of up to a row's largest size, until the next seek.
-void EntityBuckets::LetGoOfPages() {
-  for (auto& it : headers_) it.reset();
-}
-
 Result<bool> EntityBuckets::Next(BucketParts* parts) {
   if (!is_begun_) CISTERN_RETURN_IF_ERROR(SeekAll());
   if (!waiting_.empty()) CISTERN_RETURN_IF_ERROR(OpenDue());
@@ -227,7 +221,6 @@ Result<bool> EntityBuckets::Next(BucketParts* parts) {
   if (!rotations_.empty()) {
     CISTERN_ASSIGN_OR_RETURN(is_open, TakeSpilled(*least, &cover));
   }
-  LetGoOfPages();
   parts->start_s = least->start_s;
   parts->split = least->split;
   if (!is_told || is_open) parts->window = nullptr;

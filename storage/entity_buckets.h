@@ -92,7 +92,6 @@ class EntityBuckets {
   [[nodiscard]] Result<bool> TakeSeals(const Place& place, BucketParts* parts, SealCover* cover);
   [[nodiscard]] Result<bool> TakeSpilled(const Place& place, SealCover* cover);
   [[nodiscard]] std::optional<Place> Least() const;
-  void LetGoOfPages();
 
   const std::shared_ptr<const SpillView> view_;
   const uint32_t table_id_;
@@ -101,7 +100,7 @@ class EntityBuckets {
   std::vector<Window> windows_;      // that are open and have more
   std::unique_ptr<rocksdb::Iterator> spare_;  // of a window that has no more, for the next
   std::vector<std::shared_ptr<const WindowFamily>> waiting_;  // by start, latest first
-  std::vector<std::unique_ptr<rocksdb::Iterator>> headers_;   // by spill family, in a call
+  std::vector<std::unique_ptr<rocksdb::Iterator>> headers_;   // by spill family
   std::vector<Rotation> rotations_;  // that have more
   bool is_begun_ = false;
 };

@@ -72,7 +72,7 @@ Status CheckMetaFiles(Store& store) {
     if (file.column_family_name != meta->handle()->GetName()) continue;
     const std::string path = Concat({file.db_path, "/", file.relative_filename});
     CISTERN_ASSIGN_OR_RETURN(const auto reader, OpenTable(meta->db()->GetEnv(), path));
-    CISTERN_RETURN_IF_ERROR(ToStatus(reader->VerifyChecksum(), "reading " + path));
+    CISTERN_RETURN_IF_ERROR(ToReadStatus(reader->VerifyChecksum(), "reading " + path));
   }
   return Status::Ok();
 }

@@ -35,8 +35,8 @@ namespace cistern {
 // merge, with all of the ballast that may go: a merge is in nobody's way there.
 [[nodiscard]] uint64_t RoomBesideMerge(Store& store, uint64_t bytes);
 
-// Compares every block of the files of meta with its checksum: kCorruption or kIoError where a
-// merge would meet the same. It reads them whole, a few MB.
+// Compares every block of the files of meta with its checksum: kCorruption where a merge would meet
+// the same, a sector that cannot be read included. It reads them whole, a few MB.
 [[nodiscard]] Status CheckMetaFiles(Store& store);
 
 // Whether RocksDB merges files now: the new ones take room, and the old ones do still.

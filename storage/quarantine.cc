@@ -138,7 +138,11 @@ Status QuarantineEnds(rocksdb::FileSystem* fs, const std::string& directory,
     const IOStatus looked = fs->GetFileSize(path, IOOptions(), &size_bytes, nullptr);
     if (!looked.ok()) return ToStatus(looked, "looking at " + path);
     total_bytes += size_bytes - std::min(end.from_bytes, size_bytes);
-    if (total_bytes > kQuarantineBytesMax) break;
+    if (total_bytes > kQuarantineBytesMax) {
+      CISTERN_RETURN_IF_ERROR(SyncDirectory(fs, copy));
+      return Status::TooLarge(Concat({"all of them together have more than ", kQuarantineBytesMax,
+          " bytes; those before ", end.name, " were kept"}));
+    }
     const std::string kept = Concat({copy, "/", end.name, ".from-", end.from_bytes});
     CISTERN_RETURN_IF_ERROR(CopyEnd(fs, path, end.from_bytes, kept));
   }

@@ -52,9 +52,12 @@ std::shared_ptr<rocksdb::TableFactory> MakeTableFactory(
   table.pin_l0_filter_and_index_blocks_in_cache = false;
   table.checksum = rocksdb::kXXH3;
   table.format_version = 5;
-  // SSTs are a few MiB: an index in partitions would only add reads.
-  table.index_type = rocksdb::BlockBasedTableOptions::kBinarySearch;
   const bool has_segments = kind == FamilyKind::kSpill || kind == FamilyKind::kWindow;
+  // SSTs are a few MiB: an index in partitions would only add reads. Of segments it has the first
+  // key of each block too: an iterator over headers would otherwise read, and hold, a page of each
+  // file of level 0 that begins with one, which takes up to a row's largest size.
+  table.index_type = has_segments ? rocksdb::BlockBasedTableOptions::kBinarySearchWithFirstKey
+                                  : rocksdb::BlockBasedTableOptions::kBinarySearch;
   table.block_size = has_segments ? 16 * kKiB : 4 * kKiB;
   if (has_segments) table.flush_block_policy_factory = HeadersApart();
   table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10));

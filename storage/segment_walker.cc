@@ -14,6 +14,7 @@ namespace {
 // Read ahead of a rotation: most headers are of about 100 bytes.
 constexpr size_t kAheadHeaders = 32;
 constexpr size_t kAheadBytes = 4 << 10;
+constexpr size_t kIteratorBytes = 64 << 10;
 
 size_t BytesOf(const std::string& key, const std::string& value) {
   return key.capacity() + value.capacity() + 2 * sizeof(std::string);
@@ -22,7 +23,7 @@ size_t BytesOf(const std::string& key, const std::string& value) {
 }  // namespace
 
 SegmentWalker::SegmentWalker(std::shared_ptr<const SpillView> view, std::string_view from)
-    : view_(std::move(view)), seal_covers_(view_) {
+    : view_(std::move(view)), seal_covers_(view_), iterators_(view_->families.size()) {
   for (size_t f = 0; f < view_->families.size(); ++f) {
     for (const SequenceInterval& interval : view_->families[f]->record.committed) {
       for (uint64_t r = interval.first; r < interval.first + interval.length; ++r) {
@@ -58,8 +59,8 @@ bool SegmentWalker::Later(const Lane* a, const Lane* b) {
 // Reads the next headers of the lane, if there are any. What cannot be read fails it when all
 // before that was given out.
 Status SegmentWalker::Fill(Lane* lane) {
-  // Not kept: RocksDB would hold a page of each file that begins with one until the next seek.
-  const auto it = NewHeaderIterator(*view_->families[lane->family], false);
+  auto& it = iterators_[lane->family];
+  if (!it) it = NewHeaderIterator(*view_->families[lane->family], false);
   size_t bytes = 0;
   it->Seek(lane->from);
   for (; bytes < kAheadBytes && lane->ahead.size() < kAheadHeaders; it->Next()) {
@@ -81,7 +82,9 @@ Status SegmentWalker::Fill(Lane* lane) {
 }
 
 size_t SegmentWalker::MemoryBytes() const {
-  return lanes_.size() * sizeof(Lane) + ahead_bytes_;
+  const auto open = static_cast<size_t>(std::count_if(
+      iterators_.begin(), iterators_.end(), [](const auto& it) { return it != nullptr; }));
+  return open * kIteratorBytes + lanes_.size() * sizeof(Lane) + ahead_bytes_;
 }
 
 Result<std::optional<SegmentWalker::Item>> SegmentWalker::Next() {

@@ -22,8 +22,8 @@ namespace cistern {
 // rotations: not over those that a seal has replaced. One thread.
 //
 // Rotations may be many, and an iterator holds a block of each file of its family that is in level
-// 0: 20 to 80 KiB as measured, and a row's largest size where pages are of wide rows. So of each
-// rotation some headers are read ahead, and no iterator is kept beside them.
+// 0, 20 to 80 KiB as measured. So there is one for each family, and of each rotation some headers
+// are read ahead.
 class SegmentWalker {
  public:
   // Begins at the first bucket whose key bytes are >= `from`.
@@ -70,6 +70,7 @@ class SegmentWalker {
   SealCover cover_;              // of bucket_
   bool has_bucket_ = false;
   uint64_t versions_sealed_ = 0;
+  std::vector<std::unique_ptr<rocksdb::Iterator>> iterators_;  // by family
   std::vector<std::unique_ptr<Lane>> lanes_;
   std::vector<Lane*> heap_;  // least bucket key first
   size_t ahead_bytes_ = 0;

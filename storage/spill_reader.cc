@@ -161,8 +161,6 @@ Result<std::optional<int64_t>> BucketFrontier::Next(int64_t at_s) {
     }
     consider(rotation.start_s);
   }
-  // RocksDB holds a page of each file that begins with one until the next seek.
-  for (auto& it : iterators_) it.reset();
   for (Window& window : windows_) {
     if (!window.sought || is_behind(window.start_s)) {
       CISTERN_RETURN_IF_ERROR(SeekSealed(&window, at_s));

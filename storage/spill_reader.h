@@ -85,7 +85,7 @@ class BucketFrontier {
   const uint32_t table_id_;
   const std::string entity_;
   const bool descending_;
-  std::vector<std::unique_ptr<rocksdb::Iterator>> iterators_;  // by family, in a call
+  std::vector<std::unique_ptr<rocksdb::Iterator>> iterators_;  // by family
   std::vector<Rotation> rotations_;
   std::unique_ptr<rocksdb::Iterator> manifests_;
   std::vector<Window> windows_;

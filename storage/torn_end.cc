@@ -109,7 +109,10 @@ Result<std::vector<std::string>> CutTornEnds(rocksdb::FileSystem* fs, const std:
     }
   }
   const Status kept = QuarantineEnds(fs, directory, to_keep);
-  for (const TornEnd& end : torn) {
+  // The newest first: a log is replayed once the one before it is whole, and where the next cut
+  // fails, its rows would stand behind a gap.
+  for (auto at = torn.rbegin(); at != torn.rend(); ++at) {
+    const TornEnd& end = *at;
     const std::string path = Concat({directory, "/", end.name});
     CISTERN_RETURN_IF_ERROR(CutFile(fs, path, end.whole_bytes));
     notes.push_back(Concat({"the end of ", end.name, ", torn by a cut of the power, was cut off: ",

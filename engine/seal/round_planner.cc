@@ -101,26 +101,36 @@ bool RoundPlanner::MayBeDue(int64_t now_us) const {
 }
 
 // By checksums: the head may have a hundred thousand buckets that are due at once. Two of the
-// same would seal one of them a little early.
+// same would seal one of them a little early. A frozen head is looked at as well: it may have
+// waited for room since before its buckets were due, and may take the ballast once they are.
 bool RoundPlanner::NoteDueInHead(const SealScope& scope, int64_t now_us) {
   NoteTime(now_us);
   const std::shared_lock lock(heads_->mutex);
-  if (!MayBeDueInHead(*heads_->active, now_us)) return false;
   const size_t known = due_in_head_.size();
-  for (const HeadBucket* bucket : heads_->active->SortedBuckets()) {
-    const BucketKey key{bucket->table_id(), std::string(bucket->entity()), bucket->start_s(),
-                        bucket->split()};
-    const TablePtr table = tables_->FindById(key.table_id);
-    if (table == nullptr || !Matches(scope, key)) continue;
-    const int64_t end_s = Bucketer(*table->schema).Next(key.start_s);
-    const int64_t last_row_us = RestsSince(bucket->newest_write_us(), now_us);
-    if (!IsDue(end_s, last_row_us, now_us, limits_)) continue;
-    due_in_head_.push_back(Checksum(EncodeBucketKey(key)));
+  for (const Head* head : {heads_->active.get(), heads_->frozen.get()}) {
+    if (head != nullptr && MayBeDueInHead(*head, now_us)) NoteDueIn(*head, scope, now_us);
   }
   const bool any = due_in_head_.size() > known;
   std::sort(due_in_head_.begin(), due_in_head_.end());
   due_in_head_.erase(std::unique(due_in_head_.begin(), due_in_head_.end()), due_in_head_.end());
   return any;
+}
+
+void RoundPlanner::NoteDueIn(const Head& head, const SealScope& scope, int64_t now_us) {
+  for (const HeadBucket* bucket : head.SortedBuckets()) {
+    const BucketKey key{bucket->table_id(), std::string(bucket->entity()), bucket->start_s(),
+                        bucket->split()};
+    const TablePtr table = tables_->FindById(key.table_id);
+    if (table == nullptr || !Matches(scope, key)) continue;
+    const int64_t end_s = Bucketer(*table->schema).Next(key.start_s);
+    int64_t newest_us = bucket->newest_write_us();
+    if (const HeadBucket* later = heads_->active->FindBucket(key.table_id, key.entity, key.start_s,
+                                                             key.split)) {
+      newest_us = std::max(newest_us, later->newest_write_us());
+    }
+    if (!IsDue(end_s, RestsSince(newest_us, now_us), now_us, limits_)) continue;
+    due_in_head_.push_back(Checksum(EncodeBucketKey(key)));
+  }
 }
 
 // A time that was believed and was false has been taken back: what was noted by it lies ahead, and
@@ -216,9 +226,9 @@ bool RoundPlanner::EndWalk() {
 }
 
 RoundPlan RoundPlanner::TakePlan() {
-  // What was passed over is as due as before.
+  // What was passed over is as due as before, and so is what a frozen head has still.
   if (plan_.candidates.empty() && passed_over_bytes_ == 0) {
-    due_in_head_.clear();
+    if (heads_->frozen_head() == nullptr) due_in_head_.clear();
     if (scope_ == SealScope{}) outlook_.EndWalk();
   }
   walker_.reset();

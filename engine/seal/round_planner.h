@@ -86,8 +86,8 @@ class RoundPlanner {
     if (store->spills().view()->families.empty()) runs_.EndLook();
   }
 
-  // Remembers which of the head's buckets are due: they are to be rotated, and are due
-  // then. Whether there are any.
+  // Remembers which buckets of the heads are due: they are to be rotated, and are due
+  // then. Whether there are any new ones.
   [[nodiscard]] bool NoteDueInHead(const SealScope& scope, int64_t now_us);
 
   // A rotation has committed; `now_us` is nothing while the clock is not trusted.
@@ -125,6 +125,7 @@ class RoundPlanner {
   void NoteTime(int64_t now_us);
   [[nodiscard]] int64_t RestsSince(int64_t newest_write_us, int64_t now_us);
   [[nodiscard]] bool MayBeDueInHead(const Head& head, int64_t now_us) const;
+  void NoteDueIn(const Head& head, const SealScope& scope, int64_t now_us);
   [[nodiscard]] bool IsCandidate();
   [[nodiscard]] int64_t NewestInHead(const BucketKey& key) const;
   [[nodiscard]] int64_t NewestIn(uint64_t rotation);

@@ -65,6 +65,24 @@ TEST_F(BackupDamageTest, WhatIsLeftOfADamagedOneIsRestoredWhenAskedFor) {
   EXPECT_EQ(ScanAll("a").size(), 50u);
 }
 
+// A backup compares sizes of what is there alone: it does as VerifyBackup advises.
+TEST_F(BackupDamageTest, ATableThatIsMovedAwayIsCopiedAnew) {
+  FillSmall();
+  SealAll();
+  MustBackUp();
+  const std::string table = *FilesBelow(Backups() + "/shared").begin();
+  FlipBit(table, 400);
+  const auto rotten = VerifyBackup(Backups());
+  ASSERT_TRUE(rotten.ok()) << rotten.status().ToString();
+  ASSERT_EQ(rotten->problems.size(), 1u);
+  EXPECT_NE(rotten->problems.front().find(table), std::string::npos);
+  EXPECT_NE(rotten->problems.front().find("move it away"), std::string::npos);
+  std::filesystem::remove(table);
+  const uint64_t next = MustBackUp().number;
+  ExpectWhole(1);
+  ExpectWhole(next);
+}
+
 TEST_F(BackupDamageTest, TheFileThatAnnouncesThemIsNotNeeded) {
   FillSmall();
   MustBackUp();

@@ -154,6 +154,25 @@ TEST_F(FullDiskCycleTest, OfAHeadThatHasNoRoomBesideAMergeOfTheCatalog) {
   EXPECT_EQ(faults_->refused(), 0u) << "RocksDB met the full disk itself";
 }
 
+// It was frozen before its buckets were due, and the source has fallen silent: nothing else is
+// there to be sealed, for which merges would be forbidden.
+TEST_F(FullDiskCycleTest, OfAFrozenHeadThatIsDueLater) {
+  ASSERT_NO_FATAL_FAILURE(FattenCatalog(12, 1'000'000));
+  Open();
+  ASSERT_NO_FATAL_FAILURE(TickAll());
+  LetCompactionsEnd();
+  ASSERT_TRUE(MetaMergesAllowed(Core()->store()));
+  ASSERT_NO_FATAL_FAILURE(GiveUpBallast());
+  LeaveFree(35'000'000);
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(AppendWide("abc").ok());
+  ASSERT_TRUE(Core()->committer().Freeze());
+  LeaveFree(4'000'000);
+  ASSERT_NO_FATAL_FAILURE(TickAll());
+  ASSERT_NE(Core()->heads().frozen_head(), nullptr) << "it has room beside a merge";
+  Drain();
+  EXPECT_FALSE(MetaMergesAllowed(Core()->store()));
+}
+
 // Nobody ticks beside them, as in a process that opens a store, or seals, and ends.
 TEST_F(FullDiskCycleTest, ACatalogIsMergedBehindOpeningsAndSealsByHand) {
   for (int i = 0; i < 6; ++i) {

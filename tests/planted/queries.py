@@ -6,6 +6,10 @@ AGGREGATES = ('tests/engine/aggregate_test', 'tests/model/aggregate_model_test')
 TOOL = ('tests/tools/tool_test',)
 
 BUGS = [
+    Bug('headers are sought over the pages of wide rows', 'storage/rocksdb_options.cc',
+        'has_segments ? rocksdb::BlockBasedTableOptions::kBinarySearchWithFirstKey\n'
+        '                                  : rocksdb', 'rocksdb', '*SealedHold*',
+        ('tests/engine/engine_parts_test',)),
     Bug('statistics answer for rows that have expired', 'engine/query/sealed_pages.cc',
         '  return !HasExpired(rows.expiry_s_first) &&\n         (rows', '  return (rows',
         '*Aggregate*', AGGREGATES),

@@ -2,6 +2,7 @@
 #include "storage/torn_end.h"
 
 #include <gtest/gtest.h>
+#include <rocksdb/file_system.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -272,6 +273,53 @@ TEST_F(TornEndTest, LogsBehindATornOneAreNotReplayed) {
     ExpectNoAlarm(*store, opening.read_only ? "read-only" : "for writing");
     EXPECT_EQ(CountRecords(&*store), 40);
   }
+}
+
+// Fails the cut of the second file.
+class SecondCutFails : public rocksdb::FileSystemWrapper {
+ public:
+  SecondCutFails() : FileSystemWrapper(rocksdb::FileSystem::Default()) {}
+  [[nodiscard]] const char* Name() const override { return "SecondCutFails"; }
+  rocksdb::IOStatus ReopenWritableFile(const std::string& path, const rocksdb::FileOptions& options,
+                                       std::unique_ptr<rocksdb::FSWritableFile>* file,
+                                       rocksdb::IODebugContext* context) override {
+    if (++cuts_ == 2) return rocksdb::IOStatus::IOError("no second cut");
+    return FileSystemWrapper::ReopenWritableFile(path, options, file, context);
+  }
+
+ private:
+  int cuts_ = 0;
+};
+
+// A log behind a torn one must not be there once the torn one is whole.
+TEST_F(TornEndTest, TheNewestLogIsCutFirst) {
+  Keep("cut");
+  const std::string directory = ConfigOf("cut").directory;
+  for (const char* name : {"/999998.log", "/999999.log"}) {
+    WriteBytes(directory + name, std::string(100, 'x'));
+  }
+  SecondCutFails failing;
+  const std::vector<TornEnd> torn = {
+      {.name = "999998.log", .whole_bytes = 40, .size_bytes = 100},
+      {.name = "999999.log", .whole_bytes = 0, .size_bytes = 100}};
+  const auto told = CutTornEnds(&failing, directory, torn);
+  EXPECT_EQ(told.status().code(), StatusCode::kIoError) << told.status().ToString();
+  EXPECT_EQ(fs::file_size(directory + "/999998.log"), 100u);
+  EXPECT_EQ(fs::file_size(directory + "/999999.log"), 0u);
+}
+
+TEST_F(TornEndTest, AnEndThatIsTooLargeToBeKeptIsTold) {
+  Keep("large");
+  const std::string directory = ConfigOf("large").directory;
+  WriteBytes(directory + "/999999.log", "x");
+  const uint64_t size_bytes = uint64_t{65} << 20;
+  fs::resize_file(directory + "/999999.log", size_bytes);
+  const auto told = CutTornEnds(rocksdb::FileSystem::Default().get(), directory,
+                                {{.name = "999999.log", .size_bytes = size_bytes}});
+  ASSERT_TRUE(told.ok()) << told.status().ToString();
+  ASSERT_EQ(told->size(), 1u);
+  EXPECT_NE(told->front().find("could not be kept"), std::string::npos) << told->front();
+  EXPECT_EQ(fs::file_size(directory + "/999999.log"), 0u);
 }
 
 TEST_F(TornEndTest, RotBeforeTheSyncedEndOfTheLogIsDamage) {
