@@ -414,7 +414,7 @@ TEST_F(RowMapperTest, ACellHasTheTimeToLive) {
   RowMapper mapper = Make();
   ASSERT_TRUE(mapper.BindHeader({"station", "ts", "life"}).ok());
   const std::pair<std::string_view, std::optional<uint32_t>> cells[] = {
-      {"60", 60}, {" 60.0 ", 60}, {"6e1", 60}, {"0", 0}, {"", 7}, {"-", 7},
+      {"60", 60}, {" 60.0 ", 60}, {"6e1", {}}, {"0", 0}, {"", 7}, {"-", 7},
       {"630720000", 630720000}, {"-1", {}}, {"1.5", {}}, {"630720001", {}}, {"soon", {}},
       {"99999999999999999999", {}}};
   for (const auto& [text, expected] : cells) {
