@@ -131,7 +131,7 @@ class SchemaTest(CliCase):
             self.assertEqual(drift["differences"][0]["kind"], "keyspace_missing")
             done = self.at(there, "apply", expect=7)
             self.assertIn("needs a person: the cluster has no keyspace plant. Say how", done.err)
-            self.assertIn(" (--keyspace-replication)\n", done.err)
+            self.assertIn(" (--keyspace-replication), or create it\n", done.err)
             self.assertEqual(done.out, b"")
             wrong = "{'class': 'NetworkTopologyStrategy', 'dc1': 3}"
             for dry_run in ((), ("--dry-run",)):

@@ -294,6 +294,9 @@ class SyncTest(CliCase):
                           self.run_tool("schema", "apply", *places).err)
             self.assertIn(b"4 seals confirmed", self.sync(there, "--config", config).out)
             self.assertEqual(len(there.rows("plant.air")), 12)
+            self.outbox("resend", "--table", "plant.air", "--from", "2024-01-01", "--to",
+                        "2024-01-03")
+            self.assertIn(b"4 seals confirmed", self.sync(there, "--accept-hidden", drop).out)
 
     def test_a_proof_by_rows_tells_what_is_hidden(self):
         self.fill()
@@ -302,9 +305,12 @@ class SyncTest(CliCase):
             self.revive(there)
             done = self.sync(there, "--proof", "rows", expect=7)
             self.assertEqual(self.status(expect=7)["seals_parked"], 4)
-            drop = self.drop_told(done.err)
-            self.outbox("retry")
-            done = self.sync(there, "--proof", "rows", "--accept-hidden", drop)
+            told = re.search(r"let it wait again by `cistern (sync retry)`, then agree to that by "
+                             r"`cistern (sync --accept-hidden [^`]+)`", done.err)
+            self.assertIsNotNone(told, done.err)
+            self.run_tool(*told[1].split(), "--store", self.store)
+            agree = told[2].split()[1:]
+            done = self.sync(there, "--proof", "rows", *agree)
             self.assertIn("; 12 rows with values that are hidden upstream, as agreed",
                           done.out.decode())
 
