@@ -33,6 +33,7 @@ struct ImportOptions {
 };
 
 constexpr uint32_t kPartitionsMax = 1000;
+constexpr uint32_t kMorePartitions = 8;  // times as many, where those that were looked at are few
 constexpr size_t kOthersShownMax = 4;
 
 constexpr char kFooter[] = R"(
@@ -82,8 +83,17 @@ std::string OthersText(const std::vector<std::string>& rules) {
   return text;
 }
 
+// What tells which of several rules is meant: more partitions, as long as the table may have them.
+std::string WhoKnows(const Samples& samples, uint32_t partitions) {
+  const bool may_have_more = samples.size() >= partitions && partitions < kPartitionsMax;
+  if (!may_have_more) return "ask who writes them";
+  return fmt::format("look at more by --partitions {}, or ask who writes them",
+                     std::min(partitions * kMorePartitions, kPartitionsMax));
+}
+
 // The comment has none: by the rows, or where there are no rows by the column's name alone.
-Result<Imported> GuessRule(const ClusterSchema& cluster, const Samples& samples) {
+Result<Imported> GuessRule(const ClusterSchema& cluster, const Samples& samples,
+                           uint32_t partitions) {
   const std::string& words = cluster.table->comment;
   if (samples.empty()) {
     auto schema = DeclareWith(cluster, words);
@@ -107,8 +117,8 @@ Result<Imported> GuessRule(const ClusterSchema& cluster, const Samples& samples)
   CISTERN_ASSIGN_OR_RETURN(auto schema, DeclareWith(cluster, comment));
   std::string note = fmt::format("a guess: \"{}\" fits {}", rules.front(), LookedAt(samples));
   note += rules.size() == 1 ? ", and no other rule does"
-                            : fmt::format("; so do {}: look at --partitions more, or ask who "
-                                          "writes them", OthersText(rules));
+                            : fmt::format("; so do {}: {}", OthersText(rules),
+                                          WhoKnows(samples, partitions));
   return Imported{std::move(schema), {std::move(note)}};
 }
 
@@ -131,7 +141,8 @@ Result<Imported> Import(SchemaClient* client, const ClusterSchema& cluster,
   const std::string& comment = cluster.table->comment;
   const bool has_rule = WordsBeforeRule(comment).size() < comment.size();
   CISTERN_ASSIGN_OR_RETURN(Imported imported,
-                           has_rule ? TakeRule(cluster, samples) : GuessRule(cluster, samples));
+                           has_rule ? TakeRule(cluster, samples)
+                                    : GuessRule(cluster, samples, options.partitions));
   for (std::string& left_out : LeftOut(*cluster.table, *imported.schema)) {
     imported.notes.push_back(std::move(left_out));
   }

@@ -310,7 +310,7 @@ class DriftFinder {
   static constexpr size_t kTypeShownBytesMax = 256;
   static constexpr const char* kOtherType =
       "Fields may be added there behind those that it has (ALTER TYPE ... ADD), and here by "
-      "`cistern alter`; otherwise use another name here";
+      "`cistern alter`; otherwise use another name here, for the type and for the column";
   const std::span<const std::shared_ptr<const TableSchema>> all_declared_;
   const TableSchema& declared_;  // the last
   const ClusterSchema& cluster_;
