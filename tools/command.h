@@ -46,6 +46,7 @@ void AddVerify(CLI::App* app, Action* action);
 void AddSchema(CLI::App* app, Action* action);
 void AddSchemaImport(CLI::App* schema, Action* action);  // a subcommand of that
 void AddSync(CLI::App* app, Action* action);
+void AddSyncOutbox(CLI::App* sync, Action* action);  // subcommands of that
 
 // One line on standard output; kExitStorage where it cannot be written.
 [[nodiscard]] int Say(const std::string& line);

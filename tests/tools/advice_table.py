@@ -260,9 +260,9 @@ COMMANDS = [
     Command(", which `cistern seal` seals: with --due", ("sync", "--store", "S", "--contact",
                                                          "127.0.0.1:1"), "--due",
             drop=("sync", "--contact", "127.0.0.1:1"), extra=("SUBCOMMAND", "seal"), before=0),
-    Command("says when buckets are due, and --no-seal seals none",
+    Command("says when buckets are due, and --no-seal{} seals none",
             (*SYNC, "--no-seal", "--seal-grace", "1m"), drop=("--seal-grace", "1m"), code=3),
-    Command("says when buckets are due, and --no-seal seals none",
+    Command("says when buckets are due, and --no-seal{} seals none",
             (*SYNC, "--no-seal", "--seal-grace", "1m"), drop=("--no-seal",), code=3),
     *(Command("prints CQL, whatever {} says", ("tables", "--store", "S", "--cql", *other),
               drop=drop)
