@@ -116,7 +116,7 @@ class IngestCommand {
         OpenStore(options_.store, Access::kWrite, plan_.engine);
     if (!opened.ok()) return FailOpen(opened.status());
     engine_ = std::move(*opened);
-      const auto schema = engine_->FindTable(options_.table);
+    const auto schema = engine_->FindTable(options_.table);
     if (!schema.ok()) return FailUsage(schema.status());
     schema_ = *schema;
     IngestRun run(schema_, Settings(), &progress_);

@@ -167,26 +167,28 @@ int Print(const Imported& imported, bool json) {
   return output.status().ok() ? kExitOk : Fail(output.status());
 }
 
+// The table needs a person.
+int FailTable(const Status& status) {
+  Complain(status.message());
+  return kExitBlocked;
+}
+
 int RunImport(const ImportOptions& options) {
   const Result<ContactPlan> plan = PlanContact(options.contact);
   if (!plan.ok()) return FailUsage(plan.status());
   for (const std::string& warning : plan->warnings) Complain(warning);
-  const auto fail = [](const Status& status, ExitCode code) {
-    Complain(status.message());
-    return status.code() == StatusCode::kInternal ? kExitInternal : code;
-  };
   const auto client = SchemaClient::Connect(*plan);
-  if (!client.ok()) return fail(client.status(), kExitAway);
+  if (!client.ok()) return FailAway(client.status());
   const auto cluster = (*client)->Read(options.keyspace, options.table);
-  if (!cluster.ok()) return fail(cluster.status(), kExitAway);
+  if (!cluster.ok()) return FailAway(cluster.status());
   const Status checked = CheckImport(*cluster);
-  if (!checked.ok()) return fail(checked, kExitBlocked);
+  if (!checked.ok()) return FailTable(checked);
   const Result<Imported> imported = Import(client->get(), *cluster, options);
   if (!imported.ok()) {
     const bool is_table = imported.status().code() == StatusCode::kInvalidArgument ||
                           imported.status().code() == StatusCode::kNotSupported ||
                           imported.status().code() == StatusCode::kTooLarge;
-    return fail(imported.status(), is_table ? kExitBlocked : kExitAway);
+    return is_table ? FailTable(imported.status()) : FailAway(imported.status());
   }
   return Print(*imported, options.json);
 }

@@ -12,6 +12,7 @@
 #include "engine/bucketing/bucket_value.h"
 #include "engine/bucketing/bucketer.h"
 #include "lib/base/shell_text.h"
+#include "lib/base/shortage.h"
 #include "storage/backup_record.h"
 #include "tools/output.h"
 #include "tools/time_text.h"
@@ -75,6 +76,12 @@ int FailOpen(const Status& status) {
   Complain(status.message());
   const ExitCode code = ExitCodeOf(status);
   return code == kExitUsage ? kExitStore : code;
+}
+
+int FailAway(const Status& status) {
+  Complain(status.message());
+  const bool is_ours = status.code() == StatusCode::kInternal || IsShortage(status);
+  return is_ours ? ExitCodeOf(status) : kExitAway;
 }
 
 void AddStoreOption(CLI::App* command, std::string* directory) {

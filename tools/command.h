@@ -59,6 +59,9 @@ void Complain(std::string_view message);
 [[nodiscard]] int FailUsage(const Status& status);
 // For OpenStore: whatever is wrong with a store, it is the store.
 [[nodiscard]] int FailOpen(const Status& status);
+// For what a cluster did not answer, or answered as none does: it is away, unless memory or
+// descriptors do not suffice here.
+[[nodiscard]] int FailAway(const Status& status);
 
 enum class Access { kRead, kWrite, kCreate };
 
