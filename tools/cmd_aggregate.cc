@@ -10,6 +10,7 @@
 #include "tools/calendar_step.h"
 #include "tools/column_name.h"
 #include "tools/command.h"
+#include "tools/engine_options.h"
 #include "tools/entity_text.h"
 #include "tools/gap_teller.h"
 #include "tools/output.h"
@@ -36,6 +37,7 @@ struct AggregateOptions {
   std::string from;
   std::string to;
   PrintChoice print;
+  EngineTexts engine;
 };
 
 constexpr char kFooter[] = R"(
@@ -70,7 +72,11 @@ class AggregateCommand {
           options_.all_entities ? "--entity and --all-entities are both given: leave one out"
                                 : "say whose rows by --entity, or --all-entities"));
     }
-    Result<std::unique_ptr<Engine>> engine = OpenStore(options_.store, Access::kRead);
+    EngineOptions open_options;
+    const Status taken = TakeEngineTexts(options_.engine, &open_options);
+    if (!taken.ok()) return FailUsage(taken);
+    Result<std::unique_ptr<Engine>> engine =
+        OpenStore(options_.store, Access::kRead, open_options);
     if (!engine.ok()) return FailOpen(engine.status());
     const auto schema = (*engine)->FindTable(options_.table);
     if (!schema.ok()) return FailUsage(schema.status());
@@ -336,6 +342,7 @@ void AddAggregate(CLI::App* app, Action* action) {
                       "Rows that these clustering columns tell apart are taken together: a,b");
   command->add_option("--from", options->from, "First event time (default: from the beginning)");
   command->add_option("--to", options->to, "End of the range, not included (default: to the end)");
+  AddEngineOptions(command, kMemoryOptions, &options->engine);
   AddPrintOptions(command, &options->print);
   command->footer(kFooter);
   command->callback([options, action] {

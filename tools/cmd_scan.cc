@@ -7,6 +7,7 @@
 
 #include "tools/column_name.h"
 #include "tools/command.h"
+#include "tools/engine_options.h"
 #include "tools/entity_text.h"
 #include "tools/gap_teller.h"
 #include "tools/interrupt.h"
@@ -36,6 +37,7 @@ struct ScanOptions {
   PrintChoice print;
   std::string token;
   bool follow = false;
+  EngineTexts engine;
 };
 
 constexpr char kFooter[] = R"(
@@ -72,7 +74,8 @@ class ScanCommand {
     if (!format.ok()) return FailUsage(format.status());
     format_ = *format;
     if (const Status s = CheckWhose(); !s.ok()) return FailUsage(s);
-    Result<std::unique_ptr<Engine>> engine = OpenStore(options_.store, Access::kRead);
+    if (const Status s = TakeEngineTexts(options_.engine, &open_); !s.ok()) return FailUsage(s);
+    Result<std::unique_ptr<Engine>> engine = OpenStore(options_.store, Access::kRead, open_);
     if (!engine.ok()) return FailOpen(engine.status());
     engine_ = std::move(*engine);
     const auto schema = engine_->FindTable(options_.table);
@@ -210,7 +213,7 @@ class ScanCommand {
   }
 
   Status LookAgain(ScanRequest* request) {
-    CISTERN_ASSIGN_OR_RETURN(engine_, ReopenStore(options_.store));
+    CISTERN_ASSIGN_OR_RETURN(engine_, ReopenStore(options_.store, open_));
     return Look(request);
   }
 
@@ -282,6 +285,7 @@ class ScanCommand {
   bool IsFull() const { return options_.limit != 0 && rows_ >= options_.limit; }
 
   ScanOptions options_;
+  EngineOptions open_;  // what its texts say
   Output output_;
   std::unique_ptr<Engine> engine_;
   std::shared_ptr<const TableSchema> schema_;
@@ -322,6 +326,7 @@ void AddScan(CLI::App* app, Action* action) {
   AddPrintOptions(command, &options->print);
   command->add_flag("--follow", options->follow,
                     "Go on with rows as they come, until a signal ends it");
+  AddEngineOptions(command, kMemoryOptions, &options->engine);
   command->add_option("--token", options->token,
                       "Continue where a scan with the same options and --limit stopped");
   command->footer(kFooter);

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "cistern/limits.h"
 #include "engine/bucketing/bucket_value.h"
 #include "engine/bucketing/bucketer.h"
 #include "lib/base/shell_text.h"
@@ -115,7 +116,9 @@ Result<std::unique_ptr<Engine>> Open(const std::string& directory, Access access
   options.create_if_missing = access == Access::kCreate;
   options.read_only = access == Access::kRead;
   Result<std::unique_ptr<Engine>> engine = Engine::Open(directory, options);
-  if (access == Access::kRead && engine.status().code() == StatusCode::kOutOfMemory) {
+  const bool is_default = options.memory_budget_bytes == limits::kMemoryBudgetBytesDefault;
+  const bool lacks_memory = engine.status().code() == StatusCode::kOutOfMemory;
+  if (access == Access::kRead && is_default && lacks_memory) {
     // Who wrote it may have a larger budget. A reader cannot rotate away what does not fit.
     options.memory_budget_bytes *= 4;
     engine = Engine::Open(directory, options);
@@ -133,8 +136,9 @@ Result<std::unique_ptr<Engine>> Open(const std::string& directory, Access access
 
 }  // namespace
 
-Result<std::unique_ptr<Engine>> ReopenStore(const std::string& directory) {
-  return Open(directory, Access::kRead, {});
+Result<std::unique_ptr<Engine>> ReopenStore(const std::string& directory,
+                                            const EngineOptions& options) {
+  return Open(directory, Access::kRead, options);
 }
 
 Result<std::unique_ptr<Engine>> OpenStore(const std::string& directory, Access access,

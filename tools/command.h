@@ -93,7 +93,8 @@ void RefuseOptionsBefore(const CLI::App& command, const CLI::App& subcommand);
 [[nodiscard]] Result<std::unique_ptr<Engine>> OpenStore(const std::string& directory,
                                                         Access access, EngineOptions options = {});
 // Opens it for reading once more and says nothing: of a command that looks again and again.
-[[nodiscard]] Result<std::unique_ptr<Engine>> ReopenStore(const std::string& directory);
+[[nodiscard]] Result<std::unique_ptr<Engine>> ReopenStore(const std::string& directory,
+                                                          const EngineOptions& options);
 // The exit code of a command that ended with `code`: kExitMissing, whatever that is, if an opening
 // by OpenStore found that acknowledged rows are gone. A command that writes meets that once, so
 // nothing may hide it. A signal's code stays, as does that of a command that counts losses itself.

@@ -387,6 +387,10 @@ ELSEWHERE = [
         ("see what cistern clock (Engine::GetClock) says", '"clock"'),
         ("until it is: see what cistern clock says", '"clock"'),
         ("so it goes when room is short (cistern clock)", '"clock"'))),
+    *(Elsewhere(literal, "tests/tools/cli_aggregate_test.py", '"--memory-budget", "8MiB"')
+      for literal in ("needs more than the memory budget leaves: raise",
+                      "memory_budget_bytes: raise it (cistern --memory-budget)",
+                      "close cursors, or raise memory_budget_bytes (cistern")),
     Elsewhere("(cistern --disk-budget), or let windows go", "tests/tools/cli_engine_option_test.py",
               "raise disk_budget_bytes (cistern --disk-budget)"),
     Elsewhere("call Engine::Seal, or cistern seal", "tests/tools/cli_windows_test.py", '"seal"'),

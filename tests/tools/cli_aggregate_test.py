@@ -303,6 +303,22 @@ class AggregateTest(CliCase):
                         "temp < 1", "--columns", "n")
         self.assertEqual(len(two), sum(bool(r["temp"]) and 0 < float(r["temp"]) < 1 for r in every))
 
+    def test_what_needs_more_memory_names_the_option_that_gives_it(self):
+        self.create()
+        draw = random.Random(1)
+        self.ingest("station,ts,wd,n\n" + "".join(
+            f"a,{i},{draw.randbytes(30_000).hex()},1\n" for i in range(150)))
+        words = ("aggregate", "--store", self.store, "--table", "air", "--entity", "a", "--step",
+                 "1d", "--of", "n:sum", "--group-by", "wd", "--format", "csv")
+        little = ("--memory-budget", "8MiB")
+        self.assertIn("does not fit into memory_budget_bytes: raise it (cistern --memory-budget)",
+                      self.run_tool(*words, *little, expect=4).err)
+        self.run_tool("seal", "--store", self.store, "--all")
+        self.assertIn("needs more than the memory budget leaves: raise memory_budget_bytes "
+                      "(cistern --memory-budget)", self.run_tool(*words, *little, expect=4).err)
+        lines = self.run_tool(*words, "--memory-budget", "128MiB").out.splitlines()
+        self.assertEqual(len(lines), 1 + 150)
+
     def test_where_with_a_limit_goes_on_by_its_token(self):
         self.fill()
         scan = ("scan", "--store", self.store, "--table", "air", "--entity", "a", "--where",
