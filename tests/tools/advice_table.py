@@ -67,6 +67,7 @@ BOILER = ("boiler,station=a n=1i 1716534230000000000\n"
 FEED = "of numbers, and --time-format says that times are dates"
 LATE = "station,ts\na,2024-10-27T02:30:00\n"
 SYNC = ("sync", "--store", "NOWHERE", "--contact", "127.0.0.1:1")  # 3: the options are taken
+LOGIN = ("--user", "u", "--allow-cleartext-password")
 
 INGEST = [
     Ingest("{}; --null {} takes it for missing", row("  "), advice="--null '  '"),
@@ -281,6 +282,14 @@ COMMANDS = [
     *(Command("--follow prints what comes of one --entity", (*FOLLOW, "--entity", "a", *useless),
               drop=useless)
       for useless in (("--desc",), ("--to", "now"), ("--bucket", "2024-05-24"))),
+    Command(" goes with ", (*SYNC, "--password-file", "pw"), "--user NAME", fill={"NAME": "u"},
+            extra=("--allow-cleartext-password",), code=3),
+    Command(" would go over the network in clear: add ",
+            (*SYNC, "--user", "u", "--password-file", "pw"), "--allow-cleartext-password", code=3),
+    Command(" needs a password: name its file by ", (*SYNC, *LOGIN), "--password-file",
+            extra=("pw",), code=3),
+    Command("; leave it out", (*SYNC, "--allow-cleartext-password"),
+            drop=("--allow-cleartext-password",), code=3),
     Command("--credentials-dir goes with --user or --client-key",
             (*SYNC, "--credentials-dir", "x"), drop=("--credentials-dir", "x"), code=3),
     Command("--entity: {}; table {} needs --entity {}{}",
@@ -318,6 +327,7 @@ METHODS = [
     Method("continue with --token {}", "test_a_token_continues_what_was_followed"),
     Method("is no subcommand{}{}{}; see cistern {}--help", "test_help_of_what_is_mistyped"),
     Method("a password is not taken from the command line", "test_a_password_in_a_file"),
+    Method(": chmod 600 ", "test_a_password_that_others_can_read"),
     Method("; these are backups: cistern restore --from {}", "test_a_directory_of_backups"),
     Method("; cistern create --store {} --schema FILE.cql", "test_where_there_is_no_store"),
     Method("cannot write rejected lines to {}: {}; name", "test_a_reject_file_that_cannot_be"),
@@ -374,12 +384,13 @@ ELSEWHERE = [
         ("look at more by --partitions {}, or ask", "look at more by (--partitions"),
         ("nothing was altered; --table T applies one", '"--table"'),
         ("of tables that differ, see `cistern schema diff`", '"diff"'),
-        ("; `cistern schema diff` compares it with", '"diff"'),
-        ("; leave it out", '"--allow-cleartext-password"'))),
+        ("; `cistern schema diff` compares it with", '"diff"'))),
     *(Elsewhere(literal, "tests/engine/cql/transport_tls_test.cc", words) for literal, words in (
         ("; name a file with the cluster's authority", "ca_file"),
         ("; name a file of them (ca_file, --ca)", "ca_file"),
         ("give certificate_file and key_file (cistern", "certificate_file"),
+        (": give both files", "certificate_file"),
+        (": add that", "ca_file"),
         ("check certificate_file (cistern --client-cert)", "certificate_file"))),
     *(Elsewhere(literal, CLOCK_TEST, words) for literal, words in (
         ("confirm it (cistern clock --confirm", '"--confirm"'),
@@ -395,6 +406,8 @@ ELSEWHERE = [
               "raise disk_budget_bytes (cistern --disk-budget)"),
     Elsewhere("call Engine::Seal, or cistern seal", "tests/tools/cli_windows_test.py", '"seal"'),
     Elsewhere("; `cistern salvage --store S --to NEW`", "tests/tools/cli_test.py", '"salvage"'),
+    Elsewhere("raise the limit of open files (ulimit -n)", "tests/tools/cli_message_test.py",
+              "(limit, limit)"),
     Elsewhere("run as the owner of the store, as `ls -ld`", "tests/tools/cli_message_test.py",
               "run as the owner of the "),
     Elsewhere("the file system has no inode left", "tests/storage/small_parts_test.cc",
@@ -407,6 +420,7 @@ NO_ADVICE = [NoAdvice(literal) for literal in (
     "that --measurement asks for", "says that a comma stands before decimals", "of --time-start",
     "it looks like seconds: --time-unit s",  # of units coarser than seconds, which there are none
     "its first line is not 'cistern store'",
+    "(nodetool describecluster)",  # where to look, and no cure
 )]
 # First lines of files.
 NO_ADVICE += [NoAdvice(literal, True) for literal in (

@@ -17,7 +17,7 @@ import unittest
 from pathlib import Path
 
 from advice_scan import COMMAND, OPTION, find_advice
-from advice_table import (COMMANDS, ELSEWHERE, INGEST, METHODS, MILLIS, TABLE, NoAdvice)
+from advice_table import (COMMANDS, ELSEWHERE, INGEST, LOGIN, METHODS, MILLIS, TABLE, NoAdvice)
 from cli_case import AIR, BIN, PUMPS, CliCase, Done
 
 ROOT = Path(os.environ.get("CISTERN_SOURCE_DIR", Path(__file__).resolve().parents[2]))
@@ -123,6 +123,7 @@ class AdviceTest(CliCase):
         self.create(PUMPS)
         self.ingest(f"station,ts,n\na,{MILLIS},1\n")
         self.ingest("site,pump,ts,part,value\n1,x,5,a,1\n", table="plant.pumps")
+        self.write("pw", "secret\n").chmod(0o600)
         filled_store = self.store
         for number, row in enumerate(COMMANDS):
             self.store = self.directory / f"store-{number}"
@@ -247,6 +248,16 @@ class AdviceTest(CliCase):
         self.assertIn("a file of mode 600 and name that by --password-file", told)
         self.write("password", "secret\n").chmod(0o600)
         self.run_tool(*words, "--password-file", "password", expect=3)
+
+    def test_a_password_that_others_can_read(self):
+        self.write("it's mine", "secret\n").chmod(0o644)
+        words = ("sync", "--store", "NOWHERE", "--contact", "127.0.0.1:1", *LOGIN,
+                 "--password-file", "it's mine")
+        told = self.run_tool(*words, expect=3).err
+        advice = re.search(r"can read the password file it's mine: (chmod 600 .*)$", told, re.M)
+        self.assertIsNotNone(advice, told)
+        self.shell(advice.group(1))
+        self.assertNotIn("can read", self.run_tool(*words, expect=3).err)
 
     def test_a_directory_of_backups(self):
         self.create()
