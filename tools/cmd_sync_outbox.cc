@@ -173,7 +173,7 @@ void AddStatus(CLI::App* sync, Action* action) {
   auto options = std::make_shared<StoreOptions>();
   CLI::App* command = AddStoreCommand(sync, "status", "Print what waits, and since when", action,
                                       options, RunStatus);
-  AddEngineOptions(command, kSealOptions, &options->engine);
+  AddEngineOptions(command, kSealOptions | kHeadOptions, &options->engine);
   command->footer(kStatusFooter);
 }
 

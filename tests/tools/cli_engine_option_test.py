@@ -55,7 +55,7 @@ class EngineOptionTest(CliCase):
         words = ("ingest", "--store", self.store, "--table", "air", "--seal-grace", "1m",
                  "--seal-idle", "0s", "--seal-age", "1d", "--seal-rows", "10", "--seal-bytes",
                  "1MiB", "--keep-confirmed", "1d", "--keep-unconfirmed", "400d", "--disk-budget",
-                 "1GiB", "--disk-shed", "nothing", "-")
+                 "1GiB", "--disk-shed", "nothing", "--head-age", "1m", "-")
         with subprocess.Popen([BIN, *map(str, words)], stdin=subprocess.PIPE,
                               stderr=subprocess.PIPE, cwd=self.directory) as stream:
             deadline = time.monotonic() + 30
@@ -83,6 +83,8 @@ class EngineOptionTest(CliCase):
         config.write_text("seal = false\nseal_grace = '1m'\n")
         self.run_tool(*sync, "--config", config, "--check")
         self.run_tool("sync", "status", "--store", self.store, "--config", config)
+        self.run_tool("sync", "status", "--store", self.store, "--seal-age", "1h", "--head-age",
+                      "5m")
 
     # --- budgets
 
@@ -138,6 +140,7 @@ class EngineOptionTest(CliCase):
                 ("ingest", "--disk-budget", "1MiB", "is less than 32 MiB"),
                 ("ingest", "--disk-budget", "all", "is not a whole number of bytes"),
                 ("ingest", "--disk-shed", "some", "is not one of nothing, confirmed, oldest"),
+                ("ingest", "--head-age", "0s", "is not between 1s and 366d"),
                 ("seal", "--seal-grace", "5", "has no unit: 5s, 5m, 5h or 5d"),
                 ("seal", "--seal-idle", "367d", "is not between 0s and 366d"),
                 ("seal", "--seal-rows", "many", "is not a whole number from 0"),
