@@ -354,7 +354,7 @@ CLUSTER_TEST = "tests/tools/advice_cluster_test.py"
 CLOCK_TEST = "tests/tools/cli_clock_test.py"
 ELSEWHERE = [
     *(Elsewhere(literal, SYNC_TEST, words) for literal, words in (
-        ("{} more are parked: `cistern sync status`", 'self.outbox("status"'),
+        ("{} more are parked: `cistern sync status`", "are parked: `cistern (sync status)`"),
         ("`cistern sync retry` lets parked ones be sent again", '"retry"'),
         ("what is left waits for a person, see `cistern sync status`", 'self.outbox("status"'),
         ("; grant this user MODIFY on the table", "grant this user MODIFY"),

@@ -379,6 +379,20 @@ class SyncTest(CliCase):
             self.assertEqual(len(modern.rows("plant.air")), 2)
         self.assertEqual(self.status()["seals_parked"], 0)
 
+    def test_more_parked_seals_than_are_told(self):
+        self.create(AIR)
+        self.ingest("station,ts,temp\n" + "".join(f"s{i},2024-01-01T00:00:00,1\n"
+                                                  for i in range(12)),
+                    "--ttl", TWENTY_YEARS_S, table="plant.air")
+        self.seal()
+        with cluster() as there:
+            self.make_table(there)
+            done = self.sync(there, expect=7)
+        told = re.search(r"2 more are parked: `cistern (sync status)` names them all", done.err)
+        self.assertIsNotNone(told, done.err)
+        names = self.run_tool(*told[1].split(), "--store", self.store, expect=7).out.decode()
+        self.assertEqual(names.count("\nparked: plant.air, entity s"), 12, names)
+
     def check_parked(self):
         status = self.status(expect=7)
         self.assertEqual((status["seals_waiting"], status["seals_parked"]), (0, 2))
