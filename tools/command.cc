@@ -21,6 +21,8 @@
 namespace cistern::tool {
 namespace {
 
+constexpr size_t kReaderBudgetBytesMax = size_t{1} << 30;
+
 bool loss_met = false;  // by an opening of this process
 
 // What a person at the command line can do, beside what the engine says.
@@ -116,10 +118,12 @@ Result<std::unique_ptr<Engine>> Open(const std::string& directory, Access access
   options.create_if_missing = access == Access::kCreate;
   options.read_only = access == Access::kRead;
   Result<std::unique_ptr<Engine>> engine = Engine::Open(directory, options);
-  const bool is_default = options.memory_budget_bytes == limits::kMemoryBudgetBytesDefault;
-  const bool lacks_memory = engine.status().code() == StatusCode::kOutOfMemory;
-  if (access == Access::kRead && is_default && lacks_memory) {
-    // Who wrote it may have a larger budget. A reader cannot rotate away what does not fit.
+  // Who wrote it may have a larger budget. A reader cannot rotate away what does not fit, and takes
+  // as much unless it was told what it may take.
+  const bool may_take_more = access == Access::kRead &&
+                             options.memory_budget_bytes == limits::kMemoryBudgetBytesDefault;
+  while (may_take_more && options.memory_budget_bytes < kReaderBudgetBytesMax &&
+         engine.status().code() == StatusCode::kOutOfMemory) {
     options.memory_budget_bytes *= 4;
     engine = Engine::Open(directory, options);
   }
