@@ -324,6 +324,8 @@ METHODS = [
     Method("{} is compressed; unpack it on the way", "test_compressed_files"),
     Method("--time-start is of one file", "test_two_files_with_a_start"),
     Method("more rows may follow; continue with --token {}", "test_a_token_continues"),
+    Method("more rows may follow; continue with --token {}",
+           "test_a_token_continues_a_scan_from_now"),
     Method("continue with --token {}", "test_a_token_continues_what_was_followed"),
     Method("is no subcommand{}{}{}; see cistern {}--help", "test_help_of_what_is_mistyped"),
     Method("a password is not taken from the command line", "test_a_password_in_a_file"),

@@ -13,6 +13,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import time
 import unittest
 from pathlib import Path
 
@@ -222,6 +223,22 @@ class AdviceTest(CliCase):
         token = re.search(r"continue with (--token \S+)", told)
         self.assertIsNotNone(token, told)
         self.assertEqual(self.run_tool(*scan, *token.group(1).split()).out, b"n\n2\n")
+
+    def test_a_token_continues_a_scan_from_now(self):
+        """Whose bounds were other ones by the time at which it goes on."""
+        self.create()
+        now_ms = int(time.time() * 1000)
+        self.ingest("station,ts,n\n" + "".join(f"a,{now_ms - i * 60_000},{i}\n"
+                                               for i in (3, 2, 1)))
+        for bounds, numbers in ((("--from", "-1h"), (3, 2, 1)),
+                                (("--from", "-1h", "--to", "now", "--desc"), (1, 2, 3))):
+            scan = ("scan", "--store", self.store, "--table", "air", "--entity", "a", *bounds,
+                    "--columns", "n", "--format", "csv", "--limit", "1")
+            token = ()
+            for number in numbers:
+                done = self.run_tool(*scan, *token)
+                self.assertEqual(done.out, f"n\n{number}\n".encode())
+                token = re.search(r"continue with (--token \S+)", done.err)[1].split()
 
     def test_a_token_continues_what_was_followed(self):
         self.create()
