@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "lib/base/shell_text.h"
 #include "lib/cql/value_text.h"
 #include "tools/calendar_step.h"
 #include "tools/column_name.h"
@@ -182,11 +183,14 @@ class AggregateCommand {
              of.function != AggregateFunction::kCount;
     });
     if (mixed.empty() || value == request.of.end()) return Status::Ok();
+    const std::string& name = mixed.front();
+    const std::string word = ShellWord(name);
+    const std::string clause = WhereName(name) + " = ...";
     return Status::InvalidArgument(fmt::format(
         "--of {}:{} would mix rows that '{}' tells apart: --group-by {} prints a line for each, "
-        "--where \"{} = ...\" takes one, --across {} takes all of them together", value->column,
-        FunctionName(value->function), mixed.front(), mixed.front(), mixed.front(),
-        mixed.front()));
+        "--where {} takes one, --across {} takes all of them together", value->column,
+        FunctionName(value->function), name, word,
+        word == name ? fmt::format("\"{}\"", clause) : ShellQuoted(clause), word));
   }
 
   static bool IsChosen(const AggregateRequest& request, const std::string& column) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "lib/cql/comment_rule.h"
+#include "lib/cql/ddl_print.h"
 #include "tools/command.h"
 #include "tools/contact_options.h"
 #include "tools/counted.h"
@@ -129,9 +130,9 @@ void NoteSplits(const TableSchema& schema, std::vector<std::string>* notes) {
     const CqlType kind = schema.columns[column].type.kind;
     if (kind != CqlType::kTinyint && kind != CqlType::kSmallint && kind != CqlType::kInt) continue;
     notes->push_back(fmt::format(
-        "the column '{0}' is taken for a part of the entity. If it spreads the rows of an entity "
+        "the column {0} is taken for a part of the entity. If it spreads the rows of an entity "
         "over partitions, the comment has to say so: split {0} = hash 8",
-        schema.columns[column].name));
+        QuoteName(schema.columns[column].name)));
   }
 }
 

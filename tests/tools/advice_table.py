@@ -168,7 +168,9 @@ INGEST = [
            ("--format", "jsonl"), "--ignore ''"),
     Ingest("take a member of it with --map {}", NESTED, ("--format", "jsonl"),
            "--map 'o.MEMBER=COLUMN'", fill={"MEMBER": "n", "COLUMN": "n"}),
-    Ingest("take a member of it with --map {}", NESTED, ("--format", "jsonl"), "--ignore 'o'"),
+    Ingest("; {}leave it out with {}", NESTED, ("--format", "jsonl"), "--ignore 'o'"),
+    Ingest("; {}leave it out with {}", NESTED.replace('"o"', '"{o}"'), ("--format", "jsonl"),
+           "--ignore '{o}'"),
     Ingest("; where a comma stands before decimals", row("2,5", name="temp").replace(",", ";", 2)
            .replace(f"a,{MILLIS},", f"a;{MILLIS};"), ("--delimiter", ";"), "--decimal ,"),
     Ingest("is not finite; --non-finite missing or store", row("NaN", name="temp"),

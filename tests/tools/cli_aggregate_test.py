@@ -10,6 +10,8 @@ import io
 import json
 import math
 import random
+import re
+import shlex
 import unittest
 import zoneinfo
 
@@ -302,6 +304,21 @@ class AggregateTest(CliCase):
         two = self.rows("scan", "--table", "air", "--entity", "a", "--where", "temp > 0", "--where",
                         "temp < 1", "--columns", "n")
         self.assertEqual(len(two), sum(bool(r["temp"]) and 0 < float(r["temp"]) < 1 for r in every))
+
+    def test_what_tells_mixed_rows_apart_can_be_pasted(self):
+        self.create(METRICS.replace("metric text", '"It\'s" text').replace(
+            "ts, metric)", 'ts, "It\'s")'))
+        self.ingest("station,ts,It's,value\na,1,temp,20\na,1,pressure,1000\n")
+        words = ("aggregate", "--store", self.store, "--table", "air", "--entity", "a", "--step",
+                 "1d", "--of", "value:sum", "--format", "csv")
+        told = self.run_tool(*words, expect=2).err
+        advice = re.search(r"apart: (--group-by .*) prints a line for each, (--where .*) takes "
+                           r"one, (--across .*) takes all", told)
+        self.assertIsNotNone(advice, told)
+        for number, sums in ((1, [1000, 20]), (2, [20]), (3, [1020])):
+            pasted = shlex.split(advice[number].replace("...", "temp"))
+            lines = self.run_tool(*words, *pasted).out.decode().splitlines()[1:]
+            self.assertEqual([float(line.split(",")[-1]) for line in lines], sums, pasted)
 
     def test_what_needs_more_memory_names_the_option_that_gives_it(self):
         self.create()
