@@ -149,13 +149,14 @@ class ScanCommand {
   // token that is given, and of those that are printed.
   Status TakeBound(std::string_view option, const std::string& text, int64_t now_us,
                    std::optional<int64_t>* told, int64_t* bound) const {
-    const bool is_told = CountsFromNow(text) && told->has_value();
-    if (text.empty() || is_told) {
-      *bound = is_told ? **told : *bound;
+    if (text.empty()) return Status::Ok();
+    const bool counts_from_now = CountsFromNow(text);
+    if (counts_from_now && told->has_value()) {
+      *bound = **told;
       return Status::Ok();
     }
     CISTERN_ASSIGN_OR_RETURN(*bound, ParseBound(option, text, schema_->time_unit, now_us));
-    if (CountsFromNow(text)) *told = *bound;
+    if (counts_from_now) *told = *bound;
     return Status::Ok();
   }
 
