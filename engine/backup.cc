@@ -20,7 +20,8 @@ Result<BackupReport> BackUp(EngineCore* core, const std::string& directory, size
   MemoryCharge charge(core->budget());
   if (!charge.TrySet(limits::kBackupMemoryBytes)) {
     return Status::OutOfMemory(Concat({"the memory budget is used up, and a backup takes ",
-        limits::kBackupMemoryBytes, " bytes of it: close cursors, or raise memory_budget_bytes"}));
+        limits::kBackupMemoryBytes, " bytes of it: close cursors, or raise memory_budget_bytes "
+        "(cistern --memory-budget)"}));
   }
   // Whoever closes the engine, or has it open its store anew, waits for the end of this call.
   const KeepOn keep_on = [core] {

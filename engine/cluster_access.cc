@@ -15,6 +15,7 @@
 #include "engine/password_source.h"
 #include "engine/readable_file.h"
 #include "lib/base/concat.h"
+#include "lib/base/shell_text.h"
 
 namespace cistern {
 
@@ -175,7 +176,7 @@ class AccessPlanner {
     struct stat facts = {};
     if (path.empty() || stat(path.c_str(), &facts) != 0 || (facts.st_mode & S_IROTH) == 0) return;
     plan_.warnings.push_back(Concat({"everybody on this machine can read ", what, " ", path,
-        ": chmod 600 ", path}));
+        ": chmod 600 ", ShellWord(path)}));
   }
 
   const ClusterAccess& access_;

@@ -170,8 +170,8 @@ Status EngineCore::Recover() {
   const auto overflow = [this](const FrozenState& state) -> Status {
     if (config_.options.read_only) {
       return Status::OutOfMemory(
-          "the journal does not fit into memory_budget_bytes: raise it, or "
-          "open the store for writing once");
+          "the journal does not fit into memory_budget_bytes: raise it (cistern --memory-budget), "
+          "or open the store for writing once");
     }
     return rotation_->SpillWhole(*heads_.active, state);
   };

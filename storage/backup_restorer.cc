@@ -8,6 +8,7 @@
 
 #include "lib/base/concat.h"
 #include "lib/base/crash_point.h"
+#include "lib/base/shortage.h"
 #include "storage/ack_beacon.h"
 #include "storage/backup_directory.h"
 #include "storage/catalog_names.h"
@@ -168,6 +169,7 @@ Status Restorer::CopyOne(const BackupFile& file) {
   std::unique_ptr<rocksdb::FSSequentialFile> source;
   const IOStatus opened = source_.fs()->NewSequentialFile(path, FileOptions(), &source, nullptr);
   Status damage = opened.ok() ? Status::Ok() : ToReadStatus(opened, "opening it");
+  if (IsShortage(damage)) return Status(damage.code(), Concat({path, ": ", damage.message()}));
   if (damage.ok()) {
     CISTERN_ASSIGN_OR_RETURN(const FileContent content,
                              CopyFile(source.get(), UINT64_MAX, fs_.get(), PathOf(file.name),

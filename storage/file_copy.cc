@@ -7,6 +7,7 @@
 
 #include "lib/base/checksum.h"
 #include "lib/base/running_checksum.h"
+#include "lib/base/shortage.h"
 #include "storage/backup_record.h"
 #include "storage/rocksdb_status.h"
 
@@ -36,6 +37,7 @@ Result<FileContent> ReadPieces(rocksdb::FSSequentialFile* source, uint64_t bytes
     const IOStatus read = source->Read(wanted, IOOptions(), &piece, scratch.data(), nullptr);
     if (!read.ok()) {
       content.unreadable = ToReadStatus(read, "reading it");
+      if (IsShortage(content.unreadable)) return content.unreadable;
       break;
     }
     if (piece.empty()) break;
@@ -84,7 +86,7 @@ Result<FileContent> ReadContent(rocksdb::FileSystem* fs, const std::string& path
     none.unreadable = opened.IsNotFound() || opened.IsPathNotFound()
                           ? Status::NotFound("it is missing")
                           : ToReadStatus(opened, "opening it");
-    return none;
+    return IsShortage(none.unreadable) ? Result<FileContent>(none.unreadable) : none;
   }
   source->InvalidateCache(0, 0).PermitUncheckedError();  // a file system may not be able to
   return ReadPieces(source.get(), UINT64_MAX, keep_on,

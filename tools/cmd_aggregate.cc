@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <optional>
 
+#include "lib/base/shell_text.h"
 #include "lib/cql/value_text.h"
 #include "tools/calendar_step.h"
 #include "tools/column_name.h"
 #include "tools/command.h"
+#include "tools/engine_options.h"
 #include "tools/entity_text.h"
 #include "tools/gap_teller.h"
 #include "tools/output.h"
@@ -36,6 +38,7 @@ struct AggregateOptions {
   std::string from;
   std::string to;
   PrintChoice print;
+  EngineTexts engine;
 };
 
 constexpr char kFooter[] = R"(
@@ -70,7 +73,11 @@ class AggregateCommand {
           options_.all_entities ? "--entity and --all-entities are both given: leave one out"
                                 : "say whose rows by --entity, or --all-entities"));
     }
-    Result<std::unique_ptr<Engine>> engine = OpenStore(options_.store, Access::kRead);
+    EngineOptions open_options;
+    const Status taken = TakeEngineTexts(options_.engine, &open_options);
+    if (!taken.ok()) return FailUsage(taken);
+    Result<std::unique_ptr<Engine>> engine =
+        OpenStore(options_.store, Access::kRead, open_options);
     if (!engine.ok()) return FailOpen(engine.status());
     const auto schema = (*engine)->FindTable(options_.table);
     if (!schema.ok()) return FailUsage(schema.status());
@@ -176,11 +183,14 @@ class AggregateCommand {
              of.function != AggregateFunction::kCount;
     });
     if (mixed.empty() || value == request.of.end()) return Status::Ok();
+    const std::string& name = mixed.front();
+    const std::string word = ShellWord(name);
+    const std::string clause = WhereName(name) + " = ...";
     return Status::InvalidArgument(fmt::format(
         "--of {}:{} would mix rows that '{}' tells apart: --group-by {} prints a line for each, "
-        "--where \"{} = ...\" takes one, --across {} takes all of them together", value->column,
-        FunctionName(value->function), mixed.front(), mixed.front(), mixed.front(),
-        mixed.front()));
+        "--where {} takes one, --across {} takes all of them together", value->column,
+        FunctionName(value->function), name, word,
+        word == name ? fmt::format("\"{}\"", clause) : ShellQuoted(clause), word));
   }
 
   // True if the rows of a line have one value of the column. Conditions but `=` leave several.
@@ -338,6 +348,7 @@ void AddAggregate(CLI::App* app, Action* action) {
                       "Rows that these clustering columns tell apart are taken together: a,b");
   command->add_option("--from", options->from, "First event time (default: from the beginning)");
   command->add_option("--to", options->to, "End of the range, not included (default: to the end)");
+  AddEngineOptions(command, kMemoryOptions, &options->engine);
   AddPrintOptions(command, &options->print);
   command->footer(kFooter);
   command->callback([options, action] {

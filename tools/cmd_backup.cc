@@ -6,6 +6,7 @@
 #include "cistern/backup.h"
 #include "tools/command.h"
 #include "tools/counted.h"
+#include "tools/engine_options.h"
 #include "tools/output.h"
 #include "tools/record_printer.h"
 #include "tools/size_text.h"
@@ -18,6 +19,7 @@ struct BackupArguments {
   std::string store;
   std::string to;
   size_t keep = limits::kBackupKeepDefault;
+  EngineTexts engine;
   bool json = false;
 };
 
@@ -67,6 +69,8 @@ Examples:
 
 int RunBackup(const BackupArguments& arguments) {
   EngineOptions options;
+  const Status taken = TakeEngineTexts(arguments.engine, &options);
+  if (!taken.ok()) return FailUsage(taken);
   options.background_threads = false;  // nothing is sealed, and no window ends
   const auto engine = OpenStore(arguments.store, Access::kWrite, options);
   if (!engine.ok()) return FailOpen(engine.status());
@@ -179,6 +183,7 @@ void AddBackup(CLI::App* app, Action* action) {
                    fmt::format("As many backups without a problem stay; {} unless given",
                                limits::kBackupKeepDefault))
       ->check(WholeNumber(1, limits::kBackupKeepMax));
+  AddEngineOptions(command, kMemoryOptions, &arguments->engine);
   AddJsonOption(command, &arguments->json);
   AddList(command, action);
   AddCheck(command, action);

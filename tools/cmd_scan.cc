@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <string>
 #include <tuple>
@@ -11,6 +12,7 @@
 #include "cistern/limits.h"
 #include "tools/column_name.h"
 #include "tools/command.h"
+#include "tools/engine_options.h"
 #include "tools/entity_text.h"
 #include "tools/gap_teller.h"
 #include "tools/interrupt.h"
@@ -40,6 +42,7 @@ struct ScanOptions {
   PrintChoice print;
   std::string token;
   bool follow = false;
+  EngineTexts engine;
 };
 
 constexpr char kFooter[] = R"(
@@ -76,7 +79,8 @@ class ScanCommand {
     if (!format.ok()) return FailUsage(format.status());
     format_ = *format;
     if (const Status s = CheckWhose(); !s.ok()) return FailUsage(s);
-    Result<std::unique_ptr<Engine>> engine = OpenStore(options_.store, Access::kRead);
+    if (const Status s = TakeEngineTexts(options_.engine, &open_); !s.ok()) return FailUsage(s);
+    Result<std::unique_ptr<Engine>> engine = OpenStore(options_.store, Access::kRead, open_);
     if (!engine.ok()) return FailOpen(engine.status());
     engine_ = std::move(*engine);
     const auto schema = engine_->FindTable(options_.table);
@@ -117,22 +121,21 @@ class ScanCommand {
     if (!options_.all_entities) {
       CISTERN_ASSIGN_OR_RETURN(request->entity, ParseEntity(*schema_, options_.entity));
     }
+    if (!options_.token.empty()) {
+      CISTERN_ASSIGN_OR_RETURN(token_, ParseScanToken(options_.token));
+      request->token = token_.engine_token;
+    }
     CISTERN_RETURN_IF_ERROR(TakeRange(request));
     if (options_.descending && request->from < request->to) std::swap(request->from, request->to);
     CISTERN_RETURN_IF_ERROR(TakeColumns(request));
     CISTERN_ASSIGN_OR_RETURN(request->where, ConditionsOf(*schema_, options_.where));
-    if (!options_.token.empty()) {
-      CISTERN_ASSIGN_OR_RETURN(ScanToken token, ParseScanToken(options_.token));
-      rows_before_ = token.rows_before;
-      request->token = std::move(token.engine_token);
-    }
     // The tool prints as it reads, so no range is too long for it.
     request->limit = options_.limit == 0 ? static_cast<uint64_t>(INT64_MAX)
-                                         : rows_before_ + options_.limit;
+                                         : token_.rows_before + options_.limit;
     return Status::Ok();
   }
 
-  Status TakeRange(ScanRequest* request) const {
+  Status TakeRange(ScanRequest* request) {
     if (!options_.bucket.empty()) {
       CISTERN_ASSIGN_OR_RETURN(const int64_t time, TimeOfBucket(*schema_, options_.bucket));
       const TimeRange range = RangeOfBucket(*schema_, time);
@@ -141,14 +144,30 @@ class ScanCommand {
       return Status::Ok();
     }
     const int64_t now_us = SystemClock()->WallMicros();
-    if (!options_.from.empty()) {
-      CISTERN_ASSIGN_OR_RETURN(request->from,
-                               ParseBound("--from", options_.from, schema_->time_unit, now_us));
+    CISTERN_RETURN_IF_ERROR(
+        TakeBound("--from", options_.from, now_us, &token_.from, &request->from));
+    return TakeBound("--to", options_.to, now_us, &token_.to, &request->to);
+  }
+
+  // One that counts from now is what it was when the scan began that is continued. `told`: of the
+  // token that is given, and of those that are printed.
+  Status TakeBound(std::string_view option, const std::string& text, int64_t now_us,
+                   std::optional<int64_t>* told, int64_t* bound) const {
+    if (text.empty()) return Status::Ok();
+    const bool counts_from_now = CountsFromNow(text);
+    if (counts_from_now && told->has_value()) {
+      *bound = **told;
+      return Status::Ok();
     }
-    if (options_.to.empty()) return Status::Ok();
-    CISTERN_ASSIGN_OR_RETURN(request->to,
-                             ParseBound("--to", options_.to, schema_->time_unit, now_us));
+    CISTERN_ASSIGN_OR_RETURN(*bound, ParseBound(option, text, schema_->time_unit, now_us));
+    if (counts_from_now) *told = *bound;
     return Status::Ok();
+  }
+
+  // What continues the scan behind the rows that are printed.
+  [[nodiscard]] std::string TokenText(const std::string& engine_token) const {
+    return FormatScanToken(
+        {token_.rows_before + rows_, engine_token, token_.from, token_.to});
   }
 
   // Those that --columns names, or all, as the engine takes them.
@@ -174,8 +193,7 @@ class ScanCommand {
     }
     const std::string token = IsFull() ? (*cursor)->Token() : std::string();
     if (!token.empty()) {
-      Complain(fmt::format("more rows may follow; continue with --token {}",
-                           FormatScanToken({rows_before_ + rows_, token})));
+      Complain(fmt::format("more rows may follow; continue with --token {}", TokenText(token)));
     }
     return has_gaps_ ? kExitMissing : kExitOk;
   }
@@ -208,14 +226,13 @@ class ScanCommand {
     }
     if (!output_.status().ok()) return Fail(output_.status());
     if (!request.token.empty()) {
-      Complain(fmt::format("continue with --token {}",
-                           FormatScanToken({rows_before_ + rows_, request.token})));
+      Complain(fmt::format("continue with --token {}", TokenText(request.token)));
     }
     return has_gaps_ ? kExitMissing : kExitOk;
   }
 
   Status LookAgain(ScanRequest* request) {
-    CISTERN_ASSIGN_OR_RETURN(engine_, ReopenStore(options_.store));
+    CISTERN_ASSIGN_OR_RETURN(engine_, ReopenStore(options_.store, open_));
     return Look(request);
   }
 
@@ -295,14 +312,15 @@ class ScanCommand {
   bool IsFull() const { return options_.limit != 0 && rows_ >= options_.limit; }
 
   ScanOptions options_;
+  EngineOptions open_;  // what its texts say
   Output output_;
   std::unique_ptr<Engine> engine_;
   std::shared_ptr<const TableSchema> schema_;
   PrintFormat format_ = PrintFormat::kTable;
   std::unique_ptr<RecordPrinter> printer_;
   std::vector<size_t> columns_;  // of the schema, in the order of the output
-  uint64_t rows_before_ = 0;  // the token
-  uint64_t rows_ = 0;         // printed
+  ScanToken token_;    // as it was given; its bounds are this scan's too
+  uint64_t rows_ = 0;  // printed
   bool has_gaps_ = false;
   GapTeller gap_teller_{"nothing was printed"};
   std::set<std::tuple<int64_t, int64_t, std::string>> gaps_told_;  // of --follow
@@ -336,6 +354,7 @@ void AddScan(CLI::App* app, Action* action) {
   AddPrintOptions(command, &options->print);
   command->add_flag("--follow", options->follow,
                     "Go on with rows as they come, until a signal ends it");
+  AddEngineOptions(command, kMemoryOptions, &options->engine);
   command->add_option("--token", options->token,
                       "Continue where a scan with the same options and --limit stopped");
   command->footer(kFooter);

@@ -95,12 +95,6 @@ Examples:
 Exit codes: 0 done; 7 a table needs a person; 8 the cluster is away, or lets nobody in; others: see
 cistern --help)";
 
-// Of what a cluster did not answer, or answered as none does.
-int FailAway(const Status& status) {
-  Complain(status.message());
-  return status.code() == StatusCode::kInternal ? kExitInternal : kExitAway;
-}
-
 // The tables of the store; it is closed again, so that nobody waits for it.
 Result<Tables> ReadTables(const SchemaOptions& options, int* code) {
   Result<std::unique_ptr<Engine>> engine = OpenStore(options.store, Access::kRead);

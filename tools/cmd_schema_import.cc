@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "lib/cql/comment_rule.h"
+#include "lib/cql/ddl_print.h"
 #include "tools/command.h"
 #include "tools/contact_options.h"
 #include "tools/counted.h"
@@ -33,6 +34,7 @@ struct ImportOptions {
 };
 
 constexpr uint32_t kPartitionsMax = 1000;
+constexpr uint32_t kMorePartitions = 8;  // times as many, where those that were looked at are few
 constexpr size_t kOthersShownMax = 4;
 
 constexpr char kFooter[] = R"(
@@ -82,8 +84,17 @@ std::string OthersText(const std::vector<std::string>& rules) {
   return text;
 }
 
+// What tells which of several rules is meant: more partitions, as long as the table may have them.
+std::string WhoKnows(const Samples& samples, uint32_t partitions) {
+  const bool may_have_more = samples.size() >= partitions && partitions < kPartitionsMax;
+  if (!may_have_more) return "ask who writes them";
+  return fmt::format("look at more by --partitions {}, or ask who writes them",
+                     std::min(partitions * kMorePartitions, kPartitionsMax));
+}
+
 // The comment has none: by the rows, or where there are no rows by the column's name alone.
-Result<Imported> GuessRule(const ClusterSchema& cluster, const Samples& samples) {
+Result<Imported> GuessRule(const ClusterSchema& cluster, const Samples& samples,
+                           uint32_t partitions) {
   const std::string& words = cluster.table->comment;
   if (samples.empty()) {
     auto schema = DeclareWith(cluster, words);
@@ -107,8 +118,8 @@ Result<Imported> GuessRule(const ClusterSchema& cluster, const Samples& samples)
   CISTERN_ASSIGN_OR_RETURN(auto schema, DeclareWith(cluster, comment));
   std::string note = fmt::format("a guess: \"{}\" fits {}", rules.front(), LookedAt(samples));
   note += rules.size() == 1 ? ", and no other rule does"
-                            : fmt::format("; so do {}: look at --partitions more, or ask who "
-                                          "writes them", OthersText(rules));
+                            : fmt::format("; so do {}: {}", OthersText(rules),
+                                          WhoKnows(samples, partitions));
   return Imported{std::move(schema), {std::move(note)}};
 }
 
@@ -119,9 +130,9 @@ void NoteSplits(const TableSchema& schema, std::vector<std::string>* notes) {
     const CqlType kind = schema.columns[column].type.kind;
     if (kind != CqlType::kTinyint && kind != CqlType::kSmallint && kind != CqlType::kInt) continue;
     notes->push_back(fmt::format(
-        "the column '{0}' is taken for a part of the entity. If it spreads the rows of an entity "
+        "the column {0} is taken for a part of the entity. If it spreads the rows of an entity "
         "over partitions, the comment has to say so: split {0} = hash 8",
-        schema.columns[column].name));
+        QuoteName(schema.columns[column].name)));
   }
 }
 
@@ -131,7 +142,8 @@ Result<Imported> Import(SchemaClient* client, const ClusterSchema& cluster,
   const std::string& comment = cluster.table->comment;
   const bool has_rule = WordsBeforeRule(comment).size() < comment.size();
   CISTERN_ASSIGN_OR_RETURN(Imported imported,
-                           has_rule ? TakeRule(cluster, samples) : GuessRule(cluster, samples));
+                           has_rule ? TakeRule(cluster, samples)
+                                    : GuessRule(cluster, samples, options.partitions));
   for (std::string& left_out : LeftOut(*cluster.table, *imported.schema)) {
     imported.notes.push_back(std::move(left_out));
   }
@@ -156,26 +168,28 @@ int Print(const Imported& imported, bool json) {
   return output.status().ok() ? kExitOk : Fail(output.status());
 }
 
+// The table needs a person.
+int FailTable(const Status& status) {
+  Complain(status.message());
+  return kExitBlocked;
+}
+
 int RunImport(const ImportOptions& options) {
   const Result<ContactPlan> plan = PlanContact(options.contact);
   if (!plan.ok()) return FailUsage(plan.status());
   for (const std::string& warning : plan->warnings) Complain(warning);
-  const auto fail = [](const Status& status, ExitCode code) {
-    Complain(status.message());
-    return status.code() == StatusCode::kInternal ? kExitInternal : code;
-  };
   const auto client = SchemaClient::Connect(*plan);
-  if (!client.ok()) return fail(client.status(), kExitAway);
+  if (!client.ok()) return FailAway(client.status());
   const auto cluster = (*client)->Read(options.keyspace, options.table);
-  if (!cluster.ok()) return fail(cluster.status(), kExitAway);
+  if (!cluster.ok()) return FailAway(cluster.status());
   const Status checked = CheckImport(*cluster);
-  if (!checked.ok()) return fail(checked, kExitBlocked);
+  if (!checked.ok()) return FailTable(checked);
   const Result<Imported> imported = Import(client->get(), *cluster, options);
   if (!imported.ok()) {
     const bool is_table = imported.status().code() == StatusCode::kInvalidArgument ||
                           imported.status().code() == StatusCode::kNotSupported ||
                           imported.status().code() == StatusCode::kTooLarge;
-    return fail(imported.status(), is_table ? kExitBlocked : kExitAway);
+    return is_table ? FailTable(imported.status()) : FailAway(imported.status());
   }
   return Print(*imported, options.json);
 }

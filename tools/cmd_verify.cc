@@ -6,6 +6,7 @@
 
 #include "tools/command.h"
 #include "tools/counted.h"
+#include "tools/engine_options.h"
 
 namespace cistern::tool {
 namespace {
@@ -24,11 +25,15 @@ size_t CountProblems(const VerifyReport& report, const RecoveryReport& recovery)
 
 struct VerifyOptions {
   std::string store;
+  EngineTexts engine;
   bool json = false;
 };
 
 int RunVerify(const VerifyOptions& options) {
-  Result<std::unique_ptr<Engine>> engine = OpenStore(options.store, Access::kRead);
+  EngineOptions open_options;
+  const Status taken = TakeEngineTexts(options.engine, &open_options);
+  if (!taken.ok()) return FailUsage(taken);
+  Result<std::unique_ptr<Engine>> engine = OpenStore(options.store, Access::kRead, open_options);
   if (!engine.ok()) return FailOpen(engine.status());
   CountLossesItself();
   const Result<VerifyReport> report = (*engine)->Verify();
@@ -58,6 +63,7 @@ void AddVerify(CLI::App* app, Action* action) {
   CLI::App* command =
       app->add_subcommand("verify", "Check every page, header, journal record and cross-invariant");
   AddStoreOption(command, &options->store);
+  AddEngineOptions(command, kMemoryOptions, &options->engine);
   AddJsonOption(command, &options->json);
   command->footer("\nProblems, those met while opening too, are named on standard error; then the "
                   "exit code is 1.\nNothing is changed. Buckets without a segment yet are in the "

@@ -9,15 +9,19 @@
 #include <filesystem>
 #include <system_error>
 
+#include "cistern/limits.h"
 #include "engine/bucketing/bucket_value.h"
 #include "engine/bucketing/bucketer.h"
+#include "lib/base/shell_text.h"
+#include "lib/base/shortage.h"
 #include "storage/backup_record.h"
 #include "tools/output.h"
-#include "tools/shell_text.h"
 #include "tools/time_text.h"
 
 namespace cistern::tool {
 namespace {
+
+constexpr size_t kReaderBudgetBytesMax = size_t{1} << 30;
 
 bool loss_met = false;  // by an opening of this process
 
@@ -77,6 +81,12 @@ int FailOpen(const Status& status) {
   return code == kExitUsage ? kExitStore : code;
 }
 
+int FailAway(const Status& status) {
+  Complain(status.message());
+  const bool is_ours = status.code() == StatusCode::kInternal || IsShortage(status);
+  return is_ours ? ExitCodeOf(status) : kExitAway;
+}
+
 void AddStoreOption(CLI::App* command, std::string* directory) {
   command->add_option("--store", *directory, "Directory of the store")->required();
 }
@@ -108,8 +118,12 @@ Result<std::unique_ptr<Engine>> Open(const std::string& directory, Access access
   options.create_if_missing = access == Access::kCreate;
   options.read_only = access == Access::kRead;
   Result<std::unique_ptr<Engine>> engine = Engine::Open(directory, options);
-  if (access == Access::kRead && engine.status().code() == StatusCode::kOutOfMemory) {
-    // Who wrote it may have a larger budget. A reader cannot rotate away what does not fit.
+  // Who wrote it may have a larger budget. A reader cannot rotate away what does not fit, and takes
+  // as much unless it was told what it may take.
+  const bool may_take_more = access == Access::kRead &&
+                             options.memory_budget_bytes == limits::kMemoryBudgetBytesDefault;
+  while (may_take_more && options.memory_budget_bytes < kReaderBudgetBytesMax &&
+         engine.status().code() == StatusCode::kOutOfMemory) {
     options.memory_budget_bytes *= 4;
     engine = Engine::Open(directory, options);
   }
@@ -126,8 +140,9 @@ Result<std::unique_ptr<Engine>> Open(const std::string& directory, Access access
 
 }  // namespace
 
-Result<std::unique_ptr<Engine>> ReopenStore(const std::string& directory) {
-  return Open(directory, Access::kRead, {});
+Result<std::unique_ptr<Engine>> ReopenStore(const std::string& directory,
+                                            const EngineOptions& options) {
+  return Open(directory, Access::kRead, options);
 }
 
 Result<std::unique_ptr<Engine>> OpenStore(const std::string& directory, Access access,

@@ -46,6 +46,7 @@ void AddVerify(CLI::App* app, Action* action);
 void AddSchema(CLI::App* app, Action* action);
 void AddSchemaImport(CLI::App* schema, Action* action);  // a subcommand of that
 void AddSync(CLI::App* app, Action* action);
+void AddSyncOutbox(CLI::App* sync, Action* action);  // subcommands of that
 
 // One line on standard output; kExitStorage where it cannot be written.
 [[nodiscard]] int Say(const std::string& line);
@@ -58,6 +59,9 @@ void Complain(std::string_view message);
 [[nodiscard]] int FailUsage(const Status& status);
 // For OpenStore: whatever is wrong with a store, it is the store.
 [[nodiscard]] int FailOpen(const Status& status);
+// For what a cluster did not answer, or answered as none does: it is away, unless memory or
+// descriptors do not suffice here.
+[[nodiscard]] int FailAway(const Status& status);
 
 enum class Access { kRead, kWrite, kCreate };
 
@@ -89,7 +93,8 @@ void RefuseOptionsBefore(const CLI::App& command, const CLI::App& subcommand);
 [[nodiscard]] Result<std::unique_ptr<Engine>> OpenStore(const std::string& directory,
                                                         Access access, EngineOptions options = {});
 // Opens it for reading once more and says nothing: of a command that looks again and again.
-[[nodiscard]] Result<std::unique_ptr<Engine>> ReopenStore(const std::string& directory);
+[[nodiscard]] Result<std::unique_ptr<Engine>> ReopenStore(const std::string& directory,
+                                                          const EngineOptions& options);
 // The exit code of a command that ended with `code`: kExitMissing, whatever that is, if an opening
 // by OpenStore found that acknowledged rows are gone. A command that writes meets that once, so
 // nothing may hide it. A signal's code stays, as does that of a command that counts losses itself.

@@ -30,6 +30,9 @@ constexpr EngineOption kOptions[] = {
     {"--disk-shed", kDiskOptions, &EngineTexts::disk_shed, TakeDiskShed,
      "Which windows go before their time where rows find no room: nothing, confirmed (default), "
      "or oldest: then the oldest of all"},
+    {"--head-age", kHeadOptions, &EngineTexts::head_age, TakeHeadAge,
+     "Rows are brought from the journal into files so long after the first of them came: 1h "
+     "(default)"},
     {"--seal-grace", kSealOptions, &EngineTexts::seal_grace, TakeSealGrace,
      "A bucket is due so long after its end: 5m (default), 2h"},
     {"--seal-idle", kSealOptions, &EngineTexts::seal_idle, TakeSealIdle,
@@ -107,6 +110,14 @@ Status TakeDiskShed(std::string_view name, const std::string& text, EngineOption
   }
   return Status::InvalidArgument(
       fmt::format("{} '{}' is not one of nothing, confirmed, oldest", name, text));
+}
+
+Status TakeHeadAge(std::string_view name, const std::string& text, EngineOptions* options) {
+  constexpr int64_t kMicrosPerSecond = 1'000'000;
+  CISTERN_ASSIGN_OR_RETURN(
+      const int64_t age_s, ParseSpan(name, text, 1, limits::kHeadAgeUsMax / kMicrosPerSecond));
+  options->head_age_us_max = age_s * kMicrosPerSecond;
+  return Status::Ok();
 }
 
 Status TakeSealGrace(std::string_view name, const std::string& text, EngineOptions* options) {

@@ -19,6 +19,7 @@ struct EngineTexts {
   std::string memory_budget;
   std::string disk_budget;
   std::string disk_shed;
+  std::string head_age;
   std::string seal_grace;
   std::string seal_idle;
   std::string seal_age;
@@ -34,6 +35,7 @@ enum EngineOptionGroup : unsigned {
   kDiskOptions = 2,     // --disk-budget, --disk-shed
   kSealOptions = 4,     // --seal-...: which buckets are due
   kKeepOptions = 8,     // --keep-...: which windows go
+  kHeadOptions = 16,    // --head-age, where rows come or others wait for them
 };
 void AddEngineOptions(CLI::App* command, unsigned groups, EngineTexts* texts);
 
@@ -54,6 +56,8 @@ void AddEngineOptions(CLI::App* command, unsigned groups, EngineTexts* texts);
                                     EngineOptions* options);
 [[nodiscard]] Status TakeDiskShed(std::string_view name, const std::string& text,
                                   EngineOptions* options);
+[[nodiscard]] Status TakeHeadAge(std::string_view name, const std::string& text,
+                                 EngineOptions* options);
 [[nodiscard]] Status TakeSealGrace(std::string_view name, const std::string& text,
                                    EngineOptions* options);
 [[nodiscard]] Status TakeSealIdle(std::string_view name, const std::string& text,

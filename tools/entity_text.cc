@@ -7,6 +7,7 @@
 #include <map>
 
 #include "lib/base/coding.h"
+#include "lib/base/shell_text.h"
 #include "lib/cql/value_text.h"
 #include "lib/cql/wire_value.h"
 #include "tools/counted.h"
@@ -20,11 +21,21 @@ std::string WithoutName(const TableSchema& schema, const std::string& text) {
   return text.starts_with(name) ? text.substr(name.size()) : text;
 }
 
-// "site=...,pump=...": how the entity of several columns is written; `between` its parts.
-std::string FormOf(const TableSchema& schema, std::string_view between) {
+// "site=...,pump=...": how the entity of several columns is written, as one word.
+std::string FormOf(const TableSchema& schema) {
   std::string form;
   for (const size_t column : schema.entity_columns) {
-    form += fmt::format("{}{}=...", form.empty() ? "" : between, schema.columns[column].name);
+    form += fmt::format("{}{}=...", form.empty() ? "" : ",", schema.columns[column].name);
+  }
+  return ShellWord(form);
+}
+
+// "site=... --entity pump=...": the same, a word for each column.
+std::string FormInWords(const TableSchema& schema) {
+  std::string form;
+  for (const size_t column : schema.entity_columns) {
+    form += form.empty() ? "" : " --entity ";
+    form += ShellWord(schema.columns[column].name + "=...");
   }
   return form;
 }
@@ -32,7 +43,7 @@ std::string FormOf(const TableSchema& schema, std::string_view between) {
 // `hint` goes to the end.
 Status Refuse(const TableSchema& schema, const std::string& what, std::string_view hint = "") {
   return Status::InvalidArgument(fmt::format("--entity: {}; table {} needs --entity {}{}", what,
-                                             schema.QualifiedName(), FormOf(schema, ","), hint));
+                                             schema.QualifiedName(), FormOf(schema), hint));
 }
 
 // "NAME=VALUE" into the values by column name.
@@ -41,8 +52,7 @@ Status TakePair(const TableSchema& schema, std::string_view pair,
   const size_t split = pair.find('=');
   if (split == std::string_view::npos) {
     return Refuse(schema, fmt::format("'{}' is not NAME=VALUE", pair),
-                  fmt::format("; or, if values hold commas, --entity {}",
-                              FormOf(schema, " --entity ")));
+                  fmt::format("; or, if values hold commas, --entity {}", FormInWords(schema)));
   }
   const std::string name(pair.substr(0, split));
   std::vector<std::string> names;

@@ -11,7 +11,7 @@ enum ExitCode : int {
   kExitPartial = 1,   // done, but lines were rejected or verify found problems
   kExitUsage = 2,     // the command line, a schema, a mapping, a table or column name
   kExitStore = 3,     // the store cannot be used: missing, locked, too new, damaged, read-only
-  kExitStorage = 4,   // a write failed: no space, I/O error, out of memory
+  kExitStorage = 4,   // a write failed, or memory or descriptors do not suffice
   kExitInternal = 5,  // our own mistake
   kExitMissing = 6,   // done, but rows are known to be missing: damaged ones, lost ones, or ones
                       // that a proof did not find upstream

@@ -305,7 +305,8 @@ void AddIngestOptions(CLI::App* command, IngestOptions* options) {
   AddTextOptions(command, options);
   AddTimeOptions(command, options);
   AddWriteOptions(command, options);
-  AddEngineOptions(command, kMemoryOptions | kDiskOptions | kSealOptions | kKeepOptions,
+  AddEngineOptions(command,
+                   kMemoryOptions | kDiskOptions | kHeadOptions | kSealOptions | kKeepOptions,
                    &options->engine);
   command->add_option("FILE", options->files, "Files; - is standard input")->required();
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "tools/cell_text.h"
@@ -59,10 +60,14 @@ Status IngestRun::TakeBad(const Record& record) {
   return Reject(record.line, record.raw, record.reason, in_long_line_);
 }
 
-// The names of --header again: a file that has a header after all, as reject files do.
+// The names of --header again: a file that has a header after all, as reject files do. A delimiter
+// may end it, as it ends the lines behind it.
 bool IngestRun::IsNamedHeader(const Record& record) {
-  return std::exchange(at_first_record_, false) && !settings_.header_names.empty() &&
-         std::ranges::equal(record.cells, settings_.header_names, {}, &Cell::text);
+  if (!std::exchange(at_first_record_, false) || settings_.header_names.empty()) return false;
+  const size_t count = settings_.header_names.size();
+  std::span<const Cell> cells = record.cells;
+  if (cells.size() == count + 1 && cells.back().text.empty()) cells = cells.first(count);
+  return std::ranges::equal(cells, settings_.header_names, {}, &Cell::text);
 }
 
 Status IngestRun::Take(const Record& record, RowMapper* mapper) {

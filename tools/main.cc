@@ -30,7 +30,7 @@ Exit codes:
   1  done, but lines were rejected, or verify, seal or backup list met problems
   2  the command line, schema, mapping, table or column name is wrong; or --reject-max was passed
   3  the store cannot be used: missing, locked, too new, damaged, read-only
-  4  a write failed: no space, an I/O error, out of memory
+  4  a write failed: no space, an I/O error; or memory or file descriptors do not suffice
   5  a mistake inside cistern
   6  rows are known to be missing: damaged ones, or lost ones that this opening of the store met
   7  rows wait for a person: a table of the cluster differs, or refused them; clock: for the time
@@ -132,9 +132,9 @@ std::vector<std::string> WordsOf(int argc, char** argv) {
   return words;
 }
 
-// Of every option but `--null ''`, which says what is so anyway, and `--ignore ''`, which leaves
-// out a member without a name: an empty text would stand for no option at all, and
-// `--table "$UNSET"` for every table.
+// Of every option but `--null ''`, which takes empty texts of JSON for missing too, and but
+// `--ignore ''`, which leaves out a member without a name: an empty text would stand for no option
+// at all, and `--table "$UNSET"` for every table.
 void RefuseEmptyTexts(CLI::App* app) {
   const TextCheck is_not_empty = [](const std::string& text) -> std::string {
     return text.empty() ? "is empty" : "";

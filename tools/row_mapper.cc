@@ -4,11 +4,11 @@
 
 #include <algorithm>
 
+#include "lib/base/shell_text.h"
 #include "lib/cql/cql_type.h"
 #include "tools/cell_text.h"
 #include "tools/counted.h"
 #include "tools/name_list.h"
-#include "tools/shell_text.h"
 
 namespace cistern::tool {
 namespace {
@@ -38,6 +38,14 @@ bool HoldsNumber(CqlType kind) {
 
 bool IsDerived(const ColumnSpec& column) {
   return column.role == ColumnRole::kBucket || column.role == ColumnRole::kSplit;
+}
+
+// Whether --map can be told with the name: one with a brace is a template there, and one without a
+// letter is none.
+bool CanBeSource(std::string_view name) {
+  constexpr size_t kNameShownBytes = 80;
+  return !name.empty() && name.size() <= kNameShownBytes &&
+         name.find('{') == std::string_view::npos;
 }
 
 // How a cell is left out: "--ignore 'name'"; of a long name in words.
@@ -274,22 +282,23 @@ Status RowMapper::Unknown(std::string_view name) const {
         fmt::format("column '{}' is fed by {}, so leave the cell '{}' out with {}",
                     schema_->columns[*fed].name, fed_by_[*fed], shown, IgnoreAdvice(name)));
   }
-  // A source with a brace is a template of --map, and one without a name is none.
-  const bool can_map = !name.empty() && name == shown && name.find('{') == std::string_view::npos;
   return Status::InvalidArgument(fmt::format(
       "table {} has no column '{}'; it has {}; {}leave it out with {}", schema_->QualifiedName(),
       shown, ColumnNames(),
-      can_map ? fmt::format("rename with --map {} or ", ShellQuoted(std::string(name) + "=COLUMN"))
-              : "",
+      CanBeSource(name)
+          ? fmt::format("rename with --map {} or ", ShellQuoted(std::string(name) + "=COLUMN"))
+          : "",
       IgnoreAdvice(name)));
 }
 
 Status RowMapper::UnknownNested(std::string_view name) const {
-  const std::string_view shown = name.substr(0, 80);
   return Status::InvalidArgument(fmt::format(
-      "table {} has no column '{}'; it has {}; take a member of it with --map {}, or leave it out "
-      "with {}", schema_->QualifiedName(), shown, ColumnNames(),
-      ShellQuoted(std::string(shown) + ".MEMBER=COLUMN"), IgnoreAdvice(name)));
+      "table {} has no column '{}'; it has {}; {}leave it out with {}", schema_->QualifiedName(),
+      name.substr(0, 80), ColumnNames(),
+      CanBeSource(name) ? fmt::format("take a member of it with --map {}, or ",
+                                      ShellQuoted(std::string(name) + ".MEMBER=COLUMN"))
+                        : "",
+      IgnoreAdvice(name)));
 }
 
 // A constant that its column cannot hold would send every line to the reject file.

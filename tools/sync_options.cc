@@ -201,6 +201,7 @@ constexpr SyncSetting kSettings[] = {
      TakeOfEngine<TakeMemoryBudget>},
     {"disk_budget", Form::kSize, OfEngine<&EngineTexts::disk_budget>, TakeOfEngine<TakeDiskBudget>},
     {"disk_shed", Form::kText, OfEngine<&EngineTexts::disk_shed>, TakeOfEngine<TakeDiskShed>},
+    {"head_age", Form::kSpan, OfEngine<&EngineTexts::head_age>, TakeOfEngine<TakeHeadAge>},
     {"seal_grace", Form::kSpan, OfEngine<&EngineTexts::seal_grace>, TakeOfEngine<TakeSealGrace>},
     {"seal_idle", Form::kSpan, OfEngine<&EngineTexts::seal_idle>, TakeOfEngine<TakeSealIdle>},
     {"seal_age", Form::kSpan, OfEngine<&EngineTexts::seal_age>, TakeOfEngine<TakeSealAge>},
@@ -261,7 +262,8 @@ void AddSending(CLI::App* command, SyncOptions* o) {
 void AddKeeping(CLI::App* command, SyncOptions* o) {
   AddTruth(command, "--no-seal", [o](bool is_true) { o->seal = is_true ? "false" : "true"; },
            "Send what is sealed, and seal nothing that is due");
-  AddEngineOptions(command, kMemoryOptions | kDiskOptions | kSealOptions | kKeepOptions,
+  AddEngineOptions(command,
+                   kMemoryOptions | kDiskOptions | kHeadOptions | kSealOptions | kKeepOptions,
                    &o->engine);
 }
 

@@ -69,7 +69,9 @@ std::vector<BucketRule> WidthsFor(const TableSchema& table) {
   return widths;
 }
 
-// The size of a value in a partition, about. A text is taken for some words.
+double FieldBytes(const ColumnType& type);
+
+// The size of a value in a partition, about. A text is taken for some words, as is a collection.
 double CellBytes(const ColumnType& type) {
   switch (type.kind) {
     case CqlType::kBoolean:
@@ -87,8 +89,19 @@ double CellBytes(const ColumnType& type) {
     case CqlType::kInet:
     case CqlType::kDecimal:
     case CqlType::kVarint: return 16;
+    case CqlType::kVector: return type.dimension * CellBytes(type.arguments.front());
+    case CqlType::kTuple:
+    case CqlType::kUserType: return FieldBytes(type);
     default: return 32;
   }
+}
+
+// Of a tuple or user-defined type, whose fields have their sizes before them.
+double FieldBytes(const ColumnType& type) {
+  constexpr double kSizeBytes = 4;
+  double bytes = 0;
+  for (const ColumnType& field : type.arguments) bytes += kSizeBytes + CellBytes(field);
+  return bytes;
 }
 
 double RowBytes(const TableSchema& table) {

@@ -379,6 +379,10 @@ Result<int64_t> ParseBound(std::string_view option, std::string_view text, TimeU
                   option, Quoted(text)));
 }
 
+bool CountsFromNow(std::string_view text) {
+  return !IsWholeNumber(text) && SecondsFromNow(text).has_value();
+}
+
 std::string FormatTicks(int64_t ticks, TimeUnit unit) {
   const Instant t = InstantOf(ticks, unit);
   return IsInRange(t) ? DateAndTime(t.seconds, t.nanos, unit) + 'Z' : fmt::format("{}", ticks);

@@ -58,6 +58,8 @@ struct TimeFormat {
 [[nodiscard]] Result<int64_t> ParseBound(std::string_view option, std::string_view text,
                                          TimeUnit unit, int64_t now_us,
                                          const LocalClock& clock = LocalClock());
+// Whether such a text is another time at each moment: "now", "-36h", "now+90s".
+[[nodiscard]] bool CountsFromNow(std::string_view text);
 
 // "2024-05-24T07:03:50.123Z" with as many decimals as the unit has; plain ticks when the
 // time lies outside the years 0001 to 9999.

@@ -137,6 +137,13 @@ Result<std::vector<Condition>> ParseWhere(std::string_view text) {
   return WhereParser(text).Parse();
 }
 
+std::string WhereName(std::string_view column) {
+  if (!column.empty() && std::ranges::all_of(column, IsPlain)) return std::string(column);
+  std::string quoted = "\"";
+  for (const char c : column) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + "\"";
+}
+
 Result<std::vector<Condition>> ConditionsOf(const TableSchema& schema,
                                             const std::vector<std::string>& texts) {
   std::vector<Condition> all;

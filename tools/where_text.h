@@ -24,6 +24,9 @@ namespace cistern::tool {
 [[nodiscard]] Result<std::vector<Condition>> ConditionsOf(const TableSchema& schema,
                                                           const std::vector<std::string>& texts);
 
+// The column as a condition has it: temp, or "Wind Dir" with its quotes.
+[[nodiscard]] std::string WhereName(std::string_view column);
+
 // "temperature:min,max,avg". kInvalidArgument names the functions that there are.
 [[nodiscard]] Result<std::vector<AggregateColumn>> ParseAggregates(std::string_view text);
 // "min"

@@ -406,8 +406,8 @@ Status Aggregator::Charge(size_t bytes) {
   for (int tries = 0; !charge_.TrySet(bytes); ++tries) {
     if (tries < kRoomTriesMax && context_->make_room()) continue;
     return Status::OutOfMemory(
-        "the aggregate needs more than the memory budget leaves: raise memory_budget_bytes, or "
-        "read with fewer cursors at once");
+        "the aggregate needs more than the memory budget leaves: raise memory_budget_bytes "
+        "(cistern --memory-budget), or read with fewer cursors at once");
   }
   return Status::Ok();
 }

@@ -101,8 +101,8 @@ Status BucketReader::Fill(size_t row_count_max, VersionColumns* rows) {
   Status status = FillRows(rows);
   if (status.ok() && !charge_.TrySet(MemoryBytes() + rows->MemoryBytes())) {
     status = Status::OutOfMemory(
-        "the scan needs more than the memory budget leaves: raise memory_budget_bytes, or read "
-        "with fewer cursors at once");
+        "the scan needs more than the memory budget leaves: raise memory_budget_bytes (cistern "
+        "--memory-budget), or read with fewer cursors at once");
   }
   if (status.ok()) return status;
   // As if nothing had been read: it may be tried again once there is room.

@@ -381,6 +381,7 @@ class Verifier {
           last = sequence;
           CountingSink sink(this);
           const Status s = decoder->Decode(record, sequence, &sink);
+          if (IsShortage(s)) return s;
           if (!s.ok() && sequence > floor) {
             Problem(Concat({"journal record ", sequence, ": ", s.message()}));
           }

@@ -8,8 +8,8 @@
 #include "engine/replicate/rule_drift.h"
 #include "engine/replicate/schema_statements.h"
 #include "lib/base/concat.h"
+#include "lib/base/shell_text.h"
 #include "lib/cql/cql_type.h"
-#include "lib/cql/ddl_lexer.h"
 #include "lib/cql/ddl_print.h"
 #include "lib/cql/time_text.h"
 
@@ -236,17 +236,6 @@ class DriftFinder {
         .drop = drop;
   }
 
-  // In quotes where a shell would take a character of it for something else.
-  static std::string ShellWord(const std::string& text) {
-    const bool is_plain = std::ranges::all_of(text, [](char c) {
-      return IsNamePart(c) || c == '.' || c == '@' || c == ':' || c == '-';
-    });
-    if (is_plain) return text;
-    std::string word = "'";
-    for (const char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    return word + "'";
-  }
-
   void FindMissing(const ColumnSpec& column) {
     const DroppedColumn* dropped = cluster_.table->FindDropped(column.name);
     const bool is_another = dropped != nullptr && (dropped->is_static != column.is_static ||
@@ -321,7 +310,7 @@ class DriftFinder {
   static constexpr size_t kTypeShownBytesMax = 256;
   static constexpr const char* kOtherType =
       "Fields may be added there behind those that it has (ALTER TYPE ... ADD), and here by "
-      "`cistern alter`; otherwise use another name here";
+      "`cistern alter`; otherwise use another name here, for the type and for the column";
   const std::span<const std::shared_ptr<const TableSchema>> all_declared_;
   const TableSchema& declared_;  // the last
   const ClusterSchema& cluster_;

@@ -186,6 +186,26 @@ TEST_F(BackupDamageTest, AnErrorOfTheDeviceHarmsNothing) {
   ExpectAllBut("");
 }
 
+// Another backup would not help a process that may open no more files.
+TEST_F(BackupDamageTest, TooFewDescriptorsAreNoDamageOfABackup) {
+  engine_.reset();
+  const auto faults = std::make_shared<FaultFileSystem>();
+  fs_ = faults;
+  Open();
+  FillEverywhere();
+  MustBackUp();
+  faults->Arm({.op = FaultOp::kRead, .kind = FileKind::kSst, .forever = true,
+               .error = FaultError::kTooManyFiles});
+  RestoreOptions options;
+  options.clock = clock_;
+  options.damaged_too = true;
+  const auto report = RestoreStore(Backups(), NewStore(), options, fs_);
+  faults->Disarm();
+  EXPECT_EQ(report.status().code(), StatusCode::kTooManyOpenFiles) << report.status().ToString();
+  MustRestore();
+  ExpectAllBut("");
+}
+
 TEST_F(BackupDamageTest, TooLittleRoomIsToldBeforeAnythingIsCopied) {
   engine_.reset();
   const auto faults = std::make_shared<FaultFileSystem>();

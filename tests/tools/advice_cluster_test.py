@@ -24,6 +24,20 @@ DIFFERENT = (
     (OURS.replace(f"{RULE} AND ", ""), "rule_missing"),
     ("", "table_missing"),
 )
+BY_EVENT = OURS[:OURS.index(" AND default")].replace("1 day'", "1 day; timestamps = event'")
+ANOTHER = "use another name here (`cistern alter`)"
+# What the cluster has, a statement that is run there then, what is declared here, the kind of the
+# difference, and what is told.
+OTHERS = (
+    (OURS.replace("n int", "n text"), "", OURS, "column_type",
+     "drop the column here and add one of another name (`cistern alter`)"),
+    (OURS.replace("n int", "n int static"), "", OURS, "column_kind",
+     f"would overwrite one another's: {ANOTHER}"),
+    (BY_EVENT, "", BY_EVENT.replace("n int", "n int static"), "column_kind",
+     f"Columns cannot become static: {ANOTHER}"),
+    (OURS.replace("n int", "n text"), "ALTER TABLE plant.air DROP n", OURS, "column_gone",
+     f"takes the name again as it was only: {ANOTHER}"),
+)
 WIDER = OURS.replace("1 day'", "1 day until 2024-05-01, 1 month'")
 
 
@@ -102,17 +116,21 @@ class AdviceClusterTest(CliCase):
                 self.assertEqual(there.run(one["cql"].rstrip(";")), "ok", one["cql"])
             self.assertEqual(self.differences(there, expect=0), [])
 
-    def test_another_name_for_a_column_of_another_type(self):
-        with cluster() as there:
-            self.start(there, OURS.replace("n int", "n text"))
-            (found,) = self.differences(there, expect=7)
-            self.assertIn("drop the column here and add one of another name (`cistern alter`)",
-                          found["advice"])
-            self.run_tool("alter", "--store", self.store, "--table", "plant.air", "--schema",
-                          self.write("other.cql", OURS.replace("n int", "count int")))
-            self.at(there, "schema", "apply", ())
-            self.assertFalse([one for one in self.differences(there, expect=0)
-                              if one["weight"] == "blocks"])
+    def test_another_name_for_a_column_that_is_another_one(self):
+        for number, (theirs, then, ours, kind, told) in enumerate(OTHERS):
+            with self.subTest(kind, told=told), cluster() as there:
+                self.store = self.directory / f"store-{number}"
+                self.start(there, theirs, ours)
+                if then:
+                    self.assertEqual(there.run(then), "ok")
+                (found,) = self.differences(there, expect=7)
+                self.assertEqual(found["kind"], kind)
+                self.assertIn(told, found["advice"])
+                self.run_tool("alter", "--store", self.store, "--table", "plant.air", "--schema",
+                              self.write("other.cql", ours.replace("n int", "count int")))
+                self.at(there, "schema", "apply", ())
+                self.assertFalse([one for one in self.differences(there, expect=0)
+                                  if one["weight"] == "blocks"])
 
     def test_another_name_for_a_type_of_other_fields(self):
         ours = OURS.replace("n int", "v frozen<spot>")

@@ -17,7 +17,11 @@ TOKEN = re.compile(
     r"|(?P<blank>\s+)|(?P<code>.)", re.S)
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*[a-z]")
 COMMAND = re.compile(r"`[^`]+`|\bcistern (?:[a-z]+|--[a-z-]+)")
-ADVICE = re.compile(f"{OPTION.pattern}|{COMMAND.pattern}|\\bleave [^;,.]*\\bout\\b")
+# Options that a variable names, and commands of others.
+BY_NAME = re.compile(r"\bgoes with\b|: add |: give both |: name its file by |\bchmod [0-7]+\b"
+                     r"|\bulimit -|\bnodetool ")
+ADVICE = re.compile(f"{OPTION.pattern}|{COMMAND.pattern}|{BY_NAME.pattern}"
+                    r"|\bleave [^;,.]*\bout\b")
 # Calls whose literals are help, and tables of options that have it.
 HELP = re.compile(r"\b(?:add_option|add_flag|AddTruth|add_truth|each|add_subcommand|footer"
                   r"|set_version_flag|AddStoreCommand)\s*\([^;]*$"

@@ -13,11 +13,12 @@ import re
 import shlex
 import shutil
 import subprocess
+import time
 import unittest
 from pathlib import Path
 
 from advice_scan import COMMAND, OPTION, find_advice
-from advice_table import (COMMANDS, ELSEWHERE, INGEST, METHODS, MILLIS, TABLE, NoAdvice)
+from advice_table import (COMMANDS, ELSEWHERE, INGEST, LOGIN, METHODS, MILLIS, TABLE, NoAdvice)
 from cli_case import AIR, BIN, PUMPS, CliCase, Done
 
 ROOT = Path(os.environ.get("CISTERN_SOURCE_DIR", Path(__file__).resolve().parents[2]))
@@ -123,6 +124,7 @@ class AdviceTest(CliCase):
         self.create(PUMPS)
         self.ingest(f"station,ts,n\na,{MILLIS},1\n")
         self.ingest("site,pump,ts,part,value\n1,x,5,a,1\n", table="plant.pumps")
+        self.write("pw", "secret\n").chmod(0o600)
         filled_store = self.store
         for number, row in enumerate(COMMANDS):
             self.store = self.directory / f"store-{number}"
@@ -222,6 +224,22 @@ class AdviceTest(CliCase):
         self.assertIsNotNone(token, told)
         self.assertEqual(self.run_tool(*scan, *token.group(1).split()).out, b"n\n2\n")
 
+    def test_a_token_continues_a_scan_from_now(self):
+        """Whose bounds were other ones by the time at which it goes on."""
+        self.create()
+        now_ms = int(time.time() * 1000)
+        self.ingest("station,ts,n\n" + "".join(f"a,{now_ms - i * 60_000},{i}\n"
+                                               for i in (3, 2, 1)))
+        for bounds, numbers in ((("--from", "-1h"), (3, 2, 1)),
+                                (("--from", "-1h", "--to", "now", "--desc"), (1, 2, 3))):
+            scan = ("scan", "--store", self.store, "--table", "air", "--entity", "a", *bounds,
+                    "--columns", "n", "--format", "csv", "--limit", "1")
+            token = ()
+            for number in numbers:
+                done = self.run_tool(*scan, *token)
+                self.assertEqual(done.out, f"n\n{number}\n".encode())
+                token = re.search(r"continue with (--token \S+)", done.err)[1].split()
+
     def test_a_token_continues_what_was_followed(self):
         self.create()
         self.ingest("station,ts,n\na,1,1\na,2,2\n")
@@ -247,6 +265,16 @@ class AdviceTest(CliCase):
         self.assertIn("a file of mode 600 and name that by --password-file", told)
         self.write("password", "secret\n").chmod(0o600)
         self.run_tool(*words, "--password-file", "password", expect=3)
+
+    def test_a_password_that_others_can_read(self):
+        self.write("it's mine", "secret\n").chmod(0o644)
+        words = ("sync", "--store", "NOWHERE", "--contact", "127.0.0.1:1", *LOGIN,
+                 "--password-file", "it's mine")
+        told = self.run_tool(*words, expect=3).err
+        advice = re.search(r"can read the password file it's mine: (chmod 600 .*)$", told, re.M)
+        self.assertIsNotNone(advice, told)
+        self.shell(advice.group(1))
+        self.assertNotIn("can read", self.run_tool(*words, expect=3).err)
 
     def test_a_directory_of_backups(self):
         self.create()

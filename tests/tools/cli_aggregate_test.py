@@ -10,6 +10,8 @@ import io
 import json
 import math
 import random
+import re
+import shlex
 import unittest
 import zoneinfo
 
@@ -309,6 +311,37 @@ class AggregateTest(CliCase):
         two = self.rows("scan", "--table", "air", "--entity", "a", "--where", "temp > 0", "--where",
                         "temp < 1", "--columns", "n")
         self.assertEqual(len(two), sum(bool(r["temp"]) and 0 < float(r["temp"]) < 1 for r in every))
+
+    def test_what_tells_mixed_rows_apart_can_be_pasted(self):
+        self.create(METRICS.replace("metric text", '"It\'s" text').replace(
+            "ts, metric)", 'ts, "It\'s")'))
+        self.ingest("station,ts,It's,value\na,1,temp,20\na,1,pressure,1000\n")
+        words = ("aggregate", "--store", self.store, "--table", "air", "--entity", "a", "--step",
+                 "1d", "--of", "value:sum", "--format", "csv")
+        told = self.run_tool(*words, expect=2).err
+        advice = re.search(r"apart: (--group-by .*) prints a line for each, (--where .*) takes "
+                           r"one, (--across .*) takes all", told)
+        self.assertIsNotNone(advice, told)
+        for number, sums in ((1, [1000, 20]), (2, [20]), (3, [1020])):
+            pasted = shlex.split(advice[number].replace("...", "temp"))
+            lines = self.run_tool(*words, *pasted).out.decode().splitlines()[1:]
+            self.assertEqual([float(line.split(",")[-1]) for line in lines], sums, pasted)
+
+    def test_what_needs_more_memory_names_the_option_that_gives_it(self):
+        self.create()
+        draw = random.Random(1)
+        self.ingest("station,ts,wd,n\n" + "".join(
+            f"a,{i},{draw.randbytes(30_000).hex()},1\n" for i in range(150)))
+        words = ("aggregate", "--store", self.store, "--table", "air", "--entity", "a", "--step",
+                 "1d", "--of", "n:sum", "--group-by", "wd", "--format", "csv")
+        little = ("--memory-budget", "8MiB")
+        self.assertIn("does not fit into memory_budget_bytes: raise it (cistern --memory-budget)",
+                      self.run_tool(*words, *little, expect=4).err)
+        self.run_tool("seal", "--store", self.store, "--all")
+        self.assertIn("needs more than the memory budget leaves: raise memory_budget_bytes "
+                      "(cistern --memory-budget)", self.run_tool(*words, *little, expect=4).err)
+        lines = self.run_tool(*words, "--memory-budget", "128MiB").out.splitlines()
+        self.assertEqual(len(lines), 1 + 150)
 
     def test_where_with_a_limit_goes_on_by_its_token(self):
         self.fill()

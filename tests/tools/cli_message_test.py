@@ -218,6 +218,17 @@ class MessageTest(CliCase):
         self.assertIn(b", 0 problems", done.stdout)
         self.assertEqual(met, {True, False})
 
+    def test_a_cluster_is_not_away_where_descriptors_lack(self):
+        # Who looks for leaks needs descriptors too.
+        env = {**os.environ, "ASAN_OPTIONS": "detect_leaks=0"}
+        done = subprocess.run(
+            [BIN, "schema", "import", "--contact", "127.0.0.1:1", "--keyspace", "k", "--table",
+             "t"], capture_output=True, check=False, timeout=60, env=env,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (4, 4)))
+        told = done.stderr.decode()
+        self.assertEqual(done.returncode, 4, told)
+        self.assertIn("; raise the limit of open files (ulimit -n)\n", told)
+
     # --- schemas
 
     def test_a_mistyped_option_of_a_table_is_refused(self):

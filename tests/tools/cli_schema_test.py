@@ -90,14 +90,30 @@ class SchemaTest(CliCase):
             self.assertIn("a guess: \"bucket b = 1 minute\" fits 2 rows of 1 partition; so do "
                           "\"bucket b = 1 hour\", \"bucket b = 1 day\", ",
                           self.imported(there, "b").err)
-            there.run("INSERT INTO plant.b (s, b, ts) VALUES ('y', 1705276860000, 1705276861000)")
-            self.assertIn("a guess: \"bucket b = 1 minute\" fits 4 rows of 2 partitions, and no "
-                          "other rule does", self.imported(there, "b", "--partitions", "64").err)
+            self.assertNotIn("--partitions", self.imported(there, "b").err)  # it has no more
             there.run(f"CREATE TABLE plant.c (s text, day date, {keys.replace('b', 'day')}")
             self.assertIn("a guess: the bucket follows from the name and the type",
                           self.imported(there, "c").err)
             [note] = json.loads(self.imported(there, "c", "--json").out)["notes"]
             self.assertIn("a guess: the bucket follows from the name and the type", note)
+
+    def test_more_partitions_tell_more_where_there_are_more(self):
+        """Each of two lies by several rules, and both of them by one alone."""
+        with cluster() as there:
+            there.run(KEYSPACE)
+            there.run("CREATE TABLE plant.a (s text, b timestamp, ts timestamp, "
+                      "PRIMARY KEY ((s, b), ts))")
+            hour = 1705276800000  # 2024-01-15, a Monday
+            for s, bucket, time in (("x", hour, hour), ("x", hour, hour + 3_599_000),
+                                    ("y", hour + 3_600_000, hour + 3_601_000)):
+                self.assertEqual(there.run("INSERT INTO plant.a (s, b, ts) VALUES "
+                                           f"('{s}', {bucket}, {time})"), "ok")
+            told = self.imported(there, "a", "--partitions", "1").err
+            self.assertIn(" fits 2 rows of 1 partition; so do ", told)
+            more = re.search(r": look at more by (--partitions \d+), or ask", told)
+            self.assertIsNotNone(more, told)
+            self.assertIn("a guess: \"bucket b = 1 hour\" fits 4 rows of 2 partitions, and no "
+                          "other rule does", self.imported(there, "a", *more[1].split()).err)
 
     # --- print
 
@@ -131,7 +147,7 @@ class SchemaTest(CliCase):
             self.assertEqual(drift["differences"][0]["kind"], "keyspace_missing")
             done = self.at(there, "apply", expect=7)
             self.assertIn("needs a person: the cluster has no keyspace plant. Say how", done.err)
-            self.assertIn(" (--keyspace-replication)\n", done.err)
+            self.assertIn(" (--keyspace-replication), or create it\n", done.err)
             self.assertEqual(done.out, b"")
             wrong = "{'class': 'NetworkTopologyStrategy', 'dc1': 3}"
             for dry_run in ((), ("--dry-run",)):

@@ -294,6 +294,9 @@ class SyncTest(CliCase):
                           self.run_tool("schema", "apply", *places).err)
             self.assertIn(b"4 seals confirmed", self.sync(there, "--config", config).out)
             self.assertEqual(len(there.rows("plant.air")), 12)
+            self.outbox("resend", "--table", "plant.air", "--from", "2024-01-01", "--to",
+                        "2024-01-03")
+            self.assertIn(b"4 seals confirmed", self.sync(there, "--accept-hidden", drop).out)
 
     def test_a_proof_by_rows_tells_what_is_hidden(self):
         self.fill()
@@ -302,9 +305,12 @@ class SyncTest(CliCase):
             self.revive(there)
             done = self.sync(there, "--proof", "rows", expect=7)
             self.assertEqual(self.status(expect=7)["seals_parked"], 4)
-            drop = self.drop_told(done.err)
-            self.outbox("retry")
-            done = self.sync(there, "--proof", "rows", "--accept-hidden", drop)
+            told = re.search(r"let it wait again by `cistern (sync retry)`, then agree to that by "
+                             r"`cistern (sync --accept-hidden [^`]+)`", done.err)
+            self.assertIsNotNone(told, done.err)
+            self.run_tool(*told[1].split(), "--store", self.store)
+            agree = told[2].split()[1:]
+            done = self.sync(there, "--proof", "rows", *agree)
             self.assertIn("; 12 rows with values that are hidden upstream, as agreed",
                           done.out.decode())
 
@@ -372,6 +378,20 @@ class SyncTest(CliCase):
             self.assertIn(b"2 seals confirmed", self.sync(modern).out)
             self.assertEqual(len(modern.rows("plant.air")), 2)
         self.assertEqual(self.status()["seals_parked"], 0)
+
+    def test_more_parked_seals_than_are_told(self):
+        self.create(AIR)
+        self.ingest("station,ts,temp\n" + "".join(f"s{i},2024-01-01T00:00:00,1\n"
+                                                  for i in range(12)),
+                    "--ttl", TWENTY_YEARS_S, table="plant.air")
+        self.seal()
+        with cluster() as there:
+            self.make_table(there)
+            done = self.sync(there, expect=7)
+        told = re.search(r"2 more are parked: `cistern (sync status)` names them all", done.err)
+        self.assertIsNotNone(told, done.err)
+        names = self.run_tool(*told[1].split(), "--store", self.store, expect=7).out.decode()
+        self.assertEqual(names.count("\nparked: plant.air, entity s"), 12, names)
 
     def check_parked(self):
         status = self.status(expect=7)

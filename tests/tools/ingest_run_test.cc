@@ -316,5 +316,14 @@ TEST_F(IngestRunTest, AFirstRecordThatIsTheNamedHeaderIsNoRow) {
   EXPECT_EQ(totals_.rejected, 1u) << "the second one is a row like others";
 }
 
+TEST_F(IngestRunTest, ANamedHeaderMayEndWithADelimiter) {
+  settings_.header_names = {"e", "ts", "v"};
+  ASSERT_TRUE(Read("e,ts,v,\na,1,1\n").ok());
+  EXPECT_THAT(times_, ElementsAre(1));
+  EXPECT_EQ(totals_.rejected, 0u);
+  ASSERT_TRUE(Read("e,ts,v,x\n").ok());
+  EXPECT_EQ(totals_.rejected, 1u) << "that is another line";
+}
+
 }  // namespace
 }  // namespace cistern::tool

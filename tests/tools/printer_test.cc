@@ -105,11 +105,25 @@ TEST(ScanToken, RoundTrip) {
   ASSERT_TRUE(back.ok());
   EXPECT_EQ(back->rows_before, token.rows_before);
   EXPECT_EQ(back->engine_token, token.engine_token);
+  EXPECT_FALSE(back->from || back->to);
+}
+
+TEST(ScanToken, HasBoundsThatCountedFromNow) {
+  constexpr std::optional<int64_t> kNone;
+  for (const auto& [from, to] : {std::pair<std::optional<int64_t>, std::optional<int64_t>>(5, 7),
+                                 {INT64_MIN, kNone}, {kNone, -7}}) {
+    const std::string text = FormatScanToken({1, "x", from, to});
+    const Result<ScanToken> back = ParseScanToken(text);
+    ASSERT_TRUE(back.ok()) << text;
+    EXPECT_EQ(back->from, from) << text;
+    EXPECT_EQ(back->to, to) << text;
+  }
 }
 
 TEST(ScanToken, RefusesWhatWasNotPrinted) {
   for (const char* text : {"", "5", "5.", ".00", "5.0", "5.zz", "x.00", "-1.00", "5.00 ",
-                           "99999999999999999999999.00"}) {
+                           "99999999999999999999999.00", "1.00.x.5", "1.00.5.x", "1.00.1.2.3",
+                           "1.00.99999999999999999999."}) {
     EXPECT_EQ(ParseScanToken(text).status().code(), StatusCode::kInvalidArgument) << text;
   }
   EXPECT_FALSE(ParseScanToken("1." + std::string(100'000, '0')).ok());

@@ -126,6 +126,7 @@ contact = "db"
 memory_budget = "16MiB"
 disk_budget = "1GiB"
 disk_shed = "oldest"
+head_age = "5m"
 seal_grace = "1m"
 seal_idle = "0s"
 seal_age = "1d"
@@ -139,6 +140,7 @@ keep_unconfirmed = "400d"
   EXPECT_EQ(plan->engine.keep_unconfirmed_s, 400 * 86'400);
   EXPECT_EQ(plan->engine.disk_budget_bytes, 1u << 30);
   EXPECT_EQ(plan->engine.disk_shed, DiskShed::kOldest);
+  EXPECT_EQ(plan->engine.head_age_us_max, 300'000'000);
   EXPECT_EQ(plan->engine.seal_grace_s, 60);
   EXPECT_EQ(plan->engine.seal_idle_s, 0);
   EXPECT_EQ(plan->engine.seal_age_s_max, 86'400);
@@ -236,6 +238,7 @@ TEST(SyncOptions, WrongValuesAreToldWithFileLineAndWhatIsAllowed) {
       {"memory_budget = '1MiB'", "memory_budget '1MiB' is less than 8 MiB"},
       {"disk_budget = '1MiB'", "disk_budget '1MiB' is less than 32 MiB"},
       {"disk_shed = 'all'", "disk_shed 'all' is not one of nothing, confirmed, oldest"},
+      {"head_age = '0s'", "head_age '0s' is not between 1s and 366d"},
       {"seal_rows = -1", "seal_rows '-1' is not a whole number from 0"},
       {"keep_unconfirmed = '0s'", "keep_unconfirmed '0s' is not between 1s and 36500d"},
       {"drain = 'oldest'\nlive_span = '1h'", "sync.toml:2: live_span is of drain live-first"},
@@ -397,6 +400,7 @@ TEST(SyncOptions, TheExampleNamesEverySettingAndIsRight) {
   EXPECT_EQ(told->engine.memory_budget_bytes, plan->engine.memory_budget_bytes);
   EXPECT_EQ(told->engine.keep_confirmed_s, plan->engine.keep_confirmed_s);
   EXPECT_EQ(told->engine.disk_shed, plan->engine.disk_shed);
+  EXPECT_EQ(told->engine.head_age_us_max, plan->engine.head_age_us_max);
   EXPECT_EQ(told->engine.seal_grace_s, plan->engine.seal_grace_s);
   EXPECT_EQ(told->engine.seal_idle_s, plan->engine.seal_idle_s);
   EXPECT_EQ(told->engine.seal_age_s_max, plan->engine.seal_age_s_max);

@@ -185,6 +185,21 @@ TEST(TableAdvice, GoesBySplitsAndForms) {
   EXPECT_THAT(AdviseTable(*eight, eight->compaction, {.rows_per_day = 10'000'000}), IsEmpty());
 }
 
+// 10 bytes of a row, 10 of its time, and 2 before the value.
+TEST(TableAdvice, KnowsHowLargeValuesAre) {
+  for (const auto& [type, bytes] : {std::pair("vector<float, 1024>", 4096),
+                                    std::pair("tuple<bigint, vector<tinyint, 1000>>", 1016)}) {
+    const auto table = Parsed(std::string("CREATE TABLE t (e text, slot date, ts timestamp, v ") +
+                              type + ", PRIMARY KEY ((e, slot), ts)) WITH comment = "
+                              "'cistern: bucket slot = 1 day' AND compaction = " +
+                              Window("30", "DAYS"));
+    const auto advice = AdviseTable(*table, table->compaction, {.rows_per_day = 1'000'000});
+    ASSERT_EQ(advice.size(), 1u) << type;
+    EXPECT_THAT(advice[0].what,
+                HasSubstr("about 1000000 rows and " + std::to_string(22 + bytes) + " MB"));
+  }
+}
+
 TEST(TableAdvice, IsOneLineForAPerson) {
   EXPECT_EQ(AdviceText("plant.t", {"it is odd", "gc_grace_seconds = 5"}),
             "table plant.t: it is odd; put this into its CREATE TABLE text: gc_grace_seconds = 5");

@@ -90,8 +90,9 @@ struct RestoredFrom {
     const std::string& directory);
 
 // Reads every file of the backup and compares it with what was written; 0: of the newest one that
-// is readable. Damage is no error but one of the problems. kNotFound: no such backup; others as
-// ListBackups. Not beside a Backup into the same directory, which may remove this one: kIoError.
+// is readable. Damage is no error but one of the problems. kNotFound: no such backup;
+// kTooManyOpenFiles, kOutOfMemory: it could not be looked at; others as ListBackups. Not beside a
+// Backup into the same directory, which may remove this one: kIoError.
 [[nodiscard]] CISTERN_EXPORT Result<BackupCheck> VerifyBackup(const std::string& directory,
                                                               uint64_t number = 0);
 
@@ -106,6 +107,7 @@ struct RestoredFrom {
 //   kLocked           another process restores there
 //   kCorruption       a file of the backup is damaged or gone; the message names it
 //   kNoSpace, kReadOnly, kIoError  of `to`; call it again
+//   kTooManyOpenFiles, kOutOfMemory  of this process, and no damage; call it again
 [[nodiscard]] CISTERN_EXPORT Result<RestoreReport> RestoreBackup(
     const std::string& from, const std::string& to, const RestoreOptions& options = {});
 
