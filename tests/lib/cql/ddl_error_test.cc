@@ -89,6 +89,13 @@ TEST(DdlError, Types) {
        "line 1, column 65: expected how many elements a vector has, 1 to 8192, got '8193'"},
       {type("vector<float, 1.5>"), StatusCode::kInvalidArgument,
        "line 1, column 65: expected how many elements a vector has, 1 to 8192, got '1.5'"},
+      {type("vector<vector<uuid, 8192>, 9>"), StatusCode::kTooLarge,
+       "line 1, column 78: a vector of 9 elements of 131072 bytes each is larger than a value may "
+       "be: 1048576 bytes"},
+      {type("set<duration>"), StatusCode::kInvalidArgument,
+       "line 1, column 55: a set has no durations, and a map has none in its keys"},
+      {type("frozen<map<tuple<int, duration>, int>>"), StatusCode::kInvalidArgument,
+       "line 1, column 62: a set has no durations, and a map has none in its keys"},
       {type("tuple<>"), StatusCode::kInvalidArgument,
        "line 1, column 57: expected a type, got '>'"},
       {type("tuple<" + Repeated("int, ", 1024) + "int>"), StatusCode::kTooLarge,
