@@ -78,6 +78,15 @@ TEST(SameValueTest, SetsAndMapsHaveNoOrder) {
   EXPECT_TRUE(SameValue(nested, Collection({ab}), Collection({ba})));
 }
 
+TEST(SameValueTest, OfAKeyThatStandsTwiceTheLastValueCounts) {
+  const ColumnType text{CqlType::kText, {}};
+  const ColumnType map{CqlType::kMap, {text, text}};
+  const std::string twice = Collection({"k", "old", "l", "x", "k", "new"}, 3);
+  EXPECT_TRUE(SameValue(map, twice, Collection({"k", "new", "l", "x"}, 2)));
+  EXPECT_FALSE(SameValue(map, twice, Collection({"k", "old", "l", "x"}, 2)));
+  EXPECT_FALSE(SameValue(map, Collection({"k"}, 1), Collection({"k", "new"}, 1)));
+}
+
 TEST(SameValueTest, FieldsThatAreNullAtTheEndMayBeMissing) {
   const ColumnType text{CqlType::kText, {}};
   const ColumnType tuple{CqlType::kTuple, {text, {CqlType::kSet, {text}}}};
