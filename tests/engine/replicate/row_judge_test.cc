@@ -306,7 +306,7 @@ TEST(RowJudgeTest, AStaticCellIsOfAllRowsOfItsBucket) {
       "CREATE TABLE ks.t (id text, day date, ts timestamp, f text static, "
       "PRIMARY KEY ((id, day), ts)) WITH comment = 'cistern: bucket day = 1 day; timestamps = "
       "event'");
-  const JudgeRules rules{.mode = TimestampMode::kEventTime, .now_s = kNowS};
+  JudgeRules rules{.mode = TimestampMode::kEventTime, .now_s = kNowS};
   SealRow row;
   row.key = {{kDayStartS * 1000, ""}};
   row.cells = {{CellState::kValue, 5, 0, "1.9"}};
@@ -318,6 +318,12 @@ TEST(RowJudgeTest, AStaticCellIsOfAllRowsOfItsBucket) {
   EXPECT_EQ(JudgeRow(*schema, row, &upstream, rules).finding, Finding::kAsSent);
   EXPECT_EQ(JudgeRow(*schema, row, nullptr, rules).finding, Finding::kNothing);
   row.marker = {CellState::kValue, 5, 0, ""};
+  EXPECT_EQ(JudgeRow(*schema, row, nullptr, rules).finding, Finding::kAbsent);
+  // What is not there after a second sending was set later, and has expired.
+  upstream.cells[0] = {};
+  EXPECT_EQ(JudgeRow(*schema, row, &upstream, rules).finding, Finding::kAbsent);
+  rules.was_sent_again = true;
+  EXPECT_EQ(JudgeRow(*schema, row, &upstream, rules).finding, Finding::kAsSent);
   EXPECT_EQ(JudgeRow(*schema, row, nullptr, rules).finding, Finding::kAbsent);
 }
 
