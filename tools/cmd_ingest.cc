@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "engine/bucketing/bucketer.h"
+#include "lib/base/shell_text.h"
 #include "tools/cell_text.h"
 #include "tools/command.h"
 #include "tools/counted.h"
@@ -21,7 +22,6 @@
 #include "tools/record_reader.h"
 #include "tools/reject_file.h"
 #include "tools/row_mapper.h"
-#include "tools/shell_text.h"
 #include "tools/time_text.h"
 
 namespace cistern::tool {

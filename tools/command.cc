@@ -11,9 +11,9 @@
 
 #include "engine/bucketing/bucket_value.h"
 #include "engine/bucketing/bucketer.h"
+#include "lib/base/shell_text.h"
 #include "storage/backup_record.h"
 #include "tools/output.h"
-#include "tools/shell_text.h"
 #include "tools/time_text.h"
 
 namespace cistern::tool {

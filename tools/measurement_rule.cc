@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "tools/shell_text.h"
+#include "lib/base/shell_text.h"
 
 namespace cistern::tool {
 namespace {

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
+#include "lib/base/shell_text.h"
 #include "tools/cell_text.h"
 #include "tools/counted.h"
 #include "tools/name_list.h"
-#include "tools/shell_text.h"
 
 namespace cistern::tool {
 namespace {

@@ -4,6 +4,7 @@
 
 #include "engine/replicate/same_value.h"
 #include "lib/base/concat.h"
+#include "lib/base/shell_text.h"
 
 namespace cistern::replicate {
 namespace {
@@ -144,7 +145,7 @@ std::string DescribeHidden(const TableSchema& schema, const SealRow& row, size_t
   return Concat({"row ", KeyText(schema, row.key), ": column '",
       schema.columns[schema.regular_columns[cell]].name, "' was dropped in the cluster and added "
       "again, which hides our value of ", row.cells[cell].write_us, " us: agree to that by "
-      "--accept-hidden ", hidden.drop, " of `cistern sync`, then `cistern sync retry`"});
+      "--accept-hidden ", ShellWord(hidden.drop), " of `cistern sync`, then `cistern sync retry`"});
 }
 
 std::string Describe(const TableSchema& schema, const SealRow& row, const UpstreamRow& upstream,

@@ -8,8 +8,8 @@
 #include "engine/replicate/rule_drift.h"
 #include "engine/replicate/schema_statements.h"
 #include "lib/base/concat.h"
+#include "lib/base/shell_text.h"
 #include "lib/cql/cql_type.h"
-#include "lib/cql/ddl_lexer.h"
 #include "lib/cql/ddl_print.h"
 #include "lib/cql/time_text.h"
 
@@ -234,17 +234,6 @@ class DriftFinder {
             "`), or have the rows read back (`cistern sync --proof rows`), which holds a bucket "
             "only where a value is hidden"}))
         .drop = drop;
-  }
-
-  // In quotes where a shell would take a character of it for something else.
-  static std::string ShellWord(const std::string& text) {
-    const bool is_plain = std::ranges::all_of(text, [](char c) {
-      return IsNamePart(c) || c == '.' || c == '@' || c == ':' || c == '-';
-    });
-    if (is_plain) return text;
-    std::string word = "'";
-    for (const char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    return word + "'";
   }
 
   void FindMissing(const ColumnSpec& column) {

@@ -338,6 +338,18 @@ TEST(RowJudgeTest, WhatWasOverMayNotHaveBeenSent) {
   EXPECT_EQ(FindingOf(over, older, rules), Finding::kOlder);
 }
 
+// The name of a column may have what a shell takes for something else.
+TEST(RowJudgeTest, WhatIsToBeAgreedToCanBePasted) {
+  const auto schema = SmallTable();
+  SealRow row;
+  row.key = {{kDayStartS * 1000, ""}};
+  row.cells = {{CellState::kValue, 5, 0, IntBytes(1)}, {}};
+  const HiddenColumn odd{.up_to_us = 5, .drop = "k.t.it's a $x@2027-01-15"};
+  const std::string told = DescribeHidden(*schema, row, 0, odd);
+  EXPECT_NE(told.find("--accept-hidden 'k.t.it'\\''s a $x@2027-01-15' of"), std::string::npos)
+      << told;
+}
+
 TEST(RowJudgeTest, WhatItsColumnHidesIsNotMissing) {
   const SealCell ours{CellState::kValue, 5, 0, IntBytes(1)};
   const SealCell over{CellState::kValue, 5, static_cast<uint32_t>(kNowS - 9), IntBytes(1)};

@@ -1,11 +1,11 @@
 // Words as a shell takes them: what a message recommends can be pasted.
-#ifndef CISTERN_TOOLS_SHELL_TEXT_H_
-#define CISTERN_TOOLS_SHELL_TEXT_H_
+#ifndef CISTERN_BASE_SHELL_TEXT_H_
+#define CISTERN_BASE_SHELL_TEXT_H_
 
 #include <string>
 #include <string_view>
 
-namespace cistern::tool {
+namespace cistern {
 
 // In single quotes, whatever is in it: 'it'\''s'.
 [[nodiscard]] inline std::string ShellQuoted(std::string_view word) {
@@ -28,6 +28,6 @@ namespace cistern::tool {
   return is_plain ? std::string(word) : ShellQuoted(word);
 }
 
-}  // namespace cistern::tool
+}  // namespace cistern
 
-#endif  // CISTERN_TOOLS_SHELL_TEXT_H_
+#endif  // CISTERN_BASE_SHELL_TEXT_H_
