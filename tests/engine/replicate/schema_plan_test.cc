@@ -226,6 +226,24 @@ TEST(SchemaPlan, MakesAndAddsStaticColumns) {
   }
 }
 
+// The comment has no bucket, and what follows from the key is followed by another width here.
+TEST(SchemaPlan, AltersACommentOnceThatDiffersTwice) {
+  const std::string table =
+      "CREATE TABLE r (e text, day date, ts timestamp, v int, PRIMARY KEY ((e, day), ts)) WITH "
+      "comment = 'cistern: ";
+  const auto declared = Declared(table + "bucket day = 1 day until 2027-02-01, 1 month'");
+  ModelCluster cluster = ClusterWith(table + "bucket day = 1 day'");
+  cluster.tables[{"plant", "r"}].comment = "Pumps. cistern: timestamps = write";
+  const SchemaPlan plan =
+      PlanSchema(Declarations{declared}, cluster.Read("plant", "r"), kReplication);
+  EXPECT_TRUE(plan.refusals.empty());
+  EXPECT_EQ(plan.statements,
+            (std::vector<std::string>{
+                "ALTER TABLE plant.r WITH comment = 'Pumps. cistern: bucket day = 1 day until "
+                "2027-02-01, 1 month';"}));
+  ExpectApplied({declared}, &cluster);
+}
+
 TEST(SchemaPlan, RefusesATypeWithOtherFields) {
   const std::string keys = "e text, day date, ts timestamp, PRIMARY KEY ((e, day), ts))";
   const auto ours = Declared("CREATE TYPE place (site text, n int); CREATE TABLE r "
