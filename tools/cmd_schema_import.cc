@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "lib/cql/comment_rule.h"
+#include "lib/cql/cql_type.h"
 #include "lib/cql/ddl_print.h"
 #include "tools/command.h"
 #include "tools/contact_options.h"
@@ -128,8 +129,7 @@ Result<Imported> GuessRule(const ClusterSchema& cluster, const Samples& samples)
 void NoteSplits(const TableSchema& schema, std::vector<std::string>* notes) {
   if (schema.split_column.has_value() || schema.entity_columns.size() < 2) return;
   for (const size_t column : schema.entity_columns) {
-    const CqlType kind = schema.columns[column].type.kind;
-    if (kind != CqlType::kTinyint && kind != CqlType::kSmallint && kind != CqlType::kInt) continue;
+    if (!IsInteger(schema.columns[column].type.kind)) continue;
     notes->push_back(fmt::format(
         "the column '{0}' is taken for a part of the entity. If it spreads the rows of an entity "
         "over partitions, the comment has to say so: split {1} = hash 8",

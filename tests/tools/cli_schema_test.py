@@ -102,6 +102,12 @@ class SchemaTest(CliCase):
                           self.imported(there, "c").err)
             [note] = json.loads(self.imported(there, "c", "--json").out)["notes"]
             self.assertIn("a guess: the bucket follows from the name and the type", note)
+            there.run("CREATE TABLE plant.d (s text, part bigint, day date, ts timestamp, PRIMARY "
+                      "KEY ((s, part, day), ts))")
+            [_, note] = json.loads(self.imported(there, "d", "--json").out)["notes"]
+            self.assertEqual(note, "the column 'part' is taken for a part of the entity. If it "
+                             "spreads the rows of an entity over partitions, the comment has to "
+                             "say so: split part = hash 8")
 
     # --- print
 
