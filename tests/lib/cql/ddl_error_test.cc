@@ -458,6 +458,17 @@ TEST(DdlError, Limits) {
   const auto wide = ParseCreateTable("CREATE TABLE t (" + columns + "PRIMARY KEY ((c0, c1), c2))");
   EXPECT_EQ(wide.status().code(), StatusCode::kTooLarge);
   EXPECT_NE(wide.status().message().find("at most 256 columns"), std::string::npos);
+  // 18 KB that would be kept as 66.
+  std::string tuples;
+  for (const char* name : {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"}) {
+    tuples += name + (" tuple<" + Repeated("u, ", 499) + "u>, ");
+  }
+  const auto long_text = ParseCreateTable(
+      "CREATE TYPE u (x int); CREATE TABLE t (s text, day date, ts timestamp, " + tuples +
+      "PRIMARY KEY ((s, day), ts))");
+  EXPECT_EQ(long_text.status().code(), StatusCode::kTooLarge);
+  EXPECT_NE(long_text.status().message().find(" bytes with its types and options written out"),
+            std::string::npos) << long_text.status().ToString();
 }
 
 }  // namespace
