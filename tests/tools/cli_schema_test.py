@@ -187,6 +187,18 @@ class SchemaTest(CliCase):
             self.assertIn("v={x: null, y: 2.5}@", there.rows("plant.a")[0])
             self.assertIn("m={'k': {x: 1, y: null}}", there.rows("plant.b")[0])
 
+    def test_types_may_stand_again_before_each_table_that_has_them(self):
+        # As a store is printed. Together they are longer than one statement may be.
+        fields = ", ".join(f"field_{i} text" for i in range(60))
+        text = "".join(f"CREATE TYPE plant.wide ({fields});\nCREATE TABLE plant.t{i} (s text, day "
+                       "date, ts timestamp, v frozen<wide>, PRIMARY KEY ((s, day), ts));\n"
+                       for i in range(90))
+        self.assertGreater(len(text), 65536)
+        self.create(text)
+        printed = self.run_tool("tables", "--store", self.store, "--cql").out.decode()
+        self.assertEqual(printed.count("CREATE TYPE plant.wide "), 90)
+        self.assertIn("there already", self.create(printed).out.decode())
+
     def test_errors_behind_types_name_their_place(self):
         done = self.create("CREATE TYPE spot (x double);\n"
                            "CREATE TABLE a (s text, day date, ts timestamp, v frozen<spot>, "
