@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -13,6 +14,14 @@
 
 namespace cistern {
 namespace {
+
+// Whether Cassandra refuses it as the name of a type: words of types that it has, or may have once.
+bool IsTakenName(std::string_view name) {
+  constexpr std::string_view kWords[] = {"frozen", "counter", "bitstring", "byte",
+                                         "complex", "enum", "interval", "macaddr"};
+  return CqlTypeFromName(name).has_value() ||
+         std::find(std::begin(kWords), std::end(kWords), name) != std::end(kWords);
+}
 
 bool HasDurations(const ColumnType& type) {
   return type.kind == CqlType::kDuration ||
@@ -31,7 +40,7 @@ Status DdlTypes::ParseUserType() {
   CISTERN_RETURN_IF_ERROR(PassIfNotExists());
   CISTERN_RETURN_IF_ERROR(PlacedName("the type's name", &user.keyspace, &user.name));
   SetKeyspace(user.keyspace.text);
-  if (CqlTypeFromName(user.name.text).has_value() || user.name.text == "frozen") {
+  if (IsTakenName(user.name.text)) {
     return ErrorAt(StatusCode::kInvalidArgument, source_, user.name.offset, Concat({"'",
         user.name.text, "' is a word of CQL's own types: a type needs another name"}));
   }

@@ -167,6 +167,8 @@ TEST(DdlError, UserDefinedTypes) {
       {"CREATE TYPE a ()", kBad, "line 1, column 16: expected a field's name, got ')'"},
       {"CREATE TYPE \"tuple\" (f int);", kBad,
        "line 1, column 13: 'tuple' is a word of CQL's own types: a type needs another name"},
+      {"CREATE TYPE interval (f int);", kBad,
+       "line 1, column 13: 'interval' is a word of CQL's own types: a type needs another name"},
       {"CREATE TYPE a (f)", kBad, "line 1, column 17: expected a type, got ')'"},
       {"CREATE TYPE a (f int,)", kBad, "line 1, column 22: expected a field's name, got ')'"},
       {"CREATE TYPE a (f int, f int);", kBad, "line 1, column 23: the field 'f' is declared twice"},
