@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "lib/cql/comment_rule.h"
+#include "lib/cql/cql_type.h"
 #include "lib/cql/ddl_print.h"
 #include "tools/command.h"
 #include "tools/contact_options.h"
@@ -64,11 +65,22 @@ std::string LookedAt(const Samples& samples) {
 
 // The rule stands in the comment: it is taken as it is.
 Result<Imported> TakeRule(const ClusterSchema& cluster, const Samples& samples) {
-  CISTERN_ASSIGN_OR_RETURN(auto schema, DeclareWith(cluster, cluster.table->comment));
-  Imported imported{std::move(schema), {}};
+  auto schema = DeclareWith(cluster, cluster.table->comment);
+  if (!schema.ok()) {
+    return Status(schema.status().code(),
+                  fmt::format("{} cannot be declared with the rule in its comment: {}",
+                              cluster.CqlName(), schema.status().message()));
+  }
+  Imported imported{*std::move(schema), {}};
+  const Result<CommentRule> rule = ParseCommentRule(cluster.table->comment);
+  if (rule.ok() && !rule->bucket.has_value()) {
+    imported.notes.emplace_back(
+        "a guess: the rule in the comment says nothing of the bucket, which follows from the name "
+        "and the type of its column alone");
+  }
   if (!samples.empty() && !Fits(*imported.schema, samples)) {
     imported.notes.push_back(fmt::format(
-        "the rule of the comment does not hold for all rows: of {} that were looked at some lie in "
+        "the rule of the comment does not hold for all rows that were looked at ({}): some lie in "
         "other buckets",
         LookedAt(samples)));
   }
@@ -109,7 +121,7 @@ Result<Imported> GuessRule(const ClusterSchema& cluster, const Samples& samples,
   const std::vector<std::string> rules = FittingRules(cluster, samples);
   if (rules.empty()) {
     return Status::InvalidArgument(fmt::format(
-        "no rule that Cistern has fits the rows of {}: {} were looked at, such as {}. "
+        "no rule that Cistern has fits the rows of {} (looked at: {}), such as {}. "
         "docs/schema.md has the widths and forms that a bucket can have",
         cluster.CqlName(), LookedAt(samples), Shown(*cluster.table, samples.front())));
   }
@@ -127,12 +139,11 @@ Result<Imported> GuessRule(const ClusterSchema& cluster, const Samples& samples,
 void NoteSplits(const TableSchema& schema, std::vector<std::string>* notes) {
   if (schema.split_column.has_value() || schema.entity_columns.size() < 2) return;
   for (const size_t column : schema.entity_columns) {
-    const CqlType kind = schema.columns[column].type.kind;
-    if (kind != CqlType::kTinyint && kind != CqlType::kSmallint && kind != CqlType::kInt) continue;
+    if (!IsInteger(schema.columns[column].type.kind)) continue;
     notes->push_back(fmt::format(
-        "the column {0} is taken for a part of the entity. If it spreads the rows of an entity "
-        "over partitions, the comment has to say so: split {0} = hash 8",
-        QuoteName(schema.columns[column].name)));
+        "the column '{0}' is taken for a part of the entity. If it spreads the rows of an entity "
+        "over partitions, the comment has to say so: split {1} = hash 8",
+        schema.columns[column].name, QuoteName(schema.columns[column].name)));
   }
 }
 

@@ -64,10 +64,15 @@ Result<std::vector<std::shared_ptr<const TableSchema>>> ParseCqlScript(std::stri
   Token token;
   std::vector<Span> types;
   size_t begin = 0;
-  std::vector<std::string> words;  // the first two since `begin`
+  size_t first = 0;                // where the first token since `begin` is
+  std::vector<std::string> words;  // the first two
   const auto take = [&](size_t end) -> Status {
     if (words == std::vector<std::string>{"create", "type"}) {
-      types.push_back({begin, end});
+      const Span type{first, end};
+      const bool is_new = std::none_of(types.begin(), types.end(), [&](const Span& other) {
+        return other.Of(text) == type.Of(text);
+      });
+      if (is_new) types.push_back(type);
       return Status::Ok();
     }
     CISTERN_ASSIGN_OR_RETURN(auto table, ParseStatement(text, types, {begin, end}));
@@ -90,6 +95,7 @@ Result<std::vector<std::shared_ptr<const TableSchema>>> ParseCqlScript(std::stri
       begin = token.end;
       words.clear();
     } else if (token.kind != TokenKind::kEnd && words.size() < 2) {
+      if (words.empty()) first = token.begin;
       words.push_back(token.kind == TokenKind::kName ? token.text : "");
     }
   } while (token.kind != TokenKind::kEnd);

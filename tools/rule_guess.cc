@@ -140,7 +140,8 @@ void AddTime(const replicate::ClusterTable& table, const SampleRow& row, Partiti
   CellValue time;
   if (row.size() != 1 || !row[0]) return;
   if (!ParseWireValue(*table.clustering.front().type, *row[0], &time).ok()) return;
-  sample->times.push_back(std::move(time));
+  std::vector<CellValue>& times = sample->times;
+  if (std::find(times.begin(), times.end(), time) == times.end()) times.push_back(std::move(time));
 }
 
 bool Fits(const TableSchema& schema, const std::vector<PartitionSample>& samples) {

@@ -36,7 +36,7 @@ using SampleRow = std::vector<std::optional<std::string>>;
 // Nothing: a value is none of its type, or the partition has no row.
 [[nodiscard]] std::optional<PartitionSample> TakeSample(const replicate::ClusterTable& table,
                                                         const SampleRow& row);
-// Adds the event time of a row of `other_end`, unless it is none.
+// Adds the event time of a row of `other_end`, unless it is none, or one that is there.
 void AddTime(const replicate::ClusterTable& table, const SampleRow& row, PartitionSample* sample);
 
 // Whether each row lies in the bucket that `schema` has for it.

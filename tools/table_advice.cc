@@ -232,7 +232,8 @@ class Adviser {
     } else {
       return;
     }
-    if (!better) return advice_.push_back({what, {}});
+    // Which of several widths is to be another one, and from when on, no clause can say.
+    if (!better || !table_.former_buckets.empty()) return advice_.push_back({what, {}});
     bucket_ = *better;
     TableSchema altered = table_;
     altered.bucket = *better;

@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string_view>
 
+#include "cistern/limits.h"
 #include "lib/cql/comment_rule.h"
+#include "lib/cql/cql_type.h"
 #include "lib/cql/ddl_print.h"
 
 namespace cistern::tool {
@@ -14,6 +17,28 @@ using replicate::ClusterColumn;
 using replicate::ClusterColumnKind;
 using replicate::ClusterSchema;
 using replicate::ClusterTable;
+
+// Whether a declaration can have the name; that of a cluster's column may have any bytes.
+bool CanBeName(std::string_view name) {
+  return name.size() <= limits::kNameBytesMax && std::ranges::none_of(name, [](char c) {
+    return (c >= 0 && c < ' ') || c == 0x7f;
+  });
+}
+
+// What a key cannot have of the column; empty: it is as it has to be.
+std::string WhyNoKey(const ClusterColumn& column) {
+  const std::string type = replicate::Printable(column.type_text);
+  if (!CanBeName(column.name)) {
+    return fmt::format(", whose name is longer than {} bytes or has control characters",
+                       limits::kNameBytesMax);
+  }
+  if (!column.type.has_value()) {
+    return fmt::format(" of type {}, which Cistern does not have", type);
+  }
+  return IsOpaque(column.type->kind)
+             ? fmt::format(" of type {}, which cannot be in a key here", type)
+             : std::string();
+}
 
 bool IsStatic(const ClusterColumn& column) { return column.kind == ClusterColumnKind::kStatic; }
 
@@ -29,7 +54,7 @@ TableSchema TakenColumns(const ClusterTable& table, bool is_by_event) {
   TableSchema columns;  // no more than those
   for (const auto* part : {&table.partition_key, &table.clustering, &table.others}) {
     for (const ClusterColumn& column : *part) {
-      if (!column.type.has_value()) continue;
+      if (!column.type.has_value() || !CanBeName(column.name)) continue;
       if (is_by_event ? column.type->is_multicell : IsStatic(column)) continue;
       ColumnSpec& spec = columns.columns.emplace_back();
       spec.name = column.name;
@@ -120,15 +145,25 @@ Status CheckImport(const ClusterSchema& cluster) {
   if (cluster.table->clustering.empty()) {
     return refuse("has no clustering column, of which the first is the event time");
   }
+  if (cluster.table->partition_key.size() < 2) {
+    return refuse("has one column in its partition key, which needs an entity and a bucket");
+  }
   for (const auto* key : {&cluster.table->partition_key, &cluster.table->clustering}) {
     for (const ClusterColumn& column : *key) {
-      if (column.type.has_value()) continue;
-      return refuse(fmt::format("has the key column {} of type {}, which Cistern does not have",
-                                replicate::Shown(column.name),
-                                replicate::Printable(column.type_text)));
+      const std::string why = WhyNoKey(column);
+      if (why.empty()) continue;
+      return refuse(
+          fmt::format("has the key column {}{}", replicate::Shown(column.name), why));
     }
   }
-  return Status::Ok();
+  const ClusterColumn& time = cluster.table->clustering.front();
+  const CqlType kind = time.type->kind;
+  if (kind == CqlType::kTimestamp || kind == CqlType::kTimeuuid || kind == CqlType::kBigint) {
+    return Status::Ok();
+  }
+  return refuse(fmt::format("has the first clustering column {} of type {}: it is the event time, "
+                            "and has to be a timestamp, timeuuid or bigint",
+                            replicate::Shown(time.name), replicate::Printable(time.type_text)));
 }
 
 std::vector<std::string> LeftOut(const ClusterTable& table, const TableSchema& declared) {
@@ -136,7 +171,11 @@ std::vector<std::string> LeftOut(const ClusterTable& table, const TableSchema& d
   for (const ClusterColumn& column : table.others) {
     if (declared.FindColumn(column.name).has_value()) continue;
     const std::string name = replicate::Shown(column.name);
-    if (column.type.has_value()) {
+    if (!CanBeName(column.name)) {
+      sentences.push_back(fmt::format(
+          "the column {} is left out: its name is longer than {} bytes or has control characters",
+          name, limits::kNameBytesMax));
+    } else if (column.type.has_value()) {
       sentences.push_back(fmt::format(
           "the column {} is left out: {} event", name,
           declared.timestamps == TimestampMode::kEventTime

@@ -13,7 +13,7 @@
 namespace cistern::tool {
 
 // kInvalidArgument, with the reason: the cluster has nothing under the names that rows can be sent
-// to, or a key column of a type that Cistern does not have.
+// to, or its key is none that a declaration can have, whatever the bucket's rule.
 [[nodiscard]] Status CheckImport(const replicate::ClusterSchema& cluster);
 
 // Columns of the table that its declaration has not, a sentence each with the reason. Rows that are

@@ -37,7 +37,7 @@ class TypeReader {
     const uint16_t id = reader_.Short("column type");
     if (!reader_.ok()) return;
     switch (id) {
-      case kCustom: Add("'", reader_.String("custom type"), "'"); break;
+      case kCustom: ReadCustom(reader_.String("custom type")); break;
       case kList: ReadArguments("list<", 1, depth); break;
       case kSet: ReadArguments("set<", 1, depth); break;
       case kMap: ReadArguments("map<", 2, depth); break;
@@ -54,6 +54,12 @@ class TypeReader {
       return;
     }
     text_.append(before).append(name).append(after);
+  }
+
+  // By its class. Version 4 of the protocol has no number for a duration.
+  void ReadCustom(std::string_view name) {
+    if (name == "org.apache.cassandra.db.marshal.DurationType") return Add("", "duration", "");
+    Add("'", name, "'");
   }
 
   void ReadSimple(uint16_t id) {

@@ -78,11 +78,13 @@ Finding JudgeCell(size_t k, const ColumnType& type, const SealRow& row,
   return deletes ? Finding::kNewer : Finding::kNothing;
 }
 
-// All rows of a bucket share a static cell. So a newer one is as it should be, and no overwrite. A
-// row that is not shown does not show the cell either.
-Finding FindingOfStatic(Finding finding, bool row_is_shown) {
+// All rows of a bucket share a static cell. So a newer one is as it should be, and no overwrite,
+// also where it has expired since. A row that is not shown does not show the cell either.
+Finding FindingOfStatic(Finding finding, bool row_is_shown, const JudgeRules& rules) {
   if (finding == Finding::kNewer) return Finding::kAsSent;
-  return finding == Finding::kAbsent && !row_is_shown ? Finding::kNothing : finding;
+  if (finding != Finding::kAbsent) return finding;
+  if (!row_is_shown) return Finding::kNothing;
+  return rules.was_sent_again ? Finding::kOver : Finding::kAbsent;
 }
 
 // Of the row as a whole: its marker, and a deletion of it.
@@ -114,7 +116,7 @@ Judgement JudgeRow(const TableSchema& schema, const SealRow& row, const Upstream
     const ColumnSpec& column = schema.columns[schema.regular_columns[k]];
     const UpstreamCell& cell = upstream == nullptr ? kNoCell : upstream->cells[k];
     Finding finding = JudgeCell(k, column.type, row, cell, rules);
-    if (column.is_static) finding = FindingOfStatic(finding, upstream != nullptr);
+    if (column.is_static) finding = FindingOfStatic(finding, upstream != nullptr, rules);
     if (finding > judgement.finding) judgement = {finding, k};
   }
   return judgement;

@@ -20,8 +20,9 @@
 // older, and what shows then is newer.
 //
 // A static cell is one for all rows of the bucket, and the newest of them wins. So a newer one is
-// kAsSent for the others: no other writer has to be there for it. A row that was written by updates
-// and sets nothing else is no row upstream: of its static cell nothing is judged, kNothing.
+// kAsSent for the others: no other writer has to be there for it. The newest may also have expired
+// before them: one that is absent even after a second sending is kOver. A row that was written by
+// updates and sets nothing else is no row upstream: of its static cell nothing is judged, kNothing.
 //
 // The gravest finding is the row's. A row's marker shows only in that the row does: of one that is
 // shown without a cell nothing tells when it was written. Beside a deletion of it that is kUnseen.
@@ -62,6 +63,7 @@ struct JudgeRules {
   std::optional<int64_t> now_s;  // the trusted clock's; none: what expires may be over
   int64_t expiry_slack_s = 0;    // so long before its expiry a cell may be over upstream
   const HiddenColumns* hidden = nullptr;  // null: no column hides a value
+  bool was_sent_again = false;  // and acknowledged: a cell that is not there is deleted or over
 };
 
 struct Judgement {

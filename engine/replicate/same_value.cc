@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -62,6 +63,36 @@ std::optional<std::string> ElementsInOneOrder(const ColumnType& type, std::strin
   return out;
 }
 
+// The entries of a map, each a key and its value. Of a key that stands twice the last one counts,
+// as it does for Cassandra.
+std::optional<std::vector<std::string>> EntriesInOneOrder(const ColumnType& type, int32_t count,
+                                                          std::string_view* bytes) {
+  std::map<std::string, std::string> entries;
+  for (int32_t i = 0; i < count; ++i) {
+    std::string key;
+    std::string value;
+    if (!TakeElement(type.arguments[0], bytes, &key)) return std::nullopt;
+    if (!TakeElement(type.arguments[1], bytes, &value)) return std::nullopt;
+    entries[std::move(key)] = std::move(value);
+  }
+  std::vector<std::string> ordered;
+  for (const auto& [key, value] : entries) ordered.push_back(key + value);
+  return ordered;
+}
+
+// Those of a list or a set, of which a double counts once.
+std::optional<std::vector<std::string>> MembersInOneOrder(const ColumnType& type, int32_t count,
+                                                          std::string_view* bytes) {
+  std::vector<std::string> members;
+  for (int32_t i = 0; i < count; ++i) {
+    if (!TakeElement(type.arguments[0], bytes, &members.emplace_back())) return std::nullopt;
+  }
+  if (type.kind == CqlType::kList) return members;
+  std::sort(members.begin(), members.end());
+  members.erase(std::unique(members.begin(), members.end()), members.end());
+  return members;
+}
+
 // The same bytes for the same value. Of collections: [int] count, then elements, of a map
 // keys and values in turn. Nothing: they are no value of the type.
 std::optional<std::string> InOneOrder(const ColumnType& type, std::string_view bytes) {
@@ -71,21 +102,12 @@ std::optional<std::string> InOneOrder(const ColumnType& type, std::string_view b
   if (bytes.size() < sizeof(int32_t)) return std::nullopt;
   const auto count = GetBig<int32_t>(bytes.data());
   bytes.remove_prefix(sizeof(int32_t));
-  std::vector<std::string> elements;
-  for (int32_t i = 0; i < count; ++i) {
-    std::string& element = elements.emplace_back();
-    for (const ColumnType& part : type.arguments) {
-      if (!TakeElement(part, &bytes, &element)) return std::nullopt;
-    }
-  }
-  if (!bytes.empty()) return std::nullopt;
-  if (type.kind != CqlType::kList) {
-    std::sort(elements.begin(), elements.end());
-    elements.erase(std::unique(elements.begin(), elements.end()), elements.end());
-  }
+  const auto elements = type.kind == CqlType::kMap ? EntriesInOneOrder(type, count, &bytes)
+                                                   : MembersInOneOrder(type, count, &bytes);
+  if (!elements || !bytes.empty()) return std::nullopt;
   std::string out;
-  PutBig(&out, static_cast<int32_t>(elements.size()));
-  for (const std::string& element : elements) out += element;
+  PutBig(&out, static_cast<int32_t>(elements->size()));
+  for (const std::string& element : *elements) out += element;
   return out;
 }
 

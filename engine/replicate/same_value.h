@@ -9,9 +9,9 @@
 namespace cistern::replicate {
 
 // Equal bytes; or sets and maps, at any depth, of the same elements in another order, or with some
-// of them twice: Cassandra may write them anew in its own order. Of a tuple fields that are null at
-// the end may be missing. Bytes that are no value of the
-// type are only the same if they are equal.
+// of them twice: Cassandra may write them anew in its own order. Of a map's key that stands twice
+// the last value counts. Of a tuple fields that are null at the end may be missing. Bytes that are
+// no value of the type are only the same if they are equal.
 [[nodiscard]] bool SameValue(const ColumnType& type, std::string_view a, std::string_view b);
 
 }  // namespace cistern::replicate

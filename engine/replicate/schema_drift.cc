@@ -238,8 +238,10 @@ class DriftFinder {
 
   void FindMissing(const ColumnSpec& column) {
     const DroppedColumn* dropped = cluster_.table->FindDropped(column.name);
-    const bool is_another = dropped != nullptr && (dropped->is_static != column.is_static ||
-                                                   dropped->type != ExpandUserTypes(column.type));
+    const bool is_another =
+        dropped != nullptr &&
+        (dropped->is_static != column.is_static || !ComesBack(column.type) ||
+         dropped->type != ExpandUserTypes(column.type));
     if (is_another) {
       Add(DriftKind::kColumnGone, DriftWeight::kBlocks, column.name, Concat({"the column ",
           Shown(column.name), " was dropped in the cluster, where it was ",

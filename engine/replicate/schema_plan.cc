@@ -1,5 +1,6 @@
 #include "engine/replicate/schema_plan.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -45,9 +46,14 @@ class SchemaPlanner {
       case DriftKind::kGcGrace:
       case DriftKind::kCompaction:
       case DriftKind::kOption:
-      case DriftKind::kBucketRule: options_.push_back(one.subject); return;
+      case DriftKind::kBucketRule: return AlterOption(std::move(one.subject));
       default: plan_.remains.push_back(std::move(one)); return;
     }
+  }
+
+  // A comment may differ in two ways.
+  void AlterOption(std::string name) {
+    if (std::ranges::find(options_, name) == options_.end()) options_.push_back(std::move(name));
   }
 
   void CreateKeyspace(SchemaDifference missing) {

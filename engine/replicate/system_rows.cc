@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "engine/cql/readable.h"
+#include "engine/replicate/protocol_name.h"
 #include "lib/base/coding.h"
 #include "lib/base/concat.h"
 #include "lib/cql/cql_type.h"
@@ -41,15 +42,6 @@ class ElementReader {
 };
 
 }  // namespace
-
-std::string ProtocolName(const ColumnType& type) {
-  std::string name(CqlTypeName(type.kind));
-  for (size_t i = 0; i < type.arguments.size(); ++i) {
-    name += (i == 0 ? "<" : ", ") + ProtocolName(type.arguments[i]);
-  }
-  if (type.kind == CqlType::kVector) name += Concat({", ", type.dimension});
-  return type.arguments.empty() ? name : name + ">";
-}
 
 SystemRowReader::SystemRowReader(std::string_view table, const SystemRows& rows)
     : table_(table), rows_(rows) {}
@@ -96,9 +88,9 @@ std::optional<std::string_view> SystemRowReader::Value(std::string_view column,
     return std::nullopt;
   }
   const std::string& told = rows_.columns[*found].type;
-  if (told != ProtocolName(type)) {
-    Fail(Concat({"the column ", column, " is a ", Shown(told), ", expected ",
-        ProtocolName(type)}));
+  const std::string expected = ProtocolName(type, "system_schema");
+  if (told != expected) {
+    Fail(Concat({"the column ", column, " is a ", Shown(told), ", expected ", expected}));
     return std::nullopt;
   }
   const std::optional<std::string>& cell = rows_.rows[next_row_ - 1][*found];

@@ -19,15 +19,12 @@ namespace cistern::replicate {
 struct SystemRows {
   struct Column {
     std::string name;
-    std::string type;  // as the protocol tells it: "int", "map<text, text>"; no `frozen`
+    std::string type;  // as protocol_name.h has it: "int", "map<text, text>"
   };
   std::vector<Column> columns;
   // A cell for each column: bytes as the native protocol serialises them, nothing for null.
   std::vector<std::vector<std::optional<std::string>>> rows;
 };
-
-// The protocol's word for a type: without `frozen`.
-[[nodiscard]] std::string ProtocolName(const ColumnType& type);
 
 // Reads the fields of such rows. The first that is not what it has to be fails the reader; from
 // then on every field is empty or 0. Look at status() before anything is believed:

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "engine/cql/readable.h"
+#include "engine/replicate/protocol_name.h"
 #include "engine/replicate/schema_reader.h"
-#include "engine/replicate/system_rows.h"
 #include "lib/base/concat.h"
 #include "lib/cql/ddl_print.h"
 
@@ -288,7 +288,7 @@ Status TableLink::CheckMarkers(StatementKind kind, uint32_t number) const {
   for (size_t i = 0; i < binds.size(); ++i) {
     if (binds[i].what == Bind::What::kTimestamp || binds[i].what == Bind::What::kTtl) continue;
     const ColumnSpec& column = statements_->schema().columns[binds[i].column];
-    const std::string type = ProtocolName(column.type);
+    const std::string type = ProtocolName(column.type, statements_->keyspace());
     if (markers[i].type == type) continue;
     return Status::Busy(Concat({"a node has column ", QuoteName(column.name), " of table ",
         table_->schema->name, " as ", Printable(markers[i].type), ", which is ", type,

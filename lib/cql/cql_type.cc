@@ -100,6 +100,18 @@ ColumnType ExpandUserTypes(ColumnType type) {
   return tuple;
 }
 
+bool ComesBack(const ColumnType& type) {
+  const auto has_user_types = [](const ColumnType& of) { return ExpandUserTypes(of) != of; };
+  const auto& parts = type.arguments;
+  switch (type.kind) {
+    case CqlType::kUserType: return false;
+    case CqlType::kVector: return !has_user_types(type);
+    case CqlType::kSet: return true;
+    case CqlType::kMap: return ComesBack(parts[1]);
+    default: return std::all_of(parts.begin(), parts.end(), ComesBack);
+  }
+}
+
 TypeExtent ExtentOf(const ColumnType& type) {
   TypeExtent extent;
   for (const ColumnType& argument : type.arguments) {

@@ -34,6 +34,12 @@ namespace cistern {
 // type of a dropped column.
 [[nodiscard]] ColumnType ExpandUserTypes(ColumnType type);
 
+// Whether Cassandra takes a column of the type again that was dropped. Of a user-defined type it
+// has kept that tuple, which counts as the same type among elements of a set and keys of a map
+// alone. Source: Apache Cassandra 5.0, marshal.UserType.isValueCompatibleWith, marshal.TupleType
+// and marshal.CollectionType.
+[[nodiscard]] bool ComesBack(const ColumnType& type);
+
 // How many types it consists of, itself included, and how deep they are nested: 1 for int.
 struct TypeExtent {
   size_t parts = 1;

@@ -1,6 +1,9 @@
 #include "lib/cql/ddl_types.h"
 
+#include <algorithm>
 #include <charconv>
+#include <cstdint>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -10,6 +13,22 @@
 #include "lib/cql/ddl_print.h"
 
 namespace cistern {
+namespace {
+
+// Whether Cassandra refuses it as the name of a type: words of types that it has, or may have once.
+bool IsTakenName(std::string_view name) {
+  constexpr std::string_view kWords[] = {"frozen", "counter", "bitstring", "byte",
+                                         "complex", "enum", "interval", "macaddr"};
+  return CqlTypeFromName(name).has_value() ||
+         std::find(std::begin(kWords), std::end(kWords), name) != std::end(kWords);
+}
+
+bool HasDurations(const ColumnType& type) {
+  return type.kind == CqlType::kDuration ||
+         std::any_of(type.arguments.begin(), type.arguments.end(), HasDurations);
+}
+
+}  // namespace
 
 Status DdlTypes::ParseUserType() {
   if (user_types_.size() >= limits::kUserTypesMax) {
@@ -21,7 +40,7 @@ Status DdlTypes::ParseUserType() {
   CISTERN_RETURN_IF_ERROR(PassIfNotExists());
   CISTERN_RETURN_IF_ERROR(PlacedName("the type's name", &user.keyspace, &user.name));
   SetKeyspace(user.keyspace.text);
-  if (CqlTypeFromName(user.name.text).has_value() || user.name.text == "frozen") {
+  if (IsTakenName(user.name.text)) {
     return ErrorAt(StatusCode::kInvalidArgument, source_, user.name.offset, Concat({"'",
         user.name.text, "' is a word of CQL's own types: a type needs another name"}));
   }
@@ -161,8 +180,15 @@ Status DdlTypes::ParseTypeArguments(size_t depth, ColumnType* out) {
   };
   do {
     if (!out->arguments.empty()) CISTERN_RETURN_IF_ERROR(Symbol(','));
+    const size_t begin = token_.begin;
     ColumnType argument;
     CISTERN_RETURN_IF_ERROR(ParseType(depth + 1, true, &argument));
+    const bool is_key = out->kind == CqlType::kMap && out->arguments.empty();
+    if ((is_key || out->kind == CqlType::kSet) && HasDurations(argument)) {
+      return ErrorAt(StatusCode::kInvalidArgument, source_, begin,
+                     "a set has no durations, and a map has none in its keys: Cassandra refuses "
+                     "them there, as they have no order");
+    }
     out->arguments.push_back(std::move(argument));
   } while (is_more());
   if (out->kind == CqlType::kVector) CISTERN_RETURN_IF_ERROR(ParseDimension(out));
@@ -178,6 +204,12 @@ Status DdlTypes::ParseDimension(ColumnType* vector) {
   if (!is_count || vector->dimension > limits::kVectorDimensionMax) {
     return Expected(Concat({"how many elements a vector has, 1 to ",
         limits::kVectorDimensionMax}));
+  }
+  const uint64_t width = VectorElementWidth(vector->arguments.front());
+  if (width * vector->dimension > limits::kCellBytesMax) {
+    return ErrorAt(StatusCode::kTooLarge, source_, token_.begin, Concat({"a vector of ",
+        vector->dimension, " elements of ", width, " bytes each is larger than a value may be: ",
+        limits::kCellBytesMax, " bytes"}));
   }
   return Advance();
 }

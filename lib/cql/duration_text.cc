@@ -59,8 +59,8 @@ class DurationReader {
   explicit DurationReader(std::string_view text) : text_(text), rest_(text) {}
 
   Status Read(std::string* out) {
-    const bool is_negative = rest_.starts_with('-');
-    if (is_negative) rest_.remove_prefix(1);
+    is_negative_ = rest_.starts_with('-');
+    if (is_negative_) rest_.remove_prefix(1);
     if (!rest_.empty() && ToLower(rest_.front()) == 'p') {
       rest_.remove_prefix(1);
       CISTERN_RETURN_IF_ERROR(ReadIso());
@@ -70,8 +70,8 @@ class DurationReader {
     if (!rest_.empty() || !has_unit_) return Expected();
     out->clear();
     for (const Part part : {Part::kMonths, Part::kDays, Part::kNanos}) {
-      const auto amount = static_cast<int64_t>(amounts_[static_cast<size_t>(part)]);
-      PutVint(out, is_negative ? -amount : amount);
+      const uint64_t amount = amounts_[static_cast<size_t>(part)];
+      PutVint(out, static_cast<int64_t>(is_negative_ ? 0 - amount : amount));
     }
     return Status::Ok();
   }
@@ -129,9 +129,10 @@ class DurationReader {
   Status Add(uint64_t number, const Unit& unit) {
     has_unit_ = true;
     uint64_t& amount = amounts_[static_cast<size_t>(unit.part)];
-    const auto most = static_cast<uint64_t>(unit.part == Part::kNanos
-                                                ? std::numeric_limits<int64_t>::max()
-                                                : std::numeric_limits<int32_t>::max());
+    const auto largest = static_cast<uint64_t>(unit.part == Part::kNanos
+                                                   ? std::numeric_limits<int64_t>::max()
+                                                   : std::numeric_limits<int32_t>::max());
+    const uint64_t most = largest + (is_negative_ ? 1 : 0);
     if (number > (most - amount) / unit.factor) return TooLarge();
     amount += number * unit.factor;
     return Status::Ok();
@@ -144,6 +145,7 @@ class DurationReader {
 
   std::string_view text_;
   std::string_view rest_;
+  bool is_negative_ = false;
   bool has_unit_ = false;
   std::array<uint64_t, 3> amounts_ = {};  // by Part
 };

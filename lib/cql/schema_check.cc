@@ -423,7 +423,14 @@ Result<std::shared_ptr<const TableSchema>> ParseCreateTable(std::string_view cql
   return Guarded([&]() -> Result<std::shared_ptr<const TableSchema>> {
     CISTERN_ASSIGN_OR_RETURN(const DdlTable ddl, ParseBounded(cql));
     CISTERN_RETURN_IF_ERROR(CheckOptionNames(cql, ddl.options));
-    return CheckSchema(cql, ddl);
+    CISTERN_ASSIGN_OR_RETURN(auto schema, CheckSchema(cql, ddl));
+    // It is read again as it is printed, which may be longer: frozen<a> for a field of type a.
+    const size_t printed_bytes = schema->ToCql().size();
+    if (printed_bytes > limits::kDdlBytesMax) {
+      return Status::TooLarge(Concat({"the table has ", printed_bytes, " bytes with its types and "
+          "options written out; at most ", limits::kDdlBytesMax, " are allowed"}));
+    }
+    return schema;
   });
 }
 

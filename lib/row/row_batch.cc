@@ -37,6 +37,11 @@ Status OutOfFloat(double value) {
       "3.40282e+38)"}));
 }
 
+// Whether a value that was checked leaves no cell in Cassandra, where it is null.
+bool HasNoCell(const ColumnType& type, std::string_view value) {
+  return type.is_multicell && IsEmptyCollection(value);
+}
+
 }  // namespace
 
 RowBatch::RowBatch(std::shared_ptr<const TableSchema> schema)
@@ -217,8 +222,8 @@ Status RowBatch::SetBytes(size_t column, std::string_view value) {
     const bool is_good_text = rules_[column].is_text && (IsShortAscii(value) || IsUtf8(value));
     if (!is_good_text) {
       if (Status s = CheckWireBytes(spec.type, value); !s.ok()) return InColumn(spec, s);
-      if (spec.type.is_multicell && IsEmptyCollection(value)) {
-        Place(column, 0, CellState::kNull);  // as Cassandra has it: there is no cell
+      if (HasNoCell(spec.type, value)) {
+        Place(column, 0, CellState::kNull);
         return Status::Ok();
       }
     }
@@ -387,12 +392,17 @@ Status RowBatch::CheckColumns(std::span<const size_t> columns,
 }
 
 void RowBatch::AddColumn(size_t column, const ColumnData& data) {
+  const ColumnType& type = schema_->columns[column].type;
   for (size_t i = 0; i < data.size(); ++i) {
-    const CellState state = data.state(i);
+    CellState state = data.state(i);
     int64_t slot = 0;
     if (state == CellState::kValue && data.lane == Lane::kFixed) slot = data.fixed[i];
     if (state == CellState::kValue && data.lane == Lane::kBytes) {
-      slot = AddBytes(data.bytes(i));
+      if (HasNoCell(type, data.bytes(i))) {
+        state = CellState::kNull;
+      } else {
+        slot = AddBytes(data.bytes(i));
+      }
     }
     slots_[(row_count_ + i) * width_ + column] = slot;
     states_[(row_count_ + i) * state_width_ + column] = state;

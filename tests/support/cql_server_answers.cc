@@ -64,12 +64,13 @@ constexpr std::array<std::pair<std::string_view, uint16_t>, 20> kTypes = {{
     {"time", 18},      {"smallint", 19}, {"tinyint", 20},    {"duration", 21},
 }};
 
-// Where the first argument of `text` ends: at a comma outside of brackets, or at its end.
+// Where the first argument of `text` ends: at a comma outside of brackets, those of a class too, or
+// at its end.
 size_t ArgumentEnd(std::string_view text) {
   int depth = 0;
   for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '<') ++depth;
-    if (text[i] == '>') --depth;
+    if (text[i] == '<' || text[i] == '(') ++depth;
+    if (text[i] == '>' || text[i] == ')') --depth;
     if (text[i] == ',' && depth == 0) return i;
   }
   return text.size();

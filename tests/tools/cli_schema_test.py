@@ -69,8 +69,12 @@ class SchemaTest(CliCase):
             self.create(text)
             self.assertEqual(self.differences(there)[0]["differences"], [])
             there.run("INSERT INTO plant.a (s, b, part, ts) VALUES ('x', 7, 1, 86400)")
-            self.assertIn("the rule of the comment does not hold for all rows: of 2 rows of 1 "
-                          "partition", self.imported(there, "a").err)
+            self.assertIn("the rule of the comment does not hold for all rows that were looked at "
+                          "(1 row of 1 partition): ", self.imported(there, "a").err)
+            there.run("CREATE TABLE plant.e (s text, day date, ts timestamp, v int, PRIMARY KEY "
+                      "((s, day), ts)) WITH comment = 'cistern: timestamps = event'")
+            self.assertIn("a guess: the rule in the comment says nothing of the bucket",
+                          self.imported(there, "e").err)
 
     def test_what_cannot_be_told_is_not_made_up(self):
         keys = "ts timestamp, PRIMARY KEY ((s, b), ts))"
@@ -81,21 +85,30 @@ class SchemaTest(CliCase):
             self.assertIn("which column is the bucket", self.imported(there, "a", expect=7).err)
             there.run("INSERT INTO plant.a (s, b, ts) VALUES ('x', '20240115', 1705276800000)")
             done = self.imported(there, "a", expect=7)
-            self.assertIn("no rule that Cistern has fits the rows of plant.a: 2 rows of 1 "
-                          "partition were looked at, such as s = x, b = 20240115, ts = "
+            self.assertIn("no rule that Cistern has fits the rows of plant.a (looked at: 1 row of "
+                          "1 partition), such as s = x, b = 20240115, ts = "
                           "2024-01-15T00:00:00.000Z", done.err)
             self.assertEqual(done.out, b"")
             there.run(f"CREATE TABLE plant.b (s text, b timestamp, {keys}")
             there.run("INSERT INTO plant.b (s, b, ts) VALUES ('x', 1705276800000, 1705276801000)")
-            self.assertIn("a guess: \"bucket b = 1 minute\" fits 2 rows of 1 partition; so do "
+            self.assertIn("a guess: \"bucket b = 1 minute\" fits 1 row of 1 partition; so do "
                           "\"bucket b = 1 hour\", \"bucket b = 1 day\", ",
                           self.imported(there, "b").err)
             self.assertNotIn("--partitions", self.imported(there, "b").err)  # it has no more
+            there.run("INSERT INTO plant.b (s, b, ts) VALUES ('y', 1705276860000, 1705276919000)")
+            self.assertIn("a guess: \"bucket b = 1 minute\" fits 2 rows of 2 partitions, and no "
+                          "other rule does", self.imported(there, "b", "--partitions", "64").err)
             there.run(f"CREATE TABLE plant.c (s text, day date, {keys.replace('b', 'day')}")
             self.assertIn("a guess: the bucket follows from the name and the type",
                           self.imported(there, "c").err)
             [note] = json.loads(self.imported(there, "c", "--json").out)["notes"]
             self.assertIn("a guess: the bucket follows from the name and the type", note)
+            there.run("CREATE TABLE plant.d (s text, part bigint, day date, ts timestamp, PRIMARY "
+                      "KEY ((s, part, day), ts))")
+            [_, note] = json.loads(self.imported(there, "d", "--json").out)["notes"]
+            self.assertEqual(note, "the column 'part' is taken for a part of the entity. If it "
+                             "spreads the rows of an entity over partitions, the comment has to "
+                             "say so: split part = hash 8")
 
     def test_more_partitions_tell_more_where_there_are_more(self):
         """Each of two lies by several rules, and both of them by one alone."""
@@ -112,7 +125,7 @@ class SchemaTest(CliCase):
             self.assertIn(" fits 2 rows of 1 partition; so do ", told)
             more = re.search(r": look at more by (--partitions \d+), or ask", told)
             self.assertIsNotNone(more, told)
-            self.assertIn("a guess: \"bucket b = 1 hour\" fits 4 rows of 2 partitions, and no "
+            self.assertIn("a guess: \"bucket b = 1 hour\" fits 3 rows of 2 partitions, and no "
                           "other rule does", self.imported(there, "a", *more[1].split()).err)
 
     # --- print
@@ -192,6 +205,18 @@ class SchemaTest(CliCase):
                           "0s")
             self.assertIn("v={x: null, y: 2.5}@", there.rows("plant.a")[0])
             self.assertIn("m={'k': {x: 1, y: null}}", there.rows("plant.b")[0])
+
+    def test_types_may_stand_again_before_each_table_that_has_them(self):
+        # As a store is printed. Together they are longer than one statement may be.
+        fields = ", ".join(f"field_{i} text" for i in range(60))
+        text = "".join(f"CREATE TYPE plant.wide ({fields});\nCREATE TABLE plant.t{i} (s text, day "
+                       "date, ts timestamp, v frozen<wide>, PRIMARY KEY ((s, day), ts));\n"
+                       for i in range(90))
+        self.assertGreater(len(text), 65536)
+        self.create(text)
+        printed = self.run_tool("tables", "--store", self.store, "--cql").out.decode()
+        self.assertEqual(printed.count("CREATE TYPE plant.wide "), 90)
+        self.assertIn("there already", self.create(printed).out.decode())
 
     def test_errors_behind_types_name_their_place(self):
         done = self.create("CREATE TYPE spot (x double);\n"

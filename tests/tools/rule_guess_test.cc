@@ -111,9 +111,13 @@ TEST(RuleGuess, AsksForTheOtherEndOfEachPartition) {
   EXPECT_TRUE(MakeSampleQueries(cluster, 7).other_end.ends_with("ORDER BY ts ASC LIMIT 1"));
   const std::string day("\x80\0\0\x01", 4);
   const std::string ts(8, '\0');
-  const auto sample = TakeSample(*cluster.table, {"x", day, ts});
+  auto sample = TakeSample(*cluster.table, {"x", day, ts});
   ASSERT_TRUE(sample.has_value());
   EXPECT_EQ(sample->key[1].fixed, 1);
+  AddTime(*cluster.table, {ts}, &*sample);  // the one row is the first and the last
+  EXPECT_EQ(sample->times.size(), 1u);
+  AddTime(*cluster.table, {std::string(7, '\0') + "\x01"}, &*sample);
+  EXPECT_EQ(sample->times.size(), 2u);
   EXPECT_FALSE(TakeSample(*cluster.table, {"x", day}).has_value());
   EXPECT_FALSE(TakeSample(*cluster.table, {"x", "odd", ts}).has_value());
   EXPECT_FALSE(TakeSample(*cluster.table, {"x", day, std::nullopt}).has_value());
@@ -139,6 +143,7 @@ TEST(TableImport, TakesWhatADeclarationCanHave) {
     column.type = replicate::ParseClusterType(type, cluster.user_types);
   }
   table.others.push_back(Column("s", "int", ClusterColumnKind::kStatic));
+  table.others.push_back(Column(std::string(49, 'n'), "int", ClusterColumnKind::kRegular));
   ASSERT_TRUE(CheckImport(cluster).ok());
   const auto schema = DeclareWith(cluster, "It's mine. cistern: bucket day = 1 day");
   ASSERT_TRUE(schema.ok()) << schema.status().ToString();
@@ -156,7 +161,9 @@ TEST(TableImport, TakesWhatADeclarationCanHave) {
                 "the column 'c2' is left out: its elements would be there twice where a batch is "
                 "sent twice, as it is a list that is not frozen",
                 "the column 'c4' is left out: Cistern has no frozen<odd>",
-                "the column 's' is left out: it is static, which needs timestamps = event"}));
+                "the column 's' is left out: it is static, which needs timestamps = event",
+                "the column '" + std::string(49, 'n') + "' is left out: its name is longer than 48 "
+                "bytes or has control characters"}));
   const auto event = DeclareWith(cluster, "cistern: bucket day = 1 day; timestamps = event");
   ASSERT_TRUE(event.ok()) << event.status().ToString();
   EXPECT_TRUE((*event)->columns[*(*event)->FindColumn("s")].is_static);
@@ -181,6 +188,22 @@ TEST(TableImport, RefusesWhatTakesNoRows) {
             "plant.t has no clustering column, of which the first is the event time");
   EXPECT_EQ(words([](ClusterSchema* c) { c->table->partition_key[0].type.reset(); }),
             "plant.t has the key column 'e' of type text, which Cistern does not have");
+  EXPECT_EQ(words([](ClusterSchema* c) {
+              c->table->partition_key[0] =
+                  Column("e", "frozen<list<int>>", ClusterColumnKind::kPartitionKey);
+            }),
+            "plant.t has the key column 'e' of type frozen<list<int>>, which cannot be in a key "
+            "here");
+  EXPECT_EQ(words([](ClusterSchema* c) { c->table->partition_key[1].name = "a\nb"; }),
+            "plant.t has the key column 'a?b', whose name is longer than 48 bytes or has "
+            "control characters");
+  EXPECT_EQ(words([](ClusterSchema* c) { c->table->partition_key.pop_back(); }),
+            "plant.t has one column in its partition key, which needs an entity and a bucket");
+  EXPECT_EQ(words([](ClusterSchema* c) {
+              c->table->clustering[0] = Column("ts", "int", ClusterColumnKind::kClustering);
+            }),
+            "plant.t has the first clustering column 'ts' of type int: it is the event time, and "
+            "has to be a timestamp, timeuuid or bigint");
 }
 
 }  // namespace

@@ -110,7 +110,7 @@ class CISTERN_EXPORT RowBatch {
   void DropRow();
 
   // Appends many rows at once: one ColumnData per column of `columns`, all of
-  // equal size; columns not named are absent. All rows or none.
+  // equal size; columns not named are absent. All rows or none. Values are taken as by the setters.
   [[nodiscard]] Status AppendColumns(std::span<const size_t> columns,
                                      std::span<const ColumnData* const> data,
                                      RowKind kind = RowKind::kInsert);

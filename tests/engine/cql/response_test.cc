@@ -186,13 +186,25 @@ TEST(Response, EveryTypeHasItsName) {
   for (const char* type :
        {"ascii", "bigint", "blob", "boolean", "counter", "decimal", "double", "float", "int",
         "timestamp", "uuid", "text", "varint", "timeuuid", "inet", "date", "time", "smallint",
-        "tinyint", "duration", "list<int>", "map<text, list<double>>", "tuple<>"}) {
+        "tinyint", "duration", "list<int>", "map<text, list<double>>", "tuple<>", "ks.of_user",
+        "'org.x.Custom(org.x.Y , 3)'", "set<tuple<'org.x.Y', ks.of_user>>"}) {
     answer.metadata.columns.push_back({type, type});
   }
   std::string out;
   testing::AppendRows({kV5, 0}, answer, &out);
   const auto result = MessageOf<RowsResult>(kV5, out);
   for (const ColumnMetadata& column : result.metadata.columns) EXPECT_EQ(column.type, column.name);
+}
+
+// What a server answers that is asked by version 4 of the protocol.
+TEST(Response, ADurationMayBeToldByItsClass) {
+  RowsAnswer answer;
+  const std::string told = "'org.apache.cassandra.db.marshal.DurationType'";
+  answer.metadata.columns = {{"a", told}, {"b", "tuple<int, " + told + ">"}};
+  std::string out;
+  testing::AppendRows({kV4, 0}, answer, &out);
+  EXPECT_EQ(MessageOf<RowsResult>(kV4, out).metadata.columns,
+            (std::vector<ColumnMetadata>{{"a", "duration"}, {"b", "tuple<int, duration>"}}));
 }
 
 TEST(Response, PreparedTellsIdsMarkersAndColumns) {

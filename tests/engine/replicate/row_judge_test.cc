@@ -78,6 +78,15 @@ TEST(SameValueTest, SetsAndMapsHaveNoOrder) {
   EXPECT_TRUE(SameValue(nested, Collection({ab}), Collection({ba})));
 }
 
+TEST(SameValueTest, OfAKeyThatStandsTwiceTheLastValueCounts) {
+  const ColumnType text{CqlType::kText, {}};
+  const ColumnType map{CqlType::kMap, {text, text}};
+  const std::string twice = Collection({"k", "old", "l", "x", "k", "new"}, 3);
+  EXPECT_TRUE(SameValue(map, twice, Collection({"k", "new", "l", "x"}, 2)));
+  EXPECT_FALSE(SameValue(map, twice, Collection({"k", "old", "l", "x"}, 2)));
+  EXPECT_FALSE(SameValue(map, Collection({"k"}, 1), Collection({"k", "new"}, 1)));
+}
+
 TEST(SameValueTest, FieldsThatAreNullAtTheEndMayBeMissing) {
   const ColumnType text{CqlType::kText, {}};
   const ColumnType tuple{CqlType::kTuple, {text, {CqlType::kSet, {text}}}};
@@ -297,7 +306,7 @@ TEST(RowJudgeTest, AStaticCellIsOfAllRowsOfItsBucket) {
       "CREATE TABLE ks.t (id text, day date, ts timestamp, f text static, "
       "PRIMARY KEY ((id, day), ts)) WITH comment = 'cistern: bucket day = 1 day; timestamps = "
       "event'");
-  const JudgeRules rules{.mode = TimestampMode::kEventTime, .now_s = kNowS};
+  JudgeRules rules{.mode = TimestampMode::kEventTime, .now_s = kNowS};
   SealRow row;
   row.key = {{kDayStartS * 1000, ""}};
   row.cells = {{CellState::kValue, 5, 0, "1.9"}};
@@ -310,6 +319,12 @@ TEST(RowJudgeTest, AStaticCellIsOfAllRowsOfItsBucket) {
   EXPECT_EQ(JudgeRow(*schema, row, nullptr, rules).finding, Finding::kNothing);
   row.marker = {CellState::kValue, 5, 0, ""};
   EXPECT_EQ(JudgeRow(*schema, row, nullptr, rules).finding, Finding::kAbsent);
+  // What is not there after a second sending was set later, and has expired.
+  upstream.cells[0] = {};
+  EXPECT_EQ(JudgeRow(*schema, row, &upstream, rules).finding, Finding::kAbsent);
+  rules.was_sent_again = true;
+  EXPECT_EQ(JudgeRow(*schema, row, &upstream, rules).finding, Finding::kAsSent);
+  EXPECT_EQ(JudgeRow(*schema, row, nullptr, rules).finding, Finding::kAbsent);
 }
 
 TEST(RowJudgeTest, WhatWasOverMayNotHaveBeenSent) {
@@ -321,6 +336,18 @@ TEST(RowJudgeTest, WhatWasOverMayNotHaveBeenSent) {
   EXPECT_EQ(FindingOf(lives, older, rules), Finding::kOlder);
   rules.older_may_exist = true;
   EXPECT_EQ(FindingOf(over, older, rules), Finding::kOlder);
+}
+
+// The name of a column may have what a shell takes for something else.
+TEST(RowJudgeTest, WhatIsToBeAgreedToCanBePasted) {
+  const auto schema = SmallTable();
+  SealRow row;
+  row.key = {{kDayStartS * 1000, ""}};
+  row.cells = {{CellState::kValue, 5, 0, IntBytes(1)}, {}};
+  const HiddenColumn odd{.up_to_us = 5, .drop = "k.t.it's a $x@2027-01-15"};
+  const std::string told = DescribeHidden(*schema, row, 0, odd);
+  EXPECT_NE(told.find("--accept-hidden 'k.t.it'\\''s a $x@2027-01-15' of"), std::string::npos)
+      << told;
 }
 
 TEST(RowJudgeTest, WhatItsColumnHidesIsNotMissing) {

@@ -100,7 +100,8 @@ bool AddColumns(const DdlTable& ddl, ModelTable* table) {
   for (const DdlColumn& column : ddl.columns) {
     if (table->Find(column.name.text) != nullptr) return false;
     for (const ModelDropped& dropped : table->dropped) {
-      const bool is_same = dropped.type == ExpandUserTypes(column.type).ToCql();
+      const bool is_same =
+          ComesBack(column.type) && dropped.type == ExpandUserTypes(column.type).ToCql();
       if (dropped.name == column.name.text && !is_same) return false;
     }
     const char* kind = column.static_offset != 0 ? "static" : "regular";

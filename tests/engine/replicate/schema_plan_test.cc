@@ -177,14 +177,16 @@ TEST(SchemaPlan, MakesTypesBeforeTheTableAndOnlyThoseThatAreMissing) {
   EXPECT_TRUE(CompareSchema(Declarations{second}, cluster.Read("plant", "r")).differences.empty());
 }
 
-// A cluster keeps the type of a dropped column as tuples, and takes the column again.
-TEST(SchemaPlan, AColumnOfAUserDefinedTypeComesBack) {
+// A cluster keeps the type of a dropped column as tuples, and knows it again in sets alone.
+TEST(SchemaPlan, AColumnOfAUserDefinedTypeSeldomComesBack) {
   const std::string types = "CREATE TYPE place (site text, n int); ";
   const std::string keys = "e text, day date, ts timestamp, PRIMARY KEY ((e, day), ts))";
-  const auto declared = Declared(types + "CREATE TABLE r (v set<frozen<place>>, " + keys);
-  for (const auto& [dropped, comes_back] :
-       {std::pair("set<frozen<tuple<text, int>>>", true),
-        std::pair("set<frozen<tuple<text, bigint>>>", false)}) {
+  for (const auto& [type, dropped, comes_back] :
+       {std::tuple("set<frozen<place>>", "set<frozen<tuple<text, int>>>", true),
+        std::tuple("set<frozen<place>>", "set<frozen<tuple<text, bigint>>>", false),
+        std::tuple("map<int, frozen<place>>", "map<int, frozen<tuple<text, int>>>", false),
+        std::tuple("frozen<place>", "frozen<tuple<text, int>>", false)}) {
+    const auto declared = Declared(types + "CREATE TABLE r (v " + type + ", " + keys);
     ModelCluster cluster = ClusterWith("CREATE TABLE r (" + keys);
     cluster.tables[{"plant", "r"}].dropped = {{"v", "regular", dropped}};
     const SchemaPlan plan =
@@ -222,6 +224,24 @@ TEST(SchemaPlan, MakesAndAddsStaticColumns) {
     ASSERT_EQ(plan.refusals.size(), 1u);
     EXPECT_EQ(plan.refusals[0].what, words);
   }
+}
+
+// The comment has no bucket, and what follows from the key is followed by another width here.
+TEST(SchemaPlan, AltersACommentOnceThatDiffersTwice) {
+  const std::string table =
+      "CREATE TABLE r (e text, day date, ts timestamp, v int, PRIMARY KEY ((e, day), ts)) WITH "
+      "comment = 'cistern: ";
+  const auto declared = Declared(table + "bucket day = 1 day until 2027-02-01, 1 month'");
+  ModelCluster cluster = ClusterWith(table + "bucket day = 1 day'");
+  cluster.tables[{"plant", "r"}].comment = "Pumps. cistern: timestamps = write";
+  const SchemaPlan plan =
+      PlanSchema(Declarations{declared}, cluster.Read("plant", "r"), kReplication);
+  EXPECT_TRUE(plan.refusals.empty());
+  EXPECT_EQ(plan.statements,
+            (std::vector<std::string>{
+                "ALTER TABLE plant.r WITH comment = 'Pumps. cistern: bucket day = 1 day until "
+                "2027-02-01, 1 month';"}));
+  ExpectApplied({declared}, &cluster);
 }
 
 TEST(SchemaPlan, RefusesATypeWithOtherFields) {

@@ -89,6 +89,13 @@ TEST(DdlError, Types) {
        "line 1, column 65: expected how many elements a vector has, 1 to 8192, got '8193'"},
       {type("vector<float, 1.5>"), StatusCode::kInvalidArgument,
        "line 1, column 65: expected how many elements a vector has, 1 to 8192, got '1.5'"},
+      {type("vector<vector<uuid, 8192>, 9>"), StatusCode::kTooLarge,
+       "line 1, column 78: a vector of 9 elements of 131072 bytes each is larger than a value may "
+       "be: 1048576 bytes"},
+      {type("set<duration>"), StatusCode::kInvalidArgument,
+       "line 1, column 55: a set has no durations, and a map has none in its keys"},
+      {type("frozen<map<tuple<int, duration>, int>>"), StatusCode::kInvalidArgument,
+       "line 1, column 62: a set has no durations, and a map has none in its keys"},
       {type("tuple<>"), StatusCode::kInvalidArgument,
        "line 1, column 57: expected a type, got '>'"},
       {type("tuple<" + Repeated("int, ", 1024) + "int>"), StatusCode::kTooLarge,
@@ -160,6 +167,8 @@ TEST(DdlError, UserDefinedTypes) {
       {"CREATE TYPE a ()", kBad, "line 1, column 16: expected a field's name, got ')'"},
       {"CREATE TYPE \"tuple\" (f int);", kBad,
        "line 1, column 13: 'tuple' is a word of CQL's own types: a type needs another name"},
+      {"CREATE TYPE interval (f int);", kBad,
+       "line 1, column 13: 'interval' is a word of CQL's own types: a type needs another name"},
       {"CREATE TYPE a (f)", kBad, "line 1, column 17: expected a type, got ')'"},
       {"CREATE TYPE a (f int,)", kBad, "line 1, column 22: expected a field's name, got ')'"},
       {"CREATE TYPE a (f int, f int);", kBad, "line 1, column 23: the field 'f' is declared twice"},
@@ -451,6 +460,17 @@ TEST(DdlError, Limits) {
   const auto wide = ParseCreateTable("CREATE TABLE t (" + columns + "PRIMARY KEY ((c0, c1), c2))");
   EXPECT_EQ(wide.status().code(), StatusCode::kTooLarge);
   EXPECT_NE(wide.status().message().find("at most 256 columns"), std::string::npos);
+  // 18 KB that would be kept as 66.
+  std::string tuples;
+  for (const char* name : {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"}) {
+    tuples += name + (" tuple<" + Repeated("u, ", 499) + "u>, ");
+  }
+  const auto long_text = ParseCreateTable(
+      "CREATE TYPE u (x int); CREATE TABLE t (s text, day date, ts timestamp, " + tuples +
+      "PRIMARY KEY ((s, day), ts))");
+  EXPECT_EQ(long_text.status().code(), StatusCode::kTooLarge);
+  EXPECT_NE(long_text.status().message().find(" bytes with its types and options written out"),
+            std::string::npos) << long_text.status().ToString();
 }
 
 }  // namespace

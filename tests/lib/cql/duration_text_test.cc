@@ -93,6 +93,8 @@ TEST(DurationText, ReadsUnitsAndIso8601) {
       {"2147483647mo2147483647d9223372036854775807ns",
        Wire(INT32_MAX, INT32_MAX, std::numeric_limits<int64_t>::max()),
        "178956970y7mo2147483647d2562047h47m16s854ms775us807ns"},
+      {"-178956970y8mo2147483648d2562047h47m16s854ms775us808ns",
+       Wire(INT32_MIN, INT32_MIN, std::numeric_limits<int64_t>::min()), ""},
   };
   for (const auto& c : kCases) {
     std::string wire;
@@ -102,8 +104,6 @@ TEST(DurationText, ReadsUnitsAndIso8601) {
     EXPECT_TRUE(CheckDuration(wire).ok()) << c.text;
     EXPECT_EQ(Shown(wire), c.shown.empty() ? c.text : c.shown);
   }
-  EXPECT_EQ(Shown(Wire(0, 0, std::numeric_limits<int64_t>::min())),
-            "-2562047h47m16s854ms775us808ns");
 }
 
 TEST(DurationText, RefusesWhatIsNone) {
@@ -113,7 +113,8 @@ TEST(DurationText, RefusesWhatIsNone) {
     EXPECT_EQ(ParseDurationText(bad, &wire).code(), StatusCode::kInvalidArgument) << bad;
   }
   for (const char* large : {"2147483648mo", "178956971y", "306783379w", "9223372036854775808ns",
-                            "2562048h", "99999999999999999999d", "2147483647mo1y"}) {
+                            "2562048h", "99999999999999999999d", "2147483647mo1y", "-2147483649d",
+                            "-9223372036854775809ns"}) {
     EXPECT_NE(ParseDurationText(large, &wire).code(), StatusCode::kOk) << large;
   }
   EXPECT_EQ(ParseDurationText("2147483648mo", &wire).code(), StatusCode::kOutOfRange);

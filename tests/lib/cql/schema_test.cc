@@ -273,7 +273,8 @@ TEST(Schema, TuplesAndVectorsAreFrozenWithoutTheWord) {
   const auto parsed = ParseCreateTable(
       "CREATE TABLE t (e text, day date, ts timestamp, a tuple<int, set<text>>, "
       "b frozen<tuple<int, frozen<set<text>>>>, c vector<float, 3>, "
-      "d map<int, vector<vector<text, 2>, 4>>, x duration, PRIMARY KEY ((e, day), ts))");
+      "d map<int, vector<vector<text, 2>, 4>>, x duration, y map<int, tuple<duration>>, "
+      "z vector<vector<uuid, 8192>, 8>, PRIMARY KEY ((e, day), ts))");
   ASSERT_TRUE(parsed.ok()) << parsed.status().ToString();
   const TableSchema& t = **parsed;
   EXPECT_EQ(t.columns[3].type.ToCql(), "frozen<tuple<int, frozen<set<text>>>>");
@@ -282,6 +283,7 @@ TEST(Schema, TuplesAndVectorsAreFrozenWithoutTheWord) {
   EXPECT_EQ(t.columns[5].type.dimension, 3u);
   EXPECT_EQ(t.columns[6].type.ToCql(), "map<int, vector<vector<text, 2>, 4>>");
   EXPECT_EQ(t.columns[7].type.ToCql(), "duration");
+  EXPECT_EQ(t.columns[8].type.ToCql(), "map<int, frozen<tuple<duration>>>");
   const auto again = ParseCreateTable(t.ToCql());
   ASSERT_TRUE(again.ok()) << again.status().ToString() << "\n" << t.ToCql();
   EXPECT_EQ((*again)->columns, t.columns);

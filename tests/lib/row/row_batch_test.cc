@@ -63,6 +63,19 @@ TEST_F(RowBatchTest, ACollectionWithoutElementsIsNullUnlessItIsFrozen) {
   EXPECT_EQ(batch.state(0, 3), CellState::kNull);
   EXPECT_EQ(batch.state(0, 4), CellState::kValue);
   EXPECT_EQ(batch.bytes(0, 4), none);
+  // Many at once.
+  ColumnData ids, times, maps, sets;
+  for (ColumnData* bytes : {&ids, &maps, &sets}) bytes->lane = Lane::kBytes;
+  ids.AppendBytes("p");
+  times.AppendFixed(2000);
+  maps.AppendBytes(none);
+  sets.AppendBytes(none);
+  const size_t columns[] = {0, 2, 3, 4};
+  const ColumnData* data[] = {&ids, &times, &maps, &sets};
+  ASSERT_TRUE(batch.AppendColumns(columns, data).ok());
+  EXPECT_EQ(batch.state(1, 3), CellState::kNull);
+  EXPECT_EQ(batch.state(1, 4), CellState::kValue);
+  EXPECT_EQ(batch.bytes(1, 4), none);
 }
 
 TEST_F(RowBatchTest, KeepsValuesBitForBit) {

@@ -203,7 +203,7 @@ Answer ClusterState::Prepare(size_t node, const testing::PrepareRequest& request
     out.markers.table = out.result.table = prepared->table->name;
   }
   for (const Marker& marker : prepared->markers) {
-    const std::string type = WireTypeText(marker.type);
+    const std::string type = WireTypeText(marker.type, out.markers.keyspace);
     out.markers.columns.push_back({marker.name, marker.is_list ? "list<" + type + ">" : type});
   }
   out.markers.column_count = out.markers.columns.size();

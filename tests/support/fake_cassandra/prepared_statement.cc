@@ -158,7 +158,7 @@ class Preparer {
       case Function::kToken: return std::string("bigint");
       case Function::kNone: break;
     }
-    return WireTypeText(out_.table->columns[at].type);
+    return WireTypeText(out_.table->columns[at].type, out_.table->keyspace);
   }
 
   PreparedStatement out_;
@@ -211,7 +211,7 @@ std::string MarshalClass(const ColumnType& type) {
       {CqlType::kDouble, "DoubleType"}, {CqlType::kText, "UTF8Type"}};  // what tests have
   const std::string package = "org.apache.cassandra.db.marshal.";
   if (type.kind == CqlType::kVector) {
-    return package + "VectorType(" + MarshalClass(type.arguments[0]) + ", " +
+    return package + "VectorType(" + MarshalClass(type.arguments[0]) + " , " +
            std::to_string(type.dimension) + ")";
   }
   return package + kClasses.at(type.kind);
@@ -219,12 +219,12 @@ std::string MarshalClass(const ColumnType& type) {
 
 }  // namespace
 
-std::string WireTypeText(const ColumnType& type) {
+std::string WireTypeText(const ColumnType& type, const std::string& keyspace) {
   if (type.kind == CqlType::kVector) return "'" + MarshalClass(type) + "'";
-  if (type.kind == CqlType::kUserType) return "user." + type.name;  // its fields nobody asks for
+  if (type.kind == CqlType::kUserType) return keyspace + "." + type.name;  // without its fields
   std::string text(CqlTypeName(type.kind));
   for (size_t i = 0; i < type.arguments.size(); ++i) {
-    text += (i == 0 ? "<" : ", ") + WireTypeText(type.arguments[i]);
+    text += (i == 0 ? "<" : ", ") + WireTypeText(type.arguments[i], keyspace);
   }
   return type.arguments.empty() ? text : text + ">";
 }

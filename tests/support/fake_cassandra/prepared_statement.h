@@ -40,8 +40,9 @@ struct PreparedStatement {
 // 16 bytes that change with the columns of the result.
 [[nodiscard]] std::string MetadataIdOf(const PreparedStatement& prepared);
 
-// "bigint", "set<text>": types as answers name them, without frozen.
-[[nodiscard]] std::string WireTypeText(const ColumnType& type);
+// "bigint", "set<text>": types as answers name them, without frozen. User-defined ones are in
+// `keyspace`.
+[[nodiscard]] std::string WireTypeText(const ColumnType& type, const std::string& keyspace = {});
 
 // The values of the markers. `is_list`: of IN ?; its elements.
 using Values = std::span<const testing::SentValue>;

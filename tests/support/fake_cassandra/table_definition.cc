@@ -123,7 +123,7 @@ Result<TableDefinition> WithColumn(const TableDefinition& table, ColumnDefinitio
     const std::string head = "Cannot re-add previously dropped column '" + column.name + "' of ";
     const auto kind_name = [](bool is_static) { return is_static ? "STATIC" : "REGULAR"; };
     const bool is_static = column.kind == ColumnKind::kStatic;
-    if (dropped->second.type != ExpandUserTypes(column.type)) {
+    if (!ComesBack(column.type) || dropped->second.type != ExpandUserTypes(column.type)) {
       return Status::InvalidArgument(head + "type " + column.type.ToCql() +
                                      ", incompatible with previous type " +
                                      dropped->second.type.ToCql());

@@ -414,6 +414,10 @@ TEST_F(StatementTest, TypesAreMadeBeforeTablesThatHaveThem) {
             "Cannot re-add previously dropped column 'w' of type set<int>, incompatible with "
             "previous type set<frozen<tuple<int, text>>>");
   EXPECT_EQ(Run("ALTER TABLE plant.u ADD w set<frozen<spot>>"), "");
+  EXPECT_EQ(Run("ALTER TABLE plant.u DROP v"), "");
+  EXPECT_EQ(Run("ALTER TABLE plant.u ADD v frozen<spot>"),
+            "Cannot re-add previously dropped column 'v' of type frozen<spot>, incompatible with "
+            "previous type frozen<tuple<int, text>>");
 }
 
 TEST_F(StatementTest, APartitionHasItsOwnLimit) {
