@@ -20,9 +20,9 @@
 #include "lib/base/shortage.h"
 #include "storage/bucket_merge.h"
 #include "storage/catalog_rescue.h"
+#include "storage/damage_advice.h"
 #include "storage/keyspace.h"
 #include "storage/path_check.h"
-#include "storage/salvage_advice.h"
 #include "storage/seal_reader.h"
 
 namespace cistern {
@@ -214,6 +214,7 @@ void Salvager::AddHead(const BucketKey& key, const Head* head, bool frozen, Buck
   merge->Add(std::move(rows), head->deletes(*bucket));
 }
 
+// For reading alone. A message that it cannot be opened does not advise to salvage it.
 // `segments_rest` as in StoreConfig.
 Result<std::shared_ptr<EngineCore>> OpenDamaged(const std::string& directory,
                                                 const SalvageOptions& options,
@@ -232,7 +233,9 @@ Result<std::shared_ptr<EngineCore>> OpenDamaged(const std::string& directory,
   config.store.memory_budget_bytes = options.memory_budget_bytes;
   config.store.clock = options.clock;
   config.store.log_sink = options.log_sink;
-  return EngineCore::Open(config);
+  auto source = EngineCore::Open(config);
+  if (source.ok()) return source;
+  return Status(source.status().code(), WithoutDamageAdvice(source.status().message()));
 }
 
 // A store without a catalog that can be read, as its files and the copy of the catalog have it. The
@@ -325,14 +328,6 @@ Status CheckCatalog(Store* store) {
   return Status::Ok();
 }
 
-// The damaged store as it is. A message that it cannot be opened does not advise to salvage it.
-Result<std::shared_ptr<EngineCore>> OpenSource(const std::string& from,
-                                               const SalvageOptions& options) {
-  auto source = OpenDamaged(from, options);
-  if (source.ok()) return source;
-  return Status(source.status().code(), WithoutSalvageAdvice(source.status().message()));
-}
-
 // Whether files of the store may be readable though the store is not.
 bool MayBeRescued(const Status& opened, const std::string& from) {
   const StatusCode code = opened.code();
@@ -355,7 +350,7 @@ Result<SalvageReport> SalvageOver(const std::string& from, const std::string& to
   }
   SalvageTarget target;
   Rescue rescue(from, to);
-  auto source = OpenSource(from, options);
+  auto source = OpenDamaged(from, options);
   const Status sound = source.ok() ? CheckCatalog(&(*source)->store()) : source.status();
   const bool is_rescued = !sound.ok() && MayBeRescued(sound, from);
   if (is_rescued) {

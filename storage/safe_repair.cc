@@ -9,11 +9,11 @@
 #include "storage/ack_beacon.h"
 #include "storage/catalog_copy.h"
 #include "storage/catalog_names.h"
+#include "storage/damage_advice.h"
 #include "storage/file_kind.h"
 #include "storage/log_end.h"
 #include "storage/restored_mark.h"
 #include "storage/rocksdb_status.h"
-#include "storage/salvage_advice.h"
 #include "storage/small_file.h"
 #include "storage/torn_end.h"
 
@@ -59,7 +59,7 @@ Result<std::string> RepairCurrent(rocksdb::FileSystem* fs, const std::string& di
                         directory}));
   if (fits.code() == StatusCode::kCorruption) {
     return Status::Corruption(Concat({what, ", and which MANIFEST it meant cannot be told: ",
-        fits.message(), kSalvageAdvice}));
+        fits.message(), SalvageAdvice(directory)}));
   }
   CISTERN_RETURN_IF_ERROR(fits);
   CISTERN_RETURN_IF_ERROR(WriteFileDurably(fs, directory, "CURRENT", names.front() + "\n"));

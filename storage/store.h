@@ -257,10 +257,12 @@ class Store {
 
  private:
   explicit Store(std::shared_ptr<StoreDb> db) : db_(std::move(db)) {}
+  [[nodiscard]] const std::string& directory() const { return db_->opened().config.directory; }
   // store_load.cc:
   struct FoundFamilies;
   [[nodiscard]] Status Load(bool read_only, RecoveryReport* report);
   [[nodiscard]] Status LoadMeta();
+  [[nodiscard]] Status Essential(const Status& status, const std::string& prefix = {}) const;
   [[nodiscard]] Status CheckFamilies() const;
   [[nodiscard]] Status LoadRecord(std::string_view key, std::string_view value);
   [[nodiscard]] Status LoadTableRecord(uint32_t table_id, uint32_t schema_version,

@@ -262,7 +262,8 @@ TEST_F(DamagedCatalogTest, WithoutStateOrSchemaTheStoreSaysWhatToDoAndChangesNot
     ASSERT_EQ(opened.status().code(), StatusCode::kCorruption);
     const std::string& message = opened.status().message();
     EXPECT_NE(message.find(named), std::string::npos) << message;
-    EXPECT_NE(message.find("cistern salvage --store S --to NEW"), std::string::npos) << message;
+    EXPECT_NE(message.find("cistern salvage --store " + directory() + " --to NEW"),
+              std::string::npos) << message;
     Replace(key, whole);
     Open();
     EXPECT_EQ(ScanAll("a"), (Rows{{kStartMs, 1}}));

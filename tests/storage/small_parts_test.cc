@@ -13,8 +13,10 @@
 #include <vector>
 
 #include "lib/base/coding.h"
+#include "lib/base/shell_text.h"
 #include "storage/ack_beacon.h"
 #include "storage/ballast.h"
+#include "storage/damage_advice.h"
 #include "storage/family_kind.h"
 #include "storage/full_disk_advice.h"
 #include "storage/info_log.h"
@@ -293,6 +295,19 @@ TEST(RocksDbStatus, Translation) {
   EXPECT_EQ(code(Status::InvalidArgument("x")), StatusCode::kInternal);
   EXPECT_EQ(ToStatus(Status::Corruption("bad block"), "reading page 3").message(),
             "reading page 3: Corruption: bad block");
+}
+
+TEST(DamageAdvice, NamesTheStoreAsAShellTakesItAndCanBeTakenAway) {
+  const std::string what = "reading it: Corruption: bad block";
+  for (const char* name : {"/data/S", "it's mine", "two\nlines", "a; b `c`"}) {
+    const std::string directory = name;
+    const std::string message = what + SalvageAdvice(directory);
+    EXPECT_NE(message.find("`cistern salvage --store " + ShellWord(directory) + " --to NEW`"),
+              std::string::npos) << message;
+    EXPECT_EQ(WithoutDamageAdvice(message + ", and more"), what + ", and more");
+    EXPECT_EQ(WithoutDamageAdvice(message + SalvageAdvice("/scratch")), what);
+  }
+  EXPECT_EQ(WithoutDamageAdvice(what), what);
 }
 
 TEST(RocksDbStatus, WhatAFullDiskLacksDecidesTheAdvice) {

@@ -360,6 +360,7 @@ SYNC_TEST = "tests/tools/cli_sync_test.py"
 SCHEMA_TEST = "tests/tools/cli_schema_test.py"
 CLUSTER_TEST = "tests/tools/advice_cluster_test.py"
 CLOCK_TEST = "tests/tools/cli_clock_test.py"
+DAMAGE_TEST = "tests/tools/cli_damage_test.py"
 ELSEWHERE = [
     *(Elsewhere(literal, SYNC_TEST, words) for literal, words in (
         ("{} more are parked: `cistern sync status`", "are parked: `cistern (sync status)`"),
@@ -413,7 +414,8 @@ ELSEWHERE = [
     Elsewhere("(cistern --disk-budget), or let windows go", "tests/tools/cli_engine_option_test.py",
               "raise disk_budget_bytes (cistern --disk-budget)"),
     Elsewhere("call Engine::Seal, or cistern seal", "tests/tools/cli_windows_test.py", '"seal"'),
-    Elsewhere("; `cistern salvage --store S --to NEW`", "tests/tools/cli_test.py", '"salvage"'),
+    *(Elsewhere(literal, DAMAGE_TEST, "`cistern (salvage --store .+ --to NEW)`")
+      for literal in ("; `cistern salvage --store ", " --to NEW` (Salvage in the library) reads")),
     Elsewhere("raise the limit of open files (ulimit -n)", "tests/tools/cli_message_test.py",
               "(limit, limit)"),
     Elsewhere("run as the owner of the store, as `ls -ld`", "tests/tools/cli_message_test.py",

@@ -684,8 +684,8 @@ class CliTest(CliCase):
             damage()
             for command in (("verify",), ("scan", "--table", "air", "--entity", "a")):
                 done = self.run_tool(command[0], "--store", self.store, *command[1:], expect=3)
-                self.assertIn("`cistern salvage --store S --to NEW` (Salvage in the library) reads "
-                              "the rows by CATALOG-1 or -2", done.err, file)
+                self.assertIn(f"`cistern salvage --store {self.store} --to NEW` (Salvage in the "
+                              "library) reads the rows by CATALOG-1 or -2", done.err, file)
                 self.assertIn("restore the directory from a backup", done.err, file)
                 if file != "CURRENT":  # RocksDB names the MANIFEST that it names
                     self.assertIn(file.strip(), done.err)

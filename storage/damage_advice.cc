@@ -1,0 +1,42 @@
+#include "storage/damage_advice.h"
+
+#include <string_view>
+
+#include "lib/base/concat.h"
+#include "lib/base/shell_text.h"
+
+namespace cistern {
+namespace {
+
+// How an advice begins and ends; what lies between names the store.
+struct Frame {
+  std::string_view begin;
+  std::string_view end;
+};
+
+constexpr Frame kSalvage = {
+    "; `cistern salvage --store ",
+    " --to NEW` (Salvage in the library) reads the rows by CATALOG-1 or -2, or restore the "
+    "directory from a backup"};
+
+void Remove(const Frame& frame, std::string* message) {
+  for (size_t at = message->find(frame.begin); at != std::string::npos;
+       at = message->find(frame.begin, at)) {
+    const size_t end = message->find(frame.end, at + frame.begin.size());
+    if (end == std::string::npos) return;
+    message->erase(at, end + frame.end.size() - at);
+  }
+}
+
+}  // namespace
+
+std::string SalvageAdvice(const std::string& directory) {
+  return Concat({kSalvage.begin, ShellWord(directory), kSalvage.end});
+}
+
+std::string WithoutDamageAdvice(std::string message) {
+  Remove(kSalvage, &message);
+  return message;
+}
+
+}  // namespace cistern

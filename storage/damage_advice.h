@@ -1,0 +1,20 @@
+// What a person does about a damaged store, in the words of every message of that kind. Commands
+// name the store's own directory, as a shell takes it: another store may have any other name.
+#ifndef CISTERN_STORAGE_DAMAGE_ADVICE_H_
+#define CISTERN_STORAGE_DAMAGE_ADVICE_H_
+
+#include <string>
+
+namespace cistern {
+
+// Of a store that cannot be opened; follows what is wrong. Salvage reads the rows of a store by its
+// files of segments, its logs and a copy of its catalog, of which one is enough. So the store is
+// not to be given up.
+[[nodiscard]] std::string SalvageAdvice(const std::string& directory);
+
+// `message` without any such advice: for salvage itself, which is what it advises.
+[[nodiscard]] std::string WithoutDamageAdvice(std::string message);
+
+}  // namespace cistern
+
+#endif  // CISTERN_STORAGE_DAMAGE_ADVICE_H_
