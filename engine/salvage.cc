@@ -58,7 +58,7 @@ class Salvager {
       CISTERN_RETURN_IF_ERROR(target_->AddTable(*table));
       tables_[table->id].table = table->schema->QualifiedName();
     }
-    for (const std::string& note : source_->recovery().notes) Problem(note);
+    for (const std::string& note : source_->recovery().notes) Problem(WithoutDamageAdvice(note));
     if (!source_->boots().complete()) {
       Problem("the time of rows that were taken on an untrusted clock is not known: they are saved "
               "as older than all others");

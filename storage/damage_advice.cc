@@ -19,6 +19,10 @@ constexpr Frame kSalvage = {
     " --to NEW` (Salvage in the library) reads the rows by CATALOG-1 or -2, or restore the "
     "directory from a backup"};
 
+// A backup is the one command that opens a store for writing and changes nothing else in it.
+constexpr Frame kRepair = {"; opening the store for writing repairs it",
+                           " --to BACKUPS` does that and changes nothing else"};
+
 void Remove(const Frame& frame, std::string* message) {
   for (size_t at = message->find(frame.begin); at != std::string::npos;
        at = message->find(frame.begin, at)) {
@@ -34,8 +38,14 @@ std::string SalvageAdvice(const std::string& directory) {
   return Concat({kSalvage.begin, ShellWord(directory), kSalvage.end});
 }
 
+std::string RepairAdvice(const std::string& directory, const std::string& cost) {
+  return Concat({kRepair.begin, cost, ": `cistern backup --store ", ShellWord(directory),
+      kRepair.end});
+}
+
 std::string WithoutDamageAdvice(std::string message) {
   Remove(kSalvage, &message);
+  Remove(kRepair, &message);
   return message;
 }
 

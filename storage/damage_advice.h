@@ -12,7 +12,12 @@ namespace cistern {
 // not to be given up.
 [[nodiscard]] std::string SalvageAdvice(const std::string& directory);
 
-// `message` without any such advice: for salvage itself, which is what it advises.
+// Of what an opening for writing repairs; follows what is wrong. `cost` follows "repairs it", and
+// says what that gives up: ", gives up ..."; empty: nothing.
+[[nodiscard]] std::string RepairAdvice(const std::string& directory, const std::string& cost = {});
+
+// `message` without any such advice: for salvage itself, which is what one of them advises. It is
+// to come before the other one, which may give records up.
 [[nodiscard]] std::string WithoutDamageAdvice(std::string message);
 
 }  // namespace cistern

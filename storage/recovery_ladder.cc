@@ -163,13 +163,15 @@ Status RecoveryLadder::ReadPastDamage(const Status& first) {
   const Status opened = database_.Open(options);
   if (opened.code() == StatusCode::kCorruption) {
     return Status::Corruption(Concat({"a write-ahead log (*.log) is damaged: ", first.message(),
-        "; opening the store for writing repairs it, and keeps a copy of the damaged logs in ",
-        directory(), "/quarantine"}));
+        RepairAdvice(directory(), Concat({", gives up what cannot be read, and keeps a copy of "
+            "the damaged logs in ", directory(), "/quarantine"}))}));
   }
   CISTERN_RETURN_IF_ERROR(opened);
   store_->rung = RecoveryRung::kPointInTime;
   store_->NoteOddity(Concat({"a write-ahead log (*.log) is damaged (", first.message(),
-      "); what follows the damage is not shown. Opening the store for writing repairs it"}));
+      "); what follows the damage is not shown",
+      RepairAdvice(directory(), Concat({", gives that up, and keeps a copy of the damaged logs in ",
+          directory(), "/quarantine"}))}));
   return Status::Ok();
 }
 

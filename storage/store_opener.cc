@@ -214,13 +214,7 @@ Status Opener::RepairSmallFiles() {
       CISTERN_RETURN_IF_ERROR(WriteStoreFormat(store_.fs.get(), directory(), format_));
     }
   }
-  if (config().read_only) {
-    if (!store_.fs->FileExists(directory() + "/CURRENT", IOOptions(), nullptr).IsNotFound()) {
-      return Status::Ok();
-    }
-    return Status::Corruption(Concat({"the file CURRENT is missing from the store ", directory(),
-        "; opening it for writing puts that right where it can"}));
-  }
+  if (config().read_only) return CheckCurrent(store_.fs.get(), directory());
   CISTERN_RETURN_IF_ERROR(RemoveTemporaries(store_.fs.get(), directory()));
   for (const auto& repair : {RepairCurrent, RepairIdentity}) {
     CISTERN_ASSIGN_OR_RETURN(std::string done, repair(store_.fs.get(), directory()));

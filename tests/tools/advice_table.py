@@ -414,8 +414,10 @@ ELSEWHERE = [
     Elsewhere("(cistern --disk-budget), or let windows go", "tests/tools/cli_engine_option_test.py",
               "raise disk_budget_bytes (cistern --disk-budget)"),
     Elsewhere("call Engine::Seal, or cistern seal", "tests/tools/cli_windows_test.py", '"seal"'),
-    *(Elsewhere(literal, DAMAGE_TEST, "`cistern (salvage --store .+ --to NEW)`")
+    *(Elsewhere(literal, DAMAGE_TEST, 'told_command(told, "salvage")')
       for literal in ("; `cistern salvage --store ", " --to NEW` (Salvage in the library) reads")),
+    *(Elsewhere(literal, DAMAGE_TEST, 'told_command(told, "backup")')
+      for literal in (": `cistern backup --store ", " --to BACKUPS` does that and changes")),
     Elsewhere("raise the limit of open files (ulimit -n)", "tests/tools/cli_message_test.py",
               "(limit, limit)"),
     Elsewhere("run as the owner of the store, as `ls -ld`", "tests/tools/cli_message_test.py",

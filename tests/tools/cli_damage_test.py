@@ -19,6 +19,12 @@ class DamageTest(CliCase):
         self.create()
         self.ingest("station,ts,n\na,1,1\n")
 
+    def told_command(self, told, name):
+        """The command of that name that a message has in `...`, as a shell takes its words."""
+        advice = re.search(rf"`cistern ({name} .+?)`", told)
+        self.assertIsNotNone(advice, told)
+        return shlex.split(advice.group(1))
+
     # --- a store that cannot be opened
 
     def test_the_advice_to_salvage_names_the_store(self):
@@ -32,13 +38,26 @@ class DamageTest(CliCase):
             for manifest in self.store.glob("MANIFEST-*"):
                 manifest.unlink()
             told = self.run_tool("stats", "--store", name, expect=3).err
-            advice = re.search(r"`cistern (salvage --store .+ --to NEW)` \(Salvage", told)
-            self.assertIsNotNone(advice, told)
-            saved = self.run_tool(*shlex.split(advice.group(1)), expect=6)
+            saved = self.run_tool(*self.told_command(told, "salvage"), expect=6)
             self.assertNotIn("cistern salvage", saved.err)
             self.store = self.directory / "NEW"
             self.assertEqual([row["n"] for row in self.scan()], ["1"])
             shutil.rmtree(self.store)
+
+    def test_a_file_that_an_opening_writes_anew(self):
+        current = self.directory / "it's mine" / "CURRENT"
+        self.store = current.parent
+        self.fill()
+        for damage in (current.unlink, lambda: current.write_text(""),
+                       lambda: current.write_text("hello")):
+            damage()
+            told = self.run_tool("stats", "--store", "it's mine", expect=3).err
+            self.assertRegex(told, "the file CURRENT (is missing|is empty|names no MANIFEST); ")
+            self.assertNotIn("salvage", told)
+            rows = self.run_tool(*self.told_command(told, "backup"))
+            self.assertIn("CURRENT", rows.err)
+            self.assertEqual([row["n"] for row in self.scan()], ["1"])
+            self.assertEqual(self.run_tool("stats", "--store", self.store).err, "")
 
     def test_what_cannot_be_opened_is_said_once(self):
         self.fill()

@@ -675,7 +675,6 @@ class CliTest(CliCase):
         damages = {
             manifest.name: manifest.unlink,
             "CURRENT": lambda: (self.store / "CURRENT").write_text("MANIFEST-000099\n"),
-            "CURRENT ": lambda: (self.store / "CURRENT").write_text("hello"),
             manifest.name + " ": lambda: flip(manifest),
         }
         if sst:
