@@ -4,6 +4,7 @@
 Environment: CISTERN_BIN.
 """
 
+import json
 import os
 import re
 import shlex
@@ -69,6 +70,49 @@ class DamageTest(CliCase):
             told = self.run_tool(command[0], "--store", self.store, *command[1:], expect=3).err
             self.assertIn(f"cannot open the store {self.store}: ", told)
             self.assertNotIn("cannot be opened", told)
+
+    # --- rows that are gone from the journal
+
+    def expect_unknown_loss(self, told):
+        """Salvage saves what there is, and does not claim that it is all."""
+        done = self.run_tool("salvage", "--store", self.store, "--to", "new", expect=6)
+        lines = done.out.decode().splitlines()
+        self.assertEqual(len(lines), 1, lines)
+        self.assertRegex(lines[0], r"^air: \d+ buckets?, \d+ row versions? saved, how many were "
+                                   r"lost is not known$")
+        self.assertRegex(done.err, told)
+        self.assertNotIn("repairs it", done.err)
+        self.assertNotIn("cistern ", done.err.replace("cistern: ", ""))
+        again = self.run_tool("salvage", "--store", self.store, "--to", "again", "--json",
+                              expect=6)
+        one = json.loads(again.out)
+        self.assertEqual((one["versions_lost"], one["versions_lost_known"]), (0, False))
+        for made in ("new", "again"):
+            shutil.rmtree(self.directory / made)
+        return int(re.search(r"(\d+) row versions? saved", lines[0]).group(1))
+
+    def test_salvage_does_not_know_what_a_damaged_log_had(self):
+        self.make_journal()
+        self.lose_rows()
+        saved = self.expect_unknown_loss(
+            r"nothing is left to tell of which tables the rows of \d+ acknowledged journal "
+            r"records? were, which are missing")
+        self.assertLess(saved, 20000)
+        (self.store / "ACK").unlink()
+        self.expect_unknown_loss("the file ACK is missing")
+
+    def test_salvage_does_not_know_what_a_removed_log_had(self):
+        self.fill()
+        self.run_tool("seal", "--store", self.store, "--all")
+        self.ingest("station,ts,n\n" + "".join(f"b,{i},{i}\n" for i in range(500)))
+        for log in self.store.glob("*.log"):
+            log.unlink()
+        self.assertEqual(self.expect_unknown_loss("acknowledged journal records?"), 1)
+
+    def test_salvage_does_not_know_whether_rows_are_lost_without_ack(self):
+        self.fill()
+        (self.store / "ACK").write_bytes(bytes(1024))
+        self.assertEqual(self.expect_unknown_loss("the file ACK is damaged"), 1)
 
 
 if __name__ == "__main__":
