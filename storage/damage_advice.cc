@@ -23,6 +23,11 @@ constexpr Frame kSalvage = {
 constexpr Frame kRepair = {"; opening the store for writing repairs it",
                            " --to BACKUPS` does that and changes nothing else"};
 
+constexpr Frame kQuarantine = {
+    "; put the files back from a backup of this store, or save what is left by `cistern salvage "
+    "--store ",
+    " --to NEW`. Where these rows do not matter nothing has to be done"};
+
 void Remove(const Frame& frame, std::string* message) {
   for (size_t at = message->find(frame.begin); at != std::string::npos;
        at = message->find(frame.begin, at)) {
@@ -43,9 +48,14 @@ std::string RepairAdvice(const std::string& directory, const std::string& cost) 
       kRepair.end});
 }
 
+std::string QuarantineAdvice(const std::string& directory) {
+  return Concat({kQuarantine.begin, ShellWord(directory), kQuarantine.end});
+}
+
 std::string WithoutDamageAdvice(std::string message) {
   Remove(kSalvage, &message);
   Remove(kRepair, &message);
+  Remove(kQuarantine, &message);
   return message;
 }
 

@@ -16,8 +16,11 @@ namespace cistern {
 // says what that gives up: ", gives up ..."; empty: nothing.
 [[nodiscard]] std::string RepairAdvice(const std::string& directory, const std::string& cost = {});
 
-// `message` without any such advice: for salvage itself, which is what one of them advises. It is
-// to come before the other one, which may give records up.
+// Of files of rows that are quarantined while the store is open; follows what is lost.
+[[nodiscard]] std::string QuarantineAdvice(const std::string& directory);
+
+// `message` without any such advice: for salvage itself, which is what they advise, or what has to
+// come before a repair that gives records up.
 [[nodiscard]] std::string WithoutDamageAdvice(std::string message);
 
 }  // namespace cistern

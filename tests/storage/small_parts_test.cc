@@ -306,6 +306,11 @@ TEST(DamageAdvice, NamesTheStoreAsAShellTakesItAndCanBeTakenAway) {
               std::string::npos) << message;
     EXPECT_EQ(WithoutDamageAdvice(message + ", and more"), what + ", and more");
     EXPECT_EQ(WithoutDamageAdvice(message + SalvageAdvice("/scratch")), what);
+    for (const std::string& advice : {RepairAdvice(directory), RepairAdvice(directory, ", gives "
+                                      "that up"), QuarantineAdvice(directory)}) {
+      EXPECT_NE(advice.find(" --store " + ShellWord(directory) + " --to "), std::string::npos);
+      EXPECT_EQ(WithoutDamageAdvice(what + advice), what);
+    }
   }
   EXPECT_EQ(WithoutDamageAdvice(what), what);
 }

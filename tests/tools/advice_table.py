@@ -418,6 +418,9 @@ ELSEWHERE = [
       for literal in ("; `cistern salvage --store ", " --to NEW` (Salvage in the library) reads")),
     *(Elsewhere(literal, DAMAGE_TEST, 'told_command(told, "backup")')
       for literal in (": `cistern backup --store ", " --to BACKUPS` does that and changes")),
+    *(Elsewhere(literal, DAMAGE_TEST, '"are quarantined; put the files back from a backup')
+      for literal in (", or save what is left by `cistern salvage",
+                      " --to NEW`. Where these rows do not matter")),
     Elsewhere("raise the limit of open files (ulimit -n)", "tests/tools/cli_message_test.py",
               "(limit, limit)"),
     Elsewhere("run as the owner of the store, as `ls -ld`", "tests/tools/cli_message_test.py",

@@ -71,6 +71,53 @@ class DamageTest(CliCase):
             self.assertIn(f"cannot open the store {self.store}: ", told)
             self.assertNotIn("cannot be opened", told)
 
+    # --- a file of rows that is gone
+
+    def lose_a_file(self):
+        """A day of a and b is sealed, and its file is gone then; c has a row in the journal."""
+        self.create()
+        self.ingest("station,ts,n\n" + "".join(f"a,{i},{i}\nb,{i},{i}\n" for i in range(100)))
+        self.run_tool("seal", "--store", self.store, "--all")
+        self.ingest("station,ts,n\nc,5,1\n")
+        window = next(p for p in self.store.glob("*.sst") if b"window-" in p.read_bytes())
+        whole = window.read_bytes()
+        window.unlink()
+        return window, whole
+
+    def test_a_quarantined_file_ends_those_with_6_whose_result_lacks_its_rows(self):
+        """And no others: a job of the night that seals and sends goes on."""
+        window, _ = self.lose_a_file()
+        air = ("--table", "air")
+        for words, code in ((("scan", *air, "--entity", "a"), 6),
+                            (("scan", *air, "--all-entities"), 6),
+                            (("aggregate", *air, "--entity", "b", "--step", "1h", "--of", "n:min"),
+                             6),
+                            (("scan", *air, "--entity", "c"), 0),
+                            (("scan", *air, "--entity", "a", "--from", "2024-01-01"), 0),
+                            (("tables",), 0), (("entities", *air), 0), (("buckets",), 0),
+                            (("stats",), 0), (("verify",), 1), (("ingest", *air, "-"), 0),
+                            (("seal", "--due"), 0), (("seal", "--all"), 0), (("expire",), 0)):
+            done = self.run_tool(words[0], "--store", self.store, *words[1:], expect=code,
+                                 stdin=b"station,ts,n\nc,6,1\n")
+            self.assertIn(window.name, done.err, words)
+            self.assertEqual(done.err.count("put the files back"), 1, done.err)
+        counters = self.run_tool("stats", "--store", self.store, "--json").out
+        self.assertEqual(json.loads(counters)["versions_quarantined"], 200)
+        self.run_tool("backup", "--store", self.store, "--to", "BACKUPS", expect=6)
+
+    def test_what_to_do_about_a_quarantined_file(self):
+        self.store = self.directory / "it's mine"
+        window, whole = self.lose_a_file()
+        told = self.run_tool("stats", "--store", "it's mine").err
+        self.assertIn("are quarantined; put the files back from a backup of this store, or", told)
+        saved = self.run_tool(*self.told_command(told, "salvage"), expect=6)
+        self.assertEqual(saved.out, b"air: 1 bucket, 1 row version saved, 200 lost\n")
+        self.assertNotIn("cistern salvage", saved.err)
+        self.assertNotIn("put the files back", saved.err)
+        window.write_bytes(whole)
+        self.assertEqual(self.run_tool("stats", "--store", self.store).err, "")
+        self.assertEqual(len(self.scan()), 100)
+
     # --- rows that are gone from the journal
 
     def expect_unknown_loss(self, told):
