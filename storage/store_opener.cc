@@ -147,7 +147,10 @@ Status Opener::FindStore() {
     else CISTERN_RETURN_IF_ERROR(CheckIsVacant());
     if (format_.ready) return Status::Ok();
   }
-  if (!MayCreate()) return Status::NotFound(Concat({"there is no store in ", directory()}));
+  if (!MayCreate()) {
+    return Status::NotFound(Concat({"there is no store in ", directory(),
+        "; check the path, and whether its file system is mounted"}));
+  }
   creating_ = true;
   return Status::Ok();
 }

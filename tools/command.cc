@@ -30,7 +30,7 @@ std::string OpenAdvice(const std::string& directory, StatusCode code) {
   std::error_code looked;
   const std::filesystem::file_status status = std::filesystem::status(directory, looked);
   if (code == StatusCode::kNotFound && looked == std::errc::permission_denied) {
-    return " that this user may look at: a directory above it is closed to this user";
+    return "; a directory above it is closed to this user";
   }
   if (code == StatusCode::kNotFound && std::filesystem::is_directory(status) &&
       std::filesystem::exists(directory + "/" + std::string(kBackupsFileName), looked)) {
@@ -41,8 +41,8 @@ std::string OpenAdvice(const std::string& directory, StatusCode code) {
   const bool is_free = !std::filesystem::exists(directory, ignored) ||
                        std::filesystem::is_empty(directory, ignored);
   if (code == StatusCode::kNotFound && is_free) {
-    return fmt::format("; cistern create --store {} --schema FILE.cql makes one",
-                       ShellWord(directory));
+    return fmt::format("; where there never was one, cistern create --store {} --schema FILE.cql "
+                       "makes it", ShellWord(directory));
   }
   if (code == StatusCode::kLocked) {
     return ", while scan and the other commands that only read work beside it";

@@ -337,7 +337,7 @@ METHODS = [
     Method("a password is not taken from the command line", "test_a_password_in_a_file"),
     Method(": chmod 600 ", "test_a_password_that_others_can_read"),
     Method("; these are backups: cistern restore --from {}", "test_a_directory_of_backups"),
-    Method("; cistern create --store {} --schema FILE.cql", "test_where_there_is_no_store"),
+    Method(", cistern create --store {} --schema FILE.cql", "test_where_there_is_no_store"),
     Method("cannot write rejected lines to {}: {}; name", "test_a_reject_file_that_cannot_be"),
     Method("files of that name have other headers", "test_reject_files_with_other_headers"),
     Method("`iconv -t UTF-8` makes UTF-8 of others", "test_an_encoding_that_is_not_known"),

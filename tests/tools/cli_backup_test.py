@@ -110,7 +110,9 @@ class BackupTest(CliCase):
 
     def test_nothing_is_overwritten(self):
         self.fill()
-        self.assertIn("no backups", self.restore(self.directory / "new", expect=3).err)
+        told = self.restore(self.directory / "new", expect=3).err
+        self.assertIn("no backups", told)
+        self.assertIn("; check the path, and whether its file system is mounted\n", told)
         self.assertIn("no backups", self.run_tool("backup", "list", "--from", self.backups,
                                                   expect=3).err)
         self.backup()

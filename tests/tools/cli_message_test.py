@@ -45,8 +45,13 @@ class MessageTest(CliCase):
     def test_where_there_is_no_store(self):
         for command in (("tables",), ("ingest", "--table", "air", "-")):
             done = self.run_tool(command[0], "--store", "nope", *command[1:], expect=3)
-            self.assertIn("there is no store in nope; cistern create --store nope --schema",
-                          done.err)
+            self.assertIn("there is no store in nope; check the path, and whether its file system "
+                          "is mounted; where there never was one, cistern create --store nope "
+                          "--schema", done.err)
+        told = self.run_tool("salvage", "--store", "nope", "--to", "new", expect=3).err
+        self.assertEqual(told, "cistern: there is no store in nope; check the path, and whether "
+                               "its file system is mounted\n")
+        self.assertFalse((self.directory / "new").exists())
         (self.directory / "photos").mkdir()
         self.assertIn("cistern create", self.run_tool("stats", "--store", "photos", expect=3).err)
         self.write("photos/1.jpg", "x")
