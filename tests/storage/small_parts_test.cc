@@ -297,6 +297,33 @@ TEST(RocksDbStatus, Translation) {
             "reading page 3: Corruption: bad block");
 }
 
+// Whoever runs the tests owns the directory: what it closed to itself it can open.
+TEST(RocksDbStatus, WhoIsRefusedIsToldByTheOwnerOfThePath) {
+  const TempStore temp;
+  const std::string directory = temp.root() + "/it's";
+  ASSERT_TRUE(std::filesystem::create_directory(directory));
+  const auto advice = [&](const std::string& path, const char* why) {
+    return ToStatus(rocksdb::Status::IOError("While open a file for appending: " + path, why),
+                    "opening").message();
+  };
+  const std::string denied = advice(directory + "/000012.log", "Permission denied");
+  EXPECT_NE(denied.find("run as the owner of the store, as `ls -ld " + ShellWord(directory) + "`"),
+            std::string::npos) << denied;
+  using std::filesystem::perms;
+  std::filesystem::permissions(directory, perms::owner_read | perms::owner_exec);
+  for (const std::string& path : {directory + "/000012.log", directory}) {
+    const std::string closed = advice(path, "Permission denied");
+    EXPECT_NE(closed.find("`chmod u+w " + ShellWord(directory) + "`"), std::string::npos) << closed;
+  }
+  std::filesystem::permissions(directory, perms::owner_all);
+  EXPECT_NE(advice("/", "Permission denied").find("as `ls -ld /` names it"), std::string::npos);
+  EXPECT_NE(advice("/none/x", "Permission denied").find("as `ls -ld DIRECTORY`"),
+            std::string::npos);
+  const std::string mounted = advice(directory + "/000012.log", "Read-only file system");
+  EXPECT_NE(mounted.find("`findmnt -T " + ShellWord(directory) + "`"), std::string::npos)
+      << mounted;
+}
+
 TEST(DamageAdvice, NamesTheStoreAsAShellTakesItAndCanBeTakenAway) {
   const std::string what = "reading it: Corruption: bad block";
   for (const char* name : {"/data/S", "it's mine", "two\nlines", "a; b `c`"}) {

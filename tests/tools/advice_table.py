@@ -423,8 +423,12 @@ ELSEWHERE = [
                       " --to NEW`. Where these rows do not matter")),
     Elsewhere("raise the limit of open files (ulimit -n)", "tests/tools/cli_message_test.py",
               "(limit, limit)"),
-    Elsewhere("run as the owner of the store, as `ls -ld`", "tests/tools/cli_message_test.py",
+    Elsewhere("run as the owner of the store, as `ls -ld ", "tests/tools/cli_message_test.py",
               "run as the owner of the "),
+    Elsewhere("is this user's, and closed to it: `chmod u+", "tests/tools/cli_message_test.py",
+              "`(chmod .+)`"),
+    Elsewhere("` names where, and `mount -o remount,rw` of that takes", CLI_TEST,
+              "`findmnt -T "),
     Elsewhere("the file system has no inode left", "tests/storage/small_parts_test.cc",
               "no inode left"),
 ]

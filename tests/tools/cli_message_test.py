@@ -80,6 +80,29 @@ class MessageTest(CliCase):
             self.assertIn(told, done.stderr.decode())
             self.assertNotIn("cistern create", done.stderr.decode())
 
+    def test_a_store_that_its_owner_closed_says_how_to_open_it(self):
+        self.store = self.directory / "it's mine"
+        self.create()
+        stranger = {"user": 65534, "group": 65534} if os.geteuid() == 0 else {}
+        self.directory.chmod(0o755)
+        if stranger:
+            for path in (self.store, *self.store.rglob("*")):
+                os.chown(path, 65534, 65534)
+        seal = (BIN, "seal", "--store", self.store, "--all")
+
+        def run(words):
+            return subprocess.run(words, capture_output=True, check=False, cwd="/", **stranger)
+
+        for mode in (0o555, 0o000):
+            self.store.chmod(mode)
+            told = run(seal)
+            self.assertEqual(told.returncode, 3, told)
+            advice = re.search(r"is this user's, and closed to it: `(chmod .+)` opens it",
+                               told.stderr.decode())
+            self.assertIsNotNone(advice, told)
+            self.assertEqual(run(["sh", "-c", advice.group(1)]).returncode, 0)
+            self.assertEqual(run(seal).returncode, 0)
+
     def test_two_forms_of_tables_at_once(self):
         self.create()
         done = self.run_tool("tables", "--store", self.store, "--cql", "--format", "csv", expect=2)
