@@ -359,6 +359,7 @@ CLI_TEST = "tests/tools/cli_test.py"
 SYNC_TEST = "tests/tools/cli_sync_test.py"
 SCHEMA_TEST = "tests/tools/cli_schema_test.py"
 CLUSTER_TEST = "tests/tools/advice_cluster_test.py"
+BACKUP_TEST = "tests/tools/cli_backup_test.py"
 CLOCK_TEST = "tests/tools/cli_clock_test.py"
 DAMAGE_TEST = "tests/tools/cli_damage_test.py"
 ELSEWHERE = [
@@ -421,6 +422,8 @@ ELSEWHERE = [
     *(Elsewhere(literal, DAMAGE_TEST, '"are quarantined; put the files back from a backup')
       for literal in (", or save what is left by `cistern salvage",
                       " --to NEW`. Where these rows do not matter")),
+    Elsewhere(", or what is left of this one by damaged_too", BACKUP_TEST,
+              "what is left of this one by damaged_too"),
     Elsewhere("raise the limit of open files (ulimit -n)", "tests/tools/cli_message_test.py",
               "(limit, limit)"),
     Elsewhere("run as the owner of the store, as `ls -ld ", "tests/tools/cli_message_test.py",
