@@ -187,8 +187,8 @@ Status EngineCore::Recover() {
     recovery_.recovered_with_loss = true;
     recovery_.lost_sequence_last = acknowledged;
     recovery_.lost_record_count += acknowledged - recovered;
-    recovery_.notes.push_back(Concat({"journal records ", recovered + 1, " to ", acknowledged,
-        " were acknowledged and are missing from the log"}));
+    recovery_.notes.push_back(Concat({"the log has journal records up to ", recovered,
+        ", where those up to ", acknowledged, " were acknowledged"}));
   }
   if (lost_before) NoteFormerLoss(*lost_before, std::max(acknowledged, recovered));
   LogLoss(told);
@@ -225,9 +225,9 @@ void EngineCore::NoteUnknownLoss(uint64_t known) {
   recovery_.recovered_with_loss = true;
   recovery_.lost_sequence_last = 0;
   recovery_.lost_record_count = 0;
-  recovery_.notes.push_back(Concat({"the log is damaged, and the file ACK does not tell "
-      "what it had: acknowledged journal records from ", recovery_.lost_sequence_first,
-      " on are missing; up to where is not known"}));
+  recovery_.notes.push_back(Concat({"the log is damaged behind journal record ",
+      recovery_.lost_sequence_first - 1, ", and the file ACK does not tell up to which one rows "
+      "were acknowledged"}));
 }
 
 // The next opening does not meet it any more: LOG is where it stays.

@@ -216,7 +216,7 @@ TEST_F(LostAck, TheLossIsToldAfterAnOpeningThatToldNobody) {
   }
   Open();
   EXPECT_TRUE(engine_->Recovery().recovered_with_loss);
-  EXPECT_TRUE(Names(engine_->Recovery(), "up to where is not known"));
+  EXPECT_TRUE(Names(engine_->Recovery(), "does not tell up to which one"));
 }
 
 }  // namespace
