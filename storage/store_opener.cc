@@ -50,6 +50,9 @@ class Opener {
   const StoreConfig& config() const { return store_.config; }
   const std::string& directory() const { return store_.config.directory; }
 
+  Status TakeSteps();
+  std::string RoomText() const;
+
   Status CheckArguments();
   Status LookAround();     // touches nothing: decides between opening, creating, refusing
   Status FindStore();      // of it, what is in the directory
@@ -76,6 +79,22 @@ class Opener {
 };
 
 Result<OpenedStore> Opener::Run() {
+  const Status opened = TakeSteps();
+  if (opened.ok()) return std::move(store_);
+  if (opened.code() != StatusCode::kNoSpace) return opened;
+  return Status::NoSpace(opened.message() + RoomText());
+}
+
+// How much an opening may want of a full file system; empty: bytes are not what it lacks.
+std::string Opener::RoomText() const {
+  uint64_t free_bytes = 0;
+  const uint64_t wanted = BallastBytes(config());  // which is held back for that
+  const auto told = store_.fs->GetFreeSpace(directory(), IOOptions(), &free_bytes, nullptr);
+  if (!told.ok() || free_bytes >= wanted) return {};
+  return Concat({"; opening takes up to ", wanted, " bytes, and ", free_bytes, " are free"});
+}
+
+Status Opener::TakeSteps() {
   CISTERN_RETURN_IF_ERROR(CheckArguments());
   CISTERN_RETURN_IF_ERROR(LookAround());
   if (!config().read_only) CISTERN_RETURN_IF_ERROR(TakeHold());
@@ -88,8 +107,7 @@ Result<OpenedStore> Opener::Run() {
   CISTERN_RETURN_IF_ERROR(CheckLiveOptions(store_.db.get(), store_.families,
                                            config().segments_rest));
   if (creating_) CISTERN_RETURN_IF_ERROR(FinishCreation());
-  CISTERN_RETURN_IF_ERROR(Settle());
-  return std::move(store_);
+  return Settle();
 }
 
 Status Opener::CheckArguments() {
@@ -304,9 +322,12 @@ Status Opener::Settle() {
   else store_.NoteOddity(restored.status().message());
   if (config().read_only) return Status::Ok();
   store_.fs->SetDiskLimit(config().disk_budget_bytes);
-  // Not having it is no reason to stay shut: the engine tries again.
+  // Not having it is no reason to stay shut: the engine tries again. Who makes a store is to know
+  // that it is of no use there.
   const Status held = HoldBallast();
-  if (!held.ok()) store_.info_log->Write(LogLevel::kWarning, held.message());
+  if (held.ok()) return held;
+  if (creating_) store_.NoteOddity(held.message() + "; rows are refused until there is room");
+  else store_.info_log->Write(LogLevel::kWarning, held.message());
   return Status::Ok();
 }
 

@@ -607,16 +607,30 @@ class CliTest(CliCase):
 
     # --- hostile places
 
-    def test_full_disk(self):
+    def mount_small_disk(self, size):
+        """The store is on it then."""
         disk = self.directory / "disk"
         disk.mkdir()
-        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", disk],
+        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", disk],
                                  capture_output=True, check=False)
         if mounted.returncode != 0:
             self.skipTest("a small file system cannot be mounted here: "
                           + mounted.stderr.decode().strip())
         self.addCleanup(subprocess.run, ["umount", "-l", disk], check=False)
         self.store = disk / "store"
+        return disk
+
+    def test_a_disk_that_is_too_small_is_told_who_makes_the_store(self):
+        disk = self.mount_small_disk("12m")
+        told = self.create().err
+        self.assertRegex(told, r"^cistern: no room for the ballast of \d+ bytes: \d+ are free, and "
+                               r"\d+ are needed; rows are refused until there is room$")
+        subprocess.run(["mount", "-o", "remount,size=96m", disk], check=True)
+        self.assertEqual(self.create().err, "")
+        self.ingest("station,ts,n\nb,1,1\n")
+
+    def test_full_disk(self):
+        disk = self.mount_small_disk("24m")
         self.create()
         with open("/dev/urandom", "rb") as noise:
             rows = "".join(f"a,{i},{noise.read(300).hex()}\n" for i in range(60000))
