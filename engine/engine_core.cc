@@ -169,9 +169,10 @@ Status EngineCore::Build() {
 Status EngineCore::Recover() {
   const auto overflow = [this](const FrozenState& state) -> Status {
     if (config_.options.read_only) {
-      return Status::OutOfMemory(
-          "the journal does not fit into memory_budget_bytes: raise it (cistern --memory-budget), "
-          "or open the store for writing once");
+      // Not of a salvage: what the logs lack would be given up.
+      return Status::OutOfMemory(Concat({"the journal does not fit into memory_budget_bytes: raise "
+          "it (cistern --memory-budget)", (config_.store.is_alone ? "" : ", or open the store for "
+          "writing once")}));
     }
     return rotation_->SpillWhole(*heads_.active, state);
   };

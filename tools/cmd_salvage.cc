@@ -5,6 +5,7 @@
 #include "cistern/salvage.h"
 #include "tools/command.h"
 #include "tools/counted.h"
+#include "tools/engine_options.h"
 
 namespace cistern::tool {
 namespace {
@@ -13,6 +14,7 @@ struct SalvageArguments {
   std::string store;
   std::string to;
   std::string table;
+  EngineTexts engine;
   bool json = false;
 };
 
@@ -62,9 +64,17 @@ int FailSalvage(const Status& status, const SalvageArguments& arguments) {
 }
 
 int RunSalvage(const SalvageArguments& arguments) {
+  EngineOptions engine;
+  const Status taken = TakeEngineTexts(arguments.engine, &engine);
+  if (!taken.ok()) return FailUsage(taken);
   SalvageOptions options;
   options.table = arguments.table;
-  const Result<SalvageReport> report = Salvage(arguments.store, arguments.to, options);
+  options.memory_budget_bytes = engine.memory_budget_bytes;
+  const bool may_take_more = engine.memory_budget_bytes == limits::kMemoryBudgetBytesDefault;
+  Result<SalvageReport> report = Salvage(arguments.store, arguments.to, options);
+  while (may_take_more && RaiseReaderBudget(report.status(), &options.memory_budget_bytes)) {
+    report = Salvage(arguments.store, arguments.to, options);
+  }
   if (!report.ok()) return FailSalvage(report.status(), arguments);
   for (const std::string& problem : report->problems) Complain(problem);
   for (const SalvagedTable& table : report->tables) {
@@ -99,6 +109,7 @@ void AddSalvage(CLI::App* app, Action* action) {
   command->add_option("--to", arguments->to, "Directory of the new store: empty, or not there yet")
       ->required();
   command->add_option("--table", arguments->table, "Of this table alone");
+  AddEngineOptions(command, kMemoryOptions, &arguments->engine);
   AddJsonOption(command, &arguments->json);
   command->footer(kFooter);
   command->callback([arguments, action] {

@@ -118,13 +118,9 @@ Result<std::unique_ptr<Engine>> Open(const std::string& directory, Access access
   options.create_if_missing = access == Access::kCreate;
   options.read_only = access == Access::kRead;
   Result<std::unique_ptr<Engine>> engine = Engine::Open(directory, options);
-  // Who wrote it may have a larger budget. A reader cannot rotate away what does not fit, and takes
-  // as much unless it was told what it may take.
   const bool may_take_more = access == Access::kRead &&
                              options.memory_budget_bytes == limits::kMemoryBudgetBytesDefault;
-  while (may_take_more && options.memory_budget_bytes < kReaderBudgetBytesMax &&
-         engine.status().code() == StatusCode::kOutOfMemory) {
-    options.memory_budget_bytes *= 4;
+  while (may_take_more && RaiseReaderBudget(engine.status(), &options.memory_budget_bytes)) {
     engine = Engine::Open(directory, options);
   }
   if (!engine.ok()) {
@@ -161,6 +157,14 @@ Result<std::unique_ptr<Engine>> OpenStore(const std::string& directory, Access a
     for (const std::string& note : recovery.notes) Complain(note);
   }
   return engine;
+}
+
+bool RaiseReaderBudget(const Status& status, size_t* budget_bytes) {
+  if (status.code() != StatusCode::kOutOfMemory || *budget_bytes >= kReaderBudgetBytesMax) {
+    return false;
+  }
+  *budget_bytes *= 4;
+  return true;
 }
 
 int CodeWithLoss(int code) {

@@ -6,6 +6,7 @@ Environment: CISTERN_BIN.
 
 import json
 import os
+import random
 import re
 import shlex
 import shutil
@@ -137,6 +138,19 @@ class DamageTest(CliCase):
         for made in ("new", "again"):
             shutil.rmtree(self.directory / made)
         return int(re.search(r"(\d+) row versions? saved", lines[0]).group(1))
+
+    def test_salvage_takes_the_memory_that_a_large_journal_needs(self):
+        """And does not advise to open the store for writing, where that may give records up."""
+        self.create()
+        draw = random.Random(1)
+        self.ingest("station,ts,wd\n" + "".join(
+            f"a,{i},{draw.randbytes(30_000).hex()}\n" for i in range(900)),
+            "--memory-budget", "256MiB")
+        salvage = ("salvage", "--store", self.store, "--to", "new")
+        told = self.run_tool(*salvage, "--memory-budget", "16MiB", expect=4).err
+        self.assertTrue(told.endswith("raise it (cistern --memory-budget)\n"), told)
+        self.assertEqual(self.run_tool(*salvage).out,
+                         b"air: 1 bucket, 900 row versions saved, 0 lost\n")
 
     def test_salvage_does_not_know_what_a_damaged_log_had(self):
         self.make_journal()
