@@ -66,8 +66,9 @@ class MessageTest(CliCase):
 
     def test_a_store_of_another_user_says_whom_to_run_as(self):
         self.create()
-        for closed, told in ((self.store, "this user has no right to it: run as the owner of the "
-                                          "store"),
+        refused = ("this user has no right to it: run as the owner of the store, as `ls -ld "
+                   if os.geteuid() == 0 else "is this user's, and closed to it: `chmod u+rwx ")
+        for closed, told in ((self.store, f"{refused}{self.store}`"),
                              (self.directory, "a directory above it is closed to this user")):
             mode = closed.stat().st_mode
             self.directory.chmod(0o755)
