@@ -18,7 +18,8 @@ std::optional<struct stat> LookAt(const std::string& path) {
   return found;
 }
 
-// What its owner, who this user is, may not do with it, as chmod has it; empty: all of it.
+// The rights that its owner, who this user is, lacks, as chmod has them; empty: none, or the owner
+// is another user.
 std::string ClosedToOwner(const struct stat& found) {
   if (found.st_uid != ::geteuid()) return {};
   std::string letters;
@@ -30,7 +31,7 @@ std::string ClosedToOwner(const struct stat& found) {
 
 }  // namespace
 
-// Of a path that is not there, or that nobody but its owner can see, the directory is refused.
+// A path that is not there, or that its owner alone can see, is refused by its directory.
 std::string PermissionAdvice(std::string_view words) {
   const std::string path = PathIn(words);
   std::string seen;

@@ -1,4 +1,4 @@
-// What to do where this user may not do what a store needs, or its file system takes no writes.
+// Advice where this user may not do what a store needs, or its file system takes no writes.
 // Commands name the path that was refused, as a shell takes it.
 #ifndef CISTERN_STORAGE_PERMISSION_ADVICE_H_
 #define CISTERN_STORAGE_PERMISSION_ADVICE_H_

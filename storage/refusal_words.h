@@ -1,4 +1,4 @@
-// What RocksDB's words of a call that the system refused tell: it keeps no more of it.
+// RocksDB's words of a call that the system refused, and what they tell: it keeps no more of it.
 #ifndef CISTERN_STORAGE_REFUSAL_WORDS_H_
 #define CISTERN_STORAGE_REFUSAL_WORDS_H_
 

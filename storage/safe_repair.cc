@@ -39,9 +39,9 @@ Status CheckManifest(rocksdb::FileSystem* fs, const std::string& path) {
   return Status::Corruption(Concat({path, " is damaged too"}));
 }
 
-// What CURRENT lacks.
+// The repair that CURRENT needs.
 struct CurrentRepair {
-  std::string what;      // is wrong with it, for people
+  std::string what;      // what is wrong with it, for people
   std::string manifest;  // that it is to name; empty: it names one
 };
 
