@@ -125,10 +125,11 @@ Result<std::unique_ptr<Engine>> Open(const std::string& directory, Access access
   }
   if (!engine.ok()) {
     const Status& s = engine.status();
-    // "the store S is open in process 12" says by itself what cannot be.
-    const std::string what = s.code() == StatusCode::kLocked
-                                 ? std::string()
-                                 : fmt::format("cannot open the store {}: ", directory);
+    // "the store S is open in process 12" says by itself what cannot be, and so does the other one.
+    const bool says_it = s.code() == StatusCode::kLocked ||
+                         s.message().starts_with("there is no store in ");
+    const std::string what = says_it ? std::string()
+                                     : fmt::format("cannot open the store {}: ", directory);
     return Status(s.code(), what + s.message() + OpenAdvice(directory, s.code()));
   }
   return engine;

@@ -195,7 +195,8 @@ class CliTest(CliCase):
                         ("verify",), ("tables",), ("ingest", "--table", "air", "-"),
                         ("alter", "--table", "air", "--schema", self.write("air.cql", AIR))):
             done = self.run_tool(command[0], "--store", self.store, *command[1:], expect=3)
-            self.assertIn(f"cannot open the store {self.store}", done.err)
+            self.assertTrue(done.err.startswith(f"cistern: there is no store in {self.store}; "),
+                            done.err)
             self.assertFalse(self.store.exists())
 
     def test_unknown_table_lists_what_there_is(self):
