@@ -314,7 +314,7 @@ Status NothingToGoBy(const Status& opened, const Status& copy) {
 // it costs rows which the copy of the catalog may know how to read.
 Status CheckCatalog(Store* store) {
   if (!store->damaged_records().empty()) {
-    return Status::Corruption(store->damaged_records().front().what);
+    return Status::Corruption(WithoutDamageAdvice(store->damaged_records().front().what));
   }
   if (store->versions_quarantined() > 0) {
     return Status::Corruption(std::to_string(store->versions_quarantined()) +

@@ -44,7 +44,7 @@ struct SpillCommit {
 // What an opening found damaged in meta and could do without. The record stays as it is,
 // and so does its family: nothing is dropped, nothing made up.
 struct DamagedRecord {
-  std::string what;        // which record, what is wrong with it, what follows
+  std::string what;        // which record, what is wrong with it, what follows, what to do
   uint64_t family_id = 0;  // of a spill record
   FamilyPtr family;        // its segments are not read; null: a boot record, or no such family
 };

@@ -144,7 +144,7 @@ void Store::FindDamage(RecoveryReport* report) {
   const Extents extents(files);
   for (const DamagedRecord& record : damaged_) {
     if (!record.family || versions_quarantined_ == 0) continue;
-    LostRotations lost{record.family_id, record.what, 0, {}};
+    LostRotations lost{record.family_id, WithoutDamageAdvice(record.what), 0, {}};
     for (const auto& file : files) {
       if (file.column_family_name != SpillFamilyName(record.family_id)) continue;
       lost.extents.push_back(extents.Of({file.smallestkey, file.largestkey}));

@@ -59,7 +59,10 @@ Status Store::Load(bool read_only, RecoveryReport* report) {
   may_drop = may_drop && CheckDevice(kDropHeadroomBytes).ok();
   FoundFamilies found = TakeFamilies();
   CISTERN_RETURN_IF_ERROR(LoadSpillFamilies(&found, may_drop));
-  for (const DamagedRecord& damaged : damaged_) NoteDamage(damaged.what, report);
+  for (DamagedRecord& damaged : damaged_) {
+    damaged.what += SalvageAdvice(directory());  // which has the record of the copy
+    NoteDamage(damaged.what, report);
+  }
   report->records_damaged += damaged_.size();
   report->versions_quarantined = versions_quarantined_;
   if (!damaged_.empty() || !db_->opened().lost_tables.empty()) {

@@ -358,8 +358,8 @@ class Verifier {
     std::string text = damaged.what;
     if (damaged.family) {
       const auto found = CountSegments({damaged.family_id, damaged.family, {}});
-      text += found.ok() ? Concat({", ", found->segments, " segments with ", found->versions,
-          " row versions"})
+      text += found.ok() ? Concat({"; it has ", found->segments, " segments with ",
+          found->versions, " row versions"})
                          : "; " + found.status().message();
     }
     Problem(std::move(text));
