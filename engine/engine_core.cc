@@ -169,9 +169,10 @@ Status EngineCore::Build() {
 Status EngineCore::Recover() {
   const auto overflow = [this](const FrozenState& state) -> Status {
     if (config_.options.read_only) {
-      return Status::OutOfMemory(
-          "the journal does not fit into memory_budget_bytes: raise it (cistern --memory-budget), "
-          "or open the store for writing once");
+      // Not of a salvage: what the logs lack would be given up.
+      return Status::OutOfMemory(Concat({"the journal does not fit into memory_budget_bytes: raise "
+          "it (cistern --memory-budget)", (config_.store.is_alone ? "" : ", or open the store for "
+          "writing once")}));
     }
     return rotation_->SpillWhole(*heads_.active, state);
   };
@@ -186,8 +187,9 @@ Status EngineCore::Recover() {
     if (!recovery_.recovered_with_loss) recovery_.lost_sequence_first = recovered + 1;
     recovery_.recovered_with_loss = true;
     recovery_.lost_sequence_last = acknowledged;
-    recovery_.notes.push_back(Concat({"journal records ", recovered + 1, " to ", acknowledged,
-        " were acknowledged and are missing from the log"}));
+    recovery_.lost_record_count += acknowledged - recovered;
+    recovery_.notes.push_back(Concat({"the log has journal records up to ", recovered,
+        ", where those up to ", acknowledged, " were acknowledged"}));
   }
   if (lost_before) NoteFormerLoss(*lost_before, std::max(acknowledged, recovered));
   LogLoss(told);
@@ -209,6 +211,8 @@ void EngineCore::NoteFormerLoss(const LostSequences& lost, uint64_t known) {
   recovery_.lost_sequence_first =
       has_more ? std::min(lost.first, recovery_.lost_sequence_first) : lost.first;
   recovery_.lost_sequence_last = std::max(lost.last, recovery_.lost_sequence_last);
+  // The two may have records in common.
+  recovery_.lost_record_count = has_more ? 0 : lost.last - lost.first + 1;
   recovery_.recovered_with_loss = true;
   recovery_.notes.push_back(Concat({"journal records ", lost.first, " to ", lost.last,
       " were lost; the opening that met it did not come to its end"}));
@@ -221,9 +225,10 @@ void EngineCore::NoteUnknownLoss(uint64_t known) {
   if (!recovery_.recovered_with_loss) recovery_.lost_sequence_first = known + 1;
   recovery_.recovered_with_loss = true;
   recovery_.lost_sequence_last = 0;
-  recovery_.notes.push_back(Concat({"the log is damaged, and the file ACK does not tell "
-      "what it had: acknowledged journal records from ", recovery_.lost_sequence_first,
-      " on are missing; up to where is not known"}));
+  recovery_.lost_record_count = 0;
+  recovery_.notes.push_back(Concat({"the log is damaged behind journal record ",
+      recovery_.lost_sequence_first - 1, ", and the file ACK does not tell up to which one rows "
+      "were acknowledged"}));
 }
 
 // The next opening does not meet it any more: LOG is where it stays.

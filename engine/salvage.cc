@@ -20,9 +20,9 @@
 #include "lib/base/shortage.h"
 #include "storage/bucket_merge.h"
 #include "storage/catalog_rescue.h"
+#include "storage/damage_advice.h"
 #include "storage/keyspace.h"
 #include "storage/path_check.h"
-#include "storage/salvage_advice.h"
 #include "storage/seal_reader.h"
 
 namespace cistern {
@@ -43,7 +43,10 @@ class Salvager {
   // `rescue` told, before, what could not be read of the source's files. `knows_confirmed`: what is
   // not in the source's outbox has been confirmed.
   Salvager(EngineCore* source, SalvageTarget* target, RescueReport rescue, bool knows_confirmed)
-      : source_(source), target_(target), knows_confirmed_(knows_confirmed) {
+      : source_(source),
+        target_(target),
+        knows_confirmed_(knows_confirmed),
+        knows_acknowledged_(rescue.knows_acknowledged) {
     report_.problems = std::move(rescue.problems);
     report_.versions_lost = rescue.versions_lost;
   }
@@ -58,7 +61,7 @@ class Salvager {
       CISTERN_RETURN_IF_ERROR(target_->AddTable(*table));
       tables_[table->id].table = table->schema->QualifiedName();
     }
-    for (const std::string& note : source_->recovery().notes) Problem(note);
+    for (const std::string& note : source_->recovery().notes) Problem(WithoutDamageAdvice(note));
     if (!source_->boots().complete()) {
       Problem("the time of rows that were taken on an untrusted clock is not known: they are saved "
               "as older than all others");
@@ -77,6 +80,7 @@ class Salvager {
     for (const LostRotations& lost : source_->store().damage().lost_rotations()) {
       report_.versions_lost += lost.version_count;
     }
+    report_.journal_records_lost = CountLostRecords();
     for (auto& [id, table] : tables_) report_.tables.push_back(std::move(table));
     return std::move(report_);
   }
@@ -90,6 +94,7 @@ class Salvager {
     tables_[key.table_id].versions_lost += versions;
     Problem(Concat({BucketName(schema, key.entity, key.start_s, key.split), ": ", why.message()}));
   }
+  [[nodiscard]] std::optional<uint64_t> CountLostRecords() const;
   [[nodiscard]] OnDamagedPage LoseDamagedPagesOf(const BucketKey& key);
   void Count(uint32_t table_id, uint64_t versions);
   [[nodiscard]] Status SaveConfirmed();
@@ -104,10 +109,21 @@ class Salvager {
   EngineCore* const source_;
   SalvageTarget* const target_;
   const bool knows_confirmed_;  // the outbox has all that it is to have
+  const bool knows_acknowledged_;  // the source's beacon has
   std::map<uint32_t, SalvagedTable> tables_;
   std::vector<uint64_t> saved_seals_;  // as confirmed ones; ascending once all are
   SalvageReport report_;
 };
+
+// A beacon that is not whole knows no end of what was acknowledged, unless an opening before left
+// in it what the logs lack.
+std::optional<uint64_t> Salvager::CountLostRecords() const {
+  const AckBeacon& beacon = source_->store().beacon();
+  const RecoveryReport& recovery = source_->recovery();
+  const bool knows_end = knows_acknowledged_ && (beacon.is_whole() || beacon.has_lost_logs());
+  const bool knows_count = !recovery.recovered_with_loss || recovery.lost_record_count > 0;
+  return knows_end && knows_count ? std::optional(recovery.lost_record_count) : std::nullopt;
+}
 
 OnDamagedPage Salvager::LoseDamagedPagesOf(const BucketKey& key) {
   return [this, key](const SegmentRef& segment, uint32_t page, const Status& status) {
@@ -214,6 +230,7 @@ void Salvager::AddHead(const BucketKey& key, const Head* head, bool frozen, Buck
   merge->Add(std::move(rows), head->deletes(*bucket));
 }
 
+// For reading alone. A message that it cannot be opened does not advise to salvage it.
 // `segments_rest` as in StoreConfig.
 Result<std::shared_ptr<EngineCore>> OpenDamaged(const std::string& directory,
                                                 const SalvageOptions& options,
@@ -232,7 +249,9 @@ Result<std::shared_ptr<EngineCore>> OpenDamaged(const std::string& directory,
   config.store.memory_budget_bytes = options.memory_budget_bytes;
   config.store.clock = options.clock;
   config.store.log_sink = options.log_sink;
-  return EngineCore::Open(config);
+  auto source = EngineCore::Open(config);
+  if (source.ok()) return source;
+  return Status(source.status().code(), WithoutDamageAdvice(source.status().message()));
 }
 
 // A store without a catalog that can be read, as its files and the copy of the catalog have it. The
@@ -295,7 +314,7 @@ Status NothingToGoBy(const Status& opened, const Status& copy) {
 // it costs rows which the copy of the catalog may know how to read.
 Status CheckCatalog(Store* store) {
   if (!store->damaged_records().empty()) {
-    return Status::Corruption(store->damaged_records().front().what);
+    return Status::Corruption(WithoutDamageAdvice(store->damaged_records().front().what));
   }
   if (store->versions_quarantined() > 0) {
     return Status::Corruption(std::to_string(store->versions_quarantined()) +
@@ -325,14 +344,6 @@ Status CheckCatalog(Store* store) {
   return Status::Ok();
 }
 
-// The damaged store as it is. A message that it cannot be opened does not advise to salvage it.
-Result<std::shared_ptr<EngineCore>> OpenSource(const std::string& from,
-                                               const SalvageOptions& options) {
-  auto source = OpenDamaged(from, options);
-  if (source.ok()) return source;
-  return Status(source.status().code(), WithoutSalvageAdvice(source.status().message()));
-}
-
 // Whether files of the store may be readable though the store is not.
 bool MayBeRescued(const Status& opened, const std::string& from) {
   const StatusCode code = opened.code();
@@ -355,7 +366,7 @@ Result<SalvageReport> SalvageOver(const std::string& from, const std::string& to
   }
   SalvageTarget target;
   Rescue rescue(from, to);
-  auto source = OpenSource(from, options);
+  auto source = OpenDamaged(from, options);
   const Status sound = source.ok() ? CheckCatalog(&(*source)->store()) : source.status();
   const bool is_rescued = !sound.ok() && MayBeRescued(sound, from);
   if (is_rescued) {

@@ -47,7 +47,8 @@ Result<std::string> BackupDirectory::ReadOwnerFile() const {
     const bool is_store = fs_->FileExists(format, IOOptions(), nullptr).ok();
     return Status::NotFound(
         is_store ? Concat({directory_, " is a store, not a directory of backups"})
-                 : Concat({"there are no backups in ", directory_}));
+                 : Concat({"there are no backups in ", directory_,
+                       "; check the path, and whether its file system is mounted"}));
   }
   CISTERN_RETURN_IF_ERROR(text.status());
   auto owner = DecodeBackupOwner(*text);

@@ -188,7 +188,8 @@ Status Restorer::CopyOne(const BackupFile& file) {
   const std::string what = Concat({path, ": ", damage.message()});
   if (!options_.damaged_too || !file.is_shared()) {
     return Status::Corruption(Concat({what, "; restore another backup",
-        (file.is_shared() ? ", or what is left of this one (damaged_too)" : "")}));
+        (file.is_shared() ? ", or what is left of this one by damaged_too (cistern restore "
+                            "--damaged-too)" : "")}));
   }
   report_.problems.push_back(what);
   return Status::Ok();

@@ -82,7 +82,8 @@ Status Ballast::TryHold() {
   uint64_t free_bytes = 0;
   if (fs_->GetFreeSpace(directory_, IOOptions(), &free_bytes, nullptr).ok() &&
       free_bytes < bytes_ + missing_bytes()) {
-    return Status::NoSpace(Concat({"no room for the ballast of ", bytes_, " bytes"}));
+    return Status::NoSpace(Concat({"no room for the ballast of ", bytes_, " bytes: ", free_bytes,
+        " are free, and ", bytes_ + missing_bytes(), " are needed"}));
   }
   const uint64_t size_before = size_bytes_;
   const IOStatus status = Fill();

@@ -6,8 +6,8 @@
 #include "lib/base/concat.h"
 #include "lib/base/shortage.h"
 #include "lib/base/unwind_guard.h"
+#include "storage/damage_advice.h"
 #include "storage/rocksdb_status.h"
-#include "storage/salvage_advice.h"
 #include "storage/stand_in.h"
 
 namespace cistern {
@@ -101,7 +101,7 @@ Status DatabaseOpener::StandIn(std::vector<LostTable> lost) {
       is_catalog_lost_ = true;
       return Status::Corruption(Concat({directory(), "/", table.name,
           ", a file of the catalog, cannot be used: ", table.why, "; without it nobody can tell "
-          "what counts of the rows that are there", kSalvageAdvice}));
+          "what counts of the rows that are there", SalvageAdvice(directory())}));
     }
     CISTERN_ASSIGN_OR_RETURN(std::string bytes, MakeStandIn(table.largest_key));
     CISTERN_ASSIGN_OR_RETURN(auto fitted, FitStandIn(std::move(bytes), table.size_bytes));

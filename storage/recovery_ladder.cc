@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "lib/base/concat.h"
+#include "storage/damage_advice.h"
 #include "storage/quarantine.h"
 #include "storage/rocksdb_status.h"
-#include "storage/salvage_advice.h"
 #include "storage/small_file.h"
 
 namespace cistern {
@@ -45,7 +45,7 @@ Status RecoveryLadder::CheckManifestLength() const {
   if (!looked.ok() || size_bytes >= ends.manifest_bytes) return Status::Ok();
   return Status::Corruption(Concat({name, " in ", directory(), " has ", size_bytes,
       " bytes, and had ", ends.manifest_bytes, ": its end is missing. Nothing was deleted",
-      kSalvageAdvice}));
+      SalvageAdvice(directory())}));
 }
 
 // One that cannot be read is left to the database to name.
@@ -125,8 +125,7 @@ Status RecoveryLadder::GoDown(Status first) {
     if (status.code() != StatusCode::kCorruption) return status;
     first = std::move(status);
   }
-  return Status::Corruption(Concat({first.message(), "; the store ", directory(),
-      " cannot be opened", kSalvageAdvice}));
+  return Status::Corruption(Concat({first.message(), SalvageAdvice(directory())}));
 }
 
 Status RecoveryLadder::OpenReadOnly() {
@@ -147,7 +146,7 @@ Status RecoveryLadder::OpenReadOnly() {
   if (database_.is_catalog_lost()) return status;
   if (LacksFile(status)) {
     return Status::Corruption(Concat({status.message(), "; if a process writes the store, try "
-        "again; if none does, a file of it was taken away", kSalvageAdvice}));
+        "again; if none does, a file of it was taken away", SalvageAdvice(directory())}));
   }
   return status.code() == StatusCode::kCorruption ? ReadPastDamage(status) : status;
 }
@@ -157,20 +156,22 @@ Status RecoveryLadder::ReadPastDamage(const Status& first) {
   // RocksDB names the MANIFEST wherever it or an SST that it lists is damaged. No way of
   // reading the logs helps then.
   if (first.message().find("MANIFEST") != std::string::npos) {
-    return Status::Corruption(Concat({first.message(), kSalvageAdvice}));
+    return Status::Corruption(Concat({first.message(), SalvageAdvice(directory())}));
   }
   rocksdb::DBOptions options = database_.Options();
   options.wal_recovery_mode = WALRecoveryMode::kPointInTimeRecovery;
   const Status opened = database_.Open(options);
   if (opened.code() == StatusCode::kCorruption) {
     return Status::Corruption(Concat({"a write-ahead log (*.log) is damaged: ", first.message(),
-        "; opening the store for writing repairs it, and keeps a copy of the damaged logs in ",
-        directory(), "/quarantine"}));
+        RepairAdvice(directory(), Concat({", gives up what cannot be read, and keeps a copy of "
+            "the damaged logs in ", directory(), "/quarantine"}))}));
   }
   CISTERN_RETURN_IF_ERROR(opened);
   store_->rung = RecoveryRung::kPointInTime;
   store_->NoteOddity(Concat({"a write-ahead log (*.log) is damaged (", first.message(),
-      "); what follows the damage is not shown. Opening the store for writing repairs it"}));
+      "); what follows the damage is not shown",
+      RepairAdvice(directory(), Concat({", gives that up, and keeps a copy of the damaged logs in ",
+          directory(), "/quarantine"}))}));
   return Status::Ok();
 }
 

@@ -3,13 +3,14 @@
 #include <string>
 
 #include "storage/full_disk_advice.h"
+#include "storage/permission_advice.h"
 
 namespace cistern {
 namespace {
 
 struct Translation {
   StatusCode code;
-  std::string_view advice;
+  std::string advice;
 };
 
 bool Contains(const std::string& text, std::string_view part) {
@@ -22,8 +23,9 @@ Translation TranslateIoError(const rocksdb::Status& status, const std::string& t
   if (status.subcode() == rocksdb::Status::kMemoryLimit) return {StatusCode::kOutOfMemory, {}};
   if (status.IsNoSpace() || status.subcode() == rocksdb::Status::kSpaceLimit ||
       Contains(text, "No space left on device") || Contains(text, "Disk quota exceeded")) {
-    if (Contains(text, kDiskBudgetWords)) return {StatusCode::kNoSpace, kDiskBudgetAdvice};
-    return {StatusCode::kNoSpace, FullDiskAdvice(text)};
+    const bool is_budget = Contains(text, kDiskBudgetWords);
+    return {StatusCode::kNoSpace,
+            std::string(is_budget ? kDiskBudgetAdvice : FullDiskAdvice(text))};
   }
   if (Contains(text, "While lock file") || Contains(text, "lock hold by current process")) {
     if (!Contains(text, "Permission denied") && !Contains(text, "Read-only file system")) {
@@ -31,11 +33,10 @@ Translation TranslateIoError(const rocksdb::Status& status, const std::string& t
     }
   }
   if (Contains(text, "Read-only file system")) {
-    return {StatusCode::kReadOnly, "its file system is mounted for reading alone"};
+    return {StatusCode::kReadOnly, ReadOnlyMountAdvice(text)};
   }
   if (Contains(text, "Permission denied") || Contains(text, "Operation not permitted")) {
-    return {StatusCode::kReadOnly,
-            "this user has no right to it: run as the owner of the store, as `ls -ld` names it"};
+    return {StatusCode::kReadOnly, PermissionAdvice(text)};
   }
   if (Contains(text, "Too many open files")) {
     return {StatusCode::kTooManyOpenFiles, "raise the limit of open files (ulimit -n)"};

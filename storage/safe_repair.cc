@@ -9,11 +9,11 @@
 #include "storage/ack_beacon.h"
 #include "storage/catalog_copy.h"
 #include "storage/catalog_names.h"
+#include "storage/damage_advice.h"
 #include "storage/file_kind.h"
 #include "storage/log_end.h"
 #include "storage/restored_mark.h"
 #include "storage/rocksdb_status.h"
-#include "storage/salvage_advice.h"
 #include "storage/small_file.h"
 #include "storage/torn_end.h"
 
@@ -39,16 +39,21 @@ Status CheckManifest(rocksdb::FileSystem* fs, const std::string& path) {
   return Status::Corruption(Concat({path, " is damaged too"}));
 }
 
-}  // namespace
+// The repair that CURRENT needs.
+struct CurrentRepair {
+  std::string what;      // what is wrong with it, for people
+  std::string manifest;  // that it is to name; empty: it names one
+};
 
-Result<std::string> RepairCurrent(rocksdb::FileSystem* fs, const std::string& directory) {
-  if (!CurrentManifest(fs, directory).empty()) return std::string();
+Result<CurrentRepair> FindRepair(rocksdb::FileSystem* fs, const std::string& directory) {
+  if (!CurrentManifest(fs, directory).empty()) return CurrentRepair();
   const auto content = ReadSmallFile(fs, directory + "/CURRENT", kNameBytesMax);
   const StatusCode code = content.status().code();
   const bool is_missing = code == StatusCode::kNotFound;
   if (!content.ok() && !is_missing && code != StatusCode::kCorruption) return content.status();
-  const std::string what = is_missing ? "the file CURRENT is missing"
-                                      : "the file CURRENT names no MANIFEST";
+  const bool is_empty = content.ok() && content->empty();
+  const std::string what = Concat({"the file CURRENT ", (is_missing ? "is missing"
+      : is_empty ? "is empty" : "names no MANIFEST")});
   std::vector<std::string> names;
   const auto listed = fs->GetChildren(directory, rocksdb::IOOptions(), &names, nullptr);
   if (!listed.ok()) return ToStatus(listed, "listing " + directory);
@@ -59,11 +64,25 @@ Result<std::string> RepairCurrent(rocksdb::FileSystem* fs, const std::string& di
                         directory}));
   if (fits.code() == StatusCode::kCorruption) {
     return Status::Corruption(Concat({what, ", and which MANIFEST it meant cannot be told: ",
-        fits.message(), kSalvageAdvice}));
+        fits.message(), SalvageAdvice(directory)}));
   }
   CISTERN_RETURN_IF_ERROR(fits);
-  CISTERN_RETURN_IF_ERROR(WriteFileDurably(fs, directory, "CURRENT", names.front() + "\n"));
-  return Concat({what, ": it was written anew with ", names.front(), ", the only one"});
+  return CurrentRepair{what, names.front()};
+}
+
+}  // namespace
+
+Status CheckCurrent(rocksdb::FileSystem* fs, const std::string& directory) {
+  CISTERN_ASSIGN_OR_RETURN(const CurrentRepair repair, FindRepair(fs, directory));
+  if (repair.manifest.empty()) return Status::Ok();
+  return Status::Corruption(Concat({repair.what, RepairAdvice(directory)}));
+}
+
+Result<std::string> RepairCurrent(rocksdb::FileSystem* fs, const std::string& directory) {
+  CISTERN_ASSIGN_OR_RETURN(const CurrentRepair repair, FindRepair(fs, directory));
+  if (repair.manifest.empty()) return std::string();
+  CISTERN_RETURN_IF_ERROR(WriteFileDurably(fs, directory, "CURRENT", repair.manifest + "\n"));
+  return Concat({repair.what, ": it was written anew with ", repair.manifest, ", the only one"});
 }
 
 Result<std::string> RepairIdentity(rocksdb::FileSystem* fs, const std::string& directory) {

@@ -19,6 +19,10 @@ namespace cistern {
 [[nodiscard]] Result<std::string> RepairCurrent(rocksdb::FileSystem* fs,
                                                 const std::string& directory);
 
+// The same for a reader, which repairs nothing. kCorruption: it names no MANIFEST; the message says
+// how it is repaired, or why it cannot be.
+[[nodiscard]] Status CheckCurrent(rocksdb::FileSystem* fs, const std::string& directory);
+
 // IDENTITY is a number that RocksDB gave the database, of which nothing depends. RocksDB makes
 // another where there is none; an empty file, or one that cannot be read, is taken away for that.
 // Returns as above. REQUIRES: the store's lock.

@@ -139,7 +139,7 @@ uint64_t Store::BallastMissingBytes() const {
 Status Store::CheckDevice(uint64_t bytes) const {
   const std::optional<uint64_t> free_bytes = FreeBytes(*db_);
   if (!free_bytes || *free_bytes >= bytes) return Status::Ok();
-  return Status::NoSpace(Concat({"the file system of ", db_->opened().fs->directory(), " has ",
+  return Status::NoSpace(Concat({"the file system of ", directory(), " has ",
                                 *free_bytes, " bytes free, ", bytes,
                                 " are needed: free some space, the store goes on by itself"}));
 }

@@ -44,7 +44,7 @@ struct SpillCommit {
 // What an opening found damaged in meta and could do without. The record stays as it is,
 // and so does its family: nothing is dropped, nothing made up.
 struct DamagedRecord {
-  std::string what;        // which record, what is wrong with it, what follows
+  std::string what;        // which record, what is wrong with it, what follows, what to do
   uint64_t family_id = 0;  // of a spill record
   FamilyPtr family;        // its segments are not read; null: a boot record, or no such family
 };
@@ -257,10 +257,12 @@ class Store {
 
  private:
   explicit Store(std::shared_ptr<StoreDb> db) : db_(std::move(db)) {}
+  [[nodiscard]] const std::string& directory() const { return db_->opened().config.directory; }
   // store_load.cc:
   struct FoundFamilies;
   [[nodiscard]] Status Load(bool read_only, RecoveryReport* report);
   [[nodiscard]] Status LoadMeta();
+  [[nodiscard]] Status Essential(const Status& status, const std::string& prefix = {}) const;
   [[nodiscard]] Status CheckFamilies() const;
   [[nodiscard]] Status LoadRecord(std::string_view key, std::string_view value);
   [[nodiscard]] Status LoadTableRecord(uint32_t table_id, uint32_t schema_version,

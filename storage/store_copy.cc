@@ -139,8 +139,7 @@ Status Store::WriteSynced(rocksdb::WriteBatch* batch, const char* what, CatalogC
 // An ended window's, while a spill family that may be read needs its manifests.
 void Store::KeepEndedSeals(bool may_drop) {
   rocksdb::FileSystem* fs = db_->opened().fs.get();
-  const std::string& directory = db_->opened().config.directory;
-  auto listed = ListEndedSeals(fs, directory);
+  auto listed = ListEndedSeals(fs, directory());
   if (!listed.ok()) return;
   for (const auto& [id, record] : window_records_) {
     if (!record.ended || !HasSourceToRead(record)) continue;
@@ -148,7 +147,7 @@ void Store::KeepEndedSeals(bool may_drop) {
   }
   if (!may_drop) return;
   for (const uint64_t left : *listed) {
-    RemoveEndedSeals(fs, directory, left).IgnoreError();  // the next opening tries again
+    RemoveEndedSeals(fs, directory(), left).IgnoreError();  // the next opening tries again
   }
 }
 
@@ -163,8 +162,7 @@ void Store::CopyEndedSeals(uint64_t window_id) {
   const uint64_t seal_count = window_records_.at(window_id).seal_count;
   Status copied = CheckHeadroom(kEndHeadroomBytes + seal_count * kEndedSealBytes);
   if (copied.ok()) {
-    copied = WriteEndedSeals(db_->opened().fs.get(), db_->opened().config.directory, meta_,
-                             window_id);
+    copied = WriteEndedSeals(db_->opened().fs.get(), directory(), meta_, window_id);
   }
   CrashPoint("catalog:after_ended");
   if (copied.ok()) return;
@@ -177,7 +175,7 @@ void Store::CopyEndedSeals(uint64_t window_id) {
 Result<bool> Store::OpenCopy() {
   OpenedStore& opened = db_->opened();
   auto copy =
-      std::make_unique<CatalogCopy>(opened.fs.get(), opened.config.directory, opened.store_id);
+      std::make_unique<CatalogCopy>(opened.fs.get(), directory(), opened.store_id);
   const auto warn = [&opened](const char* what, const Status& status) {
     if (status.ok()) return;
     opened.info_log->Write(LogLevel::kWarning, Concat({"the copy of the catalog could not be ",
@@ -278,8 +276,7 @@ Status Store::CheckAgainstCopy() {
   OpenedStore& opened = db_->opened();
   const Status families = CheckFamilies();
   if (!opened.config.is_alone && families.ok()) return Status::Ok();
-  const auto copy =
-      CatalogCopy::Read(opened.fs.get(), opened.config.directory, opened.store_id);
+  const auto copy = CatalogCopy::Read(opened.fs.get(), directory(), opened.store_id);
   if (!copy.ok()) return families;
   const bool is_ahead = IsCopyAhead(*copy);
   CISTERN_ASSIGN_OR_RETURN(const bool is_cut, IsCut(*copy));

@@ -6,6 +6,7 @@
 
 #include "lib/base/civil_time.h"
 #include "lib/base/concat.h"
+#include "storage/damage_advice.h"
 #include "storage/header_iterator.h"
 #include "storage/seal_reader.h"
 #include "storage/segment_walker.h"
@@ -143,7 +144,7 @@ void Store::FindDamage(RecoveryReport* report) {
   const Extents extents(files);
   for (const DamagedRecord& record : damaged_) {
     if (!record.family || versions_quarantined_ == 0) continue;
-    LostRotations lost{record.family_id, record.what, 0, {}};
+    LostRotations lost{record.family_id, WithoutDamageAdvice(record.what), 0, {}};
     for (const auto& file : files) {
       if (file.column_family_name != SpillFamilyName(record.family_id)) continue;
       lost.extents.push_back(extents.Of({file.smallestkey, file.largestkey}));
@@ -171,8 +172,9 @@ void Store::FindDamage(RecoveryReport* report) {
           family.files, "; nothing in it counts any more"}));
       continue;
     }
-    damage_.AddLostFiles(lost->what);
-    NoteDamage(lost->what, report);
+    const std::string told = lost->what + QuarantineAdvice(directory());
+    damage_.AddLostFiles(told);
+    NoteDamage(told, report);
     // Pages are known by their headers, so scans tell where they are: rotations hide nothing then.
     if (is_spill && lost->version_count > 0) damage_.AddLostRotations(*std::move(lost));
     report->versions_quarantined += damage_.versions_in(id);

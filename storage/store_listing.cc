@@ -7,10 +7,10 @@
 
 #include "lib/base/coding.h"
 #include "lib/base/concat.h"
+#include "storage/damage_advice.h"
 #include "storage/header_iterator.h"
 #include "storage/keyspace.h"
 #include "storage/rocksdb_status.h"
-#include "storage/salvage_advice.h"
 #include "storage/store.h"
 
 namespace cistern {
@@ -62,9 +62,9 @@ class Listing {
   std::map<std::string, Family> families_;
 };
 
-Status TooOld(const std::string& what) {
+Status TooOld(const std::string& directory, const std::string& what) {
   return Status::Corruption(Concat({"the MANIFEST is damaged or an old one: it lists no file for ",
-      what, ", which counts. Nothing was deleted", kSalvageAdvice}));
+      what, ", which counts. Nothing was deleted", SalvageAdvice(directory)}));
 }
 
 }  // namespace
@@ -77,7 +77,7 @@ Status Store::CheckListed(const CatalogContent& copy, bool is_ahead) const {
   const Listing listing(files);
   for (const auto& [id, record] : spill_records_) {
     if (!record.superseded && listing.Lacks(SpillFamilyName(id), record)) {
-      return TooOld(Concat({"a rotation of spill family ", id}));
+      return TooOld(directory(), Concat({"a rotation of spill family ", id}));
     }
   }
   if (!is_ahead) return Status::Ok();
@@ -88,7 +88,7 @@ Status Store::CheckListed(const CatalogContent& copy, bool is_ahead) const {
       const auto record = DecodeSpill(value);
       if (!record.ok() || record->superseded) continue;
       if (listing.Lacks(SpillFamilyName(id), *record)) {
-        return TooOld(Concat({"a rotation of spill family ", id}));
+        return TooOld(directory(), Concat({"a rotation of spill family ", id}));
       }
     }
     if (key[0] != 'R') continue;
@@ -96,7 +96,7 @@ Status Store::CheckListed(const CatalogContent& copy, bool is_ahead) const {
     if (!rounds.ok()) continue;
     for (const SealRound& round : *rounds) {
       if (!listing.Has(WindowFamilyName(id), round.round)) {
-        return TooOld(Concat({"a seal round of window ", id}));
+        return TooOld(directory(), Concat({"a seal round of window ", id}));
       }
     }
   }

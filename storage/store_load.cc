@@ -5,10 +5,10 @@
 
 #include "lib/base/coding.h"
 #include "lib/base/concat.h"
+#include "storage/damage_advice.h"
 #include "storage/keyspace.h"
 #include "storage/rocksdb_options.h"
 #include "storage/rocksdb_status.h"
-#include "storage/salvage_advice.h"
 #include "storage/store.h"
 
 namespace cistern {
@@ -28,13 +28,6 @@ bool IsReadElsewhere(std::string_view key) {
   return key.starts_with('M') || key.starts_with('O') || key.starts_with(kPushKeyPrefix);
 }
 
-// Damage to what nothing can be read without; what a newer version wrote stays kTooNew.
-Status Essential(const Status& status, const std::string& prefix = "") {
-  if (status.code() != StatusCode::kCorruption) return status;
-  return Status::Corruption(Concat({"meta: ", prefix, status.message(),
-      "; the store cannot be opened without it", kSalvageAdvice}));
-}
-
 }  // namespace
 
 // The numbered families of the database, ascending, each owned by whoever uses it.
@@ -48,7 +41,8 @@ Status Store::Load(bool read_only, RecoveryReport* report) {
   auto& families = db_->opened().families;
   const auto meta = families.find(std::string(kMetaFamilyName));
   if (meta == families.end()) {
-    return Status::Corruption(Concat({"the store has no family 'meta'", kSalvageAdvice}));
+    return Status::Corruption(Concat({"the store has no family 'meta'",
+        SalvageAdvice(directory())}));
   }
   meta_ = std::make_shared<Family>(db_, meta->second);
   families.erase(meta);
@@ -65,7 +59,10 @@ Status Store::Load(bool read_only, RecoveryReport* report) {
   may_drop = may_drop && CheckDevice(kDropHeadroomBytes).ok();
   FoundFamilies found = TakeFamilies();
   CISTERN_RETURN_IF_ERROR(LoadSpillFamilies(&found, may_drop));
-  for (const DamagedRecord& damaged : damaged_) NoteDamage(damaged.what, report);
+  for (DamagedRecord& damaged : damaged_) {
+    damaged.what += SalvageAdvice(directory());  // which has the record of the copy
+    NoteDamage(damaged.what, report);
+  }
   report->records_damaged += damaged_.size();
   report->versions_quarantined = versions_quarantined_;
   if (!damaged_.empty() || !db_->opened().lost_tables.empty()) {
@@ -90,6 +87,13 @@ Status Store::LoadMeta() {
   if (!it->status().ok()) return Essential(ToReadStatus(it->status(), "reading it"));
   next_sequence_ = state_.sequence_reserved;
   return Status::Ok();
+}
+
+// Damage to what nothing can be read without; what a newer version wrote stays kTooNew.
+Status Store::Essential(const Status& status, const std::string& prefix) const {
+  if (status.code() != StatusCode::kCorruption) return status;
+  return Status::Corruption(Concat({"meta: ", prefix, status.message(),
+      SalvageAdvice(directory())}));
 }
 
 // Whether every family that counts is there.

@@ -50,6 +50,9 @@ class Opener {
   const StoreConfig& config() const { return store_.config; }
   const std::string& directory() const { return store_.config.directory; }
 
+  Status TakeSteps();
+  std::string RoomText() const;
+
   Status CheckArguments();
   Status LookAround();     // touches nothing: decides between opening, creating, refusing
   Status FindStore();      // of it, what is in the directory
@@ -76,6 +79,22 @@ class Opener {
 };
 
 Result<OpenedStore> Opener::Run() {
+  const Status opened = TakeSteps();
+  if (opened.ok()) return std::move(store_);
+  if (opened.code() != StatusCode::kNoSpace) return opened;
+  return Status::NoSpace(opened.message() + RoomText());
+}
+
+// How much an opening may want of a full file system; empty: bytes are not what it lacks.
+std::string Opener::RoomText() const {
+  uint64_t free_bytes = 0;
+  const uint64_t wanted = BallastBytes(config());  // which is held back for that
+  const auto told = store_.fs->GetFreeSpace(directory(), IOOptions(), &free_bytes, nullptr);
+  if (!told.ok() || free_bytes >= wanted) return {};
+  return Concat({"; opening takes up to ", wanted, " bytes, and ", free_bytes, " are free"});
+}
+
+Status Opener::TakeSteps() {
   CISTERN_RETURN_IF_ERROR(CheckArguments());
   CISTERN_RETURN_IF_ERROR(LookAround());
   if (!config().read_only) CISTERN_RETURN_IF_ERROR(TakeHold());
@@ -88,8 +107,7 @@ Result<OpenedStore> Opener::Run() {
   CISTERN_RETURN_IF_ERROR(CheckLiveOptions(store_.db.get(), store_.families,
                                            config().segments_rest));
   if (creating_) CISTERN_RETURN_IF_ERROR(FinishCreation());
-  CISTERN_RETURN_IF_ERROR(Settle());
-  return std::move(store_);
+  return Settle();
 }
 
 Status Opener::CheckArguments() {
@@ -147,7 +165,10 @@ Status Opener::FindStore() {
     else CISTERN_RETURN_IF_ERROR(CheckIsVacant());
     if (format_.ready) return Status::Ok();
   }
-  if (!MayCreate()) return Status::NotFound(Concat({"there is no store in ", directory()}));
+  if (!MayCreate()) {
+    return Status::NotFound(Concat({"there is no store in ", directory(),
+        "; check the path, and whether its file system is mounted"}));
+  }
   creating_ = true;
   return Status::Ok();
 }
@@ -214,13 +235,7 @@ Status Opener::RepairSmallFiles() {
       CISTERN_RETURN_IF_ERROR(WriteStoreFormat(store_.fs.get(), directory(), format_));
     }
   }
-  if (config().read_only) {
-    if (!store_.fs->FileExists(directory() + "/CURRENT", IOOptions(), nullptr).IsNotFound()) {
-      return Status::Ok();
-    }
-    return Status::Corruption(Concat({"the file CURRENT is missing from the store ", directory(),
-        "; opening it for writing puts that right where it can"}));
-  }
+  if (config().read_only) return CheckCurrent(store_.fs.get(), directory());
   CISTERN_RETURN_IF_ERROR(RemoveTemporaries(store_.fs.get(), directory()));
   for (const auto& repair : {RepairCurrent, RepairIdentity}) {
     CISTERN_ASSIGN_OR_RETURN(std::string done, repair(store_.fs.get(), directory()));
@@ -307,9 +322,12 @@ Status Opener::Settle() {
   else store_.NoteOddity(restored.status().message());
   if (config().read_only) return Status::Ok();
   store_.fs->SetDiskLimit(config().disk_budget_bytes);
-  // Not having it is no reason to stay shut: the engine tries again.
+  // Not having it is no reason to stay shut: the engine tries again. Who makes a store is to know
+  // that it is of no use there.
   const Status held = HoldBallast();
-  if (!held.ok()) store_.info_log->Write(LogLevel::kWarning, held.message());
+  if (held.ok()) return held;
+  if (creating_) store_.NoteOddity(held.message() + "; rows are refused until there is room");
+  else store_.info_log->Write(LogLevel::kWarning, held.message());
   return Status::Ok();
 }
 

@@ -192,8 +192,7 @@ Result<std::shared_ptr<const SpillView>> Store::Forget(uint64_t window_id) {
   CISTERN_RETURN_IF_ERROR(WriteMeta(&batch, false, "forgetting a window"));
   CrashPoint("window:after_forget");
   // What is left of it goes with the next opening.
-  RemoveEndedSeals(db_->opened().fs.get(), db_->opened().config.directory, window_id)
-      .IgnoreError();
+  RemoveEndedSeals(db_->opened().fs.get(), directory(), window_id).IgnoreError();
   window_records_.erase(window_id);
   ended_by_view_.erase(window_id);
   auto next = std::make_shared<SpillView>(*spills_.view());

@@ -32,6 +32,7 @@ namespace {
 
 using replicate::Applied;
 using replicate::ClusterSchema;
+using replicate::DriftKind;
 using replicate::DriftWeight;
 using replicate::SchemaDifference;
 using replicate::SchemaDrift;
@@ -268,20 +269,24 @@ void ComplainOf(const std::string& table, const std::string& what, const SchemaD
                        OneLine(one.cql)));
 }
 
-// Whether all tables can be brought to what is declared; says what needs a person.
+// Whether all tables can be brought to what is declared; says what needs a person. A keyspace is
+// made once for all its tables, so that it lacks is said once.
 bool CheckPlans(const std::vector<Compared>& tables, const ReplicationMap& replication) {
-  bool can = true;
+  size_t ready_count = 0;
+  std::set<std::string> missing;  // keyspaces that were told
   for (const Compared& table : tables) {
-    for (const SchemaDifference& one : table.Plan(replication).refusals) {
-      ComplainOf(table.cluster.CqlName(), "needs a person", one);
-      can = false;
+    const SchemaPlan plan = table.Plan(replication);
+    ready_count += plan.refusals.empty() ? 1 : 0;
+    for (const SchemaDifference& one : plan.refusals) {
+      const bool is_told = one.kind == DriftKind::kKeyspaceMissing &&
+                           !missing.insert(table.keyspace).second;
+      if (!is_told) ComplainOf(table.cluster.CqlName(), "needs a person", one);
     }
   }
-  if (!can) {
-    Complain(tables.size() == 1 ? "nothing was altered"
-                                : "nothing was altered; --table T applies one table alone");
-  }
-  return can;
+  if (ready_count == tables.size()) return true;
+  Complain(ready_count == 0 ? "nothing was altered"
+                            : "nothing was altered; --table T applies one table alone");
+  return false;
 }
 
 // Whether a keyspace that is to be made would be in data centers that there are.

@@ -30,7 +30,7 @@ std::string OpenAdvice(const std::string& directory, StatusCode code) {
   std::error_code looked;
   const std::filesystem::file_status status = std::filesystem::status(directory, looked);
   if (code == StatusCode::kNotFound && looked == std::errc::permission_denied) {
-    return " that this user may look at: a directory above it is closed to this user";
+    return "; a directory above it is closed to this user";
   }
   if (code == StatusCode::kNotFound && std::filesystem::is_directory(status) &&
       std::filesystem::exists(directory + "/" + std::string(kBackupsFileName), looked)) {
@@ -41,8 +41,8 @@ std::string OpenAdvice(const std::string& directory, StatusCode code) {
   const bool is_free = !std::filesystem::exists(directory, ignored) ||
                        std::filesystem::is_empty(directory, ignored);
   if (code == StatusCode::kNotFound && is_free) {
-    return fmt::format("; cistern create --store {} --schema FILE.cql makes one",
-                       ShellWord(directory));
+    return fmt::format("; where there never was one, cistern create --store {} --schema FILE.cql "
+                       "makes it", ShellWord(directory));
   }
   if (code == StatusCode::kLocked) {
     return ", while scan and the other commands that only read work beside it";
@@ -118,21 +118,18 @@ Result<std::unique_ptr<Engine>> Open(const std::string& directory, Access access
   options.create_if_missing = access == Access::kCreate;
   options.read_only = access == Access::kRead;
   Result<std::unique_ptr<Engine>> engine = Engine::Open(directory, options);
-  // Who wrote it may have a larger budget. A reader cannot rotate away what does not fit, and takes
-  // as much unless it was told what it may take.
   const bool may_take_more = access == Access::kRead &&
                              options.memory_budget_bytes == limits::kMemoryBudgetBytesDefault;
-  while (may_take_more && options.memory_budget_bytes < kReaderBudgetBytesMax &&
-         engine.status().code() == StatusCode::kOutOfMemory) {
-    options.memory_budget_bytes *= 4;
+  while (may_take_more && RaiseReaderBudget(engine.status(), &options.memory_budget_bytes)) {
     engine = Engine::Open(directory, options);
   }
   if (!engine.ok()) {
     const Status& s = engine.status();
-    // "the store S is open in process 12" says by itself what cannot be.
-    const std::string what = s.code() == StatusCode::kLocked
-                                 ? std::string()
-                                 : fmt::format("cannot open the store {}: ", directory);
+    // "the store S is open in process 12" says by itself what cannot be, and so does the other one.
+    const bool says_it = s.code() == StatusCode::kLocked ||
+                         s.message().starts_with("there is no store in ");
+    const std::string what = says_it ? std::string()
+                                     : fmt::format("cannot open the store {}: ", directory);
     return Status(s.code(), what + s.message() + OpenAdvice(directory, s.code()));
   }
   return engine;
@@ -161,6 +158,14 @@ Result<std::unique_ptr<Engine>> OpenStore(const std::string& directory, Access a
     for (const std::string& note : recovery.notes) Complain(note);
   }
   return engine;
+}
+
+bool RaiseReaderBudget(const Status& status, size_t* budget_bytes) {
+  if (status.code() != StatusCode::kOutOfMemory || *budget_bytes >= kReaderBudgetBytesMax) {
+    return false;
+  }
+  *budget_bytes *= 4;
+  return true;
 }
 
 int CodeWithLoss(int code) {

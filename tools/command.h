@@ -95,6 +95,10 @@ void RefuseOptionsBefore(const CLI::App& command, const CLI::App& subcommand);
 // Opens it for reading once more and says nothing: of a command that looks again and again.
 [[nodiscard]] Result<std::unique_ptr<Engine>> ReopenStore(const std::string& directory,
                                                           const EngineOptions& options);
+// True where a reader that met `status`, and was not told what memory it may take, is to try again
+// with the larger budget that is set then. Who wrote the store may have had a larger one, and a
+// reader cannot rotate away what of the journal does not fit.
+[[nodiscard]] bool RaiseReaderBudget(const Status& status, size_t* budget_bytes);
 // The exit code of a command that ended with `code`: kExitMissing, whatever that is, if an opening
 // by OpenStore found that acknowledged rows are gone. A command that writes meets that once, so
 // nothing may hide it. A signal's code stays, as does that of a command that counts losses itself.

@@ -165,7 +165,10 @@ class Verifier {
   // Its rows count as quarantined from here on.
   void LosePage(const SegmentRef& segment, uint32_t page, const Status& why,
                 const std::string& where) {
-    Miss(why, where + why.message());
+    std::string what = why.message();
+    const std::string name = NameOfPage(segment, page);  // `where` has it
+    if (what.starts_with(name)) what.erase(0, what.find_first_not_of(": ", name.size()));
+    Miss(why, where + what);
     if (IsShortage(why)) return;
     const uint64_t versions = segment.header.pages[page].row_count;
     report_.versions -= versions;
@@ -355,8 +358,8 @@ class Verifier {
     std::string text = damaged.what;
     if (damaged.family) {
       const auto found = CountSegments({damaged.family_id, damaged.family, {}});
-      text += found.ok() ? Concat({", ", found->segments, " segments with ", found->versions,
-          " row versions"})
+      text += found.ok() ? Concat({"; it has ", found->segments, " segments with ",
+          found->versions, " row versions"})
                          : "; " + found.status().message();
     }
     Problem(std::move(text));

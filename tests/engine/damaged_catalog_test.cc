@@ -63,6 +63,9 @@ class DamagedCatalogTest : public SpillFixture {
     EXPECT_EQ(recovery.versions_quarantined, versions);
     ASSERT_EQ(recovery.notes.size(), 1u);
     EXPECT_NE(recovery.notes[0].find(named), std::string::npos) << recovery.notes[0];
+    EXPECT_NE(recovery.notes[0].find("cistern salvage --store " + directory() + " --to NEW"),
+              std::string::npos)
+        << recovery.notes[0];
     EXPECT_TRUE(Said(named));
     const Metrics m = engine_->GetMetrics();
     EXPECT_EQ(m.versions_quarantined, versions);
@@ -262,7 +265,8 @@ TEST_F(DamagedCatalogTest, WithoutStateOrSchemaTheStoreSaysWhatToDoAndChangesNot
     ASSERT_EQ(opened.status().code(), StatusCode::kCorruption);
     const std::string& message = opened.status().message();
     EXPECT_NE(message.find(named), std::string::npos) << message;
-    EXPECT_NE(message.find("cistern salvage --store S --to NEW"), std::string::npos) << message;
+    EXPECT_NE(message.find("cistern salvage --store " + directory() + " --to NEW"),
+              std::string::npos) << message;
     Replace(key, whole);
     Open();
     EXPECT_EQ(ScanAll("a"), (Rows{{kStartMs, 1}}));

@@ -167,6 +167,9 @@ TEST_F(QuarantineTest, ALostSpillFileIsCountedAndTheRestGoesOn) {
                                      "2027-01-15"),
               std::string::npos)
         << recovery.notes[0];
+    EXPECT_NE(recovery.notes[0].find("`cistern salvage --store " + directory() + " --to NEW`"),
+              std::string::npos)
+        << recovery.notes[0];
     const auto report = engine_->Verify();
     ASSERT_TRUE(report.ok()) << report.status().ToString();
     EXPECT_EQ(report->problems, recovery.notes) << "one loss, told in the same words";

@@ -134,12 +134,14 @@ TEST_F(RecoveryTest, WhatTheBeaconRemembersAndTheJournalLacksIsSaidOnce) {
   EXPECT_TRUE(report.recovered_with_loss);
   EXPECT_EQ(report.lost_sequence_first, 3u);
   EXPECT_EQ(report.lost_sequence_last, 4u);
+  EXPECT_EQ(report.lost_record_count, 2u);
   const auto written = engine_->Append(Row("a", kStartMs + 9, 9));
   ASSERT_TRUE(written.ok());
   EXPECT_GT(written->sequence, 4u);  // never a sequence that was answered before
   Crash();
   EXPECT_EQ(CountInLog("error acknowledged rows are missing: journal sequences 3 to 4"), 1u);
-  EXPECT_EQ(CountInLog("error journal records 3 to 4 were acknowledged and are missing"), 1u);
+  EXPECT_EQ(CountInLog("error the log has journal records up to 2, where those up to 4 were "
+                       "acknowledged"), 1u);
   EXPECT_FALSE(engine_->Recovery().recovered_with_loss);
   EXPECT_EQ(ScanAll("a"), (Rows{{kStartMs, 0}, {kStartMs + 1, 1}, {kStartMs + 9, 9}}));
   ExpectSound();

@@ -2,6 +2,7 @@
 // Rows come from the files, and what counts of them is told by the copy of the catalog.
 #include <cstdio>
 #include <fstream>
+#include <functional>
 
 #include "lib/base/crash_point.h"
 #include "tests/engine/salvage_fixture.h"
@@ -270,14 +271,28 @@ TEST_F(SalvageFilesTest, WhatACrashLeavesOfSmallFilesIsRemoved) {
   EXPECT_TRUE(fs::exists(PathOf("notes.tmp")));
 }
 
+// A reader changes nothing, and says how it is put right. Salvage says what is wrong alone.
 TEST_F(SalvageFilesTest, CurrentIsWrittenAnew) {
   MakeStore();
-  Remove("CURRENT");
-  ExpectOpened("CURRENT is missing");
-  Empty("CURRENT");
-  ExpectOpened("CURRENT names no MANIFEST");
-  std::ofstream(PathOf("CURRENT")) << "hello";
-  ExpectOpened("CURRENT names no MANIFEST");
+  const std::vector<std::pair<std::string, std::function<void()>>> damages = {
+      {"CURRENT is missing", [this] { Remove("CURRENT"); }},
+      {"CURRENT is empty", [this] { Empty("CURRENT"); }},
+      {"CURRENT names no MANIFEST", [this] { std::ofstream(PathOf("CURRENT")) << "hello"; }},
+  };
+  for (const auto& [told, damage] : damages) {
+    SCOPED_TRACE(told);
+    damage();
+    EngineOptions reader = options_;
+    reader.read_only = true;
+    const std::string refused = TryOpen(reader).status().ToString();
+    EXPECT_NE(refused.find(told + "; opening the store for writing repairs it: `cistern backup "
+                           "--store " + directory() + " --to BACKUPS`"), std::string::npos)
+        << refused;
+    ExpectSalvaged();
+    EXPECT_TRUE(HasProblem(told));
+    EXPECT_FALSE(HasProblem("repairs it"));
+    ExpectOpened(told);
+  }
 }
 
 TEST_F(SalvageFilesTest, CurrentIsNotGuessed) {
@@ -286,6 +301,10 @@ TEST_F(SalvageFilesTest, CurrentIsNotGuessed) {
   fs::copy(PathOf(manifest), PathOf("MANIFEST-000001"));
   Remove("CURRENT");
   ExpectDoesNotOpen();
+  EngineOptions reader = options_;
+  reader.read_only = true;
+  const std::string refused = TryOpen(reader).status().ToString();
+  EXPECT_NE(refused.find("cistern salvage --store " + directory()), std::string::npos) << refused;
   Remove("MANIFEST-000001");
   fs::resize_file(PathOf(manifest), 0);
   ExpectDoesNotOpen();

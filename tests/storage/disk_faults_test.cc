@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "lib/base/concat.h"
+#include "storage/ballast.h"
 #include "storage/rocksdb_status.h"
 #include "tests/storage/temp_store.h"
 #include "tests/support/fault_fs.h"
@@ -147,6 +149,43 @@ TEST(DiskFaults, ADiskWithoutAnyRoomIsNoSpaceAndNoAbort) {
   EXPECT_EQ(temp.Open().status().code(), StatusCode::kNoSpace);
   disk->SetDiskBytes(64 * kMiB);
   EXPECT_TRUE(temp.Open().ok());
+}
+
+// Others have taken what the ballast gave back.
+TEST(DiskFaults, AnOpeningThatFindsNoRoomSaysHowMuchItTakes) {
+  TempStore temp;
+  auto disk = std::make_shared<FaultFileSystem>();
+  disk->SetDiskBytes(64 * kMiB);
+  temp.config.base_fs = disk;
+  ASSERT_TRUE(temp.Open().ok());
+  disk->SetForeignBytes(64 * kMiB);
+  const Status full = temp.Open().status();
+  EXPECT_EQ(full.code(), StatusCode::kNoSpace) << full.ToString();
+  const std::string told = Concat({"; opening takes up to ", BallastBytes(temp.config),
+      " bytes, and 0 are free"});
+  EXPECT_NE(full.message().find(told), std::string::npos) << full.ToString();
+  disk->SetForeignBytes(0);
+  EXPECT_TRUE(temp.Open().ok());
+}
+
+TEST(DiskFaults, AStoreThatIsMadeWhereTheBallastHasNoRoomSaysSo) {
+  TempStore temp;
+  auto disk = std::make_shared<FaultFileSystem>();
+  const uint64_t ballast_bytes = BallastBytes(temp.config);
+  disk->SetDiskBytes(ballast_bytes + ballast_bytes / 2);
+  temp.config.base_fs = disk;
+  {
+    const auto made = temp.Open();
+    ASSERT_TRUE(made.ok()) << made.status().ToString();
+    EXPECT_FALSE(made->ballast->held());
+    ASSERT_EQ(made->recovery.notes.size(), 1u);
+    EXPECT_NE(made->recovery.notes[0].find("no room for the ballast of "), std::string::npos);
+    EXPECT_NE(made->recovery.notes[0].find(Concat({" are free, and ", 2 * ballast_bytes,
+        " are needed; rows are refused until"})), std::string::npos) << made->recovery.notes[0];
+  }
+  const auto opened = temp.Open();  // its own log says it from then on
+  ASSERT_TRUE(opened.ok()) << opened.status().ToString();
+  EXPECT_TRUE(opened->recovery.clean);
 }
 
 TEST(DiskFaults, TheDiskBudgetStopsTheLogAndAReopenTakesWritesAgain) {

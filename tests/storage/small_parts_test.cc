@@ -13,8 +13,10 @@
 #include <vector>
 
 #include "lib/base/coding.h"
+#include "lib/base/shell_text.h"
 #include "storage/ack_beacon.h"
 #include "storage/ballast.h"
+#include "storage/damage_advice.h"
 #include "storage/family_kind.h"
 #include "storage/full_disk_advice.h"
 #include "storage/info_log.h"
@@ -293,6 +295,51 @@ TEST(RocksDbStatus, Translation) {
   EXPECT_EQ(code(Status::InvalidArgument("x")), StatusCode::kInternal);
   EXPECT_EQ(ToStatus(Status::Corruption("bad block"), "reading page 3").message(),
             "reading page 3: Corruption: bad block");
+}
+
+// Whoever runs the tests owns the directory: what it closed to itself it can open.
+TEST(RocksDbStatus, WhoIsRefusedIsToldByTheOwnerOfThePath) {
+  const TempStore temp;
+  const std::string directory = temp.root() + "/it's";
+  ASSERT_TRUE(std::filesystem::create_directory(directory));
+  const auto advice = [&](const std::string& path, const char* why) {
+    return ToStatus(rocksdb::Status::IOError("While open a file for appending: " + path, why),
+                    "opening").message();
+  };
+  const std::string denied = advice(directory + "/000012.log", "Permission denied");
+  EXPECT_NE(denied.find("run as the owner of the store, as `ls -ld " + ShellWord(directory) + "`"),
+            std::string::npos) << denied;
+  using std::filesystem::perms;
+  std::filesystem::permissions(directory, perms::owner_read | perms::owner_exec);
+  for (const std::string& path : {directory + "/000012.log", directory}) {
+    const std::string closed = advice(path, "Permission denied");
+    EXPECT_NE(closed.find("`chmod u+w " + ShellWord(directory) + "`"), std::string::npos) << closed;
+  }
+  std::filesystem::permissions(directory, perms::owner_all);
+  EXPECT_NE(advice("/", "Permission denied").find("as `ls -ld /` names it"), std::string::npos);
+  EXPECT_NE(advice("/none/x", "Permission denied").find("as `ls -ld DIRECTORY`"),
+            std::string::npos);
+  const std::string mounted = advice(directory + "/000012.log", "Read-only file system");
+  EXPECT_NE(mounted.find("`findmnt -T " + ShellWord(directory) + "`"), std::string::npos)
+      << mounted;
+}
+
+TEST(DamageAdvice, NamesTheStoreAsAShellTakesItAndCanBeTakenAway) {
+  const std::string what = "reading it: Corruption: bad block";
+  for (const char* name : {"/data/S", "it's mine", "two\nlines", "a; b `c`"}) {
+    const std::string directory = name;
+    const std::string message = what + SalvageAdvice(directory);
+    EXPECT_NE(message.find("`cistern salvage --store " + ShellWord(directory) + " --to NEW`"),
+              std::string::npos) << message;
+    EXPECT_EQ(WithoutDamageAdvice(message + ", and more"), what + ", and more");
+    EXPECT_EQ(WithoutDamageAdvice(message + SalvageAdvice("/scratch")), what);
+    for (const std::string& advice : {RepairAdvice(directory), RepairAdvice(directory, ", gives "
+                                      "that up"), QuarantineAdvice(directory)}) {
+      EXPECT_NE(advice.find(" --store " + ShellWord(directory) + " --to "), std::string::npos);
+      EXPECT_EQ(WithoutDamageAdvice(what + advice), what);
+    }
+  }
+  EXPECT_EQ(WithoutDamageAdvice(what), what);
 }
 
 TEST(RocksDbStatus, WhatAFullDiskLacksDecidesTheAdvice) {

@@ -19,7 +19,7 @@ OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*[a-z]")
 COMMAND = re.compile(r"`[^`]+`|\bcistern (?:[a-z]+|--[a-z-]+)")
 # Options that a variable names, and commands of others.
 BY_NAME = re.compile(r"\bgoes with\b|: add |: give both |: name its file by |\bchmod [0-7]+\b"
-                     r"|\bulimit -|\bnodetool ")
+                     r"|\bchmod u\+|\bls -ld |\bulimit -|\bnodetool ")
 ADVICE = re.compile(f"{OPTION.pattern}|{COMMAND.pattern}|{BY_NAME.pattern}"
                     r"|\bleave [^;,.]*\bout\b")
 # Calls whose literals are help, and tables of options that have it.

@@ -337,7 +337,7 @@ METHODS = [
     Method("a password is not taken from the command line", "test_a_password_in_a_file"),
     Method(": chmod 600 ", "test_a_password_that_others_can_read"),
     Method("; these are backups: cistern restore --from {}", "test_a_directory_of_backups"),
-    Method("; cistern create --store {} --schema FILE.cql", "test_where_there_is_no_store"),
+    Method(", cistern create --store {} --schema FILE.cql", "test_where_there_is_no_store"),
     Method("cannot write rejected lines to {}: {}; name", "test_a_reject_file_that_cannot_be"),
     Method("files of that name have other headers", "test_reject_files_with_other_headers"),
     Method("`iconv -t UTF-8` makes UTF-8 of others", "test_an_encoding_that_is_not_known"),
@@ -359,7 +359,9 @@ CLI_TEST = "tests/tools/cli_test.py"
 SYNC_TEST = "tests/tools/cli_sync_test.py"
 SCHEMA_TEST = "tests/tools/cli_schema_test.py"
 CLUSTER_TEST = "tests/tools/advice_cluster_test.py"
+BACKUP_TEST = "tests/tools/cli_backup_test.py"
 CLOCK_TEST = "tests/tools/cli_clock_test.py"
+DAMAGE_TEST = "tests/tools/cli_damage_test.py"
 ELSEWHERE = [
     *(Elsewhere(literal, SYNC_TEST, words) for literal, words in (
         ("{} more are parked: `cistern sync status`", "are parked: `cistern (sync status)`"),
@@ -413,11 +415,23 @@ ELSEWHERE = [
     Elsewhere("(cistern --disk-budget), or let windows go", "tests/tools/cli_engine_option_test.py",
               "raise disk_budget_bytes (cistern --disk-budget)"),
     Elsewhere("call Engine::Seal, or cistern seal", "tests/tools/cli_windows_test.py", '"seal"'),
-    Elsewhere("; `cistern salvage --store S --to NEW`", "tests/tools/cli_test.py", '"salvage"'),
+    *(Elsewhere(literal, DAMAGE_TEST, 'told_command(told, "salvage")')
+      for literal in ("; `cistern salvage --store ", " --to NEW` (Salvage in the library) reads")),
+    *(Elsewhere(literal, DAMAGE_TEST, 'told_command(told, "backup")')
+      for literal in (": `cistern backup --store ", " --to BACKUPS` does that and changes")),
+    *(Elsewhere(literal, DAMAGE_TEST, '"are quarantined; put the files back from a backup')
+      for literal in (", or save what is left by `cistern salvage",
+                      " --to NEW`. Where these rows do not matter")),
+    Elsewhere(", or what is left of this one by damaged_too", BACKUP_TEST,
+              "what is left of this one by damaged_too"),
     Elsewhere("raise the limit of open files (ulimit -n)", "tests/tools/cli_message_test.py",
               "(limit, limit)"),
-    Elsewhere("run as the owner of the store, as `ls -ld`", "tests/tools/cli_message_test.py",
+    Elsewhere("run as the owner of the store, as `ls -ld ", "tests/tools/cli_message_test.py",
               "run as the owner of the "),
+    Elsewhere("is this user's, and closed to it: `chmod u+", "tests/tools/cli_message_test.py",
+              "`(chmod .+)`"),
+    Elsewhere("` names where, and `mount -o remount,rw` of that takes", CLI_TEST,
+              "`findmnt -T "),
     Elsewhere("the file system has no inode left", "tests/storage/small_parts_test.cc",
               "no inode left"),
 ]

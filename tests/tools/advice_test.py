@@ -289,7 +289,7 @@ class AdviceTest(CliCase):
     def test_where_there_is_no_store(self):
         self.write("air.cql", AIR)
         told = self.run_tool("stats", "--store", "not there", expect=3).err
-        advice = re.search(r"; cistern (create .*) FILE\.cql makes one", told)
+        advice = re.search(r", cistern (create .*) FILE\.cql makes it", told)
         self.assertIsNotNone(advice, told)
         self.run_tool(*shlex.split(advice.group(1)), "air.cql")
         self.run_tool("stats", "--store", "not there")

@@ -6,6 +6,7 @@ Environment: CISTERN_BIN.
 import csv
 import io
 import json
+import re
 import shutil
 import subprocess
 import unittest
@@ -81,7 +82,13 @@ class BackupTest(CliCase):
         told = self.run_tool("backup", "verify", "--from", self.backups, expect=1)
         self.assertIn(damaged.name, told.err)
         self.assertIn("1 problem", told.out.decode())
-        self.assertIn(damaged.name, self.restore(self.directory / "new", expect=3).err)
+        told = self.restore(self.directory / "new", expect=3).err
+        self.assertIn(damaged.name, told)
+        advice = re.search(r"what is left of this one by damaged_too \(cistern restore (--\S+)\)",
+                           told)
+        self.assertIsNotNone(advice, told)
+        self.assertIn(damaged.name, self.restore(self.directory / "left", advice.group(1),
+                                                 expect=6).err)
         # One whose list of files is damaged is told, and the others are listed.
         self.backup()
         contents = self.backups / "1" / "CONTENTS"
@@ -110,7 +117,9 @@ class BackupTest(CliCase):
 
     def test_nothing_is_overwritten(self):
         self.fill()
-        self.assertIn("no backups", self.restore(self.directory / "new", expect=3).err)
+        told = self.restore(self.directory / "new", expect=3).err
+        self.assertIn("no backups", told)
+        self.assertIn("; check the path, and whether its file system is mounted\n", told)
         self.assertIn("no backups", self.run_tool("backup", "list", "--from", self.backups,
                                                   expect=3).err)
         self.backup()

@@ -98,7 +98,8 @@ class JsonTest(CliCase):
         [one] = self.objects("restore", "--from", backups, "--to", self.directory / "again")
         self.assertEqual((one["backup"], one["store"]), (1, listed["store"]))
         [one] = self.objects("salvage", "--store", self.store, "--to", self.directory / "saved")
-        self.assertEqual((one["table"], one["versions_saved"], one["versions_lost"]), ("air", 1, 0))
+        self.assertEqual((one["table"], one["versions_saved"], one["versions_lost"],
+                          one["versions_lost_known"]), ("air", 1, 0, True))
 
     def test_what_is_found_is_an_object_each(self):
         self.create()

@@ -303,6 +303,17 @@ class SchemaTest(CliCase):
             self.assertIn("stays different: the column 'a' was dropped in the cluster at", done.err)
             self.assertNotEqual(there.run("ALTER TABLE plant.air ADD a int"), "ok")
 
+    def test_a_keyspace_that_lacks_is_said_once_for_all_its_tables(self):
+        self.create(PUMPS + "CREATE TABLE plant.air (s text, day date, ts timestamp, a int, "
+                            "PRIMARY KEY ((s, day), ts));")
+        with cluster() as there:
+            told = self.at(there, "apply", expect=7).err
+            self.assertEqual(told.count("the cluster has no keyspace plant"), 1, told)
+            self.assertEqual(told.count("--keyspace-replication"), 1, told)
+            # No table can be applied alone.
+            self.assertTrue(told.endswith("cistern: nothing was altered\n"), told)
+            self.at(there, "apply", "--keyspace-replication", REPLICATION)
+
     def test_what_needs_a_person_leaves_everything_as_it_is(self):
         self.create(PUMPS + "CREATE TABLE plant.air (s text, day date, ts timestamp, a int, "
                             "PRIMARY KEY ((s, day), ts));")
