@@ -7,7 +7,9 @@
 //                     a newer write           kNewer: an amendment, an overwrite, another writer
 //                     another value or life   kDiffers if Cassandra would keep the cluster's of the
 //                     of that time            two, kOlder if it would keep ours; where write times
-//                                             are event times the first is an overwrite, kNewer
+//                                             are event times the first is an overwrite, kNewer. Of
+//                                             two expiries within the slack the cluster decides:
+//                                             kOlder until ours was sent again
 //                     an older write          kOlder: ours is not there
 //                     nothing                 kOver if it may have expired, otherwise kAbsent
 //   a deletion        nothing, or newer       kDeleted, kNewer
@@ -16,7 +18,7 @@
 //
 // The gravest finding is the row's. A row's marker shows only in that the row does: of one that is
 // shown without a cell nothing tells when it was written. Beside a deletion of it that is kUnseen.
-// Of a TTL only that there is one is judged: the server's clock is not known.
+// A TTL is judged to the slack alone, as the server's clock is not known.
 #ifndef CISTERN_ENGINE_REPLICATE_ROW_JUDGE_H_
 #define CISTERN_ENGINE_REPLICATE_ROW_JUDGE_H_
 
@@ -49,6 +51,7 @@ struct JudgeRules {
   bool older_may_exist = true;   // as the seal was pushed with: what is over was sent all the same
   std::optional<int64_t> now_s;  // the trusted clock's; none: what expires may be over
   int64_t expiry_slack_s = 0;    // so long before its expiry a cell may be over upstream
+  bool was_sent_again = false;   // and acknowledged both times
 };
 
 struct Judgement {

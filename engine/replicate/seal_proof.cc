@@ -272,7 +272,7 @@ void SealProof::JudgeOther(std::optional<int64_t> now_s) {
 void SealProof::Judge(const SealRow& row, const UpstreamRow* upstream, std::optional<int64_t> now_s,
                       ProofTally* tally) {
   const JudgeRules rules{source_.options.mode, source_.options.older_may_exist || was_sent_again_,
-                         now_s, options_.expiry_slack_s};
+                         now_s, options_.expiry_slack_s, was_sent_again_};
   const Judgement judgement = JudgeRow(schema_, row, upstream, rules);
   switch (judgement.finding) {
     case Finding::kNothing: ++tally->empty; return;
