@@ -7,7 +7,9 @@
 //                     a newer write           kNewer: an amendment, an overwrite, another writer
 //                     another value or life   kDiffers if Cassandra would keep the cluster's of the
 //                     of that time            two, kOlder if it would keep ours; where write times
-//                                             are event times the first is an overwrite, kNewer
+//                                             are event times the first is an overwrite, kNewer. Of
+//                                             two expiries within the slack the cluster decides:
+//                                             kOlder until ours was sent again
 //                     an older write          kOlder: ours is not there
 //                     nothing                 kOver if it may have expired, kHidden or kAgreed if
 //                                             its column hides it (hidden_columns.h), else kAbsent
@@ -26,7 +28,7 @@
 //
 // The gravest finding is the row's. A row's marker shows only in that the row does: of one that is
 // shown without a cell nothing tells when it was written. Beside a deletion of it that is kUnseen.
-// Of a TTL only that there is one is judged: the server's clock is not known.
+// A TTL is judged to the slack alone, as the server's clock is not known.
 #ifndef CISTERN_ENGINE_REPLICATE_ROW_JUDGE_H_
 #define CISTERN_ENGINE_REPLICATE_ROW_JUDGE_H_
 

@@ -327,6 +327,23 @@ TEST(RowJudgeTest, AStaticCellIsOfAllRowsOfItsBucket) {
   EXPECT_EQ(JudgeRow(*schema, row, nullptr, rules).finding, Finding::kAbsent);
 }
 
+// Cassandra looks at the expiry before the value, and which of two is the later one is known but
+// for the slack.
+TEST(RowJudgeTest, OfTwoThatExpireAboutTogetherTheClusterDecides) {
+  const SealCell ours{CellState::kValue, 5, static_cast<uint32_t>(kNowS + 100), IntBytes(2)};
+  JudgeRules rules{
+      .mode = TimestampMode::kEventTime, .now_s = kNowS, .expiry_slack_s = 2};
+  for (const bool was_sent_again : {false, true}) {
+    rules.was_sent_again = was_sent_again;
+    const Finding about_together = was_sent_again ? Finding::kNewer : Finding::kOlder;
+    for (const int32_t ttl_s : {98, 100, 102}) {
+      EXPECT_EQ(FindingOf(ours, {IntBytes(1), 5, ttl_s}, rules), about_together) << ttl_s;
+    }
+    EXPECT_EQ(FindingOf(ours, {IntBytes(1), 5, 97}, rules), Finding::kOlder);
+    EXPECT_EQ(FindingOf(ours, {IntBytes(1), 5, 103}, rules), Finding::kNewer);
+  }
+}
+
 TEST(RowJudgeTest, WhatWasOverMayNotHaveBeenSent) {
   const SealCell over{CellState::kValue, 5, static_cast<uint32_t>(kNowS - 9), IntBytes(1)};
   const SealCell lives{CellState::kValue, 5, static_cast<uint32_t>(kNowS + 9), IntBytes(1)};
