@@ -133,6 +133,7 @@ Status Rescuer::CreateScratch() {
       const auto beacon,
       AckBeacon::Open(scratch_.fs.get(), from_, copy_.store_id, /*read_only=*/true));
   if (!beacon->note().empty()) report_.problems.push_back(beacon->note());
+  report_.knows_acknowledged = beacon->is_whole();
   CISTERN_RETURN_IF_ERROR(scratch_.beacon->Write(beacon->sequence()));
   return CreateDirectoryDurably(scratch_.fs.get(), config_.directory + kImportFolder);
 }
