@@ -72,7 +72,10 @@ class Salvager {
       return failed.ok();
     });
     CISTERN_RETURN_IF_ERROR(failed);
-    if (!visited.ok()) Problem(visited.message() + "; buckets behind it were not looked at");
+    if (!visited.ok()) {
+      report_.saw_all_buckets = false;
+      Problem(visited.message() + "; buckets behind it were not looked at");
+    }
     CISTERN_RETURN_IF_ERROR(target_->Finish(source_->clock()));
     report_.versions_lost += source_->store().versions_quarantined();
     for (const LostRotations& lost : source_->store().damage().lost_rotations()) {
