@@ -30,8 +30,8 @@ struct TornEnd {
                                                         const SyncedEnds& ends);
 
 // Cuts them off, durably; a later cut of the power finds them cut, or as they are. What goes, if
-// it is more than zeros, is kept in quarantine/torn/ until the next time. Returns what was done,
-// a sentence a file.
+// it is more than zeros, is kept in quarantine/torn/ until the next time that the file is gone.
+// Returns what was done, a sentence a file.
 [[nodiscard]] Result<std::vector<std::string>> CutTornEnds(rocksdb::FileSystem* fs,
                                                            const std::string& directory,
                                                            const std::vector<TornEnd>& torn);
