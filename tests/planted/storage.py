@@ -115,7 +115,7 @@ BUGS = [
         '  if (descending_ && !it->status().ok()) return SeekUpwards(rotation, at_s);\n', '',
         '*TheLastBlockOfAFile*'),
     Bug('what was kept of a torn log goes with the next cut', 'storage/quarantine.cc',
-        '    if (is_due || !fs->FileExists(', '    if (true || !fs->FileExists(',
+        '    if (is_due ||\n', '    if (true || is_due ||\n',
         '*TheNewestLogIsCutFirst*', STORAGE),
     Bug('a file of pages alone passes for its rotation', 'storage/catalog_rescue.cc',
         '    if (ParseHeaderKey(table->first_key)) found.insert(', '    found.insert(',
