@@ -29,7 +29,7 @@ BUGS = [
         '  return shared_producer_->Append(batch, options);\n', '*SharedAppend*', INTAKE),
     Bug('whose rows are stored waits for the next sync', 'engine/ingest/committer.cc',
         '      rounds_.wait(round);\n',
-        '      (void)round;\n      LeadRound(outcome, help);\n', '*SharedAppend*', INTAKE),
+        '      rounds_.wait(round);\n      rounds_.wait(round + 1);\n', '*SharedAppend*', INTAKE),
     Bug('what was sealed already is sealed again', 'engine/seal/sealer.cc',
         '  if (sealed.ok()) at_hand_->CompareWith(*std::move(sealed));\n', '', '*RepeatTest*',
         INTAKE),
