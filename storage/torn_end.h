@@ -36,6 +36,11 @@ struct TornEnd {
                                                            const std::string& directory,
                                                            const std::vector<TornEnd>& torn);
 
+// The write-ahead logs that are damaged, by a torn end or otherwise, with a log behind them that is
+// not empty: each up to the last record before its damage. Reads all of them.
+[[nodiscard]] Result<std::vector<TornEnd>> FindBrokenLogs(rocksdb::FileSystem* fs,
+                                                          const std::string& directory);
+
 // Whether a write-ahead log is damaged somewhere, by a torn end or otherwise. Reads all of them.
 [[nodiscard]] Result<bool> HasLogWithHole(rocksdb::FileSystem* fs, const std::string& directory);
 

@@ -7,6 +7,8 @@ SALVAGE_CRASH = ('tests/crash/salvage_crash_test',)
 STORAGE = ('tests/storage/storage_test',)
 
 BUGS = [
+    Bug('a damaged log takes those behind it along', 'storage/recovery_ladder.cc',
+        'has_logs_behind && store_->config.is_alone;', 'false;', '*TakesNoOtherWithIt*', SALVAGE),
     Bug('what salvage did not look at counts as whole', 'engine/salvage.cc',
         '      report_.saw_all_buckets = false;\n', '', '*IsNotCalledWhole*', SALVAGE),
     Bug('salvage says that nothing is lost where ACK cannot tell', 'engine/salvage.cc',
