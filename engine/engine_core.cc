@@ -186,6 +186,7 @@ Status EngineCore::Recover() {
     if (!recovery_.recovered_with_loss) recovery_.lost_sequence_first = recovered + 1;
     recovery_.recovered_with_loss = true;
     recovery_.lost_sequence_last = acknowledged;
+    recovery_.lost_record_count += acknowledged - recovered;
     recovery_.notes.push_back(Concat({"journal records ", recovered + 1, " to ", acknowledged,
         " were acknowledged and are missing from the log"}));
   }
@@ -209,6 +210,8 @@ void EngineCore::NoteFormerLoss(const LostSequences& lost, uint64_t known) {
   recovery_.lost_sequence_first =
       has_more ? std::min(lost.first, recovery_.lost_sequence_first) : lost.first;
   recovery_.lost_sequence_last = std::max(lost.last, recovery_.lost_sequence_last);
+  // The two may have records in common.
+  recovery_.lost_record_count = has_more ? 0 : lost.last - lost.first + 1;
   recovery_.recovered_with_loss = true;
   recovery_.notes.push_back(Concat({"journal records ", lost.first, " to ", lost.last,
       " were lost; the opening that met it did not come to its end"}));
@@ -221,6 +224,7 @@ void EngineCore::NoteUnknownLoss(uint64_t known) {
   if (!recovery_.recovered_with_loss) recovery_.lost_sequence_first = known + 1;
   recovery_.recovered_with_loss = true;
   recovery_.lost_sequence_last = 0;
+  recovery_.lost_record_count = 0;
   recovery_.notes.push_back(Concat({"the log is damaged, and the file ACK does not tell "
       "what it had: acknowledged journal records from ", recovery_.lost_sequence_first,
       " on are missing; up to where is not known"}));

@@ -42,7 +42,10 @@ class Salvager {
   // `rescue` told, before, what could not be read of the source's files. `knows_confirmed`: what is
   // not in the source's outbox has been confirmed.
   Salvager(EngineCore* source, SalvageTarget* target, RescueReport rescue, bool knows_confirmed)
-      : source_(source), target_(target), knows_confirmed_(knows_confirmed) {
+      : source_(source),
+        target_(target),
+        knows_confirmed_(knows_confirmed),
+        knows_acknowledged_(rescue.knows_acknowledged) {
     report_.problems = std::move(rescue.problems);
     report_.versions_lost = rescue.versions_lost;
   }
@@ -69,12 +72,16 @@ class Salvager {
       return failed.ok();
     });
     CISTERN_RETURN_IF_ERROR(failed);
-    if (!visited.ok()) Problem(visited.message() + "; buckets behind it were not looked at");
+    if (!visited.ok()) {
+      report_.saw_all_buckets = false;
+      Problem(visited.message() + "; buckets behind it were not looked at");
+    }
     CISTERN_RETURN_IF_ERROR(target_->Finish(source_->clock()));
     report_.versions_lost += source_->store().versions_quarantined();
     for (const LostRotations& lost : source_->store().damage().lost_rotations()) {
       report_.versions_lost += lost.version_count;
     }
+    report_.journal_records_lost = CountLostRecords();
     for (auto& [id, table] : tables_) report_.tables.push_back(std::move(table));
     return std::move(report_);
   }
@@ -88,6 +95,7 @@ class Salvager {
     tables_[key.table_id].versions_lost += versions;
     Problem(Concat({BucketName(schema, key.entity, key.start_s, key.split), ": ", why.message()}));
   }
+  [[nodiscard]] std::optional<uint64_t> CountLostRecords() const;
   [[nodiscard]] OnDamagedPage LoseDamagedPagesOf(const BucketKey& key);
   void Count(uint32_t table_id, uint64_t versions);
   [[nodiscard]] Status SaveConfirmed();
@@ -102,10 +110,21 @@ class Salvager {
   EngineCore* const source_;
   SalvageTarget* const target_;
   const bool knows_confirmed_;  // the outbox has all that it is to have
+  const bool knows_acknowledged_;  // the source's beacon has
   std::map<uint32_t, SalvagedTable> tables_;
   std::vector<uint64_t> saved_seals_;  // as confirmed ones; ascending once all are
   SalvageReport report_;
 };
+
+// A beacon that is not whole knows no end of what was acknowledged, unless an opening before left
+// in it what the logs lack.
+std::optional<uint64_t> Salvager::CountLostRecords() const {
+  const AckBeacon& beacon = source_->store().beacon();
+  const RecoveryReport& recovery = source_->recovery();
+  const bool knows_end = knows_acknowledged_ && (beacon.is_whole() || beacon.has_lost_logs());
+  const bool knows_count = !recovery.recovered_with_loss || recovery.lost_record_count > 0;
+  return knows_end && knows_count ? std::optional(recovery.lost_record_count) : std::nullopt;
+}
 
 OnDamagedPage Salvager::LoseDamagedPagesOf(const BucketKey& key) {
   return [this, key](const SegmentRef& segment, uint32_t page, const Status& status) {

@@ -14,6 +14,9 @@ namespace cistern {
 struct RescueReport {
   std::vector<std::string> problems;  // what could not be read, each says what and where
   uint64_t versions_lost = 0;         // in rotations and seals of which no file can be read
+  // Whether ACK told what was acknowledged, so that an opening of the new store tells what the logs
+  // lack of it.
+  bool knows_acknowledged = true;
 };
 
 // OK if a copy of the catalog is in the directory, can be read, and is of the store that CISTERN or

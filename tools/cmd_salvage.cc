@@ -25,6 +25,26 @@ are read by the copies of its catalog, CATALOG-1 and CATALOG-2.
 Example:
   cistern salvage --store /data/broken --to /data/cistern)";
 
+// "0 lost" where that is known.
+std::string LostText(const SalvagedTable& table, bool knows_losses) {
+  if (knows_losses) return fmt::format("{} lost", table.versions_lost);
+  return table.versions_lost == 0 ? "how many were lost is not known"
+                                  : fmt::format("at least {} lost", table.versions_lost);
+}
+
+// What is lost of no table that can be named.
+void TellOtherLosses(const SalvageReport& report) {
+  if (report.versions_lost > 0) {
+    Complain(fmt::format("{} row versions are lost in files of which nothing is left to tell whose "
+                         "they were", report.versions_lost));
+  }
+  const uint64_t records = report.journal_records_lost.value_or(0);  // the problems tell of others
+  if (records > 0) {
+    Complain(fmt::format("nothing is left to tell of which tables the rows of {} were, which are "
+                         "missing", Counted(records, "acknowledged journal record")));
+  }
+}
+
 // Salvage failed: the table or the new directory is wrong, or a store.
 int FailSalvage(const Status& status, const SalvageArguments& arguments) {
   const StatusCode code = status.code();
@@ -51,16 +71,13 @@ int RunSalvage(const SalvageArguments& arguments) {
         table.versions_confirmed == 0
             ? std::string()
             : fmt::format(" ({} of them confirmed)", table.versions_confirmed);
-    const int said = Say(fmt::format("{}: {}, {} saved{}, {} lost", table.table,
+    const int said = Say(fmt::format("{}: {}, {} saved{}, {}", table.table,
                                      Counted(table.buckets, "bucket"),
                                      Counted(table.versions_saved, "row version"), confirmed,
-                                     table.versions_lost));
+                                     LostText(table, report->knows_losses())));
     if (said != kExitOk) return said;
   }
-  if (report->versions_lost > 0) {
-    Complain(fmt::format("{} row versions are lost in files of which nothing is left to tell whose "
-                         "they were", report->versions_lost));
-  }
+  TellOtherLosses(*report);
   return report->complete() ? kExitOk : kExitMissing;
 }
 

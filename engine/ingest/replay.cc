@@ -157,6 +157,7 @@ class Replayer {
     report->recovered_with_loss = true;
     report->lost_sequence_first = lost_first_;
     report->lost_sequence_last = lost_last_;
+    report->lost_record_count = lost_count_;
     report->notes.push_back(Concat({damage_, "; ", lost_count_, " records from ", lost_first_,
         " to ", lost_last_, " are lost"}));
   }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "cistern/salvage.h"
 #include "tests/engine/engine_fixture.h"
 
 namespace cistern::testing {
@@ -61,6 +62,15 @@ class LostAck : public EngineFixture {
     auto opened = TryOpen(options);
     ASSERT_TRUE(opened.ok()) << opened.status().ToString();
     engine_ = *std::move(opened);
+  }
+
+  // Of the store as it is; the copy is removed.
+  [[nodiscard]] SalvageReport Salvaged() const {
+    const std::string to = (fs::path(temp_.path()) / "salvaged").string();
+    const auto report = Salvage(directory(), to, {.clock = clock_});
+    fs::remove_all(to);
+    EXPECT_TRUE(report.ok()) << report.status().ToString();
+    return report.ok() ? *report : SalvageReport();
   }
 
   std::string before_;  // ACK as it was before the rows
@@ -133,6 +143,37 @@ TEST_F(LostAck, BesideADamagedLogRowsCountAsLost) {
       engine_.reset();
     }
   }
+}
+
+// Each row is a record of the journal.
+TEST_F(LostAck, SalvageCountsTheRecordsThatAreMissing) {
+  {
+    const SalvageReport whole = Salvaged();
+    EXPECT_TRUE(whole.knows_losses());
+    ASSERT_EQ(whole.tables.size(), 1u);
+    EXPECT_EQ(whole.tables[0].versions_saved, static_cast<uint64_t>(kRows));
+  }
+  const std::string ack = Read("ACK");
+  fs::remove(Path("ACK"));
+  {
+    const SalvageReport unknown = Salvaged();
+    EXPECT_FALSE(unknown.journal_records_lost.has_value());
+    EXPECT_FALSE(unknown.knows_losses()) << "whether rows are missing";
+    EXPECT_FALSE(unknown.complete());
+  }
+  Write("ACK", ack);
+  DamageLog();
+  {
+    const SalvageReport cut = Salvaged();
+    EXPECT_FALSE(cut.knows_losses());
+    ASSERT_EQ(cut.tables.size(), 1u);
+    EXPECT_EQ(cut.tables[0].versions_lost, 0u);
+    EXPECT_GT(cut.journal_records_lost.value_or(0), 0u);
+    EXPECT_EQ(cut.tables[0].versions_saved + cut.journal_records_lost.value_or(0),
+              static_cast<uint64_t>(kRows));
+  }
+  fs::remove(Path("ACK"));
+  EXPECT_FALSE(Salvaged().journal_records_lost.has_value()) << "up to where is not known";
 }
 
 TEST_F(LostAck, AloneItIsNamedAndNothingCountsAsLost) {

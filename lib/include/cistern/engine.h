@@ -185,6 +185,7 @@ struct RecoveryReport {
   bool recovered_with_loss = false;  // acknowledged journal records are missing
   uint64_t lost_sequence_first = 0;  // valid with recovered_with_loss
   uint64_t lost_sequence_last = 0;   // 0: not known, as the file ACK is damaged too
+  uint64_t lost_record_count = 0;    // of these sequences; 0: not known
   uint64_t records_replayed = 0;
   uint64_t records_damaged = 0;      // of the catalog; each is named in `notes`
   uint64_t files_damaged = 0;        // of segments, that cannot be used; each is named in `notes`

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,15 +29,24 @@ struct SalvagedTable {
   uint64_t buckets = 0;
   uint64_t versions_saved = 0;  // row versions, deletes included; without those that others shadow
   uint64_t versions_confirmed = 0;  // of those, that stay confirmed; upstream has them
-  uint64_t versions_lost = 0;   // in pages and seals that cannot be read
+  uint64_t versions_lost = 0;   // in pages and seals that cannot be read, see knows_losses()
 };
 
 struct SalvageReport {
   std::vector<SalvagedTable> tables;  // those that were asked for, by number
   // Row versions in files and families that are lost as a whole: of which tables is not known.
   uint64_t versions_lost = 0;
+  // Acknowledged records of the journal that are missing from the logs, as far as the file ACK
+  // tells: of which tables, and how many row versions they had, is not known. Nothing: whether any
+  // are, or how many, is not known, as ACK is damaged.
+  std::optional<uint64_t> journal_records_lost = 0;
+  bool saw_all_buckets = true;  // false: what lies behind damage of the catalog was not looked at
   std::vector<std::string> problems;  // everything that could not be read, each says what and where
   [[nodiscard]] bool complete() const { return problems.empty(); }
+  // Whether SalvagedTable::versions_lost is all that its table lost. Otherwise that is the least.
+  [[nodiscard]] bool knows_losses() const {
+    return versions_lost == 0 && journal_records_lost == 0 && saw_all_buckets;
+  }
 };
 
 // Reads the store in `from`, changing nothing in it, and writes what is readable to a new store
