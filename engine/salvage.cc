@@ -74,7 +74,10 @@ class Salvager {
     });
     CISTERN_RETURN_IF_ERROR(failed);
     if (IsShortage(visited)) return visited;
-    if (!visited.ok()) Problem(visited.message() + "; buckets behind it were not looked at");
+    if (!visited.ok()) {
+      report_.saw_all_buckets = false;
+      Problem(visited.message() + "; buckets behind it were not looked at");
+    }
     CISTERN_RETURN_IF_ERROR(target_->Finish(source_->clock()));
     report_.versions_lost += source_->store().versions_quarantined();
     for (const LostRotations& lost : source_->store().damage().lost_rotations()) {

@@ -33,6 +33,17 @@ std::string Difference(const BackupFile& file, const FileContent& content) {
   return content.checksum == file.checksum ? "" : "its bytes are not those that were written";
 }
 
+// How a table that all backups share is had again, in words. The next backup takes one of the right
+// size for whole.
+std::string CureOf(const BackupFile& file, const FileContent& content) {
+  if (!file.is_shared()) return "";
+  const bool is_taken_for_whole =
+      content.unreadable.code() != StatusCode::kNotFound &&
+      (!content.unreadable.ok() || content.size_bytes == file.size_bytes);
+  return Concat({(is_taken_for_whole ? "; move it away and back up again" : "; back up again"),
+      ": the table is copied anew while the store has it, for all backups"});
+}
+
 }  // namespace
 
 BackupDirectory::BackupDirectory(std::shared_ptr<rocksdb::FileSystem> base, std::string directory)
@@ -171,9 +182,7 @@ Result<BackupCheck> BackupDirectory::Check(const BackupRecord& record,
     check.bytes += content.size_bytes;
     const std::string difference = Difference(file, content);
     if (difference.empty()) continue;
-    check.problems.push_back(Concat({path, ": ", difference,
-        (file.is_shared() ? "; move it away and back up again: the next backup copies it anew "
-                            "while the store has it, and then all backups have it again" : "")}));
+    check.problems.push_back(Concat({path, ": ", difference, CureOf(file, content)}));
   }
   const auto owner = ReadOwnerFile();
   if (!owner.ok()) check.problems.push_back(owner.status().message());

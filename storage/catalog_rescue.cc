@@ -277,7 +277,8 @@ void Rescuer::CountRotations(uint64_t family_id, const SpillRecord& record) {
   std::set<uint64_t> found;
   uint64_t found_count = 0;
   for (const SurveyedTable* table : TablesOf(FamilyKind::kSpill, family_id)) {
-    found.insert(RotationOfKey(table->first_key));
+    // A file of pages alone is not its rotation: another has the headers.
+    if (ParseHeaderKey(table->first_key)) found.insert(RotationOfKey(table->first_key));
     const auto extent = ParseExtentKey(table->last_key);
     if (extent && record.Contains(extent->rotation)) found_count += extent->version_count;
     if (extent) found.insert(extent->rotation);

@@ -110,7 +110,7 @@ Result<std::unique_ptr<rocksdb::SstFileReader>> OpenTable(rocksdb::Env* env,
   options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
   auto reader = std::make_unique<rocksdb::SstFileReader>(options);
   const rocksdb::Status s = reader->Open(path);
-  if (!s.ok()) return ToStatus(s, "opening " + path);
+  if (!s.ok()) return ToReadStatus(s, "opening " + path);
   return reader;
 }
 

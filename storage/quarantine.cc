@@ -19,6 +19,8 @@ using rocksdb::FileOptions;
 using rocksdb::IOOptions;
 using rocksdb::IOStatus;
 
+constexpr char kFromMark[] = ".from-";  // in the name of an end, between the file's and its byte
+
 struct LogFile {
   std::string name;
   uint64_t size_bytes = 0;
@@ -67,6 +69,25 @@ Status RemoveFiles(rocksdb::FileSystem* fs, const std::string& copy) {
   for (const std::string& name : names) {
     if (!status.ok()) break;
     if (name != "." && name != "..") {
+      status = fs->DeleteFile(Concat({copy, "/", name}), IOOptions(), nullptr);
+    }
+  }
+  return ToStatus(status, "emptying " + copy);
+}
+
+// Ends that were kept, of files that are gone or are kept anew. The others stay: the opening that
+// kept them was interrupted before its last cut.
+Status RemoveFormerEnds(rocksdb::FileSystem* fs, const std::string& directory,
+                        const std::string& copy, const std::vector<FileEnd>& ends) {
+  std::vector<std::string> names;
+  IOStatus status = fs->GetChildren(copy, IOOptions(), &names, nullptr);
+  for (const std::string& name : names) {
+    if (!status.ok()) break;
+    const std::string source = name.substr(0, name.find(kFromMark));
+    if (source.size() == name.size()) continue;
+    const bool is_due = std::any_of(ends.begin(), ends.end(),
+                                    [&](const FileEnd& end) { return end.name == source; });
+    if (is_due || !fs->FileExists(Concat({directory, "/", source}), IOOptions(), nullptr).ok()) {
       status = fs->DeleteFile(Concat({copy, "/", name}), IOOptions(), nullptr);
     }
   }
@@ -130,7 +151,7 @@ Status QuarantineEnds(rocksdb::FileSystem* fs, const std::string& directory,
   if (ends.empty()) return Status::Ok();
   const std::string copy = Concat({directory, "/", kQuarantineName, "/torn"});
   CISTERN_RETURN_IF_ERROR(CreateDirectoryDurably(fs, copy));
-  CISTERN_RETURN_IF_ERROR(RemoveFiles(fs, copy));
+  CISTERN_RETURN_IF_ERROR(RemoveFormerEnds(fs, directory, copy, ends));
   uint64_t total_bytes = 0;
   for (const FileEnd& end : ends) {
     const std::string path = Concat({directory, "/", end.name});
@@ -143,7 +164,7 @@ Status QuarantineEnds(rocksdb::FileSystem* fs, const std::string& directory,
       return Status::TooLarge(Concat({"all of them together have more than ", kQuarantineBytesMax,
           " bytes; those before ", end.name, " were kept"}));
     }
-    const std::string kept = Concat({copy, "/", end.name, ".from-", end.from_bytes});
+    const std::string kept = Concat({copy, "/", end.name, kFromMark, end.from_bytes});
     CISTERN_RETURN_IF_ERROR(CopyEnd(fs, path, end.from_bytes, kept));
   }
   return SyncDirectory(fs, copy);

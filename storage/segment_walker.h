@@ -21,9 +21,8 @@ namespace cistern {
 // Walks over every segment of open buckets that counts, in bucket key order over all
 // rotations: not over those that a seal has replaced. One thread.
 //
-// Rotations may be many, and an iterator holds a block of each file of its family that is in level
-// 0, 20 to 80 KiB as measured. So there is one for each family, and of each rotation some headers
-// are read ahead.
+// Rotations may be many, and an iterator holds a block of headers of each file of its family that
+// is in level 0. So there is one for each family, and of each rotation some headers are read ahead.
 class SegmentWalker {
  public:
   // Begins at the first bucket whose key bytes are >= `from`.

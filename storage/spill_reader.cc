@@ -203,18 +203,35 @@ Status BucketFrontier::Seek(Rotation* rotation, int64_t at_s) {
   const BucketKey edge{table_id_, entity_, at_s, descending_ ? uint32_t{UINT16_MAX} : 0};
   const std::string key = HeaderKey(rotation->sequence, edge);
   descending_ ? it->SeekForPrev(key) : it->Seek(key);
+  if (descending_ && !it->status().ok()) return SeekUpwards(rotation, at_s);
   if (!it->Valid()) {
     return it->status().ok() ? Status::Ok() : ToStatus(it->status(), "looking for a bucket");
   }
   const std::string prefix = HeaderKeyFrom(rotation->sequence, EntityPrefix(table_id_, entity_));
   if (!View(it->key()).starts_with(prefix)) return Status::Ok();
-  const std::optional<BucketKey> found = ParseHeaderKey(View(it->key()));
-  if (!found) {
-    return Status::Corruption(Concat({WhereIs(family, rotation->sequence),
-        ": a segment header key does not parse"}));
-  }
-  rotation->start_s = found->start_s;
+  CISTERN_ASSIGN_OR_RETURN(rotation->start_s, StartOf(*rotation, View(it->key())));
   return Status::Ok();
+}
+
+// Goes through the entity's headers from the first on. RocksDB looks backwards by way of the last
+// block of each file that ends before the key, which may be damaged where no header is.
+Status BucketFrontier::SeekUpwards(Rotation* rotation, int64_t at_s) {
+  auto& it = iterators_[rotation->family];
+  it = NewHeaderIterator(*view_->families[rotation->family], true);
+  const std::string prefix = HeaderKeyFrom(rotation->sequence, EntityPrefix(table_id_, entity_));
+  for (it->Seek(prefix); it->Valid() && View(it->key()).starts_with(prefix); it->Next()) {
+    CISTERN_ASSIGN_OR_RETURN(const int64_t start_s, StartOf(*rotation, View(it->key())));
+    if (start_s > at_s) break;
+    rotation->start_s = start_s;
+  }
+  return it->status().ok() ? Status::Ok() : ToStatus(it->status(), "looking for a bucket");
+}
+
+Result<int64_t> BucketFrontier::StartOf(const Rotation& rotation, std::string_view key) const {
+  const std::optional<BucketKey> found = ParseHeaderKey(key);
+  if (found) return found->start_s;
+  return Status::Corruption(Concat({WhereIs(*view_->families[rotation.family], rotation.sequence),
+      ": a segment header key does not parse"}));
 }
 
 }  // namespace cistern

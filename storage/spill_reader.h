@@ -79,6 +79,8 @@ class BucketFrontier {
     std::optional<int64_t> start_s;
   };
   [[nodiscard]] Status Seek(Rotation* rotation, int64_t at_s);
+  [[nodiscard]] Status SeekUpwards(Rotation* rotation, int64_t at_s);
+  [[nodiscard]] Result<int64_t> StartOf(const Rotation& rotation, std::string_view key) const;
   [[nodiscard]] Status SeekSealed(Window* window, int64_t at_s);
 
   const std::shared_ptr<const SpillView> view_;

@@ -77,6 +77,7 @@ Result<std::vector<TornEnd>> FindTornEnds(rocksdb::FileSystem* fs, const std::st
       const IOStatus looked = fs->GetFileSize(Concat({directory, "/", log.name}), IOOptions(),
                                               &torn.back().size_bytes, nullptr);
       if (!looked.ok()) return ToStatus(looked, "looking at " + log.name);
+      if (torn.back().size_bytes == 0) torn.pop_back();  // an opening that ended has cut it
       continue;
     }
     const uint64_t synced_bytes = log.number == ends.log_number ? ends.log_bytes : 0;

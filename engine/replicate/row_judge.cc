@@ -18,10 +18,11 @@ bool OursStays(const SealCell& ours, const UpstreamCell& upstream, const JudgeRu
     const int64_t longer_s = int64_t{ours.expiry_s} - upstream_expiry_s;
     if (longer_s > rules.expiry_slack_s) return true;
     if (longer_s < -rules.expiry_slack_s) return false;
-    // To the second it is not known which of the two expires later, and that decides before the
-    // value does. What was sent twice and still does not show has lost.
-    if (rules.was_sent_again) return false;
   }
+  // To the second it is not known which of the two expires later, and without a trusted clock not
+  // at all, and that decides before the value does. What was sent twice and still does not show
+  // has lost.
+  if (expires && rules.was_sent_again) return false;
   return ours.bytes > *upstream.value;
 }
 

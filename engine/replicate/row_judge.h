@@ -8,8 +8,9 @@
 //                     another value or life   kDiffers if Cassandra would keep the cluster's of the
 //                     of that time            two, kOlder if it would keep ours; where write times
 //                                             are event times the first is an overwrite, kNewer. Of
-//                                             two expiries within the slack the cluster decides:
-//                                             kOlder until ours was sent again
+//                                             two expiries within the slack, and of any two while
+//                                             no clock is trusted, the cluster decides: kOlder
+//                                             until ours was sent again
 //                     an older write          kOlder: ours is not there
 //                     nothing                 kOver if it may have expired, kHidden or kAgreed if
 //                                             its column hides it (hidden_columns.h), else kAbsent

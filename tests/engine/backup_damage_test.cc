@@ -78,6 +78,11 @@ TEST_F(BackupDamageTest, ATableThatIsMovedAwayIsCopiedAnew) {
   EXPECT_NE(rotten->problems.front().find(table), std::string::npos);
   EXPECT_NE(rotten->problems.front().find("move it away"), std::string::npos);
   std::filesystem::remove(table);
+  const auto missing = VerifyBackup(Backups());
+  ASSERT_TRUE(missing.ok()) << missing.status().ToString();
+  ASSERT_EQ(missing->problems.size(), 1u);
+  EXPECT_NE(missing->problems.front().find("missing; back up again"), std::string::npos)
+      << missing->problems.front();
   const uint64_t next = MustBackUp().number;
   ExpectWhole(1);
   ExpectWhole(next);

@@ -2,6 +2,9 @@
 // and costs no more afterwards.
 #include <utility>
 
+#include "cistern/salvage.h"
+#include "storage/file_kind.h"
+#include "storage/header_iterator.h"
 #include "tests/engine/quarantine_fixture.h"
 
 namespace cistern::testing {
@@ -127,6 +130,37 @@ TEST_F(DamagedPageTest, ItCostsItsRowsWhereverItIsInTheFile) {
   }
 }
 
+// The pages of a rotation of short rows share a block with the file's last key. Who looks backwards
+// for a bucket of the next rotation is led there by RocksDB.
+TEST_F(DamagedPageTest, TheLastBlockOfAFileHidesNoOtherRotation) {
+  text_bytes_ = 80;
+  FillDays(3);
+  const std::vector<fs::path> files = Tables("spill-");
+  ASSERT_EQ(files.size(), 3u);
+  for (const fs::path& path : files) {
+    SCOPED_TRACE(path.filename().string());
+    Shut();
+    const std::string whole = ReadFile(path);
+    FlipBit(path.string(), static_cast<int64_t>(whole.size() / 2));
+    Open();
+    EXPECT_EQ(engine_->Recovery().files_damaged, 0u);
+    EXPECT_EQ(CountRows(false), 2 * kPages * kRowsOfPage);
+    EXPECT_EQ(CountRows(true), 2 * kPages * kRowsOfPage);
+    {
+      ScanRequest newest = Request("a", kStartMs + 30 * kDayMs, kStartMs);
+      newest.limit = 1;
+      auto cursor = engine_->Scan(newest);
+      ASSERT_TRUE(cursor.ok()) << cursor.status().ToString();
+      Rows rows;
+      Drain(cursor->get(), &rows);
+      EXPECT_EQ(rows.size(), 1u);
+    }
+    Shut();
+    WriteFile(path, whole);
+    Open();
+  }
+}
+
 TEST_F(DamagedPageTest, SalvageLosesNoMore) {
   FillDays(3);
   const fs::path path = Tables("spill-").front();
@@ -159,6 +193,36 @@ TEST_F(DamagedPageTest, AHeaderCostsItsFile) {
   ExpectReconciled(kPages * kRowsOfPage);
   EXPECT_EQ(CountRows(false), 2 * kPages * kRowsOfPage);
   EXPECT_EQ(CountRows(true), 2 * kPages * kRowsOfPage);
+}
+
+// Without a catalog, too: what the file with the headers had is counted as lost.
+TEST_F(DamagedFileTest, AFileOfPagesIsNotItsRotation) {
+  FillDays(1);
+  FillTwice('k');
+  const fs::path pages = FileOfPages();
+  std::vector<rocksdb::LiveFileMetaData> files;
+  Core()->store().db().db()->GetLiveFilesMetaData(&files);
+  uint64_t rotation = 0;
+  for (const auto& file : files) {
+    if (pages.filename() == file.relative_filename) rotation = RotationOfKey(file.smallestkey);
+  }
+  ASSERT_NE(rotation, 0u);
+  Shut();
+  for (const auto& file : files) {
+    const bool has_headers = FamilyKindOf(file.column_family_name) == FamilyKind::kSpill &&
+                             ParseHeaderKey(file.smallestkey) &&
+                             RotationOfKey(file.smallestkey) == rotation;
+    if (has_headers) fs::remove(fs::path(directory()) / file.relative_filename);
+  }
+  for (const auto& entry : fs::directory_iterator(directory())) {
+    if (FileKindOf(entry.path().string()) == FileKind::kManifest) fs::remove(entry.path());
+  }
+  const auto report =
+      Salvage(directory(), (fs::path(temp_.path()) / "saved").string(), {.clock = clock_});
+  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  EXPECT_GE(report->versions_lost, kRowsPerRotation);
+  EXPECT_EQ(report->tables.at(0).versions_saved + report->versions_lost, 3 * kRowsPerRotation);
+  EXPECT_FALSE(report->knows_losses());
 }
 
 // A rotation of more than one memtable has several files; the headers are in the last of them.

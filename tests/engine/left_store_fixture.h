@@ -26,7 +26,8 @@ class LeftStoreFixture : public SalvageFilesTest {
   std::string EndAt(const std::string& point, const Work& work,
                     std::function<void()> last = [] {}) {
     const std::filesystem::path to = std::filesystem::path(temp_.path()) / "left";
-    left_ = {directory(), to.string(), point, std::move(last), false};
+    left_ = {directory(), to.string(), point, std::move(last), false,
+             engine_ == nullptr ? nullptr : Core()->store().db().db()};
     g_crash_hook = KeepWhatIsLeft;
     work();
     g_crash_hook = nullptr;
@@ -42,13 +43,17 @@ class LeftStoreFixture : public SalvageFilesTest {
     std::string at;
     std::function<void()> last;
     bool is_committing;
+    rocksdb::DB* db;  // null within an opening, where nothing is merged
   };
   static void KeepWhatIsLeft(const char* point) {
     const std::string name = point;
     left_.is_committing = left_.is_committing || name.ends_with(":before_commit");
     if (!left_.is_committing || name != left_.at || HasLeft()) return;
     left_.last();
+    // A file that a merge removes meanwhile would be in no MANIFEST, or in one and not there.
+    EXPECT_TRUE(left_.db == nullptr || left_.db->PauseBackgroundWork().ok());
     std::filesystem::copy(left_.from, left_.to, std::filesystem::copy_options::recursive);
+    EXPECT_TRUE(left_.db == nullptr || left_.db->ContinueBackgroundWork().ok());
   }
 
   static inline Left left_;

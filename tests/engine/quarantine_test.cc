@@ -4,6 +4,7 @@
 #include "storage/meta_merge.h"
 #include "storage/seal_reader.h"
 #include "tests/engine/quarantine_fixture.h"
+#include "tests/support/fault_fs.h"
 
 namespace cistern::testing {
 namespace {
@@ -269,6 +270,26 @@ TEST_F(QuarantineTest, TheCatalogIsMergedBesideSegmentsThatRest) {
     EXPECT_EQ(MetaMergesAllowed(Core()->store()), !is_damaged);
     EXPECT_TRUE(engine_->Health().ok());
   }
+}
+
+// Or it would be read again each second, for as long as the process runs.
+TEST_F(QuarantineTest, ABadSectorOfTheCatalogIsDamageWhereverItLies) {
+  const auto faults = std::make_shared<FaultFileSystem>();
+  Shut();
+  fs_ = faults;
+  Open();
+  FillSmall();
+  FillSmall();
+  faults->Arm({.op = FaultOp::kRead, .kind = FileKind::kSst, .nth = UINT64_MAX});
+  ASSERT_TRUE(CheckMetaFiles(Core()->store()).ok());
+  const uint64_t reads = faults->matched();
+  ASSERT_GT(reads, 4u);
+  for (uint64_t nth = 1; nth <= reads; ++nth) {
+    faults->Arm({.op = FaultOp::kRead, .kind = FileKind::kSst, .nth = nth, .forever = true});
+    const Status s = CheckMetaFiles(Core()->store());
+    EXPECT_EQ(s.code(), StatusCode::kCorruption) << "read " << nth << ": " << s.ToString();
+  }
+  faults->Disarm();
 }
 
 // The versions of the new store are those of the old one, bit for bit.

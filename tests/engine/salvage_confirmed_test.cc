@@ -189,6 +189,27 @@ TEST_F(SalvageCareTest, AnOutboxWithAHoleConfirmsNothing) {
   EXPECT_EQ(ScanEverything(), written_);
 }
 
+// Without its copies the catalog is all there is, and a key of it that means nothing ends the walk.
+TEST_F(SalvageCareTest, WhatWasNotLookedAtIsNotCalledWhole) {
+  LiveDays(3);
+  const auto view = Core()->store().spills().view();
+  for (const auto& window : view->windows) {
+    const std::string key = ManifestKeyFrom(window->id, EntityPrefix(1, "zz")) + "?";
+    ASSERT_TRUE(view->meta->db()->Put({}, view->meta->handle(), key, "").ok());
+  }
+  ASSERT_TRUE(engine_->Close().ok());
+  engine_.reset();
+  for (const char* copy : {"CATALOG-1", "CATALOG-2"}) fs::remove(fs::path(directory()) / copy);
+  const auto report = Salvage(directory(), InTemp("salvaged"), {.clock = clock_});
+  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  EXPECT_FALSE(report->saw_all_buckets);
+  EXPECT_FALSE(report->knows_losses());
+  EXPECT_EQ(report->versions_lost, 0u);
+  EXPECT_FALSE(report->complete());
+  directory_ = InTemp("salvaged");
+  Open();
+}
+
 TEST_F(SalvageCareTest, WhatIsInTheWayStays) {
   LiveDays(1);
   ASSERT_TRUE(engine_->Close().ok());

@@ -24,7 +24,7 @@ class SpillFixture : public EngineFixture {
     options_.log_sink = [this](LogLevel, std::string_view line) { log_.emplace_back(line); };
   }
 
-  // One rotation of 800 KB, a share for each sensor: "abc" are three.
+  // One rotation of 100 rows, a share for each sensor: "abc" are three. 800 KB, by text_bytes_.
   void Fill(std::string_view sensors) {
     RowBatch batch(schema_);
     for (size_t i = 0; i < kRowsPerRotation; ++i) {
@@ -34,7 +34,9 @@ class SpillFixture : public EngineFixture {
       ASSERT_TRUE(batch.SetInt(2, next_ts_).ok());
       ASSERT_TRUE(batch.SetDouble(3, static_cast<double>(i)).ok());
       std::string noise;
-      for (int k = 0; k < 8000; ++k) noise.push_back(static_cast<char>('!' + random_.Below(90)));
+      while (noise.size() < text_bytes_) {
+        noise.push_back(static_cast<char>('!' + random_.Below(90)));
+      }
       ASSERT_TRUE(batch.SetBytes(4, noise).ok());
       ASSERT_TRUE(batch.EndRow().ok());
       expected_[sensor].emplace_back(next_ts_++, static_cast<double>(i));
@@ -77,6 +79,7 @@ class SpillFixture : public EngineFixture {
     }
   }
 
+  size_t text_bytes_ = 8000;  // of each row that Fill() makes
   Rng random_{1};
   int64_t next_ts_ = kStartMs;
   std::map<std::string, Rows> expected_;

@@ -7,6 +7,12 @@ SALVAGE_CRASH = ('tests/crash/salvage_crash_test',)
 STORAGE = ('tests/storage/storage_test',)
 
 BUGS = [
+    Bug('what salvage did not look at counts as whole', 'engine/salvage.cc',
+        '      report_.saw_all_buckets = false;\n', '', '*IsNotCalledWhole*', SALVAGE),
+    Bug('salvage says that nothing is lost where ACK cannot tell', 'engine/salvage.cc',
+        '  const bool knows_end = knows_acknowledged_ && (',
+        '  const bool knows_end = knows_acknowledged_ || (',
+        '*SalvageCountsTheRecords*', ('tests/engine/lost_ack_test',)),
     Bug('a copy of the catalog of another store is believed', 'storage/catalog_copy.cc',
         'if (!store_id.empty() && content->store_id != store_id) {', 'if (store_id == "none") {',
         '*OneCopyOfAnotherStore*', SALVAGE),

@@ -306,6 +306,19 @@ TEST_F(TornEndTest, TheNewestLogIsCutFirst) {
   EXPECT_EQ(told.status().code(), StatusCode::kIoError) << told.status().ToString();
   EXPECT_EQ(fs::file_size(directory + "/999998.log"), 100u);
   EXPECT_EQ(fs::file_size(directory + "/999999.log"), 0u);
+  // The next opening cuts the other, and what was kept of both stays.
+  const auto next = CutTornEnds(rocksdb::FileSystem::Default().get(), directory, {torn[0]});
+  EXPECT_TRUE(next.ok()) << next.status().ToString();
+  EXPECT_EQ(fs::file_size(directory + "/999998.log"), 40u);
+  EXPECT_EQ(fs::file_size(directory + "/quarantine/torn/999998.log.from-40"), 60u);
+  EXPECT_EQ(fs::file_size(directory + "/quarantine/torn/999999.log.from-0"), 100u);
+  // Of a log that is gone the next cut keeps nothing more.
+  fs::remove(directory + "/999999.log");
+  WriteBytes(directory + "/999998.log", std::string(70, 'y'));
+  ASSERT_TRUE(CutTornEnds(rocksdb::FileSystem::Default().get(), directory,
+                          {{.name = "999998.log", .whole_bytes = 50, .size_bytes = 70}}).ok());
+  EXPECT_EQ(NamesIn(directory + "/quarantine/torn"),
+            (std::set<std::string>{"999998.log.from-50"}));
 }
 
 TEST_F(TornEndTest, AnEndThatIsTooLargeToBeKeptIsTold) {

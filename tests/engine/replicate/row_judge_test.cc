@@ -344,6 +344,20 @@ TEST(RowJudgeTest, OfTwoThatExpireAboutTogetherTheClusterDecides) {
   }
 }
 
+TEST(RowJudgeTest, WithoutATrustedClockTheClusterDecidesOfAnyTwoExpiries) {
+  const SealCell ours{CellState::kValue, 5, static_cast<uint32_t>(kNowS + 100), IntBytes(2)};
+  JudgeRules rules{.mode = TimestampMode::kEventTime, .now_s = std::nullopt, .expiry_slack_s = 2};
+  for (const int32_t ttl_s : {1, 100, 100'000}) {
+    rules.was_sent_again = false;
+    EXPECT_EQ(FindingOf(ours, {IntBytes(1), 5, ttl_s}, rules), Finding::kOlder) << ttl_s;
+    rules.was_sent_again = true;
+    EXPECT_EQ(FindingOf(ours, {IntBytes(1), 5, ttl_s}, rules), Finding::kNewer) << ttl_s;
+  }
+  // Without an expiry the value decides, and ours would have stayed.
+  const SealCell stays{CellState::kValue, 5, 0, IntBytes(2)};
+  EXPECT_EQ(FindingOf(stays, {IntBytes(1), 5, {}}, rules), Finding::kOlder);
+}
+
 TEST(RowJudgeTest, WhatWasOverMayNotHaveBeenSent) {
   const SealCell over{CellState::kValue, 5, static_cast<uint32_t>(kNowS - 9), IntBytes(1)};
   const SealCell lives{CellState::kValue, 5, static_cast<uint32_t>(kNowS + 9), IntBytes(1)};
