@@ -1,5 +1,6 @@
 #include "storage/recovery_ladder.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -65,6 +66,22 @@ void RecoveryLadder::HideTornEnds() {
   StoreFileSystem::FileEnds ends;
   for (const TornEnd& torn : FindTornEnds()) {
     ends[Concat({directory(), "/", torn.name})] = torn.whole_bytes;
+  }
+  store_->fs->SetEnds(std::move(ends));
+}
+
+// RocksDB gives up every log behind a damaged one, though each is whole by itself. What the damaged
+// one has from there on is as if it was lost. That leaves no catalog to write to: sums of a later
+// log may count what is missing. So it is for salvage alone, which checks them.
+void RecoveryLadder::HideBrokenLogs(const std::vector<TornEnd>& broken) {
+  StoreFileSystem::FileEnds ends;
+  for (const TornEnd& torn : FindTornEnds()) {
+    ends[Concat({directory(), "/", torn.name})] = torn.whole_bytes;
+  }
+  for (const TornEnd& log : broken) {
+    uint64_t& end = ends.try_emplace(Concat({directory(), "/", log.name}), UINT64_MAX)
+                        .first->second;
+    end = std::min(end, log.whole_bytes);
   }
   store_->fs->SetEnds(std::move(ends));
 }
@@ -161,6 +178,10 @@ Status RecoveryLadder::ReadPastDamage(const Status& first) {
   }
   rocksdb::DBOptions options = database_.Options();
   options.wal_recovery_mode = WALRecoveryMode::kPointInTimeRecovery;
+  const auto broken = FindBrokenLogs(store_->fs.get(), directory());
+  const bool has_logs_behind = broken.ok() && !broken->empty();
+  const bool has_gap = has_logs_behind && store_->config.is_alone;
+  if (has_gap) HideBrokenLogs(*broken);
   const Status opened = database_.Open(options);
   if (opened.code() == StatusCode::kCorruption) {
     return Status::Corruption(Concat({"a write-ahead log (*.log) is damaged: ", first.message(),
@@ -168,9 +189,12 @@ Status RecoveryLadder::ReadPastDamage(const Status& first) {
         directory(), "/quarantine"}));
   }
   CISTERN_RETURN_IF_ERROR(opened);
-  store_->rung = RecoveryRung::kPointInTime;
+  store_->rung = has_gap ? RecoveryRung::kSkipped : RecoveryRung::kPointInTime;
   store_->NoteOddity(Concat({"a write-ahead log (*.log) is damaged (", first.message(),
-      "); what follows the damage is not shown. Opening the store for writing repairs it"}));
+      "); what follows the damage ", (has_gap ? "in it is not shown" : "is not shown. Opening the "
+      "store for writing "), (has_gap ? "" : has_logs_behind
+          ? "gives that up, the logs behind it too, which salvage reads: salvage it first"
+          : "repairs it")}));
   return Status::Ok();
 }
 
