@@ -49,6 +49,7 @@ class Salvager {
         knows_acknowledged_(rescue.knows_acknowledged) {
     report_.problems = std::move(rescue.problems);
     report_.versions_lost = rescue.versions_lost;
+    report_.saw_all_buckets = rescue.has_all_buckets;
   }
 
   [[nodiscard]] Result<SalvageReport> Run(const std::string& table_name) {
@@ -124,7 +125,10 @@ std::optional<uint64_t> Salvager::CountLostRecords() const {
   const AckBeacon& beacon = source_->store().beacon();
   const RecoveryReport& recovery = source_->recovery();
   const bool knows_end = knows_acknowledged_ && (beacon.is_whole() || beacon.has_lost_logs());
-  const bool knows_count = !recovery.recovered_with_loss || recovery.lost_record_count > 0;
+  // Behind damage of the log there may be records that ACK does not know yet.
+  const bool is_read_whole = source_->store().db().opened().rung == RecoveryRung::kClean;
+  const bool knows_count =
+      recovery.recovered_with_loss ? recovery.lost_record_count > 0 : is_read_whole;
   return knows_end && knows_count ? std::optional(recovery.lost_record_count) : std::nullopt;
 }
 
@@ -387,6 +391,7 @@ Result<SalvageReport> SalvageOver(const std::string& from, const std::string& to
   RescueReport report = rescue.TakeReport();
   const bool knows_confirmed = sound.ok() || is_rescued;
   if (!knows_confirmed) {
+    report.has_all_buckets = false;
     report.problems.push_back(sound.message() +
                               ": what upstream has confirmed is not known, and all is sent again");
   }

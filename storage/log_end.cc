@@ -29,6 +29,9 @@ FoundInLog WalkBlock(std::string_view block, uint64_t block_at, bool is_last_blo
     }
     at += piece.size_bytes();
     end->whole_bytes = block_at + at;
+    const bool ends_record =
+        piece.type == LogPieceType::kWhole || piece.type == LogPieceType::kLast;
+    if (ends_record) end->record_bytes = end->whole_bytes;
   }
   return FoundInLog::kPiece;
 }
@@ -44,6 +47,7 @@ Result<LogEnd> FindLogEnd(rocksdb::FileSystem* fs, const std::string& path, uint
   uint64_t block_at = std::min(from - from % kLogBlockBytes, end.size_bytes);
   if (status.ok() && block_at > 0) status = file->Skip(block_at);
   end.whole_bytes = block_at;
+  end.record_bytes = block_at;
   std::vector<char> scratch(kLogBlockBytes);
   rocksdb::Slice read;
   while (status.ok()) {

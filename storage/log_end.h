@@ -13,7 +13,8 @@ namespace cistern {
 
 // Of such a file (storage/log_pieces.h).
 struct LogEnd {
-  uint64_t whole_bytes = 0;  // every record that ends here or before is whole
+  uint64_t whole_bytes = 0;  // every piece of a record that ends here or before is whole
+  uint64_t record_bytes = 0;  // so is every record, and no piece of another stands before
   uint64_t size_bytes = 0;   // of the file
   // Something other than a record that runs past the end of the file follows: RocksDB would call
   // it damage, or skip it and go on behind it.

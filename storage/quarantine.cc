@@ -75,23 +75,31 @@ Status RemoveFiles(rocksdb::FileSystem* fs, const std::string& copy) {
   return ToStatus(status, "emptying " + copy);
 }
 
-// Ends that were kept, of files that are gone or are kept anew. The others stay: the opening that
-// kept them was interrupted before its last cut.
-Status RemoveFormerEnds(rocksdb::FileSystem* fs, const std::string& directory,
-                        const std::string& copy, const std::vector<FileEnd>& ends) {
+// Removes ends that were kept of files that are gone or are kept anew. The others stay, as the
+// opening that kept them may have been interrupted before its last cut: their bytes.
+Result<uint64_t> RemoveFormerEnds(rocksdb::FileSystem* fs, const std::string& directory,
+                                  const std::string& copy, const std::vector<FileEnd>& ends) {
   std::vector<std::string> names;
   IOStatus status = fs->GetChildren(copy, IOOptions(), &names, nullptr);
+  uint64_t left_bytes = 0;
   for (const std::string& name : names) {
     if (!status.ok()) break;
     const std::string source = name.substr(0, name.find(kFromMark));
     if (source.size() == name.size()) continue;
     const bool is_due = std::any_of(ends.begin(), ends.end(),
                                     [&](const FileEnd& end) { return end.name == source; });
-    if (is_due || !fs->FileExists(Concat({directory, "/", source}), IOOptions(), nullptr).ok()) {
-      status = fs->DeleteFile(Concat({copy, "/", name}), IOOptions(), nullptr);
+    const std::string path = Concat({copy, "/", name});
+    if (is_due ||
+        fs->FileExists(Concat({directory, "/", source}), IOOptions(), nullptr).IsNotFound()) {
+      status = fs->DeleteFile(path, IOOptions(), nullptr);
+    } else {
+      uint64_t size_bytes = 0;
+      status = fs->GetFileSize(path, IOOptions(), &size_bytes, nullptr);
+      left_bytes += size_bytes;
     }
   }
-  return ToStatus(status, "emptying " + copy);
+  if (!status.ok()) return ToStatus(status, "emptying " + copy);
+  return left_bytes;
 }
 
 Status RemoveCopy(rocksdb::FileSystem* fs, const std::string& copy) {
@@ -151,8 +159,7 @@ Status QuarantineEnds(rocksdb::FileSystem* fs, const std::string& directory,
   if (ends.empty()) return Status::Ok();
   const std::string copy = Concat({directory, "/", kQuarantineName, "/torn"});
   CISTERN_RETURN_IF_ERROR(CreateDirectoryDurably(fs, copy));
-  CISTERN_RETURN_IF_ERROR(RemoveFormerEnds(fs, directory, copy, ends));
-  uint64_t total_bytes = 0;
+  CISTERN_ASSIGN_OR_RETURN(uint64_t total_bytes, RemoveFormerEnds(fs, directory, copy, ends));
   for (const FileEnd& end : ends) {
     const std::string path = Concat({directory, "/", end.name});
     uint64_t size_bytes = 0;

@@ -30,8 +30,8 @@ struct FileEnd {
 };
 
 // Copies the ends of files into quarantine/torn/, as NAME.from-BYTES, in place of what an earlier
-// call left there of these files and of such that are gone. At most kQuarantineBytesMax together:
-// kTooLarge, and those before are kept. No ends: nothing is touched.
+// call left there of these files and of such that are gone. At most kQuarantineBytesMax with what
+// stays: kTooLarge, and those before are kept. No ends: nothing is touched.
 [[nodiscard]] Status QuarantineEnds(rocksdb::FileSystem* fs, const std::string& directory,
                                     const std::vector<FileEnd>& ends);
 

@@ -1,5 +1,6 @@
 #include "storage/recovery_ladder.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -65,6 +66,22 @@ void RecoveryLadder::HideTornEnds() {
   StoreFileSystem::FileEnds ends;
   for (const TornEnd& torn : FindTornEnds()) {
     ends[Concat({directory(), "/", torn.name})] = torn.whole_bytes;
+  }
+  store_->fs->SetEnds(std::move(ends));
+}
+
+// RocksDB gives up every log behind a damaged one, though each is whole by itself. What the damaged
+// one has from there on is as if it was lost. That leaves no catalog to write to: sums of a later
+// log may count what is missing. So it is for salvage alone, which checks them.
+void RecoveryLadder::HideBrokenLogs(const std::vector<TornEnd>& broken) {
+  StoreFileSystem::FileEnds ends;
+  for (const TornEnd& torn : FindTornEnds()) {
+    ends[Concat({directory(), "/", torn.name})] = torn.whole_bytes;
+  }
+  for (const TornEnd& log : broken) {
+    uint64_t& end = ends.try_emplace(Concat({directory(), "/", log.name}), UINT64_MAX)
+                        .first->second;
+    end = std::min(end, log.whole_bytes);
   }
   store_->fs->SetEnds(std::move(ends));
 }
@@ -160,6 +177,10 @@ Status RecoveryLadder::ReadPastDamage(const Status& first) {
   }
   rocksdb::DBOptions options = database_.Options();
   options.wal_recovery_mode = WALRecoveryMode::kPointInTimeRecovery;
+  const auto broken = FindBrokenLogs(store_->fs.get(), directory());
+  const bool has_logs_behind = broken.ok() && !broken->empty();
+  const bool has_gap = has_logs_behind && store_->config.is_alone;
+  if (has_gap) HideBrokenLogs(*broken);
   const Status opened = database_.Open(options);
   if (opened.code() == StatusCode::kCorruption) {
     return Status::Corruption(Concat({"a write-ahead log (*.log) is damaged: ", first.message(),
@@ -167,11 +188,14 @@ Status RecoveryLadder::ReadPastDamage(const Status& first) {
             "the damaged logs in ", directory(), "/quarantine"}))}));
   }
   CISTERN_RETURN_IF_ERROR(opened);
-  store_->rung = RecoveryRung::kPointInTime;
+  store_->rung = has_gap ? RecoveryRung::kSkipped : RecoveryRung::kPointInTime;
   store_->NoteOddity(Concat({"a write-ahead log (*.log) is damaged (", first.message(),
-      "); what follows the damage is not shown",
-      RepairAdvice(directory(), Concat({", gives that up, and keeps a copy of the damaged logs in ",
-          directory(), "/quarantine"}))}));
+      "); what follows the damage ", (has_gap ? "in it " : ""), "is not shown",
+      (has_gap ? std::string()
+       : has_logs_behind
+           ? "; an opening for writing gives up the logs behind it too" + SalvageAdvice(directory())
+           : RepairAdvice(directory(), Concat({", gives that up, and keeps a copy of the damaged "
+                 "logs in ", directory(), "/quarantine"})))}));
   return Status::Ok();
 }
 

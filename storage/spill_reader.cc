@@ -219,12 +219,15 @@ Status BucketFrontier::SeekUpwards(Rotation* rotation, int64_t at_s) {
   auto& it = iterators_[rotation->family];
   it = NewHeaderIterator(*view_->families[rotation->family], true);
   const std::string prefix = HeaderKeyFrom(rotation->sequence, EntityPrefix(table_id_, entity_));
+  std::optional<int64_t> last;
   for (it->Seek(prefix); it->Valid() && View(it->key()).starts_with(prefix); it->Next()) {
     CISTERN_ASSIGN_OR_RETURN(const int64_t start_s, StartOf(*rotation, View(it->key())));
     if (start_s > at_s) break;
-    rotation->start_s = start_s;
+    last = start_s;
   }
-  return it->status().ok() ? Status::Ok() : ToStatus(it->status(), "looking for a bucket");
+  if (!it->status().ok()) return ToStatus(it->status(), "looking for a bucket");
+  rotation->start_s = last;
+  return Status::Ok();
 }
 
 Result<int64_t> BucketFrontier::StartOf(const Rotation& rotation, std::string_view key) const {

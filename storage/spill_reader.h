@@ -54,7 +54,8 @@ struct FamilyContent {
 [[nodiscard]] Result<FamilyContent> CountSegments(const SpillFamily& family);
 
 // Finds the buckets of one entity, in order of time. Remembers where each rotation and
-// window stands, so that going through all buckets seeks once for each segment. One thread.
+// window stands, so that going through all buckets seeks once for each segment; descending beside a
+// damaged file it passes all headers of the entity each time. One thread.
 class BucketFrontier {
  public:
   BucketFrontier(std::shared_ptr<const SpillView> view, uint32_t table_id, std::string_view entity,

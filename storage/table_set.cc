@@ -86,7 +86,9 @@ Result<TablePtr> TableSet::Find(std::string_view name) const {
   std::string has = known.empty() ? "no tables" : known;
   if (loss_met_) {
     has += ", and this opening of it found that acknowledged records are gone, which may have "
-           "declared tables: restore a backup, or declare it again for what is still to come";
+           "declared tables: an opening for writing, and salvage, take what CATALOG-1 and -2 have "
+           "of them; where they have nothing, restore a backup, or declare it again for what is "
+           "still to come";
   } else if (known.empty()) {
     has += ": create one first";
   }

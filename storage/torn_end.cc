@@ -89,6 +89,24 @@ Result<std::vector<TornEnd>> FindTornEnds(rocksdb::FileSystem* fs, const std::st
   return torn;
 }
 
+Result<std::vector<TornEnd>> FindBrokenLogs(rocksdb::FileSystem* fs,
+                                            const std::string& directory) {
+  CISTERN_ASSIGN_OR_RETURN(const auto logs, ListWriteAheadLogs(fs, directory));
+  std::vector<TornEnd> damaged;  // the last ones may have no log behind them
+  size_t broken = 0;
+  for (const NumberedLog& log : logs) {
+    CISTERN_ASSIGN_OR_RETURN(const LogEnd end, FindLogEnd(fs, Concat({directory, "/",
+        log.name}), 0));
+    if (end.size_bytes > 0) broken = damaged.size();
+    // A record that runs past the end may be damage of its length.
+    if (end.torn || end.record_bytes < end.size_bytes) {
+      damaged.push_back({log.name, end.record_bytes, end.size_bytes, false});
+    }
+  }
+  damaged.resize(broken);
+  return damaged;
+}
+
 Result<bool> HasLogWithHole(rocksdb::FileSystem* fs, const std::string& directory) {
   CISTERN_ASSIGN_OR_RETURN(const auto logs, ListWriteAheadLogs(fs, directory));
   for (const NumberedLog& log : logs) {

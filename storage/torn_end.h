@@ -30,11 +30,16 @@ struct TornEnd {
                                                         const SyncedEnds& ends);
 
 // Cuts them off, durably; a later cut of the power finds them cut, or as they are. What goes, if
-// it is more than zeros, is kept in quarantine/torn/ until the next time. Returns what was done,
-// a sentence a file.
+// it is more than zeros, is kept in quarantine/torn/ until the next time that the file is gone.
+// Returns what was done, a sentence a file.
 [[nodiscard]] Result<std::vector<std::string>> CutTornEnds(rocksdb::FileSystem* fs,
                                                            const std::string& directory,
                                                            const std::vector<TornEnd>& torn);
+
+// The write-ahead logs that are damaged, by a torn end or otherwise, with a log behind them that is
+// not empty: each up to the last record before its damage. Reads all of them.
+[[nodiscard]] Result<std::vector<TornEnd>> FindBrokenLogs(rocksdb::FileSystem* fs,
+                                                          const std::string& directory);
 
 // Whether a write-ahead log is damaged somewhere, by a torn end or otherwise. Reads all of them.
 [[nodiscard]] Result<bool> HasLogWithHole(rocksdb::FileSystem* fs, const std::string& directory);

@@ -43,7 +43,8 @@ def build(programs):
         if shutil.which('ccache'):
             environment.update(CC='ccache gcc', CXX='ccache g++')
         subprocess.run(['meson', 'setup', folder, COPY / 'source', '-Dtests=enabled',
-                        '-Dtools=enabled', '-Dbuildtype=release', '-Doptimization=1'],
+                        '-Dtools=enabled', '-Dbuildtype=release', '-Doptimization=1',
+                        '-Dwerror=false'],  # what is planted may leave a variable unused
                        check=True, env=environment, stdout=subprocess.DEVNULL)
     return subprocess.run(['ninja', '-C', folder, *programs], capture_output=True, text=True)
 
@@ -51,10 +52,13 @@ def build(programs):
 def run(tests, programs, seconds=600):
     """The names of the tests that fail, and how a program ended that ended otherwise."""
     failed = set()
+    # Of seven allocations a planted line may concern one.
+    environment = {'CISTERN_ALLOCATION_STRIDE': '1', **os.environ}
     for program in programs:
         try:
             done = subprocess.run([COPY / 'build' / program, f'--gtest_filter={tests}'],
-                                  capture_output=True, text=True, timeout=seconds, errors='replace')
+                                  capture_output=True, text=True, timeout=seconds, errors='replace',
+                                  env=environment)
         except subprocess.TimeoutExpired:
             failed.add('did not end')
             continue

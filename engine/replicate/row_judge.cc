@@ -21,8 +21,9 @@ bool OursStays(const SealCell& ours, const UpstreamCell& upstream, const JudgeRu
   }
   // To the second it is not known which of the two expires later, and without a trusted clock not
   // at all, and that decides before the value does. What was sent twice and still does not show
-  // has lost.
+  // has lost. Where write times are event times an amendment has the time of what it amends.
   if (expires && rules.was_sent_again) return false;
+  if (expires && rules.mode == TimestampMode::kEventTime) return true;
   return ours.bytes > *upstream.value;
 }
 

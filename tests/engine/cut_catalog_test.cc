@@ -20,8 +20,6 @@ class CutCatalogTest : public LeftStoreFixture {
 TEST_F(CutCatalogTest, NothingIsDroppedWhileTheCopyCannotBeWritten) {
   Write("a", kStartMs, 1);
   Write("b", kStartMs, 2);
-  Rotate();
-  Write("a", kStartMs + 1, 3);
   // When the copy has the rotation and the database has not.
   const std::string ahead = RotateAndEndAt("catalog:after_second");
   for (const char* sensor : kSensors) expected_[sensor] = ScanAll(sensor);

@@ -2,6 +2,7 @@
 #include <atomic>
 #include <chrono>
 #include <functional>
+#include <latch>
 #include <thread>
 
 #include "engine/maintenance_thread.h"
@@ -190,13 +191,25 @@ TEST(MaintenanceThread, GoesOnWhileThereIsMore) {
   counter.thread_.Stop();
 }
 
+// All of them wait for the thread at once, as its turn ends behind their calls.
 TEST(MaintenanceThread, IsStoppedFromManyThreads) {
-  TurnCounter counter;
-  counter.Start(INT64_MAX);
+  constexpr int kThreads = 4;
+  std::latch stopping(kThreads);
+  MaintenanceThread thread(std::make_shared<WorkSignal>());
+  const Status started = thread.Start([&] {
+    stopping.wait();
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    return INT64_MAX;
+  });
+  ASSERT_TRUE(started.ok()) << started.ToString();
   std::vector<std::thread> threads;
-  for (int i = 0; i < 4; ++i) threads.emplace_back([&] { counter.thread_.Stop(); });
-  for (std::thread& thread : threads) thread.join();
-  EXPECT_LE(counter.turns_, 1);
+  for (int i = 0; i < kThreads; ++i) {
+    threads.emplace_back([&] {
+      stopping.count_down();
+      thread.Stop();
+    });
+  }
+  for (std::thread& other : threads) other.join();
 }
 
 TEST(WorkSignal, WhatCameBeforeTheSleepIsNotSleptOver) {

@@ -210,6 +210,27 @@ TEST_F(SalvageCareTest, WhatWasNotLookedAtIsNotCalledWhole) {
   Open();
 }
 
+TEST_F(SalvageCareTest, WhatTheCatalogLacksIsNotCalledWhole) {
+  LiveDays(3);
+  const auto view = Core()->store().spills().view();
+  rocksdb::DB* const db = view->meta->db();
+  const std::string prefix = ManifestKeyFrom(view->windows.front()->id, "");
+  std::unique_ptr<rocksdb::Iterator> it(db->NewIterator({}, view->meta->handle()));
+  it->Seek(prefix);
+  ASSERT_TRUE(it->Valid() && it->key().starts_with(prefix));
+  ASSERT_TRUE(db->Delete({}, view->meta->handle(), it->key()).ok());
+  it.reset();
+  ASSERT_TRUE(engine_->Close().ok());
+  engine_.reset();
+  for (const char* copy : {"CATALOG-1", "CATALOG-2"}) fs::remove(fs::path(directory()) / copy);
+  const auto report = Salvage(directory(), InTemp("salvaged"), {.clock = clock_});
+  ASSERT_TRUE(report.ok()) << report.status().ToString();
+  EXPECT_LT(report->tables.at(0).versions_saved, written_.size());
+  EXPECT_FALSE(report->knows_losses());
+  directory_ = InTemp("salvaged");
+  Open();
+}
+
 TEST_F(SalvageCareTest, WhatIsInTheWayStays) {
   LiveDays(1);
   ASSERT_TRUE(engine_->Close().ok());

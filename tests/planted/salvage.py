@@ -7,6 +7,8 @@ SALVAGE_CRASH = ('tests/crash/salvage_crash_test',)
 STORAGE = ('tests/storage/storage_test',)
 
 BUGS = [
+    Bug('a damaged log takes those behind it along', 'storage/recovery_ladder.cc',
+        'has_logs_behind && store_->config.is_alone;', 'false;', '*TakesNoOtherWithIt*', SALVAGE),
     Bug('what salvage did not look at counts as whole', 'engine/salvage.cc',
         '      report_.saw_all_buckets = false;\n', '', '*IsNotCalledWhole*', SALVAGE),
     Bug('salvage says that nothing is lost where ACK cannot tell', 'engine/salvage.cc',
@@ -52,7 +54,7 @@ BUGS = [
     Bug('a copy of the catalog is read whole before its header', 'storage/catalog_copy.cc',
         'frames.Next(kHeaderBytesMax)', 'frames.Next(UINT32_MAX)', '*IsNotReadWhole*', STORAGE),
     Bug('confirmations grow without end', 'storage/catalog_copy.cc',
-        "    if (key[0] == 'C') value = CompactConfirmed(std::move(value));\n", '',
+        'value = CompactConfirmed(std::move(value));', '(void)value;',
         '*DoNotGrow*', STORAGE),
     Bug('a key of no record is taken from a copy of the catalog', 'storage/catalog_copy.cc',
         '    if (in.ok() && !IsCatalogKey(key)) in.Fail("key", "is of no record");\n', '',
@@ -62,7 +64,7 @@ BUGS = [
         '*WhatACrashLeaves*', SALVAGE),
     Bug('of two copies of one change the first counts', 'storage/catalog_copy.cc',
         '        (content->change == newest->change && is_whole && !newest_is_whole)) {',
-        '        (content->change == newest->change && newest->change == 0)) {',
+        '        (content->change == newest->change && newest_is_whole && is_whole)) {',
         '*TheWholeOneCounts*', STORAGE),
     Bug('a salvage that is refused removes what is in the way', 'engine/salvage.cc',
         '    if (!has_begun_) return;  // nothing in the new directory is ours\n', '',

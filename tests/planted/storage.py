@@ -102,7 +102,8 @@ BUGS = [
         '    if (!first && !second) {\n', '    if (!first && !second) continue;\n'
         '    if (false) {\n', '*LostAck*', LOST_ACK),
     Bug('an old ACK is believed', 'storage/store_opener.cc',
-        '  store_.beacon->ExpectManifest(manifest);\n', '', '*LostAck*', LOST_ACK),
+        '  store_.beacon->ExpectManifest(manifest);\n', '  (void)manifest;\n', '*LostAck*',
+        LOST_ACK),
     Bug('the doubt that a damaged ACK leaves is forgotten at once', 'storage/ack_beacon.cc',
         '  PutLittle(&record, static_cast<uint64_t>(facts.doubt));\n',
         '  PutLittle(&record, uint64_t{0});\n', '*LostAck*', LOST_ACK),
@@ -115,7 +116,7 @@ BUGS = [
         '  if (descending_ && !it->status().ok()) return SeekUpwards(rotation, at_s);\n', '',
         '*TheLastBlockOfAFile*'),
     Bug('what was kept of a torn log goes with the next cut', 'storage/quarantine.cc',
-        '    if (is_due || !fs->FileExists(', '    if (true || !fs->FileExists(',
+        '    if (is_due ||\n', '    if (true || is_due ||\n',
         '*TheNewestLogIsCutFirst*', STORAGE),
     Bug('a file of pages alone passes for its rotation', 'storage/catalog_rescue.cc',
         '    if (ParseHeaderKey(table->first_key)) found.insert(', '    found.insert(',

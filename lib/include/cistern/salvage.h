@@ -40,7 +40,7 @@ struct SalvageReport {
   // tells: of which tables, and how many row versions they had, is not known. It has no value where
   // ACK is damaged: it is not known then whether any are missing, or how many.
   std::optional<uint64_t> journal_records_lost = 0;
-  bool saw_all_buckets = true;  // false: what lies behind damage of the catalog was not looked at
+  bool saw_all_buckets = true;  // false: the catalog is damaged, and may have had more of them
   std::vector<std::string> problems;  // everything that could not be read, each says what and where
   [[nodiscard]] bool complete() const { return problems.empty(); }
   // True where SalvagedTable::versions_lost is all that its table lost. Otherwise it is the least.

@@ -338,6 +338,7 @@ TEST(RowJudgeTest, OfTwoThatExpireAboutTogetherTheClusterDecides) {
     const Finding about_together = was_sent_again ? Finding::kNewer : Finding::kOlder;
     for (const int32_t ttl_s : {98, 100, 102}) {
       EXPECT_EQ(FindingOf(ours, {IntBytes(1), 5, ttl_s}, rules), about_together) << ttl_s;
+      EXPECT_EQ(FindingOf(ours, {IntBytes(3), 5, ttl_s}, rules), about_together) << ttl_s;
     }
     EXPECT_EQ(FindingOf(ours, {IntBytes(1), 5, 97}, rules), Finding::kOlder);
     EXPECT_EQ(FindingOf(ours, {IntBytes(1), 5, 103}, rules), Finding::kNewer);
@@ -348,10 +349,12 @@ TEST(RowJudgeTest, WithoutATrustedClockTheClusterDecidesOfAnyTwoExpiries) {
   const SealCell ours{CellState::kValue, 5, static_cast<uint32_t>(kNowS + 100), IntBytes(2)};
   JudgeRules rules{.mode = TimestampMode::kEventTime, .now_s = std::nullopt, .expiry_slack_s = 2};
   for (const int32_t ttl_s : {1, 100, 100'000}) {
-    rules.was_sent_again = false;
-    EXPECT_EQ(FindingOf(ours, {IntBytes(1), 5, ttl_s}, rules), Finding::kOlder) << ttl_s;
-    rules.was_sent_again = true;
-    EXPECT_EQ(FindingOf(ours, {IntBytes(1), 5, ttl_s}, rules), Finding::kNewer) << ttl_s;
+    for (const int32_t value : {1, 3}) {
+      rules.was_sent_again = false;
+      EXPECT_EQ(FindingOf(ours, {IntBytes(value), 5, ttl_s}, rules), Finding::kOlder) << ttl_s;
+      rules.was_sent_again = true;
+      EXPECT_EQ(FindingOf(ours, {IntBytes(value), 5, ttl_s}, rules), Finding::kNewer) << ttl_s;
+    }
   }
   // Without an expiry the value decides, and ours would have stayed.
   const SealCell stays{CellState::kValue, 5, 0, IntBytes(2)};
