@@ -9,8 +9,8 @@ STORAGE = ('tests/storage/storage_test',)
 BUGS = [
     Bug('a damaged log takes those behind it along', 'storage/recovery_ladder.cc',
         'has_logs_behind && store_->config.is_alone;', 'false;', '*TakesNoOtherWithIt*', SALVAGE),
-    Bug('what salvage did not look at counts as whole', 'engine/salvage.cc',
-        '      report_.saw_all_buckets = false;\n', '', '*IsNotCalledWhole*', SALVAGE),
+    Bug('a catalog that lacks buckets counts as whole', 'engine/salvage.cc',
+        '    report.has_all_buckets = false;\n', '', '*TheCatalogLacksIsNotCalledWhole*', SALVAGE),
     Bug('salvage says that nothing is lost where ACK cannot tell', 'engine/salvage.cc',
         '  const bool knows_end = knows_acknowledged_ && (',
         '  const bool knows_end = knows_acknowledged_ || (',
