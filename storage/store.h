@@ -109,6 +109,8 @@ class Store {
   [[nodiscard]] Damage& damage() { return damage_; }
   // Row versions that no readable record accounts for: those of the damaged ones.
   [[nodiscard]] uint64_t versions_quarantined() const { return versions_quarantined_; }
+  // Whether row versions are missing, and no damage of files or records says where they were.
+  [[nodiscard]] bool lacks_versions_unseen() const;
   [[nodiscard]] const std::string& store_id() const { return db_->opened().store_id; }
 
   // Synced writes of single records.
@@ -353,6 +355,8 @@ class Store {
   [[nodiscard]] Result<bool> TakeBackSpill(const std::string& key, const std::string& value,
                                            rocksdb::WriteBatch* batch);
   [[nodiscard]] Status WriteTakenBack(rocksdb::WriteBatch* batch);
+  // kCorruption: a window that a log has counts seals which are not there.
+  [[nodiscard]] Status RecountLoggedWindows();
   // Where nothing is lost.
   [[nodiscard]] Status TakeBackBesideCrash(const CatalogContent& copy);
   // `may_drop`: files that no window needs any more go.

@@ -11,7 +11,9 @@
 #include "storage/keyspace.h"
 #include "storage/rocksdb_options.h"
 #include "storage/rocksdb_status.h"
+#include "storage/salvage_advice.h"
 #include "storage/store.h"
+#include "storage/window_recount.h"
 
 namespace cistern {
 
@@ -119,10 +121,10 @@ void Store::TakeBackEnds(const CatalogContent& copy, const StateRecord& told,
       const auto ended = DecodeWindow(found->second);
       if (!ended.ok() || !ended->ended) continue;
     }
-    if (expired + shed < record.version_count) continue;
-    // Which of them expired is not told where several have ended: their sum is.
+    // Which of them expired is not told where several have ended: their sum is. A log behind the
+    // one that was lost may have a state record, which counts them as gone already.
     const uint64_t of_expired = std::min(expired, record.version_count);
-    const uint64_t of_shed = record.version_count - of_expired;
+    const uint64_t of_shed = std::min(shed, record.version_count - of_expired);
     expired -= of_expired;
     shed -= of_shed;
     state_.versions_expired += of_expired;
@@ -220,6 +222,42 @@ Result<bool> Store::TakeBackSpill(const std::string& key, const std::string& val
   batch->Put(meta_->handle(), key, EncodeSpill(record));
   spill_records_[id] = std::move(record);
   return true;
+}
+
+// A log has the record of a window as a whole, and what it counts under keys of their own. Where an
+// older log is gone, the record counts seals that are not there, or calls those confirmed that
+// wait: the window would pass for confirmed before all of it was sent. Confirmations are put right,
+// as what waits is sent. Without a manifest nobody can tell which rows are sealed.
+Status Store::RecountLoggedWindows() {
+  CISTERN_ASSIGN_OR_RETURN(const std::vector<uint64_t> logged, ListLoggedWindows(meta_));
+  rocksdb::WriteBatch batch;
+  for (const uint64_t id : logged) {
+    const auto known = window_records_.find(id);
+    if (known == window_records_.end() || known->second.ended) continue;
+    if (!db_->opened().families.contains(WindowFamilyName(id))) continue;  // TakeBackEnds() looks
+    const auto found = CountWindow(meta_, id);
+    if (!found.ok()) continue;  // what cannot be read was no part of the log
+    WindowRecord& record = known->second;
+    if (!CountsSealsOf(record, *found)) {
+      return Status::Corruption(Concat({"meta: window ", id, " counts ", record.seal_count,
+          " seals, and ", found->manifest_count, " manifests and ", found->stray_count,
+          " outbox entries without one are there: a log (*.log) that had the others is gone",
+          kSalvageAdvice}));
+    }
+    if (!CallsMoreConfirmed(record, *found)) continue;
+    db_->opened().NoteOddity(Concat({"window ", id, " counts ", record.confirmed_count,
+        " confirmed seals, and ", found->sums->confirmed_count, " of its ", record.seal_count,
+        " are not in the outbox: what upstream has of the others was lost with a log (*.log), and "
+        "they are sent again"}));
+    record.confirmed_count = found->sums->confirmed_count;
+    record.confirmed_versions = found->sums->confirmed_versions;
+    record.counted_versions = found->sums->counted_versions;
+    record.read_back_versions = found->sums->read_back_versions;
+    batch.Put(meta_->handle(), WindowKey(id), EncodeWindow(record));
+  }
+  if (batch.Count() == 0) return Status::Ok();
+  CISTERN_RETURN_IF_ERROR(MakeRoomToOpen(kTakenBackRoomBytes));
+  return WriteSynced(&batch, "counting confirmed seals again");
 }
 
 }  // namespace cistern

@@ -60,6 +60,7 @@ Status Store::Load(bool read_only, RecoveryReport* report) {
   if (read_only) {
     CISTERN_RETURN_IF_ERROR(CheckAgainstCopy());
   } else {
+    CISTERN_RETURN_IF_ERROR(RecountLoggedWindows());
     CISTERN_ASSIGN_OR_RETURN(may_drop, OpenCopy());
   }
   may_drop = may_drop && CheckDevice(kDropHeadroomBytes).ok();
@@ -278,6 +279,11 @@ void Store::CountQuarantined() {
     if (!record.ended) accounted += record.version_count;
   }
   versions_quarantined_ = state_.versions_written - std::min(accounted, state_.versions_written);
+}
+
+// A log that had a seal may be gone, while the record of the spill family counts it.
+bool Store::lacks_versions_unseen() const {
+  return versions_quarantined_ > 0 && damaged_.empty() && db_->opened().lost_tables.empty();
 }
 
 }  // namespace cistern
