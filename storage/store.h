@@ -109,8 +109,6 @@ class Store {
   [[nodiscard]] Damage& damage() { return damage_; }
   // Row versions that no readable record accounts for: those of the damaged ones.
   [[nodiscard]] uint64_t versions_quarantined() const { return versions_quarantined_; }
-  // Whether row versions are missing, and no damage of files or records says where they were.
-  [[nodiscard]] bool lacks_versions_unseen() const;
   [[nodiscard]] const std::string& store_id() const { return db_->opened().store_id; }
 
   // Synced writes of single records.
@@ -271,6 +269,7 @@ class Store {
   [[nodiscard]] Status LoadSpillRecord(uint64_t family_id, std::string_view value);
   [[nodiscard]] FoundFamilies TakeFamilies();
   [[nodiscard]] Status LoadSpillFamilies(FoundFamilies* found, bool may_drop);
+  [[nodiscard]] uint64_t CountAccounted() const;
   void CountQuarantined();
   // Whether a reader may look at the spill family, now or later.
   [[nodiscard]] bool MayBeRead(uint64_t spill_id) const;
@@ -355,8 +354,11 @@ class Store {
   [[nodiscard]] Result<bool> TakeBackSpill(const std::string& key, const std::string& value,
                                            rocksdb::WriteBatch* batch);
   [[nodiscard]] Status WriteTakenBack(rocksdb::WriteBatch* batch);
-  // kCorruption: a window that a log has counts seals which are not there.
-  [[nodiscard]] Status RecountLoggedWindows();
+  // Counts what logs say of windows; all windows where damaged records were passed over.
+  // kCorruption: one counts seals that are not there.
+  [[nodiscard]] Status RecountWindows();
+  [[nodiscard]] Status Recount(uint64_t window_id, rocksdb::WriteBatch* batch);
+  [[nodiscard]] Status FlushLoggedMeta();
   // Where nothing is lost.
   [[nodiscard]] Status TakeBackBesideCrash(const CatalogContent& copy);
   // `may_drop`: files that no window needs any more go.

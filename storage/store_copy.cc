@@ -182,6 +182,7 @@ Result<bool> Store::OpenCopy() {
   if (is_cut) CISTERN_RETURN_IF_ERROR(TakeBack(told, &batch));
   CISTERN_RETURN_IF_ERROR(CheckFamilies());
   CISTERN_RETURN_IF_ERROR(CheckListed(told, is_ahead));
+  CISTERN_RETURN_IF_ERROR(RecountWindows());
   Status copied;
   if (is_cut) {
     if (batch.Count() > 0 || is_ahead) opened.NoteOddity(std::string(kTakenBack));

@@ -20,6 +20,8 @@ namespace cistern {
 namespace {
 
 constexpr uint64_t kTakenBackRoomBytes = 512 * 1024;  // to write what was lost
+constexpr uint64_t kRecountRoomBytes = 64 * 1024;     // to write records of windows
+constexpr uint64_t kFlushRoomBytes = 256 * 1024;      // beside what is flushed
 
 bool IsAhead(const StateRecord& a, const StateRecord& b) {
   return a.sequence_reserved > b.sequence_reserved || a.journal_floor > b.journal_floor ||
@@ -114,6 +116,8 @@ void Store::TakeBackEnds(const CatalogContent& copy, const StateRecord& told,
                          rocksdb::WriteBatch* batch) {
   uint64_t expired = told.versions_expired - state_.versions_expired;
   uint64_t shed = told.versions_shed - state_.versions_shed;
+  const uint64_t accounted = CountAccounted();
+  uint64_t counted_twice = accounted - std::min(accounted, state_.versions_written);
   for (auto& [id, record] : window_records_) {
     if (record.ended || db_->opened().families.contains(WindowFamilyName(id))) continue;
     const auto found = copy.records.find(WindowKey(id));
@@ -121,10 +125,13 @@ void Store::TakeBackEnds(const CatalogContent& copy, const StateRecord& told,
       const auto ended = DecodeWindow(found->second);
       if (!ended.ok() || !ended->ended) continue;
     }
-    // Which of them expired is not told where several have ended: their sum is. A log behind the
-    // one that was lost may have a state record, which counts them as gone already.
-    const uint64_t of_expired = std::min(expired, record.version_count);
-    const uint64_t of_shed = std::min(shed, record.version_count - of_expired);
+    // A log behind the one that was lost may have a state record, which counts them as gone too.
+    const uint64_t gone_twice = std::min(counted_twice, record.version_count);
+    if (gone_twice + expired + shed < record.version_count) continue;
+    counted_twice -= gone_twice;
+    // Which of them expired is not told where several have ended: their sum is.
+    const uint64_t of_expired = std::min(expired, record.version_count - gone_twice);
+    const uint64_t of_shed = record.version_count - gone_twice - of_expired;
     expired -= of_expired;
     shed -= of_shed;
     state_.versions_expired += of_expired;
@@ -224,40 +231,63 @@ Result<bool> Store::TakeBackSpill(const std::string& key, const std::string& val
   return true;
 }
 
-// A log has the record of a window as a whole, and what it counts under keys of their own. Where an
-// older log is gone, the record counts seals that are not there, or calls those confirmed that
-// wait: the window would pass for confirmed before all of it was sent. Confirmations are put right,
-// as what waits is sent. Without a manifest nobody can tell which rows are sealed.
-Status Store::RecountLoggedWindows() {
-  CISTERN_ASSIGN_OR_RETURN(const std::vector<uint64_t> logged, ListLoggedWindows(meta_));
+// Of a window a log has the record as a whole, and what that counts under keys of their own. Where
+// an older log is gone, the record counts seals that are not there, or calls those confirmed that
+// wait: the window would pass for confirmed before all of it was sent. FlushLoggedMeta() leaves no
+// log of a former process to be lost, so these are logs that one process wrote.
+Status Store::RecountWindows() {
+  CISTERN_ASSIGN_OR_RETURN(std::vector<uint64_t> counted, ListLoggedWindows(meta_));
+  if (db_->opened().rung != RecoveryRung::kClean) {
+    counted.clear();  // what was read of logs is in files by now
+    for (const auto& [id, record] : window_records_) counted.push_back(id);
+  }
   rocksdb::WriteBatch batch;
-  for (const uint64_t id : logged) {
+  for (const uint64_t id : counted) {
     const auto known = window_records_.find(id);
     if (known == window_records_.end() || known->second.ended) continue;
-    if (!db_->opened().families.contains(WindowFamilyName(id))) continue;  // TakeBackEnds() looks
-    const auto found = CountWindow(meta_, id);
-    if (!found.ok()) continue;  // what cannot be read was no part of the log
-    WindowRecord& record = known->second;
-    if (!CountsSealsOf(record, *found)) {
-      return Status::Corruption(Concat({"meta: window ", id, " counts ", record.seal_count,
-          " seals, and ", found->manifest_count, " manifests and ", found->stray_count,
-          " outbox entries without one are there: a log (*.log) that had the others is gone",
-          kSalvageAdvice}));
-    }
-    if (!CallsMoreConfirmed(record, *found)) continue;
-    db_->opened().NoteOddity(Concat({"window ", id, " counts ", record.confirmed_count,
-        " confirmed seals, and ", found->sums->confirmed_count, " of its ", record.seal_count,
-        " are not in the outbox: what upstream has of the others was lost with a log (*.log), and "
-        "they are sent again"}));
-    record.confirmed_count = found->sums->confirmed_count;
+    CISTERN_RETURN_IF_ERROR(Recount(id, &batch));
+  }
+  if (batch.Count() == 0) return Status::Ok();
+  CISTERN_RETURN_IF_ERROR(MakeRoomToOpen(kRecountRoomBytes));
+  return WriteSynced(&batch, "counting confirmed seals again");
+}
+
+// Confirmations are put right, as what waits is sent. Without a manifest nobody can tell which rows
+// of spill families are sealed.
+Status Store::Recount(uint64_t window_id, rocksdb::WriteBatch* batch) {
+  const auto found = CountWindow(meta_, window_id);
+  if (!found.ok()) return Status::Ok();  // damage of a file, which is told where it is read
+  WindowRecord& record = window_records_.at(window_id);
+  if (!CountsSealsOf(record, *found)) {
+    return Status::Corruption(Concat({"meta: window ", window_id, " counts ", record.seal_count,
+        " seals, and ", found->manifest_count, " manifests and ", found->stray_count,
+        " outbox entries without one are there: what a log (*.log) had of the others is lost",
+        kSalvageAdvice}));
+  }
+  if (!CallsMoreConfirmed(record, *found)) return Status::Ok();
+  db_->opened().NoteOddity(Concat({"window ", window_id, " counts ", record.confirmed_count,
+      " confirmed seals, and ", found->confirmed_count, " of its ", record.seal_count,
+      " are not in the outbox: what a log (*.log) had of the others is lost, and they are sent "
+      "again"}));
+  record.confirmed_count = found->confirmed_count;
+  if (found->sums) {
     record.confirmed_versions = found->sums->confirmed_versions;
     record.counted_versions = found->sums->counted_versions;
     record.read_back_versions = found->sums->read_back_versions;
-    batch.Put(meta_->handle(), WindowKey(id), EncodeWindow(record));
   }
-  if (batch.Count() == 0) return Status::Ok();
-  CISTERN_RETURN_IF_ERROR(MakeRoomToOpen(kTakenBackRoomBytes));
-  return WriteSynced(&batch, "counting confirmed seals again");
+  batch->Put(meta_->handle(), WindowKey(window_id), EncodeWindow(record));
+  return Status::Ok();
+}
+
+// What logs have of meta is in a file before anything is written that builds on it: of a log that
+// is lost later, nobody needs more than its rows. Without room it waits for the next opening.
+Status Store::FlushLoggedMeta() {
+  uint64_t records = 0;
+  const bool known = db_->db()->GetIntProperty(
+      meta_->handle(), rocksdb::DB::Properties::kNumEntriesActiveMemTable, &records);
+  if (known && records == 0) return Status::Ok();
+  if (!CheckHeadroom(MetaMemtableBytes() + kFlushRoomBytes).ok()) return Status::Ok();
+  return FlushMeta();
 }
 
 }  // namespace cistern

@@ -60,8 +60,8 @@ Status Store::Load(bool read_only, RecoveryReport* report) {
   if (read_only) {
     CISTERN_RETURN_IF_ERROR(CheckAgainstCopy());
   } else {
-    CISTERN_RETURN_IF_ERROR(RecountLoggedWindows());
     CISTERN_ASSIGN_OR_RETURN(may_drop, OpenCopy());
+    CISTERN_RETURN_IF_ERROR(FlushLoggedMeta());
   }
   may_drop = may_drop && CheckDevice(kDropHeadroomBytes).ok();
   FoundFamilies found = TakeFamilies();
@@ -269,7 +269,7 @@ Status Store::LoadWindows(FoundFamilies* found, bool may_drop, SpillView* view) 
 
 // Every row version up to the journal floor was superseded, has expired or was shed, or is
 // in a live spill family or a window: the same batches move all counts.
-void Store::CountQuarantined() {
+uint64_t Store::CountAccounted() const {
   uint64_t accounted =
       state_.versions_superseded + state_.versions_expired + state_.versions_shed;
   for (const auto& [id, record] : spill_records_) {
@@ -278,12 +278,12 @@ void Store::CountQuarantined() {
   for (const auto& [id, record] : window_records_) {
     if (!record.ended) accounted += record.version_count;
   }
-  versions_quarantined_ = state_.versions_written - std::min(accounted, state_.versions_written);
+  return accounted;
 }
 
-// A log that had a seal may be gone, while the record of the spill family counts it.
-bool Store::lacks_versions_unseen() const {
-  return versions_quarantined_ > 0 && damaged_.empty() && db_->opened().lost_tables.empty();
+void Store::CountQuarantined() {
+  versions_quarantined_ =
+      state_.versions_written - std::min(CountAccounted(), state_.versions_written);
 }
 
 }  // namespace cistern

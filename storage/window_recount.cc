@@ -41,27 +41,25 @@ Result<std::vector<uint64_t>> ListWaiting(const FamilyPtr& meta, uint64_t window
 
 Result<WindowCount> CountWindow(const FamilyPtr& meta, uint64_t window_id) {
   CISTERN_ASSIGN_OR_RETURN(const std::vector<uint64_t> waiting, ListWaiting(meta, window_id));
+  rocksdb::ReadOptions options = MetaIteratorOptions();
+  options.fill_cache = false;
+  const std::unique_ptr<rocksdb::Iterator> it(meta->db()->NewIterator(options, meta->handle()));
   WindowCount count;
   count.sums.emplace();
-  uint64_t waiting_count = 0;
-  const std::unique_ptr<rocksdb::Iterator> it(
-      meta->db()->NewIterator(MetaIteratorOptions(), meta->handle()));
+  Manifest manifest;
   for (it->Seek(ManifestKeyFrom(window_id, "")); it->Valid(); it->Next()) {
     const auto name = ParseManifestKey(it->key().ToStringView());
     if (!name || name->window_id != window_id) break;
-    ++count.manifest_count;
     const bool waits = std::binary_search(waiting.begin(), waiting.end(), name->seal);
-    waiting_count += waits ? 1 : 0;
-    const auto manifest = DecodeManifest(it->value().ToStringView());
-    if (!manifest.ok()) count.sums.reset();
+    ++count.manifest_count;
+    count.confirmed_count += waits ? 0 : 1;
+    if (!DecodeManifest(it->value().ToStringView(), &manifest).ok()) count.sums.reset();
     if (!count.sums) continue;
-    AddSeal(*manifest, &*count.sums);
-    if (waits) continue;
-    AddConfirmed(*manifest, &*count.sums);
-    ++count.sums->confirmed_count;
+    AddSeal(manifest, &*count.sums);
+    if (!waits) AddConfirmed(manifest, &*count.sums);
   }
   if (!it->status().ok()) return ToReadStatus(it->status(), "reading manifests");
-  count.stray_count = waiting.size() - waiting_count;
+  count.stray_count = waiting.size() - (count.manifest_count - count.confirmed_count);
   return count;
 }
 
@@ -74,12 +72,13 @@ bool CountsSealsOf(const WindowRecord& record, const WindowCount& found) {
 }
 
 bool CallsMoreConfirmed(const WindowRecord& record, const WindowCount& found) {
-  if (!found.sums || found.sums->confirmed_count > record.confirmed_count) return false;
+  if (found.confirmed_count != record.confirmed_count) {
+    return found.confirmed_count < record.confirmed_count;
+  }
   const auto sums = [](const WindowRecord& r) {
-    return std::tuple(r.confirmed_count, r.confirmed_versions, r.counted_versions,
-                      r.read_back_versions);
+    return std::tuple(r.confirmed_versions, r.counted_versions, r.read_back_versions);
   };
-  return sums(*found.sums) != sums(record);
+  return found.sums && sums(*found.sums) != sums(record);
 }
 
 }  // namespace cistern

@@ -13,9 +13,9 @@
 
 namespace cistern {
 
-// The live windows whose records are in memtables, as an opening has just read them from logs. All
-// other records were flushed, with everything that was written before them. kCorruption: a key of
-// them does not parse.
+// The windows whose records are in memtables, as an opening has just read them from logs. All other
+// records were flushed, with everything that was written before them. kCorruption: a key of them
+// does not parse.
 [[nodiscard]] Result<std::vector<uint64_t>> ListLoggedWindows(const FamilyPtr& meta);
 
 // The seals that are in the window's outbox, ascending.
@@ -26,11 +26,12 @@ struct WindowCount {
   // that its sums are not known.
   std::optional<WindowRecord> sums;
   uint64_t manifest_count = 0;
-  uint64_t stray_count = 0;  // outbox entries without a manifest
+  uint64_t confirmed_count = 0;  // of these, those that are not in the outbox
+  uint64_t stray_count = 0;      // outbox entries without a manifest
 };
 
 // Reads all manifests and outbox entries of the window: as many as it has sealed buckets, 8 bytes
-// of memory for each that waits.
+// of memory for each that waits. Blocks that are read are not kept.
 [[nodiscard]] Result<WindowCount> CountWindow(const FamilyPtr& meta, uint64_t window_id);
 
 // Whether the record counts the seals that are there, and no others.

@@ -135,10 +135,8 @@ Result<bool> Respill::Begin(Scope scope) {
   return true;
 }
 
-// A family that has nothing but sealed buckets left is dropped as it stands. Where rows are missing
-// and nobody knows why, its record may count a seal that was lost: it is kept, as openings do.
+// A family that has nothing but sealed buckets left is dropped as it stands.
 Result<bool> Respill::SupersedeSealed(const SpillView& view) {
-  if (store_->lacks_versions_unseen()) return false;
   for (const auto& family : view.families) {
     const SpillRecord& record = family->record;
     if (record.version_count == 0 || record.sealed_count != record.version_count) continue;
