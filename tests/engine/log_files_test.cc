@@ -62,7 +62,8 @@ TEST_F(LogFilesTest, OpeningsThatEachWriteARowLeaveFewLogs) {
   ExpectSound();
 }
 
-// Below the bound an opening writes what logs have of meta, and no segment; a reader writes nothing.
+// Below the bound an opening writes what logs have of meta, and no segment. A reader writes no
+// file.
 TEST_F(LogFilesTest, FewLogsAreLeftAloneAndReadersLeaveAll) {
   MustAppend("a", kStartMs, 1);
   while (CountLogs() < kLogsMax - 1) {
