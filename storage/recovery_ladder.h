@@ -35,7 +35,6 @@ class RecoveryLadder {
   [[nodiscard]] std::vector<TornEnd> FindTornEnds() const;
   [[nodiscard]] Status CutTornEnds();
   void HideTornEnds();
-  void HideBrokenLogs(const std::vector<TornEnd>& broken);
   [[nodiscard]] Status LookForLoss();
   [[nodiscard]] Status GoDown(Status first);
   [[nodiscard]] Status RunRepairPass(rocksdb::WALRecoveryMode mode);

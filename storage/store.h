@@ -355,10 +355,11 @@ class Store {
                                            rocksdb::WriteBatch* batch);
   [[nodiscard]] Status WriteTakenBack(rocksdb::WriteBatch* batch);
   // Counts what logs say of windows; all windows where damaged records were passed over.
-  // kCorruption: one counts seals that are not there.
-  [[nodiscard]] Status RecountWindows();
-  [[nodiscard]] Status Recount(uint64_t window_id, rocksdb::WriteBatch* batch);
-  [[nodiscard]] Status FlushLoggedMeta();
+  // kCorruption: one counts seals that are not there, and the copy knows them.
+  [[nodiscard]] Status RecountWindows(const CatalogContent& copy);
+  [[nodiscard]] Status Recount(uint64_t window_id, const CatalogContent& copy,
+                               rocksdb::WriteBatch* batch);
+  void FlushLoggedMeta();
   // Where nothing is lost.
   [[nodiscard]] Status TakeBackBesideCrash(const CatalogContent& copy);
   // `may_drop`: files that no window needs any more go.

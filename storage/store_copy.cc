@@ -61,15 +61,6 @@ Result<CopiedSeals> ReadSeals(const FamilyPtr& meta, uint64_t window_id) {
   return copied;
 }
 
-// Nothing: they cannot be read. A log that was lost may have had a round that the copy has still.
-std::optional<uint64_t> CountSeals(const std::string& rounds) {
-  const auto known = DecodeSealRounds(rounds);
-  if (!known.ok()) return std::nullopt;
-  uint64_t count = 0;
-  for (const SealRound& round : *known) count += CountSequences(round.indexes);
-  return count;
-}
-
 // What the copy said of a window, with what the database has beside it: the last word of a seal is
 // the database's.
 CopiedSeals Together(const std::string& rounds, const std::string& confirmed, CopiedSeals read) {
@@ -182,7 +173,7 @@ Result<bool> Store::OpenCopy() {
   if (is_cut) CISTERN_RETURN_IF_ERROR(TakeBack(told, &batch));
   CISTERN_RETURN_IF_ERROR(CheckFamilies());
   CISTERN_RETURN_IF_ERROR(CheckListed(told, is_ahead));
-  CISTERN_RETURN_IF_ERROR(RecountWindows());
+  CISTERN_RETURN_IF_ERROR(RecountWindows(told));
   Status copied;
   if (is_cut) {
     if (batch.Count() > 0 || is_ahead) opened.NoteOddity(std::string(kTakenBack));

@@ -6,6 +6,7 @@
 #include "lib/base/coding.h"
 #include "lib/base/concat.h"
 #include "storage/keyspace.h"
+#include "storage/repair_mark.h"
 #include "storage/rocksdb_options.h"
 #include "storage/rocksdb_status.h"
 #include "storage/salvage_advice.h"
@@ -61,7 +62,8 @@ Status Store::Load(bool read_only, RecoveryReport* report) {
     CISTERN_RETURN_IF_ERROR(CheckAgainstCopy());
   } else {
     CISTERN_ASSIGN_OR_RETURN(may_drop, OpenCopy());
-    CISTERN_RETURN_IF_ERROR(FlushLoggedMeta());
+    FlushLoggedMeta();
+    CISTERN_RETURN_IF_ERROR(EndRepair(db_->opened().fs.get(), db_->opened().config.directory));
   }
   may_drop = may_drop && CheckDevice(kDropHeadroomBytes).ok();
   FoundFamilies found = TakeFamilies();

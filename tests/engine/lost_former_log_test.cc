@@ -167,6 +167,16 @@ class LostFirstLogTest : public LostFormerLogTest {
     ASSERT_TRUE(engine_->Close().ok());
     engine_.reset();
   }
+  void RemoveManifestOf(const std::string& sensor) {
+    const SealName lost = NameOf(sensor);
+    const auto view = Core()->store().spills().view();
+    for (const auto& window : view->windows) {
+      ASSERT_TRUE(view->meta->db()
+                      ->Delete({}, view->meta->handle(),
+                               ManifestKey(window->id, lost.bucket, lost.seal))
+                      .ok());
+    }
+  }
   // What upstream has is not known of a: it waits again, and c is not hidden.
   void ExpectAllWaitButB() {
     Open();
@@ -210,19 +220,49 @@ TEST_F(LostFirstLogTest, ASealThatWasLostShutsTheStoreAndIsSalvaged) {
   ASSERT_NO_FATAL_FAILURE(Begin());
   SealOf("a");
   Reopen();
-  const SealName lost = NameOf("a");
   Confirm("b");
   Expect();
-  auto view = Core()->store().spills().view();
-  for (const auto& window : view->windows) {
-    ASSERT_TRUE(view->meta->db()
-                    ->Delete({}, view->meta->handle(),
-                             ManifestKey(window->id, lost.bucket, lost.seal))
-                    .ok());
-  }
-  view.reset();  // it holds the store open
+  RemoveManifestOf("a");
   Shut();
   ExpectDoesNotOpen();
+  ExpectSalvaged();
+}
+
+// RocksDB has brought what it read of the damaged log into files by then.
+TEST_F(LostFirstLogTest, ARepairThatDidNotEndIsNotForgotten) {
+  ASSERT_NO_FATAL_FAILURE(Begin());
+  SealOf("a");
+  Reopen();
+  Confirm("c");
+  BeginNextLog();
+  Confirm("b");
+  Expect();
+  RemoveManifestOf("a");
+  ASSERT_TRUE(Core()->store().WriteBeacon(Core()->store().beacon_sequence()).ok());
+  directory_ = CopyStore();
+  ASSERT_TRUE(engine_->Close().ok());
+  FlipBit(PathOf(first_), static_cast<int64_t>(fs::file_size(PathOf(first_)) / 2));
+  for (int opening = 0; opening < 3; ++opening) ExpectDoesNotOpen();
+  ExpectSalvaged();
+}
+
+// The damage is in rows that were rotated since, and a generation of rows goes on behind it.
+TEST_F(LostFirstLogTest, ASalvageReadsBehindTheDamage) {
+  constexpr int64_t kRows = 2000;
+  for (int64_t i = 0; i < kRows; ++i) Write("a", kStartMs + i, 0.1 * static_cast<double>(i * i));
+  const std::string log = FilesOf(FileKind::kWal).back();
+  ASSERT_GT(fs::file_size(PathOf(log)), 64u * 1024);
+  ASSERT_TRUE(Core()->committer().Freeze());
+  Write("b", kStartMs, 2);  // of the next generation, in the same log
+  Expect();
+  const auto core = Core();
+  const std::string left = EndAt("meta:after_flush", [this] { Rotate(); }, [&core] {
+    EXPECT_TRUE(core->store().WriteBeacon(core->store().beacon_sequence()).ok());
+  });
+  Shut();
+  directory_ = left;
+  ASSERT_TRUE(fs::exists(PathOf(log)));
+  FlipBit(PathOf(log), 100);
   ExpectSalvaged();
 }
 
