@@ -78,6 +78,13 @@ Status RecoveryLadder::LookForLoss() {
   return hole.ok() && *hole ? store_->beacon->NoteLostLogs() : Status::Ok();
 }
 
+// What an opening gave up that did not end is not known to the next one.
+void RecoveryLadder::NoteRepair() {
+  if (!HasRepairMark(store_->fs.get(), directory())) return;
+  store_->rung = RecoveryRung::kSkipped;
+  store_->NoteOddity("an opening that gave up damaged records of logs did not come to its end");
+}
+
 Status RecoveryLadder::OpenWritable() {
   if (!database_.creating()) {
     CISTERN_RETURN_IF_ERROR(SyncLogs());
@@ -85,13 +92,8 @@ Status RecoveryLadder::OpenWritable() {
     CISTERN_RETURN_IF_ERROR(LookForLoss());
     CISTERN_RETURN_IF_ERROR(CutTornEnds());
   }
-  // What an opening gave up that did not end is not known to this one.
-  const bool is_repairing = HasRepairMark(store_->fs.get(), directory());
+  NoteRepair();
   Status status = database_.OpenAroundLost();
-  if (status.ok() && is_repairing) {
-    store_->rung = RecoveryRung::kSkipped;
-    store_->NoteOddity("an opening that gave up damaged records of logs did not come to its end");
-  }
   const bool may_be_logs = !database_.creating() && !database_.is_catalog_lost();
   if (status.code() == StatusCode::kCorruption && may_be_logs) return GoDown(status);
   return status;
@@ -139,6 +141,7 @@ Status RecoveryLadder::GoDown(Status first) {
 }
 
 Status RecoveryLadder::OpenReadOnly() {
+  NoteRepair();
   CISTERN_RETURN_IF_ERROR(CheckManifestLength());
   CISTERN_RETURN_IF_ERROR(LookForLoss());
   Status status;

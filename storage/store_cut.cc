@@ -259,10 +259,13 @@ Status Store::RecountWindows(const CatalogContent& copy) {
 // rows of spill families are sealed: where the copy knows the seal, salvage reads more than this.
 Status Store::Recount(uint64_t window_id, const CatalogContent& copy, rocksdb::WriteBatch* batch) {
   const auto found = CountWindow(meta_, window_id);
-  if (!found.ok()) return Status::Ok();  // damage of a file, which is told where it is read
+  const bool is_damaged = found.status().code() == StatusCode::kCorruption ||
+                          found.status().code() == StatusCode::kTooNew;
+  if (is_damaged) return Status::Ok();  // of a file, which is told where it is read
+  CISTERN_RETURN_IF_ERROR(found.status());
   WindowRecord& record = window_records_.at(window_id);
   const bool counts_seals = CountsSealsOf(record, *found);
-  if (counts_seals && CountsConfirmedOf(record, *found)) return Status::Ok();
+  if (counts_seals && !CallsMoreConfirmed(record, *found)) return Status::Ok();
   const std::string what = Concat({"window ", window_id, " counts ", record.seal_count,
       " seals, of which ", record.confirmed_count, " are confirmed; there are ",
       found->manifest_count, " manifests, of which ", found->confirmed_count,

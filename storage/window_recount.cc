@@ -71,12 +71,14 @@ bool CountsSealsOf(const WindowRecord& record, const WindowCount& found) {
   return !found.sums || sums(*found.sums) == sums(record);
 }
 
-bool CountsConfirmedOf(const WindowRecord& record, const WindowCount& found) {
+bool CallsMoreConfirmed(const WindowRecord& record, const WindowCount& found) {
+  if (found.confirmed_count != record.confirmed_count) {
+    return found.confirmed_count < record.confirmed_count;
+  }
   const auto sums = [](const WindowRecord& r) {
     return std::tuple(r.confirmed_versions, r.counted_versions, r.read_back_versions);
   };
-  return found.confirmed_count == record.confirmed_count &&
-         (!found.sums || sums(*found.sums) == sums(record));
+  return found.sums && sums(*found.sums) != sums(record);
 }
 
 }  // namespace cistern

@@ -36,8 +36,10 @@ struct WindowCount {
 
 // Whether the record counts the seals that are there, and no others.
 [[nodiscard]] bool CountsSealsOf(const WindowRecord& record, const WindowCount& found);
-// Whether it also calls those confirmed that are not in the outbox, and no others.
-[[nodiscard]] bool CountsConfirmedOf(const WindowRecord& record, const WindowCount& found);
+// Whether it calls seals confirmed that are in the outbox, or others than those that are not. One
+// that lets more wait than the outbox has was told to send some again: that is lost, and to call
+// them confirmed would hide it.
+[[nodiscard]] bool CallsMoreConfirmed(const WindowRecord& record, const WindowCount& found);
 
 }  // namespace cistern
 

@@ -109,9 +109,8 @@ class Replayer {
                                        bool new_family) {
     const uint64_t expected = std::max(last_seen_, floor_) + 1;
     if (new_family) {
-      // A gap before it may have swallowed its own first records, those that are spilled too.
-      const bool is_next = sequence == expected || sequence == last_seen_ + 1;
-      broken_ = !is_next && !JournalDecoder::BeginsFamily(record);
+      // A gap before it may have swallowed its own first records.
+      broken_ = sequence > expected && !JournalDecoder::BeginsFamily(record);
       decoder_.reset();  // before the next one is charged too
       decoder_ = std::make_unique<JournalDecoder>(
           [this](uint32_t id, uint64_t record_sequence) {
@@ -126,10 +125,7 @@ class Replayer {
     }
     last_seen_ = sequence;
     if (broken_) {
-      if (sequence > floor_) {
-        NoteLoss(sequence, sequence, Concat({"journal record ", sequence,
-            " is coded against one that is missing"}));
-      }
+      if (sequence > floor_) NoteLoss(sequence, sequence, {});
       return uint64_t{0};
     }
     sink_.BeginRecord(sequence, sequence > floor_);

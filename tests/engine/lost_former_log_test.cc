@@ -246,6 +246,30 @@ TEST_F(LostFirstLogTest, ARepairThatDidNotEndIsNotForgotten) {
   ExpectSalvaged();
 }
 
+// RocksDB brings journals into tables where it gives damaged records up, and their logs go.
+TEST_F(LostFirstLogTest, RowsOfARepairAreReadWithoutTheCatalog) {
+  ASSERT_NO_FATAL_FAILURE(Begin());
+  SealOf("a");
+  Reopen();
+  Confirm("a");
+  BeginNextLog();
+  Confirm("b");
+  Write("c", kStartMs + 1, 4);
+  ASSERT_TRUE(Core()->store().WriteBeacon(Core()->committer().last_sequence()).ok());
+  directory_ = CopyStore();
+  ASSERT_TRUE(engine_->Close().ok());
+  FlipBit(PathOf(first_), static_cast<int64_t>(fs::file_size(PathOf(first_)) / 2));
+  Open();
+  ASSERT_NE(engine_, nullptr);
+  Expect();
+  EXPECT_EQ(expected_["c"].size(), 2u);
+  confirmed_ = 2;  // by the copy, which knows of a too
+  Shut();
+  ASSERT_FALSE(TablesOf("journal-").empty());
+  for (const std::string& manifest : FilesOf(FileKind::kManifest)) Remove(manifest);
+  ExpectSalvaged();
+}
+
 // The damage is in rows that were rotated since, and a generation of rows goes on behind it.
 TEST_F(LostFirstLogTest, ASalvageReadsBehindTheDamage) {
   constexpr int64_t kRows = 2000;
