@@ -1,6 +1,7 @@
 // EventLoop over io_context. Timers are a map of our own, because they follow an injected clock.
 #include <algorithm>
 #include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/system/system_error.hpp>
 #include <chrono>
@@ -49,6 +50,8 @@ Result<std::unique_ptr<EventLoop>> EventLoop::Create(std::shared_ptr<Clock> cloc
   try {
     auto core = std::make_unique<Core>();
     core->clock = std::move(clock);
+    // The first socket makes what waits for all of them: here, where a lack of descriptors is told.
+    boost::asio::ip::tcp::socket first(*core->io);
     return std::unique_ptr<EventLoop>(new EventLoop(std::move(core)));
   } catch (const boost::system::system_error& error) {
     const std::string what = Concat({"no event loop for the network: ", error.what()});

@@ -22,6 +22,7 @@ class EngineOptionTest(CliCase):
         """Rows of a bucket of so many days ago."""
         noon_ms = int(time.time() * 1000) // DAY_MS * DAY_MS - days_ago * DAY_MS + DAY_MS // 2
         self.ingest("station,ts,n\n" + "".join(f"a,{noon_ms + i},{i}\n" for i in range(5)))
+        time.sleep(1.1)  # the rules count in seconds
 
     def seal(self, *options, **kwargs):
         return self.run_tool("seal", "--store", self.store, *options, **kwargs)

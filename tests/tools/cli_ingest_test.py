@@ -250,7 +250,6 @@ class IngestTest(CliCase):
         self.assertEqual(self.values("temp", entity="c"), [("",), ("",), ("1",)])
 
     def test_a_cell_has_the_time_to_live_of_its_row(self):
-        self.create()
         text = "station,ts,n,life\na,1,1,1\na,2,2,\na,3,3,0\na,4,4,soon\n"
         self.assertIn("--ttl-from: the cell 'life' has 'soon', which is no time to live",
                       self.ingest(text, "--ttl-from", "life", expect=1).err)

@@ -624,8 +624,8 @@ class CliTest(CliCase):
     def test_a_disk_that_is_too_small_is_told_who_makes_the_store(self):
         disk = self.mount_small_disk("12m")
         told = self.create().err
-        self.assertRegex(told, r"^cistern: no room for the ballast of \d+ bytes: \d+ are free, and "
-                               r"\d+ are needed; rows are refused until there is room$")
+        self.assertRegex(told, r"(?m)^cistern: no room for the ballast of \d+ bytes: \d+ are free, "
+                               r"and \d+ are needed; rows are refused until there is room$")
         subprocess.run(["mount", "-o", "remount,size=96m", disk], check=True)
         self.assertEqual(self.create().err, "")
         self.ingest("station,ts,n\nb,1,1\n")
