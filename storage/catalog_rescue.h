@@ -15,8 +15,8 @@ struct RescueReport {
   std::vector<std::string> problems;  // what could not be read, each says what and where
   uint64_t versions_lost = 0;         // in rotations and seals of which no file can be read
   bool has_all_buckets = true;        // false: the catalog lacks some, and how many rows they had
-  // Whether ACK told what was acknowledged, so that an opening of the new store tells what the logs
-  // lack of it.
+  // True where ACK told what was acknowledged, so that an opening of the new store tells what the
+  // logs lack of it.
   bool knows_acknowledged = true;
 };
 

@@ -37,13 +37,13 @@ struct SalvageReport {
   // Row versions in files and families that are lost as a whole: of which tables is not known.
   uint64_t versions_lost = 0;
   // Acknowledged records of the journal that are missing from the logs, as far as the file ACK
-  // tells: of which tables, and how many row versions they had, is not known. Nothing: whether any
-  // are, or how many, is not known, as ACK is damaged.
+  // tells: of which tables, and how many row versions they had, is not known. It has no value where
+  // ACK or a log is damaged: it is not known then whether any are missing, or how many.
   std::optional<uint64_t> journal_records_lost = 0;
   bool saw_all_buckets = true;  // false: the catalog is damaged, and may have had more of them
   std::vector<std::string> problems;  // everything that could not be read, each says what and where
   [[nodiscard]] bool complete() const { return problems.empty(); }
-  // Whether SalvagedTable::versions_lost is all that its table lost. Otherwise that is the least.
+  // True where SalvagedTable::versions_lost is all that its table lost. Otherwise it is the least.
   [[nodiscard]] bool knows_losses() const {
     return versions_lost == 0 && journal_records_lost == 0 && saw_all_buckets;
   }
