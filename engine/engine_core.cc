@@ -33,8 +33,8 @@ constexpr size_t kScanReserveBytes = 2 << 20;
 // With the block cache.
 size_t RocksDbBytes(size_t budget_bytes) { return kRocksDbBaseBytes + budget_bytes / 16; }
 
-// Logs that an opening leaves as they are. Each opening adds one; what is over this many has its
-// content brought into files.
+// Logs that an opening leaves as they are. Each opening adds one, and the flush of meta another;
+// what is over this many has its content brought into files.
 constexpr uint64_t kLogFilesMax = 8;
 
 constexpr int kBucketLooksMax = 3;

@@ -173,6 +173,14 @@ void PutSealRound(std::string* out, const SealRound& round) {
   }
 }
 
+std::optional<uint64_t> CountSeals(std::string_view rounds) {
+  const auto known = DecodeSealRounds(rounds);
+  if (!known.ok()) return std::nullopt;
+  uint64_t count = 0;
+  for (const SealRound& round : *known) count += CountSequences(round.indexes);
+  return count;
+}
+
 Result<std::vector<SealRound>> DecodeSealRounds(std::string_view bytes) {
   std::vector<SealRound> rounds;
   ByteReader in(bytes, "seal rounds");

@@ -32,6 +32,9 @@ struct SealRound {
 // The value of a key of rounds is any number of these, one behind the other.
 void PutSealRound(std::string* out, const SealRound& round);
 [[nodiscard]] Result<std::vector<SealRound>> DecodeSealRounds(std::string_view bytes);
+// How many seals they have; nothing: they cannot be read. A log that was lost may have had a round
+// that the copy has still.
+[[nodiscard]] std::optional<uint64_t> CountSeals(std::string_view rounds);
 
 // What one change of the catalog does to the copy.
 class CatalogChange {

@@ -77,7 +77,8 @@ class Rescuer {
                                            rocksdb::SstFileReader* reader,
                                            std::set<uint64_t>* found);
   void CountRotations(uint64_t family_id, const SpillRecord& record);
-  [[nodiscard]] Result<rocksdb::ColumnFamilyHandle*> JournalOf(uint32_t family);
+  [[nodiscard]] Result<rocksdb::ColumnFamilyHandle*> JournalOf(uint64_t family);
+  [[nodiscard]] Status CopyJournalTables();
   [[nodiscard]] Status PutMeta(const std::string& key, const std::string& value);
   [[nodiscard]] Status WriteOut();
 
@@ -91,6 +92,8 @@ class Rescuer {
   std::map<uint64_t, SpillRecord> spills_;     // live
   std::map<uint64_t, WindowRecord> windows_;   // live
   uint64_t journal_floor_ = 0;
+  uint64_t last_in_tables_ = 0;      // of journals
+  uint64_t families_of_tables_ = 0;  // the highest; logs name families by RocksDB's numbers
   uint64_t imported_ = 0;  // files
 };
 
@@ -367,7 +370,7 @@ Result<uint64_t> Rescuer::FindSeals(uint64_t window_id, const SealRound& round,
   return versions;
 }
 
-Result<rocksdb::ColumnFamilyHandle*> Rescuer::JournalOf(uint32_t family) {
+Result<rocksdb::ColumnFamilyHandle*> Rescuer::JournalOf(uint64_t family) {
   const std::string name = JournalFamilyName(family);
   rocksdb::ColumnFamilyHandle*& handle = scratch_.families[name];
   if (handle == nullptr) {
@@ -378,9 +381,36 @@ Result<rocksdb::ColumnFamilyHandle*> Rescuer::JournalOf(uint32_t family) {
   return handle;
 }
 
+// An opening that gives up damaged records brings journals into tables, and the logs go. Families
+// are replayed by their numbers: these are older than those of logs.
+Status Rescuer::CopyJournalTables() {
+  for (const SurveyedTable& table : survey_.tables) {
+    const auto last = ParseJournalKey(table.last_key);
+    const bool is_needed =
+        table.kind == FamilyKind::kJournal && (!last || *last > journal_floor_);
+    if (!is_needed) continue;
+    CISTERN_ASSIGN_OR_RETURN(const auto reader, OpenTable(scratch_.env.get(), table.path));
+    families_of_tables_ = std::max(families_of_tables_, table.family_id);
+    CISTERN_ASSIGN_OR_RETURN(rocksdb::ColumnFamilyHandle * handle, JournalOf(table.family_id));
+    const std::unique_ptr<rocksdb::Iterator> it(reader->NewIterator(rocksdb::ReadOptions()));
+    for (it->SeekToFirst(); it->Valid(); it->Next()) {
+      const auto sequence = ParseJournalKey(it->key().ToStringView());
+      if (!sequence) continue;
+      last_in_tables_ = std::max(last_in_tables_, *sequence);
+      const rocksdb::Status s =
+          scratch_.db->Put(rocksdb::WriteOptions(), handle, it->key(), it->value());
+      CISTERN_RETURN_IF_ERROR(ToStatus(s, "writing " + config_.directory));
+    }
+    if (!it->status().ok()) report_.problems.push_back(table.path + ": " + it->status().ToString());
+  }
+  return Status::Ok();
+}
+
 // A family counts as a whole, as its records are coded one against the other: that of a record
 // above the floor, with what it has below.
 Status Rescuer::CopyJournals() {
+  CISTERN_RETURN_IF_ERROR(CopyJournalTables());
+  const size_t told = report_.problems.size();
   std::map<uint32_t, uint64_t> last;
   CISTERN_RETURN_IF_ERROR(VisitLoggedRecords(
       scratch_.env.get(), survey_.logs,
@@ -389,12 +419,15 @@ Status Rescuer::CopyJournals() {
         return Status::Ok();
       },
       &report_.problems));
+  // Behind damage of a log there may be records that ACK does not know yet.
+  if (report_.problems.size() > told) report_.knows_acknowledged = false;
   std::vector<std::string> told_before;
   return VisitLoggedRecords(
       scratch_.env.get(), survey_.logs,
       [&](uint32_t family, uint64_t sequence, std::string_view record) -> Status {
-        if (last[family] <= journal_floor_) return Status::Ok();
-        CISTERN_ASSIGN_OR_RETURN(rocksdb::ColumnFamilyHandle * handle, JournalOf(family));
+        if (last[family] <= std::max(journal_floor_, last_in_tables_)) return Status::Ok();
+        CISTERN_ASSIGN_OR_RETURN(rocksdb::ColumnFamilyHandle * handle,
+                                 JournalOf(families_of_tables_ + family));
         const rocksdb::Status s = scratch_.db->Put(
             rocksdb::WriteOptions(), handle, JournalKey(sequence),
             rocksdb::Slice(record.data(), record.size()));

@@ -22,6 +22,7 @@ inline constexpr uint8_t kKindMask = 3;
 inline constexpr uint8_t kKindRangeDelete = 3;
 inline constexpr uint8_t kOtherEntity = 4;
 inline constexpr uint8_t kNewEntity = 8;
+inline constexpr uint8_t kFirstEntity = kNewEntity | kOtherEntity;  // of the family
 inline constexpr uint8_t kNewShape = 16;
 inline constexpr uint8_t kNewSplit = 32;
 inline constexpr uint8_t kOtherTimestamp = 64;

@@ -102,8 +102,23 @@ void JournalDecoder::DecodeRangeDelete(ByteReader* in, const Entity& entity, con
                       entity.coder->split, range);
 }
 
+bool JournalDecoder::BeginsFamily(std::string_view record) {
+  ByteReader in(record, "journal record");
+  const uint8_t version = in.ReadU8("version");
+  in.ReadVarint("sequence");
+  in.ReadSigned("first_us");
+  in.ReadVarint("boot");
+  in.ReadVarint("expiry");
+  const uint64_t count = in.ReadVarint("count");
+  const uint8_t flags = in.ReadU8("flags");
+  return in.ok() && version == journal::kRecordVersion && count > 0 &&
+         (flags & journal::kFirstEntity) == journal::kFirstEntity;
+}
+
 size_t JournalDecoder::ReadEntity(ByteReader* in, uint8_t flags) {
   if (flags & journal::kNewEntity) {
+    const bool is_first = (flags & journal::kOtherEntity) != 0;
+    if (is_first && !entities_.empty()) in->Fail("entity", "is not the first one");
     DefineEntity(in);
     return entities_.empty() ? 0 : entities_.size() - 1;
   }

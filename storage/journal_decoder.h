@@ -45,6 +45,9 @@ class JournalDecoder {
   // before the sink is called; after an error the decoder must not be used for later records.
   [[nodiscard]] Status Decode(std::string_view record, uint64_t expected_sequence,
                               JournalSink* sink);
+  // Whether the record says that it is the first one of its family, so that nothing before it is
+  // needed to decode it. False: that is not known. Its checksum is not looked at.
+  [[nodiscard]] static bool BeginsFamily(std::string_view record);
 
   [[nodiscard]] size_t memory_bytes() const { return arena_.memory_bytes() + charge_.bytes(); }
 

@@ -176,7 +176,7 @@ char* JournalEncoder::PutOperation(char* out, const EntitySlot& entity, EntityCo
   const uint32_t defined = entity_count_ - (is_new ? 1 : 0);
   const uint32_t follows = last_entity_ + 1 < defined ? last_entity_ + 1 : 0;
   unsigned flags = operation.kind;
-  if (is_new) flags |= journal::kNewEntity;
+  if (is_new) flags |= coder->number == 0 ? journal::kFirstEntity : journal::kNewEntity;
   if (!is_new && coder->number != follows) flags |= journal::kOtherEntity;
   if (new_shape) flags |= journal::kNewShape;
   if (operation.split != coder->split) flags |= journal::kNewSplit;
@@ -184,7 +184,7 @@ char* JournalEncoder::PutOperation(char* out, const EntitySlot& entity, EntityCo
   const bool has_expiry = operation.kind < 2;
   if (has_expiry && operation.expiry_s != expiry_s_) flags |= journal::kOtherExpiry;
   *out++ = static_cast<char>(flags);
-  if (flags & journal::kOtherEntity) out = PutVarint(out, coder->number);
+  if (!is_new && (flags & journal::kOtherEntity)) out = PutVarint(out, coder->number);
   if (is_new) {
     out = PutVarint(out, entity.table_id());
     out = PutVarint(out, entity.entity().size());

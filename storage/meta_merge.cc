@@ -26,20 +26,19 @@ uint64_t PropertyOfMeta(Store& store, const std::string& name) {
   return meta->db()->GetIntProperty(meta->handle(), name, &value) ? value : 0;
 }
 
-uint64_t FilesBehindFlushes(Store& store) {
-  const FamilyPtr meta = store.spills().view()->meta;
+}  // namespace
+
+uint64_t FilesBehindFlushes(const Family& meta) {
   std::string count;
   const std::string name = rocksdb::DB::Properties::kNumFilesAtLevelPrefix + "0";
-  if (!meta->db()->GetProperty(meta->handle(), name, &count)) return 0;
+  if (!meta.db()->GetProperty(meta.handle(), name, &count)) return 0;
   return std::stoull(count);
 }
-
-}  // namespace
 
 bool MetaMergesAllowed(Store& store) { return store.db().meta_merges_allowed(); }
 
 bool MetaMergesWait(Store& store) {
-  return !MetaMergesAllowed(store) && FilesBehindFlushes(store) >= kFilesMin;
+  return !MetaMergesAllowed(store) && FilesBehindFlushes(*store.spills().view()->meta) >= kFilesMin;
 }
 
 Status AllowMetaMerges(Store& store, bool are_allowed) {

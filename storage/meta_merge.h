@@ -17,6 +17,9 @@ namespace cistern {
 // Whether RocksDB may begin a merge of files of meta.
 [[nodiscard]] bool MetaMergesAllowed(Store& store);
 
+// Files of meta that wait, each behind a flush.
+[[nodiscard]] uint64_t FilesBehindFlushes(const Family& meta);
+
 // Whether merges are off and so many files wait that RocksDB would begin one.
 [[nodiscard]] bool MetaMergesWait(Store& store);
 

@@ -7,6 +7,7 @@
 #include "lib/base/concat.h"
 #include "storage/damage_advice.h"
 #include "storage/quarantine.h"
+#include "storage/repair_mark.h"
 #include "storage/rocksdb_status.h"
 #include "storage/small_file.h"
 
@@ -70,27 +71,18 @@ void RecoveryLadder::HideTornEnds() {
   store_->fs->SetEnds(std::move(ends));
 }
 
-// RocksDB gives up every log behind a damaged one, though each is whole by itself. What the damaged
-// one has from there on is as if it was lost. That leaves no catalog to write to: sums of a later
-// log may count what is missing. So it is for salvage alone, which checks them.
-void RecoveryLadder::HideBrokenLogs(const std::vector<TornEnd>& broken) {
-  StoreFileSystem::FileEnds ends;
-  for (const TornEnd& torn : FindTornEnds()) {
-    ends[Concat({directory(), "/", torn.name})] = torn.whole_bytes;
-  }
-  for (const TornEnd& log : broken) {
-    uint64_t& end = ends.try_emplace(Concat({directory(), "/", log.name}), UINT64_MAX)
-                        .first->second;
-    end = std::min(end, log.whole_bytes);
-  }
-  store_->fs->SetEnds(std::move(ends));
-}
-
 // A beacon that is not whole does not tell whether what is missing was acknowledged.
 Status RecoveryLadder::LookForLoss() {
   if (store_->beacon->is_whole()) return Status::Ok();
   const Result<bool> hole = HasLogWithHole(store_->fs.get(), directory());
   return hole.ok() && *hole ? store_->beacon->NoteLostLogs() : Status::Ok();
+}
+
+// What an opening gave up that did not end is not known to the next one.
+void RecoveryLadder::NoteRepair() {
+  if (!HasRepairMark(store_->fs.get(), directory())) return;
+  store_->rung = RecoveryRung::kSkipped;
+  store_->NoteOddity("an opening that gave up damaged records of logs did not come to its end");
 }
 
 Status RecoveryLadder::OpenWritable() {
@@ -100,6 +92,7 @@ Status RecoveryLadder::OpenWritable() {
     CISTERN_RETURN_IF_ERROR(LookForLoss());
     CISTERN_RETURN_IF_ERROR(CutTornEnds());
   }
+  NoteRepair();
   Status status = database_.OpenAroundLost();
   const bool may_be_logs = !database_.creating() && !database_.is_catalog_lost();
   if (status.code() == StatusCode::kCorruption && may_be_logs) return GoDown(status);
@@ -125,6 +118,7 @@ Status RecoveryLadder::GoDown(Status first) {
     store_->NoteOddity(Concat({"the log is damaged (", first.message(), "); ",
         (copy.ok() ? "copies are in " + *copy
                    : "it could not be copied: " + copy.status().message())}));
+    CISTERN_RETURN_IF_ERROR(WriteRepairMark(store_->fs.get(), directory()));
     Status status = RunRepairPass(WALRecoveryMode::kPointInTimeRecovery);
     store_->rung = RecoveryRung::kPointInTime;
     if (status.ok()) {
@@ -146,6 +140,7 @@ Status RecoveryLadder::GoDown(Status first) {
 }
 
 Status RecoveryLadder::OpenReadOnly() {
+  NoteRepair();
   CISTERN_RETURN_IF_ERROR(CheckManifestLength());
   CISTERN_RETURN_IF_ERROR(LookForLoss());
   Status status;
@@ -175,12 +170,15 @@ Status RecoveryLadder::ReadPastDamage(const Status& first) {
   if (first.message().find("MANIFEST") != std::string::npos) {
     return Status::Corruption(Concat({first.message(), SalvageAdvice(directory())}));
   }
-  rocksdb::DBOptions options = database_.Options();
-  options.wal_recovery_mode = WALRecoveryMode::kPointInTimeRecovery;
   const auto broken = FindBrokenLogs(store_->fs.get(), directory());
   const bool has_logs_behind = broken.ok() && !broken->empty();
-  const bool has_gap = has_logs_behind && store_->config.is_alone;
-  if (has_gap) HideBrokenLogs(*broken);
+  // Point in time gives up all that follows, the logs behind the damaged one too, though records
+  // are whole there. To read them leaves no catalog to write to, as sums of a later record may
+  // count what is missing. So it is for salvage alone, which checks them.
+  const bool has_gap = store_->config.is_alone;
+  rocksdb::DBOptions options = database_.Options();
+  options.wal_recovery_mode = has_gap ? WALRecoveryMode::kSkipAnyCorruptedRecords
+                                      : WALRecoveryMode::kPointInTimeRecovery;
   const Status opened = database_.Open(options);
   if (opened.code() == StatusCode::kCorruption) {
     return Status::Corruption(Concat({"a write-ahead log (*.log) is damaged: ", first.message(),
@@ -190,7 +188,7 @@ Status RecoveryLadder::ReadPastDamage(const Status& first) {
   CISTERN_RETURN_IF_ERROR(opened);
   store_->rung = has_gap ? RecoveryRung::kSkipped : RecoveryRung::kPointInTime;
   store_->NoteOddity(Concat({"a write-ahead log (*.log) is damaged (", first.message(),
-      "); what follows the damage ", (has_gap ? "in it " : ""), "is not shown",
+      "); what ", (has_gap ? "is damaged of it" : "follows the damage"), " is not shown",
       (has_gap ? std::string()
        : has_logs_behind
            ? "; an opening for writing gives up the logs behind it too" + SalvageAdvice(directory())

@@ -35,7 +35,7 @@ class RecoveryLadder {
   [[nodiscard]] std::vector<TornEnd> FindTornEnds() const;
   [[nodiscard]] Status CutTornEnds();
   void HideTornEnds();
-  void HideBrokenLogs(const std::vector<TornEnd>& broken);
+  void NoteRepair();
   [[nodiscard]] Status LookForLoss();
   [[nodiscard]] Status GoDown(Status first);
   [[nodiscard]] Status RunRepairPass(rocksdb::WALRecoveryMode mode);

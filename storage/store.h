@@ -271,6 +271,7 @@ class Store {
   [[nodiscard]] Status LoadSpillRecord(uint64_t family_id, std::string_view value);
   [[nodiscard]] FoundFamilies TakeFamilies();
   [[nodiscard]] Status LoadSpillFamilies(FoundFamilies* found, bool may_drop);
+  [[nodiscard]] uint64_t CountAccounted() const;
   void CountQuarantined();
   // Whether a reader may look at the spill family, now or later.
   [[nodiscard]] bool MayBeRead(uint64_t spill_id) const;
@@ -355,6 +356,12 @@ class Store {
   [[nodiscard]] Result<bool> TakeBackSpill(const std::string& key, const std::string& value,
                                            rocksdb::WriteBatch* batch);
   [[nodiscard]] Status WriteTakenBack(rocksdb::WriteBatch* batch);
+  // Counts what logs say of windows; all windows where damaged records were passed over.
+  // kCorruption: one counts seals that are not there, and the copy knows them.
+  [[nodiscard]] Status RecountWindows(const CatalogContent& copy);
+  [[nodiscard]] Status Recount(uint64_t window_id, const CatalogContent& copy,
+                               rocksdb::WriteBatch* batch);
+  void FlushLoggedMeta();
   // Where nothing is lost.
   [[nodiscard]] Status TakeBackBesideCrash(const CatalogContent& copy);
   // `may_drop`: files that no window needs any more go.

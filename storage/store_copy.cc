@@ -2,7 +2,6 @@
 // that CatalogCopy keeps is written there first.
 #include <algorithm>
 #include <optional>
-#include <set>
 #include <string_view>
 #include <utility>
 
@@ -16,6 +15,7 @@
 #include "storage/rocksdb_status.h"
 #include "storage/seal_reader.h"
 #include "storage/store.h"
+#include "storage/window_recount.h"
 
 namespace cistern {
 
@@ -32,21 +32,8 @@ struct CopiedSeals {
   std::string confirmed;  // empty: none is
 };
 
-Result<std::set<uint64_t>> ReadWaiting(const FamilyPtr& meta, uint64_t window_id) {
-  std::set<uint64_t> waiting;
-  const std::unique_ptr<rocksdb::Iterator> it(
-      meta->db()->NewIterator(MetaIteratorOptions(), meta->handle()));
-  const std::string prefix = OutboxKeyFrom(window_id);
-  for (it->Seek(prefix); it->Valid() && it->key().starts_with(prefix); it->Next()) {
-    if (it->key().size() != prefix.size() + sizeof(uint64_t)) continue;
-    waiting.insert(GetBig<uint64_t>(it->key().data() + prefix.size()));
-  }
-  if (!it->status().ok()) return ToReadStatus(it->status(), "reading the outbox");
-  return waiting;
-}
-
 Result<CopiedSeals> ReadSeals(const FamilyPtr& meta, uint64_t window_id) {
-  CISTERN_ASSIGN_OR_RETURN(const std::set<uint64_t> waiting, ReadWaiting(meta, window_id));
+  CISTERN_ASSIGN_OR_RETURN(const std::vector<uint64_t> waiting, ListWaiting(meta, window_id));
   std::map<uint64_t, SealRound> rounds;
   std::map<uint64_t, std::vector<uint64_t>> indexes;
   ConfirmedSeals confirmed;
@@ -61,7 +48,7 @@ Result<CopiedSeals> ReadSeals(const FamilyPtr& meta, uint64_t window_id) {
     indexes[round].push_back(index);
     const auto manifest = DecodeManifest(it->value().ToStringView());
     if (manifest.ok() && manifest->rotations) rounds[round].named[index] = *manifest->rotations;
-    if (waiting.contains(name->seal)) continue;
+    if (std::binary_search(waiting.begin(), waiting.end(), name->seal)) continue;
     confirmed.Confirm(name->seal, 1, manifest.ok() ? manifest->proof : ProofLevel::kAck);
   }
   if (!it->status().ok()) return ToReadStatus(it->status(), "reading manifests");
@@ -72,15 +59,6 @@ Result<CopiedSeals> ReadSeals(const FamilyPtr& meta, uint64_t window_id) {
   }
   PutConfirmed(confirmed, &copied.confirmed);
   return copied;
-}
-
-// Nothing: they cannot be read. A log that was lost may have had a round that the copy has still.
-std::optional<uint64_t> CountSeals(const std::string& rounds) {
-  const auto known = DecodeSealRounds(rounds);
-  if (!known.ok()) return std::nullopt;
-  uint64_t count = 0;
-  for (const SealRound& round : *known) count += CountSequences(round.indexes);
-  return count;
 }
 
 // What the copy said of a window, with what the database has beside it: the last word of a seal is
@@ -193,6 +171,7 @@ Result<bool> Store::OpenCopy() {
   if (is_cut) CISTERN_RETURN_IF_ERROR(TakeBack(told, &batch));
   CISTERN_RETURN_IF_ERROR(CheckFamilies());
   CISTERN_RETURN_IF_ERROR(CheckListed(told, is_ahead));
+  CISTERN_RETURN_IF_ERROR(RecountWindows(told));
   Status copied;
   if (is_cut) {
     if (batch.Count() > 0 || is_ahead) opened.NoteOddity(std::string(kTakenBack));

@@ -8,16 +8,22 @@
 
 #include "lib/base/coding.h"
 #include "lib/base/concat.h"
+#include "storage/damage_advice.h"
 #include "storage/keyspace.h"
+#include "storage/meta_merge.h"
 #include "storage/rocksdb_options.h"
 #include "storage/rocksdb_status.h"
 #include "storage/store.h"
+#include "storage/window_recount.h"
 
 namespace cistern {
 
 namespace {
 
 constexpr uint64_t kTakenBackRoomBytes = 512 * 1024;  // to write what was lost
+constexpr uint64_t kRecountRoomBytes = 64 * 1024;     // to write records of windows
+constexpr uint64_t kFlushRoomBytes = 256 * 1024;      // beside what is flushed
+constexpr uint64_t kMetaFilesMax = 64;                // behind flushes, from which on there is none
 
 bool IsAhead(const StateRecord& a, const StateRecord& b) {
   return a.sequence_reserved > b.sequence_reserved || a.journal_floor > b.journal_floor ||
@@ -112,6 +118,8 @@ void Store::TakeBackEnds(const CatalogContent& copy, const StateRecord& told,
                          rocksdb::WriteBatch* batch) {
   uint64_t expired = told.versions_expired - state_.versions_expired;
   uint64_t shed = told.versions_shed - state_.versions_shed;
+  const uint64_t accounted = CountAccounted();
+  uint64_t counted_twice = accounted - std::min(accounted, state_.versions_written);
   for (auto& [id, record] : window_records_) {
     if (record.ended || db_->opened().families.contains(WindowFamilyName(id))) continue;
     const auto found = copy.records.find(WindowKey(id));
@@ -119,10 +127,14 @@ void Store::TakeBackEnds(const CatalogContent& copy, const StateRecord& told,
       const auto ended = DecodeWindow(found->second);
       if (!ended.ok() || !ended->ended) continue;
     }
-    if (expired + shed < record.version_count) continue;
+    // A log behind the one that was lost may have a state record, which counts them as gone too.
+    const uint64_t gone_twice =
+        record.version_count - std::min(record.version_count, expired + shed);
+    if (gone_twice > counted_twice) continue;
+    counted_twice -= gone_twice;
     // Which of them expired is not told where several have ended: their sum is.
-    const uint64_t of_expired = std::min(expired, record.version_count);
-    const uint64_t of_shed = record.version_count - of_expired;
+    const uint64_t of_expired = std::min(expired, record.version_count - gone_twice);
+    const uint64_t of_shed = record.version_count - gone_twice - of_expired;
     expired -= of_expired;
     shed -= of_shed;
     state_.versions_expired += of_expired;
@@ -220,6 +232,81 @@ Result<bool> Store::TakeBackSpill(const std::string& key, const std::string& val
   batch->Put(meta_->handle(), key, EncodeSpill(record));
   spill_records_[id] = std::move(record);
   return true;
+}
+
+// Of a window a log has the record as a whole, and what that counts under keys of their own. Where
+// an older log is gone, the record counts seals that are not there, or calls those confirmed that
+// wait: the window would pass for confirmed before all of it was sent. FlushLoggedMeta() leaves no
+// log of a former process to be lost, so these are logs that one process wrote.
+Status Store::RecountWindows(const CatalogContent& copy) {
+  CISTERN_ASSIGN_OR_RETURN(std::vector<uint64_t> counted, ListLoggedWindows(meta_));
+  if (db_->opened().rung != RecoveryRung::kClean) {
+    counted.clear();  // what was read of logs is in files by now
+    for (const auto& [id, record] : window_records_) counted.push_back(id);
+  }
+  rocksdb::WriteBatch batch;
+  for (const uint64_t id : counted) {
+    const auto known = window_records_.find(id);
+    if (known == window_records_.end() || known->second.ended) continue;
+    CISTERN_RETURN_IF_ERROR(Recount(id, copy, &batch));
+  }
+  if (batch.Count() == 0) return Status::Ok();
+  CISTERN_RETURN_IF_ERROR(MakeRoomToOpen(kRecountRoomBytes));
+  return WriteSynced(&batch, "counting seals again");
+}
+
+// What waits is sent, so confirmations follow the outbox. Without a manifest nobody can tell which
+// rows of spill families are sealed: where the copy knows the seal, salvage reads more than this.
+Status Store::Recount(uint64_t window_id, const CatalogContent& copy, rocksdb::WriteBatch* batch) {
+  const auto found = CountWindow(meta_, window_id);
+  const bool is_damaged = found.status().code() == StatusCode::kCorruption ||
+                          found.status().code() == StatusCode::kTooNew;
+  if (is_damaged) return Status::Ok();  // of a file, which is told where it is read
+  CISTERN_RETURN_IF_ERROR(found.status());
+  WindowRecord& record = window_records_.at(window_id);
+  const bool counts_seals = CountsSealsOf(record, *found);
+  if (counts_seals && !CallsMoreConfirmed(record, *found)) return Status::Ok();
+  const std::string what = Concat({"window ", window_id, " counts ", record.seal_count,
+      " seals, of which ", record.confirmed_count, " are confirmed; there are ",
+      found->manifest_count, " manifests, of which ", found->confirmed_count,
+      " are not in the outbox, and ", found->stray_count, " outbox entries without one: what a "
+      "log (*.log) had of it is lost"});
+  const auto rounds = copy.records.find(CatalogRoundsKey(window_id));
+  const bool is_in_copy =
+      rounds != copy.records.end() && CountSeals(rounds->second) > found->manifest_count;
+  if (!counts_seals && is_in_copy) {
+    return Status::Corruption(
+        Concat({"meta: ", what, SalvageAdvice(db_->opened().config.directory)}));
+  }
+  db_->opened().NoteOddity(what + "; what waits there is sent again");
+  record.confirmed_count = std::min(found->confirmed_count, record.seal_count);
+  if (found->sums) {
+    record.confirmed_versions = found->sums->confirmed_versions;
+    record.counted_versions = found->sums->counted_versions;
+    record.read_back_versions = found->sums->read_back_versions;
+    record.version_count = found->sums->version_count;
+    record.byte_count = found->sums->byte_count;
+    record.seal_count = found->sums->seal_count;
+    record.endless_row_seals = found->sums->endless_row_seals;
+    record.delete_seals = found->sums->delete_seals;
+  }
+  batch->Put(meta_->handle(), WindowKey(window_id), EncodeWindow(record));
+  return Status::Ok();
+}
+
+// What logs have of meta is in a file before anything is written that builds on it: of a log that
+// is lost later, nobody needs more than its rows. Without room, or with many files of meta that
+// found no room to be merged, it waits for the next opening. An error shows at the next write.
+void Store::FlushLoggedMeta() {
+  OpenedStore& opened = db_->opened();
+  uint64_t records = 0;
+  const bool known = db_->db()->GetIntProperty(
+      meta_->handle(), rocksdb::DB::Properties::kNumEntriesActiveMemTable, &records);
+  if (known && records == 0) return;
+  if (!CheckHeadroom(MetaMemtableBytes() + kFlushRoomBytes).ok()) return;
+  if (FilesBehindFlushes(*meta_) >= kMetaFilesMax) return;
+  const Status flushed = FlushMeta();
+  if (!flushed.ok()) opened.info_log->Write(LogLevel::kWarning, flushed.message());
 }
 
 }  // namespace cistern

@@ -7,6 +7,7 @@
 #include "lib/base/concat.h"
 #include "storage/damage_advice.h"
 #include "storage/keyspace.h"
+#include "storage/repair_mark.h"
 #include "storage/rocksdb_options.h"
 #include "storage/rocksdb_status.h"
 #include "storage/store.h"
@@ -55,6 +56,8 @@ Status Store::Load(bool read_only, RecoveryReport* report) {
     CISTERN_RETURN_IF_ERROR(CheckAgainstCopy());
   } else {
     CISTERN_ASSIGN_OR_RETURN(may_drop, OpenCopy());
+    FlushLoggedMeta();
+    CISTERN_RETURN_IF_ERROR(EndRepair(db_->opened().fs.get(), db_->opened().config.directory));
   }
   may_drop = may_drop && CheckDevice(kDropHeadroomBytes).ok();
   FoundFamilies found = TakeFamilies();
@@ -272,7 +275,7 @@ Status Store::LoadWindows(FoundFamilies* found, bool may_drop, SpillView* view) 
 
 // Every row version up to the journal floor was superseded, has expired or was shed, or is
 // in a live spill family or a window: the same batches move all counts.
-void Store::CountQuarantined() {
+uint64_t Store::CountAccounted() const {
   uint64_t accounted =
       state_.versions_superseded + state_.versions_expired + state_.versions_shed;
   for (const auto& [id, record] : spill_records_) {
@@ -281,7 +284,12 @@ void Store::CountQuarantined() {
   for (const auto& [id, record] : window_records_) {
     if (!record.ended) accounted += record.version_count;
   }
-  versions_quarantined_ = state_.versions_written - std::min(accounted, state_.versions_written);
+  return accounted;
+}
+
+void Store::CountQuarantined() {
+  versions_quarantined_ =
+      state_.versions_written - std::min(CountAccounted(), state_.versions_written);
 }
 
 }  // namespace cistern

@@ -28,7 +28,7 @@ are read by the copies of its catalog, CATALOG-1 and CATALOG-2.
 Example:
   cistern salvage --store /data/broken --to /data/cistern)";
 
-// "0 lost", where that is known.
+// Says "0 lost" only where that is known.
 std::string LostText(const SalvagedTable& table, bool knows_losses) {
   if (knows_losses) return fmt::format("{} lost", table.versions_lost);
   return table.versions_lost == 0 ? "how many were lost is not known"

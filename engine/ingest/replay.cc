@@ -110,7 +110,7 @@ class Replayer {
     const uint64_t expected = std::max(last_seen_, floor_) + 1;
     if (new_family) {
       // A gap before it may have swallowed its own first records.
-      broken_ = sequence > expected;
+      broken_ = sequence > expected && !JournalDecoder::BeginsFamily(record);
       decoder_.reset();  // before the next one is charged too
       decoder_ = std::make_unique<JournalDecoder>(
           [this](uint32_t id, uint64_t record_sequence) {

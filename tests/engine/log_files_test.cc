@@ -62,12 +62,14 @@ TEST_F(LogFilesTest, OpeningsThatEachWriteARowLeaveFewLogs) {
   ExpectSound();
 }
 
-// Below the bound an opening writes no file; a reader never does.
+// Below the bound an opening writes what logs have of meta, and no segment. A reader writes no
+// file.
 TEST_F(LogFilesTest, FewLogsAreLeftAloneAndReadersLeaveAll) {
   MustAppend("a", kStartMs, 1);
   while (CountLogs() < kLogsMax - 1) {
     Reopen();
-    ASSERT_EQ(engine_->GetMetrics().sst_bytes_written, 0u);
+    ASSERT_LE(engine_->GetMetrics().sst_bytes_written, 2048u);
+    ASSERT_EQ(engine_->GetMetrics().rotations, 0u);
   }
   ASSERT_TRUE(engine_->Close().ok());
   EngineOptions reader = options_;

@@ -38,13 +38,13 @@ class LostLogTest : public LeftStoreFixture {
   void RemoveLogs() {
     for (const std::string& log : FilesOf(FileKind::kWal)) Remove(log);
   }
-  // Of the first day.
-  void SealOf(const std::string& sensor) {
+  // Of the first day, or of another.
+  void SealOf(const std::string& sensor, int64_t time_ms = kStartMs) {
     SealRequest request;
     request.due_only = false;
     request.table = schema_->name;
     request.entity = Entity(sensor);
-    request.time = kStartMs;
+    request.time = time_ms;
     const auto sealed = engine_->Seal(request);
     ASSERT_TRUE(sealed.ok()) << sealed.status().ToString();
     ASSERT_EQ(sealed->buckets, 1u);
@@ -144,13 +144,15 @@ INSTANTIATE_TEST_SUITE_P(Points, LostRotationLogTest,
                            return name;
                          });
 
-// RocksDB gives up all logs behind a damaged one. Each opening begins one: here the first has the
-// declaration of the table, which the copy of the catalog knows, and the second all rows.
+// RocksDB gives up all logs behind a damaged one. Each opening begins one, and keeps the one before
+// for its rows.
 TEST_F(LostLogTest, InASalvageADamagedLogTakesNoOtherWithIt) {
+  Write("a", kStartMs, 1);
   Reopen();
-  for (const char* sensor : kSensors) Write(sensor, kStartMs, 1);
+  Write("b", kStartMs, 2);
+  Write("c", kStartMs, 3);
   ASSERT_TRUE(Core()->store().WriteBeacon(Core()->committer().last_sequence()).ok());
-  for (const char* sensor : kSensors) expected_[sensor] = ScanAll(sensor);
+  for (const char* sensor : {"b", "c"}) expected_[sensor] = ScanAll(sensor);
   const std::string left = CopyStore();
   Shut();
   GoOnWithout(left, 0);
@@ -260,6 +262,32 @@ TEST_F(LostEndTest, WindowsThatEndedForSeveralReasons) {
   Shut();
   directory_ = left;
   RemoveLogs();
+  ExpectTakenBack();
+}
+
+// A later log has the state record, which counts the window as gone.
+TEST_F(LostEndTest, AnEndThatALaterLogCounts) {
+  Write("a", kStartMs, 1);
+  clock_->AdvanceSeconds(5 * 86'400);
+  Write("b", kStartMs + 5 * kDayMs, 2);
+  Rotate();
+  SealOf("a");
+  ConfirmAll();
+  ASSERT_TRUE(Core()->store().ReleaseLogs().ok());
+  Reopen();
+  clock_->AdvanceSeconds(40 * 86'400);
+  const auto expired = engine_->Expire();
+  ASSERT_TRUE(expired.ok()) << expired.status().ToString();
+  ASSERT_EQ(expired->windows, 1u);
+  const std::string with_end = FilesOf(FileKind::kWal).back();
+  Write("c", kStartMs + 5 * kDayMs, 3);
+  for (const char* sensor : kSensors) expected_[sensor] = ScanAll(sensor);
+  ASSERT_TRUE(expected_["a"].empty());
+  const std::string left = EndAt("spill:after_commit", [this] { Rotate(); });
+  Shut();
+  directory_ = left;
+  ASSERT_TRUE(fs::exists(PathOf(with_end)));
+  Remove(with_end);
   ExpectTakenBack();
 }
 

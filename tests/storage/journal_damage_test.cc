@@ -187,6 +187,10 @@ TEST_F(JournalField, UndefinedEntity) {
   ExpectRefused("\4\7", "entity");
   ExpectRefused(std::string(2, '\0'), "entity");
 }
+TEST_F(JournalField, AFamilyBeginsOnce) {
+  EXPECT_TRUE(Decode(Define(4) + '\0').ok()) << "the first entity of a family";
+  ExpectRefused(Define() + '\0' + Define(4) + '\0', "entity", 2);
+}
 TEST_F(JournalField, UnknownTable) { ExpectRefused(Define(0, 7) + '\0', "table"); }
 TEST_F(JournalField, KeyOfAnotherShape) {
   ExpectRefused(Define(0, 0, "p") + '\0', "entity key");

@@ -38,7 +38,7 @@ struct SalvageReport {
   uint64_t versions_lost = 0;
   // Acknowledged records of the journal that are missing from the logs, as far as the file ACK
   // tells: of which tables, and how many row versions they had, is not known. It has no value where
-  // ACK is damaged: it is not known then whether any are missing, or how many.
+  // ACK or a log is damaged: it is not known then whether any are missing, or how many.
   std::optional<uint64_t> journal_records_lost = 0;
   bool saw_all_buckets = true;  // false: the catalog is damaged, and may have had more of them
   std::vector<std::string> problems;  // everything that could not be read, each says what and where
