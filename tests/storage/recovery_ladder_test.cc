@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "storage/repair_mark.h"
 #include "tests/storage/temp_store.h"
 
 namespace cistern {
@@ -114,6 +115,12 @@ TEST_F(RecoveryLadder, AfterRecoveryTheStoreIsCleanAndTakesWrites) {
   for (int round = 0; round < 3; ++round) {
     auto store = temp_.Open();
     ASSERT_TRUE(store.ok()) << store.status().ToString();
+    if (round == 0) {  // nobody has looked at the catalog yet, as Store does
+      EXPECT_EQ(store->rung, RecoveryRung::kSkipped);
+      EXPECT_FALSE(store->recovery.clean);
+      ASSERT_TRUE(EndRepair(store->fs.get(), store->config.directory).ok());
+      continue;
+    }
     EXPECT_EQ(store->rung, RecoveryRung::kClean);
     EXPECT_TRUE(store->recovery.clean);
     EXPECT_EQ(CountRecords(&*store), kept + 10);
