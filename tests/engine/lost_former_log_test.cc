@@ -270,6 +270,25 @@ TEST_F(LostFirstLogTest, RowsOfARepairAreReadWithoutTheCatalog) {
   ExpectSalvaged();
 }
 
+// RocksDB stops at the first damage of a log where that is to give a state of some moment.
+TEST_F(LostFormerLogTest, ASalvageReadsTheNextGenerationBehindTheDamage) {
+  Reopen();
+  for (int64_t i = 0; i < 2000; ++i) {
+    Write("a", kStartMs + i, 0.1 * static_cast<double>(i * i));
+  }
+  const std::string log = FilesOf(FileKind::kWal).back();
+  ASSERT_GT(fs::file_size(PathOf(log)), 64u * 1024);
+  ASSERT_TRUE(Core()->committer().Freeze());
+  Write("b", kStartMs, 2);
+  expected_["b"] = ScanAll("b");
+  ASSERT_TRUE(Core()->store().WriteBeacon(Core()->committer().last_sequence()).ok());
+  directory_ = CopyStore();
+  ASSERT_TRUE(engine_->Close().ok());
+  FlipBit(PathOf(log), 100);
+  ExpectSalvaged();
+  EXPECT_FALSE(problems_.empty());
+}
+
 // The damage is in rows that were rotated since, and a generation of rows goes on behind it.
 TEST_F(LostFirstLogTest, ASalvageReadsBehindTheDamage) {
   constexpr int64_t kRows = 2000;

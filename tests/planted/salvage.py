@@ -9,7 +9,7 @@ STORAGE = ('tests/storage/storage_test',)
 BUGS = [
     Bug('a damaged log takes those behind it along', 'storage/recovery_ladder.cc',
         'const bool has_gap = store_->config.is_alone;', 'const bool has_gap = false;',
-        '*TakesNoOtherWithIt*', SALVAGE),
+        '*NextGenerationBehind*', SALVAGE),
     Bug('a catalog that lacks buckets counts as whole', 'engine/salvage.cc',
         '    report.has_all_buckets = false;\n', '', '*TheCatalogLacksIsNotCalledWhole*', SALVAGE),
     Bug('salvage says that nothing is lost where ACK cannot tell', 'engine/salvage.cc',
