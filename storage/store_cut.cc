@@ -234,10 +234,10 @@ Result<bool> Store::TakeBackSpill(const std::string& key, const std::string& val
   return true;
 }
 
-// Of a window a log has the record as a whole, and what that counts under keys of their own. Where
-// an older log is gone, the record counts seals that are not there, or calls those confirmed that
-// wait: the window would pass for confirmed before all of it was sent. FlushLoggedMeta() leaves no
-// log of a former process to be lost, so these are logs that one process wrote.
+// A log has the record of a window as a whole, and what the record counts under keys of their own.
+// Where an older log is gone, the record counts seals that are not there, or calls those confirmed
+// that wait: the window would pass for confirmed before all of it was sent. No log of a former
+// process is to be lost, by FlushLoggedMeta(), so these are logs that one process wrote.
 Status Store::RecountWindows(const CatalogContent& copy) {
   CISTERN_ASSIGN_OR_RETURN(std::vector<uint64_t> counted, ListLoggedWindows(meta_));
   if (db_->opened().rung != RecoveryRung::kClean) {

@@ -34,6 +34,17 @@ class LeftStoreFixture : public SalvageFilesTest {
     EXPECT_TRUE(HasLeft()) << point;
     return left_.to;
   }
+  // Of that sensor and time; one bucket is sealed.
+  void SealOf(const std::string& sensor, int64_t time_ms = kStartMs) {
+    SealRequest request;
+    request.due_only = false;
+    request.table = schema_->name;
+    request.entity = Entity(sensor);
+    request.time = time_ms;
+    const auto sealed = engine_->Seal(request);
+    ASSERT_TRUE(sealed.ok()) << sealed.status().ToString();
+    ASSERT_EQ(sealed->buckets, 1u);
+  }
   static bool HasLeft() { return std::filesystem::exists(left_.to); }
 
  private:

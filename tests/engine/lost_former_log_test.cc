@@ -20,16 +20,6 @@ class LostFormerLogTest : public LeftStoreFixture {
     ASSERT_TRUE(Core()->store().ReleaseLogs().ok());
     Reopen();
   }
-  void SealOf(const std::string& sensor) {
-    SealRequest request;
-    request.due_only = false;
-    request.table = schema_->name;
-    request.entity = Entity(sensor);
-    request.time = kStartMs;
-    const auto sealed = engine_->Seal(request);
-    ASSERT_TRUE(sealed.ok()) << sealed.status().ToString();
-    ASSERT_EQ(sealed->buckets, 1u);
-  }
   SealName NameOf(const std::string& sensor) {
     auto names = NamesInOutbox(Core()->store().spills().view());
     EXPECT_TRUE(names.ok()) << names.status().ToString();
@@ -45,6 +35,14 @@ class LostFormerLogTest : public LeftStoreFixture {
     const auto names = NamesInOutbox(Core()->store().spills().view());
     EXPECT_TRUE(names.ok()) << names.status().ToString();
     return names.ok() ? names->size() : 0;
+  }
+  // Ends the process with its logs on the device, which ACK knows, and goes on with what it left.
+  void LeaveSynced() {
+    const uint64_t last = Core()->committer().last_sequence();
+    ASSERT_TRUE(Core()->store().WriteBeacon(last).ok());
+    directory_ = CopyStore();
+    ASSERT_TRUE(engine_->Close().ok());
+    engine_.reset();
   }
   void Expect() {
     for (const char* sensor : kSensors) expected_[sensor] = ScanAll(sensor);
@@ -156,11 +154,7 @@ class LostFirstLogTest : public LostFormerLogTest {
     BeginNextLog();
     Confirm("b");
     Expect();
-    // The logs are on the device.
-    ASSERT_TRUE(Core()->store().WriteBeacon(Core()->store().beacon_sequence()).ok());
-    directory_ = CopyStore();
-    ASSERT_TRUE(engine_->Close().ok());
-    engine_.reset();
+    LeaveSynced();
   }
   void RemoveManifestOf(const std::string& sensor) {
     const SealName lost = NameOf(sensor);
@@ -184,6 +178,7 @@ class LostFirstLogTest : public LostFormerLogTest {
     EXPECT_EQ(engine_->GetMetrics().versions_confirmed, 2u);
     Confirm("c");
     Reopen();
+    ASSERT_NE(engine_, nullptr);
     EXPECT_TRUE(engine_->Recovery().clean);
     EXPECT_EQ(engine_->GetMetrics().versions_confirmed, 3u);
     ExpectSound();
@@ -233,9 +228,7 @@ TEST_F(LostFirstLogTest, ARepairThatDidNotEndIsNotForgotten) {
   Confirm("b");
   Expect();
   RemoveManifestOf("a");
-  ASSERT_TRUE(Core()->store().WriteBeacon(Core()->store().beacon_sequence()).ok());
-  directory_ = CopyStore();
-  ASSERT_TRUE(engine_->Close().ok());
+  LeaveSynced();
   FlipBit(PathOf(first_), static_cast<int64_t>(fs::file_size(PathOf(first_)) / 2));
   for (int opening = 0; opening < 3; ++opening) ExpectDoesNotOpen();
   EngineOptions reader = options_;
@@ -255,9 +248,7 @@ TEST_F(LostFirstLogTest, RowsOfARepairAreReadWithoutTheCatalog) {
   BeginNextLog();
   Confirm("b");
   Write("c", kStartMs + 1, 4);
-  ASSERT_TRUE(Core()->store().WriteBeacon(Core()->committer().last_sequence()).ok());
-  directory_ = CopyStore();
-  ASSERT_TRUE(engine_->Close().ok());
+  LeaveSynced();
   FlipBit(PathOf(first_), static_cast<int64_t>(fs::file_size(PathOf(first_)) / 2));
   Open();
   ASSERT_NE(engine_, nullptr);
@@ -281,9 +272,7 @@ TEST_F(LostFormerLogTest, ASalvageReadsTheNextGenerationBehindTheDamage) {
   ASSERT_TRUE(Core()->committer().Freeze());
   Write("b", kStartMs, 2);
   expected_["b"] = ScanAll("b");
-  ASSERT_TRUE(Core()->store().WriteBeacon(Core()->committer().last_sequence()).ok());
-  directory_ = CopyStore();
-  ASSERT_TRUE(engine_->Close().ok());
+  LeaveSynced();
   FlipBit(PathOf(log), 100);
   ExpectSalvaged();
   EXPECT_FALSE(problems_.empty());

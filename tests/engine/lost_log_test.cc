@@ -38,17 +38,6 @@ class LostLogTest : public LeftStoreFixture {
   void RemoveLogs() {
     for (const std::string& log : FilesOf(FileKind::kWal)) Remove(log);
   }
-  // Of the first day, or of another.
-  void SealOf(const std::string& sensor, int64_t time_ms = kStartMs) {
-    SealRequest request;
-    request.due_only = false;
-    request.table = schema_->name;
-    request.entity = Entity(sensor);
-    request.time = time_ms;
-    const auto sealed = engine_->Seal(request);
-    ASSERT_TRUE(sealed.ok()) << sealed.status().ToString();
-    ASSERT_EQ(sealed->buckets, 1u);
-  }
   // Two buckets are sealed, one after the other, and the log with the second seal is damaged.
   void LoseTheSealOfB() {
     Write("a", kStartMs, 1);
